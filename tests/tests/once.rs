@@ -95,7 +95,7 @@ fn what_is_wrong_is_said_in_a_line_and_nothing_is_started() {
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{task}: {}", said(&output));
         assert!(said(&output).contains(part), "{task}: {}", said(&output));
     };
-    refused(&job.path("nowhere"), "0", "is no run folder");
+    refused(&job.path("nowhere"), "0", "is not a run folder");
     refused(&run, "4711", "there is no task 4711");
     refused(&run, "echo/none[0..1]", "the plan has no `echo/none`; it has echo/choice_ppl, echo/answer_gen");
     refused(&run, "echo/answer_gen[119..121]", "has 120 samples, from 0; 120 is not one of them");

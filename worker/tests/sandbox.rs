@@ -51,8 +51,8 @@ fn run_prints_the_outcome_and_sets_the_exit_code() {
         let file = folder.path().join("program.py");
         fs::write(&file, source).unwrap();
         let output = sandbox(&["run", "--timeout", "1m", file.to_str().unwrap()]);
-        let said = (text(&output.stdout), output.status.code());
-        assert_eq!(said, (format!("{outcome}\n"), Some(code)), "{source}: {}", text(&output.stderr));
+        let printed = (text(&output.stdout), output.status.code());
+        assert_eq!(printed, (format!("{outcome}\n"), Some(code)), "{source}: {}", text(&output.stderr));
     }
     let file = folder.path().join("program.py");
     fs::write(&file, "while True: pass").unwrap();

@@ -43,8 +43,8 @@ pub(super) struct Outgoing {
 
 /// An unacknowledged frame.
 #[derive(Debug)]
-struct Entry {
-    kept: Storage,
+struct OutboxEntry {
+    kept: FrameStorage,
     /// What a hello reports of it.
     unacknowledged: Option<Unacknowledged>,
     size: usize,
@@ -53,18 +53,18 @@ struct Entry {
 }
 
 #[derive(Debug)]
-enum Storage {
+enum FrameStorage {
     InMemory(Box<Outgoing>),
     /// The frame, then its attachment.
     Spooled(Extent),
 }
 
-impl Entry {
+impl OutboxEntry {
     /// Frees its bytes in memory, or its extent of the spool.
     fn free(&self, bytes: &mut usize, spool: &mut Spool) {
         match &self.kept {
-            Storage::InMemory(_) => *bytes -= self.size,
-            Storage::Spooled(extent) => spool.free(*extent),
+            FrameStorage::InMemory(_) => *bytes -= self.size,
+            FrameStorage::Spooled(extent) => spool.free(*extent),
         }
     }
 }
@@ -81,7 +81,7 @@ pub(super) enum Rejection {
 /// Frames that are not acknowledged yet, oldest first.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    window: SendWindow<Entry>,
+    window: SendWindow<OutboxEntry>,
     /// Size of the entries in memory.
     bytes: usize,
     spool: Spool,
@@ -110,13 +110,13 @@ impl Outbox {
         let (outgoing, size) = outgoing(self.window.next_seq(), Some(body));
         let spooled = if self.bytes >= OUTBOX_BYTES { self.spool.put(&to_bytes(&outgoing)) } else { None };
         let kept = match spooled {
-            Some(extent) => Storage::Spooled(extent),
+            Some(extent) => FrameStorage::Spooled(extent),
             None => {
                 self.bytes += size;
-                Storage::InMemory(Box::new(outgoing))
+                FrameStorage::InMemory(Box::new(outgoing))
             }
         };
-        self.window.push(Entry { kept, unacknowledged, size, replaced: false });
+        self.window.push(OutboxEntry { kept, unacknowledged, size, replaced: false });
     }
 
     /// Drops the frames up to `seq`, which the master has handled.
@@ -138,8 +138,8 @@ impl Outbox {
         self.window.replaced(seq);
         let Some(entry) = self.window.get_mut(seq) else { return Ok(Rejection::Resend) };
         let loaded = match &entry.kept {
-            Storage::InMemory(outgoing) => (**outgoing).clone(),
-            Storage::Spooled(extent) => from_bytes(&self.spool.get(*extent)?)?,
+            FrameStorage::InMemory(outgoing) => (**outgoing).clone(),
+            FrameStorage::Spooled(extent) => from_bytes(&self.spool.get(*extent)?)?,
         };
         entry.free(&mut self.bytes, &mut self.spool);
         let body = loaded.whole()?;
@@ -147,7 +147,7 @@ impl Outbox {
         let other = body.filter(|_| !entry.replaced).and_then(|body| replacement(body, reason));
         let (outgoing, size) = outgoing(seq, other);
         self.bytes += size;
-        (entry.kept, entry.size, entry.replaced) = (Storage::InMemory(Box::new(outgoing)), size, true);
+        (entry.kept, entry.size, entry.replaced) = (FrameStorage::InMemory(Box::new(outgoing)), size, true);
         self.loaded = None;
         Ok(Rejection::Replaced { what })
     }
@@ -164,8 +164,8 @@ impl Outbox {
     pub(super) fn next_unsent(&mut self) -> io::Result<Option<&Outgoing>> {
         let Some((seq, entry)) = self.window.unsent() else { return Ok(None) };
         match &entry.kept {
-            Storage::InMemory(outgoing) => Ok(Some(outgoing)),
-            Storage::Spooled(extent) => {
+            FrameStorage::InMemory(outgoing) => Ok(Some(outgoing)),
+            FrameStorage::Spooled(extent) => {
                 if self.loaded.as_ref().is_none_or(|loaded| loaded.seq != seq) {
                     self.loaded = Some(from_bytes(&self.spool.get(*extent)?)?);
                 }
@@ -360,8 +360,8 @@ mod tests {
         outbox.push(large(0, OUTBOX_BYTES));
         let in_memory = outbox.bytes;
         // Some are spilled, some are not.
-        let said: Vec<_> = (1..=100).map(|sample| large(sample, 3_000 * sample as usize)).collect();
-        for body in said.clone() {
+        let bodies: Vec<_> = (1..=100).map(|sample| large(sample, 3_000 * sample as usize)).collect();
+        for body in bodies.clone() {
             assert!(!outbox.is_full(true), "while disconnected, the spool takes them");
             outbox.push_of(&Arc::default(), body);
         }
@@ -373,8 +373,8 @@ mod tests {
             outbox.rewind();
             let sent = transmit(&mut outbox);
             assert_eq!(sent.len(), 101);
-            for ((_, body), said) in sent[1..].iter().zip(&said) {
-                assert_eq!(body.as_ref(), Some(said));
+            for ((_, body), expected) in sent[1..].iter().zip(&bodies) {
+                assert_eq!(body.as_ref(), Some(expected));
             }
         }
         outbox.acknowledged(51);

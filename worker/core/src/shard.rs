@@ -145,7 +145,7 @@ mod tests {
             };
             Sample { index, gold, shots: Vec::new(), body }
         };
-        let said = |index: u32| {
+        let result_of = |index: u32| {
             let outcome = match chosen {
                 true => Outcome::Loglikelihood(v1::LoglikelihoodScores {
                     sum: vec![-1.0, -0.5 - f64::from(index)],
@@ -158,7 +158,7 @@ mod tests {
             };
             v1::SampleResult { index, outcome: Some(outcome), ..Default::default() }
         };
-        (Part { shots: Vec::new(), samples: (0..count).map(sample).collect() }, (0..count).map(said).collect())
+        (Part { shots: Vec::new(), samples: (0..count).map(sample).collect() }, (0..count).map(result_of).collect())
     }
 
     #[test]

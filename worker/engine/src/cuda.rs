@@ -1,25 +1,26 @@
-//! The CUDA half of libtorch: how it gets into a binary that links only the CPU half, and what it tells.
+//! The CUDA half of libtorch: how a binary that links only the CPU half loads it, and what it reports.
 //!
-//! Functions of CUDA's libraries are looked up by name in what is loaded: no header, no shim, and nothing without a GPU.
+//! Functions of CUDA's libraries are looked up by name in the loaded libraries: no header, no shim, and nothing without
+//! a GPU.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tch::Cuda;
 
-/// What became of the CUDA half of libtorch.
+/// Result of loading the CUDA half of libtorch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CudaLibrary {
     /// Loaded from this file.
     Loaded(PathBuf),
-    /// No such file beside libtorch or in `LD_LIBRARY_PATH`: a machine without CUDA.
+    /// There is no such file beside libtorch or in `LD_LIBRARY_PATH`: a machine without CUDA.
     Absent,
-    /// There is one, but the dynamic linker refused it for this reason; the CPU remains.
+    /// The dynamic linker rejected the file for this reason; the CPU remains.
     Failed(String),
 }
 
 impl CudaLibrary {
-    /// Whether it is there to be used.
+    /// Whether the CUDA half can be used.
     pub fn is_loaded(&self) -> bool {
         matches!(self, Self::Loaded(_))
     }
@@ -28,16 +29,16 @@ impl CudaLibrary {
 /// What the CUDA half of libtorch can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CudaRuntime {
-    /// GPUs that work.
+    /// Number of working GPUs.
     pub devices: usize,
-    /// The newest CUDA that the driver supports, as CUDA numbers versions: 13000 is 13.0.
+    /// The newest CUDA version that the driver supports, in CUDA's numbering: 13000 is 13.0.
     pub driver: Option<u32>,
-    /// The CUDA that this libtorch was built with.
+    /// The CUDA version that this libtorch was built with.
     pub needs: Option<u32>,
 }
 
 impl CudaRuntime {
-    /// What there is; nothing where `library` is not loaded.
+    /// Queries the state; empty if `library` is not loaded.
     pub fn look(library: &CudaLibrary) -> Self {
         if !library.is_loaded() {
             return Self { devices: 0, driver: None, needs: None };
@@ -47,10 +48,10 @@ impl CudaRuntime {
     }
 }
 
-/// A version that a function of the CUDA run-time library tells.
+/// Returns a version from a function of the CUDA runtime library.
 fn cuda_version(function: &CStr) -> Option<u32> {
     type GetVersion = unsafe extern "C" fn(*mut libc::c_int) -> libc::c_int;
-    // SAFETY: both functions that are asked for have this type in every version of the CUDA run-time API.
+    // SAFETY: both requested functions have this type in every version of the CUDA runtime API.
     let get = unsafe { std::mem::transmute::<*mut libc::c_void, GetVersion>(symbol(function)?) };
     let mut version = 0;
     // SAFETY: the function only writes the integer, which lives through the call.
@@ -60,8 +61,8 @@ fn cuda_version(function: &CStr) -> Option<u32> {
 
 const CUDA_LIBRARY: &str = "libtorch_cuda.so";
 
-/// Loads libtorch_cuda.so when there is one. To be called once, before the first tensor is made: libtorch looks for
-/// its CUDA hooks when it first needs them.
+/// Loads libtorch_cuda.so if it exists. Must be called once, before the first tensor is made: libtorch looks for its
+/// CUDA hooks when it first needs them.
 pub fn load_cuda_library() -> CudaLibrary {
     let Some(path) = candidates().into_iter().find(|path| path.is_file()) else {
         return CudaLibrary::Absent;
@@ -72,7 +73,7 @@ pub fn load_cuda_library() -> CudaLibrary {
     }
 }
 
-/// Files by that name in the order of preference: beside the libtorch that is running, then the linker's own path.
+/// Candidate files in order of preference: beside the running libtorch, then the linker's own path.
 fn candidates() -> Vec<PathBuf> {
     let beside = std::fs::read_to_string("/proc/self/maps").ok().and_then(|maps| directory_of_libtorch(&maps));
     let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
@@ -80,7 +81,7 @@ fn candidates() -> Vec<PathBuf> {
     beside.into_iter().chain(listed).map(|directory| directory.join(CUDA_LIBRARY)).collect()
 }
 
-/// The folder of libtorch_cpu.so according to a `/proc/<pid>/maps` listing.
+/// Returns the folder of libtorch_cpu.so in a `/proc/<pid>/maps` listing.
 fn directory_of_libtorch(maps: &str) -> Option<PathBuf> {
     maps.lines()
         .filter_map(|line| line.find('/').map(|at| Path::new(&line[at..])))
@@ -99,19 +100,20 @@ fn open_globally(path: &Path) -> Result<(), String> {
     // SAFETY: no other call of the dl family lies between the failed dlopen and this one on this thread.
     let reason = unsafe { libc::dlerror() };
     if reason.is_null() {
-        return Err(format!("{} could not be loaded, and the linker gave no reason", path.display()));
+        return Err(format!("cannot load {}: the linker gave no reason", path.display()));
     }
     // SAFETY: dlerror returned a non-null, NUL-terminated string that stays valid until the next call of its family.
     Err(unsafe { CStr::from_ptr(reason) }.to_string_lossy().into_owned())
 }
 
-/// Free and total bytes of a GPU, asked of the CUDA run-time library that libtorch brought along; `None` without one.
+/// Returns free and total bytes of a GPU, from the CUDA runtime library that libtorch loaded; `None` without one.
 pub(crate) fn cuda_memory(ordinal: usize) -> Option<(usize, usize)> {
     type SetDevice = unsafe extern "C" fn(libc::c_int) -> libc::c_int;
     type MemGetInfo = unsafe extern "C" fn(*mut usize, *mut usize) -> libc::c_int;
     let set = symbol(c"cudaSetDevice")?;
     let get = symbol(c"cudaMemGetInfo")?;
-    // SAFETY: these are the two functions' types in every version of the CUDA run-time API, whose symbols bear no other.
+    // SAFETY: these are the two functions' types in every version of the CUDA runtime API, and its symbols are
+    // unversioned.
     let (set, get) = unsafe {
         (
             std::mem::transmute::<*mut libc::c_void, SetDevice>(set),
@@ -125,7 +127,7 @@ pub(crate) fn cuda_memory(ordinal: usize) -> Option<(usize, usize)> {
     (code == 0).then_some((free, total))
 }
 
-/// A GPU's name, asked of the driver's library.
+/// Returns a GPU's name, from the driver's library.
 pub(crate) fn cuda_name(ordinal: usize) -> Option<String> {
     type GetDevice = unsafe extern "C" fn(*mut libc::c_int, libc::c_int) -> libc::c_int;
     type GetName = unsafe extern "C" fn(*mut libc::c_char, libc::c_int, libc::c_int) -> libc::c_int;
@@ -148,7 +150,8 @@ pub(crate) fn cuda_name(ordinal: usize) -> Option<String> {
         )
     };
     let (mut device, mut text) = (0, [0 as libc::c_char; 128]);
-    // SAFETY: both write only into the integer and the buffer, whose length they are told, and which live through the calls.
+    // SAFETY: both write only into the integer and the buffer, whose length they are told, and which live through the
+    // calls.
     let code = unsafe {
         get(&raw mut device, libc::c_int::try_from(ordinal).ok()?)
             | name(text.as_mut_ptr(), text.len() as libc::c_int, device)
@@ -157,7 +160,7 @@ pub(crate) fn cuda_name(ordinal: usize) -> Option<String> {
     (code == 0).then(|| unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned())
 }
 
-/// A function of a library that is loaded.
+/// Returns a function of a loaded library.
 fn symbol(name: &CStr) -> Option<*mut libc::c_void> {
     // SAFETY: `name` is NUL-terminated and lives through the call, which only looks names up.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
@@ -169,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_libtorch_in_a_listing_of_maps() {
+    fn libtorch_is_found_in_a_maps_listing() {
         let maps =
             "7f00-7f01 r-xp 0 08:01 5 /usr/lib/libc.so.6\n7f02-7f03 r-xp 0 08:01 6 /opt/a b/lib/libtorch_cpu.so\n";
         assert_eq!(directory_of_libtorch(maps), Some(PathBuf::from("/opt/a b/lib")));
@@ -177,13 +180,13 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_is_not_one_is_refused_with_a_reason() {
+    fn invalid_library_is_rejected_with_a_reason() {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(open_globally(file.path()).unwrap_err().contains("too short"));
     }
 
     #[test]
-    fn without_the_library_nothing_is_known() {
+    fn state_is_empty_without_the_library() {
         for library in [CudaLibrary::Absent, CudaLibrary::Failed("why".into())] {
             assert_eq!(CudaRuntime::look(&library), CudaRuntime { devices: 0, driver: None, needs: None });
         }

@@ -1,4 +1,4 @@
-//! Where a model runs: the device that a worker was told to use, resolved to what this process sees.
+//! Resolves the device that a worker was given to one that this process can use.
 
 use crate::cuda::{cuda_memory, cuda_name};
 use crate::memory::free_bytes;
@@ -6,17 +6,17 @@ use compass_plan::engine::EngineFault;
 use std::str::FromStr;
 use tch::{Cuda, Device};
 
-/// The device that a worker was told to use.
+/// The device that a worker was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// The first CUDA device when there is one, else the CPU.
+    /// The first CUDA device if there is one, otherwise the CPU.
     Auto,
     Cpu,
     /// A CUDA device by ordinal.
     Cuda(u32),
 }
 
-/// A device name that means nothing.
+/// An unknown device name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown device `{0}`: write `auto`, `cpu` or `cuda:N` with the GPU's number, such as `cuda:0`")]
 pub struct DeviceChoiceError(String);
@@ -37,10 +37,10 @@ impl FromStr for DeviceChoice {
     }
 }
 
-/// The device on which tensors of this choice live.
+/// Returns the device of the tensors.
 ///
 /// # Errors
-/// [`EngineFault::Device`] when a CUDA device is asked for that this process cannot see.
+/// [`EngineFault::Device`] if a requested CUDA device is not visible to this process.
 pub(crate) fn resolve(choice: DeviceChoice) -> Result<Device, EngineFault> {
     match choice {
         DeviceChoice::Cpu => Ok(Device::Cpu),
@@ -57,15 +57,15 @@ pub(crate) fn resolve(choice: DeviceChoice) -> Result<Device, EngineFault> {
             } else {
                 format!("the devices seen are cuda:0 to cuda:{}", count - 1)
             };
-            Err(EngineFault::Device(format!("device cuda:{ordinal} is not there: {seen}")))
+            Err(EngineFault::Device(format!("device cuda:{ordinal} is missing: {seen}")))
         }
     }
 }
 
-/// The devices of a replica that asks for `gpus` of them: as many as that from the one chosen on, or the CPU alone.
+/// Returns the devices of a replica with `gpus` GPUs: as many as that, starting with the chosen one, or the CPU.
 ///
 /// # Errors
-/// [`EngineFault::Device`] when this process does not see so many.
+/// [`EngineFault::Device`] if this process does not see enough.
 pub(crate) fn resolve_all(choice: DeviceChoice, gpus: u32) -> Result<Vec<Device>, EngineFault> {
     let first = match resolve(choice)? {
         Device::Cuda(first) if gpus > 1 => first,
@@ -81,7 +81,7 @@ pub(crate) fn resolve_all(choice: DeviceChoice, gpus: u32) -> Result<Vec<Device>
     Ok((first..first + gpus as usize).map(Device::Cuda).collect())
 }
 
-/// Bytes that are free on a device.
+/// Free bytes on a device.
 pub(crate) fn free_on(device: Device) -> usize {
     match device {
         Device::Cuda(ordinal) => cuda_memory(ordinal).map_or(UNKNOWN_CUDA_BYTES, |(free, _)| free),
@@ -89,10 +89,10 @@ pub(crate) fn free_on(device: Device) -> usize {
     }
 }
 
-/// What is assumed where a GPU does not say.
+/// Assumed free memory of a GPU that does not report it.
 const UNKNOWN_CUDA_BYTES: usize = 4 << 30;
 
-/// `cpu`, or a GPU's name as its driver has it, such as `NVIDIA H100 80GB HBM3`.
+/// Returns `cpu`, or a GPU's name from its driver, such as `NVIDIA H100 80GB HBM3`.
 pub(crate) fn device_name(device: Device) -> String {
     match device {
         Device::Cuda(ordinal) => cuda_name(ordinal).unwrap_or_else(|| "cuda".into()),
@@ -100,10 +100,10 @@ pub(crate) fn device_name(device: Device) -> String {
     }
 }
 
-/// `"cpu"` or `"cuda"`: within one kind, results are byte-identical; across kinds they agree to a tolerance.
+/// Returns `"cpu"` or `"cuda"`: within one kind, results are byte-identical; across kinds they agree to a tolerance.
 ///
 /// # Errors
-/// [`EngineFault::Device`] when a CUDA device is asked for that this process cannot see.
+/// [`EngineFault::Device`] if a requested CUDA device is not visible to this process.
 pub fn device_kind(choice: &DeviceChoice) -> Result<&'static str, EngineFault> {
     Ok(if resolve(*choice)? == Device::Cpu { "cpu" } else { "cuda" })
 }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn kind_of_the_cpu_and_of_a_device_that_is_not_there() {
+    fn kind_of_the_cpu_and_of_a_missing_device() {
         assert_eq!(device_kind(&DeviceChoice::Cpu).unwrap(), "cpu");
         let fault = device_kind(&DeviceChoice::Cuda(999)).unwrap_err();
         assert!(matches!(fault, EngineFault::Device(_)));
@@ -132,8 +132,8 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_of_several_gpus_needs_as_many() {
-        assert_eq!(resolve_all(DeviceChoice::Cpu, 4).unwrap(), [Device::Cpu], "the CPU is one, whatever is asked for");
+    fn replica_needs_all_its_gpus() {
+        assert_eq!(resolve_all(DeviceChoice::Cpu, 4).unwrap(), [Device::Cpu], "there is one CPU");
         assert!(resolve_all(DeviceChoice::Cuda(999), 2).is_err());
         if !Cuda::is_available() {
             assert_eq!(resolve_all(DeviceChoice::Auto, 2).unwrap(), [Device::Cpu]);

@@ -3,9 +3,9 @@
 //! [`load`] turns a [`ModelPlan`] into an [`Engine`]. Everything of one engine happens on the thread that loaded it:
 //! libtorch's thread count and gradient mode belong to a thread, and tensors are not shared between threads.
 //!
-//! Invariants: what a sample's numbers depend on is the plan, the weights and the type of the device, never its neighbours
-//! (on CUDA proven for matrix products alone so far, see `docs/measurements`);
-//! logits exist only at positions that are scored; a sample that cannot be run is an outcome, not a fault.
+//! Invariants: a sample's numbers depend on the plan, the weights and the type of the device, never on the batch
+//! composition (on CUDA proven only for matrix products so far, see `docs/measurements`); logits exist only at scored
+//! positions; a sample that cannot be run is an outcome, not a fault.
 
 pub mod baseline;
 mod blocks;

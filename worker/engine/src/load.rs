@@ -1,4 +1,4 @@
-//! From a model's plan to an engine.
+//! Loads the engine of a model.
 
 use crate::config::ModelConfig;
 use crate::cuda::cuda_memory;
@@ -18,19 +18,19 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tch::{Device, Kind};
 
-/// Longest input of a model whose files name no limit; lm-eval's default.
+/// Maximum input of a model whose files have no limit; lm-eval's default.
 const DEFAULT_MAX_SEQ_LEN: u32 = 2048;
 
-/// Rotary tables made at once; longer contexts make them grow.
+/// Initial size of rotary tables, which grow for longer contexts.
 const ROPE_POSITIONS: u32 = 4096;
 
 /// Loads a model. The engine must stay on the calling thread, whose number of libtorch threads becomes `threads`
 /// (at least 1).
 ///
 /// # Errors
-/// [`EngineFault::Missing`] when files are missing or unreadable, [`EngineFault::Model`] when they are damaged or ask for
-/// what is not supported: one message that names the file, and the tensor where there is one. [`EngineFault::Device`]
-/// when the device is missing or fails.
+/// [`EngineFault::Missing`] if files are missing or unreadable, [`EngineFault::Model`] if they are damaged or ask for
+/// unsupported features, with the file's name, and the tensor's if there is one. [`EngineFault::Device`] if the device
+/// is missing or fails.
 pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
     load_colocated(plan, device, threads, 1)
 }
@@ -38,7 +38,7 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
 /// Loads a model as [`load`] does, where `colocated_engines` (at least 1) share a device or a set of devices.
 ///
 /// # Errors
-/// As [`load`]; [`EngineFault::Device`] also when a GPU has no room for so many, which names how many fit.
+/// As [`load`]; [`EngineFault::Device`] also if a GPU has no room for so many, with the number that fits.
 pub fn load_colocated(
     plan: &ModelPlan,
     device: &DeviceChoice,
@@ -100,7 +100,7 @@ pub fn load_colocated(
     }
     let generation = generation_defaults(plan, &mut notes)?;
     if small_files(plan)? != small {
-        return Err(file_fault(directory, "its configuration or tokenizer was changed while the model was loaded"));
+        return Err(file_fault(directory, "its configuration or tokenizer changed while the model was loaded"));
     }
     let pin = Some(Pin { weights, generation: generation.clone() });
     let facts = ModelFacts {
@@ -115,29 +115,29 @@ pub fn load_colocated(
     Ok(Box::new(Executor::new(plan, model, (tokenizer, kwargs), facts, eos, generation)?))
 }
 
-/// What is digested of the files of a model that are read whole.
+/// Digests of the small files of a model, which are read whole.
 fn small_files(plan: &ModelPlan) -> Result<BTreeMap<String, FileMark>, EngineFault> {
     let directory = Path::new(&plan.path);
     files::read_small(directory, Path::new(&plan.tokenizer_path)).map_err(|error| missing_fault(directory, error))
 }
 
-/// Where a model is to be loaded.
+/// Devices on which to load a model.
 pub(crate) enum Spread<'a> {
-    /// All of it on the first of the devices, or its layers over all of them as their memory goes, where there are several.
+    /// All on the first device, or the layers over all of them by their memory, if there are several.
     ByMemory { devices: &'a [Device], colocated_engines: u32 },
-    /// Its layers on these devices, the rest on the first of them.
+    /// The layers on these devices, the rest on the first.
     Layers(&'a [Device]),
 }
 
 impl Spread<'_> {
-    /// Where everything is that belongs to no layer.
+    /// Returns the device of everything outside the layers.
     pub(crate) fn home(&self) -> Device {
         let (Self::ByMemory { devices, .. } | Self::Layers(devices)) = self;
         devices.first().copied().unwrap_or(Device::Cpu)
     }
 }
 
-/// Devices of the layers by the memory of the devices; empty where all fit on the first.
+/// Returns the device of each layer by the memory of the devices; empty if everything fits on the first.
 fn arrange(weights: &Weights, devices: &[Device], colocated_engines: u32) -> Result<Vec<Device>, EngineFault> {
     let memory = |device: &Device| match device {
         Device::Cuda(ordinal) => cuda_memory(*ordinal),
@@ -145,7 +145,7 @@ fn arrange(weights: &Weights, devices: &[Device], colocated_engines: u32) -> Res
     };
     let known: Vec<(usize, usize)> = devices.iter().filter_map(memory).collect();
     if known.len() < devices.len() {
-        // The CPU, or a GPU that does not say what it has: what does not fit will show.
+        // The CPU, or a GPU that does not report its memory: loading fails if there is too little.
         return Ok(Vec::new());
     }
     let sizes = weights.sizes();
@@ -178,10 +178,10 @@ fn arrange(weights: &Weights, devices: &[Device], colocated_engines: u32) -> Res
     Ok(places.into_iter().map(|place| devices.get(place).copied().unwrap_or(Device::Cpu)).collect())
 }
 
-/// What a worker takes of a GPU beside its weights, at the least: the library's own, keys and values, what passes through.
+/// Minimum memory of a worker on a GPU in addition to its weights: the library's own, keys and values, activations.
 const OF_A_WORKER: u64 = 2 << 30;
 
-/// A checkpoint that was opened and of which nothing is loaded yet.
+/// A checkpoint that was opened, without loaded weights.
 pub(crate) struct Opened {
     family: &'static Family,
     pub(crate) weights: Weights,
@@ -189,7 +189,7 @@ pub(crate) struct Opened {
     device: Device,
 }
 
-/// Opens the checkpoint in `directory`, whose tensors will be computed with in `dtype` and are on `device` unless spread.
+/// Opens the checkpoint in `directory` for computing in `dtype`; tensors go to `device` unless spread.
 ///
 /// # Errors
 /// As [`load`].
@@ -210,8 +210,8 @@ pub(crate) fn open(
     Ok(Opened { family, weights, kind, device })
 }
 
-/// The model alone, on `on`, where `opened` was opened for the first device of it; `notes` receives what its files ask for
-/// that is not obeyed.
+/// Loads the model without tokenizer onto `on`, where `opened` was opened for its first device; appends notes on
+/// ignored settings to `notes`.
 ///
 /// # Errors
 /// As [`load`].

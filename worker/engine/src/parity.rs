@@ -1,4 +1,4 @@
-//! Logits of a model on token ids, without tokenizer, prompts or samples: what is compared with other implementations.
+//! Logits of a model on token ids, without tokenizer, prompts or samples, for comparison with other implementations.
 
 use crate::blocks::Segment;
 use crate::config::ModelConfig;
@@ -13,7 +13,7 @@ use compass_plan::{Dtype, ModelKind};
 use std::path::Path;
 use tch::{TchError, Tensor};
 
-/// A model to look into. It must stay on the thread that loaded it.
+/// A model under comparison. It must stay on the thread that loaded it.
 pub struct ParityModel {
     model: Box<dyn CausalLm>,
 }
@@ -27,7 +27,7 @@ impl ParityModel {
         Self::load_layout(directory, ModelKind::Hf, dtype, device, threads)
     }
 
-    /// As [`ParityModel::load`], from a directory in the layout of another kind of model.
+    /// Loads the model as [`ParityModel::load`] does, from a directory in the layout of another kind of model.
     ///
     /// # Errors
     /// As [`crate::load`].
@@ -47,12 +47,13 @@ impl ParityModel {
         let opened = open(directory, layout, &config, dtype, on.home())?;
         let model = load_model(opened, &config, on, 64, &mut notes)?;
         for note in notes {
-            tracing::warn!(note, "the model's files ask for what is not obeyed");
+            tracing::warn!(note, "a setting of the model's files is ignored");
         }
         Ok(Self { model })
     }
 
-    /// As [`ParityModel::load`], with the layers on devices of their own, in order; everything else is on the first.
+    /// Loads the model as [`ParityModel::load`] does, with the layers on their own devices, in order; the rest is on
+    /// the first.
     ///
     /// # Errors
     /// As [`crate::load`].
@@ -68,27 +69,27 @@ impl ParityModel {
         Ok(Self { model })
     }
 
-    /// Entries of the vocabulary; every token must be below.
+    /// Size of the vocabulary; every token must be below.
     pub fn vocabulary(&self) -> usize {
         self.model.vocabulary()
     }
 
-    /// Whether what is computed of the beginning of a sequence of `length` tokens holds for the whole.
+    /// Whether results for a prefix of a sequence of `length` tokens are valid for the whole.
     pub fn shares_prefixes(&self, length: usize) -> bool {
         self.model.shares_prefixes(length)
     }
 
-    /// Logits at every position of `tokens`, computed at once: `[tokens, vocabulary]`, row after row.
+    /// Returns logits at every position of `tokens`, computed at once: `[tokens, vocabulary]`, row by row.
     ///
     /// # Errors
-    /// [`EngineFault::Device`] when libtorch fails, as it does for a token beyond the vocabulary.
+    /// [`EngineFault::Device`] if libtorch fails, for example at a token beyond the vocabulary.
     pub fn prefill(&mut self, tokens: &[u32]) -> Result<Vec<f32>, EngineFault> {
         let _no_grad = tch::no_grad_guard();
         self.step_by_step(tokens, tokens.len()).map_err(|error| device_fault(&error))
     }
 
-    /// The same logits, with the first `prompt` tokens (at least 1) computed at once and the others one by one over a
-    /// cache.
+    /// Returns the logits of [`ParityModel::prefill`], computing the first `prompt` tokens (at least 1) at once and the
+    /// others one by one with a cache.
     ///
     /// # Errors
     /// As [`ParityModel::prefill`].
@@ -97,9 +98,9 @@ impl ParityModel {
         self.step_by_step(tokens, prompt.clamp(1, tokens.len().max(1))).map_err(|error| device_fault(&error))
     }
 
-    /// Returns the logits of prefix segments that share one cache: `[rows, vocabulary]`, row after row. A segment is the
-    /// position of its first token and its tokens; it follows the tokens that earlier segments, of this pass or of those
-    /// before it, have put before that position. `capacity` is the longest sequence's length.
+    /// Returns the logits of prefix segments that share one cache: `[rows, vocabulary]`, row by row. A segment is the
+    /// position of its first token and its tokens; it follows the tokens that earlier segments, of this pass or of
+    /// previous ones, wrote before that position. `capacity` is the longest sequence's length.
     ///
     /// # Errors
     /// As [`ParityModel::prefill`].
@@ -124,13 +125,13 @@ impl ParityModel {
         run().map_err(|error| device_fault(&error))
     }
 
-    /// Most tokens of a sequence, where positions are learnt and end.
+    /// Maximum number of tokens of a sequence, for learnt positions.
     pub fn most_positions(&self) -> Option<usize> {
         self.model.most_positions()
     }
 
-    /// Continues prompts together, at most `slots` at once (0 for the usual number), greedily or by draws of `seed`; traces
-    /// in the order of `asked`.
+    /// Continues prompts together, at most `slots` at once (0 for the default number), greedily or by draws of `seed`;
+    /// returns traces in the order of `asked`.
     ///
     /// # Errors
     /// As [`ParityModel::prefill`].

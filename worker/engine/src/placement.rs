@@ -1,22 +1,22 @@
-//! Which layers of a model go to which device when one device is not enough: a pure function of sizes and free memory.
+//! Assigns a model's layers to devices when one device is not enough: a pure function of sizes and free memory.
 //!
-//! Layers stay in order, a run of them on each device, so that hidden states change devices once for each that is used. The
-//! devices with a GPU share the layers by their memory, as transformers' `device_map = "auto"` does; what they cannot hold
-//! is left to the last one, the CPU's memory. Everything outside the layers (embeddings, the last norm, the head) stands on
-//! the first device, where tokens come in and logits go out.
+//! Layers stay in order, a run of them on each device, so that hidden states change devices once for each device used.
+//! GPUs share the layers by their memory, as with transformers' `device_map = "auto"`; the remaining layers are on the
+//! CPU. Everything outside the layers (embeddings, the last norm, the head) is on the first device, where tokens enter
+//! and logits leave.
 
-/// Bytes of a model's parts.
+/// Sizes of a model's parts in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    /// What is no layer's.
+    /// Everything outside the layers.
     pub(crate) outside: u64,
-    /// Of each layer.
+    /// Each layer.
     pub(crate) layers: Vec<u64>,
-    /// Keys and values of one layer for what is to be held at once at least.
+    /// Minimum size of keys and values of one layer.
     pub(crate) cache: u64,
 }
 
-/// Bytes that are free.
+/// Free bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rooms {
     /// On each GPU, in order.
@@ -25,16 +25,16 @@ pub(crate) struct Rooms {
     pub(crate) cpu: u64,
 }
 
-/// Of a device's free memory so many parts in a hundred go into weights and caches; the rest is for what passes through.
+/// Percentage of a device's free memory for weights and caches; the rest is for activations.
 const USABLE: u64 = 90;
 
-/// The shares of the GPUs' memory that are tried, in parts of this many.
+/// Number of shares of the GPUs' memory that are tried.
 const STEPS: u64 = 200;
 
-/// The device of each layer: a GPU by its place, or the number of GPUs for the CPU's memory. `None` when nothing of it
-/// suffices.
+/// Returns the device of each layer: the index of a GPU, or the number of GPUs for the CPU. `None` if the memory does
+/// not suffice.
 pub(crate) fn place_layers(sizes: &Sizes, rooms: &Rooms) -> Option<Vec<usize>> {
-    // The smallest share of every GPU with which all layers find a place: they are then evenly loaded.
+    // The smallest share of every GPU that holds all layers: the GPUs are then evenly loaded.
     (1..=STEPS).find_map(|share| fill(sizes, rooms, share, 0)).or_else(|| fill(sizes, rooms, STEPS, rooms.cpu))
 }
 
@@ -58,7 +58,7 @@ fn fill(sizes: &Sizes, rooms: &Rooms, share: u64, cpu: u64) -> Option<Vec<usize>
     Some(places)
 }
 
-/// How many workers with weights and caches of so many bytes each find room on a device of `total` bytes.
+/// Number of workers with weights and caches of this size that fit on a device of `total` bytes.
 pub(crate) fn workers_that_fit(total: u64, each: u64) -> u64 {
     (u128::from(total) * u128::from(USABLE) / 100 / u128::from(each.max(1))) as u64
 }
@@ -83,25 +83,25 @@ mod tests {
     fn gpus_share_the_layers_by_their_memory() {
         let even = Rooms { gpus: vec![80 * GIB; 4], cpu: 0 };
         assert_eq!(counts(&place_layers(&sizes(0, 80, GIB), &even).unwrap()), [20; 4]);
-        // The first one holds the embeddings too.
+        // The first one also has the embeddings.
         assert_eq!(counts(&place_layers(&sizes(4 * GIB, 76, GIB), &even).unwrap()), [16, 20, 20, 20]);
         let uneven = Rooms { gpus: vec![60 * GIB, 20 * GIB], cpu: 500 * GIB };
         assert_eq!(counts(&place_layers(&sizes(0, 40, GIB), &uneven).unwrap()), [30, 10]);
     }
 
     #[test]
-    fn the_memory_of_the_cpu_comes_last() {
+    fn cpu_memory_is_used_last() {
         let rooms = Rooms { gpus: vec![20 * GIB, 20 * GIB], cpu: 100 * GIB };
         assert_eq!(counts(&place_layers(&sizes(0, 36, GIB), &rooms).unwrap()), [18, 18]);
         assert_eq!(counts(&place_layers(&sizes(0, 60, GIB), &rooms).unwrap()), [18, 18, 24]);
         assert_eq!(place_layers(&sizes(0, 200, GIB), &rooms), None);
-        assert_eq!(place_layers(&sizes(30 * GIB, 1, GIB), &rooms), None, "embeddings are not divided");
+        assert_eq!(place_layers(&sizes(30 * GIB, 1, GIB), &rooms), None, "embeddings cannot be split");
         let caches = Sizes { cache: GIB, ..sizes(0, 36, GIB) };
-        assert_eq!(counts(&place_layers(&caches, &rooms).unwrap()), [9, 9, 18], "layers bring their caches along");
+        assert_eq!(counts(&place_layers(&caches, &rooms).unwrap()), [9, 9, 18], "layers need memory for their caches");
     }
 
     #[test]
-    fn workers_on_one_device() {
+    fn number_of_workers_on_one_device() {
         assert_eq!(workers_that_fit(140 * GIB, 16 * GIB), 7);
         assert_eq!(workers_that_fit(10 * GIB, 16 * GIB), 0);
     }

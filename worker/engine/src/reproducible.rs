@@ -1,11 +1,11 @@
-//! Numbers that depend neither on the number of threads nor on where the allocator put a buffer.
+//! Numbers that depend neither on the number of threads nor on the address of a buffer.
 //!
-//! Three things on libtorch's CPU path would make them: MKL picks kernels by the alignment of its operands (measured: the
-//! per-thread buffers of the fused attention differ in the last bits with 1, 2, 3 and 4 threads), and elementwise kernels
-//! compute the tail of each thread's share with another `exp` than its body; and a matrix product so narrow that each thread
-//! would get less than about a vector register of columns takes another kernel (measured for 16 to 128 rows and up to 64
-//! threads: below 12 columns a thread, whatever the reproducibility mode). The first is cured by MKL's own reproducibility
-//! mode, at no measurable cost; the second by [`on_one_thread`], the third by [`alone_if_narrow`].
+//! Three things on libtorch's CPU path would break this: MKL picks kernels by the alignment of its operands (measured:
+//! the per-thread buffers of the fused attention differ in the last bits with 1, 2, 3 and 4 threads); elementwise
+//! kernels compute the tail of each thread's share with another `exp` than its body; and a matrix product so narrow
+//! that each thread would get less than about a vector register of columns uses another kernel (measured for 16 to 128
+//! rows and up to 64 threads: below 12 columns per thread, in every reproducibility mode). MKL's own reproducibility
+//! mode solves the first, at no measurable cost, [`on_one_thread`] the second, [`alone_if_narrow`] the third.
 
 use std::sync::OnceLock;
 use tch::{Device, TchError, Tensor};
@@ -13,19 +13,19 @@ use tch::{Device, TchError, Tensor};
 /// Elements up to which libtorch runs an elementwise kernel on one thread anyway (its `GRAIN_SIZE`).
 const GRAIN: usize = 32_768;
 
-/// `MKL_CBWR_AUTO | MKL_CBWR_STRICT` of mkl_types.h: the best branch for this CPU, the same bits for every alignment and
-/// every number of threads.
+/// `MKL_CBWR_AUTO | MKL_CBWR_STRICT` of mkl_types.h: the best branch for this CPU, the same bits for every alignment
+/// and every number of threads.
 const AUTO_STRICT: libc::c_int = 0x10002;
 
-/// Switches MKL's reproducibility mode on, once per process and before its first use. An exported `MKL_CBWR` is obeyed
-/// instead. Returns a note when it could not be done.
+/// Switches MKL's reproducibility mode on, once per process and before its first use. An exported `MKL_CBWR` takes
+/// precedence. Returns a note if this fails.
 pub(crate) fn make_mkl_reproducible() -> Option<&'static str> {
     static DONE: OnceLock<Option<&'static str>> = OnceLock::new();
     *DONE.get_or_init(|| {
         if std::env::var_os("MKL_CBWR").is_some() {
             return None;
         }
-        // SAFETY: the name is a NUL-terminated literal; RTLD_DEFAULT looks through what is already loaded.
+        // SAFETY: the name is a NUL-terminated literal; RTLD_DEFAULT searches the loaded libraries.
         let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"mkl_serv_cbwr_set".as_ptr()) };
         if symbol.is_null() {
             return tch::utils::has_mkl().then_some(
@@ -35,13 +35,14 @@ pub(crate) fn make_mkl_reproducible() -> Option<&'static str> {
         // SAFETY: MKL declares `int mkl_cbwr_set(int)`, exported by libtorch's static copy under its service name.
         let set: extern "C" fn(libc::c_int) -> libc::c_int = unsafe { std::mem::transmute(symbol) };
         (set(AUTO_STRICT) != 0)
-            .then_some("MKL refused its reproducibility mode: set MKL_CBWR=AUTO,STRICT in the environment")
+            .then_some("MKL rejected its reproducibility mode: set MKL_CBWR=AUTO,STRICT in the environment")
     })
 }
 
-/// Runs an elementwise computation over `elements` elements on one thread, so that all but the last few go one way.
+/// Runs an elementwise computation over `elements` elements on one thread, so that all but the last few use the same
+/// code.
 ///
-/// On CUDA threads of the CPU have no part in it.
+/// On CUDA the CPU's threads do not matter.
 pub(crate) fn on_one_thread<T>(elements: usize, compute: impl FnOnce() -> T) -> T {
     if elements < GRAIN {
         return compute();
@@ -49,12 +50,13 @@ pub(crate) fn on_one_thread<T>(elements: usize, compute: impl FnOnce() -> T) -> 
     alone(compute)
 }
 
-/// Elements that vectorised kernels take at once at most (two AVX-512 vectors of f32, or of bf16), or a multiple of that.
+/// Maximum number of elements that vectorised kernels process at once (two AVX-512 vectors of f32, or of bf16), or a
+/// multiple.
 const LANES: i64 = 64;
 
-/// Runs an elementwise computation on rows, `[..., width]`, so that no element's bits depend on how many rows there are:
-/// the last few elements of a tensor, fewer than a vector, are computed by other code. Rows that are no whole number of
-/// vectors are therefore filled up first.
+/// Runs an elementwise computation on rows, `[..., width]`, so that no element's bits depend on the number of rows: the
+/// last few elements of a tensor, fewer than a vector, are computed by other code. Rows that are not a whole number of
+/// vectors are therefore padded.
 pub(crate) fn in_whole_vectors(
     x: &Tensor,
     compute: impl FnOnce(&Tensor) -> Result<Tensor, TchError>,
@@ -72,12 +74,12 @@ pub(crate) fn in_whole_vectors(
     }
 }
 
-/// Columns of a matrix product that each thread must get at least.
-const LEAST_COLUMNS: i64 = 16;
+/// Minimum number of columns of a matrix product per thread.
+const MIN_COLUMNS: i64 = 16;
 
-/// Runs a matrix product with `columns` columns of output on one thread, if more would share them too thinly.
+/// Runs a matrix product with `columns` output columns on one thread if more threads would get too few columns each.
 pub(crate) fn alone_if_narrow<T>(columns: i64, compute: impl FnOnce() -> T) -> T {
-    if columns >= LEAST_COLUMNS * i64::from(tch::get_num_threads()) { compute() } else { alone(compute) }
+    if columns >= MIN_COLUMNS * i64::from(tch::get_num_threads()) { compute() } else { alone(compute) }
 }
 
 fn alone<T>(compute: impl FnOnce() -> T) -> T {
@@ -114,7 +116,7 @@ mod tests {
         }
     }
 
-    /// Every operation of the forward pass whose bits were seen to vary, or might, with 1 to 4 threads.
+    /// Every operation of the forward pass whose bits varied, or might vary, with 1 to 4 threads.
     #[test]
     fn bits_do_not_vary_with_threads() {
         assert_eq!(make_mkl_reproducible(), None);

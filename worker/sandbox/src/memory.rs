@@ -64,9 +64,9 @@ fn sockets(root: Pid) -> u64 {
 
 /// Default limit of unread data that a socket may have sent.
 fn sent_by_default() -> u64 {
-    const USUAL: u64 = 212_992;
+    const DEFAULT: u64 = 212_992;
     let set = fs::read_to_string("/proc/sys/net/core/wmem_default");
-    set.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(USUAL)
+    set.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(DEFAULT)
 }
 
 /// Number of files in the namespaces' own file systems. Mounting limits their content, but not their number.

@@ -29,7 +29,7 @@ async fn attempt(setup: &Setup, program: &Program) -> io::Result<ProgramOutcome>
     let request = program.request(processes::limit(setup.isolation, program.limits.processes));
     let Launched { mut child, channel, output, info, group } = launch(setup, &program.limits)?;
     let mut channel = Channel::new(channel, token()?)?;
-    let mut output = Output { pipe: Receiver::from_owned_fd(output.into())?, seen: 0, tail: Vec::new() };
+    let mut output = CapturedOutput { pipe: Receiver::from_owned_fd(output.into())?, seen: 0, tail: Vec::new() };
     // Read before the program runs: afterwards a short one may have ended already.
     let begun = timeout(START_TIMEOUT, async {
         let namespaces = match info {
@@ -65,12 +65,12 @@ async fn attempt(setup: &Setup, program: &Program) -> io::Result<ProgramOutcome>
 }
 
 /// Reports the output of `bwrap` or of the interpreter.
-async fn not_started(mut child: Child, mut output: Output, reason: &str) -> io::Result<ProgramOutcome> {
+async fn not_started(mut child: Child, mut output: CapturedOutput, reason: &str) -> io::Result<ProgramOutcome> {
     let _ = child.start_kill();
     let status = child.wait().await?;
     let _ = timeout(Duration::from_secs(1), output.flood(u64::MAX)).await;
-    let said = String::from_utf8_lossy(&output.tail).trim().to_owned();
-    Ok(ProgramOutcome::SandboxError { detail: format!("the interpreter did not start: {reason}, {status}: {said}") })
+    let text = String::from_utf8_lossy(&output.tail).trim().to_owned();
+    Ok(ProgramOutcome::SandboxError { detail: format!("the interpreter did not start: {reason}, {status}: {text}") })
 }
 
 /// Kills the remaining processes and waits until they have ended.
@@ -98,13 +98,13 @@ async fn end(isolation: Isolation, mut child: Child, root: Pid, namespaces: Opti
 }
 
 /// Output of the program: counted, and discarded except for its end.
-struct Output {
+struct CapturedOutput {
     pipe: Receiver,
     seen: u64,
     tail: Vec<u8>,
 }
 
-impl Output {
+impl CapturedOutput {
     const TAIL: usize = 2048;
 
     /// Returns once more than `limit` bytes were received; never if the output ends before.

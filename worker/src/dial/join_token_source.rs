@@ -44,7 +44,7 @@ impl JoinTokenSource {
     }
 }
 
-/// Reads the token that a master left in a file; `None` if there is no file.
+/// Reads the token that a master left in a file; `None` if the file does not exist.
 fn read(path: &Path) -> Result<Option<JoinToken>, String> {
     match private_file::read_text(path) {
         Ok(text) => Ok(JoinToken::parse(&text).ok()),

@@ -64,7 +64,7 @@ fn version(number: u32) -> String {
 ///
 /// # Errors
 /// [`EngineFault::Device`] if a GPU is requested or exists, and cannot be used.
-pub(super) fn judge(plan: &ModelPlan, choice: DeviceChoice, seen: &Seen) -> Result<DeviceChoice, EngineFault> {
+pub(super) fn choose(plan: &ModelPlan, choice: DeviceChoice, seen: &Seen) -> Result<DeviceChoice, EngineFault> {
     let fault = |cause: String| Err(EngineFault::Device(format!("cannot run model `{}` on a GPU: {cause}", plan.abbr)));
     // The operator's choice for this node takes precedence over the model's.
     if choice == DeviceChoice::Cpu || plan.device == DeviceRequest::Cpu {
@@ -113,13 +113,13 @@ mod tests {
     }
 
     fn refusal(plan: &ModelPlan, choice: DeviceChoice, seen: &Seen) -> String {
-        judge(plan, choice, seen).unwrap_err().to_string()
+        choose(plan, choice, seen).unwrap_err().to_string()
     }
 
     #[test]
     fn unusable_gpu_is_never_silently_replaced_by_the_cpu() {
         let auto = model(DeviceRequest::Auto, 0);
-        for (library, runtime, said) in [
+        for (library, runtime, part) in [
             (CudaLibrary::Absent, NONE, "libtorch_cuda.so is missing"),
             (CudaLibrary::Failed("libcudnn.so.9: not found".into()), NONE, "libcudnn.so.9: not found"),
             (loaded(), CudaRuntime { devices: 0, driver: Some(12_040), needs: Some(13_000) }, "supports CUDA 12.4"),
@@ -127,20 +127,20 @@ mod tests {
         ] {
             let node = seen(true, library, runtime);
             let text = refusal(&auto, DeviceChoice::Auto, &node);
-            assert!(text.contains(said) && text.contains("--device cpu") && text.contains("help:"), "{text}");
+            assert!(text.contains(part) && text.contains("--device cpu") && text.contains("help:"), "{text}");
             assert_eq!(
-                judge(&auto, DeviceChoice::Cpu, &node).unwrap(),
+                choose(&auto, DeviceChoice::Cpu, &node).unwrap(),
                 DeviceChoice::Cpu,
                 "the operator chose the CPU"
             );
-            assert_eq!(judge(&model(DeviceRequest::Cpu, 0), DeviceChoice::Auto, &node).unwrap(), DeviceChoice::Cpu);
+            assert_eq!(choose(&model(DeviceRequest::Cpu, 0), DeviceChoice::Auto, &node).unwrap(), DeviceChoice::Cpu);
         }
     }
 
     #[test]
     fn machine_without_gpu_runs_only_models_that_need_none() {
         let node = seen(false, CudaLibrary::Absent, NONE);
-        assert_eq!(judge(&model(DeviceRequest::Auto, 0), DeviceChoice::Auto, &node).unwrap(), DeviceChoice::Cpu);
+        assert_eq!(choose(&model(DeviceRequest::Auto, 0), DeviceChoice::Auto, &node).unwrap(), DeviceChoice::Cpu);
         for (plan, asks) in
             [(model(DeviceRequest::Cuda, 0), "device = \"cuda\""), (model(DeviceRequest::Auto, 2), "num_gpus = 2")]
         {
@@ -154,7 +154,7 @@ mod tests {
     fn hidden_gpus_count_as_none_and_wrong_names_are_reported() {
         for list in ["", "-1", "-1,0"] {
             let node = Seen { visible: Some(list.into()), ..seen(true, loaded(), NONE) };
-            assert_eq!(judge(&model(DeviceRequest::Auto, 0), DeviceChoice::Auto, &node).unwrap(), DeviceChoice::Cpu);
+            assert_eq!(choose(&model(DeviceRequest::Auto, 0), DeviceChoice::Auto, &node).unwrap(), DeviceChoice::Cpu);
             let text = refusal(&model(DeviceRequest::Auto, 1), DeviceChoice::Auto, &node);
             assert!(text.contains("CUDA_VISIBLE_DEVICES") && text.contains("hides every GPU"), "{text}");
         }
@@ -166,7 +166,10 @@ mod tests {
     #[test]
     fn working_gpu_is_used() {
         let node = seen(true, loaded(), CudaRuntime { devices: 2, driver: Some(13_000), needs: Some(13_000) });
-        assert_eq!(judge(&model(DeviceRequest::Auto, 0), DeviceChoice::Auto, &node).unwrap(), DeviceChoice::Cuda(0));
-        assert_eq!(judge(&model(DeviceRequest::Cuda, 1), DeviceChoice::Cuda(1), &node).unwrap(), DeviceChoice::Cuda(1));
+        assert_eq!(choose(&model(DeviceRequest::Auto, 0), DeviceChoice::Auto, &node).unwrap(), DeviceChoice::Cuda(0));
+        assert_eq!(
+            choose(&model(DeviceRequest::Cuda, 1), DeviceChoice::Cuda(1), &node).unwrap(),
+            DeviceChoice::Cuda(1)
+        );
     }
 }

@@ -45,7 +45,7 @@ fn load_with_libtorch(
     threads: u32,
     colocated_engines: u32,
 ) -> Result<Box<dyn Engine>, EngineFault> {
-    use super::device::{Seen, judge};
+    use super::device::{Seen, choose};
     use compass_engine::{CudaLibrary, CudaRuntime, DeviceChoice};
     let choice: DeviceChoice = device.parse().map_err(|error| EngineFault::Device(format!("{error}")))?;
     let library = if choice == DeviceChoice::Cpu { CudaLibrary::Absent } else { compass_engine::load_cuda_library() };
@@ -55,7 +55,7 @@ fn load_with_libtorch(
         runtime: CudaRuntime::look(&library),
         library,
     };
-    let device = judge(plan, choice, &seen)?;
+    let device = choose(plan, choice, &seen)?;
     compass_engine::load_colocated(plan, &device, threads, colocated_engines.max(1))
 }
 

@@ -1,7 +1,7 @@
 //! One engine child: starts it, exchanges messages with it, and reaps it.
 
 use super::cuda_environment;
-use super::gpus::Share;
+use super::gpus::GpuShare;
 use super::sent_parts::SentParts;
 use compass_agent::{BatchOrder, ModelOrder};
 use compass_proto::v1::from_engine::Body as FromEngine;
@@ -52,7 +52,7 @@ pub(super) struct EngineChild {
 
 impl EngineChild {
     /// Starts this same executable as an engine and asks it to load `model`.
-    pub(super) async fn start(model: &ModelOrder, threads: u32, share: Option<Share>) -> io::Result<Self> {
+    pub(super) async fn start(model: &ModelOrder, threads: u32, share: Option<GpuShare>) -> io::Result<Self> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         let log = || io::stderr().as_fd().try_clone_to_owned().map(Stdio::from);
         let mut command = Command::new(this_executable()?);

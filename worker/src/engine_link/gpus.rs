@@ -14,7 +14,7 @@ pub struct Gpus {
 
 /// A slot's share of the GPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Share {
+pub(super) struct GpuShare {
     /// Value for CUDA_VISIBLE_DEVICES.
     pub(super) visible: String,
     /// Engines that share these GPUs, this slot's included.
@@ -39,7 +39,7 @@ impl Gpus {
     }
 
     /// Returns the share of a slot whose model takes `per_replica` GPUs (0 counts as one); `None` leaves all visible.
-    pub(super) fn share(&self, slot: usize, per_replica: u32) -> Option<Share> {
+    pub(super) fn share(&self, slot: usize, per_replica: u32) -> Option<GpuShare> {
         let each = per_replica.max(1) as usize;
         let groups = self.names.len() / each;
         if groups == 0 {
@@ -48,7 +48,7 @@ impl Gpus {
         let group = slot % groups;
         let colocated_engines = (self.slots.max(slot + 1) - group).div_ceil(groups);
         let visible = self.names.get(group * each..(group + 1) * each)?.join(",");
-        Some(Share { visible, colocated_engines: u32::try_from(colocated_engines).unwrap_or(u32::MAX) })
+        Some(GpuShare { visible, colocated_engines: u32::try_from(colocated_engines).unwrap_or(u32::MAX) })
     }
 }
 

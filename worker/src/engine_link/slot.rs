@@ -141,7 +141,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         loop {
             // Any message is a sign of progress; a computing engine sends one every second.
             let Ok(message) = tokio::time::timeout(order.timeout, child.recv()).await else {
-                let message = format!("the engine made no progress for {} s and was killed", order.timeout.as_secs());
+                let message = format!("no progress for {} s, killed by the agent", order.timeout.as_secs());
                 tracing::warn!(slot = self.slot, message, started, "engine hangs; restarting it");
                 child.kill().await;
                 return started.then_some(BatchEnd::EngineDied { message });

@@ -1,7 +1,7 @@
 //! Runs the samples of a task and prints their results.
 
 use super::arguments::OnceOptions;
-use super::batches::{Batch, Batches};
+use super::batches::{TaskBatch, Batches};
 use super::reading::{PlanFolder, ReadError, ReadPart};
 use crate::agent::Programs;
 use crate::engine_child::HAS_ENGINE;
@@ -207,7 +207,7 @@ impl Task<'_> {
         if let Some(refusal) = programs.refusal() {
             return Err(OnceError::Sandbox(refusal));
         }
-        while let Some(Batch { part, samples }) = batches.next() {
+        while let Some(TaskBatch { part, samples }) = batches.next() {
             let part = self.folder.part(&part)?;
             for index in samples {
                 let result = programs.run(&part.part, index).await;

@@ -1,4 +1,4 @@
-//! How an agent ends, with which exit code, and that its engines end with it.
+//! Exit of an agent, its exit codes, and the end of its engines.
 
 use crate::support::{Agent, Collected, FakeMaster, Terms, TestPlan, children_of, is_running};
 use compass_proto::v1;
@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use std::time::Duration;
 
 const SLOW: &[(&str, &str)] = &[("COMPASS_ECHO_DELAY_MS", "20")];
-/// Slow enough that an engine killed in the middle of a sample cannot have ended by itself.
+/// Slow enough that an engine killed during a sample cannot have finished it.
 const STUCK: &[(&str, &str)] = &[("COMPASS_ECHO_DELAY_MS", "600000")];
 
 async fn engines_of(agent: &Agent, count: usize) -> Vec<i32> {
@@ -31,7 +31,7 @@ async fn gone(pids: &[i32]) {
     panic!("engines outlive their agent");
 }
 
-/// An agent with two engines, each in the middle of a sample that takes indefinitely.
+/// Starts an agent with two engines, each in the middle of an endless sample.
 async fn stuck(flags: &[&str]) -> (FakeMaster, Agent, Vec<i32>) {
     let plan = TestPlan::questions(20);
     let mut master = FakeMaster::start(&plan).await;
@@ -41,14 +41,14 @@ async fn stuck(flags: &[&str]) -> (FakeMaster, Agent, Vec<i32>) {
     session.welcome(&plan, Terms::default()).await;
     session.grant(&plan, 0, 1, 0, 10).await;
     session.grant(&plan, 1, 1, 10, 20).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.facts.len() == 1).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.facts.len() == 1).await;
     let engines = engines_of(&agent, 2).await;
     (master, agent, engines)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_end_of_standard_input_ends_agent_and_engines() {
+async fn eof_on_stdin_ends_agent_and_engines() {
     let (_master, mut agent, engines) = stuck(&["--exit-with-parent"]).await;
     drop(agent.0.stdin.take());
     assert_eq!(agent.ended().await.code(), Some(0));
@@ -56,7 +56,7 @@ async fn the_end_of_standard_input_ends_agent_and_engines() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn engines_do_not_outlive_an_agent_that_is_killed() {
+async fn engines_do_not_outlive_a_killed_agent() {
     let (_master, mut agent, engines) = stuck(&[]).await;
     agent.signal(Signal::KILL);
     agent.ended().await;
@@ -64,10 +64,10 @@ async fn engines_do_not_outlive_an_agent_that_is_killed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_second_signal_ends_it_at_once() {
+async fn second_signal_ends_the_agent_at_once() {
     let (_master, mut agent, engines) = stuck(&[]).await;
     agent.signal(Signal::INT);
-    // Two signals of one kind may arrive as one; the other kind cannot be taken for the first.
+    // Two signals of one kind may be merged into one; two kinds cannot.
     tokio::time::sleep(Duration::from_millis(50)).await;
     agent.signal(Signal::TERM);
     let code = agent.ended().await.code();
@@ -76,26 +76,26 @@ async fn a_second_signal_ends_it_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_signal_lets_it_hand_in_what_it_has_begun() {
+async fn agent_finishes_started_samples_after_a_signal() {
     let plan = TestPlan::questions(100);
     let mut master = FakeMaster::start(&plan).await;
     let mut agent = Agent::start(&master.address, &[], SLOW);
     let mut session = master.session().await;
     session.welcome(&plan, Terms::default()).await;
     session.grant(&plan, 0, 1, 0, 100).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.samples() >= 12).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.samples() >= 12).await;
     agent.signal(Signal::TERM);
-    heard.until_closed(&mut session).await;
+    collected.until_closed(&mut session).await;
     assert_eq!(agent.ended().await.code(), Some(143));
-    assert!(heard.draining);
-    assert!(heard.samples() < 100);
-    assert_eq!(heard.samples() % 10, 0, "whole batches: parts hold ten samples each");
-    assert!(heard.reports.is_empty());
+    assert!(collected.draining);
+    assert!(collected.samples() < 100);
+    assert_eq!(collected.samples() % 10, 0, "whole batches: parts hold ten samples each");
+    assert!(collected.reports.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refused_worker_ends() {
+async fn rejected_worker_exits() {
     let plan = TestPlan::questions(1);
     let mut master = FakeMaster::start(&plan).await;
     let mut agent = Agent::start(&master.address, &[], &[]);
@@ -105,16 +105,16 @@ async fn a_refused_worker_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_master_that_stays_away_is_given_up() {
-    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = closed.local_addr().unwrap().to_string();
-    drop(closed);
+async fn agent_gives_up_an_absent_master() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
     let mut agent = Agent::start(&address, &["--master-lost-timeout", "1s"], &[]);
     assert_eq!(agent.ended().await.code(), Some(3));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_usage_is_told_apart() {
+async fn wrong_usage_has_its_own_exit_code() {
     let mut agent = Agent::start("127.0.0.1:1,nowhere", &[], &[]);
     assert_eq!(agent.ended().await.code(), Some(2));
 }

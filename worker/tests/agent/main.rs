@@ -1,4 +1,4 @@
-//! The real agent with real engine children, the echo engine, and a master that does what the test says.
+//! The real agent with real engine children, the echo engine, and a fake master controlled by the test.
 
 #![expect(
     clippy::unwrap_used,

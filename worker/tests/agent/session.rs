@@ -1,4 +1,4 @@
-//! What an agent hands in, whatever happens to its connection, its engines and its grants.
+//! Results of an agent under faults of its connection, its engines and its grants.
 
 use crate::support::{Agent, Collected, FakeMaster, Session, Terms, TestPlan, children_of, is_running, proof};
 use compass_eval::evaluator::EVAL_VERSION;
@@ -17,7 +17,7 @@ async fn welcomed(master: &mut FakeMaster, plan: &TestPlan) -> Session {
     session
 }
 
-/// Polls for what will come; the bound only turns a hang into a failure.
+/// Polls until `check` is true; the limit only turns a hang into a failure.
 async fn eventually(what: &str, mut check: impl FnMut() -> bool) {
     for _ in 0..6000 {
         if check() {
@@ -25,16 +25,16 @@ async fn eventually(what: &str, mut check: impl FnMut() -> bool) {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("never came: {what}");
+    panic!("timed out waiting for: {what}");
 }
 
-/// The name of a grant.
+/// Returns the id of a grant.
 fn named(epoch: u64, task: u32, attempt: u32) -> Option<v1::GrantId> {
     Some(v1::GrantId { epoch, task, attempt })
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_sample_of_two_grants_is_handed_in_with_a_report() {
+async fn two_grants_give_all_results_and_reports() {
     let plan = TestPlan::questions(45);
     let mut master = FakeMaster::start(&plan).await;
     let mut agent = Agent::start(&master.address, &["--slots", "2", "--name", "w"], &[]);
@@ -42,15 +42,15 @@ async fn every_sample_of_two_grants_is_handed_in_with_a_report() {
     assert_eq!((session.hello.worker.as_str(), session.hello.slots, session.hello.device.as_str()), ("w", 2, "cpu"));
     session.grant(&plan, 0, 1, 0, 25).await;
     session.grant(&plan, 1, 1, 25, 45).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 2).await;
-    heard.assert_answers(&plan, 45, &[]);
-    assert_eq!(heard.credits, [3], "one grant more than slots");
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 2).await;
+    collected.assert_answers(&plan, 45, &[]);
+    assert_eq!(collected.credits, [3], "one grant more than slots");
     let mut loads: Vec<_> =
-        heard.facts.iter().filter_map(|facts| Some((facts.model, facts.load.as_ref()?.slot))).collect();
+        collected.facts.iter().filter_map(|facts| Some((facts.model, facts.load.as_ref()?.slot))).collect();
     loads.sort();
-    assert_eq!(loads, [(0, 0), (0, 1)], "the facts of a model come with each load, which the master counts");
-    let report = heard.reports.iter().find(|report| report.grant.unwrap().task == 0).unwrap();
+    assert_eq!(loads, [(0, 0), (0, 1)], "each load sends the facts of its model");
+    let report = collected.reports.iter().find(|report| report.grant.unwrap().task == 0).unwrap();
     assert_eq!((report.scored, report.failed, report.grant), (25, 0, named(1, 0, 1)));
     assert_eq!(report.samples, [v1::Interval { first: 0, end: 25 }]);
     assert!(report.tokens.unwrap().submitted > 25);
@@ -61,18 +61,18 @@ async fn every_sample_of_two_grants_is_handed_in_with_a_report() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_result_too_large_for_a_frame_is_uploaded_before_it_is_named() {
+async fn result_too_large_for_a_frame_is_uploaded_first() {
     let long = format!("say {}", "x".repeat(300_000));
     let plan = TestPlan::of(vec!["short".into(), long]);
     let mut master = FakeMaster::start(&plan).await;
-    // There is no room at first, which is no reason to give up, or to fall silent.
+    // The master has no room at first: the agent must retry and keep sending heartbeats.
     master.no_room.store(3, Ordering::SeqCst);
     let _agent = Agent::start(&master.address, &["--name", "w"], &[]);
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 2).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 2, &[]);
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 2, &[]);
     assert_eq!(master.no_room.load(Ordering::SeqCst), 0);
     let uploads = master.uploads.lock().unwrap();
     let owner = |(first, _): &(v1::UploadChunk, Vec<u8>)| (first.worker.clone(), first.session.clone(), first.dial);
@@ -80,13 +80,13 @@ async fn a_result_too_large_for_a_frame_is_uploaded_before_it_is_named() {
     assert_eq!(owners, [("w".into(), session.hello.session.clone(), session.hello.dial)]);
 }
 
-/// Every second sample: the longest list of runs.
+/// Every second sample: the longest list of intervals.
 fn every_second(count: u32) -> Vec<v1::Interval> {
     (0..count / 2).map(|at| v1::Interval { first: 2 * at, end: 2 * at + 1 }).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_longer_than_a_frame_travel_both_ways() {
+async fn lists_longer_than_a_frame_are_spilled_in_both_directions() {
     const SAMPLES: u32 = 60_000;
     let plan = TestPlan::questions(SAMPLES as usize);
     let mut master = FakeMaster::start(&plan).await;
@@ -97,25 +97,25 @@ async fn lists_longer_than_a_frame_travel_both_ways() {
     let (samples_of, proof) = (samples.clone(), proof(epoch, 0, 1));
     let grant = v1::Grant { id: named(epoch, 0, 1), unit: 0, samples: samples_of, plan: digest, slots: 0, proof };
     session.send(Body::Grant(grant)).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.samples() > 0).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.samples() > 0).await;
     drop(session);
-    // A hello that lists what is left, and a welcome that leaves it to the worker.
+    // A hello that lists the remaining samples, and a welcome that keeps them.
     let mut session = master.session().await;
     let held = &session.hello.held[0];
     assert!(held.samples.len() > 29_000 && held.encoded_len() > 256 * 1024, "{}", held.encoded_len());
-    session.welcome(&plan, Terms { last_ack: heard.last_seq, ..Terms::default() }).await;
-    // A revocation that names what is to be returned, and the answer.
+    session.welcome(&plan, Terms { last_ack: collected.last_seq, ..Terms::default() }).await;
+    // A revocation that names samples to return, and the answer.
     let revoke = v1::Revoke { grant: named(epoch, 0, 1), samples, ..Default::default() };
     session.send(Body::Revoke(revoke)).await;
-    heard.until(&mut session, true, |heard| !heard.returned.is_empty()).await;
-    assert!(heard.returned[0].encoded_len() > 256 * 1024);
+    collected.until(&mut session, true, |collected| !collected.returned.is_empty()).await;
+    assert!(collected.returned[0].encoded_len() > 256 * 1024);
     let names: Vec<_> = master.uploads.lock().unwrap().iter().map(|(first, _)| first.dial).collect();
     assert_eq!(names, [session.hello.dial, session.hello.dial], "the hello and the answer");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_frame_that_the_master_rejects_three_times_gives_way_to_a_failure() {
+async fn frame_rejected_three_times_becomes_a_failure() {
     let plan = TestPlan::questions(3);
     let mut master = FakeMaster::start(&plan).await;
     let folder = tempfile::tempdir().unwrap();
@@ -123,7 +123,7 @@ async fn a_frame_that_the_master_rejects_three_times_gives_way_to_a_failure() {
     let _agent = Agent::start_logged(&master.address, &[], &[], &log);
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 3).await;
-    // The facts, the acceptance, and then the results of all three samples: nothing behind these is ever acknowledged.
+    // The facts, the acceptance, and then the results of all three samples: later frames are never acknowledged.
     for _ in 0..3 {
         let results = loop {
             let frame = session.frame().await.unwrap();
@@ -136,29 +136,29 @@ async fn a_frame_that_the_master_rejects_three_times_gives_way_to_a_failure() {
         session.reject(results, "not this one").await;
         session = welcomed(&mut master, &plan).await;
     }
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    assert_eq!(heard.samples(), 3);
-    for outcome in heard.outcomes.values().flatten() {
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    assert_eq!(collected.samples(), 3);
+    for outcome in collected.outcomes.values().flatten() {
         let v1::sample_result::Outcome::Failed(reason) = outcome else { panic!("{outcome:?}") };
         assert_eq!(reason, "the master rejected the result: not this one");
     }
-    let said = std::fs::read_to_string(&log).unwrap();
-    assert!(said.contains("the master rejects results of task 0, samples 0..3"), "{said}");
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(text.contains("the master rejects results of task 0, samples 0..3"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cut_connection_loses_nothing_and_repeats_only_what_was_not_acknowledged() {
+async fn lost_connection_replays_only_unacknowledged_frames() {
     let plan = TestPlan::questions(60);
     let mut master = FakeMaster::start(&plan).await;
     let _agent = Agent::start(&master.address, &[], SLOW);
     let mut session = welcomed(&mut master, &plan).await;
     let nonce = session.hello.session.clone();
     session.grant(&plan, 0, 1, 0, 60).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.samples() >= 5).await;
-    let acknowledged = heard.last_seq;
-    heard.until(&mut session, false, |heard| heard.samples() >= 20).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.samples() >= 5).await;
+    let acknowledged = collected.last_seq;
+    collected.until(&mut session, false, |collected| collected.samples() >= 20).await;
     drop(session);
 
     let mut session = master.session().await;
@@ -166,188 +166,194 @@ async fn a_cut_connection_loses_nothing_and_repeats_only_what_was_not_acknowledg
     let held = &session.hello.held;
     assert_eq!((held.len(), held[0].id), (1, named(1, 0, 1)));
     assert!(held[0].samples.iter().all(|interval| interval.first >= 5), "{held:?}");
-    // As it was granted, and with the proof that came with it.
+    // As granted, with the proof from the grant.
     assert_eq!((&held[0].granted[..], &held[0].proof), (&[v1::Interval { first: 0, end: 60 }][..], &proof(1, 0, 1)));
     session.welcome(&plan, Terms { last_ack: acknowledged, ..Terms::default() }).await;
     // The master does not know whether the grant arrived, and sends it again.
     session.grant(&plan, 0, 1, 0, 60).await;
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 60, &[]);
-    assert!(heard.replayed > 0, "what was not acknowledged must come again");
-    assert_eq!(heard.reports.len(), 1, "the grant that came twice is one");
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 60, &[]);
+    assert!(collected.replayed > 0, "unacknowledged frames must be replayed");
+    assert_eq!(collected.reports.len(), 1, "a repeated grant counts once");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_engine_costs_no_sample_and_repeats_none() {
+async fn killed_engine_loses_and_repeats_no_sample() {
     let plan = TestPlan::questions(40);
     let mut master = FakeMaster::start(&plan).await;
     let agent = Agent::start(&master.address, &[], SLOW);
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 40).await;
-    let mut heard = Collected::default();
+    let mut collected = Collected::default();
     for victims in 1..=2 {
-        heard.until(&mut session, true, |heard| heard.samples() >= victims * 5).await;
+        collected.until(&mut session, true, |collected| collected.samples() >= victims * 5).await;
         let children = children_of(agent.pid());
         assert_eq!(children.len(), 1);
         rustix::process::kill_process(rustix::process::Pid::from_raw(children[0]).unwrap(), Signal::KILL).unwrap();
         eventually("the death of the engine", || !is_running(children[0])).await;
     }
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 40, &[]);
-    assert!(heard.failures.is_empty());
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 40, &[]);
+    assert!(collected.failures.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_poison_sample_is_found_and_failed_and_the_rest_goes_on() {
+async fn poison_sample_fails_and_the_others_succeed() {
     let plan = TestPlan::questions(40);
     let mut master = FakeMaster::start(&plan).await;
     let _agent = Agent::start(&master.address, &[], &[("COMPASS_ECHO_DIE_ON", "question 13")]);
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 40).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 40, &[13]);
-    let v1::sample_result::Outcome::Failed(reason) = &heard.outcomes[&13][0] else { panic!("13 did not fail") };
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 40, &[13]);
+    let v1::sample_result::Outcome::Failed(reason) = &collected.outcomes[&13][0] else { panic!("13 did not fail") };
     assert!(reason.starts_with("the engine died on this sample twice: signal: 6"), "{reason}");
-    assert_eq!((heard.reports[0].scored, heard.reports[0].failed), (39, 1));
+    assert_eq!((collected.reports[0].scored, collected.reports[0].failed), (39, 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_engine_that_hangs_is_ended_and_its_sample_found() {
+async fn hanging_engine_is_killed_and_its_sample_fails() {
     let plan = TestPlan::questions(12);
     let mut master = FakeMaster::start(&plan).await;
     let _agent = Agent::start(&master.address, &[], &[("COMPASS_ECHO_HANG_ON", "question 7")]);
     let mut session = master.session().await;
     session.welcome(&plan, Terms { engine_timeout_ms: 2_000, ..Terms::default() }).await;
     session.grant(&plan, 0, 1, 0, 12).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 12, &[7]);
-    let v1::sample_result::Outcome::Failed(reason) = &heard.outcomes[&7][0] else { panic!("7 did not fail") };
-    let expected = "the engine died on this sample twice: it computed nothing for 2 s and was ended";
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 12, &[7]);
+    let v1::sample_result::Outcome::Failed(reason) = &collected.outcomes[&7][0] else { panic!("7 did not fail") };
+    let expected = "the engine died on this sample twice: no progress for 2 s, killed by the agent";
     assert!(reason.starts_with(expected), "{reason}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_revoked_grant_hands_in_what_runs_and_ends_without_a_report() {
+async fn revoked_grant_finishes_running_samples_without_a_report() {
     let plan = TestPlan::questions(60);
     let mut master = FakeMaster::start(&plan).await;
     let _agent = Agent::start(&master.address, &[], SLOW);
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 50).await;
     session.grant(&plan, 1, 1, 50, 60).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.samples() >= 3).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.samples() >= 3).await;
     session
         .send(Body::Revoke(v1::Revoke { grant: named(1, 0, 1), reason: "stolen".into(), ..Default::default() }))
         .await;
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    assert_eq!(heard.revoke_acks, [(0, 1)]);
-    assert_eq!(heard.reports[0].grant, named(1, 1, 1));
-    let of_first = heard.outcomes.keys().filter(|&&index| index < 50).count();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    assert_eq!(collected.revoke_acks, [(0, 1)]);
+    assert_eq!(collected.reports[0].grant, named(1, 1, 1));
+    let of_first = collected.outcomes.keys().filter(|&&index| index < 50).count();
     assert!((3..50).contains(&of_first), "{of_first}");
-    assert!(heard.outcomes.values().all(|outcomes| outcomes.len() == 1));
+    assert!(collected.outcomes.values().all(|outcomes| outcomes.len() == 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn samples_that_another_is_to_have_are_returned_as_far_as_they_have_not_begun() {
+async fn requested_samples_that_have_not_started_are_returned() {
     let plan = TestPlan::questions(60);
     let mut master = FakeMaster::start(&plan).await;
     let _agent = Agent::start(&master.address, &[], SLOW);
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 50).await;
     session.grant(&plan, 1, 1, 50, 60).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.samples() >= 3).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.samples() >= 3).await;
     let asked = |task, first, end, only_unbegun| {
-        let (samples, reason) = (vec![v1::Interval { first, end }], "another is idle".into());
+        let (samples, reason) = (vec![v1::Interval { first, end }], "another worker is idle".into());
         Body::Revoke(v1::Revoke { grant: named(1, task, 1), reason, samples, only_unbegun })
     };
     session.send(asked(0, 0, 50, true)).await;
     session.send(asked(0, 0, 50, false)).await;
     session.send(asked(1, 50, 60, true)).await;
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1 && heard.returned.len() == 2).await;
-    assert_eq!(heard.revoke_acks, [(0, 1)], "nothing is returned: some of the first grant has begun");
-    let (first, second) = (&heard.returned[0], &heard.returned[1]);
+    collected
+        .until(&mut session, true, |collected| collected.reports.len() == 1 && collected.returned.len() == 2)
+        .await;
+    assert_eq!(collected.revoke_acks, [(0, 1)], "nothing is returned: samples of the first grant have started");
+    let (first, second) = (&collected.returned[0], &collected.returned[1]);
     assert!(first.held && first.returned.len() == 1 && first.returned[0].end == 50, "{first:?}");
     let begun = first.returned[0].first;
     assert!((3..50).contains(&begun));
-    assert_eq!(heard.reports[0].samples, [v1::Interval { first: 0, end: begun }], "the report is of what it ran");
-    heard.assert_answers(&plan, begun, &[]);
-    assert!(!second.held, "of the second grant nothing was begun");
+    assert_eq!(
+        collected.reports[0].samples,
+        [v1::Interval { first: 0, end: begun }],
+        "the report covers the samples that ran"
+    );
+    collected.assert_answers(&plan, begun, &[]);
+    assert!(!second.held, "no sample of the second grant started");
     assert_eq!(second.returned, [v1::Interval { first: 50, end: 60 }]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_leader_s_name_for_what_it_keeps_goes_on_the_results() {
+async fn results_carry_the_new_leaders_name_of_a_kept_grant() {
     let plan = TestPlan::questions(40);
     let mut master = FakeMaster::start(&plan).await;
     let address = master.address.clone();
     let _agent = Agent::start(&address, &[], SLOW);
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 40).await;
-    let mut heard = Collected::default();
-    // Received, and never acknowledged: this leader dies with it.
-    heard.until(&mut session, false, |heard| heard.samples() >= 3).await;
+    let mut collected = Collected::default();
+    // Received, and never acknowledged: this leader fails before.
+    collected.until(&mut session, false, |collected| collected.samples() >= 3).await;
     drop(session);
     master.stop().await;
 
     let mut master = FakeMaster::start_at(&plan, &address).await;
     let mut session = master.session().await;
     assert_eq!(session.hello.held.len(), 1, "{:?}", session.hello.held);
-    assert_eq!(session.hello.held[0].samples, [v1::Interval { first: 0, end: 40 }], "with what was not acknowledged");
+    assert_eq!(session.hello.held[0].samples, [v1::Interval { first: 0, end: 40 }], "with unacknowledged samples");
     session.hello.held[0].id = named(2, 7, 1);
     assert_eq!(session.hello.held[0].proof, proof(1, 0, 1));
     session.hello.held[0].proof = proof(2, 7, 1);
     let mut kept = session.kept();
     kept[0].held = named(1, 0, 1);
     session.welcome_keeping(&plan, Terms { epoch: 2, ..Terms::default() }, kept).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, false, |heard| heard.reports.len() == 1).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, false, |collected| collected.reports.len() == 1).await;
     drop(session);
-    // Nothing of all that was acknowledged: the next one gets to see both names, each with its proof.
+    // Nothing was acknowledged: the next leader sees both names, each with its proof.
     let mut session = master.session().await;
     let mut presented: Vec<_> =
         session.hello.held.iter().map(|held| (held.id.unwrap().epoch, held.proof.clone())).collect();
     presented.sort();
     assert_eq!(presented, [(1, proof(1, 0, 1)), (2, proof(2, 7, 1))]);
     session.welcome_keeping(&plan, Terms { epoch: 2, ..Terms::default() }, vec![]).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 40, &[]);
-    assert_eq!(heard.reports[0].grant, named(2, 7, 1));
-    assert!(heard.outcomes.values().all(|outcomes| outcomes.len() == 1), "nothing is run again");
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 40, &[]);
+    assert_eq!(collected.reports[0].grant, named(2, 7, 1));
+    assert!(collected.outcomes.values().all(|outcomes| outcomes.len() == 1), "no sample runs twice");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_welcome_does_not_leave_to_it_is_not_begun_and_an_older_leader_is_left() {
+async fn grants_not_kept_do_not_start_and_an_older_leader_is_left() {
     let plan = TestPlan::questions(60);
     let mut master = FakeMaster::start(&plan).await;
     let _agent = Agent::start(&master.address, &[], SLOW);
     let mut session = master.session().await;
     session.welcome(&plan, Terms { epoch: 5, ..Terms::default() }).await;
     session.grant(&plan, 0, 1, 0, 60).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.samples() >= 3).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.samples() >= 3).await;
     drop(session);
     let mut session = master.session().await;
     session.welcome(&plan, Terms { epoch: 4, ..Terms::default() }).await;
     while session.frame().await.is_some() {}
     let mut session = master.session().await;
-    session.welcome_keeping(&plan, Terms { epoch: 5, last_ack: heard.last_seq, ..Terms::default() }, vec![]).await;
-    heard.until(&mut session, true, |heard| !heard.revoke_acks.is_empty()).await;
-    assert!(heard.samples() < 60, "what had not begun was dropped");
+    session.welcome_keeping(&plan, Terms { epoch: 5, last_ack: collected.last_seq, ..Terms::default() }, vec![]).await;
+    collected.until(&mut session, true, |collected| !collected.revoke_acks.is_empty()).await;
+    assert!(collected.samples() < 60, "samples that had not started were dropped");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_master_with_another_plan_makes_it_drop_everything() {
+async fn another_plan_drops_grants_and_results() {
     let (old, new) = (TestPlan::questions(200), TestPlan::of(vec!["another question".into()]));
     let mut master = FakeMaster::start(&old).await;
     let address = master.address.clone();
     let _agent = Agent::start(&address, &[], SLOW);
     let mut session = welcomed(&mut master, &old).await;
     session.grant(&old, 0, 1, 0, 200).await;
-    Collected::default().until(&mut session, false, |heard| heard.samples() >= 3).await;
+    Collected::default().until(&mut session, false, |collected| collected.samples() >= 3).await;
     drop(session);
     master.stop().await;
 
@@ -355,23 +361,23 @@ async fn a_new_master_with_another_plan_makes_it_drop_everything() {
     let mut session = master.session().await;
     session.welcome(&new, Terms { epoch: 2, ..Terms::default() }).await;
     session.grant(&new, 0, 1, 0, 1).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&new, 1, &[]);
-    assert_eq!(heard.facts.len(), 1, "the new master has not heard the facts yet");
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&new, 1, &[]);
+    assert_eq!(collected.facts.len(), 1, "the new master has no facts yet");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lease_that_is_not_renewed_stops_the_start_of_samples() {
+async fn expired_lease_stops_the_start_of_samples() {
     let plan = TestPlan::questions(10);
     let mut master = FakeMaster::start(&plan).await;
     let _agent = Agent::start(&master.address, &[], &[]);
     let mut session = master.session().await;
     session.welcome(&plan, Terms { lease_ttl_ms: 0, ..Terms::default() }).await;
     session.grant(&plan, 0, 1, 0, 10).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| !heard.credits.is_empty()).await;
-    // Several heartbeats are acknowledged, none of which leases any time at all.
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| !collected.credits.is_empty()).await;
+    // Several heartbeats are acknowledged, none of which extends the lease.
     for _ in 0..5 {
         let frame = session.frame().await.unwrap();
         let Some(v1::worker_frame::Body::Heartbeat(heartbeat)) = frame.body else { panic!("{frame:?}") };
@@ -379,12 +385,12 @@ async fn a_lease_that_is_not_renewed_stops_the_start_of_samples() {
     }
     drop(session);
     let mut session = welcomed(&mut master, &plan).await;
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 10, &[]);
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 10, &[]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pool_that_goes_on_while_it_is_cut_off_runs_all_that_it_was_granted() {
+async fn offline_pool_runs_all_granted_samples() {
     let plan = TestPlan::questions(80);
     let mut master = FakeMaster::start(&plan).await;
     let address = master.address.clone();
@@ -395,27 +401,28 @@ async fn a_pool_that_goes_on_while_it_is_cut_off_runs_all_that_it_was_granted() 
     session.welcome(&plan, terms).await;
     session.grant(&plan, 0, 1, 0, 60).await;
     session.grant(&plan, 1, 1, 60, 80).await;
-    let mut heard = Collected::default();
-    // The plan's head and its eight parts, all of them before they are needed.
+    let mut collected = Collected::default();
+    // The plan's head and its eight parts, all fetched before they are needed.
     let fetched = master.fetched.clone();
-    let all_here = |heard: &Collected| heard.samples() >= 1 && fetched.load(Ordering::SeqCst) >= 9;
-    heard.until(&mut session, true, all_here).await;
-    assert!(heard.samples() < 60, "and the run is not over");
-    let soon = heard.samples() + 10;
-    heard.until(&mut session, true, |heard| heard.samples() >= soon).await;
-    let acknowledged = heard.last_seq;
+    let all_here = |collected: &Collected| collected.samples() >= 1 && fetched.load(Ordering::SeqCst) >= 9;
+    collected.until(&mut session, true, all_here).await;
+    assert!(collected.samples() < 60, "and the run is not over");
+    let soon = collected.samples() + 10;
+    collected.until(&mut session, true, |collected| collected.samples() >= soon).await;
+    let acknowledged = collected.last_seq;
     drop(session);
     master.stop().await;
-    eventually("both grants are over", || {
-        std::fs::read_to_string(log.path()).unwrap().matches("a grant is over that no master hears of yet").count() == 2
+    eventually("both grants have finished", || {
+        std::fs::read_to_string(log.path()).unwrap().matches("a grant finished while no master is connected").count()
+            == 2
     })
     .await;
     let mut master = FakeMaster::start_at(&plan, &address).await;
     let mut session = master.session().await;
-    // What had not begun would be dropped now: nothing is left of that kind.
+    // Samples that had not started would be dropped now: there are none.
     let terms = Terms { last_ack: acknowledged, ..Terms::default() };
     session.welcome_keeping(&plan, terms, session.kept()).await;
-    heard.until(&mut session, true, |heard| heard.reports.len() == 2).await;
-    heard.assert_answers(&plan, 80, &[]);
-    assert!(heard.outcomes.values().all(|outcomes| outcomes.len() == 1));
+    collected.until(&mut session, true, |collected| collected.reports.len() == 2).await;
+    collected.assert_answers(&plan, 80, &[]);
+    assert!(collected.outcomes.values().all(|outcomes| outcomes.len() == 1));
 }

@@ -1,4 +1,4 @@
-//! The same Llama as the engine's, batched and with gradients: only for training.
+//! The engine's Llama, batched and with gradients: only for training.
 
 use tch::nn::{Init, Path, VarStore};
 use tch::{Kind, TchError, Tensor};
@@ -39,11 +39,11 @@ fn weight(path: &Path<'_>, shape: &[i64], stdev: f64) -> Result<Tensor, TchError
 }
 
 impl TrainableLlama {
-    /// Random weights for rows of `positions` tokens.
+    /// Creates random weights for rows of `positions` tokens.
     pub(crate) fn new(store: &VarStore, vocabulary: i64, positions: i64) -> Result<Self, TchError> {
         let root = store.root() / "model";
         let stdev = 0.02;
-        // What is added to the residual stream is smaller the more layers add to it (GPT-2).
+        // Output layers of the residual stream start smaller the more layers there are (GPT-2).
         let added = stdev / (2.0 * LAYERS as f64).sqrt();
         let layer = |at: i64| {
             let here = &root / "layers" / at;

@@ -11,10 +11,10 @@ use std::error::Error;
 use std::path::Path;
 use tch::nn::VarStore;
 
-/// Longest context that the model says it is made for.
+/// Maximum context in the model's configuration.
 const CONTEXT: u32 = 512;
 
-/// config.json, generation_config.json and tokenizer_config.json.
+/// Writes config.json, generation_config.json and tokenizer_config.json.
 pub(crate) fn write_configuration(directory: &Path) -> Result<(), Box<dyn Error>> {
     let config = json!({
         "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": SIZE, "hidden_size": HIDDEN,
@@ -35,7 +35,7 @@ pub(crate) fn write_configuration(directory: &Path) -> Result<(), Box<dyn Error>
     Ok(())
 }
 
-/// model.safetensors in f32.
+/// Writes model.safetensors in f32.
 pub(crate) fn write_weights(store: &VarStore, path: &Path) -> Result<(), Box<dyn Error>> {
     let mut stored = BTreeMap::new();
     for (name, tensor) in store.variables() {
@@ -51,7 +51,7 @@ pub(crate) fn write_weights(store: &VarStore, path: &Path) -> Result<(), Box<dyn
     Ok(safetensors::serialize_to_file(views, Some(metadata), path)?)
 }
 
-/// The data files and `B3SUMS`, which `b3sum --check` reads.
+/// Writes the data files and `B3SUMS`, which `b3sum --check` reads.
 pub(crate) fn write_data(directory: &Path, files: &[DataFile]) -> Result<(), Box<dyn Error>> {
     let mut digests = String::new();
     for file in files {

@@ -1,4 +1,4 @@
-//! Scores the finished model on its data sets through the engine, with the prompts of `deploy/demo/eval.toml`.
+//! Scores the trained model on its data sets through the engine, with the prompts of `deploy/demo/eval.toml`.
 
 use super::text::DataFile;
 use compass_engine::DeviceChoice;
@@ -9,7 +9,7 @@ use compass_types::result::{Outcome, PplScore, SampleResult};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A data set's score in percent, and how many rows stand behind it.
+/// Score of a data set in percent, and its number of rows.
 pub(crate) struct Score {
     pub(crate) dataset: &'static str,
     pub(crate) percent: f64,
@@ -22,10 +22,10 @@ type ToBody<'a> = dyn Fn(&Value) -> Body + 'a;
 /// Shots of `larger_ppl`: the first rows of its training file.
 const SHOTS: usize = 5;
 
-/// Scores of the three data sets.
+/// Returns the scores of the three data sets.
 ///
 /// # Errors
-/// What the engine says when it cannot load or run the model.
+/// An error of the engine.
 pub(crate) fn score(model: &Path, files: &[DataFile], threads: u32) -> Result<Vec<Score>, EngineFault> {
     let rows = |name: &str| files.iter().find(|file| file.name == name).map_or(&[][..], |file| &file.rows);
     let mut engine = compass_engine::load(&plan(model), &DeviceChoice::Cpu, threads)?;
@@ -71,7 +71,7 @@ fn options(prompts: impl Iterator<Item = Vec<Segment>>) -> Body {
     Body::Ppl { options: prompts.enumerate().map(option).collect() }
 }
 
-/// Whether the option of least `ppl` is the one that the row's label names.
+/// Whether the option with the least `ppl` is the row's label.
 fn least(row: &Value, result: &SampleResult) -> bool {
     let Outcome::Ppl(scores) = &result.outcome else { return false };
     let mean = |&at: &usize| scores.get(at).map_or(f64::INFINITY, PplScore::mean);

@@ -1,4 +1,4 @@
-//! A byte-level BPE vocabulary of 512 tokens in which every digit stands alone.
+//! A byte-level BPE vocabulary of 512 tokens with single digits.
 
 use std::path::Path;
 use tokenizers::models::bpe::{BPE, BpeTrainer};
@@ -8,7 +8,7 @@ use tokenizers::pre_tokenizers::sequence::Sequence;
 use tokenizers::processors::template::TemplateProcessing;
 use tokenizers::{AddedToken, Tokenizer, TokenizerImpl};
 
-/// Entries of the vocabulary, special tokens and single bytes included.
+/// Size of the vocabulary, including special tokens and single bytes.
 pub(crate) const SIZE: usize = 512;
 /// Ids of the special tokens.
 pub(crate) const BOS: u32 = 0;

@@ -1,6 +1,6 @@
-//! Llama over padded batches, `[batch, time, hidden]`: what transformers' `LlamaForCausalLM` computes with `sdpa`.
+//! Llama over padded batches, `[batch, time, hidden]`, as computed by transformers' `LlamaForCausalLM` with `sdpa`.
 
-use super::padded::{Batch, Pad};
+use super::padded::{PaddedBatch, Pad};
 use crate::blocks::RmsNorm;
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig, RopeScaling};
 use crate::fault::device_fault;
@@ -46,11 +46,12 @@ impl PaddedLlama {
     /// Loads the model in `directory`; the calling thread's number of libtorch threads becomes `threads` (at least 1).
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when it is not a Llama without biases and without rotary scaling, or its files are damaged.
+    /// [`EngineFault::Model`] when it is not a Llama without biases and without rotary scaling, or its files are
+    /// damaged.
     pub fn load(directory: &Path, threads: u32) -> Result<Self, EngineFault> {
         tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
         let _no_grad = tch::no_grad_guard();
-        // As the engine has it, so that a ratio compares ways and not modes of MKL.
+        // As in the engine, so that a ratio compares methods and not modes of MKL.
         if let Some(note) = make_mkl_reproducible() {
             tracing::warn!(note, "MKL's reproducibility mode");
         }
@@ -99,8 +100,8 @@ impl PaddedLlama {
         Ok(Self { embed_tokens, layers, norm, lm_head, cos, sin, shape, _files })
     }
 
-    /// Per text the sum of -log p(t2..tn), from one batch padded on the right: log-softmax over the whole vocabulary at
-    /// every position, then the wanted ones. Also the rows computed, padding included.
+    /// Returns for each text the sum of -log p(t2..tn), from one batch padded on the right: log-softmax over the whole
+    /// vocabulary at every position. Also returns the number of rows computed, including padding.
     ///
     /// # Errors
     /// [`EngineFault::Device`] when libtorch fails.
@@ -110,7 +111,7 @@ impl PaddedLlama {
     }
 
     fn score_batch(&self, texts: &[&[u32]]) -> Result<(Vec<f64>, u64), TchError> {
-        let batch = Batch::new(texts, Pad::Right)?;
+        let batch = PaddedBatch::new(texts, Pad::Right)?;
         let hidden = self.hidden(&batch.ids, &batch.positions, batch.visible.as_ref(), None)?;
         let log_probs = hidden.f_linear(&self.lm_head, None::<&Tensor>)?.f_log_softmax(-1, Kind::Float)?;
         let wanted = batch.ids.f_narrow(1, 1, batch.time - 1)?.f_unsqueeze(2)?;
@@ -122,9 +123,9 @@ impl PaddedLlama {
         Ok((sums.collect::<Result<_, TchError>>()?, batch.rows()))
     }
 
-    /// Greedy continuations of one batch padded on the left, which goes on until its last text has ended: at one of
-    /// `eos`, which is part of the continuation, or after `most` tokens. Also the rows computed, padding and rows of
-    /// texts that had ended included.
+    /// Returns greedy continuations of one batch padded on the left. The batch runs until its last text has ended: at
+    /// one of `eos`, which is part of the continuation, or after `most` tokens. Also returns the number of rows
+    /// computed, including padding and rows of texts that had ended.
     ///
     /// # Errors
     /// [`EngineFault::Device`] when libtorch fails.
@@ -139,7 +140,7 @@ impl PaddedLlama {
     }
 
     fn generate_batch(&self, prompts: &[&[u32]], most: usize, eos: &[u32]) -> Result<(Vec<Vec<u32>>, u64), TchError> {
-        let mut batch = Batch::new(prompts, Pad::Left)?;
+        let mut batch = PaddedBatch::new(prompts, Pad::Left)?;
         let mut rows = batch.rows();
         let mut cache = self.cache(prompts.len() as i64, batch.time + most as i64)?;
         let mut hidden = self.hidden(&batch.ids, &batch.positions, batch.visible.as_ref(), Some(&mut cache))?;
@@ -171,8 +172,8 @@ impl PaddedLlama {
         Ok(Cache { layers, length: 0 })
     }
 
-    /// `[batch, time]` of ids and of positions to `[batch, time, hidden]`. `visible`, `[batch, 1, time, keys]`, says who
-    /// sees whom where that is not plainly causal.
+    /// Computes hidden states, `[batch, time, hidden]`, from ids and positions, `[batch, time]`. `visible`, `[batch, 1,
+    /// time, keys]`, is the mask where attention is not plainly causal.
     fn hidden(
         &self,
         ids: &Tensor,
@@ -246,7 +247,7 @@ impl PaddedLlama {
     }
 }
 
-/// Cosines and sines of `position / theta^(2i / dim)`, `[positions, dim]`, each half the same.
+/// Cosines and sines of `position / theta^(2i / dim)`, `[positions, dim]`, both halves equal.
 fn rotary(theta: f64, dim: i64, positions: i64) -> Result<(Tensor, Tensor), TchError> {
     let options = (Kind::Float, Device::Cpu);
     let exponents = Tensor::f_arange_start_step(0, dim, 2, options)?.f_div_scalar(dim as f64)?;

@@ -1,8 +1,8 @@
-//! The usual way, to measure against: padded batches, every position of every row, logits over the whole vocabulary.
+//! The conventional method, as a baseline: padded batches, every position of every row, logits over the whole
+//! vocabulary.
 //!
-//! Llama alone, in fp32 on the CPU, as OpenCompass's `HuggingFaceBaseModel` and lm-eval's `HFLM` run it through
-//! transformers. No engine uses it: benchmarks do, so that both sides of a ratio stand on the same libtorch, the same
-//! weights and the same machine.
+//! Llama only, in fp32 on the CPU, as OpenCompass's `HuggingFaceBaseModel` and lm-eval's `HFLM` run it through
+//! transformers. Used by benchmarks only, so that both sides of a ratio have the same libtorch, weights and machine.
 
 mod llama;
 mod padded;

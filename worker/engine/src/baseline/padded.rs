@@ -1,31 +1,31 @@
-//! A batch of token sequences of unlike lengths, filled up to the longest.
+//! A batch of token sequences of different lengths, padded to the longest.
 
 use tch::{Device, Kind, TchError, Tensor};
 
-/// On which side rows are filled up: on the right to score, on the left to generate, as both peers do.
+/// Padded side: right for scoring, left for generation, as in both peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pad {
     Left,
     Right,
 }
 
-/// The tensors that a forward pass of a batch takes.
+/// Tensors of a batch's forward pass.
 #[derive(Debug)]
-pub(super) struct Batch {
-    /// `[batch, time]`, 0 where filled up.
+pub(super) struct PaddedBatch {
+    /// `[batch, time]`, 0 for padding.
     pub(super) ids: Tensor,
-    /// `[batch, time]`: places within the text.
+    /// `[batch, time]`: positions within the text.
     pub(super) positions: Tensor,
-    /// `[batch, 1, time, keys]` of booleans; absent where all rows are of one length, and plain causality says it all.
+    /// `[batch, 1, time, keys]` of booleans; absent if all rows have one length, where attention is plainly causal.
     pub(super) visible: Option<Tensor>,
     pub(super) time: i64,
     batch: i64,
-    /// `[batch, keys]`: which keys are of a text.
+    /// `[batch, keys]`: which keys are not padding.
     real: Tensor,
 }
 
-impl Batch {
-    /// Fills `texts` up to the longest of them.
+impl PaddedBatch {
+    /// Pads `texts` to the longest of them.
     pub(super) fn new(texts: &[&[u32]], side: Pad) -> Result<Self, TchError> {
         let time = texts.iter().map(|text| text.len()).max().unwrap_or(0);
         let mut ids = vec![0i64; texts.len() * time];
@@ -47,12 +47,12 @@ impl Batch {
         Ok(Self { ids: tensor(&ids)?, positions: tensor(&positions)?, visible, time, batch, real })
     }
 
-    /// Rows of one pass over the batch as it was made.
+    /// Number of rows of the first pass over the batch.
     pub(super) fn rows(&self) -> u64 {
         (self.batch * self.time) as u64
     }
 
-    /// Turns to the next single token of each text.
+    /// Advances to the next single token of each text.
     pub(super) fn step(&mut self) -> Result<(), TchError> {
         let (_, time) = self.positions.size2()?;
         self.positions = self.positions.f_narrow(1, time - 1, 1)?.f_add_scalar(1)?;
@@ -65,7 +65,7 @@ impl Batch {
     }
 }
 
-/// Causality within real keys. A filled-up query sees itself, so that it is a number: its output is not used.
+/// Causal mask over real keys. A padding query sees itself, so that its output is a number; the output is never used.
 fn visible(real: &Tensor, time: i64) -> Result<Tensor, TchError> {
     let all = Tensor::f_ones([time, time], (Kind::Bool, Device::Cpu))?;
     let causal = all.f_tril(0)?.f_unsqueeze(0)?.f_unsqueeze(0)?;

@@ -19,10 +19,10 @@ pub(crate) enum Activation {
 }
 
 impl Activation {
-    /// The function by its name.
+    /// Returns the function with this name.
     ///
     /// # Errors
-    /// A message that lists the names known.
+    /// A message that lists the known names.
     pub(crate) fn named(name: &str) -> Result<Self, String> {
         Ok(match name {
             "silu" | "swish" => Self::Silu,
@@ -38,7 +38,7 @@ impl Activation {
         })
     }
 
-    /// `[..., width]` to the same.
+    /// Maps `[..., width]` to the same shape.
     pub(crate) fn forward(self, x: &Tensor) -> Result<Tensor, TchError> {
         in_whole_vectors(x, |x| match self {
             Self::Silu => x.f_silu(),

@@ -1,19 +1,19 @@
-//! Queries over keys and values: libtorch's fused kernel, in bands where a window slides, and single operations where
-//! scores are capped, which the kernel cannot do.
+//! Attention of queries over keys and values: libtorch's fused kernel, in bands for a sliding window, and single
+//! operations for a soft cap, which the kernel does not support.
 
 use super::{ScoreRule, added_rows};
 use crate::reproducible::on_one_thread;
 use tch::{Device, Kind, TchError, Tensor};
 
-/// Queries that share one mask: bounds what masks and explicit scores take of memory.
+/// Number of queries that share one mask; bounds the memory of masks and explicit scores.
 pub(super) const BAND: i64 = 1024;
 
-/// The fused kernel takes keys in blocks of so many. Keys are left out by whole blocks, so that the others are met in the
-/// blocks in which the whole would meet them.
+/// Block size of keys in the fused kernel. Keys are left out by whole blocks, so that the remaining blocks are the same
+/// as without a window.
 const KEY_BLOCK: i64 = 512;
 
-/// `queries`, `[1, heads, rows, head_dim]`, belong to the last rows of `keys` and `values`, `[1, kv_heads, length,
-/// head_dim]`. `mask` is [`causal_mask`]'s, for rows that see every key before them; where it is absent it is made.
+/// Computes attention of `queries`, `[1, heads, rows, head_dim]`, the last rows of `keys` and `values`, `[1, kv_heads,
+/// length, head_dim]`. `mask` is [`causal_mask`]'s, for rows that see every key before them; if absent it is computed.
 /// Returns `[1, heads, rows, head_dim]`.
 pub(super) fn attend(
     queries: &Tensor,
@@ -77,19 +77,19 @@ fn capped(
     cap: f64,
 ) -> Result<Tensor, TchError> {
     let (_, _, rows, _) = queries.size4()?;
-    // Matrix products of few rows take other kernels, as in `Linear`.
+    // Matrix products of few rows use other kernels, as in `Linear`.
     let added = added_rows(rows, queries.device());
     let queries = queries.f_constant_pad_nd([0, 0, 0, added])?;
     let scores = queries.f_matmul(&keys.f_transpose(2, 3)?)?.f_mul_scalar(scale)?.f_div_scalar(cap)?;
     let scores = on_one_thread(scores.numel(), || scores.f_tanh())?.f_mul_scalar(cap)?;
     let hidden = visible.f_constant_pad_nd([0, 0, 0, added])?.f_logical_not()?;
-    // The lowest finite number rather than minus infinity: the rows added see nothing, and must not become NaN.
+    // The lowest finite number rather than minus infinity: the added rows see nothing, and must not become NaN.
     let scores = scores.f_to_kind(Kind::Float)?.f_masked_fill(&hidden, f64::from(f32::MIN))?;
     let weights = scores.f_softmax(-1, Kind::Float)?.f_to_kind(queries.kind())?;
     weights.f_matmul(values)?.f_narrow(2, 0, rows)
 }
 
-/// Keys or values of each group, once for each of its queries' heads.
+/// Repeats keys or values of each group for each of its query heads.
 fn repeated(x: &Tensor, queries: &Tensor) -> Result<Tensor, TchError> {
     let (_, heads, _, _) = queries.size4()?;
     let (_, kv_heads, length, width) = x.size4()?;
@@ -100,12 +100,14 @@ fn repeated(x: &Tensor, queries: &Tensor) -> Result<Tensor, TchError> {
     x.f_unsqueeze(2)?.f_expand([1, kv_heads, groups, length, width], false)?.f_reshape([1, heads, length, width])
 }
 
-/// Zeros, and minus infinity where the last `rows` of `length` positions may not look: `[rows, length]`.
+/// Returns a mask, `[rows, length]`: zeros, and minus infinity for keys that the last `rows` of `length` positions
+/// cannot see.
 pub(super) fn causal_mask(rows: i64, length: i64, options: (Kind, Device)) -> Result<Tensor, TchError> {
     Tensor::f_full([rows, length], f64::NEG_INFINITY, options)?.f_triu(length - rows + 1)
 }
 
-/// Which of the keys at positions `seen` each query at positions `asking` may see: `[queries, keys]` of booleans.
+/// Returns which of the keys at positions `seen` each query at positions `asking` can see: `[queries, keys]` of
+/// booleans.
 fn visible(
     asking: std::ops::Range<i64>,
     seen: std::ops::Range<i64>,
@@ -125,7 +127,7 @@ fn visible(
 mod tests {
     use super::*;
 
-    /// Softmax over what each query may see, written out in f64.
+    /// Softmax over visible keys, written out in f64.
     fn by_hand(queries: &Tensor, keys: &Tensor, values: &Tensor, rule: &ScoreRule) -> Tensor {
         let wide = |x: &Tensor| x.to_kind(Kind::Double);
         let (_, _, rows, head_dim) = queries.size4().unwrap();
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn every_path_is_the_softmax_over_what_a_query_sees() {
+    fn every_path_is_the_softmax_over_visible_keys() {
         assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
         tch::manual_seed(7);
         let random = |heads, rows| Tensor::randn([1, heads, rows, 8], (Kind::Float, Device::Cpu));

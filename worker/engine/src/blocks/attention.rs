@@ -1,11 +1,11 @@
-//! Causal self-attention with grouped queries (Ainslie et al. 2023): projections, rotation, cache. The mixing itself is
-//! `attend`'s business.
+//! Causal self-attention with grouped queries (Ainslie et al. 2023): projections, rotation, cache. `attend` computes
+//! the attention itself.
 
 use super::attend::attend;
 use super::{Linear, Pass, RmsNorm};
 use tch::{TchError, Tensor};
 
-/// Heads and their width.
+/// Number and width of heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AttentionShape {
     pub(crate) heads: i64,
@@ -25,7 +25,7 @@ impl AttentionShape {
     }
 }
 
-/// Queries, keys and values from hidden states.
+/// Projections from hidden states to queries, keys and values.
 pub(crate) enum Projections {
     Separate {
         q_proj: Linear,
@@ -38,32 +38,32 @@ pub(crate) enum Projections {
     FusedByHead(Linear),
 }
 
-/// How scores become weights.
+/// Rule from scores to attention weights.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ScoreRule {
-    /// What products of queries and keys are multiplied by; `head_dim ^ -0.5` when absent.
+    /// Factor of the products of queries and keys; `head_dim ^ -0.5` if absent.
     pub(crate) scale: Option<f64>,
-    /// Keys that a query sees, itself included; all before it when absent.
+    /// Number of keys that a query sees, itself included; all before it if absent.
     pub(crate) window: Option<i64>,
     /// `cap tanh(score / cap)`.
     pub(crate) softcap: Option<f64>,
 }
 
-/// One layer's attention.
+/// Attention of one layer.
 pub(crate) struct Attention {
     pub(crate) shape: AttentionShape,
     pub(crate) projections: Projections,
     /// Normalisation of each query and each key over its head.
     pub(crate) qk_norm: Option<(RmsNorm, RmsNorm)>,
-    /// What queries are multiplied by right after their projection.
+    /// Factor of the queries after their projection.
     pub(crate) query_scale: Option<f64>,
     pub(crate) rule: ScoreRule,
     pub(crate) o_proj: Linear,
 }
 
 impl Attention {
-    /// `[rows, hidden]` of the rows of a pass to the same shape. Each segment sees itself causally, and what its cache holds
-    /// before it.
+    /// Maps the rows of a pass, `[rows, hidden]`, to the same shape. Each segment sees itself causally, and the tokens
+    /// before it in its cache.
     pub(crate) fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
         let rows = x.size().first().copied().unwrap_or(0);
         let (queries, keys, values) = self.project(x, rows)?;

@@ -1,16 +1,16 @@
-//! Keys and values of a sequence, in room reserved once for the known length.
+//! Keys and values of a sequence, in memory reserved once for a known length.
 //!
-//! A cache is a stack: what is written at a position stands there until something else is written there, and what stands
-//! before a position is what a segment at it sees. So one cache serves a whole trie of sequences that is walked in
-//! depth-first order, and going back is writing at an earlier position.
+//! A cache is a stack: a position keeps its content until it is overwritten, and a segment sees the positions before
+//! it. So one cache serves a whole trie of sequences that is walked depth-first; going back means writing at an earlier
+//! position.
 
 use tch::{Device, Kind, TchError, Tensor};
 
 /// The cache of one sequence.
 pub(crate) struct KvCache {
-    /// The tokens themselves, for models that must at some length compute them again.
+    /// The tokens, for models that must recompute them all at some length.
     tokens: Vec<u32>,
-    /// Whether keys were rotated for a long sequence, where that makes a difference.
+    /// Whether keys were rotated for a long sequence, for models where this differs.
     long: bool,
     layers: Vec<LayerCache>,
     capacity: usize,
@@ -23,7 +23,7 @@ pub(crate) struct LayerCache {
 }
 
 impl KvCache {
-    /// Room for `capacity` tokens in each of `layers` layers.
+    /// Creates a cache for `capacity` tokens in each of `layers` layers.
     pub(crate) fn new(
         layers: usize,
         kv_heads: i64,
@@ -34,7 +34,7 @@ impl KvCache {
         Self::spread(&vec![options.1; layers], kv_heads, capacity, head_dim, options.0)
     }
 
-    /// The same, with each layer's on a device of its own.
+    /// Creates a cache with each layer on its own device.
     pub(crate) fn spread(
         devices: &[Device],
         kv_heads: i64,
@@ -42,42 +42,42 @@ impl KvCache {
         head_dim: i64,
         kind: Kind,
     ) -> Result<Self, TchError> {
-        // Nothing is read that was not written, and memory that is not touched is not taken.
+        // Nothing is read before it was written, and untouched memory is not allocated.
         let room = |device| Tensor::f_empty([1, kv_heads, capacity as i64, head_dim], (kind, device));
         let layer = |&device: &Device| Ok(LayerCache { keys: room(device)?, values: room(device)? });
         let layers = devices.iter().map(layer).collect::<Result<_, TchError>>()?;
         Ok(Self { tokens: Vec::new(), long: false, layers, capacity })
     }
 
-    /// Most tokens that it holds.
+    /// Maximum number of tokens.
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// What it takes of memory.
+    /// Size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let of = |tensor: &Tensor| tensor.numel() * tensor.kind().elt_size_in_bytes();
         self.layers.iter().map(|layer| of(&layer.keys) + of(&layer.values)).sum()
     }
 
-    /// The tokens held, from the first position on.
+    /// Returns the cached tokens, from the first position on.
     pub(crate) fn tokens(&self) -> &[u32] {
         &self.tokens
     }
 
-    /// Whether the keys held are those of a long sequence, see [`super::RotaryEmbedding::is_long`].
+    /// Whether the cached keys are those of a long sequence, see [`super::RotaryEmbedding::is_long`].
     pub(crate) fn is_long(&self) -> bool {
         self.long
     }
 
-    /// Notes tokens whose keys and values are about to be written from `position` on; what stood there is gone.
+    /// Notes tokens whose keys and values are about to be written at `position`; the positions after it become invalid.
     pub(crate) fn note(&mut self, position: usize, tokens: &[u32], long: bool) {
         self.tokens.truncate(position);
         self.tokens.extend_from_slice(tokens);
         self.long = long;
     }
 
-    /// Takes over the first `length` tokens of another cache of the same model, in place of what stood there.
+    /// Copies the first `length` tokens of another cache of the same model.
     pub(crate) fn fork_from(&mut self, other: &Self, length: usize) -> Result<(), TchError> {
         for (to, from) in self.layers.iter_mut().zip(&other.layers) {
             for (to, from) in [(&mut to.keys, &from.keys), (&mut to.values, &from.values)] {
@@ -90,15 +90,14 @@ impl KvCache {
         Ok(())
     }
 
-    /// One layer's.
+    /// Returns one layer.
     pub(crate) fn layer(&mut self, number: usize) -> &mut LayerCache {
         &mut self.layers[number]
     }
 }
 
 impl LayerCache {
-    /// Writes rows, `[1, kv_heads, rows, head_dim]`, from `position` on, and returns everything up to their end, as
-    /// views.
+    /// Writes rows, `[1, kv_heads, rows, head_dim]`, at `position`, and returns views of everything up to their end.
     pub(crate) fn write(
         &mut self,
         position: i64,

@@ -1,9 +1,9 @@
-//! A matrix product whose rows do not depend on how many they are.
+//! Matrix product whose rows do not depend on the number of rows.
 //!
-//! fp32 `linear` on libtorch's CPU path is bit-equal for every row count from 16 up, and not below: fewer rows take another
-//! kernel. On CUDA cuBLASLt without a workspace (the agent sets the environment of its engines so) was measured bit-equal in
-//! fp32 from 17 rows up and in bf16 from one, on an H100 with rows of 1 to 2048. So fewer rows are filled up with zeros, and a
-//! row's bits are its own.
+//! fp32 `linear` on libtorch's CPU path is bit-equal for every row count from 16 up, and not below, where it uses
+//! another kernel. On CUDA, cuBLASLt without a workspace (the agent sets its engines' environment so) was measured
+//! bit-equal in fp32 from 17 rows up and in bf16 from one, on an H100 with rows of 1 to 2048. So fewer rows are padded
+//! with zeros, and a row's bits are its own.
 
 use crate::fault::device_fault;
 use crate::reproducible::alone_if_narrow;
@@ -11,13 +11,13 @@ use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use tch::{Device, TchError, Tensor};
 
-/// The least number of rows given to a matrix product.
-const LEAST_ROWS_CPU: i64 = 16;
-const LEAST_ROWS_CUDA: i64 = 32;
+/// Minimum number of rows of a matrix product.
+const MIN_ROWS_CPU: i64 = 16;
+const MIN_ROWS_CUDA: i64 = 32;
 
-/// Rows that will be added to `rows` real ones on `device`.
+/// Returns the number of padding rows for `rows` rows on `device`.
 pub(crate) fn added_rows(rows: i64, device: Device) -> i64 {
-    let least = if device == Device::Cpu { LEAST_ROWS_CPU } else { LEAST_ROWS_CUDA };
+    let least = if device == Device::Cpu { MIN_ROWS_CPU } else { MIN_ROWS_CUDA };
     (least - rows).max(0)
 }
 
@@ -28,12 +28,12 @@ pub(crate) struct Linear {
 }
 
 impl Linear {
-    /// `weight` is `[out, in]`, `bias` `[out]`.
+    /// Creates a product from `weight`, `[out, in]`, and `bias`, `[out]`.
     pub(crate) fn new(weight: Tensor, bias: Option<Tensor>) -> Self {
         Self { weight, bias }
     }
 
-    /// Takes `<name>.weight`, `[out, in]`, and when `biased` `<name>.bias`, `[out]`.
+    /// Loads `<name>.weight`, `[out, in]`, and if `biased` `<name>.bias`, `[out]`.
     pub(crate) fn load(
         weights: &mut Weights,
         name: &str,
@@ -45,7 +45,7 @@ impl Linear {
         Ok(Self::new(weight, bias))
     }
 
-    /// As [`Linear::load`] with a bias, from GPT-2's `Conv1D`, which stores the weight as `[in, out]`.
+    /// Loads GPT-2's `Conv1D` with a bias, whose weight is stored as `[in, out]`.
     pub(crate) fn load_transposed(
         weights: &mut Weights,
         name: &str,
@@ -56,11 +56,11 @@ impl Linear {
         Ok(Self::new(weight.f_transpose(0, 1).map_err(|error| device_fault(&error))?, Some(bias)))
     }
 
-    /// `[rows, in]` to `[rows, out]`.
+    /// Maps `[rows, in]` to `[rows, out]`.
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
         let rows = x.size().first().copied().unwrap_or(0);
         let (columns, _) = self.weight.size2()?;
-        // A single column would be a product with a vector, whose rows do depend on how many they are.
+        // A single column would be a product with a vector, whose rows do depend on their number.
         let twice = if columns == 1 { Some(self.weight.f_expand([2, -1], false)?) } else { None };
         let weight = twice.as_ref().unwrap_or(&self.weight);
         let product =

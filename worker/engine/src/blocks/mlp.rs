@@ -10,19 +10,19 @@ pub(crate) struct GatedMlp {
     pub(crate) activation: Activation,
 }
 
-/// The two widening products, apart or as one whose first half is the gate.
+/// The two widening products, separate or as one whose first half is the gate.
 pub(crate) enum GateUp {
     Separate { gate_proj: Linear, up_proj: Linear },
     Fused(Linear),
 }
 
 impl GatedMlp {
-    /// Of three matrices.
+    /// Creates a layer from three matrices.
     pub(crate) fn new(gate_proj: Linear, up_proj: Linear, down_proj: Linear, activation: Activation) -> Self {
         Self { gate_up: GateUp::Separate { gate_proj, up_proj }, down_proj, activation }
     }
 
-    /// `[rows, hidden]` to the same.
+    /// Maps `[rows, hidden]` to the same shape.
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
         let (gate, up) = match &self.gate_up {
             GateUp::Separate { gate_proj, up_proj } => (gate_proj.forward(x)?, up_proj.forward(x)?),
@@ -44,7 +44,7 @@ pub(crate) struct FeedForward {
 }
 
 impl FeedForward {
-    /// `[rows, hidden]` to the same.
+    /// Maps `[rows, hidden]` to the same shape.
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
         self.down.forward(&self.activation.forward(&self.up.forward(x)?)?)
     }

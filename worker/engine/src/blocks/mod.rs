@@ -1,6 +1,7 @@
-//! Building blocks that model families share, named as the field names them.
+//! Building blocks of model families, with the field's names.
 //!
-//! Every formula follows Hugging Face transformers operation by operation, so that numbers are bit-equal to its sdpa path.
+//! Every formula follows Hugging Face transformers operation by operation, so that numbers are bit-equal to its sdpa
+//! path.
 
 mod activation;
 mod attend;

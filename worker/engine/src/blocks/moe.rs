@@ -1,22 +1,22 @@
-//! Sparse mixture of experts (Shazeer et al. 2017): each row goes through the few experts that its router prefers.
+//! Sparse mixture of experts (Shazeer et al. 2017): the router sends each row to a few experts.
 
 use super::{GatedMlp, Linear};
 use crate::reproducible::in_whole_vectors;
 use tch::{Kind, TchError, Tensor};
 
-/// Experts, the router over them, and for some families one expert that every row goes through.
+/// Experts, their router, and in some families one expert for every row.
 pub(crate) struct SparseMoe {
     /// The router: `[hidden]` to one score per expert.
     pub(crate) gate: Linear,
     pub(crate) experts: Vec<GatedMlp>,
     /// Experts per row.
     pub(crate) top_k: i64,
-    /// Whether the weights of the experts chosen are scaled to sum to one.
+    /// Whether the weights of the chosen experts are scaled to sum to one.
     pub(crate) normalise: bool,
     pub(crate) shared: Option<SharedExpert>,
 }
 
-/// The expert of every row, weighted by a gate of its own.
+/// An expert for every row, weighted by its own gate.
 pub(crate) struct SharedExpert {
     pub(crate) mlp: GatedMlp,
     /// `[hidden]` to one number.
@@ -24,8 +24,8 @@ pub(crate) struct SharedExpert {
 }
 
 impl SparseMoe {
-    /// `[rows, hidden]` to the same. Experts are added to a row in the order of their numbers, so that its bits do not
-    /// depend on which experts other rows chose.
+    /// Maps `[rows, hidden]` to the same shape. A row adds its experts in the order of their numbers, so that its bits
+    /// do not depend on the experts of other rows.
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
         let scores = self.gate.forward(x)?.f_softmax(-1, Kind::Float)?;
         let (mut shares, chosen) = scores.f_topk(self.top_k, -1, true, true)?;
@@ -35,7 +35,7 @@ impl SparseMoe {
         let shares = shares.f_to_kind(x.kind())?;
         let mut mixed = x.f_zeros_like()?;
         for (number, expert) in self.experts.iter().enumerate() {
-            // Pairs of a row and the rank at which it chose this expert.
+            // Pairs of a row and the rank of this expert in it.
             let places = chosen.f_eq(number as i64)?.f_nonzero()?;
             if places.size().first() == Some(&0) {
                 continue;

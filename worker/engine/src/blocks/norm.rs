@@ -4,14 +4,14 @@ use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use tch::{Kind, TchError, Tensor};
 
-/// Either kind.
+/// Either kind of normalisation.
 pub(crate) enum Norm {
     Rms(RmsNorm),
     Layer(LayerNorm),
 }
 
 impl Norm {
-    /// `[..., width]` to the same.
+    /// Maps `[..., width]` to the same shape.
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
         match self {
             Self::Rms(norm) => norm.forward(x),
@@ -24,22 +24,22 @@ impl Norm {
 pub(crate) struct RmsNorm {
     weight: Tensor,
     eps: f64,
-    /// Gemma's manner: the weight is a difference from one, and is applied before the cast back.
+    /// Whether the weight is a difference from one and applied before the cast back, as in Gemma.
     from_one: bool,
 }
 
 impl RmsNorm {
-    /// Takes `<name>.weight`, `[width]`.
+    /// Loads `<name>.weight`, `[width]`.
     pub(crate) fn load(weights: &mut Weights, name: &str, width: i64, eps: f64) -> Result<Self, EngineFault> {
         Ok(Self { weight: weights.take(&format!("{name}.weight"), &[width])?, eps, from_one: false })
     }
 
-    /// As [`RmsNorm::load`], in Gemma's manner.
+    /// Loads a weight in Gemma's form.
     pub(crate) fn load_from_one(weights: &mut Weights, name: &str, width: i64, eps: f64) -> Result<Self, EngineFault> {
         Ok(Self { from_one: true, ..Self::load(weights, name, width, eps)? })
     }
 
-    /// `[..., width]` to the same. In f32, then cast, then weighted: the fused operation differs in bf16.
+    /// Maps `[..., width]` to the same shape. In f32, then cast, then weighted: the fused operation differs in bf16.
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
         let wide = x.f_to_kind(Kind::Float)?;
         let variance = wide.f_pow_tensor_scalar(2)?.f_mean_dim([-1i64].as_slice(), true, None)?;
@@ -59,13 +59,13 @@ pub(crate) struct LayerNorm {
 }
 
 impl LayerNorm {
-    /// Takes `<name>.weight` and `<name>.bias`, `[width]` each.
+    /// Loads `<name>.weight` and `<name>.bias`, `[width]` each.
     pub(crate) fn load(weights: &mut Weights, name: &str, width: i64, eps: f64) -> Result<Self, EngineFault> {
         let weight = weights.take(&format!("{name}.weight"), &[width])?;
         Ok(Self { weight, bias: weights.take(&format!("{name}.bias"), &[width])?, eps })
     }
 
-    /// `[..., width]` to the same.
+    /// Maps `[..., width]` to the same shape.
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
         x.f_layer_norm(self.weight.size(), Some(&self.weight), Some(&self.bias), self.eps, true)
     }

@@ -1,7 +1,7 @@
-//! One forward pass over segments of several sequences at once.
+//! Forward pass over segments of several sequences at once.
 //!
-//! Norms and matrix products run over all rows together. Attention runs segment by segment over the tokens before the segment
-//! in its own cache, so that the bits of a segment depend on nothing but the segments before it in its own sequence.
+//! Norms and matrix products run over all rows together. Attention runs segment by segment over the tokens before the
+//! segment in its own cache, so that the bits of a segment depend only on earlier segments of its own sequence.
 
 use super::attend::{BAND, causal_mask};
 use super::{KvCache, Rotation};
@@ -10,7 +10,7 @@ use tch::{Device, Kind, TchError, Tensor};
 /// Consecutive tokens of one sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// The cache with the keys and values of the tokens before them, to which theirs are added.
+    /// The cache with the keys and values of the tokens before the segment, to which its own are added.
     pub(crate) cache: usize,
     /// Position of the first token in the sequence.
     pub(crate) position: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Pass<'a> {
     rotation: Option<Rotation>,
     segments: &'a [Segment],
     caches: &'a mut [KvCache],
-    /// Masks of the segments that see more than themselves, made at their first use.
+    /// Masks of the segments that see more than themselves, made on first use.
     masks: Vec<Option<Tensor>>,
     layer: usize,
 }
@@ -49,20 +49,20 @@ pub(super) struct SegmentRows {
 }
 
 impl<'a> Pass<'a> {
-    /// Returns a pass that begins at the first layer.
+    /// Creates a pass that starts at the first layer.
     pub(crate) fn new(rotation: Option<Rotation>, segments: &'a [Segment], caches: &'a mut [KvCache]) -> Self {
         let masks = segments.iter().map(|_| None).collect();
         Self { rotation, segments, caches, masks, layer: 0 }
     }
 
-    /// Moves the state to the device of the layers that follow.
+    /// Moves the state to the device of the next layers.
     pub(crate) fn go_to(&mut self, device: Device) -> Result<(), TchError> {
         self.rotation = self.rotation.as_ref().map(|rotation| rotation.to_device(device)).transpose()?;
         self.masks.iter_mut().for_each(|mask| *mask = None);
         Ok(())
     }
 
-    /// Goes on to the next layer.
+    /// Advances to the next layer.
     pub(crate) fn next_layer(&mut self) {
         self.layer += 1;
     }
@@ -81,8 +81,8 @@ impl<'a> Pass<'a> {
         })
     }
 
-    /// Writes a segment's keys and values, `[1, kv_heads, rows, head_dim]`, to its cache. Returns the keys and values that the
-    /// segment attends to.
+    /// Writes a segment's keys and values, `[1, kv_heads, rows, head_dim]`, to its cache. Returns the keys and values
+    /// that the segment attends to.
     pub(super) fn write(
         &mut self,
         at: &SegmentRows,
@@ -90,12 +90,12 @@ impl<'a> Pass<'a> {
         values: &Tensor,
     ) -> Result<(Tensor, Tensor), TchError> {
         let held = self.caches[at.cache].layer(self.layer).write(at.position, keys, values)?;
-        // What was just computed is nearer than its copy, and equal.
+        // The computed tensors equal their copy and save a read.
         if at.position == 0 { Ok((keys.shallow_clone(), values.shallow_clone())) } else { Ok(held) }
     }
 
-    /// The mask of a segment of few rows that sees more than itself, `[rows, length]`: zeros, and minus infinity where
-    /// a row may not look.
+    /// Returns the mask of a segment of few rows that sees more than itself, `[rows, length]`: zeros, and minus
+    /// infinity for keys that a row cannot see.
     pub(super) fn mask(&mut self, at: &SegmentRows, options: (Kind, Device)) -> Result<Option<Tensor>, TchError> {
         if at.position == 0 || at.rows == 1 || at.rows > BAND {
             return Ok(None);

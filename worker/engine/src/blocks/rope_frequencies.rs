@@ -1,23 +1,23 @@
-//! Frequencies of the rotary embedding, with the stretchings that transformers calls `linear`, `dynamic`, `llama3`, `yarn`
+//! Frequencies of the rotary embedding, with the scalings that transformers calls `linear`, `dynamic`, `llama3`, `yarn`
 //! and `longrope`.
 //!
-//! Computed in f32 in transformers' order of operations: f64 would be better numbers and other bits.
+//! Computed in f32 in transformers' order of operations: f64 would be more precise, but other bits.
 
 use crate::config::{RopeConfig, RopeScaling, Yarn};
 use tch::{Device, Kind, TchError, Tensor};
 
-/// What decides between the frequencies of one model: most have one set for every length.
+/// Regime of frequencies of one model; most models have one for every length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Regime {
-    /// One set of frequencies for every length, or a length that needs no stretching.
+    /// One set of frequencies for every length, or a length without scaling.
     Plain,
-    /// `dynamic`: stretched for a sequence of so many tokens.
+    /// `dynamic`: scaled for a sequence of this many tokens.
     Length(i64),
-    /// `longrope` beyond the length that the model was first trained for.
+    /// `longrope` beyond the length of the model's first training.
     Long,
 }
 
-/// The regime of a sequence of `length` tokens.
+/// Returns the regime of a sequence of `length` tokens.
 pub(super) fn regime(config: &RopeConfig, length: i64) -> Regime {
     match config.scaling {
         RopeScaling::Dynamic { max_positions, .. } if length > max_positions => Regime::Length(length),
@@ -26,7 +26,7 @@ pub(super) fn regime(config: &RopeConfig, length: i64) -> Regime {
     }
 }
 
-/// What cosines and sines are multiplied by.
+/// Returns the factor of cosines and sines.
 pub(super) fn attention_factor(config: &RopeConfig) -> f64 {
     match config.scaling {
         RopeScaling::Yarn(Yarn { attention_factor, .. }) | RopeScaling::LongRope { attention_factor, .. } => {
@@ -36,7 +36,7 @@ pub(super) fn attention_factor(config: &RopeConfig) -> f64 {
     }
 }
 
-/// `1 / theta^(2i / dim)`, stretched; `[dim / 2]` in f32 on the CPU.
+/// Returns `1 / theta^(2i / dim)`, scaled; `[dim / 2]` in f32 on the CPU.
 pub(super) fn inverse_frequencies(config: &RopeConfig, regime: Regime) -> Result<Tensor, TchError> {
     let exponent = exponents(config.dim)?;
     let plain = || Tensor::f_pow_scalar(config.theta, &exponent)?.f_reciprocal();
@@ -69,17 +69,17 @@ pub(super) fn inverse_frequencies(config: &RopeConfig, regime: Regime) -> Result
     }
 }
 
-/// `2i / dim`, `[dim / 2]`.
+/// Returns `2i / dim`, `[dim / 2]`.
 fn exponents(dim: i64) -> Result<Tensor, TchError> {
     Tensor::f_arange_start_step(0, dim, 2, (Kind::Float, Device::Cpu))?.f_div_scalar(dim)
 }
 
-/// transformers' `_compute_yarn_parameters`: fast waves stay, slow ones are stretched, those between are blended.
+/// transformers' `_compute_yarn_parameters`: high frequencies stay, low ones are scaled, those between are blended.
 fn yarn_frequencies(config: &RopeConfig, yarn: &Yarn, exponent: &Tensor) -> Result<Tensor, TchError> {
     let dim = config.dim as f64;
     let wave = Tensor::f_pow_scalar(config.theta, exponent)?;
     let stretched = wave.f_mul_scalar(yarn.factor)?.f_reciprocal()?;
-    // The index of the frequency that turns so many times within the original context.
+    // Index of the frequency that turns this many times within the original context.
     let index = |turns: f64| {
         let turned = yarn.original_max_position_embeddings / (turns * 2.0 * std::f64::consts::PI);
         (dim * turned.ln()) / (2.0 * config.theta.ln())
@@ -95,7 +95,7 @@ fn yarn_frequencies(config: &RopeConfig, yarn: &Yarn, exponent: &Tensor) -> Resu
     blended.f_add(&wave.f_reciprocal()?.f_mul(&kept)?)
 }
 
-/// transformers' `_compute_llama3_parameters` for one frequency: long waves are stretched, short ones stay, and those
+/// transformers' `_compute_llama3_parameters` for one frequency: low frequencies are scaled, high ones stay, those
 /// between are blended. Tensor by scalar is f32 there, scalar by scalar is f64.
 fn llama3(frequency: f32, factor: f64, low: f64, high: f64, context: f64) -> f32 {
     let wavelength = (1.0 / frequency) * (2.0 * std::f64::consts::PI) as f32;

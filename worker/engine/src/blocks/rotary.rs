@@ -1,4 +1,4 @@
-//! Rotary position embedding (Su et al. 2021). Its frequencies are `rope_frequencies`' business.
+//! Rotary position embedding (Su et al. 2021), with the frequencies of `rope_frequencies`.
 
 use super::Segment;
 use super::rope_frequencies::{Regime, attention_factor, inverse_frequencies, regime};
@@ -6,7 +6,7 @@ use crate::config::RopeConfig;
 use crate::reproducible::on_one_thread;
 use tch::{Device, Kind, TchError, Tensor};
 
-/// Tables of cosines and sines, grown when a longer context comes and replaced when a length wants other frequencies.
+/// Tables of cosines and sines, grown for a longer context and replaced for other frequencies.
 pub(crate) struct RotaryEmbedding {
     config: RopeConfig,
     regime: Regime,
@@ -18,7 +18,7 @@ pub(crate) struct RotaryEmbedding {
     options: (Kind, Device),
 }
 
-/// The rotation of some consecutive positions.
+/// Rotation of some positions.
 pub(crate) struct Rotation {
     /// `[rows, dim]`.
     cos: Tensor,
@@ -26,7 +26,7 @@ pub(crate) struct Rotation {
 }
 
 impl RotaryEmbedding {
-    /// Tables for `positions` positions at first.
+    /// Creates tables for `positions` positions.
     pub(crate) fn new(config: RopeConfig, positions: i64, options: (Kind, Device)) -> Result<Self, TchError> {
         let regime = regime(&config, 0);
         let inv_freq = inverse_frequencies(&config, regime)?.f_to_device(options.1)?;
@@ -34,8 +34,8 @@ impl RotaryEmbedding {
         Ok(Self { config, regime, inv_freq, cos, sin, options })
     }
 
-    /// The rotation of the rows of segments, one segment after the other. Each segment's last row ends its sequence as far
-    /// as it is known.
+    /// Returns the rotation of the rows of segments in order. The last row of each segment is the current end of its
+    /// sequence.
     pub(crate) fn rotation(&mut self, segments: &[Segment]) -> Result<Rotation, TchError> {
         let regime_of = |rope: &Self, segment: &Segment| regime(&rope.config, segment.end() as i64);
         let first = segments.first().map(|segment| regime_of(self, segment));
@@ -61,7 +61,7 @@ impl RotaryEmbedding {
         Ok(Rotation { cos: self.cos.f_narrow(0, start, rows)?, sin: self.sin.f_narrow(0, start, rows)? })
     }
 
-    /// Makes the tables those of a sequence of `length` tokens.
+    /// Prepares the tables for a sequence of `length` tokens.
     fn prepare(&mut self, length: i64) -> Result<(), TchError> {
         let wanted = regime(&self.config, length);
         let have = self.cos.size().first().copied().unwrap_or(0);
@@ -76,13 +76,13 @@ impl RotaryEmbedding {
         Ok(())
     }
 
-    /// Whether a sequence of `length` tokens is rotated otherwise than its own prefixes are.
+    /// Whether a sequence of `length` tokens is rotated differently from its prefixes.
     pub(crate) fn depends_on_length(&self, length: usize) -> bool {
         regime(&self.config, length as i64) != regime(&self.config, 0)
     }
 
-    /// Whether keys of a sequence of `length` tokens are of no use beside those of shorter ones: `longrope` has other
-    /// frequencies there, and transformers computes the whole sequence again.
+    /// Whether keys of a sequence of `length` tokens cannot be combined with those of shorter ones: `longrope` has
+    /// other frequencies there, and transformers recomputes the whole sequence.
     pub(crate) fn is_long(&self, length: usize) -> bool {
         regime(&self.config, length as i64) == Regime::Long
     }
@@ -94,7 +94,7 @@ impl RotaryEmbedding {
 }
 
 impl Rotation {
-    /// The same on another device.
+    /// Returns a copy on another device.
     pub(crate) fn to_device(&self, device: Device) -> Result<Self, TchError> {
         Ok(Self { cos: self.cos.f_to_device(device)?, sin: self.sin.f_to_device(device)? })
     }
@@ -117,7 +117,7 @@ impl Rotation {
     }
 }
 
-/// Filled up to a multiple of 64 positions and computed on one thread, so that no entry depends on the tables' size.
+/// Padded to a multiple of 64 positions and computed on one thread, so that no entry depends on the tables' size.
 fn tables(inv_freq: &Tensor, factor: f64, positions: i64, kind: Kind) -> Result<(Tensor, Tensor), TchError> {
     let positions = (positions + 63) / 64 * 64;
     let at = Tensor::f_arange(positions, (Kind::Float, inv_freq.device()))?.f_unsqueeze(1)?;
@@ -133,7 +133,7 @@ mod tests {
     use crate::config::RopeScaling;
 
     #[test]
-    fn rotation_keeps_lengths_and_grown_tables_keep_their_values() {
+    fn rotation_keeps_norms_and_grown_tables_keep_their_values() {
         assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
         let config = RopeConfig { theta: 10_000.0, dim: 8, scaling: RopeScaling::Default };
         let mut rope = RotaryEmbedding::new(config, 4, (Kind::Float, Device::Cpu)).unwrap();

@@ -1,4 +1,4 @@
-//! The two files themselves: which architecture, what ends a text, and the keys that a family then reads for itself.
+//! Reads config.json and generation_config.json: architecture, end tokens, and the keys of a family.
 
 use super::{culprit, sizes};
 use crate::fault::{file_fault, missing_fault};
@@ -10,18 +10,18 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What every family has in common, and the whole of config.json for the family's own keys.
+/// Keys common to all families, and all of config.json for a family's own keys.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelConfig {
     path: PathBuf,
     keys: Value,
-    /// As config.json lists them; usually one.
+    /// As listed in config.json; usually one.
     pub(crate) architectures: Vec<String>,
     pub(crate) model_type: Option<String>,
-    /// Absent when config.json does not say.
+    /// Absent if not in config.json.
     pub(crate) max_position_embeddings: Option<u32>,
     pub(crate) bos_token_id: Option<u32>,
-    /// Of config.json and generation_config.json together.
+    /// From config.json and generation_config.json together.
     pub(crate) eos_token_ids: Vec<u32>,
 }
 
@@ -30,7 +30,7 @@ struct RawConfig {
     architectures: Option<Vec<String>>,
     model_type: Option<String>,
     max_position_embeddings: Option<u32>,
-    /// GPT-2's word for it.
+    /// GPT-2's name.
     n_positions: Option<u32>,
     quantization_config: Option<Value>,
     bos_token_id: Option<Value>,
@@ -42,7 +42,7 @@ struct RawGenerationConfig {
     eos_token_id: Option<Value>,
 }
 
-/// One id or a list of ids: both spellings occur in the wild.
+/// Reads one id or a list of ids: both occur in practice.
 fn token_ids(value: Option<Value>, key: &str) -> Result<Vec<u32>, String> {
     let ids = match value {
         None | Some(Value::Null) => return Ok(Vec::new()),
@@ -50,22 +50,22 @@ fn token_ids(value: Option<Value>, key: &str) -> Result<Vec<u32>, String> {
         Some(one) => vec![one],
     };
     let read = |id: &Value| id.as_u64().and_then(|id| u32::try_from(id).ok());
-    ids.iter().map(|id| read(id).ok_or_else(|| format!("`{key}` holds {id}, which is not a token id"))).collect()
+    ids.iter().map(|id| read(id).ok_or_else(|| format!("`{key}` has {id}, which is not a token id"))).collect()
 }
 
-/// Reads a JSON file; `None` when it does not exist.
+/// Reads a JSON file; `None` if it does not exist.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EngineFault> {
     match std::fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
-            file_fault(path, format!("not as expected: {error}; fetch the file again, or correct it"))
-        }),
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| file_fault(path, format!("invalid: {error}; download the file again, or correct it"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(missing_fault(path, error)),
     }
 }
 
 impl ModelConfig {
-    /// The file of a directory that says what a model of this kind is.
+    /// Returns the configuration file of a directory of this kind.
     pub(crate) fn file_of(layout: ModelKind) -> &'static str {
         match layout {
             ModelKind::Hf | ModelKind::Echo | ModelKind::Sandbox => "config.json",
@@ -74,11 +74,11 @@ impl ModelConfig {
         }
     }
 
-    /// Reads what says how the model of `directory` is made: its two files in Hugging Face's layout, of which
-    /// generation_config.json may be missing, or the one of another layout.
+    /// Reads the configuration of the model in `directory`: its two files in Hugging Face's layout, of which
+    /// generation_config.json may be missing, or the file of another layout.
     ///
     /// # Errors
-    /// [`EngineFault::Missing`] when there is none, [`EngineFault::Model`] when it is malformed or names quantised weights.
+    /// [`EngineFault::Missing`] if there is none, [`EngineFault::Model`] if it is malformed or names quantised weights.
     pub(crate) fn read(directory: &Path, layout: ModelKind) -> Result<Self, EngineFault> {
         let path = directory.join(Self::file_of(layout));
         match layout {
@@ -103,7 +103,7 @@ impl ModelConfig {
         Ok(config)
     }
 
-    /// The common keys of `keys`, which `path` is said to hold.
+    /// Reads the common keys of `keys`, the content of `path`.
     ///
     /// # Errors
     /// As [`ModelConfig::read`].
@@ -127,15 +127,15 @@ impl ModelConfig {
         })
     }
 
-    /// The keys that a family asks for, by the names of the fields of `T`.
+    /// Reads the keys of a family, the fields of `T`.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] naming the key that is missing or of another type.
+    /// [`EngineFault::Model`] with the missing or invalid key.
     pub(crate) fn keys<T: DeserializeOwned>(&self) -> Result<T, EngineFault> {
         culprit::read(&self.keys).map_err(|what| self.fault(what))
     }
 
-    /// An error about config.json.
+    /// Returns an error about config.json.
     pub(crate) fn fault(&self, what: impl std::fmt::Display) -> EngineFault {
         file_fault(&self.path, what)
     }
@@ -147,7 +147,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn ids_come_as_one_or_as_a_list() {
+    fn ids_are_one_or_a_list() {
         let eos = |keys: Value| ModelConfig::from_json("config.json".into(), keys).map(|config| config.eos_token_ids);
         assert_eq!(eos(json!({"eos_token_id": 2})).unwrap(), [2]);
         assert_eq!(eos(json!({"eos_token_id": [3, 4]})).unwrap(), [3, 4]);
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn quantised_weights_are_refused() {
         let keys = json!({"quantization_config": {"bits": 4}});
-        let said = ModelConfig::from_json("config.json".into(), keys).unwrap_err().to_string();
-        assert!(said.contains("config.json") && said.contains("quantization_config"), "{said}");
+        let message = ModelConfig::from_json("config.json".into(), keys).unwrap_err().to_string();
+        assert!(message.contains("config.json") && message.contains("quantization_config"), "{message}");
     }
 }

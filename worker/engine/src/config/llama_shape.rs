@@ -1,4 +1,4 @@
-//! The keys that Llama's relatives have in common: sizes, heads, rotary embedding, tying.
+//! Keys common to Llama and related families: sizes, heads, rotary embedding, tying.
 
 use super::{ModelConfig, RopeConfig};
 use crate::blocks::{Activation, AttentionShape};
@@ -6,7 +6,7 @@ use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The shape of a decoder in Llama's manner.
+/// Shape of a Llama-like decoder.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LlamaShape {
     pub(crate) hidden_size: i64,
@@ -20,12 +20,12 @@ pub(crate) struct LlamaShape {
     pub(crate) activation: Activation,
 }
 
-/// What a family takes for keys that config.json leaves out: the defaults of transformers' configuration classes.
+/// A family's values for keys that config.json leaves out: the defaults of transformers' configuration classes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LlamaDefaults {
     pub(crate) rms_norm_eps: f64,
     pub(crate) rope_theta: f64,
-    /// `hidden_size / num_attention_heads` when absent.
+    /// `hidden_size / num_attention_heads` if absent.
     pub(crate) head_dim: Option<i64>,
     pub(crate) tie_word_embeddings: bool,
     pub(crate) activation: &'static str,
@@ -53,7 +53,7 @@ struct Raw {
     head_dim: Option<i64>,
     vocab_size: i64,
     hidden_act: Option<String>,
-    /// Gemma's word for `hidden_act`, which it keeps for old configurations.
+    /// Gemma's name for `hidden_act`, which it keeps for old configurations.
     hidden_activation: Option<String>,
     rms_norm_eps: Option<f64>,
     rope_theta: Option<f64>,
@@ -69,7 +69,7 @@ impl LlamaShape {
     /// Reads config.json.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when a key is missing, does not fit the others, or asks for what is not supported.
+    /// [`EngineFault::Model`] if a key is missing, does not fit the others, or asks for an unsupported feature.
     pub(crate) fn read(config: &ModelConfig, defaults: &LlamaDefaults) -> Result<Self, EngineFault> {
         Self::from_raw(config.keys()?, defaults).map_err(|what| config.fault(what))
     }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn old_and_new_spelling_of_rope() {
+    fn rope_has_an_old_and_a_new_spelling() {
         let old = parse(&json!({"rope_theta": 5e5, "rope_scaling": null})).unwrap();
         let new = parse(&json!({"rope_parameters": {"rope_theta": 5e5, "rope_type": "default"}})).unwrap();
         assert_eq!(old, new);
@@ -135,16 +135,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_supported_is_named() {
-        let said = |changes: Value| parse(&changes).unwrap_err();
-        let error = said(json!({"rope_scaling": {"rope_type": "xpos", "factor": 4.0}}));
+    fn errors_name_unsupported_features() {
+        let error_of = |changes: Value| parse(&changes).unwrap_err();
+        let error = error_of(json!({"rope_scaling": {"rope_type": "xpos", "factor": 4.0}}));
         assert!(error.contains("`xpos`") && error.contains("yarn"), "{error}");
-        let error = said(json!({"hidden_act": "snake"}));
+        let error = error_of(json!({"hidden_act": "snake"}));
         assert!(error.contains("`snake`") && error.contains("silu"), "{error}");
-        let error = said(json!({"vocab_size": "many"}));
+        let error = error_of(json!({"vocab_size": "many"}));
         assert!(error.contains("config.json"), "{error}");
-        let error = said(json!({"rope_scaling": {"rope_type": "yarn"}}));
+        let error = error_of(json!({"rope_scaling": {"rope_type": "yarn"}}));
         assert!(error.contains("`factor`"), "{error}");
-        assert!(said(json!({"num_key_value_heads": 3})).contains("do not fit"));
+        assert!(error_of(json!({"num_key_value_heads": 3})).contains("do not fit"));
     }
 }

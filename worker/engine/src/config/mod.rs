@@ -1,5 +1,4 @@
-//! `config.json` and `generation_config.json` of a Hugging Face directory, or what other layouts have in their place, read
-//! into what the models need.
+//! `config.json` and `generation_config.json` of a Hugging Face directory, or their equivalents in other layouts.
 
 mod culprit;
 mod file;

@@ -1,13 +1,13 @@
-//! Rotary embedding: the base, and how long contexts stretch it, with transformers' names for the parameters.
+//! Configuration of the rotary embedding: base and scaling for long contexts, with transformers' names.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Which frequencies a model rotates by.
+/// Frequencies of a model's rotation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RopeConfig {
     pub(crate) theta: f64,
-    /// Entries of a head that are rotated, from the first on; even.
+    /// Number of entries of a head that are rotated, from the first on; even.
     pub(crate) dim: i64,
     pub(crate) scaling: RopeScaling,
 }
@@ -31,7 +31,7 @@ pub(crate) enum RopeScaling {
         original_max_position_embeddings: f64,
     },
     Yarn(Yarn),
-    /// One list of divisors up to `original_positions` tokens and another beyond; both of `dim / 2`.
+    /// One list of divisors up to `original_positions` tokens and another beyond; `dim / 2` each.
     LongRope {
         short: Vec<f32>,
         long: Vec<f32>,
@@ -45,7 +45,7 @@ pub(crate) enum RopeScaling {
 pub(crate) struct Yarn {
     pub(crate) factor: f64,
     pub(crate) original_max_position_embeddings: f64,
-    /// Multiplies cosines and sines.
+    /// Factor of cosines and sines.
     pub(crate) attention_factor: f64,
     pub(crate) beta_fast: f64,
     pub(crate) beta_slow: f64,
@@ -57,7 +57,7 @@ pub(crate) struct Yarn {
 struct Raw {
     rope_theta: Option<f64>,
     rope_type: Option<String>,
-    /// Old spelling of `rope_type`.
+    /// Old name of `rope_type`.
     r#type: Option<String>,
     partial_rotary_factor: Option<f64>,
     factor: Option<f64>,
@@ -75,8 +75,8 @@ struct Raw {
 }
 
 impl RopeConfig {
-    /// Reads `rope_parameters` or `rope_scaling`; `theta` and `partial` stand beside it in older files. `positions` are
-    /// `max_position_embeddings` and `original_max_position_embeddings` of the model.
+    /// Reads `rope_parameters` or `rope_scaling`; `theta` and `partial` are separate keys in older files. `positions`
+    /// are the model's `max_position_embeddings` and `original_max_position_embeddings`.
     pub(crate) fn read(
         raw: Option<Value>,
         theta: f64,
@@ -92,23 +92,25 @@ impl RopeConfig {
         let partial = raw.partial_rotary_factor.or(partial).unwrap_or(1.0);
         let dim = (head_dim as f64 * partial) as i64;
         if dim < 2 || dim % 2 != 0 || dim > head_dim {
-            return Err(format!("{partial} of head_dim {head_dim} cannot be rotated: {dim} is no even number within"));
+            return Err(format!(
+                "cannot rotate {partial} of head_dim {head_dim}: {dim} is not an even number within it"
+            ));
         }
         let sound = |number: f64| number.is_finite() && number > 0.0;
         let factors = [raw.factor, raw.low_freq_factor, raw.high_freq_factor, raw.original_max_position_embeddings];
         if !sound(theta) || factors.into_iter().flatten().any(|number| !sound(number)) {
-            return Err("the rope parameters hold a number that is not positive".into());
+            return Err("a rope parameter is not positive".into());
         }
         Ok(Self { theta, dim, scaling: scaling(raw, dim, positions)? })
     }
 }
 
 fn required<T>(value: Option<T>, key: &str) -> Result<T, String> {
-    value.ok_or_else(|| format!("`{key}` is missing among the rope parameters"))
+    value.ok_or_else(|| format!("the rope parameter `{key}` is missing"))
 }
 
 fn scaling(raw: Raw, dim: i64, (max, original): (Option<f64>, Option<f64>)) -> Result<RopeScaling, String> {
-    let max = || max.ok_or("`max_position_embeddings` is missing, which this rope_type needs");
+    let max = || max.ok_or("this rope_type needs `max_position_embeddings`, which is missing");
     Ok(match raw.rope_type.as_deref().or(raw.r#type.as_deref()).unwrap_or("default") {
         "default" => RopeScaling::Default,
         "linear" => RopeScaling::Linear { factor: required(raw.factor, "factor")? },
@@ -141,14 +143,14 @@ fn scaling(raw: Raw, dim: i64, (max, original): (Option<f64>, Option<f64>)) -> R
                 truncate: raw.truncate.unwrap_or(true),
             })
         }
-        // The first Phi-3 files call it `su`.
+        // The first Phi-3 files name it `su`.
         "longrope" | "su" => {
             let short = required(raw.short_factor, "short_factor")?;
             let long = required(raw.long_factor, "long_factor")?;
             if [short.len(), long.len()] != [dim as usize / 2; 2] {
                 let (short, long) = (short.len(), long.len());
                 return Err(format!(
-                    "short_factor and long_factor hold {short} and {long} numbers, not {} each",
+                    "short_factor and long_factor have {short} and {long} numbers, not {} each",
                     dim / 2
                 ));
             }
@@ -167,7 +169,7 @@ fn scaling(raw: Raw, dim: i64, (max, original): (Option<f64>, Option<f64>)) -> R
     })
 }
 
-/// transformers' `attention_factor` when none is given.
+/// transformers' default of `attention_factor`.
 fn yarn_attention(factor: f64, mscale: Option<f64>, all_dim: Option<f64>) -> f64 {
     let scale = |mscale: f64| if factor <= 1.0 { 1.0 } else { 0.1 * mscale * factor.ln() + 1.0 };
     match (mscale.filter(|&scale| scale != 0.0), all_dim.filter(|&scale| scale != 0.0)) {

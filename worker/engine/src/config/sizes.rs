@@ -1,8 +1,8 @@
-//! Sizes that no model has: refused here once for all families, before anything is multiplied by them.
+//! Rejects absurd sizes, once for all families, before anything is multiplied by them.
 
 use serde_json::Value;
 
-/// Keys that count something and must be at least 1 where they are given; the names of every family.
+/// Keys of all families that are counts and must be at least 1 if present.
 const COUNTS: [&str; 27] = [
     "decoder_sparse_step",
     "dim",
@@ -33,24 +33,24 @@ const COUNTS: [&str; 27] = [
     "word_embed_proj_dim",
 ];
 
-/// Products of two of these must fit in 64 bits, with room.
-const LARGEST: i64 = 1 << 28;
+/// Maximum size: products of two of these fit in 64 bits.
+const MAX_SIZE: i64 = 1 << 28;
 
 /// Checks every count in an object.
 ///
 /// # Errors
-/// A message that names the first that is absurd.
+/// A message with the first absurd count.
 pub(super) fn check(keys: &Value) -> Result<(), String> {
     for key in COUNTS {
-        // Meta's word for a vocabulary that the tokenizer alone knows.
+        // Meta's value for a vocabulary that only the tokenizer knows.
         let unknown = key == "vocab_size" && keys.get("multiple_of").is_some() && keys[key] == -1;
         let absurd = match &keys[key] {
             Value::Null => false,
-            Value::Number(number) => !number.as_i64().is_some_and(|count| (1..=LARGEST).contains(&count)),
+            Value::Number(number) => !number.as_i64().is_some_and(|count| (1..=MAX_SIZE).contains(&count)),
             _ => true,
         };
         if absurd && !unknown {
-            return Err(format!("`{key}` is {}, which is no size: a whole number from 1 on is", keys[key]));
+            return Err(format!("`{key}` is {}, not a positive integer", keys[key]));
         }
     }
     let count = |key: &str| keys[key].as_i64();
@@ -58,7 +58,7 @@ pub(super) fn check(keys: &Value) -> Result<(), String> {
     if let (Some(experts), Some(chosen)) = (experts, count("num_experts_per_tok"))
         && chosen > experts
     {
-        return Err(format!("`num_experts_per_tok` is {chosen}, more than the {experts} experts that there are"));
+        return Err(format!("`num_experts_per_tok` is {chosen}, more than the number of experts, {experts}"));
     }
     Ok(())
 }
@@ -69,12 +69,12 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn absurd_counts_are_named() {
+    fn errors_name_absurd_counts() {
         for value in
             [json!(0), json!(-4), json!(1.5), json!("64"), json!([64]), json!(true), json!(1u64 << 60), json!(1e30)]
         {
-            let said = check(&json!({"vocab_size": 8, "hidden_size": value})).unwrap_err();
-            assert!(said.starts_with("`hidden_size` is "), "{said}");
+            let message = check(&json!({"vocab_size": 8, "hidden_size": value})).unwrap_err();
+            assert!(message.starts_with("`hidden_size` is "), "{message}");
         }
         assert_eq!(check(&json!({"hidden_size": 64, "head_dim": null})), Ok(()));
         assert_eq!(check(&json!({"vocab_size": -1, "multiple_of": 256})), Ok(()));

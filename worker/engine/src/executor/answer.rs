@@ -1,11 +1,11 @@
-//! Why a sample, or the whole batch, has no result.
+//! Errors of a sample or of the whole batch.
 
 use tch::TchError;
 
 /// An error while running one sample.
 #[derive(Debug)]
 pub(super) enum RunError {
-    /// The sample itself cannot be run, on any worker.
+    /// The sample cannot be run on any worker.
     Sample(String),
     /// libtorch failed.
     Torch(TchError),

@@ -1,4 +1,4 @@
-//! From messages to the text that a chat model is given, and what ends its answers.
+//! Formats messages for a chat model, and finds the texts that end its answers.
 
 use super::answer::RunError;
 use super::scoring_request::Bordered;
@@ -9,8 +9,8 @@ use compass_plan::prompt::Message;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// The day that a template is told, when it asks: a run must not depend on the day on which a sample happens to be run.
-/// It is the one that Llama 3.1's own template falls back to.
+/// The date for templates that use it: a run must not depend on the day on which a sample runs. The default of Llama
+/// 3.1's own template.
 const TODAY: jiff::civil::DateTime = jiff::civil::date(2024, 7, 26).at(0, 0, 0, 0);
 
 /// A model's chat template with its variables.
@@ -21,10 +21,10 @@ pub(super) struct ChatFormat {
 }
 
 impl ChatFormat {
-    /// Reads the template of the tokenizer's directory. `notes` receives that a template asks for the day.
+    /// Reads the template of the tokenizer's directory. `notes` receives a note if the template uses the date.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when there is none or it is no template.
+    /// [`EngineFault::Model`] if there is none or it is not a template.
     pub(super) fn read(
         directory: &Path,
         tokenizer: &TextTokenizer,
@@ -34,25 +34,25 @@ impl ChatFormat {
         let source =
             templates.choose(false).map_err(|none| file_fault(directory, format!("{none}; set chat = false")))?;
         if source.contains("strftime_now") {
-            notes.push(format!("the chat template asks for the day; it is always told {}", TODAY.date()));
+            notes.push(format!("the chat template uses the date; it is always {}", TODAY.date()));
         }
         let template = ChatTemplate::new(source, TODAY).map_err(|error| file_fault(directory, error))?;
         Ok(Self { template, special: tokenizer.special_tokens_map() })
     }
 
-    /// The text that the model is to go on from: the messages and the beginning of its answer.
+    /// Returns the text for the model to continue: the messages and the start of its answer.
     ///
     /// # Errors
-    /// [`RunError::Sample`] when the template refuses the messages.
+    /// [`RunError::Sample`] if the template rejects the messages.
     pub(super) fn text(&self, messages: &[Message]) -> Result<String, RunError> {
         self.render(messages, false).map_err(|error| RunError::Sample(error.to_string()))
     }
 
-    /// As [`ChatFormat::text`], as lm-eval has it: what the assistant has begun to say is continued, and a template that
-    /// refuses a system message is asked again without it.
+    /// Returns the text as lm-eval does: a started assistant message is continued, and a template that rejects a system
+    /// message is applied without it.
     ///
     /// # Errors
-    /// [`RunError::Sample`] when the template refuses the messages.
+    /// [`RunError::Sample`] if the template rejects the messages.
     pub(super) fn begun_text(&self, messages: &[Message]) -> Result<String, RunError> {
         let begun = messages.last().is_some_and(|last| last.role == "assistant");
         let rendered = self.render(messages, begun).or_else(|error| {
@@ -62,8 +62,8 @@ impl ChatFormat {
         rendered.map_err(|error| RunError::Sample(error.to_string()))
     }
 
-    /// As [`ChatFormat::begun_text`], with the borders behind the answers of shots: where the texts of other samples may part
-    /// from this one's. Messages that the template changes have none.
+    /// Returns [`ChatFormat::begun_text`] with the borders behind the answers of shots: where the texts of other
+    /// samples may diverge. Messages that the template changes have none.
     ///
     /// # Errors
     /// As [`ChatFormat::begun_text`].
@@ -88,8 +88,8 @@ impl ChatFormat {
     }
 }
 
-/// What ends a chat model's answers beside ids: the texts of the end tokens that generation_config.json names, and of the
-/// tokenizer's (`_get_potential_stop_words`).
+/// Returns the stop texts of a chat model in addition to ids: the texts of the end tokens of generation_config.json and
+/// of the tokenizer (`_get_potential_stop_words`).
 pub(super) fn stop_texts(tokenizer: &TextTokenizer, eos: &[u32]) -> Vec<String> {
     let mut texts: Vec<String> = eos.iter().filter_map(|&id| tokenizer.decode_whole(&[id]).ok()).collect();
     texts.extend(tokenizer.eos_text(None));

@@ -1,4 +1,4 @@
-//! OpenCompass's `clp`: how probable each choice's token is right after the prompt.
+//! OpenCompass's `clp`: the probability of each choice's token right after the prompt.
 
 use super::answer::RunError;
 use super::fit::{drop_shots, report};
@@ -11,8 +11,8 @@ use compass_types::result::Outcome;
 
 /// Returns the request for the log-probabilities of the choices' first tokens at the last position of the prompt.
 ///
-/// OpenCompass takes the softmax over them afterwards; that, and the best one, are the reader's. One token is left free for
-/// the choice when shots are dropped, as there.
+/// OpenCompass takes the softmax and the best choice afterwards, as scoring does here. One token is left free for the
+/// choice when shots are dropped, as there.
 pub(super) fn build<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
     spec: &BatchSpec,
@@ -41,7 +41,7 @@ pub(super) fn build<'r>(
     Ok(ScoringRequest { fit, texts: vec![input], finish: Box::new(finish) })
 }
 
-/// The token that stands for a choice: the first of it, without what the tokenizer adds around texts.
+/// Returns the token of a choice: its first, without tokens that the tokenizer adds around texts.
 fn token_of(builder: &mut ScoringRequestBuilder<'_>, choice: &str) -> Result<u32, RunError> {
     let ids = builder.texts.encode_plain(choice)?;
     let &first = ids.first().ok_or_else(|| format!("choice \"{choice}\" has no tokens"))?;

@@ -5,8 +5,8 @@ use super::prompting::{Prompted, Prompting, message};
 use compass_plan::prompt::{Message, MetaItem, MetaRole, MetaStyle, MetaTemplate, chat_role};
 use compass_plan::{ChatMode, ChatTurn};
 
-/// Conversation with the turns in which the model answers: the last one of the assistant alone, or every one. Each answer
-/// draws as a sequence of its own.
+/// Conversation with the turns that the model answers: only the last one of the assistant, or every one. Each answer
+/// draws as its own sequence.
 pub(super) struct Conversation {
     turns: Vec<ChatTurn>,
     /// Indices of the turns to answer.
@@ -54,8 +54,9 @@ impl Conversation {
     }
 }
 
-/// What `HuggingFacewithChatTemplate` makes of a history: roles are spoken by those of the meta template (without one the
-/// system speaks as the user), empty turns vanish, and turns of the same role become one, line after line.
+/// Converts a history as `HuggingFacewithChatTemplate` does: roles are mapped to those of the meta template (without
+/// one, the system's turns are the user's), empty turns are dropped, and turns of the same role are joined line by
+/// line.
 fn messages(history: &[ChatTurn], meta: Option<&MetaTemplate>) -> Vec<Message> {
     let chat = MetaTemplate::chat();
     let meta = meta.filter(|meta| meta.style == MetaStyle::Messages).unwrap_or(&chat);
@@ -74,8 +75,8 @@ fn messages(history: &[ChatTurn], meta: Option<&MetaTemplate>) -> Vec<Message> {
     messages
 }
 
-/// What a model without a chat template is given (`LMTemplateParser` of the chat inferencer): every turn as the meta
-/// template wraps it and the beginning of the answer; without one, the contents line after line.
+/// Converts a history for a model without a chat template (`LMTemplateParser` of the chat inferencer): every turn
+/// wrapped by the meta template, and the start of the answer; without a meta template, the contents line by line.
 fn joined(history: &[ChatTurn], meta: Option<&MetaTemplate>) -> String {
     let Some(meta) = meta.filter(|meta| meta.style == MetaStyle::Text) else {
         return history.iter().map(|turn| turn.content.as_str()).collect::<Vec<_>>().join("\n");
@@ -91,7 +92,7 @@ fn joined(history: &[ChatTurn], meta: Option<&MetaTemplate>) -> String {
     text
 }
 
-/// The role of a meta template that speaks for a role of a chat.
+/// Returns the role of a meta template for a role of a chat.
 fn spoken_by<'a>(meta: &'a MetaTemplate, role: &str) -> Option<&'a MetaRole> {
     let of_round = meta.round.iter().filter_map(|item| match item {
         MetaItem::Role(role) => Some(role),

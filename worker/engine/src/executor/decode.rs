@@ -1,4 +1,4 @@
-//! One sequence as it grows: which token comes next, whether that ends it, and how the answer is reported.
+//! Decoding of one sequence: the next token, the end, and the reported answer.
 
 use super::answer::RunError;
 use super::sampling::{Draw, choose};
@@ -9,17 +9,17 @@ use compass_types::result::{Finish, Generation};
 use tch::{Kind, Tensor};
 
 /// Decides for all sequences of one batch.
-pub(super) struct Decoder<'a> {
+pub(super) struct BatchDecoder<'a> {
     tokenizer: &'a TextTokenizer,
     profile: NumericProfile,
     settings: &'a Settings,
-    /// Tokens of the longest stop string.
+    /// Number of tokens of the longest stop string.
     longest_stop: usize,
 }
 
-impl<'a> Decoder<'a> {
+impl<'a> BatchDecoder<'a> {
     /// # Errors
-    /// [`RunError::Sample`] when the tokenizer fails on a stop string.
+    /// [`RunError::Sample`] if the tokenizer fails on a stop string.
     pub(super) fn new(
         tokenizer: &'a TextTokenizer,
         profile: NumericProfile,
@@ -28,10 +28,11 @@ impl<'a> Decoder<'a> {
         Ok(Self { tokenizer, profile, settings, longest_stop: settings.stop.longest(tokenizer)? })
     }
 
-    /// The token after logits, `[1, vocabulary]`, when `generated` of the `seen` tokens are not the prompt's.
+    /// Returns the token after logits, `[1, vocabulary]`; the last `generated` of the `seen` tokens are not the
+    /// prompt's.
     ///
     /// # Errors
-    /// [`RunError::Sample`] when no logit is a number.
+    /// [`RunError::Sample`] if no logit is a number.
     pub(super) fn next_token(
         &self,
         logits: &Tensor,
@@ -42,7 +43,7 @@ impl<'a> Decoder<'a> {
         let Settings { rules, eos, .. } = self.settings;
         let none = || RunError::Sample("the model's logits are not numbers, so there is no next token".into());
         if rules.are_plain() {
-            // Ties go to the lowest id, on every device.
+            // Ties go to the lowest id on every device.
             let best = Vec::<i64>::try_from(&logits.f_argmax(-1, false)?)?;
             return best.first().and_then(|&id| u32::try_from(id).ok()).ok_or_else(none);
         }
@@ -51,10 +52,11 @@ impl<'a> Decoder<'a> {
         choose(&row, rules.warp.map(|_| (draw, generated))).ok_or_else(none)
     }
 
-    /// Whether the last of `seen` tokens ends the text, of which the last `generated` are not the prompt's.
+    /// Returns how the sequence ends if the last of the `seen` tokens ends it; the last `generated` of them are not the
+    /// prompt's.
     ///
     /// # Errors
-    /// [`RunError::Sample`] when the tokenizer fails.
+    /// [`RunError::Sample`] if the tokenizer fails.
     pub(super) fn ends(&self, seen: &[u32], generated: usize, most: usize) -> Result<Option<Finish>, RunError> {
         let Settings { stop, eos, .. } = self.settings;
         if seen.last().is_some_and(|last| eos.contains(last)) {
@@ -73,16 +75,16 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// The answer as it is reported: decoded, and cut before the first stop string.
+    /// Returns the answer: decoded, and cut before the first stop string.
     ///
     /// # Errors
-    /// [`RunError::Sample`] when the tokenizer fails.
+    /// [`RunError::Sample`] if the tokenizer fails.
     pub(super) fn finished(&self, tokens: &[u32], finish: Finish) -> Result<Generation, RunError> {
         let tokenizer = self.tokenizer;
         let text =
             if self.settings.keeps_special { tokenizer.decode_whole(tokens)? } else { tokenizer.decode(tokens)? };
         let cut = self.settings.stop.cut(&text);
-        // With chat models the end token is a stop string too: the model ended the answer all the same.
+        // For chat models the end token is a stop string too, but it counts as an end by the model.
         let finish = if cut.len() < text.len() && finish != Finish::Eos { Finish::Stop } else { finish };
         Ok(Generation { text: cut.to_owned(), tokens: tokens.len() as u32, finish })
     }

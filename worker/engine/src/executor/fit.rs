@@ -1,20 +1,21 @@
-//! Prompts that are too long: shots go first, the last one first, and then tokens at the configured side.
+//! Shortening of long prompts: shots are dropped first, the last one first, then tokens at the configured side.
 //!
-//! OpenCompass drops shots `while len > max_seq_len` and lets the tokenizer truncate the rest; its options may then differ
-//! in shots. Here all options of a sample keep the same number, the smallest, since they are compared with each other.
+//! OpenCompass drops shots `while len > max_seq_len` and lets the tokenizer truncate the rest; its options may then
+//! have different shots. Here all options of a sample keep the same number, the smallest, since they are compared with
+//! each other.
 
 use super::answer::RunError;
 use compass_plan::NumericProfile;
 use compass_types::result::PromptFit;
 
-/// Finds the most shots with which everything fits, or none, and what was encoded with them.
+/// Finds the largest number of shots that fits, or none, and returns it with its encoding.
 ///
-/// `encode(kept)` returns what was encoded and the length in tokens of its longest text. A text with more shots has more
+/// `encode(kept)` returns an encoding and the number of tokens of its longest text. A text with more shots has more
 /// tokens, so that the number is found by bisection: a prompt with a hundred shots too many is encoded eight times, not
-/// a hundred.
+/// a hundred times.
 ///
 /// # Errors
-/// Whatever `encode` says.
+/// An error of `encode`.
 pub(super) fn drop_shots<T>(
     shots: usize,
     limit: usize,
@@ -24,7 +25,7 @@ pub(super) fn drop_shots<T>(
     if shots == 0 || longest <= limit {
         return Ok((shots, encoded));
     }
-    // With `fits` shots it fits, or there are none; with `exceeds` it does not.
+    // `fits` shots fit, or there are none; `exceeds` do not.
     let (mut fits, mut exceeds) = (0, shots);
     let mut best = None;
     while exceeds - fits > 1 {
@@ -42,10 +43,10 @@ pub(super) fn drop_shots<T>(
     }
 }
 
-/// As [`drop_shots`], by the rule of a profile: lm-eval keeps every shot, and cuts tokens on the left.
+/// Fits shots by the rule of a profile: lm-eval keeps every shot, and cuts tokens on the left.
 ///
 /// # Errors
-/// Whatever `encode` says.
+/// An error of `encode`.
 pub(super) fn fit_shots<T>(
     profile: NumericProfile,
     shots: usize,
@@ -58,7 +59,7 @@ pub(super) fn fit_shots<T>(
     }
 }
 
-/// What to report of a sample whose longest text had `longest` tokens after shots were dropped.
+/// Returns the report of a sample whose longest text had `longest` tokens after shots were dropped.
 pub(super) fn report(shots_kept: usize, longest: usize, limit: usize) -> PromptFit {
     PromptFit {
         shots_kept: shots_kept as u32,
@@ -71,7 +72,7 @@ pub(super) fn report(shots_kept: usize, longest: usize, limit: usize) -> PromptF
 mod tests {
     use super::*;
 
-    /// Shots kept, and how often was encoded.
+    /// Shots kept, and the number of encodings.
     fn kept(shots: usize, limit: usize) -> (usize, usize, usize) {
         let mut times = 0;
         let (kept, length) = drop_shots(shots, limit, |kept| {
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_shots_go_until_it_fits() {
+    fn last_shots_are_dropped_until_the_prompt_fits() {
         assert_eq!(kept(4, 30), (4, 30, 1));
         assert_eq!(kept(4, 29), (3, 25, 3));
         assert_eq!(kept(4, 10), (0, 10, 4));

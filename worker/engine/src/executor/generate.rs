@@ -2,17 +2,17 @@
 
 use super::answer::RunError;
 use super::batching::{Slots, continue_all};
-use super::decode::Decoder;
+use super::decode::BatchDecoder;
 use super::generation_batch::GenerationBatch;
 use super::prompting::Prompting;
 use crate::models::CausalLm;
 use compass_plan::engine::{Request, TokenCounters};
 use compass_types::result::SampleResult;
 
-/// Answers every request and hands each sample to `emit` as soon as its last answer is there.
+/// Runs every request and passes each result to `emit` as soon as its last answer is known.
 ///
 /// # Errors
-/// [`RunError::Torch`] when libtorch fails; [`RunError::Sample`] when the stop strings cannot be read.
+/// [`RunError::Torch`] if libtorch fails; [`RunError::Sample`] if the stop strings cannot be encoded.
 pub(super) fn run(
     model: &mut dyn CausalLm,
     slots: &mut Slots,
@@ -21,7 +21,7 @@ pub(super) fn run(
     counters: &mut TokenCounters,
     emit: &mut dyn FnMut(SampleResult),
 ) -> Result<(), RunError> {
-    let decoder = Decoder::new(prompting.texts.tokenizer, prompting.profile, prompting.settings)?;
+    let decoder = BatchDecoder::new(prompting.texts.tokenizer, prompting.profile, prompting.settings)?;
     let mut batch = GenerationBatch::new(prompting, decoder, model.most_positions(), emit);
     let sequences = requests.iter().flat_map(|request| batch.begin(request)).collect();
     let run = continue_all(model, slots, sequences, &mut batch, counters);

@@ -1,12 +1,12 @@
 //! The samples of one batch that generate: their prompts, and their answers so far.
 //!
-//! A sample has one prompt with one or several answers, or a conversation whose later prompts contain earlier answers. Its
-//! result is emitted as soon as its last answer is known.
+//! A sample has one prompt with one or several answers, or a conversation whose later prompts contain earlier answers.
+//! Its result is emitted as soon as its last answer is known.
 
 use super::answer::RunError;
 use super::batching::{DecodeCallback, SequenceRequest, StepOutcome};
 use super::conversation::Conversation;
-use super::decode::Decoder;
+use super::decode::BatchDecoder;
 use super::prompting::{Prompted, Prompting};
 use super::sampling::Draw;
 use compass_plan::engine::{Request, TokenCounters};
@@ -26,7 +26,7 @@ pub(super) struct SequenceId {
 /// All generation requests of a batch.
 pub(super) struct GenerationBatch<'a> {
     prompting: &'a Prompting<'a>,
-    decoder: Decoder<'a>,
+    decoder: BatchDecoder<'a>,
     /// Number of positions, for models with learnt ones.
     most_positions: Option<usize>,
     requests: Vec<GenerationRequest>,
@@ -48,7 +48,7 @@ impl<'a> GenerationBatch<'a> {
     /// Creates an empty batch.
     pub(super) fn new(
         prompting: &'a Prompting<'a>,
-        decoder: Decoder<'a>,
+        decoder: BatchDecoder<'a>,
         most_positions: Option<usize>,
         emit: &'a mut dyn FnMut(SampleResult),
     ) -> Self {
@@ -71,7 +71,7 @@ impl<'a> GenerationBatch<'a> {
             (InferSpec::Gen(_), Body::Gen { prompt }) => {
                 let prompted = self.prompting.prompt(request, prompt)?;
                 let settings = self.prompting.settings;
-                // Without draws all sequences are the same.
+                // Without draws all sequences are equal.
                 let drawn = if settings.rules.warp.is_some() { settings.sequences } else { 1 };
                 let pending = &mut self.requests[number];
                 pending.fit = prompted.fit.clone();

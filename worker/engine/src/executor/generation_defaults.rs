@@ -1,4 +1,4 @@
-//! What generations begin from: pinned for the job, or read from generation_config.json where nothing is pinned yet.
+//! Defaults of generations: pinned for the job, or read from generation_config.json as long as none are pinned.
 
 use crate::config::read_json;
 use compass_plan::engine::EngineFault;
@@ -6,11 +6,11 @@ use compass_plan::{GenerationDefaults, ModelPlan};
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// The defaults of the model of `plan`. `notes` receives what the file asks for that is not obeyed, and a repetition
-/// penalty, which changes even greedy answers.
+/// Returns the defaults of the model of `plan`. `notes` receives ignored settings, and a repetition penalty, which
+/// changes even greedy answers.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when the file is malformed.
+/// [`EngineFault::Model`] if the file is malformed.
 pub(crate) fn generation_defaults(
     plan: &ModelPlan,
     notes: &mut Vec<String>,
@@ -39,7 +39,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn what_is_pinned_holds_whatever_the_file_says() {
+    fn pinned_defaults_override_the_file() {
         let directory = tempfile::tempdir().unwrap();
         let text = r#"{"temperature": 0.7, "repetition_penalty": 1.05, "no_repeat_ngram_size": 3}"#;
         std::fs::write(directory.path().join("generation_config.json"), text).unwrap();

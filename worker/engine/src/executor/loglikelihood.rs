@@ -1,7 +1,7 @@
 //! lm-eval's `loglikelihood`: context and continuation encoded together, the continuation's tokens scored.
 //!
-//! Where the data set or the profile asks for OpenCompass's number it is `HuggingFaceBaseModel.get_loglikelihood` instead:
-//! minus the mean loss after as many tokens of the whole text as the continuation alone has.
+//! If the data set or the profile asks for OpenCompass's number, it is `HuggingFaceBaseModel.get_loglikelihood`
+//! instead: minus the mean loss after as many tokens of the whole text as the continuation alone has.
 
 use super::answer::RunError;
 use super::fit::report;
@@ -16,15 +16,15 @@ use compass_plan::prompt::Prompt;
 use compass_types::result::{LoglikelihoodScore, Outcome};
 use std::rc::Rc;
 
-/// Tokens of one option: all of them, and how many at the end are the continuation's.
+/// Tokens of one option: all of them, and how many at the end belong to the continuation.
 #[derive(Debug, PartialEq)]
 struct Encoded {
     ids: Vec<u32>,
     continuation: usize,
 }
 
-/// Returns the request for the scores of every option. One token more than the limit fits, because the last one is predicted
-/// and never fed.
+/// Returns the request for the scores of every option. One token more than the limit fits, because the last one is
+/// predicted and never fed.
 pub(super) fn build<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
     spec: &BatchSpec,
@@ -36,7 +36,7 @@ pub(super) fn build<'r>(
     let begun = std::iter::once(context).chain(options.iter().filter_map(|option| option.context.as_ref()));
     let begun = begun.flat_map(Prompt::prefix).next().cloned();
     let in_chat = builder.chat.is_some();
-    let said = |option: &'_ OptionText| -> String {
+    let text = |option: &'_ OptionText| -> String {
         if in_chat { option.said(begun.as_ref()).to_owned() } else { option.continuation.clone() }
     };
     let (kept, encoded) = builder.fit_shots(request.shots.len(), limit, |kept| {
@@ -46,9 +46,9 @@ pub(super) fn build<'r>(
         let encoded = options.iter().map(|option| {
             let own = option.context.as_ref().map(context_of).transpose()?;
             let context = own.unwrap_or_else(|| shared.clone());
-            let said = said(option);
+            let text = text(option);
             let encoded =
-                if whole { encode_whole(builder, &context, &said) } else { encode(builder, &context, option, &said) };
+                if whole { encode_whole(builder, &context, &text) } else { encode(builder, &context, option, &text) };
             Ok((encoded?, context))
         });
         let encoded: Vec<(Encoded, Rc<Context>)> = encoded.collect::<Result<_, RunError>>()?;
@@ -62,7 +62,7 @@ pub(super) fn build<'r>(
     for (option, (encoded, context)) in options.iter().zip(encoded) {
         let (mut input, row) =
             if whole { masked_row(builder, option, encoded)? } else { plain_row(builder, option, encoded)? };
-        builder.cut(&mut input, &context.with(&said(option)), mode)?;
+        builder.cut(&mut input, &context.with(&text(option)), mode)?;
         texts.push(input);
         rows.push(row);
     }
@@ -112,7 +112,7 @@ fn plain_row(
             format!("option {label}: the continuation has {continuation} tokens, more than the limit of {limit}");
         return Err(RunError::Sample(what));
     }
-    // Always on the left, whatever `truncation_side` says: the continuation is what is scored.
+    // Always on the left, whatever `truncation_side` is: the continuation is scored.
     ids.drain(..ids.len().saturating_sub(limit + 1));
     let first = ids.len() - continuation;
     Ok((ScoringInput::scores(ids, first), OptionScoring::Plain(continuation as u32)))
@@ -130,11 +130,11 @@ fn masked_row(
     Ok((std::mem::take(&mut masked.input), OptionScoring::Masked(masked)))
 }
 
-/// Context that several options may share; the whitespace at its end belongs to the options.
+/// Context that several options may share; whitespace at its end belongs to the options.
 struct Context {
     kept: String,
     moved: String,
-    /// Structural borders of both together, in bytes.
+    /// Structural borders of context and continuation together, in bytes.
     borders: Vec<usize>,
     /// Tokens of `kept` alone.
     ids: Vec<u32>,
@@ -154,30 +154,30 @@ impl Context {
     }
 }
 
-/// lm-eval's `_encode_pair` with its treatment of empty contexts: the model is given the tokens of the context alone, then
-/// the tokens of the whole text after as many, also where a token of the whole crosses the border.
+/// lm-eval's `_encode_pair` with its treatment of empty contexts: the tokens of the context alone, then the tokens of
+/// the whole text after as many, even if a token of the whole crosses the border.
 fn encode(
     builder: &ScoringRequestBuilder<'_>,
     context: &Context,
     option: &OptionText,
-    said: &str,
+    text: &str,
 ) -> Result<Encoded, RunError> {
     let texts = &builder.texts;
     let label = &option.label;
     let prefix = || texts.prefix(&format!("option {label}: there is no context"));
     let encoded = if context.kept.is_empty() && context.moved.is_empty() {
-        let mut ids = texts.encode_plain(said)?;
+        let mut ids = texts.encode_plain(text)?;
         let prefix = prefix()?;
         if ids.first() != Some(&prefix) {
             ids.insert(0, prefix);
         }
         Encoded { continuation: ids.len() - 1, ids }
     } else {
-        let whole = builder.encode(&context.with(said), EncodeMode::UnlessPrefixed)?;
+        let whole = builder.encode(&context.with(text), EncodeMode::UnlessPrefixed)?;
         let rest = whole.get(context.ids.len()..).unwrap_or_default();
         let mut ids = context.ids.clone();
         if ids.is_empty() {
-            // A context of whitespace alone, and a tokenizer that adds no BOS: lm-eval gives up here.
+            // A context of whitespace only, and a tokenizer without BOS: lm-eval fails here.
             ids.push(prefix()?);
         }
         ids.extend(rest);
@@ -189,18 +189,18 @@ fn encode(
     Ok(encoded)
 }
 
-/// The whole text, and the tokens of the continuation alone.
-fn encode_whole(builder: &ScoringRequestBuilder<'_>, context: &Context, said: &str) -> Result<Encoded, RunError> {
-    let ids = builder.encode(&context.with(said), EncodeMode::Framed)?;
-    Ok(Encoded { ids, continuation: builder.texts.encode_plain(said)?.len() })
+/// Returns the tokens of the whole text, and the number of tokens of the continuation alone.
+fn encode_whole(builder: &ScoringRequestBuilder<'_>, context: &Context, text: &str) -> Result<Encoded, RunError> {
+    let ids = builder.encode(&context.with(text), EncodeMode::Framed)?;
+    Ok(Encoded { ids, continuation: builder.texts.encode_plain(text)?.len() })
 }
 
-/// Whitespace at the end of a context belongs to the front of what follows, where tokenizers learnt it.
+/// Whitespace at the end of a context moves to the start of the continuation, where tokenizers learnt it.
 fn split_trailing_whitespace(context: &str) -> (&str, &str) {
     context.split_at(context.trim_end_matches(is_python_space).len())
 }
 
-/// What Python's `str.rstrip` strips: Unicode whitespace and the four information separators.
+/// Whether Python's `str.rstrip` strips the character: Unicode whitespace and the four information separators.
 fn is_python_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(split_trailing_whitespace("a b"), ("a b", ""));
         assert_eq!(split_trailing_whitespace("a \n\u{a0}\u{3000}"), ("a", " \n\u{a0}\u{3000}"));
         assert_eq!(split_trailing_whitespace("a\u{1c}\u{1f}\u{85}"), ("a", "\u{1c}\u{1f}\u{85}"));
-        assert_eq!(split_trailing_whitespace("a\u{200b}"), ("a\u{200b}", ""), "a zero-width space is no whitespace");
+        assert_eq!(split_trailing_whitespace("a\u{200b}"), ("a\u{200b}", ""), "a zero-width space is not whitespace");
         assert_eq!(split_trailing_whitespace("  "), ("", "  "));
     }
 }

@@ -1,4 +1,5 @@
-//! OpenCompass's `get_ppl` with `mask_length`: losses of a row of tokens after its first ones, and how many they count as.
+//! OpenCompass's `get_ppl` with `mask_length`: losses of a row of tokens after its first ones, and the count to divide
+//! by.
 
 use super::answer::RunError;
 use super::score::{Precision, TokenScore, sum};
@@ -6,24 +7,24 @@ use super::scoring::ScoringInput;
 use super::scoring_request::ScoringRequestBuilder;
 use compass_plan::NumericProfile;
 
-/// One row, and which of its losses count.
+/// One row, with its losses that count.
 #[derive(Debug)]
 pub(super) struct Masked {
     pub(super) input: ScoringInput,
-    /// OpenCompass's divisor: all tokens less the masked ones. It is not the number of losses: it includes the first token,
-    /// which has none.
+    /// OpenCompass's divisor: all tokens less the masked ones. This is not the number of losses: it includes the first
+    /// token, which has none.
     pub(super) tokens: u32,
     /// For each requested score, whether it counts.
     counts: Vec<bool>,
 }
 
-/// Returns the row that scores `ids[mask..]`, of which the very first token has no loss.
+/// Returns the row that scores `ids[mask..]`; the first token of the text has no loss.
 ///
-/// Under OpenCompass's profile padding tokens (EOS, where there is no other) have no loss and are not counted wherever
-/// they stand, since `ignore_index` cannot tell them from padding.
+/// Under OpenCompass's profile, padding tokens (EOS, if there is no other) have no loss and do not count at any
+/// position, since `ignore_index` cannot distinguish them from padding.
 ///
 /// # Errors
-/// [`RunError::Sample`] when nothing is left to divide by; `what` names the row.
+/// [`RunError::Sample`] if no token is left to divide by; `what` names the row.
 pub(super) fn masked(
     builder: &ScoringRequestBuilder<'_>,
     ids: Vec<u32>,
@@ -40,12 +41,12 @@ pub(super) fn masked(
 }
 
 impl Masked {
-    /// The scores that count, in order.
+    /// Returns the scores that count, in order.
     pub(super) fn counted(&self, scores: &[TokenScore]) -> Vec<TokenScore> {
         scores.iter().zip(&self.counts).filter(|(_, counts)| **counts).map(|(score, _)| *score).collect()
     }
 
-    /// Sum of -log p over the tokens that count.
+    /// Returns the sum of -log p over the tokens that count.
     pub(super) fn nll_sum(&self, scores: &[TokenScore]) -> Result<f64, RunError> {
         // Never -0: a text of one token has nothing to predict.
         Ok(-sum(&self.counted(scores), Precision::Full)? + 0.0)

@@ -1,4 +1,4 @@
-//! Runs samples on a model, many together where that saves work; a sample's numbers never depend on its neighbours.
+//! Runs samples on a model, batched for efficiency; a sample's numbers never depend on the batch composition.
 
 mod answer;
 mod batching;

@@ -1,4 +1,4 @@
-//! The executor: a model with its tokenizer and rules, and what becomes of a batch.
+//! The executor: runs batches on a model with its tokenizer and rules.
 
 use super::answer::RunError;
 use super::batching::Slots;
@@ -38,11 +38,11 @@ pub(crate) struct Executor {
 }
 
 impl Executor {
-    /// Returns an executor of a loaded model. `eos` are the ids that end a generation, `defaults` the model's generation
-    /// settings; notes on the model's files are added to `facts`.
+    /// Returns an executor of a loaded model. `eos` are the ids that end a generation, `defaults` the model's
+    /// generation settings; notes on the model's files are added to `facts`.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when a chat template is wanted and there is none.
+    /// [`EngineFault::Model`] if a chat template is required and there is none.
     pub(crate) fn new(
         plan: &ModelPlan,
         model: Box<dyn CausalLm>,
@@ -129,7 +129,7 @@ impl Engine for Executor {
 }
 
 impl Executor {
-    /// Scores a batch: everything is tokenised first, then the texts go through the model together.
+    /// Scores a batch: all texts are tokenised first, then they go through the model together.
     fn score(
         &mut self,
         spec: &BatchSpec,
@@ -199,7 +199,7 @@ impl Executor {
         });
         match ran {
             Ok(()) => Ok(()),
-            // What is wrong with the settings is wrong with every sample.
+            // An error in the settings applies to every sample.
             Err(RunError::Sample(reason)) => {
                 for request in requests {
                     let outcome = Outcome::Failed { reason: reason.clone() };

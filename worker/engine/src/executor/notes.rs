@@ -1,8 +1,8 @@
-//! Notes for people on how samples were run, each once.
+//! Notes for the user on how samples were run, each once.
 
 use std::collections::BTreeSet;
 
-/// Notes to be taken, and all notes so far.
+/// Pending notes, and all notes so far.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     known: BTreeSet<String>,
@@ -19,7 +19,7 @@ impl Notes {
         }
     }
 
-    /// The notes since the last time, in the order in which they came up.
+    /// Returns the notes since the last call, in order.
     pub(super) fn take(&mut self) -> Vec<String> {
         std::mem::take(&mut self.pending)
     }
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_note_is_taken_once() {
+    fn every_note_is_returned_once() {
         let mut notes = Notes::default();
         notes.add("one");
         notes.add("one");

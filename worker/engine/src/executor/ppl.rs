@@ -1,6 +1,6 @@
-//! OpenCompass's `ppl` at batch size 1: per option the whole text, the NLL of t2..tn; the division by n is the reader's.
+//! OpenCompass's `ppl` at batch size 1: the NLL of t2..tn for each option's whole text; scoring divides by n.
 //!
-//! With `normalizing_str` only the answer counts, after its context and once more after that text.
+//! With `normalizing_str` only the answer counts, after its context and again after that text.
 
 use super::answer::RunError;
 use super::fit::{drop_shots, report};
@@ -15,7 +15,7 @@ use compass_plan::{NumericProfile, OptionPrompt};
 use compass_types::result::{NormalizerScore, Outcome, PplScore};
 use serde_json::Value;
 
-/// Text of an option as tokens, and how many of them at the start do not count.
+/// Tokens of an option's text, and how many of them at the start do not count.
 struct EncodedOption {
     label: Value,
     text: Bordered,
@@ -26,7 +26,7 @@ struct EncodedOption {
 
 /// Returns the request for the scores of every option; `normalizing` is `normalizing_str`.
 ///
-/// A text of one token has nothing to predict: its sum is 0, as OpenCompass computes it. A text of no token, for which
+/// A text of one token has nothing to predict: its sum is 0, as in OpenCompass. A text without tokens, for which
 /// OpenCompass divides 0 by 0, fails the sample.
 pub(super) fn build<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
@@ -103,8 +103,8 @@ pub(super) fn build_ppl_only<'r>(
     Ok(ScoringRequest { fit, texts, finish: Box::new(finish) })
 }
 
-/// Tokens of an option. With a normaliser the answer is the end of the text, and what stands before it is masked: so many
-/// tokens as that beginning has alone.
+/// Encodes an option. With a normaliser the answer is the end of the text, and the tokens before it are masked: as many
+/// as the context alone has.
 fn row(
     builder: &ScoringRequestBuilder<'_>,
     option: &OptionPrompt,
@@ -136,10 +136,10 @@ fn normalizer(
     truncated(builder, ids, mask, &what)
 }
 
-/// A row that is cut to the model's limit.
+/// Creates a row, truncated to the model's limit.
 ///
-/// What was cut on the left is taken off the mask, so that the answer stays what is scored; OpenCompass leaves the mask as
-/// it was and then masks the beginning of the answer too.
+/// Tokens cut on the left reduce the mask, so that the answer is still scored; OpenCompass keeps the mask and then
+/// masks the start of the answer too.
 fn truncated(
     builder: &ScoringRequestBuilder<'_>,
     mut ids: Vec<u32>,

@@ -8,10 +8,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Prefixes whose tokens are remembered. A data set has a handful, unless every sample has shots of its own.
-const REMEMBERED: usize = 256;
+/// Maximum number of cached prefixes. A data set has a handful, unless every sample has its own shots.
+const MAX_CACHED: usize = 256;
 
-/// How a text is encoded.
+/// Mode of encoding a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum EncodeMode {
     /// [`Texts::encode`].
@@ -27,7 +27,7 @@ pub(super) struct PrefixTokens(RefCell<TokensByText>);
 type TokensByText = HashMap<(String, EncodeMode), Rc<[u32]>>;
 
 impl EncodeMode {
-    /// Ids of a text by itself.
+    /// Returns the tokens of a text.
     pub(super) fn encode(self, texts: &Texts<'_>, text: &str) -> Result<Vec<u32>, RunError> {
         match self {
             Self::Framed => texts.encode(text),
@@ -45,14 +45,15 @@ impl PrefixTokens {
         }
         let ids: Rc<[u32]> = mode.encode(texts, text)?.into();
         let mut known = self.0.borrow_mut();
-        if known.len() >= REMEMBERED {
+        if known.len() >= MAX_CACHED {
             known.clear();
         }
         known.insert(key, ids.clone());
         Ok(ids)
     }
 
-    /// Tokens of a whole text: what stands before its last border is looked up, where the tokenizer can take it in two.
+    /// Returns the tokens of a whole text; the part before its last border comes from the cache if the tokenizer can
+    /// split there.
     pub(super) fn encode(&self, texts: &Texts<'_>, text: &Bordered, mode: EncodeMode) -> Result<Vec<u32>, RunError> {
         let shared = text.borders.last().and_then(|&border| text.text.get(..border));
         let Some(at) = shared.and_then(|shared| texts.tokenizer.last_border(shared)) else {
@@ -60,7 +61,7 @@ impl PrefixTokens {
         };
         let (head, tail) = text.text.split_at(at);
         let head = self.ids(texts, head, mode)?;
-        // What stands after a framed text comes after the whole of it.
+        // Tokens after a framed text come after all of it.
         let framed = mode == EncodeMode::Framed || !texts.is_prefixed(&text.text);
         let (_, after) = if framed { texts.tokenizer.frame() } else { (0, 0) };
         let (head, end) = head.split_at(head.len().saturating_sub(after));
@@ -70,7 +71,7 @@ impl PrefixTokens {
         Ok(ids)
     }
 
-    /// Where the structural borders of a text fall among its tokens, `ids`.
+    /// Returns the positions of a text's structural borders among its tokens, `ids`.
     pub(super) fn cuts(
         &self,
         texts: &Texts<'_>,

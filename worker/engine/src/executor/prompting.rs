@@ -1,4 +1,4 @@
-//! From what a sample asks to the ids that the model is to continue.
+//! Converts the prompt of a sample to the ids for the model to continue.
 
 use super::answer::RunError;
 use super::chat_format::ChatFormat;
@@ -18,7 +18,7 @@ pub(super) struct Prompting<'a> {
     pub(super) profile: NumericProfile,
     pub(super) spec: &'a BatchSpec,
     pub(super) settings: &'a Settings,
-    /// Present where the model has a chat template to obey.
+    /// Present if the model has a chat template and uses it.
     pub(super) chat: Option<&'a ChatFormat>,
     pub(super) prefix_tokens: &'a PrefixTokens,
 }
@@ -28,32 +28,32 @@ pub(super) struct Prompting<'a> {
 pub(super) struct Prompted {
     pub(super) fit: PromptFit,
     pub(super) ids: Vec<u32>,
-    /// Where its structural borders fall among the tokens, as far as they are known.
+    /// Positions of its structural borders among the tokens, as far as known.
     pub(super) borders: Vec<usize>,
 }
 
-/// A message of a chat.
+/// Creates a message of a chat.
 pub(super) fn message(role: &str, content: String) -> Message {
     Message { role: role.to_owned(), content }
 }
 
 impl Prompting<'_> {
-    /// The model's meta template.
+    /// Returns the model's meta template.
     pub(super) fn meta(&self) -> Option<&MetaTemplate> {
         self.spec.meta_template.as_ref()
     }
 
-    /// The prompt of a sample, which goes through the chat template where the model has one.
+    /// Returns the prompt of a sample, through the chat template if the model has one.
     ///
     /// # Errors
-    /// [`RunError::Sample`] when template or tokenizer fail, or there is no token to begin with.
+    /// [`RunError::Sample`] if template or tokenizer fail, or no token is available to start with.
     pub(super) fn prompt(&self, request: &Request<'_>, prompt: &Prompt) -> Result<Prompted, RunError> {
         let (kept, (ids, text)) = fit_shots(self.profile, request.shots.len(), self.settings.limit, |kept| {
             let (ids, text) = match self.chat {
                 Some(chat) => {
                     let messages = match request.render(prompt, kept, self.spec) {
                         RenderedPrompt::Messages(messages) => messages,
-                        // A text alone is what the user says (`_convert_chat_messages`).
+                        // A plain text is a user's message (`_convert_chat_messages`).
                         RenderedPrompt::Text(text) => vec![message("user", text)],
                     };
                     let text = if prompt.is_rounds() { chat.text(&messages)? } else { chat.begun_text(&messages)? };
@@ -78,7 +78,7 @@ impl Prompting<'_> {
         Ok(prompted)
     }
 
-    /// The messages of a conversation.
+    /// Returns the prompt of a conversation.
     ///
     /// # Errors
     /// As [`Prompting::prompt`].
@@ -86,7 +86,7 @@ impl Prompting<'_> {
         self.fitted(self.texts.encode_plain(&chat.text(messages)?)?, 0)
     }
 
-    /// A prompt that is text alone.
+    /// Returns the prompt of a plain text.
     ///
     /// # Errors
     /// As [`Prompting::prompt`].
@@ -101,13 +101,14 @@ impl Prompting<'_> {
         }
     }
 
-    /// The ids of a prompt with `kept` shots, cut to the limit; what is generated may go beyond, as with transformers.
+    /// Truncates the ids of a prompt with `kept` shots to the limit; the generation may exceed it, as with
+    /// transformers.
     fn fitted(&self, mut ids: Vec<u32>, kept: usize) -> Result<Prompted, RunError> {
         if ids.is_empty() {
             ids.push(self.texts.prefix("the prompt is empty")?);
         }
         let fit = report(kept, ids.len(), self.settings.limit);
-        // Chat templates write special tokens themselves, and lm-eval takes the last tokens as they are.
+        // Chat templates write special tokens themselves, and lm-eval takes the last tokens unchanged.
         let framed = self.chat.is_none() && self.profile != NumericProfile::LmEvalHf;
         self.texts.truncate(&mut ids, self.settings.limit, framed);
         Ok(Prompted { fit, ids, borders: Vec::new() })

@@ -12,7 +12,7 @@ use compass_types::result::{Outcome, PromptFit, RollingScore};
 
 /// Returns the request for the score of every token of the text, once. Nothing is dropped and nothing truncated.
 ///
-/// A BOS that the tokenizer adds is itself scored after the prefix token, as lm-eval does. An empty text has a sum of 0.
+/// A BOS that the tokenizer adds is scored after the prefix token, as in lm-eval. An empty text has a sum of 0.
 pub(super) fn build<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
     spec: &BatchSpec,

@@ -3,40 +3,42 @@
 use crate::models::CausalLm;
 use tch::{Device, Kind, TchError, Tensor};
 
-/// What the model made of one token, given those before it.
+/// Score of one token, given those before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TokenScore {
     /// Natural logarithm.
     pub(super) log_prob: f32,
-    /// Whether no other token was more probable; of equals the lowest id counts.
+    /// Whether no other token is more probable; of equals the lowest id counts.
     pub(super) is_argmax: bool,
 }
 
-/// In what number format log-probabilities are computed and summed.
+/// Number format in which log-probabilities are computed and summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Precision {
     /// log-softmax in f32, sums in f64: the canonical numbers.
     Full,
-    /// Both in the model's own format, as lm-eval's HF backend does by default: in bfloat16 a sum near 20 is good to 0.125.
+    /// Both in the model's own format, as by default in lm-eval's HF backend: in bfloat16 a sum near 20 has a
+    /// resolution of 0.125.
     Model(Kind),
 }
 
-/// Elements of one block of logits: 16 MiB in f32 on a CPU, which caches hold and allocators keep, 256 MiB on a GPU.
+/// Number of elements in a block of logits: 16 MiB in f32 on a CPU, which caches hold and allocators keep, 256 MiB on a
+/// GPU.
 const CPU_BLOCK: usize = 1 << 22;
 const GPU_BLOCK: usize = 1 << 26;
 
-/// What a row of hidden states is to predict.
+/// Tokens to score at a row of hidden states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// The row.
     pub(super) row: i64,
-    /// Tokens to be scored in the place after it.
+    /// Tokens to score at the position after the row.
     pub(super) tokens: Vec<u32>,
 }
 
-/// Scores of what is wanted of `hidden`, `[rows, hidden]`, in the order in which it is wanted.
+/// Returns the requested scores of `hidden`, `[rows, hidden]`, in the order of `wanted`.
 ///
-/// Logits exist only for the rows named, and of them only a block at a time.
+/// Logits are computed only for the requested rows, one block at a time.
 pub(super) fn rows_scores(
     model: &dyn CausalLm,
     hidden: &Tensor,
@@ -56,16 +58,16 @@ pub(super) fn rows_scores(
     Ok(scores)
 }
 
-/// log-softmax of f32 logits, `[rows, vocabulary]`, in the format of `precision`.
+/// Returns log-softmax of f32 logits, `[rows, vocabulary]`, in the format of `precision`.
 pub(super) fn log_softmax(logits: &Tensor, precision: Precision) -> Result<Tensor, TchError> {
     match precision {
         Precision::Full | Precision::Model(Kind::Float) => logits.f_log_softmax(-1, Kind::Float),
-        // The logits came from this format, so that nothing is lost on the way back to it.
+        // The logits came from this format, so that the conversion back loses nothing.
         Precision::Model(kind) => logits.f_to_kind(kind)?.f_log_softmax(-1, kind)?.f_to_kind(Kind::Float),
     }
 }
 
-/// Scores of each row's targets under `logits`, `[rows, vocabulary]`, row after row.
+/// Returns scores of each row's targets under `logits`, `[rows, vocabulary]`, row by row.
 fn block_scores(logits: &Tensor, targets: &[&[u32]], precision: Precision) -> Result<Vec<TokenScore>, TchError> {
     let log_probs = log_softmax(logits, precision)?;
     let (_, vocabulary) = log_probs.size2()?;
@@ -80,7 +82,7 @@ fn block_scores(logits: &Tensor, targets: &[&[u32]], precision: Precision) -> Re
         .collect())
 }
 
-/// The sum of the log-probabilities: in token order in f64, or as `torch.sum` gives it in the model's format.
+/// Returns the sum of the log-probabilities: in token order in f64, or as by `torch.sum` in the model's format.
 pub(super) fn sum(scores: &[TokenScore], precision: Precision) -> Result<f64, TchError> {
     match precision {
         Precision::Full => Ok(scores.iter().fold(0.0, |sum, score| sum + f64::from(score.log_prob))),
@@ -107,9 +109,9 @@ mod tests {
         assert!((sum(&scores, Precision::Model(Kind::Float)).unwrap() - (1f64 / 3.0).ln()).abs() < 1e-6);
     }
 
-    /// What torch 2.11 prints for `x.bfloat16().log_softmax(-1)`, and for the sum of the taken ones.
+    /// Values from torch 2.11 for `x.bfloat16().log_softmax(-1)`, and for the sum of the chosen ones.
     #[test]
-    fn the_models_own_format_is_coarse() {
+    fn sums_in_the_models_format_are_coarse() {
         let logits = Tensor::from_slice2(&[[0f32, 1.0, 2.0], [0.5, 0.25, 8.0]]);
         let precision = Precision::Model(Kind::BFloat16);
         let scores = block_scores(&logits, &[&[0], &[1]], precision).unwrap();

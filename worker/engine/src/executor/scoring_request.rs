@@ -21,7 +21,7 @@ pub(super) struct ScoringRequestBuilder<'a> {
     pub(super) precision: Precision,
     /// Padding token of transformers' batches; OpenCompass's losses ignore it at any position.
     pub(super) pad: Option<u32>,
-    /// Present where the model has a chat template.
+    /// Present if the model has a chat template.
     pub(super) chat: Option<&'a ChatFormat>,
     pub(super) prefix_tokens: &'a PrefixTokens,
     pub(super) notes: &'a mut Notes,
@@ -50,7 +50,7 @@ impl Bordered {
     pub(super) fn of(request: &Request<'_>, prompt: &Prompt, kept: usize, spec: &BatchSpec) -> Self {
         match request.render_with_borders(prompt, kept, spec) {
             (RenderedPrompt::Text(text), borders) => Self { text, borders },
-            // Messages that are joined without a chat template have no borders of their own.
+            // Messages joined without a chat template have no borders of their own.
             (prompt @ RenderedPrompt::Messages(_), _) => Self { text: as_text(prompt), borders: Vec::new() },
         }
     }
@@ -67,7 +67,8 @@ impl ScoringRequestBuilder<'_> {
         fit_shots(self.profile, shots, limit, encode)
     }
 
-    /// Returns the text before an answer with the first `kept` shots, through the chat template where the model has one.
+    /// Returns the text before an answer with the first `kept` shots, through the chat template where the model has
+    /// one.
     pub(super) fn context(
         &self,
         request: &Request<'_>,

@@ -1,4 +1,4 @@
-//! How one batch's texts are continued: what the data set asks, over what the model's plan says, over the makers' defaults.
+//! Generation settings of a batch: from the data set, otherwise the model's plan, otherwise the model's own defaults.
 
 use super::answer::RunError;
 use super::notes::Notes;
@@ -6,10 +6,10 @@ use super::sampling::{LogitsRules, Warp};
 use super::stop::StopStrings;
 use compass_plan::{Decoding, GenSpec, GenerationDefaults, NumericProfile};
 
-/// transformers' own top-k where none is set.
+/// transformers' default of top-k.
 const DEFAULT_TOP_K: u32 = 50;
 
-/// Everything but the prompt.
+/// All settings but the prompt.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) max_out_len: usize,
@@ -17,16 +17,16 @@ pub(super) struct Settings {
     pub(super) stop: StopStrings,
     /// Ids that end a generation.
     pub(super) eos: Vec<u32>,
-    /// Answers to each prompt.
+    /// Number of answers per prompt.
     pub(super) sequences: u32,
     pub(super) seed: u64,
-    /// Most tokens of a prompt.
+    /// Maximum number of tokens of a prompt.
     pub(super) limit: usize,
-    /// Whether special tokens stay in the text, as with chat models, whose end tokens are stop strings.
+    /// Whether special tokens stay in the text, as for chat models, whose end tokens are stop strings.
     pub(super) keeps_special: bool,
 }
 
-/// What a loaded model brings to every batch.
+/// Settings of a loaded model.
 #[derive(Debug)]
 pub(super) struct ModelSide {
     pub(super) profile: NumericProfile,
@@ -37,17 +37,17 @@ pub(super) struct ModelSide {
     pub(super) defaults: GenerationDefaults,
     pub(super) stop_words: Vec<String>,
     pub(super) eos: Vec<u32>,
-    /// The text of the end token, where lm-eval makes it a stop string.
+    /// Text of the end token if it is a stop string, as in lm-eval.
     pub(super) eos_text: Option<String>,
-    /// Stop strings of the chat template's model; absent for base models.
+    /// Stop strings of the chat template; absent for base models.
     pub(super) chat_stop: Option<Vec<String>>,
 }
 
 impl ModelSide {
-    /// The settings for `spec`.
+    /// Returns the settings for `spec`.
     ///
     /// # Errors
-    /// [`RunError::Sample`] for numbers that make no distribution, or no room for a prompt.
+    /// [`RunError::Sample`] for an invalid distribution, or no room for a prompt.
     pub(super) fn settings(&self, spec: &GenSpec, notes: &mut Notes) -> Result<Settings, RunError> {
         let decoding = spec.decoding.over(&self.decoding);
         let max_out_len = spec.max_out_len.unwrap_or(self.max_out_len) as usize;
@@ -57,7 +57,7 @@ impl ModelSide {
         let chat = self.chat_stop.iter().flatten();
         let strings = spec.stop.iter().chain(&self.stop_words).chain(chat);
         let stop = StopStrings::new(strings.chain(self.eos_text.iter().filter(|_| lm_eval)));
-        // lm-eval keeps room for the answer within the model's length; the others let it go beyond.
+        // lm-eval reserves room for the answer within the model's length; the others let it exceed the length.
         let limit = if lm_eval { self.max_seq_len.saturating_sub(max_out_len) } else { self.max_seq_len };
         if limit == 0 {
             let length = self.max_seq_len;

@@ -1,4 +1,4 @@
-//! Stop strings: where a text ends, and whether the newest tokens completed one.
+//! Stop strings: detection in new tokens, and cutting of texts.
 
 use super::answer::RunError;
 use crate::tokenizer::TextTokenizer;
@@ -10,15 +10,15 @@ pub(super) struct StopStrings {
 }
 
 impl StopStrings {
-    /// The data set's and the model's; empty strings stop nothing.
+    /// Creates the stop strings of data set and model; empty strings are ignored.
     pub(super) fn new<'a>(strings: impl Iterator<Item = &'a String>) -> Self {
         Self { strings: strings.filter(|string| !string.is_empty()).cloned().collect() }
     }
 
-    /// Whether the newest of `generated` completed one.
+    /// Whether the last of the `generated` tokens completed a stop string.
     ///
-    /// Special tokens count with their text here, so that one of them can be a stop string even where texts are decoded
-    /// without them.
+    /// Special tokens count with their text here, so that they can be stop strings even if texts are decoded without
+    /// them.
     pub(super) fn completed(&self, tokenizer: &TextTokenizer, generated: &[u32]) -> Result<bool, RunError> {
         if self.strings.is_empty() {
             return Ok(false);
@@ -29,14 +29,14 @@ impl StopStrings {
         Ok(self.occur_in(&hint) && (window == 0 || self.occur_in(&tokenizer.decode_whole(generated)?)))
     }
 
-    /// Tokens of the longest one.
+    /// Returns the number of tokens of the longest stop string.
     pub(super) fn longest(&self, tokenizer: &TextTokenizer) -> Result<usize, RunError> {
         let lengths = self.strings.iter().map(|string| Ok(tokenizer.encode_plain(string)?.len()));
         Ok(lengths.collect::<Result<Vec<_>, String>>()?.into_iter().max().unwrap_or(0))
     }
 
-    /// OpenCompass's criterion: whether one occurs in as many of the last tokens as the longest has alone, the prompt's
-    /// included. A prompt that ends in a stop string therefore ends the answer after its first token.
+    /// OpenCompass's criterion: whether a stop string occurs in as many of the last tokens as the longest one has
+    /// alone, including the prompt's. So a prompt that ends in a stop string ends the answer after its first token.
     pub(super) fn occur_at_the_end(
         &self,
         tokenizer: &TextTokenizer,
@@ -46,18 +46,18 @@ impl StopStrings {
         Ok(longest > 0 && self.occur_in(&tokenizer.decode_whole(&tokens[tokens.len().saturating_sub(longest)..])?))
     }
 
-    /// How many of the last tokens to decode in order to see a stop string that the newest one completed: a token that
-    /// shows anything shows a byte, and a few may be halves of characters or unseen special tokens.
+    /// Returns how many of the last tokens to decode to detect a stop string that the last one completed: a visible
+    /// token shows at least a byte, and a few may be parts of characters or invisible special tokens.
     fn window(&self) -> usize {
         self.strings.iter().map(String::len).max().unwrap_or(0) + 8
     }
 
-    /// Whether any occurs in `text`.
+    /// Whether any stop string occurs in `text`.
     fn occur_in(&self, text: &str) -> bool {
         self.strings.iter().any(|string| text.contains(string.as_str()))
     }
 
-    /// The text before the first of them; cutting at one after the other, as the peers do, ends at the same place.
+    /// Returns the text before the first stop string; cutting at one after the other, as the peers do, gives the same text.
     pub(super) fn cut<'a>(&self, text: &'a str) -> &'a str {
         self.strings.iter().fold(text, |text, string| text.split(string.as_str()).next().unwrap_or(text))
     }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cuts_before_the_first_of_any() {
+    fn text_is_cut_before_the_first_stop_string() {
         let stops = StopStrings::new(["\n".to_owned(), "Q:".to_owned(), String::new()].iter());
         assert_eq!(stops.cut("42 Q: next\n"), "42 ");
         assert_eq!(stops.cut("42\nQ: next"), "42");

@@ -1,10 +1,10 @@
-//! From texts to tokens, with the limits of one model.
+//! Encodes texts with the limits of one model.
 
 use super::answer::RunError;
 use crate::tokenizer::{Side, TextTokenizer, truncate};
 use compass_plan::prompt::RenderedPrompt;
 
-/// The words of a prompt one after the other, where no chat template is applied (`_convert_base_messages`).
+/// Joins the texts of a prompt if no chat template is applied (`_convert_base_messages`).
 pub(super) fn as_text(prompt: RenderedPrompt) -> String {
     match prompt {
         RenderedPrompt::Text(text) => text,
@@ -12,45 +12,45 @@ pub(super) fn as_text(prompt: RenderedPrompt) -> String {
     }
 }
 
-/// The tokenizer and its bounds, as the kinds of inference need them.
+/// A tokenizer with its limits.
 pub(super) struct Texts<'a> {
     pub(super) tokenizer: &'a TextTokenizer,
-    /// Most tokens that the model is given at once.
+    /// Maximum number of tokens of an input.
     pub(super) limit: usize,
-    /// Where a prompt that is too long loses tokens.
+    /// Side on which long prompts are truncated.
     pub(super) truncation_side: Side,
     pub(super) vocabulary: usize,
 }
 
 impl Texts<'_> {
-    /// Ids of a text with the special tokens that the plan's BOS policy adds.
+    /// Encodes a text with the special tokens of the plan's BOS policy.
     pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, RunError> {
         self.checked(self.tokenizer.encode(text)?)
     }
 
-    /// Ids of a text alone.
+    /// Encodes a text without special tokens.
     pub(super) fn encode_plain(&self, text: &str) -> Result<Vec<u32>, RunError> {
         self.checked(self.tokenizer.encode_plain(text)?)
     }
 
-    /// lm-eval's rule: a text that itself begins with the BOS string gets no second one.
+    /// Encodes by lm-eval's rule: a text that starts with the BOS string gets no second one.
     pub(super) fn encode_unless_prefixed(&self, text: &str) -> Result<Vec<u32>, RunError> {
         if self.is_prefixed(text) { self.encode_plain(text) } else { self.encode(text) }
     }
 
-    /// Whether a text itself begins with the BOS string.
+    /// Whether a text starts with the BOS string.
     pub(super) fn is_prefixed(&self, text: &str) -> bool {
         self.tokenizer.prefix().is_some_and(|(_, prefix)| !prefix.is_empty() && text.starts_with(prefix))
     }
 
-    /// What stands before a text that has nothing before it; `what` names it in the error.
+    /// Returns the token before a text without context; `what` names it in the error.
     pub(super) fn prefix(&self, what: &str) -> Result<u32, RunError> {
         let none = || format!("{what}, and the model names neither BOS nor EOS to begin with");
         Ok(self.tokenizer.prefix().map(|(id, _)| id).ok_or_else(none)?)
     }
 
-    /// Takes tokens away at the configured side until `limit` are left. The special tokens around a text that was
-    /// encoded with them (`framed`) stay, as with transformers' tokenizers: a truncated prompt still begins with BOS.
+    /// Removes tokens at the configured side until `limit` are left. Special tokens around a text that was encoded with
+    /// them (`framed`) stay, as with transformers' tokenizers: a truncated prompt still starts with BOS.
     pub(super) fn truncate(&self, ids: &mut Vec<u32>, limit: usize, framed: bool) {
         if ids.len() <= limit {
             return;
@@ -66,7 +66,7 @@ impl Texts<'_> {
         ids.extend(text.into_iter().chain(end));
     }
 
-    /// A tokenizer may know more tokens than the model has rows.
+    /// Rejects tokens beyond the model's vocabulary, which may be smaller than the tokenizer's.
     fn checked(&self, ids: Vec<u32>) -> Result<Vec<u32>, RunError> {
         match ids.iter().find(|&&id| id as usize >= self.vocabulary) {
             None => Ok(ids),

@@ -1,19 +1,19 @@
-//! The windows in which a text of any length is scored: lm-eval's `get_rolling_token_windows` with a context of one token,
+//! Windows in which a text of any length is scored: lm-eval's `get_rolling_token_windows` with a context of one token,
 //! made disjoint. Every token is predicted exactly once.
 
 /// One forward pass of a rolling score.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Window {
-    /// What is given before the predicted tokens: the prefix token alone, or tokens of the text.
+    /// Tokens before the predicted ones: the prefix token, or tokens of the text.
     pub(super) context: Vec<u32>,
-    /// What is scored, in the order of the text.
+    /// Tokens to score, in the order of the text.
     pub(super) predicted: Vec<u32>,
 }
 
-/// Cuts a text. `limit` (at least 1) is the most tokens that the model is given at once; `prefix` stands before the first.
+/// Splits a text. `limit` (at least 1) is the maximum number of tokens of an input; `prefix` precedes the first token.
 ///
 /// The first window predicts up to `limit` tokens, every further full one as many after one token of context; the last,
-/// shorter one fills its input up with context. A text of no token has no window.
+/// shorter one is filled up with context. A text without tokens has no window.
 pub(super) fn windows(tokens: &[u32], prefix: u32, limit: usize) -> Vec<Window> {
     let limit = limit.max(1);
     let (first, rest) = tokens.split_at(limit.min(tokens.len()));
@@ -41,7 +41,7 @@ mod tests {
         windows(&tokens, PREFIX, limit).into_iter().map(|window| (window.context, window.predicted)).collect()
     }
 
-    /// What lm-eval 0.4.13 gives.
+    /// Values from lm-eval 0.4.13.
     #[test]
     fn vectors() {
         let first = (vec![PREFIX], vec![0, 1, 2, 3]);

@@ -1,14 +1,13 @@
-//! How much memory this process may still take, as the system says: the machine, the control groups, and the limit that a
-//! shell sets with `ulimit -v`.
+//! Memory left to this process: by the machine, the control groups, and the limit of `ulimit -v`.
 
 mod groups;
 
 use std::path::Path;
 
-/// What is assumed where the system does not say.
+/// Assumed if the system does not report it.
 const UNKNOWN: usize = 1 << 30;
 
-/// Bytes that are free: what the machine has left, or the least that a limit leaves.
+/// Free bytes: the least that the machine or a limit leaves.
 pub(crate) fn free_bytes() -> usize {
     let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok();
@@ -20,12 +19,12 @@ pub(crate) fn free_bytes() -> usize {
     machine.into_iter().chain(group).chain(space).min().unwrap_or(UNKNOWN)
 }
 
-/// The limit of the address space in bytes, where there is one.
+/// Returns the limit of the address space in bytes, if there is one.
 fn address_space(limits: &str) -> Option<usize> {
     limits.lines().find_map(|line| line.strip_prefix("Max address space"))?.split_whitespace().next()?.parse().ok()
 }
 
-/// How much of it is taken.
+/// Returns the used address space.
 fn taken_space(status: &str) -> Option<usize> {
     kibibytes(status.lines().find_map(|line| line.strip_prefix("VmSize:"))?)
 }
@@ -44,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_system_says_what_is_left() {
+    fn free_bytes_come_from_the_system() {
         assert_eq!(available("MemTotal: 9 kB\nMemAvailable:   12 kB\nBuffers: 1 kB\n"), Some(12 * 1024));
         assert_eq!(available("MemTotal: 9 kB\n"), None);
         assert!(free_bytes() > 1 << 20);

@@ -1,6 +1,6 @@
-//! The frame of every family here: embed, go through the layers, normalise, project on the vocabulary.
+//! Common frame of all families: embedding, layers, norm, projection on the vocabulary.
 //!
-//! A family's file says what its layers are and where their weights stand; what is common to all is said once, here.
+//! A family's file defines its layers and the names of their weights; the rest is here.
 
 use super::CausalLm;
 use crate::blocks::{KvCache, Linear, Norm, Pass, RotaryEmbedding, Segment};
@@ -13,15 +13,15 @@ use compass_plan::engine::{EngineFault, note_progress};
 use std::borrow::Cow;
 use tch::{Device, Kind, TchError, Tensor};
 
-/// Rows of a pass from which on more make a CPU no faster, and a GPU hardly.
+/// Number of rows of a pass beyond which a CPU gets no faster, and a GPU hardly.
 const CPU_ROWS: usize = 512;
 const GPU_ROWS: usize = 8192;
 
-/// What a row takes while it goes through a layer, in widths of the model: itself, what attention makes of it, and the
-/// wider states inside the feed-forward half.
+/// Memory of a row in a layer, in widths of the model: the row, the output of attention, and the wider states inside
+/// the feed-forward half.
 const ROW_WIDTHS: usize = 24;
 
-/// Where a model lives, and how many positions its rotary tables have at first.
+/// Device of a model, and the initial number of positions of its rotary tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placement {
     pub(crate) kind: Kind,
@@ -31,14 +31,14 @@ pub(crate) struct Placement {
 
 /// One transformer layer.
 pub(crate) trait DecoderLayer {
-    /// `[rows, hidden]` of the rows of the pass to the same.
+    /// Maps the rows of the pass, `[rows, hidden]`, to the same shape.
     fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError>;
 }
 
-/// How a token's place enters the model.
+/// How a token's position enters the model.
 pub(crate) enum Positions {
     Rotary(RotaryEmbedding),
-    /// A row of the table is added to the embedding: the row `offset` further than the position.
+    /// A row of the table is added to the embedding: row `position + offset`.
     Learned {
         table: Tensor,
         offset: i64,
@@ -46,7 +46,7 @@ pub(crate) enum Positions {
 }
 
 impl Positions {
-    /// Rotary tables.
+    /// Creates rotary tables.
     pub(crate) fn rotary(config: &RopeConfig, to: &Placement) -> Result<Self, EngineFault> {
         let rope = RotaryEmbedding::new(config.clone(), to.positions, (to.kind, to.device));
         rope.map(Self::Rotary).map_err(|error| device_fault(&error))
@@ -57,7 +57,7 @@ impl Positions {
 pub(crate) struct Decoder {
     /// `[vocabulary, width]`.
     pub(crate) embed_tokens: Tensor,
-    /// What embeddings are multiplied by (Gemma).
+    /// Factor of the embeddings (Gemma).
     pub(crate) embed_scale: Option<f64>,
     /// From the width of embeddings to that of the layers, and back (OPT 350M).
     pub(crate) project_in: Option<Linear>,
@@ -71,13 +71,13 @@ pub(crate) struct Decoder {
     pub(crate) kv_heads: i64,
     pub(crate) head_dim: i64,
     pub(crate) placement: Placement,
-    /// Of each layer; empty where all are where everything else is. Filled in once every tensor is taken.
+    /// Device of each layer; empty if all are on one device. Filled once every tensor is loaded.
     pub(crate) layer_devices: Vec<Device>,
-    /// Filled in once every tensor is taken.
+    /// Filled once every tensor is loaded.
     pub(crate) _files: Vec<MappedFile>,
 }
 
-/// The projection on the vocabulary: the embeddings themselves when they are tied, else `<name>.weight`.
+/// Returns the projection on the vocabulary: the embeddings if they are tied, otherwise `<name>.weight`.
 pub(crate) fn lm_head(
     weights: &mut Weights,
     name: &str,
@@ -115,14 +115,14 @@ impl Decoder {
     }
 }
 
-/// What goes through the layers: the segments asked for, or in place of some of them their whole sequences.
+/// Input of the layers: the requested segments, or in place of some of them their whole sequences.
 struct Fed<'a> {
     tokens: Cow<'a, [u32]>,
     segments: Cow<'a, [Segment]>,
 }
 
 impl Fed<'_> {
-    /// The rows of the segments that were asked for: the last ones of each fed.
+    /// Returns the rows of the requested segments: the last ones of each input.
     fn wanted(&self, x: &Tensor, asked: &[Segment]) -> Result<Tensor, TchError> {
         if matches!(self.tokens, Cow::Borrowed(_)) {
             return Ok(x.shallow_clone());
@@ -137,8 +137,8 @@ impl Fed<'_> {
 }
 
 impl Decoder {
-    /// Notes the tokens in their caches. Where the keys held are of no use for a sequence as long as it has become,
-    /// transformers computes the whole sequence again; so does this.
+    /// Notes the tokens in their caches. If the cached keys cannot be used for a sequence of its new length,
+    /// transformers recomputes the whole sequence; so does this.
     fn lay_out<'a>(&self, tokens: &'a [u32], segments: &'a [Segment], caches: &mut [KvCache]) -> Fed<'a> {
         let is_long = |length: usize| match &self.positions {
             Positions::Learned { .. } => false,

@@ -1,8 +1,8 @@
-//! Gemma 2 (Gemma team 2024): norms around both halves of a layer, every other layer with a sliding window, and soft caps
-//! on scores and logits.
+//! Gemma 2 (Gemma team 2024): norms around both halves of a layer, every other layer with a sliding window, and soft
+//! caps on scores and logits.
 //!
-//! The soft cap on scores is computed always, as the model was trained. transformers leaves it out on its sdpa path; the
-//! numbers to compare with are those of `attn_implementation="eager"`.
+//! The soft cap on scores is always computed, as in training. transformers omits it on its sdpa path; the numbers to
+//! compare with are those of `attn_implementation="eager"`.
 
 use super::decoder::{Decoder, DecoderLayer, Placement};
 use super::pre_norm;
@@ -27,7 +27,7 @@ struct Keys {
     layer_types: Option<Vec<String>>,
 }
 
-/// What transformers' `Gemma2Config` takes for absent keys; `null` is none.
+/// Defaults of transformers' `Gemma2Config` for absent keys; `null` means none.
 mod defaults {
     pub(super) fn scalar() -> f64 {
         256.0
@@ -61,10 +61,10 @@ impl DecoderLayer for Layer {
     }
 }
 
-/// Takes every tensor from `weights`.
+/// Loads the model from `weights`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when weights and configuration do not belong together.
+/// [`EngineFault::Model`] if weights and configuration do not match.
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let defaults = LlamaDefaults {
         head_dim: Some(256),

@@ -1,4 +1,5 @@
-//! GPT-2 (Radford et al. 2019), in the layout of transformers' `GPT2LMHeadModel`: learnt positions, and weights stored as
+//! GPT-2 (Radford et al. 2019), in the layout of transformers' `GPT2LMHeadModel`: learnt positions, and weights stored
+//! as
 //! `[in, out]`.
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
@@ -40,15 +41,15 @@ impl DecoderLayer for Layer {
     }
 }
 
-/// Takes every tensor from `weights`.
+/// Loads the model from `weights`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when weights and configuration do not belong together.
+/// [`EngineFault::Model`] if weights and configuration do not match.
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let keys: Keys = config.keys()?;
     let (heads, width) = (keys.n_head, keys.n_embd);
     if heads < 1 || width % heads != 0 {
-        return Err(config.fault(format!("n_embd {width} is no multiple of n_head {heads}")));
+        return Err(config.fault(format!("n_embd {width} is not a multiple of n_head {heads}")));
     }
     let activation = Activation::named(keys.activation_function.as_deref().unwrap_or("gelu_new"))
         .map_err(|what| config.fault(what))?;
@@ -88,7 +89,7 @@ fn layer(keys: &Keys, weights: &mut Weights, number: usize, activation: Activati
     let plain = if keys.scale_attn_weights.unwrap_or(true) { (shape.head_dim as f64).powf(-0.5) } else { 1.0 };
     let by_layer = keys.scale_attn_by_inverse_layer_idx.unwrap_or(false);
     let scale = if by_layer { plain / (number + 1) as f64 } else { plain };
-    // Causal masks that old checkpoints carry along.
+    // Causal masks in old checkpoints.
     weights.skip(&format!("{at}.attn.bias"));
     weights.skip(&format!("{at}.attn.masked_bias"));
     let eps = keys.layer_norm_epsilon.unwrap_or(1e-5);

@@ -1,5 +1,5 @@
-//! GPT-NeoX (Black et al. 2022) and Pythia (Biderman et al. 2023): both halves of a layer side by side, and only a part of
-//! each head rotated.
+//! GPT-NeoX (Black et al. 2022) and Pythia (Biderman et al. 2023): both halves of a layer in parallel, and only a part
+//! of each head rotated.
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
 use crate::blocks::{
@@ -52,15 +52,15 @@ impl DecoderLayer for Layer {
     }
 }
 
-/// Takes every tensor from `weights`.
+/// Loads the model from `weights`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when weights and configuration do not belong together.
+/// [`EngineFault::Model`] if weights and configuration do not match.
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let keys: Keys = config.keys()?;
     let (heads, hidden) = (keys.num_attention_heads, keys.hidden_size);
     if heads < 1 || hidden % heads != 0 {
-        return Err(config.fault(format!("hidden_size {hidden} is no multiple of num_attention_heads {heads}")));
+        return Err(config.fault(format!("hidden_size {hidden} is not a multiple of num_attention_heads {heads}")));
     }
     let shape = AttentionShape { heads, kv_heads: heads, head_dim: hidden / heads };
     let rope = RopeConfig::read(
@@ -109,7 +109,7 @@ fn layer(
 ) -> Result<Layer, EngineFault> {
     let (hidden, inner) = (keys.hidden_size, keys.intermediate_size);
     let (biased, eps) = (keys.attention_bias.unwrap_or(true), keys.layer_norm_eps.unwrap_or(1e-5));
-    // Causal masks that old checkpoints carry along.
+    // Causal masks in old checkpoints.
     weights.skip(&format!("{at}.attention.bias"));
     weights.skip(&format!("{at}.attention.masked_bias"));
     let input_layernorm = LayerNorm::load(weights, &format!("{at}.input_layernorm"), hidden, eps)?;

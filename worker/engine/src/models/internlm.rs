@@ -1,8 +1,9 @@
-//! InternLM (InternLM team 2023) as its training code writes it: `model_config.pt`, and weights under that code's names, with
-//! queries, keys and values in one matrix, one after the other (`convert2hf.py` of the InternLM repository).
+//! InternLM (InternLM team 2023) as its training code writes it: `model_config.pt`, and weights under that code's
+//! names, with queries, keys and values in one matrix, one after the other (`convert2hf.py` of the InternLM
+//! repository).
 
 use super::decoder::{Decoder, Placement};
-use super::pre_norm::{self, Mlp, Names, PreNormLayer};
+use super::pre_norm::{self, Mlp, TensorNames, PreNormLayer};
 use crate::blocks::{Activation, Attention, AttentionShape, GatedMlp, Linear, Projections, RmsNorm, ScoreRule};
 use crate::config::{LlamaShape, ModelConfig, RopeConfig, RopeScaling};
 use crate::weights::Weights;
@@ -21,13 +22,13 @@ struct Keys {
     use_dynamic_ntk_rope: Option<bool>,
 }
 
-/// The two names that the embeddings had, of which the second is that of models with `embed_split_hidden = false`.
+/// The two names of the embeddings; the second is that of models with `embed_split_hidden = false`.
 const EMBEDDINGS: [&str; 2] = ["embedding", "embedding.word_embeddings"];
 
-/// Takes every tensor from `weights`.
+/// Loads the model from `weights`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when weights and configuration do not belong together.
+/// [`EngineFault::Model`] if weights and configuration do not match.
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let keys: Keys = config.keys()?;
     let shape = shape(&keys, weights).map_err(|what| config.fault(what))?;
@@ -37,7 +38,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
     }
     let [usual, other] = EMBEDDINGS;
     let embeddings = if weights.has(&format!("{other}.weight")) { other } else { usual };
-    let names = Names { prefix: "", embeddings, layers: "blocks", norm: "norm", lm_head: "head" };
+    let names = TensorNames { prefix: "", embeddings, layers: "blocks", norm: "norm", lm_head: "head" };
     pre_norm::load_named(&shape, weights, to, &names, |_, at, weights| layer(&shape, weights, at))
 }
 
@@ -49,7 +50,7 @@ fn shape(keys: &Keys, weights: &Weights) -> Result<LlamaShape, String> {
     if keys.norm_type.as_deref().is_some_and(|kind| kind != "rmsnorm") || keys.use_swiglu == Some(false) {
         return Err("only `norm_type` \"rmsnorm\" with `use_swiglu` is supported".into());
     }
-    // `mlp_ratio` is rounded up to a multiple of 256, in which the versions of that code differ.
+    // `mlp_ratio` is rounded up to a multiple of 256, but the versions of that code differ.
     let inner = weights.rows("blocks.0.mlp.w1.weight").ok_or("the weights have no tensor `blocks.0.mlp.w1.weight`")?;
     let head_dim = hidden / heads;
     Ok(LlamaShape {

@@ -1,7 +1,7 @@
-//! InternLM2 (Cai et al. 2024): Llama under other names, with queries, keys and values in one matrix, head by head.
+//! InternLM2 (Cai et al. 2024): Llama with other names, and queries, keys and values in one matrix, head by head.
 
 use super::decoder::{Decoder, Placement};
-use super::pre_norm::{self, Mlp, Names, PreNormLayer};
+use super::pre_norm::{self, Mlp, TensorNames, PreNormLayer};
 use crate::blocks::{Attention, GatedMlp, Linear, Projections, RmsNorm, ScoreRule};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
 use crate::weights::Weights;
@@ -10,11 +10,11 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct Keys {
-    /// Of attention.
+    /// Bias of attention.
     bias: Option<bool>,
 }
 
-const NAMES: Names = Names {
+const NAMES: TensorNames = TensorNames {
     prefix: "model.",
     embeddings: "model.tok_embeddings",
     layers: "model.layers",
@@ -22,10 +22,10 @@ const NAMES: Names = Names {
     lm_head: "output",
 };
 
-/// Takes every tensor from `weights`.
+/// Loads the model from `weights`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when weights and configuration do not belong together.
+/// [`EngineFault::Model`] if weights and configuration do not match.
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let shape = LlamaShape::read(config, &LlamaDefaults::default())?;
     let keys: Keys = config.keys()?;
@@ -46,7 +46,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
     })
 }
 
-/// A layer around the attention given, under the names that Meta chose for Llama and InternLM2 kept.
+/// Creates a layer around an attention, with the names of Meta's Llama, which InternLM2 kept.
 pub(super) fn layer(
     shape: &LlamaShape,
     weights: &mut Weights,

@@ -14,10 +14,10 @@ struct Keys {
     mlp_bias: Option<bool>,
 }
 
-/// Takes every tensor from `weights`.
+/// Loads the model from `weights`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when weights and configuration do not belong together.
+/// [`EngineFault::Model`] if weights and configuration do not match.
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let shape = LlamaShape::read(config, &LlamaDefaults::default())?;
     let keys: Keys = config.keys()?;

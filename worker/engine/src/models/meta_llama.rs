@@ -1,11 +1,12 @@
-//! Llama as Meta distributes it (Touvron et al. 2023): params.json, and weights whose heads are rotated in neighbouring pairs.
+//! Llama in Meta's distribution (Touvron et al. 2023): params.json, and weights whose heads are rotated in neighbouring
+//! pairs.
 //!
-//! transformers rotates the first half of a head with the second; the rows of queries and keys are put in that order when
-//! they are taken, so that both are the same model to the bit (its `convert_llama_weights_to_hf.py`).
+//! transformers rotates the first half of a head with the second; the rows of queries and keys are reordered
+//! accordingly when they are loaded, so that both are the same model to the bit (its `convert_llama_weights_to_hf.py`).
 
 use super::decoder::{Decoder, Placement};
 use super::internlm2::layer;
-use super::pre_norm::{self, Names};
+use super::pre_norm::{self, TensorNames};
 use crate::blocks::{Activation, Attention, AttentionShape, Linear, Projections, ScoreRule};
 use crate::config::{LlamaShape, ModelConfig, RopeConfig, RopeScaling};
 use crate::fault::device_fault;
@@ -20,7 +21,7 @@ struct Params {
     n_layers: usize,
     n_heads: i64,
     n_kv_heads: Option<i64>,
-    /// Absent or -1 where only the tokenizer knows.
+    /// Absent or -1 if only the tokenizer knows.
     vocab_size: Option<i64>,
     multiple_of: Option<i64>,
     ffn_dim_multiplier: Option<f64>,
@@ -30,13 +31,13 @@ struct Params {
     quantization_args: Option<serde_json::Value>,
 }
 
-const NAMES: Names =
-    Names { prefix: "", embeddings: "tok_embeddings", layers: "layers", norm: "norm", lm_head: "output" };
+const NAMES: TensorNames =
+    TensorNames { prefix: "", embeddings: "tok_embeddings", layers: "layers", norm: "norm", lm_head: "output" };
 
-/// Takes every tensor from `weights`.
+/// Loads the model from `weights`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when weights and parameters do not belong together.
+/// [`EngineFault::Model`] if weights and parameters do not match.
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let params: Params = config.keys()?;
     if params.quantization_args.is_some() {
@@ -71,8 +72,9 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
     })
 }
 
-/// The sizes, by the arithmetic of Meta's `FeedForward` and `precompute_freqs_cis` (llama-models, `llama3/model.py`). Its
-/// constants of the scaled rotary embedding are those of Llama 3.1; transformers takes a factor of 32 for Llama 3.2.
+/// Returns the sizes, by the arithmetic of Meta's `FeedForward` and `precompute_freqs_cis` (llama-models,
+/// `llama3/model.py`). Its constants of the scaled rotary embedding are those of Llama 3.1; transformers uses a factor
+/// of 32 for Llama 3.2.
 fn shape(params: &Params, vocab_size: i64) -> Result<LlamaShape, String> {
     let (heads, kv_heads) = (params.n_heads, params.n_kv_heads.unwrap_or(params.n_heads));
     let head_dim = params.dim / heads.max(1);
@@ -104,7 +106,8 @@ fn shape(params: &Params, vocab_size: i64) -> Result<LlamaShape, String> {
     })
 }
 
-/// `[heads * head_dim, hidden]`, the rows of each head in pairs, to first the first of each pair and then the second.
+/// Reorders `[heads * head_dim, hidden]` from pairs of rows of each head to the first of each pair, followed by the
+/// second.
 fn halves_apart(weight: &Tensor, heads: i64) -> Result<Tensor, TchError> {
     let (rows, hidden) = weight.size2()?;
     let pairs = weight.f_view([heads, rows / heads / 2, 2, hidden])?;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct Keys {
-    /// `null` is no window; absent is that of the first Mistral.
+    /// `null` means none; absent means that of the first Mistral.
     #[serde(default = "first_window")]
     sliding_window: Option<i64>,
 }
@@ -19,10 +19,10 @@ fn first_window() -> Option<i64> {
     Some(4096)
 }
 
-/// Takes every tensor from `weights`.
+/// Loads the model from `weights`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when weights and configuration do not belong together.
+/// [`EngineFault::Model`] if weights and configuration do not match.
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let shape = LlamaShape::read(config, &LlamaDefaults::default())?;
     let keys: Keys = config.keys()?;

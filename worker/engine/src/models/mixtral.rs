@@ -15,10 +15,10 @@ struct Keys {
     num_experts_per_tok: i64,
 }
 
-/// Takes every tensor from `weights`.
+/// Loads the model from `weights`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when weights and configuration do not belong together.
+/// [`EngineFault::Model`] if weights and configuration do not match.
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let defaults = LlamaDefaults { rms_norm_eps: 1e-5, rope_theta: 1e6, ..LlamaDefaults::default() };
     let shape = LlamaShape::read(config, &defaults)?;

@@ -1,5 +1,5 @@
-//! OPT (Zhang et al. 2022): learnt positions that begin at the third row, queries scaled before the product, and in the
-//! 350M model embeddings that are narrower than the layers and norms that come after.
+//! OPT (Zhang et al. 2022): learnt positions that start at the third row, queries scaled before the product, and in the
+//! 350M model embeddings that are narrower than the layers, and norms after them.
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
 use crate::blocks::{
@@ -11,7 +11,7 @@ use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 use tch::{TchError, Tensor};
 
-/// Rows of the table of positions that stand before position 0.
+/// Number of rows of the position table before position 0.
 const OFFSET: i64 = 2;
 
 /// Epsilon of every norm; OPT's configuration has no key for it.
@@ -54,15 +54,15 @@ impl DecoderLayer for Layer {
     }
 }
 
-/// Takes every tensor from `weights`.
+/// Loads the model from `weights`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when weights and configuration do not belong together.
+/// [`EngineFault::Model`] if weights and configuration do not match.
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let keys: Keys = config.keys()?;
     let (heads, hidden) = (keys.num_attention_heads, keys.hidden_size);
     if heads < 1 || hidden % heads != 0 {
-        return Err(config.fault(format!("hidden_size {hidden} is no multiple of num_attention_heads {heads}")));
+        return Err(config.fault(format!("hidden_size {hidden} is not a multiple of num_attention_heads {heads}")));
     }
     if keys.layer_norm_elementwise_affine == Some(false) {
         return Err(config.fault("layer_norm_elementwise_affine = false is not supported"));

@@ -1,5 +1,5 @@
-//! Llama's manner of building a layer and a model, which most families share: normalise before each half of a layer, add
-//! its result, and the tensors' names of transformers' `LlamaForCausalLM`.
+//! Llama's structure of layers and models, which most families share: a norm before each half of a layer, whose output
+//! is added, and the tensor names of transformers' `LlamaForCausalLM`.
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
 use crate::blocks::{Attention, GatedMlp, Linear, Norm, Pass, Projections, RmsNorm, ScoreRule, SparseMoe};
@@ -38,19 +38,19 @@ impl DecoderLayer for PreNormLayer {
     }
 }
 
-/// What the tensors around the layers are called, without `.weight`.
-pub(crate) struct Names {
-    /// Of all of them; a checkpoint saved without its head lacks it.
+/// Names of the tensors around the layers, without `.weight`.
+pub(crate) struct TensorNames {
+    /// Prefix of all names; absent in a checkpoint saved without its head.
     pub(crate) prefix: &'static str,
     pub(crate) embeddings: &'static str,
-    /// What the layers' names begin with, before their number.
+    /// Prefix of the layers' names, before their number.
     pub(crate) layers: &'static str,
     pub(crate) norm: &'static str,
     pub(crate) lm_head: &'static str,
 }
 
-/// Llama's, and most families'.
-const LLAMA: Names = Names {
+/// Names of Llama and most families.
+const LLAMA: TensorNames = TensorNames {
     prefix: "model.",
     embeddings: "model.embed_tokens",
     layers: "model.layers",
@@ -58,8 +58,7 @@ const LLAMA: Names = Names {
     lm_head: "lm_head",
 };
 
-/// The frame around the layers under Llama's names; `layer` loads one of them, from the names that begin with its second
-/// argument.
+/// Loads a model with Llama's names; `layer` loads one layer, whose names start with its second argument.
 pub(crate) fn load(
     shape: &LlamaShape,
     weights: &mut Weights,
@@ -69,12 +68,12 @@ pub(crate) fn load(
     load_named(shape, weights, to, &LLAMA, layer)
 }
 
-/// As [`load`], under other names.
+/// Loads a model with other names.
 pub(crate) fn load_named(
     shape: &LlamaShape,
     weights: &mut Weights,
     to: Placement,
-    names: &Names,
+    names: &TensorNames,
     mut layer: impl FnMut(usize, &str, &mut Weights) -> Result<PreNormLayer, EngineFault>,
 ) -> Result<Decoder, EngineFault> {
     weights.allow_without(names.prefix);
@@ -104,7 +103,7 @@ pub(crate) fn load_named(
     })
 }
 
-/// A layer of Llama's two norms around the two halves given.
+/// Creates a layer of Llama's two norms around the given halves.
 pub(crate) fn layer(
     shape: &LlamaShape,
     weights: &mut Weights,
@@ -121,7 +120,7 @@ pub(crate) fn layer(
     })
 }
 
-/// Attention of four matrices; biases on the first three and on the last as said.
+/// Loads attention of four matrices; the flags say whether the first three and the last have biases.
 pub(crate) fn attention(
     shape: &LlamaShape,
     weights: &mut Weights,
@@ -145,7 +144,7 @@ pub(crate) fn attention(
     })
 }
 
-/// Norms of queries and keys over their heads.
+/// Loads norms of queries and keys over their heads.
 pub(crate) fn qk_norm(shape: &LlamaShape, weights: &mut Weights, at: &str) -> Result<(RmsNorm, RmsNorm), EngineFault> {
     let mut norm = |name: &str| {
         RmsNorm::load(weights, &format!("{at}.self_attn.{name}"), shape.attention.head_dim, shape.rms_norm_eps)
@@ -153,7 +152,7 @@ pub(crate) fn qk_norm(shape: &LlamaShape, weights: &mut Weights, at: &str) -> Re
     Ok((norm("q_norm")?, norm("k_norm")?))
 }
 
-/// A gated feed-forward layer of three matrices under `at`, `width` wide inside.
+/// Loads a gated feed-forward layer of three matrices under `at`, `width` wide inside.
 pub(crate) fn gated_mlp(
     shape: &LlamaShape,
     weights: &mut Weights,
@@ -167,7 +166,7 @@ pub(crate) fn gated_mlp(
     Ok(GatedMlp::new(gate_proj, up_proj, linear("down_proj", (shape.hidden_size, width))?, shape.activation))
 }
 
-/// The usual feed-forward layer: `<at>.mlp`, dense, without biases.
+/// Loads the usual feed-forward layer: `<at>.mlp`, dense, without biases.
 pub(crate) fn dense_mlp(shape: &LlamaShape, weights: &mut Weights, at: &str) -> Result<Mlp, EngineFault> {
     gated_mlp(shape, weights, &format!("{at}.mlp"), shape.intermediate_size, false).map(Mlp::Dense)
 }

@@ -8,7 +8,7 @@ use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 
-/// Which layers have a sliding window; also Qwen3's rule.
+/// Rule for layers with a sliding window; also Qwen3's.
 #[derive(Deserialize)]
 pub(super) struct Windows {
     use_sliding_window: Option<bool>,
@@ -20,7 +20,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// The window of a layer.
+    /// Returns the window of a layer.
     pub(super) fn of(&self, layer: usize) -> Option<i64> {
         let window = self.sliding_window.filter(|_| self.use_sliding_window.unwrap_or(false));
         let slides = match self.layer_types.as_ref().and_then(|types| types.get(layer)) {
@@ -31,10 +31,10 @@ impl Windows {
     }
 }
 
-/// Takes every tensor from `weights`.
+/// Loads the model from `weights`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when weights and configuration do not belong together.
+/// [`EngineFault::Model`] if weights and configuration do not match.
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let shape = LlamaShape::read(config, &LlamaDefaults::default())?;
     let windows: Windows = config.keys()?;

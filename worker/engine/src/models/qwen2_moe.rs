@@ -1,4 +1,4 @@
-//! Qwen1.5-MoE and Qwen2-MoE (Qwen team 2024): Qwen2 with experts of their own in most layers, and one for every row.
+//! Qwen1.5-MoE and Qwen2-MoE (Qwen team 2024): Qwen2 with experts in most layers, and one shared expert for every row.
 
 use super::decoder::{Decoder, Placement};
 use super::pre_norm::{self, Mlp};
@@ -8,16 +8,16 @@ use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 
-/// The experts; also Qwen3-MoE's.
+/// Configuration of the experts; also Qwen3-MoE's.
 #[derive(Deserialize)]
 pub(super) struct Experts {
     num_experts: i64,
     num_experts_per_tok: i64,
     moe_intermediate_size: i64,
     norm_topk_prob: Option<bool>,
-    /// Every so many layers have experts.
+    /// Interval of layers with experts.
     decoder_sparse_step: Option<usize>,
-    /// Layers that have none all the same.
+    /// Exceptions: layers without experts.
     mlp_only_layers: Option<Vec<usize>>,
 }
 
@@ -29,7 +29,7 @@ impl Experts {
         !excepted && self.num_experts > 0 && (number + 1).is_multiple_of(step)
     }
 
-    /// The experts under `at`, without a shared one.
+    /// Loads the experts under `at`, without a shared one.
     pub(super) fn load(&self, shape: &LlamaShape, weights: &mut Weights, at: &str) -> Result<SparseMoe, EngineFault> {
         let gate = Linear::load(weights, &format!("{at}.gate"), (self.num_experts, shape.hidden_size), false)?;
         let experts = (0..self.num_experts).map(|number| {
@@ -49,10 +49,10 @@ struct Keys {
     sliding_window: Option<i64>,
 }
 
-/// Takes every tensor from `weights`.
+/// Loads the model from `weights`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when weights and configuration do not belong together.
+/// [`EngineFault::Model`] if weights and configuration do not match.
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let shape = LlamaShape::read(config, &LlamaDefaults::default())?;
     let keys: Keys = config.keys()?;

@@ -14,10 +14,10 @@ struct Keys {
     attention_bias: Option<bool>,
 }
 
-/// Takes every tensor from `weights`.
+/// Loads the model from `weights`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when weights and configuration do not belong together.
+/// [`EngineFault::Model`] if weights and configuration do not match.
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let defaults = LlamaDefaults { head_dim: Some(128), ..LlamaDefaults::default() };
     let shape = LlamaShape::read(config, &defaults)?;

@@ -1,4 +1,4 @@
-//! Which family a config.json asks for.
+//! Finds the family that a config.json asks for.
 
 use super::{
     Decoder, Placement, gemma2, gpt_neox, gpt2, internlm, internlm2, llama, meta_llama, mistral, mixtral, opt, phi3,
@@ -9,7 +9,7 @@ use crate::weights::Weights;
 use compass_plan::ModelKind;
 use compass_plan::engine::EngineFault;
 
-/// A family under the two names that config.json gives it.
+/// A family with its two names in config.json.
 pub(crate) struct Family {
     architecture: &'static str,
     model_type: &'static str,
@@ -32,12 +32,12 @@ const FAMILIES: &[Family] = &[
     Family { architecture: "Qwen3MoeForCausalLM", model_type: "qwen3_moe", load: qwen3_moe::load },
 ];
 
-/// What other layouts than Hugging Face's hold: one family each.
+/// Families of other layouts than Hugging Face's: one each.
 const META_LLAMA: &Family = &Family { architecture: "Llama", model_type: "llama", load: meta_llama::load };
 const INTERNLM: &Family = &Family { architecture: "InternLM", model_type: "internlm", load: internlm::load };
 
 impl Family {
-    /// The family of a model in this layout.
+    /// Returns the family of a model in this layout.
     ///
     /// # Errors
     /// As [`Family::of`].
@@ -49,11 +49,11 @@ impl Family {
         }
     }
 
-    /// The family of the first architecture that is known; without any architecture, or with only a headless one such as
-    /// `LlamaModel`, that of `model_type`, by which transformers' `AutoModelForCausalLM` goes.
+    /// Returns the family of the first known architecture; without any architecture, or with only a headless one such
+    /// as `LlamaModel`, that of `model_type`, as transformers' `AutoModelForCausalLM` does.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] naming what is asked for and what is supported.
+    /// [`EngineFault::Model`] with the requested and the supported names.
     pub(crate) fn of(config: &ModelConfig) -> Result<&'static Self, EngineFault> {
         let by_name = |name: &String| FAMILIES.iter().find(|family| family.architecture == name);
         if let Some(family) = config.architectures.iter().find_map(by_name) {
@@ -70,11 +70,11 @@ impl Family {
         Err(config.fault(format!("architecture {named} is not supported; supported are: {}", known.join(", "))))
     }
 
-    /// Loads a model, and checks that `weights` hold nothing else. `notes` receives what was passed over.
+    /// Loads a model, and checks that `weights` has no other tensors. `notes` receives ignored settings.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when weights and configuration do not belong together, [`EngineFault::Device`] when they
-    /// cannot be moved to their device.
+    /// [`EngineFault::Model`] if weights and configuration do not match, [`EngineFault::Device`] if they cannot be
+    /// moved to their device.
     pub(crate) fn load(
         &self,
         config: &ModelConfig,
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn by_architecture_then_by_type() {
+    fn architecture_takes_precedence_over_type() {
         assert_eq!(family(json!({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen2"})), Ok("qwen3"));
         assert_eq!(family(json!({"model_type": "opt"})), Ok("opt"));
         assert_eq!(family(json!({"architectures": ["GPT2Model"], "model_type": "gpt2"})), Ok("gpt2"));
@@ -109,9 +109,9 @@ mod tests {
             json!({"model_type": "mamba"}),
             json!({}),
         ] {
-            let said = family(keys).unwrap_err();
+            let message = family(keys).unwrap_err();
             for family in FAMILIES {
-                assert!(said.contains(family.architecture), "{said}");
+                assert!(message.contains(family.architecture), "{message}");
             }
         }
     }

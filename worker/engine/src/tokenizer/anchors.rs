@@ -1,7 +1,7 @@
 //! Regular expressions of tokenizer.json with the meaning that Hugging Face gives them.
 //!
-//! Python's tokenizers compile them with Oniguruma, where `^` and `$` match at every line. The pure-Rust engine used here
-//! would match them at the ends of the text only, and texts with line breaks would get other tokens.
+//! Python's tokenizers compile them with Oniguruma, where `^` and `$` match at every line. The pure-Rust engine used
+//! here would match them only at the ends of the text, and texts with line breaks would have other tokens.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -10,18 +10,18 @@ use tokenizers::{DecoderWrapper, NormalizerWrapper, PreTokenizerWrapper, Tokeniz
 
 /// The parts of tokenizer.json that may hold regular expressions.
 #[derive(Deserialize)]
-struct Parts {
+struct TokenizerParts {
     normalizer: Option<Value>,
     pre_tokenizer: Option<Value>,
     decoder: Option<Value>,
 }
 
-/// Gives line anchors their meaning, in a tokenizer that was read from `bytes`.
+/// Makes anchors match at lines, in a tokenizer that was read from `bytes`.
 ///
 /// # Errors
-/// What is wrong with a part.
+/// A message about an invalid part.
 pub(super) fn match_at_lines(tokenizer: &mut Tokenizer, bytes: &[u8]) -> Result<(), String> {
-    let parts: Parts = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let parts: TokenizerParts = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if let Some(normalizer) = rewritten(parts.normalizer)? {
         let set = tokenizer.with_normalizer(Some::<NormalizerWrapper>(normalizer));
         set.map_err(|error| error.to_string())?;
@@ -35,7 +35,7 @@ pub(super) fn match_at_lines(tokenizer: &mut Tokenizer, bytes: &[u8]) -> Result<
     Ok(())
 }
 
-/// The part with its expressions rewritten; `None` when there is nothing to rewrite.
+/// Returns the part with its expressions rewritten; `None` if nothing changes.
 fn rewritten<T: DeserializeOwned>(part: Option<Value>) -> Result<Option<T>, String> {
     let Some(mut part) = part else { return Ok(None) };
     if !rewrite(&mut part) {
@@ -44,7 +44,7 @@ fn rewritten<T: DeserializeOwned>(part: Option<Value>) -> Result<Option<T>, Stri
     serde_json::from_value(part).map(Some).map_err(|error| error.to_string())
 }
 
-/// Puts the multi-line flag before every expression with an anchor; whether there was one.
+/// Prepends the multi-line flag to every expression with an anchor; returns whether there was one.
 fn rewrite(value: &mut Value) -> bool {
     let mut any = false;
     match value {
@@ -71,7 +71,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_expressions_with_anchors_are_touched() {
+    fn only_expressions_with_anchors_change() {
         let mut value = json!([{"pattern": {"Regex": "^ +| +$"}}, {"pattern": {"Regex": "\\s+"}}, {"String": "^"}]);
         assert!(rewrite(&mut value));
         let expected = json!([{"pattern": {"Regex": "(?m)^ +| +$"}}, {"pattern": {"Regex": "\\s+"}}, {"String": "^"}]);

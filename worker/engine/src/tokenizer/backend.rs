@@ -1,4 +1,4 @@
-//! Whichever library object stands behind a tokenizer, and which file of a directory it is read from.
+//! The library behind a tokenizer, and the file from which it is read.
 
 use super::anchors::match_at_lines;
 use super::class::Class;
@@ -21,12 +21,11 @@ pub(super) enum Backend {
     Spm(Box<SpmTokenizer>),
 }
 
-/// Where a tokenizer can stand, in the order in which the files win: transformers' fast classes take tokenizer.json
-/// whenever it is there.
+/// Names of vocabulary and merges, in order of precedence; transformers' fast classes prefer tokenizer.json to both.
 const PAIRS: [(&str, &str); 2] = [("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")];
 const SPM_NAMES: [&str; 4] = ["tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tokenizer.spm"];
 
-/// A method of whichever variant there is.
+/// Calls a method of either variant.
 macro_rules! either {
     ($backend:expr, $tokenizer:ident => $body:expr) => {
         match $backend {
@@ -37,8 +36,8 @@ macro_rules! either {
 }
 
 impl Backend {
-    /// Reads the tokenizer of a directory with everything that `settings` and the class add to it. Returns the file that
-    /// won and whether BOS is the class's habit where no file speaks of it.
+    /// Reads the tokenizer of a directory with everything that `settings` and the class add to it. Returns the file
+    /// that was read, and whether the class adds BOS if no file says so.
     ///
     /// # Errors
     /// [`EngineFault::Missing`] when there is no tokenizer, [`EngineFault::Model`] when a file of it is malformed.
@@ -57,7 +56,7 @@ impl Backend {
             let bytes = std::fs::read(&path).map_err(|error| missing_fault(&path, error))?;
             let damaged = |what| file_fault(&path, format!("not a tokenizer: {what}; fetch the file again"));
             let mut backend = from_json(&bytes).map_err(damaged)?;
-            // Without a named class the files have the word; the class of the model's type only adds its habit.
+            // Without a named class the files decide; the class of the model's type only sets the default.
             let frame = named.and_then(|class| class.frame(settings));
             backend.complete(settings, frame).map_err(|what| file_fault(&path, what))?;
             return Ok((backend, path, class.frame(settings).map(|(bos, _)| bos)));
@@ -97,7 +96,7 @@ impl Backend {
         ))
     }
 
-    /// Adds the settings' tokens, and BOS and EOS around every text where `frame` says so.
+    /// Adds the settings' tokens, and BOS and EOS around every text if `frame` says so.
     fn complete(&mut self, settings: &TokenizerSettings, frame: Option<(bool, bool)>) -> Result<(), String> {
         self.add(settings.tokens_to_add())?;
         let Some((bos, eos)) = frame else { return Ok(()) };
@@ -128,13 +127,13 @@ impl Backend {
         Ok(())
     }
 
-    /// Ids of a text, with what the post-processor adds when `special`.
+    /// Encodes a text, with the tokens of the post-processor if `special`.
     pub(super) fn encode(&self, text: &str, special: bool) -> Result<Vec<u32>, String> {
         let encoding = either!(self, tokenizer => tokenizer.encode_fast(text, special));
         encoding.map(|encoding| encoding.get_ids().to_vec()).map_err(|error| format!("cannot be tokenized: {error}"))
     }
 
-    /// Text of ids; special tokens are left out when `skips_special`.
+    /// Decodes ids; special tokens are left out if `skips_special`.
     pub(super) fn decode(&self, ids: &[u32], skips_special: bool) -> Result<String, String> {
         either!(self, tokenizer => tokenizer.decode(ids, skips_special))
             .map_err(|error| format!("cannot be decoded: {error}"))
@@ -158,7 +157,7 @@ fn from_json(bytes: &[u8]) -> Result<Backend, String> {
     Ok(Backend::Json(Box::new(tokenizer)))
 }
 
-/// The SentencePiece file of a directory: by its usual names, else the only one that ends in `.model`.
+/// Returns the SentencePiece file of a directory: by its usual names, otherwise the only one that ends in `.model`.
 fn spm_file(directory: &Path) -> Option<PathBuf> {
     if let Some(found) = SPM_NAMES.iter().map(|name| directory.join(name)).find(|path| path.is_file()) {
         return Some(found);
@@ -172,7 +171,7 @@ fn spm_file(directory: &Path) -> Option<PathBuf> {
     }
 }
 
-/// What config.json implies where tokenizer_config.json names no class.
+/// Returns the class implied by config.json if tokenizer_config.json names none.
 fn class_of_model(directory: &Path) -> Result<Class, EngineFault> {
     let config: Map<String, Value> = read_json(&directory.join("config.json"))?.unwrap_or_default();
     let text = |key: &str| config.get(key).and_then(Value::as_str);

@@ -1,25 +1,25 @@
-//! Who puts the BOS token in front of an encoded text.
+//! Rule for the BOS token before an encoded text.
 
 use compass_plan::BosPolicy;
 
-/// What to do with one text, decided once per model.
+/// Rule for encoding a text, fixed per model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BosRule {
-    /// What the post-processor of tokenizer.json adds, and nothing else.
+    /// Only the tokens of tokenizer.json's post-processor.
     Tokenizer,
-    /// As `Tokenizer`, then this id in front unless it already stands there.
+    /// As `Tokenizer`, then this id in front unless it is there already.
     Prepend(u32),
-    /// No special token at all.
+    /// No special tokens.
     None,
 }
 
-/// The rule for a policy.
+/// Returns the rule for a policy.
 ///
-/// `adds` is whether the post-processor itself adds BOS; `add_bos_token` is tokenizer_config.json's word, which the
-/// tokenizer class obeys when the post-processor is silent.
+/// `adds` tells whether the post-processor itself adds BOS; `add_bos_token` is the setting of tokenizer_config.json,
+/// which the tokenizer class obeys if the post-processor has no rule.
 ///
 /// # Errors
-/// Says what to change when BOS is demanded of a model that names none.
+/// Says what to change if BOS is required for a model without one.
 pub(super) fn bos_rule(
     policy: BosPolicy,
     adds: bool,

@@ -1,11 +1,11 @@
-//! What transformers' tokenizer classes do beyond what the files say (transformers 4.57).
+//! Defaults of transformers' tokenizer classes in addition to the files (transformers 4.57).
 
 use super::settings::TokenizerSettings;
 
-/// How the classes differ that matter here.
+/// Classes that differ here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Llama, CodeLlama, and what tokenizer files without a class mean when they are SentencePiece's.
+    /// Llama, CodeLlama, and the default for SentencePiece files without a class.
     Llama,
     Gemma,
     Cohere,
@@ -13,14 +13,14 @@ pub(super) enum Class {
     Gpt2,
     Qwen2,
     T5,
-    /// Remote code of models whose tokenizers open every text with BOS: InternLM, Baichuan, and their kin.
+    /// Remote code of models whose tokenizers start every text with BOS: InternLM, Baichuan, and related ones.
     Remote,
-    /// `PreTrainedTokenizerFast` and all others: the files have the word.
+    /// `PreTrainedTokenizerFast` and all others: the files decide.
     Files,
 }
 
 impl Class {
-    /// The class of a `tokenizer_class` without `Fast`.
+    /// Returns the class of a `tokenizer_class` without `Fast`.
     pub(super) fn of(name: &str) -> Self {
         match name {
             "LlamaTokenizer" | "CodeLlamaTokenizer" => Self::Llama,
@@ -35,7 +35,7 @@ impl Class {
         }
     }
 
-    /// The class that `AutoTokenizer` takes for a `model_type` of config.json when no file names one.
+    /// Returns the class that `AutoTokenizer` uses for a `model_type` of config.json if no file names one.
     pub(super) fn of_model_type(name: &str) -> Self {
         match name {
             "llama" | "mistral" | "mixtral" | "code_llama" => Self::Llama,
@@ -69,21 +69,22 @@ impl Class {
         }
     }
 
-    /// Names the class's own tokens in the settings.
+    /// Sets the class's own tokens in the settings.
     pub(super) fn name_tokens(self, settings: &mut TokenizerSettings) {
         for (role, content) in self.roles() {
             settings.default_role(role, content);
         }
     }
 
-    /// As [`Self::name_tokens`], but only for a class that a file names: beside tokenizer.json a guessed one names nothing.
+    /// As [`Self::name_tokens`], but only for a class that a file names: beside tokenizer.json, a guessed one sets
+    /// nothing.
     pub(super) fn name_tokens_of(self, named: Option<Self>, settings: &mut TokenizerSettings) {
         if named == Some(self) {
             self.name_tokens(settings);
         }
     }
 
-    /// Whether BOS and EOS are put around a text; `None` where the class leaves that to the files.
+    /// Whether BOS and EOS are put around a text; `None` if the class leaves that to the files.
     ///
     /// Classes with an answer replace the post-processor of tokenizer.json (`update_post_processor`).
     pub(super) fn frame(self, settings: &TokenizerSettings) -> Option<(bool, bool)> {

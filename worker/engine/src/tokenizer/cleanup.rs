@@ -1,6 +1,6 @@
-//! transformers' `clean_up_tokenization`: the spaces that it takes out of decoded English.
+//! transformers' `clean_up_tokenization`: spaces that are removed from decoded English.
 
-/// In this order, as transformers does; only where tokenizer_config.json sets `clean_up_tokenization_spaces`.
+/// In transformers' order; only if tokenizer_config.json sets `clean_up_tokenization_spaces`.
 const REPLACEMENTS: [(&str, &str); 10] = [
     (" .", "."),
     (" ?", "?"),
@@ -14,7 +14,7 @@ const REPLACEMENTS: [(&str, &str); 10] = [
     (" 're", "'re"),
 ];
 
-/// The text with those spaces removed.
+/// Returns the text with those spaces removed.
 pub(super) fn clean_up(text: &str) -> String {
     REPLACEMENTS.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
@@ -22,7 +22,7 @@ pub(super) fn clean_up(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn as_transformers_does() {
+    fn spaces_are_removed_as_by_transformers() {
         assert_eq!(super::clean_up("It 's he , is n't it ? I 'm ' you 've"), "It's he, isn't it? I'm'you've");
     }
 }

@@ -1,4 +1,4 @@
-//! `vocab.json` + `merges.txt` (OpenAI's own names: `encoder.json` + `vocab.bpe`): byte-level BPE as GPT-2 and Qwen2 have it.
+//! `vocab.json` + `merges.txt` (OpenAI's own names: `encoder.json` + `vocab.bpe`): byte-level BPE of GPT-2 and Qwen2.
 
 use super::class::Class;
 use super::settings::TokenizerSettings;
@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 use tokenizers::models::bpe::{BPE, Vocab};
 use tokenizers::{DecoderWrapper, NormalizerWrapper, PreTokenizerWrapper, Tokenizer};
 
-/// Qwen2's cut into words (tokenization_qwen2.py, `PRETOKENIZE_REGEX`).
+/// Qwen2's split into words (tokenization_qwen2.py, `PRETOKENIZE_REGEX`).
 const QWEN2_WORDS: &str =
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
 /// Builds the tokenizer from the texts of the two files.
 ///
 /// # Errors
-/// What is wrong with them.
+/// A message about invalid content.
 pub(super) fn build(
     vocab: &str,
     merges: &str,
@@ -52,15 +52,15 @@ pub(super) fn build(
     Ok(tokenizer)
 }
 
-/// tokenization_gpt2.py takes `split("\n")[1:-1]`: the first line is no merge whatever it says, nor is what follows the
-/// last line break.
+/// Reads merges as tokenization_gpt2.py does, by `split(" ")[1:-1]`: the first line never is a merge, nor is text after
+/// the last line break.
 fn gpt2_merges(text: &str) -> Result<Vec<(String, String)>, String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let lines = lines.get(1..lines.len().saturating_sub(1)).unwrap_or_default();
     lines.iter().filter(|line| !line.trim().is_empty()).map(|line| pair(line)).collect()
 }
 
-/// tokenization_qwen2.py passes over a version line and over empty ones.
+/// Reads merges as tokenization_qwen2.py does, which skips a version line and empty lines.
 fn qwen2_merges(text: &str) -> Result<Vec<(String, String)>, String> {
     let kept = |(index, line): &(usize, &str)| !(line.is_empty() || *index == 0 && line.starts_with("#version:"));
     let lines = text.lines().map(str::trim).enumerate().filter(kept);

@@ -1,37 +1,37 @@
-//! `tokenizer_kwargs` as configurations write them: sides of padding and truncation; what cannot be obeyed is noted.
+//! `tokenizer_kwargs` of configurations: sides of padding and truncation; ignored keys are noted.
 
 use compass_plan::BosPolicy;
 use serde_json::{Map, Value};
 
-/// An end of a row of tokens.
+/// A side of a row of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Left,
     Right,
 }
 
-/// What is obeyed of `tokenizer_kwargs`, with notes on the rest.
+/// The supported part of `tokenizer_kwargs`, with notes on the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenizerKwargs {
-    /// Where shorter rows are filled up. Nothing here is padded between samples; the side counts in peers' profiles.
+    /// Side on which shorter rows are padded. Samples are never padded here; the side matters for peers' profiles.
     pub padding_side: Side,
-    /// Where a prompt that is too long loses tokens.
+    /// Side on which long prompts are truncated.
     pub truncation_side: Side,
-    /// Whether a BOS token opens every text; the tokenizer's own rule when absent.
+    /// Whether a BOS token starts every text; the tokenizer's own rule if absent.
     pub add_bos_token: Option<bool>,
-    /// What was asked for and not obeyed, or has no effect here, in words.
+    /// Notes on keys that are ignored or have no effect.
     pub notes: Vec<String>,
 }
 
 impl Default for TokenizerKwargs {
-    /// Padding and truncation on the left: a prompt keeps its end, which is what is continued.
+    /// Padding and truncation on the left: a prompt keeps its end, which the model continues.
     fn default() -> Self {
         Self { padding_side: Side::Left, truncation_side: Side::Left, add_bos_token: None, notes: Vec::new() }
     }
 }
 
 impl TokenizerKwargs {
-    /// Who puts BOS in front, when the plan of the model says `policy`: these settings count where it leaves it open.
+    /// Returns the BOS policy if the model's plan has `policy`, which takes precedence unless it is `Auto`.
     pub fn bos_policy(&self, policy: BosPolicy) -> BosPolicy {
         match (policy, self.add_bos_token) {
             (BosPolicy::Auto, Some(true)) => BosPolicy::Always,
@@ -43,7 +43,7 @@ impl TokenizerKwargs {
     /// Reads the table. OpenCompass's old `truncation = "left"` means `truncation_side = "left"`.
     ///
     /// # Errors
-    /// Names a key whose value is not what it takes.
+    /// The key with an invalid value.
     pub fn parse(kwargs: &Map<String, Value>) -> Result<Self, String> {
         let mut parsed = Self::default();
         for (key, value) in kwargs {
@@ -68,7 +68,7 @@ impl TokenizerKwargs {
                 ("trust_remote_code", _) => {
                     parsed
                         .notes
-                        .push("tokenizer_kwargs.trust_remote_code has no effect: no code of a model is run".into());
+                        .push("tokenizer_kwargs.trust_remote_code has no effect: code of a model never runs".into());
                 }
                 _ => parsed.notes.push(format!("tokenizer_kwargs.{key} is not known and has no effect")),
             }
@@ -85,7 +85,7 @@ fn side(key: &str, value: &Value) -> Result<Side, String> {
     }
 }
 
-/// Takes tokens away at a side until at most `limit` are left; returns how many there were.
+/// Removes tokens at a side until at most `limit` are left; returns the number before.
 pub fn truncate(ids: &mut Vec<u32>, limit: usize, side: Side) -> usize {
     let length = ids.len();
     match side {
@@ -95,7 +95,7 @@ pub fn truncate(ids: &mut Vec<u32>, limit: usize, side: Side) -> usize {
     length
 }
 
-/// Fills rows up to the longest with `pad`; returns, per row, where its own tokens begin.
+/// Pads rows to the longest with `pad`; returns, per row, the start of its own tokens.
 pub fn pad(rows: &mut [Vec<u32>], pad: u32, side: Side) -> Vec<usize> {
     let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
     let fill = |row: &mut Vec<u32>| {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seeds_spelling_is_understood() {
+    fn old_spelling_of_truncation_is_supported() {
         let seed = json!({"padding_side": "left", "truncation": "left", "use_fast": false, "trust_remote_code": true});
         let parsed = parse(&seed).unwrap();
         assert_eq!((parsed.padding_side, parsed.truncation_side, parsed.notes.len()), (Side::Left, Side::Left, 2));
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(parse(&json!({})).unwrap(), TokenizerKwargs::default());
         let bos = parse(&json!({"add_bos_token": true, "truncation": true})).unwrap();
         assert_eq!((bos.bos_policy(BosPolicy::Auto), bos.notes.len()), (BosPolicy::Always, 0));
-        assert_eq!(bos.bos_policy(BosPolicy::Never), BosPolicy::Never, "the model's own key has the last word");
+        assert_eq!(bos.bos_policy(BosPolicy::Never), BosPolicy::Never, "the model's own key takes precedence");
         assert_eq!(parse(&json!({"add_bos_token": false})).unwrap().bos_policy(BosPolicy::Auto), BosPolicy::Never);
         assert!(parse(&json!({"add_bos_token": "yes"})).unwrap_err().contains("add_bos_token"));
     }

@@ -1,4 +1,4 @@
-//! From text to tokens and back, by the rules of the model's own files.
+//! Text to tokens and back, by the rules of the model's own files.
 
 mod anchors;
 mod backend;

@@ -1,4 +1,4 @@
-//! `tokenizer_config.json` and its older companions: special tokens, added tokens, and what the tokenizer class would do.
+//! `tokenizer_config.json` and its older companions: special tokens, added tokens, and the tokenizer class.
 
 use super::special::{ROLES, SpecialToken, added_token};
 use crate::config::read_json;
@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tokenizers::AddedToken;
 
-/// What is read of the files; all of it may be absent.
+/// Settings in the files; all are optional.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TokenizerSettings {
-    /// Without `Fast`, since both spellings of a class name mean the same files.
+    /// Without `Fast`, since both names of a class mean the same files.
     pub(super) class: Option<String>,
-    /// Tokens by role; a role that a file sets to `null` is there without a token.
+    /// Tokens by role; a role that a file sets to `null` is present without a token.
     pub(super) roles: BTreeMap<&'static str, Option<SpecialToken>>,
     pub(super) additional: Vec<SpecialToken>,
     /// `added_tokens_decoder`, or added_tokens.json in older directories, by id.
@@ -23,15 +23,15 @@ pub(super) struct TokenizerSettings {
     pub(super) legacy: Option<bool>,
     pub(super) add_prefix_space: Option<bool>,
     pub(super) clean_up_tokenization_spaces: bool,
-    /// Absent where the file says "infinite" (a number of thirty digits) or nothing.
+    /// Absent if the file says "infinite" (a number of thirty digits) or nothing.
     pub(super) model_max_length: Option<u32>,
 }
 
 impl TokenizerSettings {
-    /// Reads the files of `directory`; missing ones mean that nothing is set.
+    /// Reads the files of `directory`; settings of missing files are empty.
     ///
-    /// special_tokens_map.json and added_tokens.json count only where tokenizer_config.json has no
-    /// `added_tokens_decoder`, as in transformers.
+    /// special_tokens_map.json and added_tokens.json count only if tokenizer_config.json has no `added_tokens_decoder`,
+    /// as in transformers.
     ///
     /// # Errors
     /// [`EngineFault::Model`] when one is malformed.
@@ -94,22 +94,22 @@ impl TokenizerSettings {
         }
     }
 
-    /// The token of a role.
+    /// Returns the token of a role.
     pub(super) fn role(&self, role: &str) -> Option<&SpecialToken> {
         self.roles.get(role).and_then(Option::as_ref)
     }
 
-    /// The text of a role's token.
+    /// Returns the text of a role's token.
     pub(super) fn text(&self, role: &str) -> Option<&str> {
         self.role(role).map(|token| token.content.as_str())
     }
 
-    /// Gives a role a token unless a file has spoken of it.
+    /// Sets the token of a role unless a file has set it.
     pub(super) fn default_role(&mut self, role: &'static str, content: &str) {
         self.roles.entry(role).or_insert_with(|| Some(SpecialToken::plain(content)));
     }
 
-    /// Every special token: the roles in order, then the additional ones.
+    /// Returns every special token: the roles in order, then the additional ones.
     pub(super) fn special_tokens(&self) -> impl Iterator<Item = &SpecialToken> {
         ROLES.iter().filter_map(|role| self.role(role)).chain(&self.additional)
     }
@@ -118,7 +118,7 @@ impl TokenizerSettings {
         self.special_tokens().any(|token| token.content == content)
     }
 
-    /// The tokens that transformers adds to the vocabulary of a loaded tokenizer, in its order.
+    /// Returns the tokens that transformers adds to the vocabulary of a loaded tokenizer, in its order.
     pub(super) fn tokens_to_add(&self) -> Vec<AddedToken> {
         let listed = self.added.values().map(|token| {
             let special = token.special || self.is_special(&token.content);
@@ -133,7 +133,7 @@ impl TokenizerSettings {
         tokens
     }
 
-    /// `special_tokens_map`: what chat templates see as variables.
+    /// Returns `special_tokens_map`: the variables of chat templates.
     pub(super) fn special_tokens_map(&self) -> Map<String, Value> {
         let roles = ROLES.iter().filter_map(|&role| Some((role.to_owned(), self.text(role)?.into())));
         let mut map: Map<String, Value> = roles.collect();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn which_file_has_the_word() {
+    fn precedence_of_the_files() {
         let map = r#"{"bos_token": "<b>", "additional_special_tokens": ["<x>"]}"#;
         let added = r#"{"<x>": 7, "plain": 6}"#;
         let older = [("special_tokens_map.json", map), ("added_tokens.json", added)];

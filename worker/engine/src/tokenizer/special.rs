@@ -1,27 +1,27 @@
-//! Special tokens as Hugging Face files write them: a string, or an object with its matching rules.
+//! Special tokens in Hugging Face files: a string, or an object with matching rules.
 
 use serde_json::{Map, Value};
 use tokenizers::AddedToken;
 
-/// The special tokens that have a role, in transformers' order (`SPECIAL_TOKENS_ATTRIBUTES`).
+/// Special tokens with a role, in transformers' order (`SPECIAL_TOKENS_ATTRIBUTES`).
 pub(super) const ROLES: [&str; 7] =
     ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
 
-/// One token, with its rules where the file gave them.
+/// One token, with its rules if the file has them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SpecialToken {
     pub(super) content: String,
-    /// Absent where the file gives the string alone.
+    /// Absent if the file has only the string.
     pub(super) rules: Option<AddedToken>,
 }
 
 impl SpecialToken {
-    /// A token of which only the text is known.
+    /// Creates a token from its text.
     pub(super) fn plain(content: &str) -> Self {
         Self { content: content.to_owned(), rules: None }
     }
 
-    /// Reads either spelling; `None` for `null` and for what is not a token.
+    /// Reads a string or an object; `None` for `null` and for anything else.
     pub(super) fn read(value: &Value) -> Option<Self> {
         match value {
             Value::String(content) => Some(Self::plain(content)),
@@ -33,13 +33,13 @@ impl SpecialToken {
         }
     }
 
-    /// The token as it is added to a vocabulary: special, and not normalised unless its rules say so.
+    /// Returns the token as it is added to a vocabulary: special, and not normalised unless its rules say so.
     pub(super) fn to_added(&self) -> AddedToken {
         self.rules.clone().unwrap_or_else(|| AddedToken::from(self.content.as_str(), true))
     }
 }
 
-/// An `AddedToken` object; what is left out has the defaults of transformers' class.
+/// Reads an `AddedToken` object; absent fields have the defaults of transformers' class.
 pub(super) fn added_token(fields: &Map<String, Value>) -> Option<AddedToken> {
     let content = fields.get("content")?.as_str()?;
     let flag = |key: &str| fields.get(key).and_then(Value::as_bool);
@@ -58,7 +58,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn both_spellings() {
+    fn strings_and_objects_are_tokens() {
         let plain = SpecialToken::read(&json!("<s>")).unwrap();
         assert_eq!(plain.to_added(), AddedToken::from("<s>", true));
         let value = json!({"__type": "AddedToken", "content": "<mask>", "lstrip": true, "normalized": true});

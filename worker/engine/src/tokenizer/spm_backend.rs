@@ -1,7 +1,8 @@
-//! A SentencePiece model as transformers uses one: added tokens cut out first, the model run on what lies between.
+//! A SentencePiece model as used by transformers: added tokens are cut out first, the model runs on the text between
+//! them.
 //!
-//! The cutting is the `tokenizers` library's own; only the model behind it is ours. Behaviour is that of the fast classes,
-//! which `AutoTokenizer` makes of a `.model` file (convert_slow_tokenizer.py).
+//! The `tokenizers` library cuts; only the model behind it is ours. Behaviour is that of the fast classes, which
+//! `AutoTokenizer` makes of a `.model` file (convert_slow_tokenizer.py).
 
 use super::class::Class;
 use super::sentencepiece::{PieceKind, SentencePiece};
@@ -23,7 +24,7 @@ pub(super) type SpmTokenizer =
 pub(super) struct SegmentModel(SentencePiece);
 
 impl Model for SegmentModel {
-    // The trait wants a trainer; nothing here trains.
+    // The trait requires a trainer; nothing is trained here.
     type Trainer = WordLevelTrainer;
 
     fn tokenize(&self, sequence: &str) -> tokenizers::Result<Vec<Token>> {
@@ -50,7 +51,7 @@ impl Model for SegmentModel {
     }
 
     fn save(&self, _: &Path, _: Option<&str>) -> tokenizers::Result<Vec<PathBuf>> {
-        Err("a SentencePiece model is not written".into())
+        Err("cannot write a SentencePiece model".into())
     }
 
     fn get_trainer(&self) -> WordLevelTrainer {
@@ -58,10 +59,10 @@ impl Model for SegmentModel {
     }
 }
 
-/// Builds the tokenizer from the bytes of a `.model` file, and names BOS and EOS in the settings where they are silent.
+/// Builds the tokenizer from the bytes of a `.model` file, and sets BOS and EOS in the settings if they are not set.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// A message that the file is invalid.
 pub(super) fn build(bytes: &[u8], class: Class, settings: &mut TokenizerSettings) -> Result<SpmTokenizer, String> {
     let model = SentencePiece::from_bytes(bytes)?;
     for (role, piece) in [("bos_token", model.bos()), ("eos_token", model.eos())] {
@@ -72,7 +73,7 @@ pub(super) fn build(bytes: &[u8], class: Class, settings: &mut TokenizerSettings
     class.name_tokens(settings);
     let llama = class == Class::Llama && settings.class.is_some();
     let prefixed = if llama { settings.add_prefix_space.unwrap_or(true) } else { model.adds_dummy_prefix() };
-    // With `legacy = false` only the very first segment of a text gets the dummy prefix, and no doubled one.
+    // With `legacy = false`, only the very first segment of a text gets the dummy prefix, and never a doubled one.
     let first_only = class == Class::Llama && settings.legacy == Some(false);
     let symbols = symbols(&model, class);
     let mut tokenizer = TokenizerImpl::new(SegmentModel(model.with_dummy_prefix(prefixed && !first_only)));
@@ -95,7 +96,7 @@ pub(super) fn build(bytes: &[u8], class: Class, settings: &mut TokenizerSettings
     Ok(tokenizer)
 }
 
-/// Control and user-defined symbols: the fast classes match both in the text before the model sees it. Remote code runs
+/// Control and user-defined symbols: the fast classes match both in the text before the model sees it. Remote code uses
 /// the library itself, which never matches control symbols.
 fn symbols(model: &SentencePiece, class: Class) -> Vec<AddedToken> {
     let turns = ["<start_of_turn>", "<end_of_turn>"];
@@ -111,7 +112,7 @@ fn symbols(model: &SentencePiece, class: Class) -> Vec<AddedToken> {
     if class == Class::Remote { Vec::new() } else { (0..model.len() as u32).filter_map(symbol).collect() }
 }
 
-/// A part of a tokenizer, written as tokenizer.json writes it.
+/// Creates a part of a tokenizer from its form in tokenizer.json.
 pub(super) fn part<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> Result<T, String> {
     serde_json::from_value(value).map_err(|error| error.to_string())
 }

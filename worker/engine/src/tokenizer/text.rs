@@ -11,31 +11,31 @@ use compass_plan::engine::EngineFault;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// Encodes and decodes; holds the special tokens.
+/// Encodes and decodes; has the special tokens.
 pub struct TextTokenizer {
     tokenizer: Backend,
     rule: BosRule,
     /// BOS by id and text.
     bos: Option<(u32, String)>,
-    /// tokenizer_config.json's EOS by id and text; the model's own files may name more.
+    /// EOS of tokenizer_config.json by id and text; the model's own files may name more.
     eos: Option<(u32, String)>,
     /// tokenizer_config.json's padding token by id and text.
     pad: Option<(u32, String)>,
     settings: TokenizerSettings,
-    /// Special tokens that [`TextTokenizer::encode`] adds before and after a text.
+    /// Number of special tokens that [`TextTokenizer::encode`] adds before and after a text.
     frame: (usize, usize),
     parts_at_words: bool,
 }
 
-/// Text on which characters per token are measured: prose, a question, digits, code and Chinese, in plain proportions.
+/// Text on which characters per token are measured: prose, a question, digits, code and Chinese, in usual proportions.
 const MEASURE: &str = "Once upon a time there was a small village by the river, where everybody knew each other. \
     Question: Which of these statements best explains why the sky is blue?\nAnswer: Because air scatters short waves \
     more than long ones. In 1969, 12 of 35 teams finished with 4,096 points.\n\
     def add(a, b):\n    return a + b\n\u{4eca}\u{5929}\u{5929}\u{6c14}\u{5f88}\u{597d}\u{3002}\n";
 
 impl TextTokenizer {
-    /// Reads the tokenizer of `directory`: tokenizer.json, else a SentencePiece model, else vocab.json with merges.txt;
-    /// and tokenizer_config.json with its companions. `bos_id` is config.json's, for want of better.
+    /// Reads the tokenizer of `directory`: tokenizer.json, otherwise a SentencePiece model, otherwise vocab.json with
+    /// merges.txt; and tokenizer_config.json with its companions. `bos_id` is config.json's, used if no other is given.
     ///
     /// # Errors
     /// [`EngineFault::Model`] when there is none or a file is malformed, or BOS is demanded and there is none.
@@ -49,7 +49,7 @@ impl TextTokenizer {
         let pad = settings.text("pad_token").and_then(id_of);
         let empty = tokenizer.encode("", true).map_err(|what| file_fault(&path, what))?;
         let adds = bos.as_ref().is_some_and(|(id, _)| empty.first() == Some(id));
-        // A habit is followed where it can be; what a file asks for must be possible.
+        // A default applies if possible; a file's setting must be possible.
         let asked = settings.add_bos_token.or(habit.filter(|_| bos.is_some()));
         let rule =
             bos_rule(policy, adds, asked, bos.as_ref().map(|(id, _)| *id)).map_err(|what| file_fault(&path, what))?;
@@ -65,15 +65,15 @@ impl TextTokenizer {
         Ok((before, whole.len().saturating_sub(before + plain.len())))
     }
 
-    /// How many special tokens [`TextTokenizer::encode`] adds before and after a text.
+    /// Number of special tokens that [`TextTokenizer::encode`] adds before and after a text.
     pub fn frame(&self) -> (usize, usize) {
         self.frame
     }
 
-    /// Ids of a text with the special tokens that the rule adds.
+    /// Encodes a text with the special tokens of the rule.
     ///
     /// # Errors
-    /// What the tokenizer says when it cannot encode the text.
+    /// The tokenizer's message if it cannot encode the text.
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, String> {
         match self.rule {
             BosRule::None => self.encode_plain(text),
@@ -88,32 +88,32 @@ impl TextTokenizer {
         }
     }
 
-    /// The last place in `text`, in bytes, at which it can be taken in two: [`TextTokenizer::encode_plain`] of both halves
-    /// gives what it gives of any text that begins with `text`. `None` where no place is sure.
+    /// Returns the last position in `text`, in bytes, at which it can be split: [`TextTokenizer::encode_plain`] of both
+    /// halves equals that of any text that starts with `text`. `None` if no position is safe.
     pub fn last_border(&self, text: &str) -> Option<usize> {
         if self.parts_at_words { last_border(text) } else { None }
     }
 
-    /// Ids of a text alone, without special tokens.
+    /// Encodes a text without special tokens.
     ///
     /// # Errors
-    /// What the tokenizer says when it cannot encode the text.
+    /// The tokenizer's message if it cannot encode the text.
     pub fn encode_plain(&self, text: &str) -> Result<Vec<u32>, String> {
         self.tokenizer.encode(text, false)
     }
 
-    /// Text of ids, special tokens skipped.
+    /// Decodes ids, special tokens skipped.
     ///
     /// # Errors
-    /// What the tokenizer says when it cannot decode them.
+    /// The tokenizer's message if it cannot decode them.
     pub fn decode(&self, ids: &[u32]) -> Result<String, String> {
         self.decoded(ids, true)
     }
 
-    /// Text of ids, special tokens with their own texts.
+    /// Decodes ids, special tokens with their own texts.
     ///
     /// # Errors
-    /// What the tokenizer says when it cannot decode them.
+    /// The tokenizer's message if it cannot decode them.
     pub fn decode_whole(&self, ids: &[u32]) -> Result<String, String> {
         self.decoded(ids, false)
     }
@@ -123,44 +123,44 @@ impl TextTokenizer {
         Ok(if self.settings.clean_up_tokenization_spaces { clean_up(&text) } else { text })
     }
 
-    /// What stands before a continuation without context: BOS, else EOS (lm-eval's `prefix_token_id`).
+    /// Returns the token before a continuation without context: BOS, otherwise EOS (lm-eval's `prefix_token_id`).
     pub fn prefix(&self) -> Option<(u32, &str)> {
         self.bos.as_ref().or(self.eos.as_ref()).map(|(id, text)| (*id, text.as_str()))
     }
 
-    /// The id of tokenizer_config.json's EOS.
+    /// Returns the id of tokenizer_config.json's EOS.
     pub fn eos_id(&self) -> Option<u32> {
         self.eos.as_ref().map(|(id, _)| *id)
     }
 
-    /// The id that fills up shorter rows: the padding token's, else generation_config.json's, else EOS's, as the peers
-    /// take it.
+    /// Returns the padding id: the padding token's, otherwise generation_config.json's, otherwise EOS's, as in the
+    /// peers.
     pub fn pad_id(&self, of_generation_config: Option<u32>) -> Option<u32> {
         self.pad.as_ref().map(|(id, _)| *id).or(of_generation_config).or_else(|| self.eos_id())
     }
 
-    /// `special_tokens_map`: special tokens by role, which chat templates see as variables.
+    /// Returns `special_tokens_map`: special tokens by role, the variables of chat templates.
     pub fn special_tokens_map(&self) -> Map<String, Value> {
         self.settings.special_tokens_map()
     }
 
-    /// The text of BOS.
+    /// Returns the text of BOS.
     pub fn bos_text(&self) -> Option<String> {
         self.bos.as_ref().map(|(_, text)| text.clone())
     }
 
-    /// The text of EOS; `fallback` is the model's own first EOS id.
+    /// Returns the text of EOS; `fallback` is the model's own first EOS id.
     pub fn eos_text(&self, fallback: Option<u32>) -> Option<String> {
         let named = self.eos.as_ref().map(|(_, text)| text.clone());
         named.or_else(|| fallback.and_then(|id| self.tokenizer.id_to_token(id)))
     }
 
-    /// tokenizer_config.json's length limit.
+    /// Returns the length limit of tokenizer_config.json.
     pub fn model_max_length(&self) -> Option<u32> {
         self.settings.model_max_length
     }
 
-    /// Characters per token on a fixed text; a prior for costs.
+    /// Returns characters per token on a fixed text; a prior for costs.
     pub fn characters_per_token(&self) -> f64 {
         let tokens = self.encode_plain(MEASURE).map_or(0, |ids| ids.len());
         MEASURE.chars().count() as f64 / tokens.max(1) as f64

@@ -1,6 +1,6 @@
-//! Llama 3's `tokenizer.model`: tiktoken's list of byte strings in order of their ranks, and Meta's special tokens after it.
+//! Llama 3's `tokenizer.model`: tiktoken's list of byte strings in order of rank, and Meta's special tokens after it.
 //!
-//! Special tokens in a text are matched, as transformers does with the same vocabulary; Meta's `encode` spells them out.
+//! Special tokens in a text are matched, as by transformers with the same vocabulary; Meta's `encode` spells them out.
 
 use super::settings::TokenizerSettings;
 use super::spm_backend::part;
@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use tokenizers::models::bpe::{BPE, Vocab};
 use tokenizers::{AddedToken, DecoderWrapper, PreTokenizerWrapper, Tokenizer};
 
-/// Llama 3's cut into words (`pat_str` of Meta's tokenizer.py).
+/// Llama 3's split into words (`pat_str` of Meta's tokenizer.py).
 const WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// The special tokens that have a name (Llama 3.1's; Llama 3 had reserved ones in the place of some), and how many there are.
+/// Special tokens with a name (Llama 3.1's; Llama 3 had reserved ones instead of some).
 const NAMED: [&str; 12] = [
     "<|begin_of_text|>",
     "<|end_of_text|>",
@@ -35,10 +35,10 @@ pub(super) fn is_ranks(bytes: &[u8]) -> bool {
     std::str::from_utf8(line).is_ok_and(|line| rank(line).is_ok())
 }
 
-/// Builds the tokenizer from the bytes of the file, and names BOS and EOS in the settings where they are silent.
+/// Builds the tokenizer from the bytes of the file, and sets BOS and EOS in the settings if they are not set.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// A message that the file is invalid.
 pub(super) fn build(bytes: &[u8], settings: &mut TokenizerSettings) -> Result<Tokenizer, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "not a list of tokens: it is not text")?;
     let mut ranks: HashMap<Vec<u8>, u32> = HashMap::new();
@@ -51,7 +51,7 @@ pub(super) fn build(bytes: &[u8], settings: &mut TokenizerSettings) -> Result<To
     let spelt: HashMap<&[u8], String> = ranks.keys().map(|token| (token.as_slice(), spelling(token))).collect();
     let vocab: Vocab = ranks.iter().map(|(token, &rank)| (spelt[token.as_slice()].clone(), rank)).collect();
     let merges = merges(&ranks).into_iter().map(|(left, right)| (spelt[left].clone(), spelt[right].clone())).collect();
-    // tiktoken looks a whole word up before it cuts it.
+    // tiktoken looks a whole word up before it splits it.
     let model = BPE::builder().vocab_and_merges(vocab, merges).ignore_merges(true);
     let mut tokenizer = Tokenizer::new(model.build().map_err(|error| error.to_string())?);
     let byte_level = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false});
@@ -68,8 +68,8 @@ pub(super) fn build(bytes: &[u8], settings: &mut TokenizerSettings) -> Result<To
     Ok(tokenizer)
 }
 
-/// Every way to put a token together from two others; tokens in order of their ranks, and the ways of one in order of their
-/// parts' (transformers' `TikTokenConverter`).
+/// Returns every way to compose a token from two others; tokens in order of rank, and the ways of one in order of their
+/// parts' ranks (transformers' `TikTokenConverter`).
 fn merges(ranks: &HashMap<Vec<u8>, u32>) -> Vec<(&[u8], &[u8])> {
     let mut tokens: Vec<(&[u8], u32)> = ranks.iter().map(|(token, &rank)| (token.as_slice(), rank)).collect();
     tokens.sort_unstable_by_key(|&(_, rank)| rank);
@@ -83,7 +83,7 @@ fn merges(ranks: &HashMap<Vec<u8>, u32>) -> Vec<(&[u8], &[u8])> {
     ways.collect()
 }
 
-/// The token and the rank on a line.
+/// Reads the token and the rank on a line.
 fn rank(line: &str) -> Result<(Vec<u8>, u32), String> {
     let parts = line.trim_end().split_once(' ');
     let read = parts.and_then(|(token, rank)| Some((base64(token)?, rank.parse().ok()?)));
@@ -115,7 +115,7 @@ fn base64(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Bytes as GPT-2 spells them: printable ones are themselves, the others follow from U+0100 on.
+/// Spells bytes as GPT-2 does: printable ones are themselves, the others are U+0100 and up.
 fn spelling(bytes: &[u8]) -> String {
     let printable = |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
     let letter = |&byte: &u8| {
@@ -141,12 +141,12 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_no_lists() {
+    fn files_other_than_lists_are_rejected() {
         let mut settings = TokenizerSettings::default();
-        let mut said = |bytes: &[u8]| build(bytes, &mut settings).unwrap_err();
-        assert!(said(b"IQ== 0\nIg== 2\n").contains("line 2: ranks must count up"));
-        assert!(said(b"IQ== 0\nIQ== 1\n").contains("line 2"));
-        assert!(said(b"IQ== 0\nIg==\n").contains("line 2: not a token"));
+        let mut error_of = |bytes: &[u8]| build(bytes, &mut settings).unwrap_err();
+        assert!(error_of(b"IQ== 0\nIg== 2\n").contains("line 2: ranks must count up"));
+        assert!(error_of(b"IQ== 0\nIQ== 1\n").contains("line 2"));
+        assert!(error_of(b"IQ== 0\nIg==\n").contains("line 2: not a token"));
         assert!(is_ranks(b"IQ== 0\nIg== 1") && !is_ranks(b"\n\x0b\x05<unk>") && !is_ranks(b""));
     }
 }

@@ -1,4 +1,4 @@
-//! One memory-mapped file of weights. What belongs to which model is `set`'s business, the formats are their own files'.
+//! One memory-mapped file of weights. `set` combines the files of a model; the formats have their own files.
 
 use super::stored::{Directory, StoredKind, StoredTensor};
 use super::{safetensors_file, torch_file};
@@ -19,8 +19,8 @@ pub(crate) struct MappedFile {
 }
 
 impl MappedFile {
-    /// Maps `path` and reads where its tensors stand: safetensors, or by its ending (`.bin`, `.pth`, `.pt`) what
-    /// `torch.save` wrote.
+    /// Maps `path` and reads its directory of tensors: safetensors, or by its ending (`.bin`, `.pth`, `.pt`) a file of
+    /// `torch.save`.
     ///
     /// # Errors
     /// [`EngineFault::Model`] when the file is missing, cut short or of another format.
@@ -35,10 +35,10 @@ impl MappedFile {
         Ok(Self { path: path.to_path_buf(), map, tensors })
     }
 
-    /// Gives every tensor the name that `name` makes of its own.
+    /// Renames every tensor by `name`.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when two become one.
+    /// [`EngineFault::Model`] if two tensors get the same name.
     pub(crate) fn rename(&mut self, name: impl Fn(&str) -> String) -> Result<(), EngineFault> {
         for (old, tensor) in std::mem::take(&mut self.tensors) {
             let new = name(&old);
@@ -49,7 +49,7 @@ impl MappedFile {
         Ok(())
     }
 
-    /// What is digested of it, taken from the map: from the bytes that are loaded, whatever the path leads to by now.
+    /// Digests the file from the map: from the bytes that are loaded, whatever file the path names by now.
     ///
     /// # Errors
     /// The file became shorter since it was mapped.
@@ -62,21 +62,22 @@ impl MappedFile {
         &self.path
     }
 
-    /// Names of its tensors, sorted.
+    /// Names of the tensors, sorted.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.tensors.keys().map(String::as_str)
     }
 
-    /// The stored shape of a tensor.
+    /// Returns the stored shape of a tensor.
     pub(crate) fn shape(&self, name: &str) -> Option<&[i64]> {
         self.tensors.get(name).map(|tensor| tensor.shape.as_slice())
     }
 
-    /// A tensor in the given kind on the given device. On the CPU, in the stored kind, it is the mapped file itself.
+    /// Returns a tensor in the given kind on the given device. On the CPU, in the stored kind, it is the mapped file
+    /// itself.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] for a tensor that is not there or is stored in a kind that is no float,
-    /// [`EngineFault::Device`] when libtorch cannot convert or move it.
+    /// [`EngineFault::Model`] if the tensor is missing or not stored as a float, [`EngineFault::Device`] if libtorch
+    /// cannot convert or move it.
     pub(crate) fn tensor(&self, name: &str, kind: Kind, device: Device) -> Result<Tensor, EngineFault> {
         let mapped = self.mapped(name)?;
         let tensor = mapped.f_to_kind(kind).and_then(|tensor| tensor.f_to_device(device));
@@ -100,8 +101,8 @@ impl MappedFile {
         Ok(())
     }
 
-    /// Whether a tensor equals `other`, which has its shape, once it is converted to its kind. Row by row of some: a copy of
-    /// a whole embedding would be a large part of a model.
+    /// Whether a tensor equals `other`, which has its shape, after conversion to its kind. Compares some rows at a
+    /// time: a copy of a whole embedding would be a large part of a model.
     ///
     /// # Errors
     /// As [`MappedFile::tensor`].
@@ -119,7 +120,7 @@ impl MappedFile {
         Ok(true)
     }
 
-    /// A view of the file, in the stored kind.
+    /// Returns a view of the file, in the stored kind.
     fn mapped(&self, name: &str) -> Result<Tensor, EngineFault> {
         let missing = || file_fault(&self.path, format!("tensor `{name}` is missing"));
         let tensor = self.tensors.get(name).ok_or_else(missing)?;
@@ -135,18 +136,18 @@ impl MappedFile {
         view(bytes, tensor, stored).map_err(|error| device_fault(&error))
     }
 
-    /// Has the kernel read a tensor's pages in one go and map them all, rather than a few at every first touch.
+    /// Makes the kernel read a tensor's pages at once and map them all, rather than a few at every first access.
     fn fetch(&self, tensor: &StoredTensor) {
         #[cfg(target_os = "linux")]
         for advice in [Advice::WillNeed, Advice::PopulateRead] {
             if let Err(error) = self.map.advise_range(advice, tensor.bytes.start, tensor.bytes.len()) {
-                // Kernels before 5.14 know no `PopulateRead`.
+                // Kernels before 5.14 do not support `PopulateRead`.
                 tracing::debug!(%error, "the kernel reads weights page by page");
             }
         }
     }
 
-    /// Tells the kernel that the file's pages under a tensor, which was copied, need not stay in memory.
+    /// Tells the kernel that the file's pages of a copied tensor need not stay in memory.
     fn release(&self, name: &str) {
         let Some(range) = self.tensors.get(name).map(|tensor| tensor.bytes.clone()) else { return };
         // SAFETY: the map is a read-only view of a file: pages that are let go are read again from it when touched. The
@@ -161,7 +162,7 @@ impl MappedFile {
 /// Maps a file.
 ///
 /// # Errors
-/// [`EngineFault::Missing`] when there is none or it is not a file.
+/// [`EngineFault::Missing`] if it does not exist or is not a file.
 pub(super) fn map(path: &Path) -> Result<Mmap, EngineFault> {
     let fault = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => missing_fault(path, "no such weights file (safetensors or pytorch_model.bin)"),
@@ -176,7 +177,7 @@ pub(super) fn map(path: &Path) -> Result<Mmap, EngineFault> {
     unsafe { Mmap::map(&file) }.map_err(fault)
 }
 
-/// `tensor` over its bytes.
+/// Creates a tensor over its bytes.
 fn view(bytes: &[u8], tensor: &StoredTensor, stored: Kind) -> Result<Tensor, TchError> {
     let size = stored.elt_size_in_bytes();
     if !bytes.as_ptr().addr().is_multiple_of(size) {
@@ -190,7 +191,7 @@ fn view(bytes: &[u8], tensor: &StoredTensor, stored: Kind) -> Result<Tensor, Tch
     unsafe { Tensor::f_from_blob(bytes.as_ptr(), &tensor.shape, &tensor.strides, stored, Device::Cpu) }
 }
 
-/// `x`, `[blocks * rows, ...]`, as `[blocks, rows, ...]`; as it is when `blocks` is 1.
+/// Reshapes `x`, `[blocks * rows, ...]`, to `[blocks, rows, ...]`; unchanged if `blocks` is 1.
 pub(super) fn in_blocks(x: &Tensor, blocks: i64) -> Result<Tensor, TchError> {
     if blocks == 1 {
         return Ok(x.shallow_clone());

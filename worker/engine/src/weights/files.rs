@@ -1,4 +1,4 @@
-//! Which files of a directory hold a checkpoint, in the layouts of transformers, of Meta and of InternLM's training code.
+//! Files of a checkpoint in a directory, in the layouts of transformers, of Meta and of InternLM's training code.
 
 use super::MappedFile;
 use crate::config::read_json;
@@ -12,10 +12,10 @@ use std::path::{Component, Path, PathBuf};
 
 /// The files of a checkpoint, opened.
 pub(super) struct Files {
-    /// What to name in messages: the single file, the index of the shards, or the directory.
+    /// Path for messages: the single file, the index of the shards, or the directory.
     pub(super) root: PathBuf,
     pub(super) files: Vec<MappedFile>,
-    /// Whether several files may hold a part each of one tensor, in the order of the files.
+    /// Whether several files may have a part each of one tensor, in the order of the files.
     pub(super) parallel: bool,
 }
 
@@ -24,16 +24,16 @@ struct ShardIndex {
     weight_map: BTreeMap<String, String>,
 }
 
-/// The names that transformers looks for, in its order: safetensors first.
+/// Names in transformers' order: safetensors first.
 const SINGLES: [&str; 2] = ["model.safetensors", "pytorch_model.bin"];
 
-/// What an index of shards has after the single file's name.
+/// Suffix of an index of shards, after the single file's name.
 const INDEX: &str = ".index.json";
 
 /// Opens the files of a model of `kind`.
 ///
 /// # Errors
-/// [`EngineFault::Missing`] when they are not all there, [`EngineFault::Model`] when one is damaged.
+/// [`EngineFault::Missing`] if files are missing, [`EngineFault::Model`] if one is damaged.
 pub(super) fn open(directory: &Path, kind: ModelKind) -> Result<Files, EngineFault> {
     match kind {
         ModelKind::Hf | ModelKind::Echo | ModelKind::Sandbox => hugging_face(directory),
@@ -46,9 +46,9 @@ fn open_all(directory: &Path, names: &[String]) -> Result<Vec<MappedFile>, Engin
     names.iter().map(|name| MappedFile::open(&directory.join(name))).collect()
 }
 
-/// `model.safetensors`, or the shards that `model.safetensors.index.json` names, or the same of `pytorch_model.bin`.
+/// Opens `model.safetensors`, or the shards in `model.safetensors.index.json`, or those of `pytorch_model.bin`.
 fn hugging_face(directory: &Path) -> Result<Files, EngineFault> {
-    // When nothing is there, the first name is what is missing.
+    // If there is none, the first name is reported as missing.
     let (mut root, mut names) = (directory.join(SINGLES[0]), vec![SINGLES[0].to_owned()]);
     for single in SINGLES {
         if directory.join(single).exists() {
@@ -74,7 +74,7 @@ fn is_plain(name: &str) -> bool {
     matches!((components.next(), components.next()), (Some(Component::Normal(_)), None))
 }
 
-/// `consolidated.00.pth` and so on, one for each rank of Meta's model parallelism.
+/// Opens `consolidated.00.pth` and so on, one for each rank of Meta's model parallelism.
 fn meta(directory: &Path) -> Result<Files, EngineFault> {
     let there = |rank: &usize| directory.join(format!("consolidated.{rank:02}.pth")).exists();
     let count = names_in(directory)?.iter().filter(|name| is_consolidated(name)).count();
@@ -95,8 +95,8 @@ fn is_consolidated(name: &str) -> bool {
     rank.is_some_and(|rank| rank.len() == 2 && rank.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// `model_tp<T>_pp<P>.pt` for each rank T of tensor parallelism and each P of the pipeline, whose layers are numbered from 0
-/// in every rank of the pipeline.
+/// Opens `model_tp<T>_pp<P>.pt` for each rank T of tensor parallelism and each P of the pipeline, whose layers are
+/// numbered from 0 in every rank of the pipeline.
 fn internlm(directory: &Path) -> Result<Files, EngineFault> {
     let ranks: BTreeSet<(usize, usize)> = names_in(directory)?.iter().filter_map(|name| ranks_of(name)).collect();
     let tensor = ranks.iter().map(|(tensor, _)| tensor + 1).max().unwrap_or(1);
@@ -124,15 +124,15 @@ fn internlm(directory: &Path) -> Result<Files, EngineFault> {
     Ok(Files { root: directory.to_path_buf(), files, parallel: true })
 }
 
-/// The two ranks in `model_tp0_pp1.pt`.
+/// Returns the two ranks in `model_tp0_pp1.pt`.
 fn ranks_of(name: &str) -> Option<(usize, usize)> {
     let (tensor, pipeline) = name.strip_prefix("model_tp")?.strip_suffix(".pt")?.split_once("_pp")?;
-    // A rank of five digits has never been seen, and would make a loop of its number.
+    // Ranks of five digits do not occur, and would make the loop too long.
     let rank = |digits: &str| digits.parse::<u16>().ok().map(usize::from);
     Some((rank(tensor)?, rank(pipeline)?))
 }
 
-/// `blocks.3.norm1.weight` as what is before, the number, and what is after.
+/// Splits `blocks.3.norm1.weight` into the part before the number, the number, and the part after it.
 fn layer_number(name: &str) -> Option<(&str, usize, &str)> {
     let at = name.match_indices('.').map(|(at, _)| at).find(|&at| {
         let number = name[at + 1..].split('.').next().unwrap_or_default();
@@ -142,7 +142,7 @@ fn layer_number(name: &str) -> Option<(&str, usize, &str)> {
     Some((&name[..at], number.parse().ok()?, after))
 }
 
-/// The same name `by` layers further on.
+/// Returns the name with its layer number increased by `by`.
 fn shifted(name: &str, by: usize) -> String {
     match layer_number(name) {
         Some((before, number, after)) => format!("{before}.{}.{after}", number.saturating_add(by)),
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_shards_and_layers() {
+    fn shard_and_layer_names_are_parsed() {
         assert_eq!(ranks_of("model_tp3_pp12.pt"), Some((3, 12)));
         assert_eq!(ranks_of("model_config.pt"), None);
         assert!(is_consolidated("consolidated.07.pth") && !is_consolidated("consolidated.safetensors"));

@@ -1,12 +1,12 @@
-//! Whether weights are numbers at all.
+//! Whether all weights are finite numbers.
 
 use tch::{Device, Kind, TchError, Tensor};
 
-/// Elements looked at together: what this takes of memory is as many bytes.
+/// Number of elements checked together; the check needs as many bytes of memory.
 const SLAB: i64 = 1 << 22;
 
-/// Whether every element is finite. One pass over memory: a sum is finite only if all its terms are, and only a sum that is
-/// not (it may have run over) is looked into.
+/// Whether every element is finite, in one pass over memory: a sum is finite only if all its terms are, and only a sum
+/// that is not finite (it may have overflowed) is examined.
 pub(super) fn is_finite(x: &Tensor) -> Result<bool, TchError> {
     if x.f_sum(x.kind())?.f_to_kind(Kind::Double)?.f_to_device(Device::Cpu)?.f_double_value(&[])?.is_finite() {
         return Ok(true);
@@ -20,7 +20,7 @@ pub(super) fn is_finite(x: &Tensor) -> Result<bool, TchError> {
     Ok(true)
 }
 
-/// First row and number of rows of the parts into which a tensor of `size` is cut; none when it is a single number.
+/// Returns first row and number of rows of the parts of a tensor of `size`; none for a single number.
 pub(super) fn slabs(size: &[i64]) -> impl Iterator<Item = (i64, i64)> + use<> {
     let rows = size.first().copied().unwrap_or(0);
     let row = size.iter().skip(1).product::<i64>().max(1);
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_that_run_over_are_no_offence() {
+    fn overflowing_sums_are_accepted() {
         let x = Tensor::full([3, 1000], 60_000.0, (Kind::Half, Device::Cpu));
         assert!(is_finite(&x).unwrap());
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {

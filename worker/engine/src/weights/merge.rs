@@ -1,5 +1,5 @@
-//! Tensors that model-parallel training cut into shards, made whole: Megatron's column-parallel layers are cut along their
-//! rows, row-parallel ones along their columns (Shoeybi et al. 2019), and what every rank has a copy of not at all.
+//! Merges shards of tensors from model-parallel training: Megatron splits column-parallel layers along rows,
+//! row-parallel ones along columns (Shoeybi et al. 2019), and replicates the others on every rank.
 
 use super::MappedFile;
 use super::file::in_blocks;
@@ -7,11 +7,11 @@ use crate::fault::{device_fault, file_fault};
 use compass_plan::engine::EngineFault;
 use tch::{Device, Kind, Tensor};
 
-/// Puts the shards of `name` together to `shape`; in order. `blocks` is in how many equal parts of rows the whole consists,
-/// each of which was cut by itself (a fused matrix of queries, keys and values has 3).
+/// Merges the shards of `name`, in order, to `shape`. `blocks` is the number of equal parts of rows in the whole, each
+/// of which was split separately (a fused matrix of queries, keys and values has 3).
 ///
 /// # Errors
-/// [`EngineFault::Model`] when the shards do not make up that shape, [`EngineFault::Device`] when libtorch fails.
+/// [`EngineFault::Model`] if the shards do not add up to that shape, [`EngineFault::Device`] if libtorch fails.
 pub(super) fn merged(
     shards: &[&MappedFile],
     name: &str,
@@ -29,7 +29,7 @@ pub(super) fn merged(
     let blocks = if dimension == 0 { blocks } else { 1 };
     let rows = |shape: &[i64]| shape.get(dimension).copied().unwrap_or(0);
     if shapes.iter().any(|shape| rows(shape) % blocks != 0) {
-        let what = format!("the rows of tensor `{name}` are no multiple of {blocks}: shapes {shapes:?}");
+        let what = format!("the rows of tensor `{name}` are not a multiple of {blocks}: shapes {shapes:?}");
         return Err(file_fault(first.path(), what));
     }
     let at = if blocks == 1 { dimension as i64 } else { 1 };
@@ -45,8 +45,8 @@ pub(super) fn merged(
     Ok(whole)
 }
 
-/// The dimension along which shards of such shapes make up `whole`; `Some(None)` when each is the whole, `None` when they
-/// do not fit.
+/// Returns the dimension along which shards of such shapes add up to `whole`; `Some(None)` if each is the whole, `None`
+/// if they do not fit.
 fn cut(shards: &[&[i64]], whole: &[i64]) -> Option<Option<usize>> {
     if shards.iter().all(|shard| *shard == whole) {
         return Some(None);
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn along_which_dimension_a_tensor_was_cut() {
+    fn split_dimension_follows_from_the_shapes() {
         assert_eq!(cut(&[&[2, 6], &[2, 6]], &[4, 6]), Some(Some(0)));
         assert_eq!(cut(&[&[4, 2], &[4, 4]], &[4, 6]), Some(Some(1)));
         assert_eq!(cut(&[&[4, 6], &[4, 6]], &[4, 6]), Some(None));

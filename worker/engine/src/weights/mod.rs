@@ -1,4 +1,4 @@
-//! Checkpoints: mapped, checked by name and shape, handed out as tensors without a copy where possible.
+//! Checkpoints: mapped, checked by name and shape, loaded as tensors without a copy where possible.
 
 mod file;
 mod files;

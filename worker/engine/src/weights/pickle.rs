@@ -1,12 +1,12 @@
-//! Reads the pickles that `torch.save` writes of a state dict, and executes nothing: the few names that occur in them are
-//! known here, and any other is an error that names it.
+//! Reads pickles of state dicts written by `torch.save`, without executing anything: the few names that occur in them
+//! are known here, and any other is an error.
 
 use super::pickled::{Value, built, damaged, known, shallow, size, storage};
 
 /// Reads the pickle at the start of `bytes`; returns what it builds, and its length.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A message that says what is wrong.
 pub(super) fn read(bytes: &[u8]) -> Result<(Value, usize), String> {
     let budget = bytes.len().saturating_mul(16).saturating_add(1 << 16);
     let mut machine = Machine { bytes, at: 0, stack: Vec::new(), marks: Vec::new(), memo: Vec::new(), budget };
@@ -25,12 +25,13 @@ struct Machine<'a> {
     /// Heights of the stack.
     marks: Vec<usize>,
     memo: Vec<Option<Value>>,
-    /// Values that notes and references may still copy: a few lines can ask for more copies than memory holds.
+    /// Number of values that memo and references may still copy: a few instructions can ask for more copies than memory
+    /// holds.
     budget: usize,
 }
 
 impl<'a> Machine<'a> {
-    /// One instruction; the value when it was the last.
+    /// Runs one instruction; returns the value if it was the last.
     fn step(&mut self) -> Result<Option<Value>, String> {
         match self.byte()? {
             b'.' => return self.pop().map(Some),
@@ -122,7 +123,7 @@ impl<'a> Machine<'a> {
             }
             0x93 => match self.pop_many(2)?.as_slice() {
                 [Value::Text(module), Value::Text(name)] => self.stack.push(Value::Name(known(module, name)?)),
-                _ => return Err(damaged("a name that is not a text")),
+                _ => return Err(damaged("a name that is not text")),
             },
             b'Q' => {
                 let id = self.pop()?;
@@ -132,7 +133,7 @@ impl<'a> Machine<'a> {
                 let call = self.pop_many(2)?;
                 self.stack.push(built(call)?);
             }
-            // The attributes of an object, such as the version notes of a state dict: nothing here has use for them.
+            // Attributes of an object, such as the version notes of a state dict: not needed here.
             b'b' => {
                 self.pop()?;
             }
@@ -194,20 +195,20 @@ impl<'a> Machine<'a> {
 
     fn since_mark(&mut self) -> Result<Vec<Value>, String> {
         let mark = self.marks.pop().filter(|&mark| mark <= self.stack.len());
-        Ok(self.stack.split_off(mark.ok_or_else(|| damaged("a list without a beginning"))?))
+        Ok(self.stack.split_off(mark.ok_or_else(|| damaged("a list without a start"))?))
     }
 
     fn append(&mut self, items: Vec<Value>) -> Result<(), String> {
         match self.stack.last_mut() {
             Some(Value::Sequence(list)) => list.extend(shallow(items)?),
-            _ => return Err(damaged("items for what is not a list")),
+            _ => return Err(damaged("items for a value that is not a list")),
         }
         Ok(())
     }
 
     fn set_items(&mut self, items: Vec<Value>) -> Result<(), String> {
         let Some(Value::Pairs(pairs)) = self.stack.last_mut() else {
-            return Err(damaged("items for what is no dictionary"));
+            return Err(damaged("items for a value that is not a dictionary"));
         };
         let mut items = shallow(items)?.into_iter();
         while let (Some(key), Some(value)) = (items.next(), items.next()) {
@@ -217,11 +218,11 @@ impl<'a> Machine<'a> {
     }
 
     fn remember(&mut self, place: usize) -> Result<(), String> {
-        // A memo holds at most what instructions before it built.
+        // A memo has at most as many entries as earlier instructions built.
         if place > self.at {
-            return Err(damaged("a note at an absurd place"));
+            return Err(damaged("a memo index out of range"));
         }
-        let (value, spent) = self.copied(self.stack.last().ok_or_else(|| damaged("a note of nothing"))?)?;
+        let (value, spent) = self.copied(self.stack.last().ok_or_else(|| damaged("a memo of an empty stack"))?)?;
         self.budget -= spent;
         if self.memo.len() <= place {
             self.memo.resize(place + 1, None);
@@ -231,14 +232,15 @@ impl<'a> Machine<'a> {
     }
 
     fn recall(&mut self, place: usize) -> Result<(), String> {
-        let noted = self.memo.get(place).and_then(Option::as_ref).ok_or_else(|| damaged("a reference to nothing"))?;
+        let noted =
+            self.memo.get(place).and_then(Option::as_ref).ok_or_else(|| damaged("a reference to an empty memo"))?;
         let (value, spent) = self.copied(noted)?;
         self.budget -= spent;
         self.stack.push(value);
         Ok(())
     }
 
-    /// A copy, and how many values it took of the budget, which it does not exceed.
+    /// Copies a value and returns the number of values, which the budget must cover.
     fn copied(&self, value: &Value) -> Result<(Value, usize), String> {
         let size = size(value);
         if size > self.budget {
@@ -248,7 +250,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// A little-endian number in two's complement; what does not fit in 64 bits is cut off, as only a magic number does.
+/// Reads a little-endian number in two's complement; truncated to 64 bits, which only affects a magic number.
 fn long(bytes: &[u8]) -> i64 {
     let sign = if bytes.last().is_some_and(|&top| top >= 0x80) { 0xff } else { 0 };
     let mut wide = [sign; 8];
@@ -279,15 +281,15 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_run() {
-        let said = read(b"cos\nsystem\n(X\x04\x00\x00\x00truetR.").unwrap_err();
-        assert!(said.contains("`os.system`") && said.contains("safetensors"), "{said}");
-        let said = read(b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.").unwrap_err();
-        assert!(said.contains("`builtins.eval`"), "{said}");
+    fn nothing_is_executed() {
+        let message = read(b"cos\nsystem\n(X\x04\x00\x00\x00truetR.").unwrap_err();
+        assert!(message.contains("`os.system`") && message.contains("safetensors"), "{message}");
+        let message = read(b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.").unwrap_err();
+        assert!(message.contains("`builtins.eval`"), "{message}");
     }
 
     #[test]
-    fn neither_depth_nor_copies_without_end() {
+    fn depth_and_copies_are_limited() {
         let mut deep = b"\x80\x02".to_vec();
         deep.extend(b"]".repeat(100_000));
         deep.extend(b"a".repeat(100_000));
@@ -298,13 +300,13 @@ mod tests {
     }
 
     #[test]
-    fn every_single_byte_may_be_wrong() {
+    fn any_damaged_byte_is_handled() {
         let bytes = b"\x80\x02}q\x00(X\x01\x00\x00\x00aq\x01]q\x02(K\x01K\x02eu.";
         for place in 0..bytes.len() {
             for value in 0..=255 {
                 let mut wrong = bytes.to_vec();
                 wrong[place] = value;
-                // Whatever it says: it ends, and does not panic.
+                // It may return anything, but must end without a panic.
                 let _ = read(&wrong);
             }
         }

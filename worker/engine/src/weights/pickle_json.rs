@@ -1,4 +1,4 @@
-//! Plain values that `torch.save` wrote, such as InternLM's `model_config.pt`, as JSON.
+//! Reads plain values written by `torch.save`, such as InternLM's `model_config.pt`, as JSON.
 
 use super::file::map;
 use super::pickled::{Name, Value};
@@ -8,10 +8,10 @@ use compass_plan::engine::EngineFault;
 use serde_json::{Map, Number, Value as Json};
 use std::path::Path;
 
-/// Reads such a file. What JSON has no word for (tensors, storages) becomes `null`; a dtype becomes `"torch.bfloat16"`.
+/// Reads such a file. Values without a JSON form (tensors, storages) become `null`; a dtype becomes `"torch.bfloat16"`.
 ///
 /// # Errors
-/// [`EngineFault::Missing`] when there is none, [`EngineFault::Model`] when it is damaged or wants something run.
+/// [`EngineFault::Missing`] if it does not exist, [`EngineFault::Model`] if it is damaged or asks to execute something.
 pub(crate) fn read_pickled_json(path: &Path) -> Result<Json, EngineFault> {
     if !path.exists() {
         return Err(missing_fault(path, "no such file"));

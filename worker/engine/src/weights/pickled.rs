@@ -1,6 +1,6 @@
-//! What the pickle of a state dict builds, and the few names in it that are known: no other is ever looked up, let alone run.
+//! Values in the pickle of a state dict, and the few known names in it: no other is looked up or executed.
 
-/// What a pickle builds.
+/// A value in a pickle.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     None,
@@ -12,14 +12,14 @@ pub(super) enum Value {
     Sequence(Vec<Value>),
     /// Dictionaries, ordered or not.
     Pairs(Vec<(Value, Value)>),
-    /// A class or function that is known.
+    /// A known class or function.
     Name(Name),
-    /// What a persistent id says of a storage.
+    /// A storage, from a persistent id.
     Storage(Storage),
     Tensor(PickledTensor),
 }
 
-/// The names that a state dict refers to.
+/// Names that a state dict refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Name {
     OrderedDict,
@@ -31,7 +31,7 @@ pub(super) enum Name {
     Dtype(String),
 }
 
-/// A run of numbers, kept elsewhere under a key.
+/// A run of numbers, stored elsewhere under a key.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Storage {
     pub(super) class: String,
@@ -48,10 +48,10 @@ pub(super) struct PickledTensor {
     pub(super) strides: Vec<i64>,
 }
 
-/// Values within values: a state dict has a handful, and what is dropped level by level needs stack for each.
-const DEEPEST: usize = 64;
+/// Maximum nesting of values: a state dict has a handful of levels, and dropping a level needs stack.
+const MAX_DEPTH: usize = 64;
 
-/// Values in a value, itself included.
+/// Number of values in a value, itself included.
 pub(super) fn size(value: &Value) -> usize {
     match value {
         Value::Sequence(items) => 1 + items.iter().map(size).sum::<usize>(),
@@ -70,25 +70,25 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// The items, if what holds them does not become too deep.
+/// Returns the items unless their nesting is too deep.
 pub(super) fn shallow(items: Vec<Value>) -> Result<Vec<Value>, String> {
-    match items.iter().all(|item| depth(item) < DEEPEST) {
+    match items.iter().all(|item| depth(item) < MAX_DEPTH) {
         true => Ok(items),
-        false => Err(damaged("values within values without end")),
+        false => Err(damaged("values are nested without end")),
     }
 }
 
-/// An error about the pickle itself.
+/// Returns an error about the pickle itself.
 pub(super) fn damaged(what: &str) -> String {
     format!("damaged pickle: {what}")
 }
 
 const DTYPES: [&str; 5] = ["float32", "float16", "bfloat16", "float64", "half"];
 
-/// What a name stands for.
+/// Returns the meaning of a name.
 pub(super) fn known(module: &str, name: &str) -> Result<Name, String> {
     match (module, name) {
-        // The latter is a dictionary too, in which InternLM's training code keeps its configuration.
+        // The latter is a dictionary too, with InternLM's training configuration.
         ("collections", "OrderedDict") | ("internlm.core.context.config", "Config") => Ok(Name::OrderedDict),
         ("torch._utils", "_rebuild_tensor_v2") => Ok(Name::RebuildTensor),
         ("torch._utils", "_rebuild_parameter") => Ok(Name::RebuildParameter),
@@ -101,23 +101,23 @@ pub(super) fn known(module: &str, name: &str) -> Result<Name, String> {
     }
 }
 
-/// `("storage", class, key, device, elements)`.
+/// Reads `("storage", class, key, device, elements)`.
 pub(super) fn storage(id: Value) -> Result<Storage, String> {
-    let Value::Sequence(fields) = id else { return Err(damaged("a persistent id that is no tuple")) };
+    let Value::Sequence(fields) = id else { return Err(damaged("a persistent id that is not a tuple")) };
     match fields.as_slice() {
         [Value::Text(tag), Value::Name(Name::StorageClass(class)), Value::Text(key), _, Value::Int(elements), ..]
             if tag == "storage" =>
         {
             Ok(Storage { class: class.clone(), key: key.clone(), elements: *elements })
         }
-        _ => Err(damaged("a persistent id that is no storage")),
+        _ => Err(damaged("a persistent id that is not a storage")),
     }
 }
 
-/// What a call of a known function builds.
+/// Calls a known function.
 pub(super) fn built(call: Vec<Value>) -> Result<Value, String> {
     let [Value::Name(name), Value::Sequence(arguments)] = call.as_slice() else {
-        return Err(damaged("a call of what is no function"));
+        return Err(damaged("a call of a value that is not a function"));
     };
     match (name, arguments.as_slice()) {
         (Name::OrderedDict, []) => Ok(Value::Pairs(Vec::new())),
@@ -136,7 +136,7 @@ pub(super) fn built(call: Vec<Value>) -> Result<Value, String> {
 }
 
 fn integers(value: &Value) -> Result<Vec<i64>, String> {
-    let Value::Sequence(items) = value else { return Err(damaged("a shape that is no tuple")) };
+    let Value::Sequence(items) = value else { return Err(damaged("a shape that is not a tuple")) };
     let integer =
         |item: &Value| if let Value::Int(value) = item { Ok(*value) } else { Err(damaged("a shape of no integers")) };
     items.iter().map(integer).collect()

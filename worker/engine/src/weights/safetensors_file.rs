@@ -5,8 +5,8 @@ use safetensors::tensor::Dtype;
 use safetensors::{SafeTensorError, SafeTensors};
 use tch::Kind;
 
-/// What is wrong with a header, in words that are the same each time: of several tensors at one offset the library names
-/// whichever its hash map gives it first, and the words of a failed sample stand in results that are compared by bytes.
+/// Describes an invalid header, with a constant message: for several tensors at one offset the library names a random
+/// one, and the message of a failed sample is part of results, which are compared by bytes.
 fn described(error: &SafeTensorError) -> String {
     match error {
         SafeTensorError::InvalidOffset(_) => "the offsets of its tensors overlap or leave gaps".into(),
@@ -14,10 +14,10 @@ fn described(error: &SafeTensorError) -> String {
     }
 }
 
-/// Reads the header of `bytes`, which checks that every tensor lies within and has the size of its shape.
+/// Reads the header of `bytes`, and checks that every tensor lies within and has the size of its shape.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A message that says what is wrong.
 pub(super) fn directory(bytes: &[u8]) -> Result<Directory, String> {
     let (header, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| {
         let (size, what) = (bytes.len(), described(&error));
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_damaged_header_is_described_in_the_same_words_each_time() {
+    fn message_about_a_damaged_header_is_constant() {
         let tensor = |name: &str| format!("\"{name}\":{{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}");
         let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
         let header = format!("{{{}}}", names.map(tensor).join(","));

@@ -1,5 +1,5 @@
 //! The weights of one model, in one file or in shards: every expected tensor exactly once, in its shape, finite, and no
-//! other.
+//! other tensor.
 
 use super::files::{self, Files};
 use super::{MappedFile, finite, merge};
@@ -15,37 +15,37 @@ use tch::{Device, Kind, Tensor};
 
 /// An opened checkpoint from which a model takes its tensors by name.
 pub(crate) struct Weights {
-    /// What to name in messages when no file is to blame.
+    /// Path for messages that do not concern a single file.
     root: PathBuf,
-    /// The file that says which tensors there ought to be.
+    /// The file that defines the expected tensors.
     config: &'static str,
     files: Vec<MappedFile>,
-    /// Tensor name to positions in `files`: several where each holds a part.
+    /// Indices in `files` by tensor name: several if each file has a part.
     places: BTreeMap<String, Vec<usize>>,
     taken: BTreeSet<String>,
-    /// A prefix that the model's names have and this checkpoint's do not.
+    /// A prefix of the model's names that this checkpoint's names lack.
     absent_prefix: Option<&'static str>,
     kind: Kind,
     device: Device,
-    /// Of each layer, where they are not all on `device`.
+    /// Device of each layer, if not all are on `device`.
     layers: Vec<Device>,
-    /// What was passed over although it is not what it ought to be.
+    /// Notes on ignored irregularities.
     pub(crate) notes: Vec<String>,
 }
 
-/// Beyond this a number in a tensor's name is no layer's.
-const MOST_LAYERS: usize = 4096;
+/// Larger numbers in a tensor's name are not layer numbers.
+const MAX_LAYERS: usize = 4096;
 
-/// The number of the layer to which a tensor belongs by its name: the first number in it, in every family.
+/// Returns the number of a tensor's layer: the first number in its name, in every family.
 fn layer_of(name: &str) -> Option<usize> {
-    name.split('.').find_map(|part| part.parse().ok()).filter(|&layer| layer < MOST_LAYERS)
+    name.split('.').find_map(|part| part.parse().ok()).filter(|&layer| layer < MAX_LAYERS)
 }
 
 impl Weights {
     /// Opens the checkpoint of a model of kind `layout`.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when it is not there, or a file is damaged.
+    /// [`EngineFault::Model`] if it is missing, or a file is damaged.
     pub(crate) fn open(
         directory: &Path,
         layout: ModelKind,
@@ -58,7 +58,7 @@ impl Weights {
             for name in file.names() {
                 let places = places.entry(name.to_owned()).or_default();
                 if !places.is_empty() && !parallel {
-                    return Err(file_fault(file.path(), format!("tensor `{name}` also stands in another shard")));
+                    return Err(file_fault(file.path(), format!("tensor `{name}` is also in another shard")));
                 }
                 places.push(place);
             }
@@ -67,26 +67,26 @@ impl Weights {
         Ok(Self { root, config, files, places, taken, absent_prefix, kind, device, layers: Vec::new(), notes })
     }
 
-    /// What the checkpoint is known by, together with `marks`, which are those of its configuration and tokenizer.
+    /// Returns the digest of the checkpoint, including `marks`, those of its configuration and tokenizer.
     ///
     /// # Errors
-    /// [`EngineFault::Missing`] when a file has become shorter since it was opened.
+    /// [`EngineFault::Missing`] if a file became shorter since it was opened.
     pub(crate) fn digest(&self, mut marks: BTreeMap<String, FileMark>) -> Result<WeightsDigest, EngineFault> {
         for file in &self.files {
             let name = file.path().file_name().unwrap_or_default().to_string_lossy();
             let mark = file.mark(reading_of(&name));
-            let mark = mark.map_err(|error| missing_fault(file.path(), format!("cannot be digested: {error}")))?;
+            let mark = mark.map_err(|error| missing_fault(file.path(), format!("cannot digest it: {error}")))?;
             marks.insert(weights_name(&name), mark);
         }
         Ok(WeightsDigest::new(marks))
     }
 
-    /// Has layers loaded on these devices, and everything else where it would be anyway.
+    /// Sets the devices of the layers; everything else stays on its device.
     pub(crate) fn spread(&mut self, layers: Vec<Device>) {
         self.layers = layers;
     }
 
-    /// The devices of the layers; empty where all are on the one.
+    /// Returns the devices of the layers; empty if all are on one device.
     pub(crate) fn layer_devices(&self) -> Vec<Device> {
         self.layers.clone()
     }
@@ -95,7 +95,7 @@ impl Weights {
         layer_of(name).and_then(|layer| self.layers.get(layer)).copied().unwrap_or(self.device)
     }
 
-    /// What the tensors take in the kind in which they will be computed; caches aside.
+    /// Returns the sizes of the tensors in the computing kind, without caches.
     pub(crate) fn sizes(&self) -> Sizes {
         let mut sizes = Sizes::default();
         for (name, places) in &self.places {
@@ -113,28 +113,29 @@ impl Weights {
         sizes
     }
 
-    /// Accepts names without `prefix`, if this checkpoint has none with it: it was saved from the model without its head.
+    /// Accepts names without `prefix` if this checkpoint has none with it: it was saved from the model without its
+    /// head.
     pub(crate) fn allow_without(&mut self, prefix: &'static str) {
         self.absent_prefix = (!self.places.keys().any(|name| name.starts_with(prefix))).then_some(prefix);
     }
 
-    /// The name under which this checkpoint has what the model calls `name`.
+    /// Returns the checkpoint's name of the model's tensor `name`.
     fn stored_name<'a>(&self, name: &'a str) -> &'a str {
         self.absent_prefix.and_then(|prefix| name.strip_prefix(prefix)).unwrap_or(name)
     }
 
-    /// The files that hold `name`, or a part of it each.
+    /// Returns the files that have `name`, or a part of it each.
     fn holders(&self, name: &str) -> Vec<&MappedFile> {
         let places = self.places.get(name).map(Vec::as_slice).unwrap_or_default();
         places.iter().filter_map(|&place| self.files.get(place)).collect()
     }
 
-    /// Whether there is a tensor of that name.
+    /// Whether there is a tensor with this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.places.contains_key(self.stored_name(name))
     }
 
-    /// Rows of a tensor that is cut along them, in all shards together: what no configuration says.
+    /// Returns the total number of rows of a tensor that is split along them: no configuration has it.
     pub(crate) fn rows(&self, name: &str) -> Option<i64> {
         let holders = self.holders(self.stored_name(name));
         let rows =
@@ -142,17 +143,17 @@ impl Weights {
         rows.sum::<Option<i64>>().filter(|&rows| rows > 0)
     }
 
-    /// Takes a tensor, converted to the model's kind and device.
+    /// Loads a tensor, converted to the model's kind and device.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when it is missing, has another shape than the configuration asks for, or holds what is no
-    /// finite number.
+    /// [`EngineFault::Model`] if it is missing, has another shape than in the configuration, or has a non-finite
+    /// number.
     pub(crate) fn take(&mut self, name: &str, shape: &[i64]) -> Result<Tensor, EngineFault> {
         self.take_blocks(name, shape, 1)
     }
 
-    /// As [`Weights::take`], of a tensor that consists of so many equal blocks of rows, each cut by itself where the
-    /// checkpoint is one of model-parallel training.
+    /// Loads a tensor of `blocks` equal blocks of rows, each of which is split separately in a checkpoint of
+    /// model-parallel training.
     ///
     /// # Errors
     /// As [`Weights::take`].
@@ -162,7 +163,7 @@ impl Weights {
         let options = (self.kind, self.device_of(name));
         let (path, tensor) = match holders.as_slice() {
             [] => {
-                let what = format!("tensor `{name}` {shape:?} is missing; {config} and weights do not belong together");
+                let what = format!("tensor `{name}` {shape:?} is missing; {config} and weights do not match");
                 return Err(file_fault(&self.root, what));
             }
             [file] => {
@@ -187,15 +188,15 @@ impl Weights {
         Ok(tensor)
     }
 
-    /// Passes over a tensor that a model has no use for, if it is there: a stored copy of something computed.
+    /// Skips a tensor that the model does not use, if it exists: a stored copy of something computed.
     pub(crate) fn skip(&mut self, name: &str) {
         self.taken.insert(self.stored_name(name).to_owned());
     }
 
-    /// Passes over a tensor that ought to be a copy of `original`, which is used in its stead; notes it when it is not.
+    /// Skips a tensor that should be a copy of `original`, which is used instead; adds a note if it is not.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when the stored tensor cannot be read.
+    /// [`EngineFault::Model`] if the stored tensor cannot be read.
     pub(crate) fn skip_copy(&mut self, name: &str, original: &Tensor) -> Result<(), EngineFault> {
         let name = self.stored_name(name).to_owned();
         if let [file, ..] = self.holders(&name).as_slice() {
@@ -209,11 +210,11 @@ impl Weights {
         Ok(())
     }
 
-    /// The mapped files, to be kept as long as the tensors.
+    /// Returns the mapped files, to be kept as long as the tensors.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when a tensor was never taken: the architecture is not what the configuration says. Stored
-    /// rotary tables of old checkpoints are harmless.
+    /// [`EngineFault::Model`] if a tensor was not loaded: the architecture is not that of the configuration. Stored
+    /// rotary tables of old checkpoints are ignored.
     pub(crate) fn finish(self) -> Result<Vec<MappedFile>, EngineFault> {
         let left = |name: &&String| !self.taken.contains(*name) && !name.ends_with("rotary_emb.inv_freq");
         let extra: Vec<&String> = self.places.keys().filter(left).collect();
@@ -223,8 +224,7 @@ impl Weights {
         let file = self.holders(first).first().map_or(self.root.clone(), |file| file.path().to_path_buf());
         let more = if extra.len() > 1 { format!(" and {} more", extra.len() - 1) } else { String::new() };
         let config = self.config;
-        let what =
-            format!("tensor `{first}`{more} has no place in the model; {config} and weights do not belong together");
+        let what = format!("tensor `{first}`{more} is not part of the model; {config} and weights do not match");
         Err(file_fault(&file, what))
     }
 }

@@ -1,4 +1,4 @@
-//! Where a tensor stands in a mapped file, whatever the file's format.
+//! Location of a tensor in a mapped file, in any format.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,7 +14,7 @@ pub(super) struct StoredTensor {
     pub(super) shape: Vec<i64>,
     /// In elements.
     pub(super) strides: Vec<i64>,
-    /// From its first to its last element; of the file.
+    /// From its first to its last element; in the file.
     pub(super) bytes: Range<usize>,
 }
 
@@ -22,16 +22,16 @@ pub(super) struct StoredTensor {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StoredKind {
     Float(Kind),
-    /// Integers and quantised formats, by their name: no model here has such weights.
+    /// Integers and quantised formats, by name: not supported as weights.
     Other(String),
 }
 
 impl StoredTensor {
-    /// A tensor whose elements follow each other row after row.
+    /// Creates a tensor whose elements are stored row by row.
     pub(super) fn contiguous(kind: StoredKind, shape: Vec<i64>, bytes: Range<usize>) -> Self {
         let mut strides = vec![1; shape.len()];
         for place in (1..shape.len()).rev() {
-            // A tensor without elements may have sizes that overflow; its strides mean nothing.
+            // A tensor without elements may have sizes that overflow; its strides are meaningless.
             strides[place - 1] = i64::saturating_mul(strides[place], shape[place].max(1));
         }
         Self { kind, shape, strides, bytes }

@@ -1,5 +1,5 @@
-//! The directory of what `torch.save` wrote of a state dict: a zip archive with a pickle and one member per storage, or, from
-//! before torch 1.6, pickles in a row with the storages after them.
+//! The directory of a state dict written by `torch.save`: a zip archive with a pickle and one member per storage, or,
+//! before torch 1.6, consecutive pickles followed by the storages.
 
 use super::pickle;
 use super::pickled::{PickledTensor, Value};
@@ -9,34 +9,34 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use tch::Kind;
 
-/// Where storages stand in the file, by key.
+/// Ranges of storages in the file, by key.
 type Storages = BTreeMap<String, Range<usize>>;
 
 /// The first bytes of the old format: a pickled magic number.
 const OLD: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
 
-/// Reads where the tensors of a state dict stand.
+/// Reads the locations of a state dict's tensors.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A message that says what is wrong.
 pub(super) fn directory(file: &[u8]) -> Result<Directory, String> {
     let (state, storages) = read(file)?;
-    let Value::Pairs(pairs) = state else { return Err("it holds no state dict".into()) };
+    let Value::Pairs(pairs) = state else { return Err("it has no state dict".into()) };
     let tensors = pairs.into_iter().map(|(name, value)| match (name, value) {
         (Value::Text(name), Value::Tensor(tensor)) => {
             let stored = place(&tensor, &storages).map_err(|what| format!("tensor `{name}`: {what}"))?;
             Ok((name, stored))
         }
-        (Value::Text(name), _) => Err(format!("its entry `{name}` is no tensor: it holds more than a state dict")),
-        _ => Err("it has an entry without a name: it holds no state dict".into()),
+        (Value::Text(name), _) => Err(format!("its entry `{name}` is not a tensor: it has more than a state dict")),
+        _ => Err("it has an entry without a name: it is not a state dict".into()),
     });
     tensors.collect()
 }
 
-/// The object that `torch.save` wrote, whatever it is.
+/// Reads the object that `torch.save` wrote.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A message that says what is wrong.
 pub(super) fn object(file: &[u8]) -> Result<Value, String> {
     read(file).map(|(object, _)| object)
 }
@@ -64,8 +64,8 @@ fn archive(file: &[u8]) -> Result<(Value, Storages), String> {
     Ok((state, storages.collect()))
 }
 
-/// Magic number, version, facts of the machine, state dict, keys of the storages; then each of those, in that order: its
-/// number of elements in 8 bytes, and the elements.
+/// Reads the old format: magic number, version, facts of the machine, state dict, keys of the storages; then each
+/// storage in that order: its number of elements in 8 bytes, and the elements.
 fn old_format(file: &[u8]) -> Result<(Value, Storages), String> {
     let mut at = 0;
     let mut next = || {
@@ -94,7 +94,7 @@ fn old_format(file: &[u8]) -> Result<(Value, Storages), String> {
     Ok((state, storages))
 }
 
-/// The class of each storage that a state dict refers to.
+/// Returns the class of each storage that a state dict refers to.
 fn classes(state: &Value) -> BTreeMap<String, String> {
     let Value::Pairs(pairs) = state else { return BTreeMap::new() };
     let class = |(_, value): &(Value, Value)| match value {
@@ -104,7 +104,7 @@ fn classes(state: &Value) -> BTreeMap<String, String> {
     pairs.iter().filter_map(class).collect()
 }
 
-/// The kind of a storage's numbers, and the bytes of one where they are known.
+/// Returns the kind of a storage's numbers, and the bytes per number if known.
 fn element(class: &str) -> (StoredKind, Option<usize>) {
     let float = |kind: Kind| (StoredKind::Float(kind), Some(kind.elt_size_in_bytes()));
     let other = |size| (StoredKind::Other(class.to_owned()), size);
@@ -121,7 +121,7 @@ fn element(class: &str) -> (StoredKind, Option<usize>) {
     }
 }
 
-/// Where a tensor stands, once it is sure that its storage holds all of it.
+/// Returns the location of a tensor, and checks that its storage holds all of it.
 fn place(tensor: &PickledTensor, storages: &Storages) -> Result<StoredTensor, String> {
     let PickledTensor { storage, offset, shape, strides } = tensor;
     let range = storages.get(&storage.key).ok_or_else(|| format!("its storage {} is missing", storage.key))?;

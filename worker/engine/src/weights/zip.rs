@@ -1,18 +1,18 @@
-//! Where the members of an uncompressed zip archive stand, 64-bit sizes included: the container of `torch.save`.
+//! Members of an uncompressed zip archive, with 64-bit sizes: the container of `torch.save`.
 //!
-//! Only what that needs; nothing is unpacked. Offsets and layouts are those of PKWARE's APPNOTE.
+//! Limited to that use; nothing is unpacked. Offsets and layouts are those of PKWARE's APPNOTE.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Members by name, as ranges of the archive.
+/// Returns members by name, as ranges of the archive.
 ///
 /// # Errors
-/// What is wrong, in words: no archive, cut short, or compressed.
+/// A message that says what is wrong: not an archive, truncated, or compressed.
 pub(super) fn members(archive: &[u8]) -> Result<BTreeMap<String, Range<usize>>, String> {
-    let end = end_of_directory(archive).ok_or("its directory, which stands at the end, is missing: it is cut short")?;
+    let end = end_of_directory(archive).ok_or("its directory, which is at the end, is missing: it is cut short")?;
     let (mut count, mut at) = (u64::from(u16_at(archive, end + 10)?), u64::from(u32_at(archive, end + 16)?));
-    // A 64-bit record of the same stands before it, found through a locator of 20 bytes.
+    // A 64-bit record precedes it, found through a locator of 20 bytes.
     if let Some(locator) = end.checked_sub(20).filter(|&at| archive[at..].starts_with(b"PK\x06\x07")) {
         let record = offset(u64_at(archive, locator + 8)?)?;
         (count, at) = (u64_at(archive, record + 32)?, u64_at(archive, record + 48)?);
@@ -27,7 +27,7 @@ pub(super) fn members(archive: &[u8]) -> Result<BTreeMap<String, Range<usize>>, 
     Ok(members)
 }
 
-/// The entry at `at` of the directory: where the next one stands, its name, and where its bytes do.
+/// Reads the entry at `at` of the directory: position of the next one, name, and range.
 fn member(archive: &[u8], at: usize) -> Result<(usize, String, Range<usize>), String> {
     if slice(archive, at, 4)? != b"PK\x01\x02" {
         return Err("its directory is damaged".into());
@@ -42,7 +42,7 @@ fn member(archive: &[u8], at: usize) -> Result<(usize, String, Range<usize>), St
     let mut header = u64::from(u32_at(archive, at + 42)?);
     let packed = u32_at(archive, at + 20)?;
     let extra = slice(archive, at + 46 + name_length, extra_length)?;
-    // What does not fit in 32 bits stands in an extra field, in this order.
+    // Values that do not fit in 32 bits are in an extra field, in this order.
     let mut wide = wide_fields(extra)?.into_iter();
     let mut widen = |narrow: u64| if narrow == u64::from(u32::MAX) { wide.next() } else { Some(narrow) };
     let missing = || format!("the size of its member `{name}` is missing");
@@ -60,7 +60,7 @@ fn member(archive: &[u8], at: usize) -> Result<(usize, String, Range<usize>), St
     Ok((at + 46 + name_length + extra_length + comment, name, start..start + size))
 }
 
-/// The numbers of the extra field of kind 1.
+/// Reads the numbers of the extra field of kind 1.
 fn wide_fields(mut extra: &[u8]) -> Result<Vec<u64>, String> {
     while extra.len() >= 4 {
         let length = usize::from(u16_at(extra, 2)?);
@@ -73,7 +73,7 @@ fn wide_fields(mut extra: &[u8]) -> Result<Vec<u64>, String> {
     Ok(Vec::new())
 }
 
-/// The record that ends an archive; only a comment may follow it.
+/// Finds the record that ends an archive; only a comment may follow it.
 fn end_of_directory(archive: &[u8]) -> Option<usize> {
     let last = archive.len().checked_sub(22)?;
     let first = last.saturating_sub(usize::from(u16::MAX));
@@ -102,6 +102,6 @@ fn u64_at(bytes: &[u8], at: usize) -> Result<u64, String> {
 }
 
 fn offset(value: u64) -> Result<usize, String> {
-    // The largest offset a file can have; what is beyond the end is found when it is read.
+    // The largest offset in a file; offsets beyond the end are detected when read.
     usize::try_from(value).ok().filter(|&value| value <= isize::MAX as usize).ok_or("an offset in it is absurd".into())
 }

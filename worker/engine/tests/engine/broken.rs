@@ -11,120 +11,120 @@ fn load(directory: &Path) -> Result<(), String> {
     match compass_engine::load(&tiny_plan(directory), &DeviceChoice::Cpu, 1) {
         Ok(_) => Ok(()),
         Err(EngineFault::Missing(what) | EngineFault::Model(what)) => Err(what),
-        Err(fault @ EngineFault::Device(_)) => panic!("not the device's fault: {fault}"),
+        Err(fault @ EngineFault::Device(_)) => panic!("unexpected device fault: {fault}"),
     }
 }
 
-/// Writes a tiny model, damages it, and returns what `load` says.
+/// Writes a tiny model, damages it, and returns the message of `load`.
 fn fault(damage: impl FnOnce(&Path, &mut TinyModel)) -> String {
     let directory = tempfile::tempdir().unwrap();
     let mut model = TinyModel::default();
     model.write(directory.path());
     load(directory.path()).unwrap();
     damage(directory.path(), &mut model);
-    let said = load(directory.path()).unwrap_err();
-    assert_eq!(said.lines().count(), 1, "{said}");
-    said
+    let message = load(directory.path()).unwrap_err();
+    assert_eq!(message.lines().count(), 1, "{message}");
+    message
 }
 
-fn assert_names(said: &str, parts: &[&str]) {
+fn assert_names(message: &str, parts: &[&str]) {
     for part in parts {
-        assert!(said.contains(part), "`{part}` is not in: {said}");
+        assert!(message.contains(part), "`{part}` is not in: {message}");
     }
 }
 
 const Q_PROJ: &str = "model.layers.1.self_attn.q_proj.weight";
 
 #[test]
-fn a_tensor_that_is_missing() {
-    let said = fault(|path, model| {
+fn missing_tensor() {
+    let message = fault(|path, model| {
         model.tensors.remove(Q_PROJ);
         model.write(path);
     });
-    assert_names(&said, &["model.safetensors", Q_PROJ, "missing", "config.json"]);
+    assert_names(&message, &["model.safetensors", Q_PROJ, "missing", "config.json"]);
 }
 
 #[test]
-fn a_tensor_too_many() {
-    let said = fault(|path, model| {
+fn excess_tensor() {
+    let message = fault(|path, model| {
         model.tensors.insert("model.layers.2.mlp.up_proj.weight".into(), (vec![1], vec![0.0]));
         model.write(path);
     });
-    assert_names(&said, &["model.safetensors", "model.layers.2.mlp.up_proj.weight", "no place"]);
+    assert_names(&message, &["model.safetensors", "model.layers.2.mlp.up_proj.weight", "not part of the model"]);
 }
 
 #[test]
-fn a_tensor_of_another_shape() {
-    let said = fault(|path, model| {
+fn tensor_of_another_shape() {
+    let message = fault(|path, model| {
         model.tensors.insert(Q_PROJ.into(), (vec![24, 23], vec![0.0; 24 * 23]));
         model.write(path);
     });
-    assert_names(&said, &["model.safetensors", Q_PROJ, "[24, 23]", "[24, 24]"]);
+    assert_names(&message, &["model.safetensors", Q_PROJ, "[24, 23]", "[24, 24]"]);
 }
 
 #[test]
-fn a_file_cut_short() {
+fn truncated_file() {
     for keep in [0, 5, 100, 5000] {
-        let said = fault(|path, _| {
+        let message = fault(|path, _| {
             let file = path.join("model.safetensors");
             let bytes = std::fs::read(&file).unwrap();
             std::fs::write(&file, &bytes[..keep]).unwrap();
         });
-        assert_names(&said, &["model.safetensors", "fetch it again", &format!("{keep} bytes")]);
+        assert_names(&message, &["model.safetensors", "fetch it again", &format!("{keep} bytes")]);
     }
 }
 
 #[test]
-fn a_header_of_garbage_and_an_lfs_pointer() {
-    let said = fault(|path, _| std::fs::write(path.join("model.safetensors"), [0xff; 300]).unwrap());
-    assert_names(&said, &["model.safetensors", "fetch it again"]);
+fn invalid_header_and_lfs_pointer() {
+    let message = fault(|path, _| std::fs::write(path.join("model.safetensors"), [0xff; 300]).unwrap());
+    assert_names(&message, &["model.safetensors", "fetch it again"]);
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
-    let said = fault(|path, _| std::fs::write(path.join("model.safetensors"), pointer).unwrap());
-    assert_names(&said, &["model.safetensors", "git lfs pull"]);
+    let message = fault(|path, _| std::fs::write(path.join("model.safetensors"), pointer).unwrap());
+    assert_names(&message, &["model.safetensors", "git lfs pull"]);
 }
 
 #[test]
-fn files_that_are_missing_or_malformed() {
+fn missing_and_malformed_files() {
     for name in ["config.json", "tokenizer.json", "model.safetensors"] {
-        let said = fault(|path, _| std::fs::remove_file(path.join(name)).unwrap());
-        assert_names(&said, &[name, "no such"]);
+        let message = fault(|path, _| std::fs::remove_file(path.join(name)).unwrap());
+        assert_names(&message, &[name, "no such"]);
     }
     for name in ["config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"] {
-        let said = fault(|path, _| std::fs::write(path.join(name), "{\"a\": ").unwrap());
-        assert_names(&said, &[name]);
+        let message = fault(|path, _| std::fs::write(path.join(name), "{\"a\": ").unwrap());
+        assert_names(&message, &[name]);
     }
 }
 
 #[test]
-fn an_architecture_that_is_not_supported() {
-    let said = fault(|path, model| {
+fn unsupported_architecture() {
+    let message = fault(|path, model| {
         model.config["architectures"] = json!(["MambaForCausalLM"]);
         model.write_json(path);
     });
-    assert_names(&said, &["config.json", "MambaForCausalLM", "LlamaForCausalLM", "Qwen3MoeForCausalLM"]);
+    assert_names(&message, &["config.json", "MambaForCausalLM", "LlamaForCausalLM", "Qwen3MoeForCausalLM"]);
 }
 
 #[test]
-fn a_bos_that_does_not_exist_a_directory_that_does_not_and_an_echo() {
+fn missing_bos_missing_directory_and_echo_model() {
     let directory = tempfile::tempdir().unwrap();
     let mut model = TinyModel { tokenizer_config: json!({}), ..TinyModel::default() };
     model.config["bos_token_id"] = json!(null);
     model.write(directory.path());
     let mut plan = tiny_plan(directory.path());
     plan.bos = BosPolicy::Always;
-    let said = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
-    assert_names(&said, &["tokenizer.json", "add_bos_token = false"]);
+    let message = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
+    assert_names(&message, &["tokenizer.json", "add_bos_token = false"]);
     plan.bos = BosPolicy::Never;
     compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
     plan.path.push_str("/nowhere");
-    let said = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
-    assert_names(&said, &["nowhere", "no such model directory"]);
+    let message = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
+    assert_names(&message, &["nowhere", "no such model directory"]);
     plan.kind = ModelKind::Echo;
     assert!(matches!(compass_engine::load(&plan, &DeviceChoice::Cpu, 1), Err(EngineFault::Model(_))));
 }
 
 #[test]
-fn shards_load_as_one_file_does_and_must_be_whole() {
+fn shards_load_like_one_file_and_must_be_complete() {
     let directory = tempfile::tempdir().unwrap();
     let model = TinyModel::default();
     model.write_json(directory.path());
@@ -146,7 +146,7 @@ fn shards_load_as_one_file_does_and_must_be_whole() {
 }
 
 #[test]
-fn harmless_leftovers_and_other_number_formats() {
+fn harmless_extra_tensors_and_other_number_formats() {
     let directory = tempfile::tempdir().unwrap();
     let mut model = TinyModel::default();
     model.tensors.insert("model.layers.0.self_attn.rotary_emb.inv_freq".into(), (vec![3], vec![1.0, 0.1, 0.01]));
@@ -161,15 +161,15 @@ fn harmless_leftovers_and_other_number_formats() {
 }
 
 #[test]
-fn weights_that_are_no_numbers() {
+fn weights_that_are_not_finite() {
     for bad in [f32::NAN, f32::INFINITY] {
-        let said = fault(|path, model| {
+        let message = fault(|path, model| {
             model.tensors.get_mut(Q_PROJ).unwrap().1[7] = bad;
             model.write(path);
         });
-        assert_names(&said, &["model.safetensors", Q_PROJ, "NaN or infinite"]);
+        assert_names(&message, &["model.safetensors", Q_PROJ, "NaN or infinite"]);
     }
-    // Finite in the file, but not in the format that is asked for.
+    // Finite in the file, but not in the requested format.
     let directory = tempfile::tempdir().unwrap();
     let mut model = TinyModel::default();
     model.tensors.get_mut(Q_PROJ).unwrap().1[7] = 1e6;
@@ -177,14 +177,14 @@ fn weights_that_are_no_numbers() {
     let mut plan = tiny_plan(directory.path());
     compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
     plan.dtype = Dtype::Float16;
-    let said = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
-    assert_names(&said, &["model.safetensors", Q_PROJ, "float32"]);
+    let message = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
+    assert_names(&message, &["model.safetensors", Q_PROJ, "float32"]);
 }
 
 #[test]
-fn number_formats_that_are_no_floats() {
+fn number_formats_other_than_floats() {
     for (format, says) in [("I32", "stored as I32"), ("F99", "fetch it again")] {
-        let said = fault(|path, _| {
+        let message = fault(|path, _| {
             let file = path.join("model.safetensors");
             let mut bytes = std::fs::read(&file).unwrap();
             let name = bytes.windows(Q_PROJ.len()).position(|window| window == Q_PROJ.as_bytes()).unwrap();
@@ -192,18 +192,18 @@ fn number_formats_that_are_no_floats() {
             bytes[at..at + 3].copy_from_slice(format.as_bytes());
             std::fs::write(&file, bytes).unwrap();
         });
-        assert_names(&said, &["model.safetensors", says]);
+        assert_names(&message, &["model.safetensors", says]);
     }
 }
 
 #[test]
-fn an_index_that_names_no_file_beside_it() {
+fn index_with_a_shard_elsewhere() {
     for shard in ["../model.safetensors", "/model.safetensors", "there/model.safetensors"] {
-        let said = fault(|path, _| {
+        let message = fault(|path, _| {
             std::fs::remove_file(path.join("model.safetensors")).unwrap();
             let index = json!({"weight_map": {Q_PROJ: shard}}).to_string();
             std::fs::write(path.join("model.safetensors.index.json"), index).unwrap();
         });
-        assert_names(&said, &["model.safetensors.index.json", shard, "no file beside it"]);
+        assert_names(&message, &["model.safetensors.index.json", shard, "not a file beside it"]);
     }
 }

@@ -39,8 +39,8 @@ fn converse(engine: &mut dyn Engine, infer_mode: ChatMode, turns: &[(&str, &str)
     run_all(engine, &infer, &[chat_sample(0, turns)]).0.remove(0)
 }
 
-/// What a base model says to a text as it stands: the same as the chat model to the template's text, BOS aside.
-fn said(text: &str) -> String {
+/// Returns a base model's answer to a text, which equals the chat model's to the template's text, except for BOS.
+fn answer_of(text: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     TinyModel::default().write(directory.path());
     let plan = ModelPlan { bos: BosPolicy::Never, ..tiny_plan(directory.path()) };
@@ -49,25 +49,25 @@ fn said(text: &str) -> String {
 }
 
 #[test]
-fn last_every_and_every_with_the_datas_answers() {
+fn all_chat_modes() {
     let mut engine = engine(true);
-    // The system speaks as the user, and neighbours of one role become one message.
-    let first = said("u:s\none|a:");
-    let with_gold = said("u:s\none|a:gold|u:two|a:");
-    let with_own = said(&format!("u:s\none|a:{first}|u:two|a:"));
+    // The system's turns are the user's, and neighbours of one role become one message.
+    let first = answer_of("u:s\none|a:");
+    let with_gold = answer_of("u:s\none|a:gold|u:two|a:");
+    let with_own = answer_of(&format!("u:s\none|a:{first}|u:two|a:"));
     assert!(first != "gold" && with_gold != with_own, "{first} {with_gold}");
     assert_eq!(texts(&converse(engine.as_mut(), ChatMode::Last, &TURNS)), [with_gold.as_str()]);
     assert_eq!(texts(&converse(engine.as_mut(), ChatMode::EveryWithGt, &TURNS)), [first.clone(), with_gold]);
     let every = converse(engine.as_mut(), ChatMode::Every, &TURNS);
     assert_eq!(texts(&every), [first, with_own]);
     assert_eq!(every.fit.tokens as usize, "u:s\none|a:".len() + texts(&every)[0].len() + "|u:two|a:".len());
-    // A single prompt is what the user says.
+    // A single prompt is a user's message.
     let (single, _) = run_all(engine.as_mut(), &InferSpec::Gen(spec()), &[prompt_sample(0, "hi")]);
-    assert_eq!(texts(&single[0]), [said("u:hi|a:")]);
+    assert_eq!(texts(&single[0]), [answer_of("u:hi|a:")]);
 }
 
 #[test]
-fn a_prompt_in_rounds_goes_through_the_template() {
+fn prompt_in_rounds_uses_the_template() {
     let turn = |role: &str, words: Option<&str>| {
         Segment::Turn(Turn { role: role.into(), prompt: words.map(Prompt::question), ..Turn::default() })
     };
@@ -90,8 +90,8 @@ fn a_prompt_in_rounds_goes_through_the_template() {
         results.remove(0)
     };
     let free = answer(MetaTemplate::chat());
-    // The system, silent in every round, speaks as the user: OpenCompass adds its empty line.
-    let expected = said("u:one\n|a:gold|u:two\n|a:");
+    // The system, silent in every round, counts as the user: OpenCompass adds its empty line.
+    let expected = answer_of("u:one\n|a:gold|u:two\n|a:");
     assert_eq!(texts(&free), [expected.as_str()]);
     // The tiny tokenizer's ids: the first characters are 4 and up. The meta template's end token ends the answer.
     let first = expected.chars().next().unwrap();
@@ -101,7 +101,7 @@ fn a_prompt_in_rounds_goes_through_the_template() {
 }
 
 #[test]
-fn a_template_is_told_the_same_day_every_day() {
+fn date_of_a_template_is_fixed() {
     let directory = tempfile::tempdir().unwrap();
     let mut model = TinyModel::default();
     model.tokenizer_config["chat_template"] = json!("{{ strftime_now('%d %b %Y') }} {{ messages[0].content }}");
@@ -110,11 +110,11 @@ fn a_template_is_told_the_same_day_every_day() {
     let mut engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
     assert!(engine.facts().notes.iter().any(|note| note.contains("2024-07-26")), "{:?}", engine.facts());
     let (results, _) = run_all(engine.as_mut(), &InferSpec::Gen(spec()), &[prompt_sample(0, "hi")]);
-    assert_eq!(texts(&results[0]), [said("26 Jul 2024 hi")]);
+    assert_eq!(texts(&results[0]), [answer_of("26 Jul 2024 hi")]);
 }
 
 #[test]
-fn without_a_template_turns_are_lines() {
+fn turns_are_lines_without_a_template() {
     let mut base = engine(false);
     let got = converse(base.as_mut(), ChatMode::Last, &TURNS);
     let (lines, _) = run_all(base.as_mut(), &InferSpec::Gen(spec()), &[prompt_sample(0, "s\none\ngold\ntwo")]);

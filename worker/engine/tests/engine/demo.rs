@@ -1,4 +1,4 @@
-//! The demo's model and data as they stand in the repository: made by the generator, never trained on, and well scored.
+//! The demo's model and data in the repository: generated, never trained on, and well scored.
 
 #[path = "../../examples/train_demo/scores.rs"]
 mod scores;
@@ -9,9 +9,9 @@ use compass_types::ids::Digest;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// The seed that the files were made with: the example's default.
+/// Seed of the files: the example's default.
 const SEED: u64 = 20_261_121;
-/// A tenth of what a training run reads; all of it comes from the same generator.
+/// A tenth of a training run's documents; all are from the same generator.
 const DOCUMENTS: usize = 60_000;
 
 fn demo() -> PathBuf {
@@ -19,7 +19,7 @@ fn demo() -> PathBuf {
 }
 
 #[test]
-fn data_files_are_what_the_generator_writes() {
+fn data_files_equal_the_generators_output() {
     let sums = std::fs::read_to_string(demo().join("data/B3SUMS")).unwrap();
     let files = text::data_files(SEED);
     assert_eq!(sums.lines().count(), files.len());
@@ -31,7 +31,7 @@ fn data_files_are_what_the_generator_writes() {
 }
 
 #[test]
-fn no_test_row_is_in_the_training_text() {
+fn test_rows_are_not_in_the_training_text() {
     let documents: Vec<String> = text::documents(SEED).take(DOCUMENTS).collect();
     let lines: HashSet<&str> = documents.iter().flat_map(|document| document.lines()).collect();
     let first_words: HashSet<&str> =
@@ -52,14 +52,14 @@ fn no_test_row_is_in_the_training_text() {
         checked += 1;
     }
     assert_eq!(checked, 3 * 240);
-    // The check can find what is there: rows of the training files do occur.
+    // The check detects rows: those of the training files do occur.
     let shot = &files.iter().find(|file| file.name == "larger_train.jsonl").unwrap().rows[0];
     assert!(whole.contains(&format!("Larger of {} and {}:", shot["a"], shot["b"])));
     assert!(first_words.iter().any(|begin| begin.ends_with(" =")));
 }
 
 #[test]
-fn the_model_scores_well_above_chance() {
+fn model_scores_well_above_chance() {
     let scores = scores::score(&demo().join("model"), &text::data_files(SEED), 1).unwrap();
     for (score, chance) in scores.iter().zip([0.0, 1.0 / 3.0, 0.5]) {
         let share = score.percent / 100.0;

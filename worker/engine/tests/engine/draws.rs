@@ -1,4 +1,5 @@
-//! Drawn answers: each belongs to its (seed, sample, sequence), and together they follow the model. Needs no data.
+//! Drawn answers: each is a function of its (seed, sample, sequence), and together they follow the model. Needs no
+//! data.
 
 use crate::support::{TinyModel, clp_sample, prompt_sample, run_all, tiny_plan};
 use compass_engine::DeviceChoice;
@@ -30,12 +31,12 @@ fn answers(result: &SampleResult) -> &[Generation] {
 }
 
 #[test]
-fn neighbours_order_and_number_of_sequences_do_not_matter() {
+fn draws_are_batch_invariant() {
     let mut engine = engine();
     let samples: Vec<Sample> = (0..12).map(|index| prompt_sample(index, "once upon")).collect();
     let infer = InferSpec::Gen(spec(10, 3, 4));
     let (together, counters) = run_all(engine.as_mut(), &infer, &samples);
-    // The prompt of ten tokens is read once for all four sequences of all twelve samples.
+    // The prompt of ten tokens is computed once for all four sequences of all twelve samples.
     let generated: u64 = together.iter().flat_map(answers).map(|answer| u64::from(answer.tokens)).sum();
     assert_eq!((counters.generated, counters.computed), (generated, 10 + generated - 48));
     let mut reversed = samples.clone();
@@ -45,7 +46,11 @@ fn neighbours_order_and_number_of_sequences_do_not_matter() {
         let (alone, _) = run_all(engine.as_mut(), &infer, std::slice::from_ref(sample));
         assert_eq!((&alone[0], &backwards[backwards.len() - 1 - sample.index as usize]), (result, result));
         let (one, _) = run_all(engine.as_mut(), &InferSpec::Gen(spec(10, 3, 1)), std::slice::from_ref(sample));
-        assert_eq!(answers(&one[0]), &answers(result)[..1], "the first sequence is the same, however many follow");
+        assert_eq!(
+            answers(&one[0]),
+            &answers(result)[..1],
+            "the first sequence does not depend on the number of sequences"
+        );
     }
     let mut texts: Vec<&str> = together.iter().flat_map(answers).map(|answer| answer.text.as_str()).collect();
     texts.sort_unstable();
@@ -55,7 +60,8 @@ fn neighbours_order_and_number_of_sequences_do_not_matter() {
     assert_ne!(other, together, "another seed");
 }
 
-/// Pearson's chi-square of first tokens over many samples against the probabilities that `clp` gives for the same prompt.
+/// Pearson's chi-square of first tokens over many samples against the probabilities that `clp` gives for the same
+/// prompt.
 #[test]
 fn first_tokens_follow_the_model() {
     let mut engine = engine();
@@ -70,7 +76,7 @@ fn first_tokens_follow_the_model() {
     for answer in answers(&results[0]) {
         *counts.entry(answer.text.as_str()).or_default() += 1.0;
     }
-    // What is no choice (a line break, special tokens, which have no text) and what is rare goes into one bin.
+    // Other tokens (a line break, special tokens, which have no text) and rare ones share one bin.
     let (mut statistic, mut bins, mut share, mut count) = (0.0, 0, 1.0, f64::from(drawn));
     let mut add =
         |share: f64, count: f64| statistic += (count - share * f64::from(drawn)).powi(2) / (share * f64::from(drawn));
@@ -88,7 +94,7 @@ fn first_tokens_follow_the_model() {
 }
 
 #[test]
-fn what_the_models_makers_want_counts_where_nobody_says_otherwise() {
+fn generation_config_applies_unless_overridden() {
     let directory = tempfile::tempdir().unwrap();
     TinyModel::default().write(directory.path());
     let load = || compass_engine::load(&tiny_plan(directory.path()), &DeviceChoice::Cpu, 1).unwrap();
@@ -119,7 +125,7 @@ fn what_the_models_makers_want_counts_where_nobody_says_otherwise() {
 }
 
 #[test]
-fn temperature_top_k_and_what_cannot_be_drawn() {
+fn temperature_top_k_and_invalid_draws() {
     let mut engine = engine();
     let greedy = InferSpec::Gen(GenSpec { max_out_len: Some(8), ..GenSpec::default() });
     let (best, _) = run_all(engine.as_mut(), &greedy, &[prompt_sample(0, "abc")]);

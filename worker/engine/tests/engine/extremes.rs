@@ -1,4 +1,4 @@
-//! Prompts at the edges: a million characters, nothing at all, special tokens within, and lengths cut at either side.
+//! Extreme prompts: a million characters, empty, with special tokens, and truncated on either side.
 
 use crate::support::{
     TinyModel, clp_sample, gen_spec, loglikelihood_sample, ppl_sample, prompt_sample, rolling_sample, run, run_all,
@@ -24,11 +24,11 @@ fn engine() -> Box<dyn Engine> {
 }
 
 #[test]
-fn a_million_characters() {
+fn prompt_of_a_million_characters() {
     let mut engine = engine();
     let text: String = ('a'..='z').cycle().take(1_000_000).collect();
     let end = &text[text.len() - 63..];
-    // BOS stays in front of the last 63 characters.
+    // BOS stays before the last 63 characters.
     let fit = PromptFit { shots_kept: 0, tokens: 64, truncated_from: 1_000_001 };
     let (long, counters) = run_all(engine.as_mut(), &InferSpec::Ppl, &[ppl_sample(0, &[&text])]);
     let (short, _) = run_all(engine.as_mut(), &InferSpec::Ppl, &[ppl_sample(0, &[end])]);
@@ -48,9 +48,9 @@ fn a_million_characters() {
     assert_eq!(long[0].fit.truncated_from, 1_000_005);
 }
 
-/// A thousand shots of a thousand characters, of which none fits: encoded ten times, not a thousand.
+/// A thousand shots of a thousand characters, of which none fits: encoded ten times, not a thousand times.
 #[test]
-fn a_million_characters_of_shots() {
+fn shots_of_a_million_characters() {
     let mut engine = engine();
     let shot = Shot::from("x".repeat(1000).as_str());
     let prompt = Prompt(vec![Segment::Shots, Segment::Question("why?".into())]);
@@ -61,15 +61,15 @@ fn a_million_characters_of_shots() {
 }
 
 #[test]
-fn a_long_text_is_rolled_over() {
+fn long_text_is_scored_in_windows() {
     let mut engine = engine();
     let text: String = ('a'..='z').cycle().take(5000).collect();
     let (results, counters) = run_all(engine.as_mut(), &InferSpec::Rolling, &[rolling_sample(0, &text)]);
     let Outcome::Rolling(score) = &results[0].outcome else { panic!("{results:?}") };
     assert_eq!((score.tokens, results[0].fit.tokens, results[0].fit.truncated_from), (5001, 5001, 0));
     assert!(score.sum < -5000.0, "{score:?}");
-    // 79 windows of at most 64 tokens: the last one is filled up with context. The alphabet comes round again, so that
-    // some windows are equal.
+    // 79 windows of at most 64 tokens: the last one is filled up with context. The alphabet repeats, so that some
+    // windows are equal.
     assert_eq!(counters.submitted, 79 * 64);
     assert_eq!(counters.computed, counters.distinct);
     let (empty, _) = run_all(engine.as_mut(), &InferSpec::Rolling, &[rolling_sample(0, "")]);
@@ -78,7 +78,7 @@ fn a_long_text_is_rolled_over() {
 }
 
 #[test]
-fn truncation_at_the_right() {
+fn truncation_on_the_right() {
     let mut right = engine_of(|plan| {
         plan.max_seq_len = Some(9);
         plan.tokenizer_kwargs.insert("truncation_side".into(), json!("right"));
@@ -91,10 +91,10 @@ fn truncation_at_the_right() {
     assert_eq!((&long.outcome, long.fit.truncated_from), (&short.outcome, 11));
     let mut left = engine_of(|plan| plan.max_seq_len = Some(9));
     assert_eq!(ppl(left.as_mut(), "0123456789").outcome, ppl(left.as_mut(), "23456789").outcome);
-    let said = engine_fault(|plan| {
+    let message = engine_fault(|plan| {
         plan.tokenizer_kwargs.insert("truncation_side".into(), json!("up"));
     });
-    assert!(said.contains("tokenizer_kwargs.truncation_side"), "{said}");
+    assert!(message.contains("tokenizer_kwargs.truncation_side"), "{message}");
 }
 
 fn engine_fault(change: impl FnOnce(&mut ModelPlan)) -> String {
@@ -106,12 +106,12 @@ fn engine_fault(change: impl FnOnce(&mut ModelPlan)) -> String {
 }
 
 #[test]
-fn special_tokens_within_a_prompt_are_tokens() {
+fn special_tokens_in_a_prompt_are_tokens() {
     let mut engine = engine();
     let (results, _) = run_all(engine.as_mut(), &InferSpec::Ppl, &[ppl_sample(0, &["a</s>b", "a<s>b", "<s>ab"])]);
     let Outcome::Ppl(scores) = &results[0].outcome else { panic!("{results:?}") };
     assert_eq!(scores.iter().map(|score| score.tokens).collect::<Vec<_>>(), [4, 4, 3]);
-    // As a stop string such a token is seen, though texts are decoded without it.
+    // As a stop string such a token is detected, though texts are decoded without it.
     let mut answers = |stop: &[&str]| {
         let mut spec = gen_spec(300, stop);
         if let InferSpec::Gen(spec) = &mut spec {
@@ -135,7 +135,7 @@ fn special_tokens_within_a_prompt_are_tokens() {
 }
 
 #[test]
-fn contexts_that_end_in_spaces_and_nothing_at_all() {
+fn contexts_that_end_in_spaces_or_are_empty() {
     let mut engine = engine();
     let loglikelihood = |engine: &mut dyn Engine, context: &str, option: &str| {
         run_all(engine, &InferSpec::Loglikelihood, &[loglikelihood_sample(0, context, &[option])]).0.remove(0).outcome
@@ -154,7 +154,7 @@ fn contexts_that_end_in_spaces_and_nothing_at_all() {
 }
 
 #[test]
-fn tokenizer_kwargs_can_name_bos() {
+fn tokenizer_kwargs_can_set_bos() {
     let tokens = |change: fn(&mut ModelPlan)| {
         let mut engine = engine_of(change);
         run_all(engine.as_mut(), &InferSpec::Ppl, &[ppl_sample(0, &["abc"])]).0[0].fit.tokens

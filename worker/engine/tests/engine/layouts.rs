@@ -1,4 +1,4 @@
-//! Engines of models in other layouts than Hugging Face's: weights and a tokenizer together.
+//! Engines of models in layouts other than Hugging Face's, with tokenizers.
 
 use crate::support::{gen_spec, plan, prompt_sample, run_all};
 use compass_engine::DeviceChoice;
@@ -6,7 +6,7 @@ use compass_plan::{BosPolicy, ModelKind};
 use compass_types::result::Outcome;
 use std::path::Path;
 
-/// A copy of a golden beside a tokenizer of its own.
+/// Copies a golden model and adds a tokenizer.
 fn directory(case: &str, tokenizer: &str, name: &str) -> tempfile::TempDir {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let folder = tempfile::tempdir().unwrap();
@@ -30,7 +30,7 @@ fn meta_and_internlm_load_with_their_tokenizers() {
         plan.kind = kind;
         let mut engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
         assert_eq!((engine.facts().bos_token.as_deref(), engine.facts().max_seq_len), (Some(bos), 2048), "{case}");
-        // The goldens' vocabularies are smaller than any tokenizer's: a sample says so, and the engine goes on.
+        // The goldens' vocabularies are smaller than any tokenizer's: the sample fails, and the engine continues.
         let (results, _) = run_all(&mut *engine, &gen_spec(4, &[]), &[prompt_sample(0, "the river")]);
         assert!(matches!(results[0].outcome, Outcome::Failed { .. }), "{case}: {:?}", results[0].outcome);
     }

@@ -1,5 +1,5 @@
-//! OpenCompass's `LLInferencer` with five shots: `goldens/ll.json` is what its base class gave. The formula follows from the
-//! data set; a profile may ask for another one.
+//! OpenCompass's `LLInferencer` with five shots: `goldens/ll.json` has the values of its base class. The data set
+//! decides the formula; a profile may ask for another one.
 
 use crate::support::{demo_model, golden};
 use compass_engine::DeviceChoice;
@@ -12,7 +12,7 @@ use compass_plan::{Body, EvalSpec, InferSpec, ModelKind, ModelPlan, NumericProfi
 use compass_types::result::{Outcome, SampleResult};
 use serde_json::Value;
 
-/// As the preset `winogrande_5shot_ll_252f01` has it.
+/// As in the preset `winogrande_5shot_ll_252f01`.
 fn config() -> PromptConfig {
     let labels = |pairs: [(&str, &str); 2]| {
         Some(Template::Labels(pairs.map(|(label, text)| (label.to_owned(), text.to_owned())).to_vec()))
@@ -26,7 +26,7 @@ fn config() -> PromptConfig {
     }
 }
 
-/// Scores of both names and the chosen one, sample by sample.
+/// Returns scores of both names and the chosen one, sample by sample.
 fn scored(golden: &Value, infer: &InferSpec, profile: NumericProfile) -> Vec<(Vec<f64>, Value)> {
     let rows = |split: &str| -> Vec<Row> {
         golden[split].as_array().unwrap().iter().map(|row| row.as_object().unwrap().clone()).collect()
@@ -82,7 +82,7 @@ fn ll_is_opencompass_by_default() {
 }
 
 #[test]
-fn lm_evals_sum_where_it_is_asked_for() {
+fn lm_evals_sum_is_optional() {
     let golden = golden("ll.json");
     let sum = scored(&golden, &InferSpec::Loglikelihood, NumericProfile::Canonical);
     let asked = scored(&golden, &InferSpec::MeanLoglikelihood, NumericProfile::LmEvalHf);

@@ -1,4 +1,4 @@
-//! Whole tasks of lm-eval's on the demo's model, from their Jinja to their scores: `goldens/tasks.json` is what it logged.
+//! Whole lm-eval tasks on the demo's model, from their Jinja to their scores: `goldens/tasks.json` has its log.
 
 use crate::support::{demo_model, golden};
 use compass_config::{DatasetConfig, Overrides, load};
@@ -11,7 +11,7 @@ use compass_types::result::{Outcome, SampleResult};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The demo's model with a chat template.
+/// Copies the demo's model with a chat template.
 fn with_template(directory: &Path, template: &Value) {
     for entry in std::fs::read_dir(demo_model()).unwrap() {
         let path = entry.unwrap().path();
@@ -25,7 +25,7 @@ fn with_template(directory: &Path, template: &Value) {
     }
 }
 
-/// The engine of a run, and its plan.
+/// Returns the engine of a run, and its plan.
 fn engine_of(run: &Value, profile: NumericProfile) -> (Box<dyn Engine>, ModelPlan) {
     let directory = tempfile::tempdir().unwrap();
     with_template(directory.path(), &run["chat_template"]);
@@ -38,7 +38,7 @@ fn engine_of(run: &Value, profile: NumericProfile) -> (Box<dyn Engine>, ModelPla
     (compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap(), plan)
 }
 
-/// A task as a data set's TOML has it.
+/// Returns a task in a data set's TOML.
 fn dataset_of(task: &Value) -> DatasetConfig {
     let folder = tempfile::tempdir().unwrap();
     let metrics: Vec<String> = task["metrics"].as_array().unwrap().iter().map(ToString::to_string).collect();
@@ -86,7 +86,7 @@ fn shots<'a>(rendered: &'a RenderedDataset, sample: &Sample) -> Vec<&'a Shot> {
     sample.shots.iter().map(|&at| &rendered.shots[at as usize]).collect()
 }
 
-/// Context and continuation of every request, of a model without a chat template.
+/// Compares context and continuation of every request, for a model without a chat template.
 fn compare_texts(rendered: &RenderedDataset, sample: &Sample, expected: &Value, what: &str) {
     let shots = shots(rendered, sample);
     let text = |prompt: &compass_plan::prompt::Prompt| prompt.render(&shots, &rendered.format);
@@ -105,7 +105,7 @@ fn compare_texts(rendered: &RenderedDataset, sample: &Sample, expected: &Value, 
     }
 }
 
-/// Every score and every metric of a sample.
+/// Compares every score and every metric of a sample.
 fn compare_scores(sample: &Sample, result: &SampleResult, dataset: &DatasetConfig, expected: &Value, what: &str) {
     match &result.outcome {
         Outcome::Loglikelihood(scores) => {
@@ -167,7 +167,7 @@ fn tasks_in_plain_text() {
 }
 
 #[test]
-fn few_shots_too_long_are_cut_on_the_left() {
+fn long_few_shot_prompts_are_truncated_on_the_left() {
     compare("short");
 }
 
@@ -182,13 +182,13 @@ fn shots_in_one_turn_of_a_chat() {
 }
 
 #[test]
-fn a_template_that_refuses_the_system() {
+fn template_that_rejects_the_system_role() {
     compare("no_system");
 }
 
-/// What the chat model is given is what lm-eval sent, message by message.
+/// The chat model's messages equal those of lm-eval.
 #[test]
-fn a_begun_answer_is_the_assistants() {
+fn started_answer_is_the_assistants() {
     let golden = golden("tasks.json");
     let dataset = dataset_of(&golden["tasks"]["begun"]);
     let (test, train) = (rows(&golden, "test"), rows(&golden, "train"));

@@ -15,7 +15,8 @@ fn engine(directory: &Path) -> Box<dyn Engine> {
     compass_engine::load(&plan(directory, BosPolicy::Always, None), &DeviceChoice::Cpu, 1).unwrap()
 }
 
-/// Compares the first rows of a data set with the oracle's entry of that name; `read` gives context and options of a row.
+/// Compares the first rows of a data set with the oracle's entry of that name; `read` returns context and options of a
+/// row.
 fn compare(entry: &str, file: &str, read: impl Fn(&Value) -> (String, Vec<String>)) {
     let (Some(model), Some(data)) = (shared("models/stories260K"), shared(&format!("data/{file}"))) else {
         return;
@@ -85,7 +86,7 @@ fn xcopa_zh() {
 }
 
 #[test]
-fn vectors_of_single_texts() {
+fn scores_of_single_texts() {
     let Some(model) = shared("models/stories260K") else { return };
     let golden = read_json(&model.join("golden.json"));
     let mut engine = engine(&model);
@@ -106,7 +107,7 @@ fn vectors_of_single_texts() {
 }
 
 #[test]
-fn two_hundred_greedy_tokens_from_nothing() {
+fn two_hundred_greedy_tokens_without_a_prompt() {
     let Some(model) = shared("models/stories260K") else { return };
     let golden = read_json(&model.join("golden.json"));
     let mut engine = engine(&model);

@@ -1,4 +1,4 @@
-//! Scores and texts of the same model as OpenCompass and lm-eval printed them.
+//! Scores and texts of one model, compared with those of OpenCompass and lm-eval.
 
 use crate::support::{
     loglikelihood_sample, plan, ppl_sample, read_json, read_jsonl, rolling_sample, run_all, shared, text,
@@ -10,10 +10,10 @@ use compass_plan::{Body, BosPolicy, InferSpec, ModelPlan, NumericProfile, Sample
 use compass_types::result::Outcome;
 use serde_json::Value;
 
-/// The peers' limit: longer than any prompt here, and longer than the model was trained for.
+/// The peers' limit: longer than any prompt here, and than the model's training context.
 const MAX_SEQ_LEN: u32 = 4096;
 
-/// The reference model under a profile.
+/// Loads the reference model under a profile.
 pub(crate) fn engine_for(profile: NumericProfile) -> Option<Box<dyn Engine>> {
     let model = shared("models/stories260K-hf")?;
     let plan = ModelPlan { profile, ..plan(&model, BosPolicy::Auto, Some(MAX_SEQ_LEN)) };
@@ -26,7 +26,7 @@ fn engine() -> Option<Box<dyn Engine>> {
     engine_for(NumericProfile::Canonical)
 }
 
-/// Every label's PPL of a predictions file, whose prompts are whole texts.
+/// Compares every label's PPL with a predictions file, whose prompts are whole texts.
 fn compare_ppl(file: &str) {
     let (Some(mut engine), Some(path)) = (engine(), shared(&format!("golden/opencompass/{file}"))) else { return };
     let predictions = read_json(&path);
@@ -71,7 +71,7 @@ fn opencompass_ppl_hellaswag_and_five_shot_mmlu() {
     compare_ppl("mmlu_ppl_ac766d/predictions/lukaemon_mmlu_virology.json");
 }
 
-/// Log-likelihoods and greediness of a samples file.
+/// Compares log-likelihoods and greediness with a samples file.
 fn compare_loglikelihood(file: &str) {
     let (Some(mut engine), Some(path)) = (engine(), shared(&format!("golden/lm-eval/{file}"))) else { return };
     let rows = read_jsonl(&path);
@@ -111,7 +111,7 @@ fn compare_loglikelihood(file: &str) {
 fn lm_eval_multiple_choice() {
     compare_loglikelihood("samples_g_piqa.jsonl");
     compare_loglikelihood("samples_g_arc_easy.jsonl");
-    // Its contexts end in a space: the one that moves to the continuation.
+    // Its contexts end in a space, which moves to the continuation.
     compare_loglikelihood("samples_g_winogrande.jsonl");
 }
 
@@ -123,7 +123,7 @@ fn lm_eval_five_shots() {
 }
 
 #[test]
-fn lm_eval_last_word_tasks() {
+fn lm_eval_lambada() {
     compare_loglikelihood("samples_g_lambada.jsonl");
 }
 
@@ -145,7 +145,7 @@ fn lm_eval_rolling() {
     assert!(worst < 1e-4 && rows.len() == 5, "{worst}");
 }
 
-/// Winogrande as OpenCompass's `ll` asks it: a context per option, one ending, and its base class's own formula.
+/// Winogrande in OpenCompass's `ll`: a context per option, one ending, and its base class's own formula.
 #[test]
 fn opencompass_loglikelihood_winogrande() {
     let Some(mut engine) = engine_for(NumericProfile::Opencompass) else { return };

@@ -55,16 +55,16 @@ fn ppl_counts_bos_and_short_texts_have_no_loss() {
     let mut without = engine_with(BosPolicy::Never, 64);
     let (scores, _) = ppl(without.as_mut(), &["abc", "a"]);
     assert_eq!((scores[0].tokens, scores[1]), (3, PplScore { nll_sum: 0.0, tokens: 1, normalizer: None }));
-    let said = reason(without.as_mut(), &InferSpec::Ppl, ppl_sample(0, &["abc", ""]));
-    assert!(said.contains("option 1") && said.contains("no tokens"), "{said}");
+    let message = reason(without.as_mut(), &InferSpec::Ppl, ppl_sample(0, &["abc", ""]));
+    assert!(message.contains("option 1") && message.contains("no tokens"), "{message}");
 }
 
 #[test]
-fn a_ppl_is_the_sum_of_its_log_likelihoods() {
+fn ppl_is_the_sum_of_its_log_likelihoods() {
     let mut engine = engine_with(BosPolicy::Auto, 64);
     let (whole, _) = ppl(engine.as_mut(), &["hello world"]);
     let (parts, _) = loglikelihood(engine.as_mut(), "", &["hello world"]);
-    assert_eq!((parts[0].tokens, parts[0].sum), (11, -whole[0].nll_sum), "an empty context is BOS alone");
+    assert_eq!((parts[0].tokens, parts[0].sum), (11, -whole[0].nll_sum), "an empty context is only BOS");
     let (head, _) = ppl(engine.as_mut(), &["hello"]);
     let (tail, _) = loglikelihood(engine.as_mut(), "hello", &[" world"]);
     assert_eq!(tail[0].tokens, 6);
@@ -74,7 +74,7 @@ fn a_ppl_is_the_sum_of_its_log_likelihoods() {
 }
 
 #[test]
-fn long_texts_lose_their_beginning() {
+fn long_texts_are_truncated_on_the_left() {
     let mut engine = engine_with(BosPolicy::Never, 8);
     let (scores, fit) = ppl(engine.as_mut(), &["0123456789", "89"]);
     assert_eq!((scores[0].tokens, fit.truncated_from, fit.tokens), (8, 10, 8));
@@ -84,14 +84,17 @@ fn long_texts_lose_their_beginning() {
     assert_eq!(scores, loglikelihood(engine.as_mut(), "1234567", &["89"]).0);
     assert_eq!(loglikelihood(engine.as_mut(), "0", &["12345678"]).1.truncated_from, 0);
     let too_long = loglikelihood_sample(0, "0", &["1", "123456789"]);
-    let said = reason(engine.as_mut(), &InferSpec::Loglikelihood, too_long);
-    assert!(said.contains("option 1") && said.contains("9 tokens") && said.contains("limit of 8"), "{said}");
-    let said = reason(engine.as_mut(), &InferSpec::Loglikelihood, loglikelihood_sample(0, "abc", &[""]));
-    assert!(said.contains("option 0") && said.contains("continuation"), "{said}");
+    let message = reason(engine.as_mut(), &InferSpec::Loglikelihood, too_long);
+    assert!(
+        message.contains("option 1") && message.contains("9 tokens") && message.contains("limit of 8"),
+        "{message}"
+    );
+    let message = reason(engine.as_mut(), &InferSpec::Loglikelihood, loglikelihood_sample(0, "abc", &[""]));
+    assert!(message.contains("option 0") && message.contains("continuation"), "{message}");
 }
 
 #[test]
-fn the_last_shots_go_first_and_for_all_options_alike() {
+fn last_shots_are_dropped_first_and_equally_for_all_options() {
     let mut engine = engine_with(BosPolicy::Auto, 20);
     let prompt = |tail: &str| Prompt(vec![Segment::Shots, Segment::Question(tail.into())]);
     let option = |label: u32, tail: &str| OptionPrompt { label: json!(label), prompt: prompt(tail), answer: None };
@@ -106,7 +109,7 @@ fn the_last_shots_go_first_and_for_all_options_alike() {
     let expected = ppl(engine.as_mut(), &["one__|two__!ab", "one__|two__!abcdef"]).0;
     let Outcome::Ppl(scores) = &results[0].outcome else { panic!("{results:?}") };
     for (score, expected) in scores.iter().zip(&expected) {
-        // A prompt with shots is computed shot by shot, a whole text as a whole: the same number, not the same bits.
+        // A prompt with shots is computed shot by shot, a whole text at once: the same number, but not the same bits.
         assert!((score.nll_sum - expected.nll_sum).abs() < 1e-4 && score.tokens == expected.tokens, "{scores:?}");
     }
     let shot = Shot::from("this one alone is already too long");
@@ -116,7 +119,7 @@ fn the_last_shots_go_first_and_for_all_options_alike() {
 }
 
 #[test]
-fn generation_stops_where_it_is_told() {
+fn generation_stops_at_stop_strings() {
     let mut engine = engine_with(BosPolicy::Auto, 32);
     let mut generate = |max_out_len: u32, stop: &[&str]| -> Generation {
         let (mut results, _) = run_all(engine.as_mut(), &gen_spec(max_out_len, stop), &[prompt_sample(0, "once upon")]);
@@ -128,7 +131,7 @@ fn generation_stops_where_it_is_told() {
     let cut = generate(40, &["never said", stop]);
     let at = free.text.find(stop).unwrap();
     assert_eq!((cut.text.as_str(), cut.finish), (&free.text[..at], Finish::Stop));
-    assert_eq!(cut.tokens as usize, at + 3, "three tokens make the stop string, and none comes after");
+    assert_eq!(cut.tokens as usize, at + 3, "three tokens make the stop string, and no token follows");
     let none = generate(0, &[]);
     assert_eq!((none.text.as_str(), none.tokens, none.finish), ("", 0, Finish::Length));
     let short = generate(5, &[]);
@@ -136,7 +139,7 @@ fn generation_stops_where_it_is_told() {
 }
 
 #[test]
-fn decoding_with_a_cache_is_decoding_without() {
+fn decoding_with_and_without_a_cache_is_equal() {
     let mut engine = engine_with(BosPolicy::Auto, 64);
     let mut checked = 0;
     for prompt in ["abc", "x", "once upon a time", "(1 + 2)", "zzzzzz", "Q: 7?"] {
@@ -148,7 +151,7 @@ fn decoding_with_a_cache_is_decoding_without() {
         if generation.text.len() != generation.tokens as usize {
             continue; // A special token was generated: the text does not say where.
         }
-        // Every token generated must be the most probable one when the whole text is scored at once.
+        // Every generated token must be the most probable one when the whole text is scored at once.
         let (scores, _) = loglikelihood(engine.as_mut(), prompt, &[&generation.text]);
         assert!(scores[0].is_greedy && scores[0].tokens == generation.tokens, "{generation:?} {scores:?}");
         checked += 1;
@@ -157,12 +160,12 @@ fn decoding_with_a_cache_is_decoding_without() {
 }
 
 #[test]
-fn a_prompt_of_another_kind_and_an_empty_one() {
+fn prompt_of_another_kind_and_empty_prompt() {
     let mut engine = engine_with(BosPolicy::Auto, 64);
-    let said = reason(engine.as_mut(), &InferSpec::Ppl, prompt_sample(3, "x"));
-    assert!(said.contains("`ppl`"), "{said}");
+    let message = reason(engine.as_mut(), &InferSpec::Ppl, prompt_sample(3, "x"));
+    assert!(message.contains("`ppl`"), "{message}");
     let mut bare = engine_with(BosPolicy::Never, 64);
     let (from_bos, _) = run_all(engine.as_mut(), &gen_spec(5, &[]), &[prompt_sample(0, "")]);
     let (from_nothing, _) = run_all(bare.as_mut(), &gen_spec(5, &[]), &[prompt_sample(0, "")]);
-    assert_eq!(from_bos, from_nothing, "where there is no prompt, BOS begins");
+    assert_eq!(from_bos, from_nothing, "an empty prompt is only BOS");
 }

@@ -1,4 +1,4 @@
-//! The demo's model under lm-eval's own HF backend: `goldens/requests.json` is what it gave.
+//! The demo's model under lm-eval's own HF backend: `goldens/requests.json` has its values.
 
 use crate::support::{
     demo_model, generated, golden, loglikelihood_sample, prompt_sample, rolling_sample, run_all, text,
@@ -20,7 +20,7 @@ fn list<'a>(entry: &'a Value, key: &str) -> &'a [Value] {
     entry[key].as_array().unwrap()
 }
 
-/// Log-likelihoods, rolling ones and greediness; `near(got, expected, tokens)` says whether two sums agree.
+/// Compares log-likelihoods, rolling ones and greediness; `near(got, expected, tokens)` tells whether two sums agree.
 fn compare(engine: &mut dyn Engine, entry: &Value, near: impl Fn(f64, f64, u32) -> bool) {
     for case in list(entry, "loglikelihood") {
         let sample = loglikelihood_sample(0, text(case, "context"), &[text(case, "continuation")]);
@@ -47,7 +47,7 @@ fn scores_in_fp32_long_and_short() {
     }
 }
 
-/// In bfloat16 a sum has eight significant bits, and so has every logit: one step of either is no error.
+/// In bfloat16 a sum and every logit have eight significant bits: a difference of one step of either is accepted.
 #[test]
 fn scores_in_bfloat16_are_as_coarse_as_there() {
     let golden = golden("requests.json");

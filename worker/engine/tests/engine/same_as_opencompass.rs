@@ -1,4 +1,4 @@
-//! The demo's model under OpenCompass's own classes, kind by kind: `goldens/requests.json` is what they gave.
+//! The demo's model under OpenCompass's own classes, mode by mode: `goldens/requests.json` has their values.
 
 use crate::support::{
     TinyModel, clp_sample, demo_model, gen_spec, generated, golden, loglikelihood_sample, ppl_sample, prompt_sample,
@@ -51,7 +51,7 @@ fn ppl_whole_and_truncated() {
             assert_near(ppl(&results[0]), &case["ppl"], case);
             let (results, _) = run_all(short.as_mut(), &infer, std::slice::from_ref(&sample));
             assert_near(ppl(&results[0]), &case["short"], case);
-            // The end token, which is what rows are filled up with, is the only thing that the profiles differ in.
+            // The end token, with which rows are padded, is the only difference between the profiles.
             let (results, _) = run_all(canonical.as_mut(), &infer, &[sample]);
             let same = (ppl(&results[0]) - case["ppl"].as_f64().unwrap()).abs() < 1e-4;
             assert_eq!(same, !text(case, "text").contains("</s>"), "{case}");
@@ -108,7 +108,7 @@ fn conditional_probabilities_of_choices() {
     assert_eq!(cases.len(), 6);
     let notes = engine.take_notes();
     assert!(notes.iter().any(|note| note.contains("choice \"A\"") && note.contains("space before")), "{notes:?}");
-    assert!(engine.take_notes().is_empty(), "notes are taken once");
+    assert!(engine.take_notes().is_empty(), "notes are returned once");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn generation_with_penalties_lengths_and_stop_strings() {
             let sample = prompt_sample(0, text(case, "prompt"));
             let (results, _) = run_all(engine.as_mut(), &InferSpec::Gen(spec), &[sample]);
             if generated(&results[0]).text != text(case, "text") {
-                // Only there a prompt that ends in a stop string ends the answer at once.
+                // Only then a prompt that ends in a stop string ends the answer at once.
                 let ends = texts(case, "stop").iter().any(|stop| text(case, "prompt").contains(stop));
                 assert!(profile == NumericProfile::Canonical && ends, "{:?} {case}", generated(&results[0]));
                 differing += 1;
@@ -170,14 +170,14 @@ fn chat_template_and_its_stop_strings() {
 }
 
 #[test]
-fn a_chat_model_without_a_template() {
+fn chat_model_without_a_template() {
     let directory = tempfile::tempdir().unwrap();
     let mut model = TinyModel::default();
     model.write(directory.path());
     let path = directory.path().to_str().unwrap().to_owned();
     let plan = ModelPlan { chat: true, ..ModelPlan::new("chat", ModelKind::Hf, path) };
-    let said = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
-    assert!(said.contains("no chat template") && said.contains("chat = false"), "{said}");
+    let message = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
+    assert!(message.contains("no chat template") && message.contains("chat = false"), "{message}");
     model.tokenizer_config["chat_template"] = json!("{{ raise_exception('no such role') }}");
     model.write(directory.path());
     let mut engine = load(&plan);

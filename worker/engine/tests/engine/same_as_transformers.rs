@@ -1,4 +1,4 @@
-//! transformers' `generate` on tiny random models, token for token: greedy, penalised, and kept from ending.
+//! transformers' `generate` on tiny random models, token for token: greedy, penalised, and with a minimum length.
 
 use crate::support::{generated, golden, prompt_sample, run_all};
 use compass_engine::DeviceChoice;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A model of the families' goldens with a tokenizer whose words are ids: `t7 t9` is 7 and 9.
+/// Loads a model of the families' goldens with a tokenizer whose words are ids: `t7 t9` is 7 and 9.
 fn load(family: &str, vocabulary: u64) -> Box<dyn Engine> {
     let directory = tempfile::tempdir().unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(family);
@@ -31,7 +31,7 @@ fn words(ids: &Value) -> String {
 }
 
 #[test]
-fn every_rule_on_every_family() {
+fn all_rules_on_all_families() {
     let golden = golden("requests.json");
     let mut engines = BTreeMap::new();
     let cases = golden["generate"].as_array().unwrap();

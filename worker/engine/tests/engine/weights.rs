@@ -1,4 +1,4 @@
-//! What a model is known by: the engine finds the digest that a planner does, and loads nothing else under its name.
+//! Digests of models: the engine computes the same digest as a planner, and loads nothing else under its name.
 
 use crate::support::{TinyModel, tiny_plan};
 use compass_engine::DeviceChoice;
@@ -17,13 +17,13 @@ fn loaded(plan: &ModelPlan) -> Result<Pin, EngineFault> {
 }
 
 #[test]
-fn an_engine_finds_what_a_planner_finds_in_every_layout() {
+fn engine_and_planner_agree_on_digests_in_every_layout() {
     let directory = tempfile::tempdir().unwrap();
     let model = TinyModel::default();
     model.write(directory.path());
     let plan = tiny_plan(directory.path());
     assert_eq!(loaded(&plan).unwrap(), planned(&plan));
-    // In shards, whose order is that of their names.
+    // In shards, in the order of their names.
     std::fs::remove_file(directory.path().join("model.safetensors")).unwrap();
     let of = |name: &str| if name.contains("layers.1") { "b.safetensors" } else { "a.safetensors" };
     for shard in ["a.safetensors", "b.safetensors"] {
@@ -49,7 +49,7 @@ fn an_engine_finds_what_a_planner_finds_in_every_layout() {
 }
 
 #[test]
-fn what_is_not_pinned_is_not_loaded() {
+fn files_that_are_not_pinned_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let mut model = TinyModel::default();
     model.write(directory.path());
@@ -62,17 +62,17 @@ fn what_is_not_pinned_is_not_loaded() {
     model.write(directory.path());
     let fault = loaded(&plan).unwrap_err();
     assert_eq!(fault.kind(), UnableKind::Content);
-    let (said, other) = (fault.to_string(), planned(&plan));
+    let (message, other) = (fault.to_string(), planned(&plan));
     let digests = [pin.weights.digest.short(), other.weights.digest.short()];
     for part in digests.iter().map(String::as_str).chain(["model.safetensors has other content"]) {
-        assert!(said.contains(part), "`{part}` is not in: {said}");
+        assert!(message.contains(part), "`{part}` is not in: {message}");
     }
     plan.pin = Some(other.clone());
     assert_eq!(loaded(&plan).unwrap(), other);
     std::fs::write(directory.path().join("generation_config.json"), r#"{"temperature": 0.5}"#).unwrap();
-    let said = loaded(&plan).unwrap_err().to_string();
-    assert!(said.contains("generation_config.json is one too many"), "{said}");
-    // Without a pin it says what it found.
+    let message = loaded(&plan).unwrap_err().to_string();
+    assert!(message.contains("generation_config.json is one too many"), "{message}");
+    // Without a pin, the facts have the digest.
     plan.pin = None;
     let found = loaded(&plan).unwrap();
     assert_eq!(found.generation.temperature, Some(0.5));
@@ -80,14 +80,14 @@ fn what_is_not_pinned_is_not_loaded() {
 }
 
 #[test]
-fn a_file_that_is_replaced_is_not_what_is_loaded() {
+fn replaced_file_is_not_loaded() {
     let directory = tempfile::tempdir().unwrap();
     let mut model = TinyModel::default();
     model.write(directory.path());
     let plan = tiny_plan(directory.path());
     let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
     let before = engine.facts().pin.clone().unwrap();
-    // As a trainer does it: another file under the same name. The mapped one stays what it was.
+    // As a trainer does: another file under the same name. The mapped file stays unchanged.
     model.tensors.get_mut("lm_head.weight").unwrap().1.iter_mut().for_each(|value| *value = -*value);
     model.write_weights(&directory.path().join("new"), |_| true);
     std::fs::rename(directory.path().join("new"), directory.path().join("model.safetensors")).unwrap();

@@ -1,6 +1,6 @@
-//! Every key of every family's configuration with every kind of nonsense in it: it loads, or one line names the file.
+//! Invalid values for every key of every family's configuration: the model loads, or one line names the file.
 
-use crate::support::{copy_of, golden, said_in};
+use crate::support::{copy_of, golden, message_in};
 use serde_json::{Value, json};
 
 const CASES: [(&str, &str); 13] = [
@@ -25,7 +25,7 @@ fn nonsense() -> Vec<Value> {
 }
 
 #[test]
-fn nonsense_under_any_key() {
+fn invalid_value_for_any_key() {
     for (case, name) in CASES {
         let config: Value = serde_json::from_slice(&std::fs::read(golden(case).join(name)).unwrap()).unwrap();
         let folder = copy_of(case);
@@ -38,22 +38,22 @@ fn nonsense_under_any_key() {
                 let mut wrong = config.clone();
                 *wrong.pointer_mut(&path).unwrap() = value.clone();
                 std::fs::write(folder.path().join(name), wrong.to_string()).unwrap();
-                let _ = said_in(folder.path());
+                let _ = message_in(folder.path());
             }
         }
     }
 }
 
 #[test]
-fn the_key_at_fault_is_named() {
+fn invalid_key_is_named() {
     let wrong = |case: &str, key: &str, value: Value| {
         let folder = copy_of(case);
         let mut config: Value =
             serde_json::from_slice(&std::fs::read(golden(case).join("config.json")).unwrap()).unwrap();
         config[key] = value;
         std::fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
-        let said = said_in(folder.path()).unwrap_err();
-        assert!(said.contains("config.json") && said.contains(&format!("`{key}`")), "{said}");
+        let message = message_in(folder.path()).unwrap_err();
+        assert!(message.contains("config.json") && message.contains(&format!("`{key}`")), "{message}");
     };
     for value in [json!(0), json!(-8), json!(i64::MAX), json!("eight"), json!(8.5)] {
         wrong("llama", "num_attention_heads", value.clone());

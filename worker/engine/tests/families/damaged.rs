@@ -1,9 +1,9 @@
-//! Weights cut short or with wrong bytes anywhere: they load, or one line says what is wrong. Never a crash.
+//! Weights truncated or with wrong bytes anywhere: they load, or one line says what is wrong. Never a crash.
 
-use crate::support::{golden, said_of};
+use crate::support::{golden, message_of};
 use proptest::prelude::*;
 
-/// Files of every format, and what is in each.
+/// Files of every format, and their case.
 const FILES: [(&str, &str); 6] = [
     ("llama", "model.safetensors"),
     ("pickle-llama", "pytorch_model.bin"),
@@ -13,7 +13,7 @@ const FILES: [(&str, &str); 6] = [
     ("internlm-ranks", "model_config.pt"),
 ];
 
-/// Where headers, pickles and directories stand, far more often than in between.
+/// Positions in headers, pickles and directories, far more often than in between.
 fn place(length: usize) -> impl Strategy<Value = usize> {
     let last = length - 1;
     prop_oneof![3 => 0..length.min(3000), 3 => length.saturating_sub(3000)..length, 1 => 0..length]
@@ -34,7 +34,7 @@ proptest! {
     fn wrong_bytes((case, name, flips) in file().prop_flat_map(|(case, name, length)| {
         (Just(case), Just(name), proptest::collection::vec((place(length), any::<u8>()), 1..6))
     })) {
-        let _ = said_of(case, name, |mut bytes| {
+        let _ = message_of(case, name, |mut bytes| {
             flips.into_iter().for_each(|(at, value)| bytes[at] = value);
             bytes
         });
@@ -44,15 +44,15 @@ proptest! {
     fn cut_short((case, name, keep) in file().prop_flat_map(|(case, name, length)| {
         (Just(case), Just(name), place(length))
     })) {
-        let said = said_of(case, name, |bytes| bytes[..keep].to_vec());
-        prop_assert!(said.is_err(), "{case}/{name} of {keep} bytes loads");
+        let message = message_of(case, name, |bytes| bytes[..keep].to_vec());
+        prop_assert!(message.is_err(), "{case}/{name} of {keep} bytes loads");
     }
 
     #[test]
     fn bytes_left_out_or_put_in((case, name, at, count, put) in file().prop_flat_map(|(case, name, length)| {
         (Just(case), Just(name), place(length), 0usize..40, proptest::collection::vec(any::<u8>(), 0..40))
     })) {
-        let _ = said_of(case, name, |mut bytes| {
+        let _ = message_of(case, name, |mut bytes| {
             let end = (at + count).min(bytes.len());
             bytes.splice(at..end, put);
             bytes

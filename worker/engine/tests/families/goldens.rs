@@ -1,13 +1,13 @@
-//! Logits of tiny random models of every family, against those that transformers computed (`tests/goldens`).
+//! Logits of tiny random models of every family, compared with those of transformers (`tests/goldens`).
 
 use crate::support::{golden_cases, load, tolerance};
 use compass_plan::Dtype;
 use safetensors::SafeTensors;
 use std::path::Path;
 
-/// The first row whose logits a decode shares with a prefill of the whole. transformers' `dynamic` rotates what it already
-/// cached by other frequencies than a prefill would, so there is none; `longrope` begins again where its frequencies change,
-/// and rows before that point were computed as the shorter sequence that they then were.
+/// The first row whose logits a decode shares with a prefill of the whole. transformers' `dynamic` rotates cached
+/// tokens by other frequencies than a prefill, so there is none; `longrope` restarts where its frequencies change, and
+/// rows before that point were computed as the shorter sequence that they were then.
 fn first_decoded_row(case: &str, length: usize) -> usize {
     match case {
         "llama-dynamic" | "internlm2-biases-dynamic" => length,
@@ -44,7 +44,7 @@ fn goldens(case: &Path) -> Vec<Golden> {
     (0..).map_while(golden).collect()
 }
 
-/// The largest difference relative to the largest logit, and how many logits are equal to the bit.
+/// Returns the largest difference relative to the largest logit, and the number of bit-equal logits.
 fn compare(got: &[f32], wanted: &[f32]) -> (f64, usize) {
     assert_eq!(got.len(), wanted.len());
     if wanted.is_empty() {

@@ -1,42 +1,42 @@
-//! Directories of Meta's and of InternLM's that are not whole. That whole ones load to the right numbers is seen in `goldens`.
+//! Incomplete directories of Meta's and InternLM's layouts. `goldens` tests complete ones.
 
-use crate::support::{copy_of, said_in, said_of};
+use crate::support::{copy_of, message_in, message_of};
 use std::path::Path;
 
-fn said_after(case: &str, damage: impl FnOnce(&Path)) -> String {
+fn message_after(case: &str, damage: impl FnOnce(&Path)) -> String {
     let folder = copy_of(case);
     damage(folder.path());
-    said_in(folder.path()).unwrap_err()
+    message_in(folder.path()).unwrap_err()
 }
 
-fn assert_names(said: &str, parts: &[&str]) {
+fn assert_names(message: &str, parts: &[&str]) {
     for part in parts {
-        assert!(said.contains(part), "`{part}` is not in: {said}");
+        assert!(message.contains(part), "`{part}` is not in: {message}");
     }
 }
 
 #[test]
-fn a_rank_that_is_missing() {
-    let said = said_after("meta-llama-2", |path| std::fs::remove_file(path.join("consolidated.00.pth")).unwrap());
-    assert_names(&said, &["consolidated.00.pth", "no such weights file"]);
-    let said = said_after("meta-llama-2", |path| std::fs::remove_file(path.join("consolidated.01.pth")).unwrap());
-    assert_names(&said, &["consolidated.00.pth", "shape"]);
+fn missing_rank() {
+    let message = message_after("meta-llama-2", |path| std::fs::remove_file(path.join("consolidated.00.pth")).unwrap());
+    assert_names(&message, &["consolidated.00.pth", "no such weights file"]);
+    let message = message_after("meta-llama-2", |path| std::fs::remove_file(path.join("consolidated.01.pth")).unwrap());
+    assert_names(&message, &["consolidated.00.pth", "shape"]);
     for name in ["model_tp0_pp0.pt", "model_tp1_pp0.pt", "model_tp0_pp1.pt"] {
-        let said = said_after("internlm-ranks", |path| std::fs::remove_file(path.join(name)).unwrap());
-        assert_names(&said, &[name, "no such weights file"]);
+        let message = message_after("internlm-ranks", |path| std::fs::remove_file(path.join(name)).unwrap());
+        assert_names(&message, &[name, "no such weights file"]);
     }
 }
 
 #[test]
-fn shards_that_do_not_make_up_a_tensor() {
-    let said = said_after("meta-llama-2", |path| {
+fn shards_that_do_not_add_up_to_a_tensor() {
+    let message = message_after("meta-llama-2", |path| {
         std::fs::copy(path.join("consolidated.01.pth"), path.join("consolidated.02.pth")).unwrap();
     });
-    assert_names(&said, &["consolidated.00.pth", "tok_embeddings.weight", "do not make up"]);
+    assert_names(&message, &["consolidated.00.pth", "tok_embeddings.weight", "do not make up"]);
 }
 
 #[test]
-fn parameters_that_do_not_belong_to_the_weights() {
+fn parameters_that_do_not_match_the_weights() {
     let layers = |from: &'static str, to: &'static str| {
         move |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(from, to).into_bytes()
     };
@@ -44,20 +44,20 @@ fn parameters_that_do_not_belong_to_the_weights() {
     let params = folder.path().join("params.json");
     let text = std::fs::read(&params).unwrap();
     std::fs::write(&params, layers("\"n_layers\": 2", "\"n_layers\": 1")(text.clone())).unwrap();
-    let said = said_in(folder.path()).unwrap_err();
-    assert_names(&said, &["consolidated.00.pth", "layers.1.", "no place", "params.json"]);
+    let message = message_in(folder.path()).unwrap_err();
+    assert_names(&message, &["consolidated.00.pth", "layers.1.", "not part of the model", "params.json"]);
     std::fs::write(&params, layers("\"n_layers\": 2", "\"n_layers\": 3")(text)).unwrap();
-    let said = said_in(folder.path()).unwrap_err();
-    assert_names(&said, &["layers.2.", "missing", "params.json"]);
-    let said = said_of("meta-llama-3", "params.json", layers("\"n_heads\": 4", "\"n_heads\": 5")).unwrap_err();
-    assert_names(&said, &["do not fit together"]);
+    let message = message_in(folder.path()).unwrap_err();
+    assert_names(&message, &["layers.2.", "missing", "params.json"]);
+    let message = message_of("meta-llama-3", "params.json", layers("\"n_heads\": 4", "\"n_heads\": 5")).unwrap_err();
+    assert_names(&message, &["do not fit together"]);
 }
 
 #[test]
-fn a_configuration_that_wants_something_run() {
+fn configuration_that_asks_to_execute_something() {
     let pickle = b"\x80\x02cposix\nsystem\nX\x04\x00\x00\x00true\x85R.";
     let mut old = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.".to_vec();
     old.extend(pickle);
-    let said = said_of("internlm-ranks", "model_config.pt", |_| old).unwrap_err();
-    assert_names(&said, &["`posix.system`", "nothing in a checkpoint is run"]);
+    let message = message_of("internlm-ranks", "model_config.pt", |_| old).unwrap_err();
+    assert_names(&message, &["`posix.system`", "nothing in a checkpoint is run"]);
 }

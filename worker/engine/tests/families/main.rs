@@ -1,5 +1,5 @@
-//! Integration tests of the model families and of checkpoints' formats: against transformers' logits, without tokenizers or
-//! data sets.
+//! Integration tests of model families and checkpoint formats: compared with transformers' logits, without tokenizers
+//! or data sets.
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod absurd;

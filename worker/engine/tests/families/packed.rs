@@ -1,4 +1,4 @@
-//! A segment's bits depend on what stands before it in its own sequence, and on nothing else in its pass.
+//! A segment's bits depend only on earlier tokens of its own sequence, and on nothing else in its pass.
 
 use crate::support::{golden_cases, load};
 use compass_engine::ParityModel;
@@ -69,7 +69,7 @@ fn segments_are_batch_invariant() {
         let trie = Trie::new(model.vocabulary());
         let all: Vec<usize> = (0..trie.0.len()).collect();
         let together = trie.bits(&mut model, &all, all.len());
-        // The same trie with its branches the other way round, and parts of it.
+        // The same trie with its branches in reverse order, and parts of it.
         let turned = [10, 11, 13, 12, 0, 9, 5, 7, 8, 6, 4, 1, 3, 2];
         for (order, per_pass) in [
             (&all[..], 1),
@@ -95,7 +95,7 @@ fn segments_are_batch_invariant() {
 }
 
 #[test]
-fn segments_are_what_the_whole_sequence_gives() {
+fn segments_equal_the_whole_sequence() {
     let (mut failures, mut compared) = (Vec::new(), 0);
     for (name, path) in golden_cases() {
         let mut model = load(&path, Dtype::Float32, 2).unwrap();

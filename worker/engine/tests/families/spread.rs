@@ -1,5 +1,5 @@
-//! A model whose layers are on several devices computes what it computes on one. Here all of them are the CPU: what is tried is
-//! that every layer finds its weights, its cache, its rotation and its mask.
+//! A model whose layers are on several devices computes the same as on one. Here every device is the CPU: the test is
+//! that every layer finds its weights, cache, rotation and mask.
 
 use crate::support::golden_cases;
 use compass_engine::{DeviceChoice, ParityModel};
@@ -7,7 +7,7 @@ use compass_plan::Dtype;
 use std::path::PathBuf;
 
 #[test]
-fn layers_on_devices_of_their_own_give_the_same_bits() {
+fn layers_on_several_devices_give_the_same_bits() {
     let foreign = |case: &PathBuf| case.join("params.json").exists() || case.join("model_config.pt").exists();
     for case in golden_cases().into_iter().map(|(_, case)| case).filter(|case| !foreign(case)) {
         let mut whole = ParityModel::load(&case, Dtype::Float32, &DeviceChoice::Cpu, 1).unwrap();

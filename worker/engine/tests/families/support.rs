@@ -1,4 +1,4 @@
-//! The cases of `tests/goldens`, whole or damaged, on the CPU or on the device that COMPASS_TEST_DEVICE names (`cuda:0`).
+//! The cases of `tests/goldens`, complete or damaged, on the CPU or on the device in COMPASS_TEST_DEVICE (`cuda:0`).
 
 use compass_engine::{DeviceChoice, ParityModel};
 use compass_plan::engine::EngineFault;
@@ -6,12 +6,12 @@ use compass_plan::{Dtype, ModelKind};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// The folder of a case.
+/// Returns the folder of a case.
 pub(crate) fn golden(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(case)
 }
 
-/// Where the models of these tests run.
+/// Returns the device of these tests.
 pub(crate) fn device() -> DeviceChoice {
     static DEVICE: LazyLock<DeviceChoice> = LazyLock::new(|| {
         let choice = std::env::var("COMPASS_TEST_DEVICE").map_or(DeviceChoice::Cpu, |name| name.parse().unwrap());
@@ -24,13 +24,13 @@ pub(crate) fn device() -> DeviceChoice {
     *DEVICE
 }
 
-/// How far logits may be off, relative to the largest, from those of transformers on the CPU: `on_cpu` there, and on other
-/// devices, whose products are summed in another order, 1e-4 at least.
+/// Returns the accepted difference of logits, relative to the largest, from those of transformers on the CPU: `on_cpu`
+/// there, and at least 1e-4 on other devices, whose products are summed in another order.
 pub(crate) fn tolerance(on_cpu: f64) -> f64 {
     if device() == DeviceChoice::Cpu { on_cpu } else { on_cpu.max(1e-4) }
 }
 
-/// Loads a folder in the layout that its files are of.
+/// Loads a folder in the layout of its files.
 pub(crate) fn load(folder: &Path, dtype: Dtype, threads: u32) -> Result<ParityModel, EngineFault> {
     let there = |name: &str| folder.join(name).exists();
     let layout = match (there("params.json"), there("model_config.pt")) {
@@ -41,7 +41,7 @@ pub(crate) fn load(folder: &Path, dtype: Dtype, threads: u32) -> Result<ParityMo
     ParityModel::load_layout(folder, layout, dtype, &device(), threads)
 }
 
-/// A copy of a case.
+/// Copies a case.
 pub(crate) fn copy_of(case: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(golden(case)).unwrap() {
@@ -51,30 +51,30 @@ pub(crate) fn copy_of(case: &str) -> tempfile::TempDir {
     folder
 }
 
-/// Loads a copy of a case whose file `name` is replaced by what `damage` makes of it. Either it loads, and computes logits
-/// without dying, or what is said is one line that begins with a file of the model.
-pub(crate) fn said_of(case: &str, name: &str, damage: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Result<(), String> {
+/// Loads a copy of a case whose file `name` is replaced by the result of `damage`. It must load and compute logits, or
+/// fail with one line that starts with a file of the model.
+pub(crate) fn message_of(case: &str, name: &str, damage: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Result<(), String> {
     let folder = copy_of(case);
     let bytes = std::fs::read(golden(case).join(name)).unwrap();
     std::fs::write(folder.path().join(name), damage(bytes)).unwrap();
-    said_in(folder.path())
+    message_in(folder.path())
 }
 
-/// As [`said_of`], of a folder as it is.
+/// Checks a folder as [`message_of`] does.
 #[track_caller]
-pub(crate) fn said_in(folder: &Path) -> Result<(), String> {
+pub(crate) fn message_in(folder: &Path) -> Result<(), String> {
     match load(folder, Dtype::Float32, 1) {
         Ok(mut model) => {
-            // Whatever they are: numbers that make no sense, or an error of libtorch's.
+            // Any result is accepted: meaningless numbers, or an error of libtorch.
             let _ = model.prefill(&[1, 2, 3]);
             Ok(())
         }
-        Err(EngineFault::Missing(said) | EngineFault::Model(said)) => {
-            assert_eq!(said.lines().count(), 1, "{said}");
-            assert!(said.starts_with(folder.to_str().unwrap()), "{said}");
-            Err(said)
+        Err(EngineFault::Missing(message) | EngineFault::Model(message)) => {
+            assert_eq!(message.lines().count(), 1, "{message}");
+            assert!(message.starts_with(folder.to_str().unwrap()), "{message}");
+            Err(message)
         }
-        Err(fault @ EngineFault::Device(_)) => panic!("not the device's fault: {fault}"),
+        Err(fault @ EngineFault::Device(_)) => panic!("unexpected device fault: {fault}"),
     }
 }
 

@@ -1,12 +1,12 @@
-//! Continuous batching is batch-invariant: the continuation of a prompt, and every logit it was chosen from, is bit-identical
-//! alone and for any batch composition, order and number of slots, for every family, greedily and drawn.
+//! Continuous batching is batch-invariant: the continuation of a prompt, and every logit it was chosen from, is
+//! bit-identical alone and for any batch composition, order and number of slots, for every family, greedily and drawn.
 
 use crate::support::{golden_cases, load};
 use compass_engine::{ParityModel, Trace, Traced};
 use compass_plan::Dtype;
 use std::collections::BTreeMap;
 
-/// Prompts of many lengths, some of which begin alike, and one of which stands there twice.
+/// Prompts of many lengths, some with a common prefix, and two equal ones.
 fn prompts(vocabulary: usize, longest: usize) -> Vec<Traced> {
     let token =
         |seed: usize, place: usize| ((seed * 7919 + place * 104_729 + place * place * seed) % vocabulary) as u32;
@@ -36,7 +36,7 @@ fn by_sample(model: &mut ParityModel, asked: &[Traced], slots: usize, seed: Opti
 }
 
 #[test]
-fn no_bit_depends_on_the_company() {
+fn continuations_are_batch_invariant() {
     let mut failures = Vec::new();
     for (number, (name, path)) in golden_cases().into_iter().enumerate() {
         let mut model = load(&path, Dtype::Float32, 1).unwrap();
@@ -57,7 +57,7 @@ fn no_bit_depends_on_the_company() {
         }
         let mut turned = asked.clone();
         turned.reverse();
-        compare(&mut model, "turned round", &turned, 3);
+        compare(&mut model, "reversed", &turned, 3);
         turned.sort_by_key(|asked| asked.sample as usize * 5 % 17);
         for batch in turned.chunks(4) {
             compare(&mut model, "in batches", batch, 2);
@@ -69,7 +69,7 @@ fn no_bit_depends_on_the_company() {
 }
 
 #[test]
-fn what_prompts_have_in_common_is_computed_once() {
+fn common_prefixes_are_computed_once() {
     let (_, path) = golden_cases().into_iter().find(|(name, _)| name == "llama").unwrap();
     let mut model = load(&path, Dtype::Float32, 1).unwrap();
     let beginning: Vec<u32> = (0..128).map(|place| place * 7 % 50).collect();
@@ -88,9 +88,9 @@ fn what_prompts_have_in_common_is_computed_once() {
     }
 }
 
-/// The logits of a sequence that is decoded step by step in a batch are those of the whole sequence, within rounding.
+/// The logits of a sequence that is decoded step by step in a batch equal those of the whole sequence, within rounding.
 #[test]
-fn greedy_continuations_are_those_of_the_whole_sequence() {
+fn greedy_continuations_equal_those_of_the_whole_sequence() {
     let mut off_by_rounding = 0;
     for (name, path) in golden_cases() {
         let mut model = load(&path, Dtype::Float32, 1).unwrap();
@@ -114,5 +114,5 @@ fn greedy_continuations_are_those_of_the_whole_sequence() {
             }
         }
     }
-    eprintln!("{off_by_rounding} tokens were the best but for rounding");
+    eprintln!("{off_by_rounding} tokens were the best except for rounding");
 }

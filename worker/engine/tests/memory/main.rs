@@ -1,6 +1,6 @@
-//! How much memory loading takes: at most a tenth more than the weights in the format they are computed in, and 250 MB.
+//! Memory needed for loading: at most a tenth more than the weights in the computing format, plus 250 MB.
 //!
-//! In a process of its own and in one test, since what is measured belongs to the process: memory that is not a file's.
+//! In its own process and in one test, since the measured value belongs to the process: memory that is not a file's.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod peak;
@@ -20,7 +20,7 @@ const INNER: usize = 2816;
 const LAYERS: usize = 3;
 const MEGABYTE: u64 = 1 << 20;
 
-/// Names of Hugging Face's and of Meta's, shapes, and along which dimension Meta's ranks share a tensor.
+/// Names in Hugging Face's and in Meta's layout, shapes, and the dimension along which Meta's ranks split a tensor.
 fn tensors() -> Vec<(String, String, Vec<usize>, Option<usize>)> {
     let matrix =
         |hf: &str, meta: &str, rows, columns, by| (hf.to_owned(), meta.to_owned(), vec![rows, columns], Some(by));
@@ -58,7 +58,7 @@ fn elements(shape: &[usize]) -> usize {
     shape.iter().product()
 }
 
-/// As many numbers as the largest tensor has, every one 0.01 as nearly as the format allows.
+/// As many numbers as in the largest tensor, each 0.01 as precisely as the format allows.
 fn numbers(one: &[u8]) -> Vec<u8> {
     one.repeat(VOCABULARY * HIDDEN)
 }
@@ -71,7 +71,7 @@ fn write_config(folder: &Path) {
     std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
 }
 
-/// Safetensors in so many files.
+/// Writes safetensors in `shards` files.
 fn write_safetensors(folder: &Path, dtype: safetensors::Dtype, one: &[u8], shards: usize) {
     write_config(folder);
     let numbers = numbers(one);
@@ -123,14 +123,14 @@ fn write_meta(folder: &Path) {
 }
 
 #[test]
-fn loading_takes_little_more_than_the_weights() {
+fn loading_needs_little_more_memory_than_the_weights() {
     let parameters: usize = tensors().iter().map(|(_, _, shape, _)| elements(shape)).sum();
     let brain = 0x3c24u16.to_le_bytes();
     let float = 0.01f32.to_le_bytes();
     type Write<'a> = Box<dyn Fn(&Path) + 'a>;
     let cases: [(&str, Write<'_>, ModelKind, Dtype); 6] = [
         (
-            "fp32 as it is",
+            "fp32 unchanged",
             Box::new(|to| write_safetensors(to, safetensors::Dtype::F32, &float, 1)),
             ModelKind::Hf,
             Dtype::Float32,

@@ -1,10 +1,10 @@
-//! The peak of a process's anonymous memory: `RssAnon` of Linux's `/proc/self/status`, looked at all the time.
+//! Peak of a process's anonymous memory: `RssAnon` of Linux's `/proc/self/status`, sampled continuously.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Runs `work`; returns how many bytes were in use at the worst moment that was seen, those of before included: what the
-/// allocator kept of them it may use again, so they cannot be told apart.
+/// Runs `work` and returns the maximum number of bytes in use, including those from before: memory that the allocator
+/// kept may be reused, so the two cannot be distinguished.
 pub(crate) fn peak_while<T>(work: impl FnOnce() -> T) -> (T, u64) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -17,7 +17,7 @@ pub(crate) fn peak_while<T>(work: impl FnOnce() -> T) -> (T, u64) {
             peak
         });
         let result = work();
-        // What is still in use was in use at some moment.
+        // Memory still in use counts too.
         let after = anonymous();
         done.store(true, Ordering::Relaxed);
         let peak = sampler.join().unwrap().max(after);
@@ -25,7 +25,7 @@ pub(crate) fn peak_while<T>(work: impl FnOnce() -> T) -> (T, u64) {
     })
 }
 
-/// Bytes of memory that belong to no file.
+/// Returns the number of bytes of memory that belong to no file.
 fn anonymous() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();

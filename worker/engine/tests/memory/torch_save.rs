@@ -1,10 +1,10 @@
-//! Writes state dicts as `torch.save` does: a zip archive, nothing compressed, of a pickle and one member per storage.
+//! Writes state dicts as `torch.save` does: an uncompressed zip archive of a pickle and one member per storage.
 
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::Path;
 
-/// A tensor to write: row after row, its numbers little-endian.
+/// A tensor to write: row by row, with little-endian numbers.
 pub(crate) struct Stored<'a> {
     pub(crate) name: String,
     pub(crate) shape: Vec<usize>,
@@ -23,7 +23,7 @@ pub(crate) fn torch_save(path: &Path, tensors: &[Stored<'_>]) {
     let count = members.len() as u16;
     for (name, bytes) in members {
         let at = file.stream_position().unwrap();
-        // Storages begin at multiples of 64, by way of an extra field.
+        // Storages start at multiples of 64, by means of an extra field.
         let before = at as usize + 30 + name.len() + 4;
         let padding = before.next_multiple_of(64) - before;
         let size = (bytes.len() as u32).to_le_bytes();

@@ -30,8 +30,10 @@ fn every_template_over_every_conversation() {
         let place = format!("{name} over {} with {}", case["conversation"], case["options"]);
         match (case["text"].as_str(), &result) {
             (Some(expected), Ok(text)) if text == expected => rendered += 1,
-            // A refusal is the template's own and says what it says; Python's other errors have other words.
-            (None, Err(ChatError::Refused(said))) if case["error"] == format!("TemplateError: {said}") => refused += 1,
+            // A rejection is the template's own, with its message; messages of Python's other errors differ.
+            (None, Err(ChatError::Refused(message))) if case["error"] == format!("TemplateError: {message}") => {
+                refused += 1
+            }
             (None, Err(ChatError::Failed(_) | ChatError::Continuation(_)))
                 if !case["error"].as_str().unwrap().starts_with("TemplateError") => {}
             (expected, _) => {
@@ -46,10 +48,10 @@ fn every_template_over_every_conversation() {
 }
 
 #[test]
-fn templates_that_are_none() {
+fn invalid_templates() {
     let now = "2025-03-07T09:05".parse().unwrap();
-    let said = ChatTemplate::new("{% if x %}", now).unwrap_err().to_string();
-    assert!(said.contains("cannot be compiled") && said.lines().count() == 1, "{said}");
+    let message = ChatTemplate::new("{% if x %}", now).unwrap_err().to_string();
+    assert!(message.contains("cannot compile") && message.lines().count() == 1, "{message}");
     let template = ChatTemplate::new("{{ messages[0].content }}", now).unwrap();
     let both = render_chat(&template, &[serde_json::json!({"content": "x"})], true, true, &Map::new());
     assert!(matches!(both, Err(ChatError::Continuation(_))), "{both:?}");
@@ -57,9 +59,9 @@ fn templates_that_are_none() {
     assert!(matches!(none, Err(ChatError::Continuation(_))), "{none:?}");
 }
 
-/// A template that a model brings can end neither the engine nor make it wait.
+/// A model's template can neither crash nor block the engine.
 #[test]
-fn a_template_without_end_fails_with_the_reason() {
+fn endless_template_fails_with_the_reason() {
     let now = "2025-03-07T09:05".parse().unwrap();
     let messages: Vec<_> =
         (0..1000).map(|at| serde_json::json!({"role": "user", "content": format!("turn {at}")})).collect();
@@ -80,10 +82,10 @@ fn a_template_without_end_fails_with_the_reason() {
         ),
         ("{{ 'x'.join([messages[0].content] * 10**10) }}", "a text of"),
     ] {
-        let said = render(source).unwrap_err();
-        assert!(said.starts_with("the chat template fails: ") && said.contains(expected), "{source}: {said}");
+        let message = render(source).unwrap_err();
+        assert!(message.starts_with("the chat template fails: ") && message.contains(expected), "{source}: {message}");
     }
-    // A thousand turns, each of which looks for the last one of the user.
+    // A thousand turns, each of which searches for the last user turn.
     let source = "{% for m in messages %}{% set n = namespace(last=0) %}{% for o in messages %}{% if o.role == 'user' %}\
                   {% set n.last = loop.index0 %}{% endif %}{% if loop.index0 > 300 %}{% break %}{% endif %}{% endfor %}\
                   {{ m.content }} {{ n.last }};{% endfor %}";

@@ -1,4 +1,4 @@
-//! Tokenizers and chat templates against what their own libraries gave: small goldens that the scripts in `goldens/` write.
+//! Tokenizers and chat templates compared with their own libraries: small goldens written by the scripts in `goldens/`.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod chat;

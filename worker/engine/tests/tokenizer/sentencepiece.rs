@@ -1,4 +1,4 @@
-//! SentencePiece models against the SentencePiece library: every id and every decoded byte.
+//! SentencePiece models compared with the SentencePiece library: every id and every decoded byte.
 
 use crate::support::{FNV, fnv, golden, golden_json, ids, shared};
 use compass_engine::tokenizer::{PieceKind, SentencePiece};
@@ -9,7 +9,7 @@ fn model(path: &Path) -> SentencePiece {
 }
 
 #[test]
-fn the_librarys_ids_and_texts() {
+fn ids_and_texts_equal_the_librarys() {
     let document = golden_json("sentencepiece.json");
     let mut compared = 0;
     for (name, cases) in document["models"].as_object().unwrap() {
@@ -60,16 +60,16 @@ fn pieces_have_kinds_and_names() {
 }
 
 #[test]
-fn files_that_are_no_models() {
+fn files_other_than_models_are_rejected() {
     let bytes = std::fs::read(golden("bpe.model")).unwrap();
     for (damaged, says) in [(&bytes[..bytes.len() / 2], ""), (b"{\"version\": 1}".as_slice(), ""), (b"", "unknown")] {
-        let said = SentencePiece::from_bytes(damaged).unwrap_err();
-        assert!(said.contains(says) && said.lines().count() == 1, "{said}");
+        let message = SentencePiece::from_bytes(damaged).unwrap_err();
+        assert!(message.contains(says) && message.lines().count() == 1, "{message}");
     }
 }
 
 #[test]
-fn a_million_characters() {
+fn text_of_a_million_characters() {
     let text = "Once upon a time, 很久以前 there was 🙂. ".repeat(1_000_000 / 36);
     for name in ["bpe", "unigram"] {
         let model = model(&golden(&format!("{name}.model")));

@@ -1,11 +1,11 @@
-//! Llama 3's kind of `tokenizer.model` against tiktoken.
+//! Llama 3's kind of `tokenizer.model` compared with tiktoken.
 
 use crate::support::{golden, golden_json, ids};
 use compass_engine::tokenizer::TextTokenizer;
 use compass_plan::BosPolicy;
 
 #[test]
-fn tiktokens_ids() {
+fn ids_equal_tiktokens() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::copy(golden("ranks.model"), folder.path().join("tokenizer.model")).unwrap();
     let tokenizer = TextTokenizer::read(folder.path(), BosPolicy::Auto, None).unwrap();

@@ -1,4 +1,5 @@
-//! Directories without tokenizer.json against transformers' `AutoTokenizer`: ids with and without special tokens, texts.
+//! Directories without tokenizer.json compared with transformers' `AutoTokenizer`: ids with and without special tokens,
+//! texts.
 
 use crate::support::{FNV, fnv, golden, golden_json, ids, shared};
 use compass_engine::tokenizer::TextTokenizer;
@@ -24,7 +25,7 @@ fn write(document: &Value, entry: &Value, place: &Path) {
 }
 
 #[test]
-fn ids_texts_and_special_tokens() {
+fn ids_texts_and_special_tokens_equal() {
     let document = golden_json("transformers.json");
     let inputs: Vec<&str> = document["inputs"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
     let mut differences = Vec::new();
@@ -66,15 +67,15 @@ fn gpt2_on_real_texts() {
 }
 
 #[test]
-fn tokenizer_json_wins_and_a_guessed_name_will_do() {
+fn tokenizer_json_takes_precedence_and_names_may_be_guessed() {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path();
     let read = || TextTokenizer::read(place, BosPolicy::Auto, None);
-    let said = read().err().unwrap().to_string();
+    let message = read().err().unwrap().to_string();
     for name in ["tokenizer.json", "tokenizer.model", "vocab.json", "tokenizer_path"] {
-        assert!(said.contains(name), "{said}");
+        assert!(message.contains(name), "{message}");
     }
-    // Without any configuration: Llama's habits, as of its own files.
+    // Without any configuration: Llama's defaults, as for its own files.
     std::fs::copy(golden("bpe.model"), place.join("tok480.model")).unwrap();
     let spm = read().unwrap();
     let document = golden_json("transformers.json");
@@ -95,7 +96,7 @@ fn tokenizer_json_wins_and_a_guessed_name_will_do() {
 }
 
 #[test]
-fn damaged_files_are_named() {
+fn errors_name_damaged_files() {
     let directory = tempfile::tempdir().unwrap();
     let fault = || TextTokenizer::read(directory.path(), BosPolicy::Auto, None).err().unwrap().to_string();
     std::fs::write(directory.path().join("tokenizer.model"), "version https://git-lfs.github.com/spec/v1").unwrap();

@@ -1,4 +1,4 @@
-//! A text taken in two where a tokenizer says it may be has the tokens of the whole.
+//! A text split where a tokenizer allows it has the tokens of the whole.
 
 use crate::support::{golden_json, shared};
 use compass_engine::tokenizer::TextTokenizer;
@@ -25,12 +25,12 @@ fn halves_have_the_tokens_of_the_whole() {
             (beginning, tried) = (&text[..border], tried + 1);
         }
         eprintln!("{name}: {tried} places");
-        assert!(tried > 50, "{name} parts at words");
+        assert!(tried > 50, "{name} splits at words");
     }
 }
 
 #[test]
-fn a_tokenizer_that_marks_the_beginning_of_texts_is_not_taken_apart() {
+fn tokenizer_that_marks_the_start_of_texts_is_not_split() {
     let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/demo/model");
     let demo = TextTokenizer::read(&directory, BosPolicy::Auto, None).unwrap();
     if let Some(border) = demo.last_border("one two three") {

@@ -159,8 +159,8 @@ for descriptor in range(3, 256):
     let reads = "for descriptor in range(3, 256):
     try:
         os.set_blocking(descriptor, False)
-        said = os.read(descriptor, 4096)
-        assert not said, said
+        data = os.read(descriptor, 4096)
+        assert not data, data
         os.write(descriptor, b'passed\\n')
     except OSError:
         pass

@@ -1,4 +1,4 @@
-//! The real executable, and what `/proc` says of its children.
+//! The real executable, and its children in `/proc`.
 
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ impl Agent {
         Self(command.stdin(Stdio::piped()).spawn().unwrap())
     }
 
-    /// The same with its words in a file.
+    /// Starts an agent with its stderr in a file.
     pub(crate) fn start_logged(master: &str, flags: &[&str], env: &[(&str, &str)], log: &std::path::Path) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_compass-worker"));
         command.args(["--master", master, "--device", "cpu", "--plain-loopback"]).args(flags).envs(env.iter().copied());
@@ -29,14 +29,14 @@ impl Agent {
         kill(self.pid(), signal);
     }
 
-    /// Waits for its end. The bound is far beyond what it takes; it turns a hang into a failure.
+    /// Waits for its exit. The limit only turns a hang into a failure.
     pub(crate) async fn ended(&mut self) -> ExitStatus {
         let limit = Instant::now() + Duration::from_secs(60);
         loop {
             if let Some(status) = self.0.try_wait().unwrap() {
                 return status;
             }
-            assert!(Instant::now() < limit, "the agent does not end");
+            assert!(Instant::now() < limit, "the agent does not exit");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -51,18 +51,18 @@ impl Drop for Agent {
 
 pub(crate) fn kill(pid: i32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
-    // It may be gone by now.
+    // It may have exited already.
     let _ = rustix::process::kill_process(pid, signal);
 }
 
-/// Process ids of the children of `parent` that are alive.
+/// Process ids of the running children of `parent`.
 pub(crate) fn children_of(parent: i32) -> Vec<i32> {
     let pids = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     pids.filter(|&pid| status_of(pid).is_some_and(|(state, ppid)| ppid == parent && state != 'Z')).collect()
 }
 
-/// Whether the process exists and is more than a zombie.
+/// Whether the process exists and is not a zombie.
 pub(crate) fn is_running(pid: i32) -> bool {
     status_of(pid).is_some_and(|(state, _)| state != 'Z')
 }

@@ -1,4 +1,4 @@
-//! What a worker said over one or more sessions, with each frame counted once.
+//! Frames of a worker over one or more sessions, each counted once.
 
 use super::master::Session;
 use compass_proto::v1;
@@ -10,26 +10,26 @@ use v1::worker_frame::Body;
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     seen: BTreeSet<u64>,
-    /// Frames that came again.
+    /// Number of replayed frames.
     pub(crate) replayed: u32,
     pub(crate) last_seq: u64,
-    /// Outcomes by sample, in the order they came.
+    /// Outcomes by sample, in order of arrival.
     pub(crate) outcomes: BTreeMap<u32, Vec<Outcome>>,
     pub(crate) reports: Vec<v1::ShardReport>,
     pub(crate) failures: Vec<v1::Failed>,
     pub(crate) revoke_acks: Vec<(u32, u32)>,
-    /// Those that return samples.
+    /// Acknowledgements that return samples.
     pub(crate) returned: Vec<v1::RevokeAck>,
     pub(crate) facts: Vec<v1::Facts>,
     pub(crate) credits: Vec<u32>,
     pub(crate) draining: bool,
     pub(crate) rejected: Vec<v1::Rejected>,
-    /// Numbers that nothing is said under any more.
+    /// Number of frames whose body was dropped.
     pub(crate) emptied: u32,
 }
 
 impl Collected {
-    /// Takes frames, answering heartbeats, until `done`. With `acknowledge`, everything is acknowledged at once.
+    /// Receives frames and answers heartbeats until `done`. With `acknowledge`, everything is acknowledged at once.
     pub(crate) async fn until(&mut self, session: &mut Session, acknowledge: bool, done: impl Fn(&Self) -> bool) {
         while !done(self) {
             let frame = session.frame().await.expect("the stream ended too early");
@@ -53,7 +53,7 @@ impl Collected {
         }
     }
 
-    /// Takes what still comes until the stream ends.
+    /// Receives frames until the stream ends.
     pub(crate) async fn until_closed(&mut self, session: &mut Session) {
         while let Some(frame) = session.frame().await {
             if frame.seq != 0 && self.seen.insert(frame.seq) {
@@ -63,16 +63,16 @@ impl Collected {
         }
     }
 
-    /// Samples with an outcome.
+    /// Number of samples with an outcome.
     pub(crate) fn samples(&self) -> usize {
         self.outcomes.len()
     }
 
-    /// Asserts one outcome each for `0..count`, the echo engine's answers but for `failed`.
+    /// Asserts one outcome each for `0..count`: the echo engine's answers except for `failed`.
     pub(crate) fn assert_answers(&self, plan: &super::TestPlan, count: u32, failed: &[u32]) {
         assert_eq!(self.outcomes.keys().copied().collect::<Vec<_>>(), (0..count).collect::<Vec<_>>());
         for (index, outcomes) in &self.outcomes {
-            assert_eq!(outcomes.len(), 1, "sample {index} came more than once: {outcomes:?}");
+            assert_eq!(outcomes.len(), 1, "sample {index} arrived more than once: {outcomes:?}");
             match &outcomes[0] {
                 Outcome::Generation(generation) => assert_eq!(generation.text, plan.answer(*index)),
                 Outcome::Failed(reason) => assert!(failed.contains(index), "sample {index} failed: {reason}"),

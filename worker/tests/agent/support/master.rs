@@ -1,4 +1,4 @@
-//! The master's side of the wire, on a loopback port, deciding nothing.
+//! A fake master on a loopback port without decisions of its own.
 
 use super::plan::TestPlan;
 use compass_proto::v1::workers_server::{Workers, WorkersServer};
@@ -14,7 +14,7 @@ use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tonic::{Request, Response, Status, Streaming};
 use v1::master_frame::Body;
 
-/// How long a test waits for what must come.
+/// How long a test waits for an expected event.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
@@ -27,19 +27,19 @@ struct Service {
     fetched: Arc<AtomicUsize>,
 }
 
-/// What workers uploaded, by whom and for which connection, in their order.
+/// Uploads of workers with their connection, in order.
 type Uploads = Arc<Mutex<Vec<(v1::UploadChunk, Vec<u8>)>>>;
-/// Bodies of the master's that did not fit into their frames.
+/// Bodies of the master that did not fit into their frames.
 type Spills = Arc<Mutex<BTreeMap<Digest, Vec<u8>>>>;
 
-/// A listening master; ends with the test.
+/// A listening master; stops with the test.
 pub(crate) struct FakeMaster {
     pub(crate) address: String,
     sessions: mpsc::Receiver<Session>,
     pub(crate) uploads: Uploads,
-    /// How many more uploads find no room.
+    /// Number of further uploads to reject for lack of room.
     pub(crate) no_room: Arc<AtomicUsize>,
-    /// Files that went out whole.
+    /// Number of files that were fetched completely.
     pub(crate) fetched: Arc<AtomicUsize>,
     server: tokio::task::JoinHandle<()>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Session {
     seq: u64,
 }
 
-/// What a welcome says.
+/// Settings of a welcome.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) epoch: u64,
@@ -97,12 +97,12 @@ impl FakeMaster {
         Self { address, sessions, uploads, no_room, fetched, server }
     }
 
-    /// The next worker that says hello.
+    /// Waits for the next worker's hello.
     pub(crate) async fn session(&mut self) -> Session {
-        tokio::time::timeout(TIMEOUT, self.sessions.recv()).await.expect("no worker came").unwrap()
+        tokio::time::timeout(TIMEOUT, self.sessions.recv()).await.expect("no worker connected").unwrap()
     }
 
-    /// Takes the master away; another may listen in its place.
+    /// Stops the master; another may listen on its port.
     pub(crate) async fn stop(self) {
         self.server.abort();
         let _ = self.server.await;
@@ -110,7 +110,7 @@ impl FakeMaster {
 }
 
 impl Session {
-    /// Everything that the hello listed, under its own name.
+    /// Returns everything that the hello listed, under its own name.
     pub(crate) fn kept(&self) -> Vec<v1::KeptGrant> {
         self.hello.held.iter().map(kept_as_it_is).collect()
     }
@@ -149,7 +149,7 @@ impl Session {
     pub(crate) async fn send(&mut self, body: Body) {
         self.seq += 1;
         let frame = self.spilled(v1::MasterFrame { seq: self.seq, ack: 0, body: Some(body) });
-        // The worker may be gone: then what it did not do will show.
+        // The worker may have exited: then missing results will show.
         let _ = self.outbound.send(Ok(frame)).await;
     }
 
@@ -164,29 +164,29 @@ impl Session {
         frame
     }
 
-    /// Cannot take the worker's frame `seq`, and says so.
+    /// Rejects the worker's frame `seq`.
     pub(crate) async fn reject(self, seq: u64, reason: &str) {
         let rejected = v1::Rejected { seq, reason: reason.into() };
         let _ = self.outbound.send(Ok(v1::MasterFrame { seq: 0, ack: 0, body: Some(Body::Rejected(rejected)) })).await;
     }
 
-    /// The worker's next frame; `None` when the stream has ended.
+    /// Waits for the worker's next frame; `None` if the stream has ended.
     pub(crate) async fn frame(&mut self) -> Option<v1::WorkerFrame> {
         tokio::time::timeout(TIMEOUT, self.frames.recv()).await.expect("the worker is silent")
     }
 }
 
-/// What stands for the proof of a grant.
+/// Returns a fake proof of a grant.
 pub(crate) fn proof(epoch: u64, task: u32, attempt: u32) -> Vec<u8> {
     format!("proof of {epoch}/{task}/{attempt}").into_bytes()
 }
 
-/// A frame with its own body, which must have been uploaded before.
+/// Returns a frame with its own body, which must have been uploaded before.
 fn whole(uploads: &Uploads, frame: v1::WorkerFrame) -> v1::WorkerFrame {
     let Some(spilled) = frame.spilled() else { return frame };
     let uploads = uploads.lock().unwrap();
     let found = uploads.iter().rev().find(|(first, _)| first.digest == spilled.digest);
-    let (_, bytes) = found.expect("named before it was here");
+    let (_, bytes) = found.expect("named before it was uploaded");
     unspill(frame, bytes).unwrap()
 }
 
@@ -246,7 +246,7 @@ impl Workers for Service {
         let first = chunks.message().await?.unwrap();
         let full = |left: usize| left.checked_sub(1);
         if self.no_room.fetch_update(Ordering::SeqCst, Ordering::SeqCst, full).is_ok() {
-            return Err(Status::resource_exhausted("come again"));
+            return Err(Status::resource_exhausted("try again later"));
         }
         let mut bytes = first.data.clone();
         while let Some(chunk) = chunks.message().await? {

@@ -1,4 +1,4 @@
-//! A master that does what a test says, a plan without data, and the real executable.
+//! A fake master, a plan without data, and the real executable.
 
 mod agent;
 mod collect;

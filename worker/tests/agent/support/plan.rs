@@ -66,7 +66,7 @@ impl TestPlan {
         Self { digest, files, prompts }
     }
 
-    /// What the echo engine answers to sample `index`.
+    /// Returns the echo engine's answer to sample `index`.
     pub(crate) fn answer(&self, index: u32) -> String {
         let prompt = &self.prompts[index as usize];
         let last = prompt.split_whitespace().next_back().unwrap_or_default();

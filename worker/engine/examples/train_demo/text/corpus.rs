@@ -3,7 +3,7 @@
 use super::random::Random;
 use super::{facts, larger, stories, sums};
 
-/// One document; of a hundred, 60 are sums, 14 comparisons, 20 stories and 6 facts.
+/// Returns one document; of a hundred, 60 are sums, 14 comparisons, 20 stories and 6 facts.
 fn document(random: &mut Random) -> String {
     match random.below(100) {
         0..60 => sums::document(random),
@@ -13,7 +13,7 @@ fn document(random: &mut Random) -> String {
     }
 }
 
-/// The endless training text of a seed, in the order in which the model sees it.
+/// Returns the endless training text of a seed, in training order.
 pub(crate) fn documents(seed: u64) -> impl Iterator<Item = String> {
     let mut random = Random::new(seed);
     std::iter::repeat_with(move || document(&mut random))

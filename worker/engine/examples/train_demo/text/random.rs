@@ -4,12 +4,12 @@
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The stream of a seed.
+    /// Creates the stream of a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -18,22 +18,23 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 up to, not including, `bound` (at least 1); the bias of the remainder is below 2^-50 here.
+    /// Returns a number from 0 up to, not including, `bound` (at least 1); the bias of the remainder is below 2^-50
+    /// here.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound.max(1) as u64) as usize
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, inclusive.
     pub(crate) fn between(&mut self, low: u32, high: u32) -> u32 {
         low + self.below((high - low + 1) as usize) as u32
     }
 
-    /// One of some items, which must not be none.
+    /// Returns one of the items, of which there must be at least one.
     pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
 
-    /// The items in random order (Fisher and Yates).
+    /// Shuffles the items (Fisher and Yates).
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));

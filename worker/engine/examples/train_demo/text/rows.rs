@@ -11,18 +11,18 @@ pub(crate) struct DataFile {
 }
 
 impl DataFile {
-    /// Its bytes: one row a line.
+    /// Returns the file's content: one row per line.
     pub(crate) fn text(&self) -> String {
         self.rows.iter().map(|row| format!("{row}\n")).collect()
     }
 }
 
-/// Rows of a test set; of each two hundred at least are wanted for a narrow interval.
+/// Rows of a test set; at least two hundred are needed for a narrow interval.
 const TEST: usize = 240;
-/// Rows of a file that shots are drawn from.
+/// Rows of a file with shots.
 const TRAIN: usize = 60;
 
-/// Every data file.
+/// Returns every data file.
 pub(crate) fn data_files(seed: u64) -> Vec<DataFile> {
     let file = |name, salt: u64, make: &dyn Fn(&mut Random) -> Vec<Value>| DataFile {
         name,

@@ -1,6 +1,6 @@
-//! Little stories in which what happens has a consequence, and endings of which one is that consequence.
+//! Little stories in which an event has a consequence, and endings, one of which is that consequence.
 //!
-//! A story is held out as a whole: person, time, place, what happened, to what.
+//! A story is held out as a whole: person, time, place, event, thing.
 
 use super::holdout::held_out;
 use super::random::Random;
@@ -20,7 +20,7 @@ const PLACES: [&str; 8] = [
     "at home",
 ];
 
-/// What can happen: a sentence about a thing, and classes of things with the ending that each leads to.
+/// An event: a sentence about a thing, and classes of things with the ending of each.
 struct Situation {
     event: &'static str,
     classes: [(&'static [&'static str], &'static str); 3],
@@ -77,7 +77,7 @@ const SITUATIONS: [Situation; 6] = [
     },
 ];
 
-/// One story: which situation, class and thing, and who, when and where.
+/// One story: situation, class, thing, person, time and place.
 struct Story {
     situation: usize,
     class: usize,
@@ -101,7 +101,7 @@ impl Story {
         }
     }
 
-    /// A story for training or for testing.
+    /// Draws a story for training or for testing.
     fn draw_for(test: bool, random: &mut Random) -> Self {
         loop {
             let story = Self::draw(random);
@@ -121,13 +121,13 @@ impl Story {
     }
 }
 
-/// One story with its ending.
+/// Returns one story with its ending.
 pub(crate) fn document(random: &mut Random) -> String {
     let story = Story::draw_for(false, random);
     format!("{} {}", story.beginning(), story.ending(story.class))
 }
 
-/// Rows of the test set: a beginning, three endings in random order, and which one follows.
+/// Returns rows of the test set: a beginning, three endings in random order, and the label of the right one.
 pub(crate) fn rows(count: usize, random: &mut Random) -> Vec<Value> {
     let mut rows = Vec::new();
     let mut seen = std::collections::BTreeSet::new();

@@ -12,7 +12,7 @@ fn pairs() -> impl Iterator<Item = (u32, u32)> {
     (1..=98).flat_map(|a| (1..=99 - a).map(move |b| (a, b)))
 }
 
-/// A pair to train on.
+/// Draws a pair for training.
 fn pair(random: &mut Random) -> (u32, u32) {
     loop {
         let (a, b) = (random.between(1, 98), random.between(1, 98));
@@ -26,13 +26,13 @@ fn question((a, b): (u32, u32)) -> String {
     format!("{a} + {b} =")
 }
 
-/// One to six sums, one a line.
+/// Returns one to six sums, one per line.
 pub(crate) fn document(random: &mut Random) -> String {
     let lines = random.between(1, 6);
     (0..lines).map(|_| pair(random)).map(|pair| format!("{} {}\n", question(pair), pair.0 + pair.1)).collect()
 }
 
-/// Rows of the test set, or of the training file: a question and its answer.
+/// Returns rows of the test set, or of the training file: a question and its answer.
 pub(crate) fn rows(test: bool, count: usize, random: &mut Random) -> Vec<Value> {
     let mut pairs: Vec<(u32, u32)> = pairs().filter(|&pair| for_testing(pair) == test).collect();
     random.shuffle(&mut pairs);

@@ -1,27 +1,27 @@
-//! How many sequences may run at once: what pays, and what memory has room for.
+//! Limit on concurrent sequences: by efficiency and by memory.
 
 use crate::blocks::KvCache;
 
-/// Sequences at once where memory does not say otherwise. Matrix products of fewer than 16 rows are filled up anyway; up to
-/// twice as many still cost less a row, since the weights are read once for all of them.
-const USUAL_SLOTS: usize = 32;
+/// Maximum number of concurrent sequences if memory allows. Matrix products of fewer than 16 rows are padded anyway; up
+/// to twice as many still cost less per row, since the weights are read once for all of them.
+const DEFAULT_SLOTS: usize = 32;
 
-/// Of the memory that is available when the first slot is made, one part in so many may go into slots: weights are mapped
-/// and count as available, and several engines share a machine.
+/// Divisor of the memory available when the first slot is made, which slots may use: weights are mapped and count as
+/// available, and several engines share a machine.
 const PART_OF_MEMORY: usize = 4;
 
-/// Bounds of one model's slots.
+/// Limits on one model's slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     slots: usize,
-    /// Of keys and values; at least one slot is allowed whatever it takes.
+    /// Size of keys and values; at least one slot is allowed whatever its size.
     bytes: usize,
 }
 
 impl Budget {
-    /// At most `most` slots, 0 for the usual number, where so many bytes are free.
+    /// Creates limits of `most` slots, 0 for the default number, and the fraction of `free` bytes.
     pub(super) fn new(most: usize, free: usize) -> Self {
-        let slots = if most == 0 { USUAL_SLOTS } else { most };
+        let slots = if most == 0 { DEFAULT_SLOTS } else { most };
         Self { slots, bytes: free / PART_OF_MEMORY }
     }
 
@@ -29,21 +29,21 @@ impl Budget {
         self.slots
     }
 
-    /// Half as many; `false` when there is only one.
+    /// Halves the number of slots; returns `false` if there is only one.
     pub(super) fn halve(&mut self) -> bool {
         let more = self.slots > 1;
         self.slots = (self.slots / 2).max(1);
         more
     }
 
-    /// Whether there may be another slot for `room` tokens beside `caches`.
+    /// Whether another slot for `room` tokens is allowed besides `caches`.
     pub(super) fn allows(&self, caches: &[KvCache], room: usize) -> bool {
         let Some(first) = caches.first() else { return true };
         let held: usize = caches.iter().map(KvCache::capacity).sum();
         caches.len() < self.slots && (held + room) * per_token(first) <= self.bytes
     }
 
-    /// Whether the cache in place `which` may be one for `room` tokens.
+    /// Whether the cache at index `which` may be replaced by one for `room` tokens.
     pub(super) fn allows_in_place(&self, caches: &[KvCache], which: usize, room: usize) -> bool {
         let others = caches.iter().enumerate().filter(|(number, _)| *number != which);
         let held: usize = others.map(|(_, cache)| cache.capacity()).sum();
@@ -62,8 +62,8 @@ mod tests {
     use tch::{Device, Kind};
 
     #[test]
-    fn memory_bounds_slots_but_for_the_first() {
-        // Two layers of keys and values of one head, 4 wide, in f32: 64 bytes a token.
+    fn memory_limits_all_slots_but_the_first() {
+        // Two layers of keys and values of one head of width 4 in f32: 64 bytes per token.
         let cache = |room| KvCache::new(2, 1, room, 4, (Kind::Float, Device::Cpu)).unwrap();
         let mut budget = Budget { slots: 3, bytes: 6400 };
         assert!(budget.allows(&[], 1_000_000));

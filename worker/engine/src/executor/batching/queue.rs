@@ -3,14 +3,14 @@
 //! The longest come first, so that memory is reserved once and the short ones fill the gaps at the end; but prompts with the
 //! same prefix stay together, while the prefix is in a cache. The order has no influence on any number.
 
-use super::prompt::Prompt;
+use super::prompt::TokenPrompt;
 use crate::models::CausalLm;
 use std::collections::{HashMap, VecDeque};
 
 /// A prompt to be continued.
 #[derive(Clone, Debug)]
 pub(crate) struct SequenceRequest<T> {
-    pub(super) prompt: Prompt,
+    pub(super) prompt: TokenPrompt,
     max_tokens: usize,
     pub(super) id: T,
 }
@@ -18,7 +18,7 @@ pub(crate) struct SequenceRequest<T> {
 impl<T> SequenceRequest<T> {
     /// Returns a prompt with its structural borders, to be continued by at most `max_tokens` tokens, at least 1.
     pub(crate) fn new(ids: &[u32], borders: &[usize], max_tokens: usize, id: T) -> Self {
-        Self { prompt: Prompt::new(ids, borders), max_tokens, id }
+        Self { prompt: TokenPrompt::new(ids, borders), max_tokens, id }
     }
 
     /// Returns the request with its prompt in one piece where the model cannot share prefixes.
@@ -26,7 +26,7 @@ impl<T> SequenceRequest<T> {
         if model.shares_prefixes(self.prompt.len()) {
             return self;
         }
-        Self { prompt: Prompt::whole(self.prompt.ids()), ..self }
+        Self { prompt: TokenPrompt::whole(self.prompt.ids()), ..self }
     }
 
     /// Returns the tokens that its slot must hold; the last one generated is never fed back.

@@ -62,7 +62,7 @@ impl<T> RunningSequence<T> {
 ///
 /// # Errors
 /// Errors of libtorch. When memory runs out, half as many sequences run from then on, and the running ones restart: the
-/// callback gets their logits again, which are the same.
+/// callback gets equal logits again.
 pub(crate) fn continue_all<T>(
     model: &mut dyn CausalLm,
     slots: &mut Slots,

@@ -8,7 +8,7 @@ use tch::{Device, Kind, TchError, Tensor};
 
 const VOCABULARY: u32 = 13;
 
-/// Lacks memory for more caches, or more rows in one pass, than so many.
+/// A model that runs out of memory beyond this number of caches, or of rows in one pass.
 struct Model {
     caches: usize,
     rows: usize,
@@ -22,14 +22,14 @@ impl Model {
     }
 
     fn refuse<T>(&self) -> Result<T, TchError> {
-        // What was held is given back before the next try.
+        // The caches are freed before the next try.
         self.made.set(0);
         self.refused.set(self.refused.get() + 1);
         Err(TchError::Torch("DefaultCPUAllocator: can't allocate memory: you tried".into()))
     }
 }
 
-/// What comes after a sequence: a function of all of it.
+/// Returns the token after a sequence: a function of all of it.
 fn next(sequence: &[u32]) -> u32 {
     sequence.iter().fold(3, |state: u32, &token| state.wrapping_mul(31).wrapping_add(token)) % VOCABULARY
 }
@@ -82,7 +82,7 @@ impl CausalLm for Model {
     }
 }
 
-/// Takes the most probable token, until there are so many.
+/// Chooses the most probable token, up to this many.
 struct Greedy {
     most: usize,
     answers: Vec<Option<Vec<u32>>>,
@@ -102,7 +102,7 @@ impl DecodeCallback<usize> for Greedy {
         }
         let mut answer = seen[seen.len() - generated..].to_vec();
         answer.push(token);
-        assert!(self.answers[*id].replace(answer).is_none(), "told once");
+        assert!(self.answers[*id].replace(answer).is_none(), "reported once");
         Ok(StepOutcome::Finished(Vec::new()))
     }
 
@@ -117,7 +117,8 @@ fn prompts() -> Vec<Vec<u32>> {
         .collect()
 }
 
-/// What is generated with at most eight at once, the model, and how many may run in the end; or the error.
+/// Returns the tokens generated with at most eight sequences at once, the number of failures, and the final limit; or
+/// the error.
 fn run(mut model: Model) -> (Result<Vec<Vec<u32>>, TchError>, usize, usize) {
     let prompts = prompts();
     let sequences = prompts.iter().enumerate().map(|(id, prompt)| SequenceRequest::new(prompt, &[], 6, id)).collect();
@@ -137,7 +138,7 @@ fn expected() -> Vec<Vec<u32>> {
 }
 
 #[test]
-fn a_shortage_halves_what_runs_at_once_and_changes_no_token() {
+fn lack_of_memory_halves_concurrency_and_changes_no_token() {
     let (answers, refused, most) = run(Model::new(100, 1000));
     assert_eq!((answers.unwrap(), refused, most), (expected(), 0, 8));
     let (answers, refused, most) = run(Model::new(5, 1000));
@@ -148,7 +149,7 @@ fn a_shortage_halves_what_runs_at_once_and_changes_no_token() {
 }
 
 #[test]
-fn what_does_not_fit_alone_is_an_error() {
+fn sequence_that_does_not_fit_alone_is_an_error() {
     let (answers, refused, most) = run(Model::new(100, 4));
     assert!(answers.unwrap_err().to_string().contains("can't allocate memory"));
     assert_eq!((refused, most), (4, 1), "8, 4, 2 and 1 at once");

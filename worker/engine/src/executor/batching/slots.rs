@@ -1,8 +1,8 @@
-//! Slots: a key-value cache each, with the prompt that it holds. They outlive their sequences and the batches, so that the next
+//! Slots: key-value caches with the prompts that they hold. Slots outlive sequences and batches, so that the next
 //! prompt with the same prefix reuses the content of a free slot.
 
 use super::budget::Budget;
-use super::prompt::Prompt;
+use super::prompt::TokenPrompt;
 use crate::blocks::KvCache;
 use crate::models::CausalLm;
 use compass_plan::engine::PrefixSegment;
@@ -18,35 +18,35 @@ pub(crate) struct Slots {
     clock: u64,
     /// Digests of all prefixes that were ever computed, each up to one of its cuts.
     known: HashSet<u64>,
-    /// Prefix segments of the last batches that were new and that other prompts may share.
+    /// New prefix segments of the last batches that other prompts may share.
     new_segments: Vec<PrefixSegment>,
 }
 
-/// What a slot holds.
+/// Content of a slot.
 struct SlotContent {
-    prompt: Prompt,
-    /// How many of the prompt's tokens are in place.
+    prompt: TokenPrompt,
+    /// Number of the prompt's tokens in the cache.
     computed: usize,
     /// `[1, hidden]`: the state after the prompt's last token, once it is computed.
     last: Option<Tensor>,
     busy: bool,
-    /// When it was last taken.
+    /// When the slot was last assigned.
     taken: u64,
 }
 
-/// What became of a prompt that asked for a slot.
+/// Result of a prompt's request for a slot.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It has this slot.
+    /// The prompt has this slot.
     Slot(usize),
-    /// Another prompt that begins alike is being computed: waiting saves computing it twice.
+    /// Another prompt with the same prefix is being computed: waiting saves computing it twice.
     Wait,
-    /// There is no room.
+    /// No memory is left.
     Full,
 }
 
 impl Slots {
-    /// No slot yet; at most `most` of them, 0 for the usual number, where so many bytes are free.
+    /// Creates no slot yet; at most `most` of them, 0 for the default number, if `free` bytes suffice.
     pub(crate) fn new(most: usize, free: usize) -> Self {
         Self {
             budget: Budget::new(most, free),
@@ -58,24 +58,25 @@ impl Slots {
         }
     }
 
-    /// Sequences that may run at once.
+    /// Maximum number of concurrent sequences.
     pub(super) fn most(&self) -> usize {
         self.budget.slots()
     }
 
-    /// Lets fewer sequences run at once from now on, and gives all memory back: what ran must begin again. `false` when
-    /// fewer than one would be left.
+    /// Halves the number of concurrent sequences and frees all memory: running sequences must restart. Returns `false`
+    /// if fewer than one would be left.
     pub(super) fn shrink(&mut self) -> bool {
         self.caches.clear();
         self.contents.clear();
         self.budget.halve()
     }
 
-    /// Gives a prompt a slot with room for `room` tokens, with as much of the prompt in place as any slot holds.
+    /// Assigns a slot with room for `room` tokens to a prompt, with the longest prefix of the prompt that any slot
+    /// holds.
     ///
     /// # Errors
-    /// When there is no memory.
-    pub(super) fn admit(&mut self, model: &dyn CausalLm, prompt: &Prompt, room: usize) -> Result<Admission, TchError> {
+    /// The memory does not suffice.
+    pub(super) fn admit(&mut self, model: &dyn CausalLm, prompt: &TokenPrompt, room: usize) -> Result<Admission, TchError> {
         let busy = self.contents.iter().filter(|content| content.busy);
         let promised = busy.map(|content| content.prompt.shared(prompt)).max().unwrap_or(0);
         let (mut source, mut in_place) = (None, 0);
@@ -106,23 +107,23 @@ impl Slots {
         Ok(Admission::Slot(slot))
     }
 
-    /// How much of `prompt` is in place in a slot.
-    fn own(&self, slot: usize, prompt: &Prompt) -> usize {
+    /// Returns the number of tokens of `prompt` that a slot holds.
+    fn own(&self, slot: usize, prompt: &TokenPrompt) -> usize {
         self.contents.get(slot).map_or(0, |content| content.prompt.shared(prompt).min(content.computed))
     }
 
-    /// The state after the last token of `prompt`, if that is what a slot holds.
-    fn last_of(&self, slot: usize, prompt: &Prompt) -> Option<Tensor> {
+    /// Returns the state after the last token of `prompt` if a slot holds it.
+    fn last_of(&self, slot: usize, prompt: &TokenPrompt) -> Option<Tensor> {
         let content = self.contents.get(slot).filter(|content| content.prompt == *prompt)?;
         content.last.as_ref().map(Tensor::shallow_clone)
     }
 
-    /// A free slot of enough room: the one that holds as much of the prompt as any (`in_place`), else a new one, else the
-    /// one that has been free the longest.
+    /// Returns a free slot of sufficient size: one that holds as much of the prompt as any (`in_place`), otherwise a
+    /// new one, otherwise the one free for the longest time.
     fn choose(
         &mut self,
         model: &dyn CausalLm,
-        prompt: &Prompt,
+        prompt: &TokenPrompt,
         room: usize,
         in_place: usize,
     ) -> Result<Option<usize>, TchError> {
@@ -142,7 +143,7 @@ impl Slots {
         if let Some(slot) = oldest(free.iter().copied().filter(fits).collect()) {
             return Ok(Some(slot));
         }
-        // None is large enough: one of them grows, if that leaves enough for the others; alone it always may.
+        // No slot is large enough: one of them grows, if that leaves enough for the others; alone it always may.
         let Some(slot) = oldest(free) else { return Ok(None) };
         let others = self.contents.iter().filter(|content| content.busy).count();
         if others > 0 && !self.budget.allows_in_place(&self.caches, slot, room) {
@@ -155,7 +156,7 @@ impl Slots {
         Ok(Some(slot))
     }
 
-    /// Notes that the prompt in a slot was computed up to `end`, which is a cut; with its whole end its last state.
+    /// Notes that the prompt in a slot was computed up to `end`, which is a cut; with the whole prompt, its last state.
     pub(super) fn computed(&mut self, slot: usize, end: usize, last: Option<Tensor>) {
         if let Some(content) = self.contents.get_mut(slot) {
             content.computed = end;
@@ -163,9 +164,9 @@ impl Slots {
         }
     }
 
-    /// Whether the tokens of a prompt from `start` to `end`, which are cuts, were never computed before: those that are
-    /// computed once more, because the slot that held them was needed for others, are not distinct.
-    pub(super) fn is_new(&mut self, prompt: &Prompt, (start, end): (usize, usize)) -> bool {
+    /// Whether the tokens of a prompt between the cuts `start` and `end` were never computed before: tokens that are
+    /// computed again, because their slot was reused, are not distinct.
+    pub(super) fn is_new(&mut self, prompt: &TokenPrompt, (start, end): (usize, usize)) -> bool {
         let path = prompt.digest(end);
         let new = self.known.insert(path);
         if new && prompt.is_common(end) {
@@ -174,24 +175,25 @@ impl Slots {
         new
     }
 
-    /// Takes the prefix segments that were new since the last call and that other engines may compute too.
+    /// Returns new prefix segments since the last call that other engines may compute too.
     pub(crate) fn take_prefix_segments(&mut self) -> Vec<PrefixSegment> {
         std::mem::take(&mut self.new_segments)
     }
 
-    /// How many of the prompt's tokens are in place in a slot, and the state after the last of them if that is its end.
+    /// Returns the number of the prompt's tokens that a slot holds, and the state after the last of them if that is its
+    /// end.
     pub(super) fn progress(&self, slot: usize) -> (usize, Option<&Tensor>) {
         self.contents.get(slot).map_or((0, None), |content| (content.computed, content.last.as_ref()))
     }
 
-    /// Gives a slot back; what it holds stays there until it is needed.
+    /// Frees a slot; its content stays until it is reused.
     pub(super) fn release(&mut self, slot: usize) {
         if let Some(content) = self.contents.get_mut(slot) {
             content.busy = false;
         }
     }
 
-    /// Gives all slots back, as after a batch that broke off.
+    /// Frees all slots after an aborted batch.
     pub(super) fn release_all(&mut self) {
         self.contents.iter_mut().for_each(|content| content.busy = false);
     }
@@ -199,6 +201,6 @@ impl Slots {
 
 impl SlotContent {
     fn nothing() -> Self {
-        Self { prompt: Prompt::new(&[], &[]), computed: 0, last: None, busy: false, taken: 0 }
+        Self { prompt: TokenPrompt::new(&[], &[]), computed: 0, last: None, busy: false, taken: 0 }
     }
 }

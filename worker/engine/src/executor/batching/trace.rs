@@ -7,7 +7,7 @@ use compass_plan::engine::TokenCounters;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use tch::{TchError, Tensor};
 
-/// A prompt that a test has continued.
+/// A prompt to continue.
 #[derive(Clone, Debug)]
 pub struct Traced {
     /// Sample whose random draws it uses.
@@ -61,10 +61,11 @@ impl DecodeCallback<usize> for Tracer {
     }
 }
 
-/// Continues `asked` with at most `slots` at once, greedily or by draws of a seed; in the order of `asked`.
+/// Continues `asked` with at most `slots` at once, greedily or by draws of a seed; returns traces in the order of
+/// `asked`.
 ///
 /// # Errors
-/// libtorch's.
+/// An error of libtorch.
 pub(crate) fn trace(
     model: &mut dyn CausalLm,
     asked: &[Traced],

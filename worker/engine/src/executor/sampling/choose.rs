@@ -1,8 +1,8 @@
-//! From processed logits to a token: the best, or a draw that belongs to (seed, sample, sequence, step).
+//! Chooses a token from processed logits: the best, or a draw identified by (seed, sample, sequence, step).
 
 use super::philox::uniform;
 
-/// Whose draws they are. The same seed gives every sample, sequence and step its own number, whatever else is run.
+/// Identity of a draw. For a given seed every sample, sequence and step has its own number, independent of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::executor) struct Draw {
     pub(in crate::executor) seed: u64,
@@ -13,14 +13,15 @@ pub(in crate::executor) struct Draw {
 }
 
 impl Draw {
-    /// The number in [0, 1) of a step: Philox4x32-10 with the seed as key and (sample, sequence, step, 0) as counter.
+    /// Returns the number in [0, 1) of a step: Philox4x32-10 with the seed as key and (sample, sequence, step, 0) as
+    /// counter.
     fn at(self, step: usize) -> f64 {
         uniform([self.seed as u32, (self.seed >> 32) as u32], [self.sample, self.sequence, step as u32, 0])
     }
 }
 
-/// The next token: the most probable one, ties to the lowest id; or with a draw, the first one whose cumulated
-/// probability, in order of ids, exceeds the number of this step. `None` when the logits are no numbers.
+/// Returns the next token: the most probable one, ties to the lowest id; or with a draw, the first one whose cumulative
+/// probability, in order of ids, exceeds the number of this step. `None` if no logit is a number.
 pub(in crate::executor) fn choose(logits: &[f32], draw: Option<(Draw, usize)>) -> Option<u32> {
     let Some((draw, step)) = draw else { return best(logits) };
     let probabilities = probabilities(logits)?;
@@ -43,7 +44,7 @@ fn best(logits: &[f32]) -> Option<u32> {
     best.map(|(id, _)| id as u32)
 }
 
-/// Softmax in f64; `None` when no finite logit is there to normalise by.
+/// Softmax in f64; `None` if there is no finite logit to normalise by.
 pub(super) fn probabilities(logits: &[f32]) -> Option<Vec<f64>> {
     let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     if !most.is_finite() || logits.iter().any(|logit| logit.is_nan()) {
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_and_what_is_no_number() {
+    fn best_token_and_logits_that_are_not_numbers() {
         assert_eq!(choose(&[1.0, 3.0, 3.0], None), Some(1));
         assert_eq!(choose(&[f32::NAN, f32::NEG_INFINITY], None), Some(1));
         assert_eq!((choose(&[], None), choose(&[f32::NAN], None)), (None, None));
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draw_is_its_samples_own() {
+    fn draws_depend_only_on_their_identity() {
         let logits = vec![0.0; 1000];
         let tokens = |seed, sample, sequence| -> Vec<u32> {
             (0..8).map(|step| choose(&logits, Some((Draw { seed, sample, sequence }, step))).unwrap()).collect()

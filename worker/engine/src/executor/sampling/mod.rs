@@ -1,4 +1,4 @@
-//! The choice of the next token as pure functions: rules on logits, and random numbers that belong to a sample.
+//! Choice of the next token as pure functions: rules on logits, and random numbers identified by sample.
 
 mod choose;
 mod philox;

@@ -1,13 +1,13 @@
 //! Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 //!
-//! A counter-based generator: a number is a function of key and counter alone, so that what one sample draws depends
-//! neither on its neighbours nor on the order in which samples are run. libtorch's global generator is never used.
+//! A counter-based generator: a number is a function of key and counter alone, so that a sample's draws depend neither
+//! on the batch composition nor on the order of samples. libtorch's global generator is never used.
 
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 const ROUNDS: usize = 10;
 
-/// Four random words for a key and a counter.
+/// Returns four random words for a key and a counter.
 pub(super) fn philox(mut key: [u32; 2], mut counter: [u32; 4]) -> [u32; 4] {
     for round in 0..ROUNDS {
         if round > 0 {
@@ -21,7 +21,7 @@ pub(super) fn philox(mut key: [u32; 2], mut counter: [u32; 4]) -> [u32; 4] {
     counter
 }
 
-/// A number in [0, 1) with 53 random bits.
+/// Returns a number in [0, 1) with 53 random bits.
 pub(super) fn uniform(key: [u32; 2], counter: [u32; 4]) -> f64 {
     let [high, low, ..] = philox(key, counter);
     ((u64::from(high) << 32 | u64::from(low)) >> 11) as f64 / (1u64 << 53) as f64
@@ -31,7 +31,7 @@ pub(super) fn uniform(key: [u32; 2], counter: [u32; 4]) -> f64 {
 mod tests {
     use super::*;
 
-    /// The known answers of the authors' own library, Random123 (`kat_vectors`).
+    /// The known answers of the authors' library, Random123 (`kat_vectors`).
     #[test]
     fn known_answers() {
         let all = u32::MAX;
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_lie_below_one_and_spread() {
+    fn numbers_are_below_one_and_uniform() {
         let draws: Vec<f64> = (0..10_000).map(|i| uniform([7, 0], [i, 0, 0, 0])).collect();
         assert!(draws.iter().all(|draw| (0.0..1.0).contains(draw)));
         let mean = draws.iter().sum::<f64>() / draws.len() as f64;

@@ -1,39 +1,39 @@
-//! What Hugging Face transformers' `generate` does to logits before it takes the best or draws one, in its order:
-//! repetition penalty, least length, and for sampling temperature, top-k, top-p (`_get_logits_processor`).
+//! Logits processors of Hugging Face transformers' `generate`, in its order: repetition penalty, minimum length, and
+//! for sampling temperature, top-k, top-p (`_get_logits_processor`).
 
 /// Rules for one generation.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::executor) struct LogitsRules {
-    /// Logits of tokens seen before, the prompt's included, are divided by this when positive and multiplied by it when
-    /// negative; 1 changes nothing (`RepetitionPenaltyLogitsProcessor`, <https://arxiv.org/abs/1909.05858>).
+    /// Logits of tokens seen before, including the prompt's, are divided by this if positive and multiplied by it if
+    /// negative; 1 has no effect (`RepetitionPenaltyLogitsProcessor`, <https://arxiv.org/abs/1909.05858>).
     pub(in crate::executor) repetition_penalty: f32,
-    /// Tokens that end a text are impossible until so many others were generated.
+    /// End tokens are impossible until this many others were generated.
     pub(in crate::executor) min_new_tokens: usize,
-    /// Present for sampling; without it the most probable token is taken.
+    /// Present for sampling; otherwise the most probable token is chosen.
     pub(in crate::executor) warp: Option<Warp>,
 }
 
-/// How a distribution is bent before it is drawn from.
+/// Transformation of a distribution before a draw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::executor) struct Warp {
-    /// Logits are divided by it; above 0.
+    /// Divisor of the logits; above 0.
     pub(in crate::executor) temperature: f32,
-    /// Only the so many most probable stay, ties with the last of them too; 0 keeps all.
+    /// Number of most probable tokens that stay, with ties of the last one; 0 keeps all.
     pub(in crate::executor) top_k: usize,
-    /// Of the most probable, the fewest whose probabilities sum to at least this; 1 keeps all.
+    /// Of the most probable tokens, the fewest whose probabilities sum to at least this stay; 1 keeps all.
     pub(in crate::executor) top_p: f64,
 }
 
 impl LogitsRules {
-    /// Whether logits stay as they are and the best is taken.
+    /// Whether the rules have no effect and the best token is chosen.
     pub(in crate::executor) fn are_plain(&self) -> bool {
         self.repetition_penalty == 1.0 && self.min_new_tokens == 0 && self.warp.is_none()
     }
 
     /// Applies the rules to the logits of the next token.
     ///
-    /// `seen` are the prompt's tokens and the `generated` ones after them; `eos` end a text. A token that is ruled out
-    /// gets minus infinity.
+    /// `seen` are the prompt's tokens and the `generated` ones after them; `eos` are the end tokens. Rejected tokens
+    /// get minus infinity.
     pub(in crate::executor) fn apply(&self, logits: &mut [f32], seen: &[u32], generated: usize, eos: &[u32]) {
         if self.repetition_penalty != 1.0 {
             penalize(logits, seen, self.repetition_penalty);
@@ -87,9 +87,9 @@ fn keep_top_k(logits: &mut [f32], k: usize) {
     }
 }
 
-/// From the least probable on, those whose probabilities sum to at most `1 - p` go; the last one always stays.
-/// Of equal ones the higher ids go first. transformers sums in f32 and leaves the order of equals to `torch.sort`; here
-/// the sums are f64, so that the two can differ only at a tie or where a sum meets the border to 1e-7.
+/// Removes the least probable tokens whose probabilities sum to at most `1 - p`; one always stays. Of equal ones the
+/// higher ids are removed first. transformers sums in f32 and leaves the order of equals to `torch.sort`; here sums are
+/// f64, so that the two can differ only at a tie or if a sum meets the limit to 1e-7.
 fn keep_top_p(logits: &mut [f32], p: f64) {
     let mut order: Vec<usize> = (0..logits.len()).filter(|&id| logits[id] > f32::NEG_INFINITY).collect();
     order.sort_by(|&a, &b| logits[a].total_cmp(&logits[b]).then(b.cmp(&a)));
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    /// Rules as the golden file writes them.
+    /// Rules in the golden file's notation.
     fn rules(case: &Value) -> LogitsRules {
         let number = |key: &str, neutral: f64| case["rules"][key].as_f64().unwrap_or(neutral);
         LogitsRules {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn distributions_are_those_of_transformers() {
+    fn distributions_equal_those_of_transformers() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/engine/goldens/sampling.json");
         let golden: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         let numbers = |value: &Value| -> Vec<f64> {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_always_stays_and_unknown_ids_do_no_harm() {
+    fn best_token_always_stays_and_unknown_ids_are_ignored() {
         let mut logits = vec![1.0, 5.0, 2.0];
         let warp = Some(Warp { temperature: 0.5, top_k: 1, top_p: 0.0 });
         let rules = LogitsRules { repetition_penalty: 2.0, min_new_tokens: 1, warp };

@@ -21,7 +21,7 @@ pub(in crate::executor) struct Scorer {
     seen: HashSet<u64>,
     /// Prefix segments of the last batches that were new and that other samples may share.
     new_segments: Vec<PrefixSegment>,
-    /// Most rows of a forward pass, once memory has run out.
+    /// Maximum number of rows of a forward pass, once memory has run out.
     max_rows: Option<usize>,
 }
 
@@ -98,7 +98,7 @@ impl Scorer {
         result
     }
 
-    /// Takes the prefix segments that were new since the last call and that other engines may compute too.
+    /// Returns new prefix segments since the last call that other engines may compute too.
     pub(in crate::executor) fn take_prefix_segments(&mut self) -> Vec<PrefixSegment> {
         std::mem::take(&mut self.new_segments)
     }
@@ -137,7 +137,7 @@ impl Scorer {
         }
     }
 
-    /// One forward pass over some nodes.
+    /// Runs one forward pass over some nodes.
     fn pass(&mut self, run: &mut Run<'_, '_>, items: &[Item]) -> Result<(), TchError> {
         let nodes = &run.trie.nodes;
         let tokens: Vec<u32> = items.iter().flat_map(|item| nodes[item.node].tokens.iter().copied()).collect();
@@ -190,7 +190,7 @@ impl Run<'_, '_> {
     /// Adds the texts of a sample to the trie.
     fn add(&mut self, mut texts: Vec<ScoringInput>) {
         let sample = self.samples.len();
-        // Up to its last structural border a text may begin as those of other samples do.
+        // Up to its last structural border a text may share a prefix with other samples.
         let common: Vec<usize> = texts.iter().map(|text| text.cuts.iter().copied().max().unwrap_or(0)).collect();
         cut_apart(&mut texts, |length| self.work.model.shares_prefixes(length));
         let mut left = 0;
@@ -236,7 +236,7 @@ impl Run<'_, '_> {
         }
     }
 
-    /// The scores of a text that ends in `node`.
+    /// Returns the scores of a text that ends in `node`.
     fn scores_of(&self, text: &ScoringInput, node: usize) -> Scored {
         let mut scores = Vec::with_capacity(text.fed.len().saturating_sub(text.first) + text.next.len());
         for at in self.trie.path(node) {

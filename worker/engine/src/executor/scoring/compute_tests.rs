@@ -1,4 +1,4 @@
-//! Tests of the walk with a stand-in for a model: what it makes of a token depends on all before it, to the bit.
+//! Tests of the scoring with a fake model, whose output for a token depends on all tokens before it, to the bit.
 
 use super::compute::{SampleScores, Scorer, Work};
 use super::input::ScoringInput;
@@ -10,13 +10,13 @@ use tch::{Device, Kind, TchError, Tensor};
 
 const VOCABULARY: u32 = 11;
 
-/// Runs out of memory when given more rows at once than `most`.
+/// A fake model that runs out of memory beyond `most` rows per pass.
 struct Model {
     most: usize,
     passes: Vec<usize>,
 }
 
-/// A number of a sequence.
+/// Returns a number for a sequence.
 fn mark(sequence: &[u32]) -> f32 {
     sequence.iter().fold(0.25, |mark, &token| (mark * 0.7 + token as f32) % 8.0)
 }
@@ -69,7 +69,7 @@ impl CausalLm for Model {
     }
 }
 
-/// Samples of one to three texts that share prefixes, cut where `cut` says.
+/// Samples of one to three texts with shared prefixes, with cuts from `cut`.
 fn samples() -> Vec<Vec<ScoringInput>> {
     let text = |sample: usize, option: usize| {
         let trunk = [1u32, 2, 3, (sample % 2) as u32, 5];
@@ -86,7 +86,7 @@ fn samples() -> Vec<Vec<ScoringInput>> {
     samples
 }
 
-/// What the scores must be: each text by itself.
+/// Expected scores: each text alone.
 fn expected(text: &ScoringInput) -> Vec<f32> {
     let score = |sequence: &[u32], token: u32| {
         let logits = Tensor::from_slice(&logits_of(mark(sequence)));
@@ -105,7 +105,7 @@ fn run(
     let mut counters = TokenCounters::default();
     let work = Work { model, precision: Precision::Full, counters: &mut counters };
     let done = &mut |sample: usize, scores: SampleScores| {
-        assert!(results[sample].is_none(), "told once");
+        assert!(results[sample].is_none(), "reported once");
         results[sample] = Some(scores);
     };
     scorer.run(work, samples.to_vec(), done).unwrap();
@@ -137,7 +137,7 @@ fn every_text_gets_its_own_scores() {
     assert_eq!(counters.computed, model.passes.iter().sum::<usize>() as u64);
     assert!(counters.computed * 2 < counters.submitted, "{counters:?}");
     assert!(model.passes.iter().all(|&rows| rows <= 16), "{:?}", model.passes);
-    // Once more, in another order: prefixes are there already, nothing is new.
+    // Again, in another order: shared prefixes are resident, no segment is new.
     let turned: Vec<Vec<ScoringInput>> = samples.iter().rev().cloned().collect();
     let (results, again) = run(&mut scorer, &mut model, &turned);
     assert_right(&turned, &results);
@@ -145,7 +145,7 @@ fn every_text_gets_its_own_scores() {
 }
 
 #[test]
-fn with_too_little_memory_less_goes_at_once() {
+fn lack_of_memory_reduces_rows_per_pass() {
     let samples = samples();
     let mut model = Model { most: 6, passes: Vec::new() };
     let (results, counters) = run(&mut Scorer::default(), &mut model, &samples);
@@ -155,7 +155,7 @@ fn with_too_little_memory_less_goes_at_once() {
 }
 
 #[test]
-fn what_never_fits_fails_alone() {
+fn only_samples_that_never_fit_fail() {
     let mut samples = samples();
     let long = ScoringInput::scores((0..16).map(|token| token % 11).collect(), 1);
     samples.insert(3, vec![samples[0][0].clone(), long]);

@@ -1,15 +1,15 @@
-//! Where a text may be cut: a pure function of its own sample, so that a sample's numbers never depend on its neighbours.
+//! Cuts of a text: a pure function of its own sample, so that a sample's numbers never depend on the batch composition.
 
 use super::ScoringInput;
 
-/// Where structural borders fall among the tokens of a text: after as many as the text up to the border alone
-/// (`prefix`) has in common with the whole (`ids`), since a tokenizer may join what stands at a border.
+/// Returns the position of a structural border among the tokens of a text: the length that the text up to the border
+/// (`prefix`) has in common with the whole (`ids`), since a tokenizer may join characters across a border.
 pub(in crate::executor) fn cut_after(prefix: &[u32], ids: &[u32]) -> usize {
     common(prefix, ids)
 }
 
-/// Adds cuts where texts of one sample part, brings them in order, and drops those that cut nothing off. Texts for which
-/// `shared` says no, by their length, are not cut at all.
+/// Adds cuts where texts of one sample diverge, sorts them, and drops those that cut nothing off. Texts whose length
+/// `shared` rejects are not cut at all.
 pub(super) fn cut_apart(texts: &mut [ScoringInput], shared: impl Fn(usize) -> bool) {
     let mut order: Vec<usize> = (0..texts.len()).filter(|&text| shared(texts[text].fed.len())).collect();
     order.sort_by(|&a, &b| texts[a].fed.cmp(&texts[b].fed));
@@ -19,7 +19,7 @@ pub(super) fn cut_apart(texts: &mut [ScoringInput], shared: impl Fn(usize) -> bo
         text.cuts.clear();
     }
     for (index, &text) in order.iter().enumerate() {
-        // What a text shares with one further away is the least of the shared lengths between them.
+        // The prefix shared with a text further away is the shortest of the shared lengths between them.
         let (mut before, mut after) = (usize::MAX, usize::MAX);
         let backwards = shared_lengths[..index].iter().rev().map(|&shared_length| {
             before = before.min(shared_length);
@@ -39,7 +39,7 @@ pub(super) fn cut_apart(texts: &mut [ScoringInput], shared: impl Fn(usize) -> bo
     }
 }
 
-/// How many tokens two texts have in common at their prefixes.
+/// Returns the length of the common prefix of two texts.
 fn common(a: &[u32], b: &[u32]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_where_they_part() {
+    fn texts_are_cut_where_they_diverge() {
         let mut texts = [
             input(&[1, 2, 3, 4], &[1]),
             input(&[1, 2, 3, 5, 6], &[1, 9]),

@@ -7,7 +7,7 @@ use crate::executor::score::TokenScore;
 pub(in crate::executor) struct ScoringInput {
     /// Tokens that go through the model.
     pub(in crate::executor) fed: Vec<u32>,
-    /// Index of the first fed token to score; at least 1, since no token stands before the very first.
+    /// Index of the first fed token to score; at least 1, since the first token has no predecessor.
     pub(in crate::executor) first: usize,
     /// Tokens to score at the position after the last fed token.
     pub(in crate::executor) next: Vec<u32>,

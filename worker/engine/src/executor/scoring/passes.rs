@@ -1,6 +1,6 @@
-//! In which order a trie is computed, and how much of it in one forward pass.
+//! Order in which a trie is computed, split into forward passes.
 //!
-//! Pure. Depth first over one root after the other: what a node stands on is then always what its stack holds.
+//! Pure. Depth first, root by root: the path above a node is then always on its stack.
 
 use super::resident::StackAssignment;
 use super::trie::Trie;
@@ -10,11 +10,11 @@ use super::trie::Trie;
 pub(super) struct Item {
     pub(super) node: usize,
     pub(super) stack: usize,
-    /// How many nodes stand before it on its path.
+    /// Number of nodes above it on its path.
     pub(super) depth: usize,
 }
 
-/// What is left to compute.
+/// Remaining nodes.
 #[derive(Debug)]
 pub(super) struct Passes {
     items: Vec<Item>,
@@ -22,7 +22,7 @@ pub(super) struct Passes {
 }
 
 impl Passes {
-    /// Everything in the trie but what stands in its stack already.
+    /// Creates the order of all nodes that are not on their stack already.
     pub(super) fn new(trie: &Trie, assignments: &[StackAssignment]) -> Self {
         let of = |assignment: &StackAssignment| {
             let (stack, known) = (assignment.stack, assignment.known.clone());
@@ -33,7 +33,7 @@ impl Passes {
         Self { items: assignments.iter().flat_map(of).collect(), at: 0 }
     }
 
-    /// The next nodes with no more than `rows` tokens together, but one at least; none when all are done.
+    /// Returns the next nodes with at most `rows` tokens together, but at least one node; empty when all are computed.
     pub(super) fn next(&self, trie: &Trie, rows: usize) -> Vec<Item> {
         let mut taken = 0;
         let left = self.items.get(self.at..).unwrap_or_default().iter();
@@ -44,12 +44,12 @@ impl Passes {
         fit.map(|(_, item)| *item).collect()
     }
 
-    /// So many of them are done.
+    /// Marks the next `count` nodes as computed.
     pub(super) fn advance(&mut self, count: usize) {
         self.at += count;
     }
 
-    /// Leaves the next node out, and all that stands on it.
+    /// Skips the next node and all nodes below it.
     pub(super) fn skip_subtree(&mut self, trie: &Trie) {
         let Some(item) = self.items.get(self.at) else { return };
         let below = trie.subtree(item.node, &[]);
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn depth_first_and_what_is_there_first() {
+    fn depth_first_with_resident_nodes_first() {
         let mut trie = Trie::default();
         let text = |fed: &[u32], cuts: &[usize]| ScoringInput {
             fed: fed.to_vec(),
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(nodes(passes.next(&trie, 99)), [(3, 1, 2), (5, 1, 2), (1, 1, 1), (4, 0, 0)]);
         assert_eq!(nodes(passes.next(&trie, 3)), [(3, 1, 2), (5, 1, 2)]);
         passes.advance(2);
-        assert_eq!(nodes(passes.next(&trie, 1)), [(1, 1, 1)], "one at least");
+        assert_eq!(nodes(passes.next(&trie, 1)), [(1, 1, 1)], "at least one");
         passes.skip_subtree(&trie);
         assert_eq!(nodes(passes.next(&trie, 9)), [(4, 0, 0)]);
         passes.advance(1);

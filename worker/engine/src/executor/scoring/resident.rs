@@ -1,7 +1,8 @@
-//! Key-value stacks that outlive a batch: the last path that each was walked down, with what is known of it.
+//! Key-value stacks that outlive a batch: the path last computed on each, with its scores.
 //!
-//! A batch whose texts begin as an earlier one's did finds that beginning computed. The stacks are few, as memory allows; the
-//! one on whose beginning the fewest texts stand, and that was not used for longest, makes room.
+//! A batch whose texts share a prefix with an earlier batch finds the prefix computed. The number of stacks is small,
+//! as memory allows; the stack whose prefix is used by the fewest texts, and that was not used for the longest time, is
+//! replaced.
 
 use super::trie::Trie;
 use crate::blocks::KvCache;
@@ -9,16 +10,16 @@ use crate::executor::score::TokenScore;
 use crate::models::CausalLm;
 use tch::{TchError, Tensor};
 
-/// Stacks at most: texts of a few prefixes may take turns.
+/// Maximum number of stacks: texts of a few prefixes may alternate.
 const STACKS: usize = 4;
 
-/// The share of the memory that is free which stacks beyond the first may take.
+/// Divisor of the free memory that stacks beyond the first may use.
 const SHARE: usize = 4;
 
-/// Room is reserved for so many tokens or a multiple of it.
+/// Stacks are reserved for multiples of this many tokens.
 const GRAIN: usize = 256;
 
-/// A node that stands in a stack.
+/// A node on a stack.
 pub(super) struct ResidentNode {
     pub(super) tokens: Vec<u32>,
     /// The first row whose prediction of the next token is known.
@@ -32,23 +33,23 @@ pub(super) struct ResidentNode {
 #[derive(Default)]
 pub(super) struct Resident {
     pub(super) caches: Vec<KvCache>,
-    /// What stands in each, from the first position on.
+    /// The path on each stack, from the first position on.
     pub(super) paths: Vec<Vec<ResidentNode>>,
-    /// What each is worth keeping.
+    /// Value of keeping each stack.
     worth: Vec<Worth>,
     clock: u64,
 }
 
-/// Less is given up first.
+/// The lowest value is replaced first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Worth {
-    /// Texts of a batch that stood on it, halved with every batch that has none.
+    /// Number of texts of a batch that used it, halved with every batch without any.
     texts: usize,
     /// When it was last chosen.
     used: u64,
 }
 
-/// The stack on which a root is computed, and the nodes from it on that stand there already.
+/// The stack on which a root is computed, and the nodes below the root that are already on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StackAssignment {
     pub(super) root: usize,
@@ -57,7 +58,7 @@ pub(super) struct StackAssignment {
 }
 
 impl Resident {
-    /// Makes room for sequences of `longest` tokens, and for as many stacks as memory allows.
+    /// Reserves stacks for sequences of `longest` tokens, as many as memory allows.
     pub(super) fn reserve(&mut self, model: &dyn CausalLm, longest: usize) -> Result<(), TchError> {
         let longest = longest.div_ceil(GRAIN) * GRAIN;
         for (cache, path) in self.caches.iter_mut().zip(&self.paths) {
@@ -80,8 +81,8 @@ impl Resident {
         Ok(())
     }
 
-    /// Where each root is to be computed, in the order in which that must happen: first the roots of which a stack has a
-    /// prefix already, before others are put there.
+    /// Assigns each root to a stack, in the order of computation: first the roots of which a stack holds a prefix,
+    /// before others replace it.
     pub(super) fn assign_stacks(&mut self, trie: &Trie) -> Vec<StackAssignment> {
         let mut assignments: Vec<StackAssignment> = Vec::with_capacity(trie.roots.len());
         for stack in 0..self.paths.len() {
@@ -111,7 +112,7 @@ impl Resident {
         self.worth[stack] = Worth { texts, used: self.clock };
     }
 
-    /// The nodes of a trie, from a root on, that stand in a stack with everything that is wanted of them.
+    /// Returns the nodes of a trie, from a root on, that are on a stack with all requested scores.
     fn known(&self, trie: &Trie, stack: usize) -> Vec<usize> {
         let mut known = Vec::new();
         let mut children = &trie.roots;
@@ -127,12 +128,12 @@ impl Resident {
         known
     }
 
-    /// Forgets all but the first `depth` nodes of a stack.
+    /// Drops all but the first `depth` nodes of a stack.
     pub(super) fn truncate(&mut self, stack: usize, depth: usize) {
         self.paths[stack].truncate(depth);
     }
 
-    /// Forgets what is in place: how far a failed pass came is unknown.
+    /// Drops all nodes, since the progress of a failed pass is unknown.
     pub(super) fn forget_all(&mut self) {
         for path in &mut self.paths {
             path.clear();

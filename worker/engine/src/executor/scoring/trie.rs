@@ -1,7 +1,8 @@
 //! The trie of a batch's texts.
 //!
-//! Pure. A node is a prefix segment: the tokens between two cuts, after the segments of its parents; equal segments under one
-//! parent are one node. Nodes are numbered in the order of insertion, so that a parent's number is below its children's.
+//! Pure. A node is a prefix segment: the tokens between two cuts, after the segments of its parents; equal segments
+//! under one parent are one node. Nodes are numbered in the order of insertion, so that a parent's number is below its
+//! children's.
 
 use super::ScoringInput;
 use std::collections::{BTreeSet, HashMap};
@@ -23,7 +24,7 @@ pub(super) struct Node {
     pub(super) ends: Vec<usize>,
     /// Hash of all tokens from the start of the sequence, with the cuts between them.
     pub(super) path: u64,
-    /// Whether it ends at a structural border or before one: other samples may have it too.
+    /// Whether it ends at a structural border or before one: other samples may share it.
     pub(super) is_common: bool,
 }
 
@@ -113,7 +114,7 @@ impl Trie {
         order
     }
 
-    /// Returns the tokens of the longest text.
+    /// Returns the number of tokens of the longest text.
     pub(super) fn longest(&self) -> usize {
         self.nodes.iter().map(Node::end).max().unwrap_or(0)
     }
@@ -128,24 +129,24 @@ mod tests {
     }
 
     #[test]
-    fn equal_beginnings_are_one() {
+    fn equal_prefixes_are_one_node() {
         let mut trie = Trie::default();
         let a = trie.insert(0, &input(&[1, 2, 3, 4], 1, &[9], &[2, 3]));
         let b = trie.insert(1, &input(&[1, 2, 3, 5], 3, &[8], &[2, 3]));
         let c = trie.insert(2, &input(&[1, 2, 3], 3, &[7], &[2]));
         let other = trie.insert(3, &input(&[1, 2, 3], 1, &[7], &[]));
-        assert_eq!(trie.nodes.len(), 5, "a text that is cut elsewhere is another");
+        assert_eq!(trie.nodes.len(), 5, "a text with other cuts has other nodes");
         assert_eq!((trie.path(a), trie.path(b), trie.path(c)), (vec![0, 1, 2], vec![0, 1, 3], vec![0, 1]));
         assert_eq!((trie.roots.clone(), trie.subtree(0, &[]), trie.longest()), (vec![0, other], vec![0, 1, 2, 3], 4));
         let of = |node: usize| (trie.nodes[node].inner_from, trie.nodes[node].next.iter().copied().collect::<Vec<_>>());
-        assert_eq!(of(0), (0, vec![3]), "the first token of `3` is wanted by the first text alone");
+        assert_eq!(of(0), (0, vec![3]), "only the first text needs the first token of `3`");
         assert_eq!(of(1), (0, vec![4, 5, 7]));
         assert_eq!(of(2), (0, vec![9]));
         assert_ne!(trie.nodes[0].path, trie.nodes[other].path);
     }
 
     #[test]
-    fn only_what_is_wanted_is_predicted() {
+    fn only_requested_tokens_are_predicted() {
         let mut trie = Trie::default();
         trie.insert(0, &input(&[1, 2, 3, 4, 5, 6], 5, &[9], &[2, 4]));
         let wanted: Vec<_> = trie.nodes.iter().map(|node| (node.inner_from, node.next.len())).collect();

@@ -7,7 +7,7 @@ use jiff::civil::DateTime;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
-/// An environment whose `strftime_now` is always `now`, so that a prompt does not depend on the clock that renders it.
+/// Creates an environment whose `strftime_now` is always `now`, so that a prompt does not depend on the clock.
 pub(super) fn environment(now: DateTime) -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_trim_blocks(true);
@@ -23,7 +23,7 @@ pub(super) fn environment(now: DateTime) -> Environment<'static> {
     environment.set_formatter(python_output::write);
     environment.add_filter("tojson", |value: Value, arguments| tojson(&value, arguments));
     environment.add_filter("string", |value: Value| python_output::python_str(&value));
-    // Jinja's text filters take anything and begin with `str`.
+    // Jinja's text filters accept anything and start with `str`.
     environment.add_filter("trim", trim);
     environment.add_filter("upper", |value: Value| python_output::python_str(&value).map(|text| text.to_uppercase()));
     environment.add_filter("lower", |value: Value| python_output::python_str(&value).map(|text| text.to_lowercase()));
@@ -43,10 +43,10 @@ pub(super) fn environment(now: DateTime) -> Environment<'static> {
     environment
 }
 
-/// The kind by which a template's own refusal is told from its faults.
+/// The error kind of a template's own rejection, to distinguish it from its faults.
 pub(super) const REFUSED: ErrorKind = ErrorKind::InvalidOperation;
 
-/// What stands before the message of a refusal.
+/// Prefix of the message of a rejection.
 pub(super) const REFUSAL: &str = "raise_exception: ";
 
 fn trim(value: &Value, chars: Option<String>) -> Result<String, Error> {
@@ -58,7 +58,7 @@ fn trim(value: &Value, chars: Option<String>) -> Result<String, Error> {
     Ok(trimmed.to_owned())
 }
 
-/// What Python's `str.strip` strips: Unicode whitespace and the four information separators.
+/// Whether Python's `str.strip` strips the character: Unicode whitespace and the four information separators.
 pub(super) fn is_python_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }

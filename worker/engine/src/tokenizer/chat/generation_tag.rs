@@ -1,6 +1,6 @@
-//! `{% generation %}` blocks: they mark what an assistant wrote, for training masks, and change nothing of the text.
+//! `{% generation %}` blocks: they mark an assistant's text for training masks, and have no effect on the text.
 
-/// The template with the two tags replaced by ones that do nothing and keep their whitespace control.
+/// Replaces the two tags by ones without effect that keep their whitespace control.
 pub(super) fn strip(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
@@ -29,7 +29,7 @@ mod tests {
     use super::strip;
 
     #[test]
-    fn only_the_two_tags() {
+    fn only_the_two_tags_change() {
         let source = "{% for m in messages %}{%- generation -%}a{% endgeneration %}{% endfor %} {% generation";
         let expected = "{% for m in messages %}{%- if true -%}a{% endif %}{% endfor %} {% generation";
         assert_eq!(strip(source), expected);

@@ -6,10 +6,10 @@ use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 use std::fmt::Write as _;
 
-/// Blanks of one level of indentation at most.
-const WIDEST_INDENT: usize = 256;
+/// Maximum number of spaces per level of indentation.
+const MAX_INDENT: usize = 256;
 
-/// How a document is laid out.
+/// Layout of a document.
 struct Layout {
     ensure_ascii: bool,
     indent: Option<String>,
@@ -28,8 +28,8 @@ pub(super) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
         Some(value) => Some(match value.as_str() {
             Some(text) => text.to_owned(),
             None => match usize::try_from(value).unwrap_or(0) {
-                width if width > WIDEST_INDENT => {
-                    let what = format!("tojson indents by at most {WIDEST_INDENT}, not by {width}");
+                width if width > MAX_INDENT => {
+                    let what = format!("tojson indents by at most {MAX_INDENT}, not by {width}");
                     return Err(Error::new(ErrorKind::InvalidOperation, what));
                 }
                 width => " ".repeat(width),
@@ -115,7 +115,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Python turns keys that are no text into text.
+    /// Python converts keys to text.
     fn write_key(&self, out: &mut String, key: &Value) -> Result<(), Error> {
         match key.as_str() {
             Some(text) => self.write_text(out, text),
@@ -141,7 +141,7 @@ impl Layout {
                 '\u{c}' => out.push_str("\\f"),
                 c if u32::from(c) < 0x20 || (self.ensure_ascii && !c.is_ascii()) => {
                     for unit in c.encode_utf16(&mut [0; 2]) {
-                        // A String never refuses what is written to it.
+                        // Writing to a String never fails.
                         let _ = write!(out, "\\u{unit:04x}");
                     }
                 }
@@ -152,7 +152,7 @@ impl Layout {
     }
 }
 
-/// Python's text of a number: integers as they are, floats by `repr`.
+/// Formats a number as Python does: integers as they are, floats by `repr`.
 pub(super) fn number(value: &Value) -> Result<String, Error> {
     if value.is_integer() {
         return Ok(value.to_string());

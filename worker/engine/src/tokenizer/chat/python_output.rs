@@ -1,4 +1,4 @@
-//! What `{{ value }}` prints: Python's `str`, where minijinja would print its own `none`, `true` and JSON.
+//! Output of `{{ value }}`: Python's `str`, where minijinja would print its own `none`, `true` and JSON.
 
 use super::json::number;
 use compass_plan::prompt::template_limits;
@@ -9,7 +9,7 @@ use minijinja::{Error, ErrorKind, Output, State, Value};
 pub(super) fn write(out: &mut Output<'_>, state: &State<'_, '_>, value: &Value) -> Result<(), Error> {
     let text = python_str(value)?;
     template_limits::printed(state, text.len())?;
-    out.write_str(&text).map_err(|_| Error::new(ErrorKind::WriteFailure, "the text could not be written"))
+    out.write_str(&text).map_err(|_| Error::new(ErrorKind::WriteFailure, "cannot write the text"))
 }
 
 /// `str(value)`; nothing for an undefined one.

@@ -1,4 +1,4 @@
-//! One template, compiled; messages in, text out (`render_jinja_template` of transformers).
+//! A compiled template; messages in, text out (`render_jinja_template` of transformers).
 
 use super::environment::{REFUSAL, REFUSED, environment, is_python_space};
 use super::generation_tag;
@@ -7,22 +7,22 @@ use jiff::civil::DateTime;
 use minijinja::Environment;
 use serde_json::{Map, Value};
 
-/// What `continue_final_message` appends to find the place again; transformers' own word.
+/// Tag that `continue_final_message` appends to find the position again, as in transformers.
 const TAG: &str = "CONTINUE_FINAL_MESSAGE_TAG ";
 
 /// Why a chat cannot be rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
-    /// The template is not Jinja, or uses what is not supported.
-    #[error("the chat template cannot be compiled: {0}")]
+    /// The template is not Jinja, or uses an unsupported feature.
+    #[error("cannot compile the chat template: {0}")]
     Syntax(String),
-    /// The template itself refuses these messages (`raise_exception`), for example roles that do not alternate.
+    /// The template itself rejects these messages (`raise_exception`), for example roles that do not alternate.
     #[error("the chat template refuses the messages: {0}")]
     Refused(String),
     /// The template failed on these messages.
     #[error("the chat template fails: {0}")]
     Failed(String),
-    /// `continue_final_message` cannot be done.
+    /// `continue_final_message` is impossible.
     #[error("{0}")]
     Continuation(&'static str),
 }
@@ -36,27 +36,27 @@ pub struct ChatTemplate {
 const NAME: &str = "chat_template";
 
 impl ChatTemplate {
-    /// Compiles a template. `now` is what its `strftime_now` tells.
+    /// Compiles a template. `now` is the value of its `strftime_now`.
     ///
     /// # Errors
     /// [`ChatError::Syntax`].
     pub fn new(source: &str, now: DateTime) -> Result<Self, ChatError> {
-        // Jinja reads every line break as "\n".
+        // Jinja reads every line break as " ".
         let source = generation_tag::strip(&source.replace("\r\n", "\n").replace('\r', "\n"));
         let mut environment = environment(now);
         let added = template_limits::within(&source.clone(), || {
-            environment.add_template_owned(NAME, source).map_err(|error| said(&error))
+            environment.add_template_owned(NAME, source).map_err(|error| one_line(&error))
         });
         added.map_err(ChatError::Syntax)?;
         Ok(Self { environment })
     }
 }
 
-/// The text of `messages`, byte-identical with transformers' `apply_chat_template(tokenize=False)`.
+/// Returns the text of `messages`, byte-identical with transformers' `apply_chat_template(tokenize=False)`.
 ///
 /// `extra` holds the other variables: `tools`, `documents`, the `special_tokens_map` (`bos_token`, ...) and
-/// `chat_template_kwargs`. With `continue_final_message` the text ends where the content of the last message ends, so that
-/// a model goes on with it.
+/// `chat_template_kwargs`. With `continue_final_message` the text ends where the content of the last message ends, so
+/// that a model continues it.
 ///
 /// # Errors
 /// See [`ChatError`].
@@ -88,11 +88,11 @@ pub fn render_chat(
         "continue_final_message is set, but the chat template does not keep the last message",
     ))?;
     let kept = &text[..place];
-    // Where the template trims its messages, what comes before the tag is trimmed too.
+    // If the template trims its messages, the text before the tag is trimmed too.
     Ok(if text[place..].starts_with(TAG) { kept } else { kept.trim_end_matches(is_python_space) }.to_owned())
 }
 
-/// The text of a message: its content, or the last part of it that is text.
+/// Returns the text of a message: its content, or the last part of it that is text.
 fn final_text(message: &mut Value) -> Option<&mut String> {
     let text = |value: &mut Value| matches!(value, Value::String(_));
     let place = match message.get_mut("content")? {
@@ -114,26 +114,26 @@ fn render(
     add_generation_prompt: bool,
     extra: &Map<String, Value>,
 ) -> Result<String, ChatError> {
-    // Defined even where there is nothing: templates ask `tools is not none`.
+    // Defined even without tools: templates test `tools is not none`.
     let mut variables = Map::from_iter([("tools".to_owned(), Value::Null), ("documents".to_owned(), Value::Null)]);
     variables.extend(extra.clone());
     variables.insert("messages".into(), Value::from(messages));
     variables.insert("add_generation_prompt".into(), add_generation_prompt.into());
-    let compiled = template.environment.get_template(NAME).map_err(|error| ChatError::Syntax(said(&error)))?;
+    let compiled = template.environment.get_template(NAME).map_err(|error| ChatError::Syntax(one_line(&error)))?;
     let failed = |error: minijinja::Error| {
         let detail = error.detail().unwrap_or_default();
         match detail.strip_prefix(REFUSAL) {
             Some(message) if error.kind() == REFUSED => ChatError::Refused(message.to_owned()),
-            _ => ChatError::Failed(said(&error)),
+            _ => ChatError::Failed(one_line(&error)),
         }
     };
     // The outer error is that of the limits, the inner one the template's own.
     let rendered = template_limits::within(compiled.source(), || Ok(compiled.render(&variables).map_err(failed)));
-    rendered.unwrap_or_else(|said| Err(ChatError::Failed(said)))
+    rendered.unwrap_or_else(|limit| Err(ChatError::Failed(limit)))
 }
 
-/// An error in one line.
-fn said(error: &minijinja::Error) -> String {
+/// Returns an error in one line.
+fn one_line(error: &minijinja::Error) -> String {
     if let Some(exhausted) = template_limits::exhausted(error) {
         return exhausted;
     }

@@ -1,4 +1,4 @@
-//! Where a model's chat templates stand: chat_template.jinja and its folder, tokenizer_config.json, chat_template.json.
+//! Files with a model's chat templates: chat_template.jinja and its folder, tokenizer_config.json, chat_template.json.
 
 use crate::config::read_json;
 use crate::fault::missing_fault;
@@ -7,20 +7,20 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The name of the template that is taken when none is asked for.
+/// Name of the template that is used by default.
 const DEFAULT: &str = "default";
 
-/// The name of the template that is taken when tools are given.
+/// Name of the template that is used with tools.
 const TOOL_USE: &str = "tool_use";
 
 /// The templates of a model by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChatTemplates(BTreeMap<String, String>);
 
-/// Why there is no template to take.
+/// Why there is no template to use.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoTemplate {
-    /// The model's files hold none: it is a base model, or its template must be given.
+    /// The model's files have none: it is a base model, or its template must be given.
     #[error("the model has no chat template (chat_template.jinja, or chat_template in tokenizer_config.json)")]
     None,
     /// There are several, and none is called `default`.
@@ -29,8 +29,8 @@ pub enum NoTemplate {
 }
 
 impl ChatTemplates {
-    /// Reads the templates of `directory`. A file of its own comes before tokenizer_config.json, as in transformers;
-    /// chat_template.json, which transformers' processors write, is the last resort.
+    /// Reads the templates of `directory`. A separate file takes precedence over tokenizer_config.json, as in
+    /// transformers; chat_template.json, which transformers' processors write, is used last.
     ///
     /// # Errors
     /// [`EngineFault::Model`] when a file is malformed or cannot be read.
@@ -60,12 +60,12 @@ impl ChatTemplates {
         Ok(Self(own))
     }
 
-    /// Whether there is none.
+    /// Whether there is no template.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The template to take: `tool_use` when there are tools and it is there, else `default`.
+    /// Returns the template to use: `tool_use` with tools if it exists, otherwise `default`.
     ///
     /// # Errors
     /// [`NoTemplate`].
@@ -80,7 +80,7 @@ impl ChatTemplates {
         }
     }
 
-    /// The template of a name.
+    /// Returns the template with a name.
     pub fn named(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
@@ -90,7 +90,7 @@ fn text(path: &Path) -> Result<String, EngineFault> {
     std::fs::read_to_string(path).map_err(|error| missing_fault(path, error))
 }
 
-/// One template, or a list of `{"name": ..., "template": ...}`.
+/// Reads one template, or a list of `{"name": ..., "template": ...}`.
 fn from_value(value: &Value) -> BTreeMap<String, String> {
     match value {
         Value::String(template) => BTreeMap::from([(DEFAULT.to_owned(), template.clone())]),
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_and_names() {
+    fn templates_are_found_by_file_and_name() {
         let directory = tempfile::tempdir().unwrap();
         let read = || ChatTemplates::read(directory.path()).unwrap();
         let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();

@@ -1,23 +1,23 @@
 //! Byte-pair encoding as in SentencePiece's bpe_model.cc: the best-scored pair first, the leftmost among equals.
 
 use super::normalize::char_length;
-use super::trie::Trie;
+use super::trie::PieceTrie;
 use super::vocabulary::{PieceKind, Vocabulary};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 
-/// A piece in the making: a span of the text between its neighbours.
+/// A partial piece: a span of the text between its neighbours.
 struct Symbol {
     start: usize,
-    /// 0 when the symbol has become part of the one on its left.
+    /// 0 once the symbol was merged into the one on its left.
     length: usize,
     previous: Option<usize>,
     next: Option<usize>,
-    /// User-defined symbols are never merged.
+    /// Whether it is a user-defined symbol, which is never merged.
     frozen: bool,
 }
 
-/// A merge that is possible as long as both sides are as long together as they were.
+/// A possible merge, valid as long as both sides together keep their length.
 struct Candidate {
     score: f32,
     left: usize,
@@ -53,12 +53,12 @@ struct Merger<'a> {
     vocabulary: &'a Vocabulary,
     symbols: Vec<Symbol>,
     agenda: BinaryHeap<Candidate>,
-    /// How unused pieces came about: they are taken apart again at the end.
+    /// Parts of unused pieces: these are split again at the end.
     unused: HashMap<&'a str, (&'a str, &'a str)>,
 }
 
-/// Cuts a normalised text; every piece with its id, the unknown id for what is in no vocabulary.
-pub(super) fn encode<'a>(text: &'a str, vocabulary: &'a Vocabulary, symbols: Option<&Trie>) -> Vec<(&'a str, u32)> {
+/// Splits a normalised text; returns every piece with its id, the unknown id for those in no vocabulary.
+pub(super) fn encode<'a>(text: &'a str, vocabulary: &'a Vocabulary, symbols: Option<&PieceTrie>) -> Vec<(&'a str, u32)> {
     let symbols = split(text, symbols);
     let (count, unused) = (symbols.len(), HashMap::new());
     let mut merger = Merger { text, vocabulary, symbols, agenda: BinaryHeap::new(), unused };
@@ -77,8 +77,8 @@ pub(super) fn encode<'a>(text: &'a str, vocabulary: &'a Vocabulary, symbols: Opt
     out
 }
 
-/// Characters and user-defined symbols.
-fn split(text: &str, user_defined: Option<&Trie>) -> Vec<Symbol> {
+/// Splits a text into characters and user-defined symbols.
+fn split(text: &str, user_defined: Option<&PieceTrie>) -> Vec<Symbol> {
     let bytes = text.as_bytes();
     let (mut symbols, mut start) = (Vec::with_capacity(bytes.len()), 0);
     while let Some(&first) = bytes.get(start) {
@@ -131,7 +131,7 @@ impl<'a> Merger<'a> {
         self.consider(Some(left), next);
     }
 
-    /// Takes unused pieces apart again. Recursion is as deep as a piece is long at most.
+    /// Splits unused pieces again. Recursion is at most as deep as a piece is long.
     fn resegment(&self, piece: &'a str, out: &mut Vec<(&'a str, u32)>) {
         let id = self.vocabulary.id_of(piece).unwrap_or(self.vocabulary.unknown());
         match self.unused.get(piece) {

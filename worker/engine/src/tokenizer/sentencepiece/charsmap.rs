@@ -1,7 +1,7 @@
-//! `precompiled_charsmap`: the normalisation rules (nmt_nfkc and its kin) as the SentencePiece trainer stored them.
+//! `precompiled_charsmap`: normalisation rules (nmt_nfkc and similar) as stored by the SentencePiece trainer.
 //!
-//! The blob is a length, a Darts-clone double array of that many bytes, and NUL-terminated replacement texts that the
-//! array's values point into. Layout of a unit: darts.h of Darts-clone, `DoubleArrayUnit`.
+//! The blob is a length, a Darts-clone double array of that many bytes, and NUL-terminated replacement texts, to which
+//! the array's values point. Layout of a unit: darts.h of Darts-clone, `DoubleArrayUnit`.
 
 /// Longest-prefix replacement rules.
 #[derive(Debug)]
@@ -14,12 +14,13 @@ impl Charsmap {
     /// Reads the blob; an empty one means no rules.
     ///
     /// # Errors
-    /// Says that it is broken.
+    /// A message that the blob is damaged.
     pub(super) fn parse(blob: &[u8]) -> Result<Option<Self>, String> {
         if blob.is_empty() {
             return Ok(None);
         }
-        let broken = || "the normalisation rules (precompiled_charsmap) are broken; fetch the file again".to_owned();
+        let broken =
+            || "the normalisation rules (precompiled_charsmap) are damaged; download the file again".to_owned();
         let (size, rest) = blob.split_first_chunk::<4>().ok_or_else(broken)?;
         let size = u32::from_le_bytes(*size) as usize;
         if size >= rest.len() || size < 4 {
@@ -30,7 +31,7 @@ impl Charsmap {
         Ok(Some(Self { units, replacements: replacements.to_vec() }))
     }
 
-    /// The replacement for the longest rule that `text` begins with, and that rule's length in bytes.
+    /// Returns the replacement for the longest rule that `text` starts with, and that rule's length in bytes.
     pub(super) fn longest(&self, text: &[u8]) -> Option<(&[u8], usize)> {
         let (length, value) = self.search(text)?;
         let start = self.replacements.get(value as usize..)?;
@@ -38,7 +39,7 @@ impl Charsmap {
         Some((&start[..end], length))
     }
 
-    /// Darts' common-prefix search: length and value of the longest hit.
+    /// Darts' common-prefix search: returns length and value of the longest hit.
     fn search(&self, text: &[u8]) -> Option<(usize, u32)> {
         let mut node = offset(*self.units.first()?);
         let mut longest = None;
@@ -67,12 +68,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blobs_that_are_broken() {
+    fn damaged_blobs_are_rejected() {
         assert!(Charsmap::parse(&[]).unwrap().is_none());
         for blob in [&[1u8, 0][..], &[9, 0, 0, 0, 1], &[0, 0, 0, 0, 1], &[255, 255, 255, 255, 0, 0, 0, 0]] {
             assert!(Charsmap::parse(blob).unwrap_err().contains("precompiled_charsmap"));
         }
-        // An array that points outside of itself finds nothing.
+        // An array that points outside itself finds nothing.
         let blob = [4, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0];
         assert_eq!(Charsmap::parse(&blob).unwrap().unwrap().longest(b"a"), None);
     }

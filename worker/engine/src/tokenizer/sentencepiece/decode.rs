@@ -5,16 +5,16 @@ use super::normalize::SPACE;
 use super::vocabulary::PieceKind;
 
 impl SentencePiece {
-    /// The text of ids as the library gives it: control pieces are invisible, the unknown piece is `unk_surface`
-    /// (by default ` ⁇ `), bytes that are no UTF-8 become U+FFFD one by one, and the dummy prefix is taken away.
+    /// Returns the text of ids as the library does: control pieces are invisible, the unknown piece is `unk_surface`
+    /// (by default ` ⁇ `), bytes that are not UTF-8 become U+FFFD one by one, and the dummy prefix is removed.
     ///
     /// # Errors
-    /// Names an id that is no piece.
+    /// The id that is not a piece.
     pub fn decode(&self, ids: &[u32]) -> Result<String, String> {
         let (mut text, mut bytes) = (String::new(), Vec::new());
         let (mut at_beginning, mut space_seen) = (true, false);
         for &id in ids {
-            let piece = self.vocabulary.get(id).ok_or_else(|| format!("id {id} is no piece"))?;
+            let piece = self.vocabulary.get(id).ok_or_else(|| format!("id {id} is not a piece"))?;
             if piece.kind == PieceKind::Byte {
                 bytes.extend(byte_of(&piece.text));
                 continue;
@@ -36,7 +36,7 @@ impl SentencePiece {
                         && let Some(rest) = shown.strip_prefix(SPACE)
                     {
                         shown = rest;
-                        // Where extra whitespace is removed, every leading space goes, not only the first.
+                        // If extra whitespace is removed, every leading space is removed, not only the first.
                         space_seen = !normalizer.remove_extra_whitespaces;
                     }
                     text.push_str(&shown.replace(SPACE, " "));
@@ -56,7 +56,7 @@ fn byte_of(piece: &str) -> Option<u8> {
     u8::from_str_radix(piece.strip_prefix("<0x")?.strip_suffix('>')?, 16).ok()
 }
 
-/// Appends collected bytes; each one that is no part of a character becomes U+FFFD.
+/// Appends collected bytes; each one that is not part of a character becomes U+FFFD.
 fn flush(bytes: &mut Vec<u8>, text: &mut String) {
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());

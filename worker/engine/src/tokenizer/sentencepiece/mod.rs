@@ -1,6 +1,6 @@
-//! SentencePiece `.model` files, encoded and decoded exactly as the SentencePiece library does.
+//! SentencePiece `.model` files, encoded and decoded exactly as by the SentencePiece library.
 //!
-//! Special tokens, BOS and the habits of Hugging Face classes are not here: they stand one level up.
+//! Special tokens, BOS and the defaults of Hugging Face classes are one level up.
 
 mod bpe;
 mod charsmap;

@@ -1,15 +1,15 @@
-//! A SentencePiece model: read from its file, text to ids.
+//! A SentencePiece model: read from its file, encodes text to ids.
 
 use super::bpe;
 use super::charsmap::Charsmap;
 use super::normalize::Normalizer;
 use super::proto::{ModelProto, NormalizerSpec};
-use super::trie::Trie;
+use super::trie::PieceTrie;
 use super::unigram::Unigram;
 use super::vocabulary::{PieceKind, Vocabulary};
 use prost::Message as _;
 
-/// What the library shows for an unknown piece when the model does not say.
+/// Text of an unknown piece if the model does not define it.
 const UNKNOWN_SURFACE: &str = " \u{2047} ";
 
 /// A model of kind BPE or unigram. Byte-exact with the SentencePiece library.
@@ -27,16 +27,16 @@ pub struct SentencePiece {
 #[derive(Debug)]
 enum Algorithm {
     Unigram(Unigram),
-    Bpe { user_defined: Option<Trie> },
+    Bpe { user_defined: Option<PieceTrie> },
 }
 
 impl SentencePiece {
     /// Reads the bytes of a `.model` file.
     ///
     /// # Errors
-    /// Says what is wrong with the file, or that its algorithm (`word`, `char`) is not supported.
+    /// A message that the file is invalid, or that its algorithm (`word`, `char`) is not supported.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
-        let proto = ModelProto::decode(bytes).map_err(|error| format!("is no SentencePiece model: {error}"))?;
+        let proto = ModelProto::decode(bytes).map_err(|error| format!("is not a SentencePiece model: {error}"))?;
         let trainer = proto.trainer_spec.unwrap_or_default();
         let vocabulary = Vocabulary::new(proto.pieces, trainer.byte_fallback())?;
         let algorithm = match trainer.model_type() {
@@ -55,7 +55,7 @@ impl SentencePiece {
         };
         let suffix = trainer.treat_whitespace_as_suffix();
         let normalizer = normalizer(&proto.normalizer_spec.unwrap_or_default(), suffix, vocabulary.user_defined())?;
-        // As in the library, a denormaliser counts only when it has rules.
+        // As in the library, a denormaliser counts only if it has rules.
         let denormalizer = match proto.denormalizer_spec {
             Some(spec) if !spec.precompiled_charsmap().is_empty() => Some(normalizer_of_output(&spec)?),
             _ => None,
@@ -72,7 +72,7 @@ impl SentencePiece {
         })
     }
 
-    /// The same model with the dummy prefix switched on or off, as LlamaTokenizer's `legacy = false` does.
+    /// Returns the model with the dummy prefix switched on or off, as LlamaTokenizer's `legacy = false` does.
     #[must_use]
     pub fn with_dummy_prefix(mut self, add: bool) -> Self {
         self.normalizer.add_dummy_prefix = add;
@@ -84,7 +84,7 @@ impl SentencePiece {
         self.normalizer.add_dummy_prefix
     }
 
-    /// Ids of a text, `SentencePieceProcessor::EncodeAsIds`: no BOS, no EOS, control symbols never matched.
+    /// Encodes a text, `SentencePieceProcessor::EncodeAsIds`: no BOS, no EOS, control symbols never matched.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let normalized = self.normalizer.normalize(text);
         let pieces = match &self.algorithm {
@@ -97,7 +97,7 @@ impl SentencePiece {
             let unknown = id == self.vocabulary.unknown();
             match self.vocabulary.bytes() {
                 Some(bytes) if unknown => ids.extend(piece.bytes().filter_map(|byte| bytes.get(usize::from(byte)))),
-                // A run of unknown pieces is one.
+                // A run of unknown pieces is one piece.
                 _ if unknown && after_unknown => {}
                 _ => ids.push(id),
             }
@@ -106,37 +106,37 @@ impl SentencePiece {
         ids
     }
 
-    /// How many pieces there are; ids are below it.
+    /// Number of pieces; ids are below it.
     pub fn len(&self) -> usize {
         self.vocabulary.len()
     }
 
-    /// Never true: a model without an unknown piece cannot be read.
+    /// Always false: a model without an unknown piece cannot be read.
     pub fn is_empty(&self) -> bool {
         self.vocabulary.len() == 0
     }
 
-    /// The id of a piece of any kind.
+    /// Returns the id of a piece of any kind.
     pub fn id_of(&self, piece: &str) -> Option<u32> {
         self.vocabulary.id_of(piece)
     }
 
-    /// Text and kind of a piece.
+    /// Returns text and kind of a piece.
     pub fn piece(&self, id: u32) -> Option<(&str, PieceKind)> {
         self.vocabulary.get(id).map(|piece| (piece.text.as_str(), piece.kind))
     }
 
-    /// Id of the unknown piece.
+    /// Returns the id of the unknown piece.
     pub fn unknown(&self) -> u32 {
         self.vocabulary.unknown()
     }
 
-    /// The piece that the model itself calls BOS, where it is a control symbol.
+    /// Returns the piece that the model itself calls BOS, if it is a control symbol.
     pub fn bos(&self) -> Option<&str> {
         self.control(&self.bos_piece)
     }
 
-    /// The piece that the model itself calls EOS, where it is a control symbol.
+    /// Returns the piece that the model itself calls EOS, if it is a control symbol.
     pub fn eos(&self) -> Option<&str> {
         self.control(&self.eos_piece)
     }
@@ -147,7 +147,7 @@ impl SentencePiece {
     }
 }
 
-fn normalizer(spec: &NormalizerSpec, suffix: bool, user_defined: Option<Trie>) -> Result<Normalizer, String> {
+fn normalizer(spec: &NormalizerSpec, suffix: bool, user_defined: Option<PieceTrie>) -> Result<Normalizer, String> {
     Ok(Normalizer {
         charsmap: Charsmap::parse(spec.precompiled_charsmap())?,
         add_dummy_prefix: spec.add_dummy_prefix(),

@@ -1,25 +1,25 @@
 //! `Normalizer::Normalize` of the SentencePiece library (normalizer.cc): rules, whitespace, the dummy prefix.
 
 use super::charsmap::Charsmap;
-use super::trie::Trie;
+use super::trie::PieceTrie;
 
-/// What stands for a space within pieces: U+2581.
+/// Replacement of a space within pieces: U+2581.
 pub(super) const SPACE: &str = "\u{2581}";
 
-/// A `NormalizerSpec` with the user-defined symbols that no rule may touch.
+/// A `NormalizerSpec` with the user-defined symbols that rules must not change.
 #[derive(Debug)]
 pub(super) struct Normalizer {
     pub(super) charsmap: Option<Charsmap>,
     pub(super) add_dummy_prefix: bool,
     pub(super) remove_extra_whitespaces: bool,
     pub(super) escape_whitespaces: bool,
-    /// The dummy is put behind the text instead of before it.
+    /// Whether the dummy prefix is put after the text instead of before it.
     pub(super) treat_whitespace_as_suffix: bool,
-    pub(super) user_defined: Option<Trie>,
+    pub(super) user_defined: Option<PieceTrie>,
 }
 
 impl Normalizer {
-    /// The text that the model sees.
+    /// Returns the normalised text.
     pub(super) fn normalize(&self, text: &str) -> String {
         let mut rest = text.as_bytes();
         if self.remove_extra_whitespaces {
@@ -55,11 +55,11 @@ impl Normalizer {
         if self.add_dummy_prefix && self.treat_whitespace_as_suffix {
             out.extend_from_slice(space);
         }
-        // Only broken rules could yield anything but UTF-8.
+        // Only damaged rules could yield anything but UTF-8.
         String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 
-    /// `NormalizePrefix`: what the beginning of `text` becomes, and how many bytes of it; `None` at the end.
+    /// `NormalizePrefix`: returns the replacement of the start of `text`, and its length in bytes; `None` at the end.
     fn step<'a>(&'a self, text: &'a [u8]) -> Option<(&'a [u8], usize)> {
         let first = *text.first()?;
         if let Some(length) = self.user_defined.as_ref().and_then(|symbols| symbols.longest(text)) {
@@ -73,7 +73,7 @@ impl Normalizer {
     }
 }
 
-/// Bytes of the character whose first byte is given.
+/// Returns the length of the character with this first byte.
 pub(super) fn char_length(first: u8) -> usize {
     match first {
         0..=0x7f => 1,
@@ -94,7 +94,7 @@ mod tests {
             remove_extra_whitespaces,
             escape_whitespaces: true,
             treat_whitespace_as_suffix: false,
-            user_defined: Some(Trie::new([("[  ]", 0)].into_iter())),
+            user_defined: Some(PieceTrie::new([("[  ]", 0)].into_iter())),
         }
     }
 

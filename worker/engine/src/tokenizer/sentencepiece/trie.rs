@@ -1,18 +1,18 @@
-//! A byte trie: every entry that begins at one place of a text.
+//! A byte trie: finds every entry that is a prefix of a text.
 
 use std::collections::HashMap;
 
 /// Maps byte strings to piece ids.
 #[derive(Debug, Default)]
-pub(super) struct Trie {
-    /// From a node and a byte to the next node.
+pub(super) struct PieceTrie {
+    /// Next node by node and byte.
     edges: HashMap<(u32, u8), u32>,
     /// The id that ends at each node.
     ids: Vec<Option<u32>>,
 }
 
-impl Trie {
-    /// A trie of the entries; a later one of the same text replaces an earlier one.
+impl PieceTrie {
+    /// Creates a trie of the entries; a later one of the same text replaces an earlier one.
     pub(super) fn new<'a>(entries: impl Iterator<Item = (&'a str, u32)>) -> Self {
         let mut trie = Self { edges: HashMap::new(), ids: vec![None] };
         for (text, id) in entries {
@@ -31,7 +31,7 @@ impl Trie {
         trie
     }
 
-    /// Calls `found` with the length in bytes and the id of every entry that `text` begins with, shortest first.
+    /// Calls `found` with the length in bytes and the id of every entry that `text` starts with, shortest first.
     pub(super) fn prefixes(&self, text: &[u8], mut found: impl FnMut(usize, u32)) {
         let mut node = 0;
         for (index, &byte) in text.iter().enumerate() {
@@ -45,7 +45,7 @@ impl Trie {
         }
     }
 
-    /// Length in bytes of the longest entry that `text` begins with.
+    /// Returns the length in bytes of the longest entry that `text` starts with.
     pub(super) fn longest(&self, text: &[u8]) -> Option<usize> {
         let mut longest = None;
         self.prefixes(text, |length, _| longest = Some(length));
@@ -58,8 +58,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_prefix_and_the_longest() {
-        let trie = Trie::new([("a", 1), ("abc", 2), ("b", 3)].into_iter());
+    fn every_prefix_and_the_longest_are_found() {
+        let trie = PieceTrie::new([("a", 1), ("abc", 2), ("b", 3)].into_iter());
         let mut found = Vec::new();
         trie.prefixes(b"abcd", |length, id| found.push((length, id)));
         assert_eq!(found, [(1, 1), (3, 2)]);

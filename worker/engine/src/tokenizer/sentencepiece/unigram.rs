@@ -1,23 +1,23 @@
-//! The unigram language model as in SentencePiece's unigram_model.cc, `EncodeOptimized`: the most probable cut.
+//! The unigram language model as in SentencePiece's unigram_model.cc, `EncodeOptimized`: the most probable split.
 //!
-//! Sums are kept in f32 and compared as the library compares them, so that ties fall the same way.
+//! Sums are kept in f32 and compared as by the library, so that ties are broken the same way.
 
 use super::normalize::char_length;
-use super::trie::Trie;
+use super::trie::PieceTrie;
 use super::vocabulary::{PieceKind, Vocabulary};
 
-/// What an unknown character costs below the least probable piece.
+/// Penalty of an unknown character below the least probable piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
 /// The trie of the pieces and the range of their scores.
 #[derive(Debug)]
 pub(super) struct Unigram {
-    trie: Trie,
+    trie: PieceTrie,
     lowest: f32,
     highest: f32,
 }
 
-/// The best way to reach a place of the text.
+/// The best way to reach a position of the text.
 #[derive(Clone, Copy, Default)]
 struct Best {
     id: u32,
@@ -28,12 +28,13 @@ struct Best {
 impl Unigram {
     pub(super) fn new(vocabulary: &Vocabulary) -> Self {
         let scores = || vocabulary.iter().filter(|(_, p)| p.kind == PieceKind::Normal).map(|(_, piece)| piece.score);
-        // The library starts its maximum at FLT_MIN, the least *positive* float: scores are below zero, so that it stays.
+        // The library starts its maximum at FLT_MIN, the least *positive* float: scores are below zero, so that it
+        // stays.
         let highest = scores().fold(f32::MIN_POSITIVE, f32::max);
         Self { trie: vocabulary.matched_trie(), lowest: scores().fold(f32::MAX, f32::min), highest }
     }
 
-    /// Cuts a normalised text; every piece with its id.
+    /// Splits a normalised text; returns every piece with its id.
     pub(super) fn encode<'a>(&self, text: &'a str, vocabulary: &Vocabulary) -> Vec<(&'a str, u32)> {
         let bytes = text.as_bytes();
         let unknown_score = self.lowest - UNKNOWN_PENALTY;
@@ -46,7 +47,7 @@ impl Unigram {
             self.trie.prefixes(&bytes[start..], |piece_length, id| {
                 let score = match vocabulary.kind(id) {
                     Some(PieceKind::Unused) | None => return,
-                    // A bonus, so that user-defined symbols are always taken.
+                    // A bonus, so that user-defined symbols are always chosen.
                     Some(PieceKind::UserDefined) => {
                         f64::from(piece_length as f32 * self.highest) - 0.1 + f64::from(so_far)
                     }

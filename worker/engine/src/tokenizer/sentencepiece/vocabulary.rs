@@ -1,10 +1,10 @@
 //! The pieces of a model: texts, scores and kinds by id.
 
 use super::proto::PieceProto;
-use super::trie::Trie;
+use super::trie::PieceTrie;
 use std::collections::HashMap;
 
-/// What a piece is for; the names and numbers are sentencepiece_model.proto's.
+/// Kind of a piece; names and numbers are those of sentencepiece_model.proto.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PieceKind {
     Normal,
@@ -23,24 +23,24 @@ pub(super) struct Piece {
     pub(super) kind: PieceKind,
 }
 
-/// All pieces, with the ways to find them that `ModelInterface` has.
+/// All pieces, with the lookups of `ModelInterface`.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     pieces: Vec<Piece>,
-    /// Normal, user-defined and unused pieces: what a text can be cut into.
+    /// Normal, user-defined and unused pieces: those that a text can be split into.
     matched: HashMap<String, u32>,
     /// Unknown, control and byte pieces: never matched in a text.
     reserved: HashMap<String, u32>,
     unknown: u32,
-    /// Ids of the pieces `<0x00>` to `<0xFF>`, where the model falls back to bytes.
+    /// Ids of the pieces `<0x00>` to `<0xFF>` if the model falls back to bytes.
     bytes: Option<Vec<u32>>,
 }
 
 impl Vocabulary {
-    /// Checks what `ModelInterface::InitializePieces` checks.
+    /// Checks the same as `ModelInterface::InitializePieces`.
     ///
     /// # Errors
-    /// Names the piece at fault.
+    /// A message with the invalid piece.
     pub(super) fn new(protos: Vec<PieceProto>, byte_fallback: bool) -> Result<Self, String> {
         let (mut matched, mut reserved, mut unknown) = (HashMap::new(), HashMap::new(), None);
         let mut pieces = Vec::with_capacity(protos.len());
@@ -55,7 +55,7 @@ impl Vocabulary {
                 PieceKind::Unknown | PieceKind::Control | PieceKind::Byte => &mut reserved,
             };
             if map.insert(piece.text.clone(), id).is_some() {
-                return Err(format!("piece `{}` is there twice", piece.text));
+                return Err(format!("piece `{}` is a duplicate", piece.text));
             }
             if kind == PieceKind::Byte && !byte_fallback {
                 return Err(format!("piece `{}` is a byte, but byte_fallback is not set", piece.text));
@@ -67,10 +67,10 @@ impl Vocabulary {
         }
         let byte = |byte: u8| {
             let text = format!("<0x{byte:02X}>");
-            reserved.get(&text).copied().ok_or_else(|| format!("byte_fallback is set, but there is no piece {text}"))
+            reserved.get(&text).copied().ok_or_else(|| format!("byte_fallback is set, but piece {text} is missing"))
         };
         let bytes = byte_fallback.then(|| (0..=255).map(byte).collect::<Result<_, _>>()).transpose()?;
-        Ok(Self { pieces, matched, unknown: unknown.ok_or("there is no unknown piece")?, reserved, bytes })
+        Ok(Self { pieces, matched, unknown: unknown.ok_or("the unknown piece is missing")?, reserved, bytes })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -97,12 +97,12 @@ impl Vocabulary {
         self.bytes.as_deref()
     }
 
-    /// The id of a piece that a text can be cut into.
+    /// Returns the id of a piece that a text can be split into.
     pub(super) fn matched(&self, text: &str) -> Option<u32> {
         self.matched.get(text).copied()
     }
 
-    /// `PieceToId` without its fall to the unknown piece.
+    /// `PieceToId` without its fallback to the unknown piece.
     pub(super) fn id_of(&self, text: &str) -> Option<u32> {
         self.reserved.get(text).or_else(|| self.matched.get(text)).copied()
     }
@@ -111,16 +111,16 @@ impl Vocabulary {
         (0..).zip(&self.pieces)
     }
 
-    /// The user-defined symbols, if there are any.
-    pub(super) fn user_defined(&self) -> Option<Trie> {
+    /// Returns the user-defined symbols, if there are any.
+    pub(super) fn user_defined(&self) -> Option<PieceTrie> {
         let symbols = || self.iter().filter(|(_, piece)| piece.kind == PieceKind::UserDefined);
         symbols().next()?;
-        Some(Trie::new(symbols().map(|(id, piece)| (piece.text.as_str(), id))))
+        Some(PieceTrie::new(symbols().map(|(id, piece)| (piece.text.as_str(), id))))
     }
 
-    /// Everything that a text can be cut into.
-    pub(super) fn matched_trie(&self) -> Trie {
-        Trie::new(self.matched.iter().map(|(text, &id)| (text.as_str(), id)))
+    /// Returns all pieces that a text can be split into.
+    pub(super) fn matched_trie(&self) -> PieceTrie {
+        PieceTrie::new(self.matched.iter().map(|(text, &id)| (text.as_str(), id)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the integration tests of this package share: where data lies, plans, samples, and a run of an engine.
+//! Support of the integration tests: data, plans, samples, and runs of an engine.
 
 mod data;
 mod model;

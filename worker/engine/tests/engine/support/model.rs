@@ -54,13 +54,13 @@ pub(crate) fn prompt_sample(index: usize, text: &str) -> Sample {
     sample(index, Body::Gen { prompt: Prompt::question(text) })
 }
 
-/// A text and the answers that may come next.
+/// A `clp` sample of a text and the possible answers.
 pub(crate) fn clp_sample(index: usize, prompt: &str, choices: &[&str]) -> Sample {
     let choices = choices.iter().map(ToString::to_string).collect();
     sample(index, Body::Clp { prompt: Prompt::question(prompt), choices })
 }
 
-/// A text to score whole.
+/// A text to score as a whole.
 pub(crate) fn rolling_sample(index: usize, text: &str) -> Sample {
     let words = text.split_whitespace().count() as u32;
     sample(index, Body::Rolling { text: Prompt::question(text), words, bytes: text.len() as u32 })
@@ -72,7 +72,7 @@ pub(crate) fn chat_sample(index: usize, turns: &[(&str, &str)]) -> Sample {
     sample(index, Body::Chat { turns: turns.iter().map(turn).collect() })
 }
 
-/// The one answer of a result.
+/// Returns the only answer of a result.
 #[track_caller]
 pub(crate) fn generated(result: &SampleResult) -> &Generation {
     match &result.outcome {
@@ -81,7 +81,7 @@ pub(crate) fn generated(result: &SampleResult) -> &Generation {
     }
 }
 
-/// Runs samples without shots; results in the order of the samples.
+/// Runs samples without shots; returns results in the order of the samples.
 pub(crate) fn run_all(
     engine: &mut dyn Engine,
     infer: &InferSpec,
@@ -91,7 +91,7 @@ pub(crate) fn run_all(
     run(engine, infer, &ShotFormat::default(), &requests)
 }
 
-/// Runs requests; results in the order of the requests.
+/// Runs requests; returns results in the order of the requests.
 pub(crate) fn run(
     engine: &mut dyn Engine,
     infer: &InferSpec,

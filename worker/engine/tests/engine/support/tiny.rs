@@ -1,4 +1,4 @@
-//! A tiny Llama with random weights and a character tokenizer, written by the test: needs no data.
+//! A tiny Llama with random weights and a character tokenizer, written by the test. Needs no data.
 
 use super::plan;
 use compass_plan::{BosPolicy, ModelPlan};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A model directory that a test may change before it writes it.
+/// A model directory that a test may change before writing it.
 pub(crate) struct TinyModel {
     pub(crate) config: Value,
     pub(crate) tokenizer: Value,
@@ -90,13 +90,13 @@ impl Default for TinyModel {
 }
 
 impl TinyModel {
-    /// Writes every file; the weights in one file.
+    /// Writes every file, with all weights in one file.
     pub(crate) fn write(&self, directory: &Path) {
         self.write_json(directory);
         self.write_weights(&directory.join("model.safetensors"), |_| true);
     }
 
-    /// Writes everything but the weights.
+    /// Writes everything except the weights.
     pub(crate) fn write_json(&self, directory: &Path) {
         let files = [
             ("config.json", &self.config),
@@ -108,7 +108,7 @@ impl TinyModel {
         }
     }
 
-    /// Writes the tensors that `wanted` picks, as f32.
+    /// Writes the tensors selected by `wanted`, as f32.
     pub(crate) fn write_weights(&self, path: &Path, wanted: impl Fn(&str) -> bool) {
         let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
         let picked = self.tensors.iter().filter(|(name, _)| wanted(name));
@@ -120,7 +120,7 @@ impl TinyModel {
     }
 }
 
-/// A plan for a tiny model that the tokenizer's own rule opens with BOS.
+/// A plan for a tiny model with BOS by the tokenizer's own rule.
 pub(crate) fn tiny_plan(directory: &Path) -> ModelPlan {
     plan(directory, BosPolicy::Auto, None)
 }

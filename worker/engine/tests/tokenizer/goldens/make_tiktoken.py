@@ -46,7 +46,7 @@ def train(size):
         best = max(pairs, key=lambda pair: (pairs[pair], pair))
         ranks[best[0] + best[1]] = len(ranks)
         words = collections.Counter({merged(word, best): count for word, count in words.items()})
-    # Whole words that no merge leads to: tiktoken finds them all the same.
+    # Whole words that no merge leads to: tiktoken finds them nevertheless.
     for word in (" market", "Answer"):
         ranks.setdefault(word.encode(), len(ranks))
     return ranks

@@ -9,7 +9,7 @@ use compass_types::result::{Outcome, SampleResult};
 use serde_json::json;
 use std::path::Path;
 
-/// Shots; samples take one of two sets of them.
+/// Shots; samples use one of two sets of them.
 const SHOTS: [&str; 4] = ["1+1=2", "2+2=4;", "a to b", "sky: blue"];
 
 fn shots() -> Vec<Shot> {
@@ -24,12 +24,12 @@ fn prompt(header: &str, question: &str) -> Prompt {
     Prompt(vec![Segment::Header(header.into()), Segment::Shots, Segment::Question(question.into())])
 }
 
-/// Whether a sample is of the first kind, by which its header and its shots go.
+/// Whether a sample is of the first kind, which decides its header and its shots.
 fn is_first(index: usize) -> bool {
     index % 7 < 4
 }
 
-/// Questions of several lengths with options that part early, late, in one letter, or not at all.
+/// Questions of several lengths with options that diverge early, late, in one letter, or not at all.
 fn body(infer: &InferSpec, index: usize) -> Body {
     let question = format!("{index}: {}{}", "why? ".repeat(1 + index % 2), "x".repeat(index % 5));
     let prompt = |question: &str| prompt(if is_first(index) { "# " } else { "> " }, question);
@@ -82,7 +82,7 @@ fn load(directory: &Path) -> Box<dyn Engine> {
     compass_engine::load(&tiny_plan(directory), &DeviceChoice::Cpu, 2).unwrap()
 }
 
-/// Runs samples in batches of so many.
+/// Runs samples in batches of the given size.
 fn in_batches(
     engine: &mut dyn Engine,
     infer: &InferSpec,
@@ -101,7 +101,7 @@ fn in_batches(
     (results, counters)
 }
 
-/// The scores of a result bit by bit.
+/// Returns the scores of a result bit by bit.
 fn bits(result: &SampleResult) -> Vec<u64> {
     match &result.outcome {
         Outcome::Ppl(scores) => {
@@ -121,7 +121,7 @@ fn bits(result: &SampleResult) -> Vec<u64> {
 }
 
 #[test]
-fn alone_split_merged_and_shuffled() {
+fn scores_are_batch_invariant() {
     let directory = tempfile::tempdir().unwrap();
     TinyModel::default().write(directory.path());
     for infer in kinds() {
@@ -142,7 +142,7 @@ fn alone_split_merged_and_shuffled() {
 }
 
 #[test]
-fn every_distinct_beginning_is_computed_once() {
+fn every_distinct_prefix_is_computed_once() {
     let directory = tempfile::tempdir().unwrap();
     TinyModel::default().write(directory.path());
     for infer in kinds() {
@@ -152,8 +152,8 @@ fn every_distinct_beginning_is_computed_once() {
         for size in [24, 6, 1] {
             let (_, counters) = in_batches(load(directory.path()).as_mut(), &infer, &all, size);
             assert!(counters.distinct * 2 < counters.submitted, "{} {counters:?}", infer.mode());
-            // The stacks that stay between batches hold both kinds of prefixes. `Answer: yes` and its kin, which this kind
-            // scores besides, are more than there are stacks.
+            // The stacks that stay between batches hold prefixes of both kinds. `Answer: yes` and similar texts, which
+            // this kind scores too, are more than there are stacks.
             let more = matches!(infer, InferSpec::PplNormalized { .. }) && size < 24;
             assert_eq!(counters.computed == counters.distinct, !more, "{} {counters:?}, {size}", infer.mode());
             distinct.push(counters.distinct);
@@ -162,9 +162,9 @@ fn every_distinct_beginning_is_computed_once() {
     }
 }
 
-/// Texts as they are, without borders, each in a batch of its own: what the shared computation must come to.
+/// Whole texts without borders, each in its own batch: the expected result of the shared computation.
 #[test]
-fn the_numbers_are_those_of_whole_texts() {
+fn scores_equal_those_of_whole_texts() {
     let directory = tempfile::tempdir().unwrap();
     TinyModel::default().write(directory.path());
     let samples = samples(&InferSpec::Ppl);

@@ -1,4 +1,4 @@
-//! A sample's bits do not depend on its neighbours, its place, or the number of threads. Needs no data.
+//! A sample's bits do not depend on the batch composition, its index, or the number of threads. Needs no data.
 
 use crate::support::{
     TinyModel, chat_sample, clp_sample, gen_spec, loglikelihood_sample, ppl_sample, prompt_sample, rolling_sample,
@@ -9,7 +9,7 @@ use compass_plan::engine::Engine;
 use compass_plan::{ChatMode, GenSpec, InferSpec, Sample};
 use compass_types::result::{Outcome, SampleResult};
 
-/// Texts of many lengths around the least number of rows and the model's limit of 64.
+/// Texts of many lengths around the minimum number of rows and the model's limit of 64.
 fn text(seed: usize) -> String {
     let length = [1, 2, 5, 13, 14, 15, 16, 17, 30, 31, 47, 62, 63, 64, 90][seed % 15];
     (0..length).map(|i| char::from(b'a' + ((i * 7 + seed * 11 + i * i * seed) % 26) as u8)).collect()
@@ -32,7 +32,7 @@ fn samples(infer: &InferSpec) -> Vec<Sample> {
         .collect()
 }
 
-/// Equality to the bit, which `==` on floats nearly is.
+/// Formats a result to the bit, which `==` on floats does not always compare.
 fn bits(result: &SampleResult) -> String {
     let scores = match &result.outcome {
         Outcome::Ppl(scores) => scores.iter().map(|score| score.nll_sum.to_bits()).collect(),
@@ -49,7 +49,7 @@ fn load(directory: &std::path::Path, threads: u32) -> Box<dyn Engine> {
 }
 
 #[test]
-fn alone_together_shuffled_and_with_more_threads() {
+fn results_are_batch_invariant() {
     let directory = tempfile::tempdir().unwrap();
     TinyModel::default().write(directory.path());
     let mut drawn = GenSpec { max_out_len: Some(6), min_out_len: Some(2), ..GenSpec::default() };
@@ -81,7 +81,7 @@ fn alone_together_shuffled_and_with_more_threads() {
 }
 
 #[test]
-fn options_that_are_equal_have_equal_scores() {
+fn equal_options_have_equal_scores() {
     let directory = tempfile::tempdir().unwrap();
     TinyModel::default().write(directory.path());
     let mut engine = load(directory.path(), 2);
