@@ -157,15 +157,16 @@ stage_files() {
   cp -r deploy/demo deploy/slurm deploy/systemd deploy/k8s deploy/grafana deploy/aliyun.example.toml "$stage/deploy/"
   cp LICENSE CHANGELOG.md "$stage/"
   cat > "$stage/README.md" <<END
-# Compass $version${commit:+ ($commit)}
+# Compass $release
 
-For Linux on $arch with glibc $floor or newer; nothing else is needed. The folder may lie anywhere, and on a file system that nodes share:
+For Linux on $arch with glibc $floor or newer; nothing else is needed. The folder may lie anywhere, also on a file system that nodes
+share:
 
     bin/compass-master --config examples/demo.toml
     ln -s "\$PWD"/bin/compass-* /usr/local/bin/
 
-GPUs, with driver 580 or newer: unpack $name-cuda.tar.gz of the same version into the same folder. It adds libtorch_cuda.so and
-NVIDIA's libraries to lib/, where the worker finds them; nothing else changes.
+GPUs, with driver 580 or newer: unpack $name-cuda.tar.gz of the same version over this folder. It adds
+libtorch_cuda.so and NVIDIA's libraries to lib/, where the worker finds them; nothing else changes.
 
 | folder | holds |
 |---|---|
@@ -179,7 +180,7 @@ END
 
 # Names, versions and licences of what is linked into the programs, and the text of every licence once.
 stage_licences() {
-  local folder=$stage/licences list=$stage/licences/packages.txt registry package license repository file sum
+  local folder=$stage/licences list=$stage/licences/packages.txt registry package license repository file files sum
   mkdir -p "$folder/texts"
   cp "$torch"/../licences/* "$folder/" 2>/dev/null || true
   for file in torch nvidia; do
@@ -188,6 +189,8 @@ stage_licences() {
   done
   file=$(compgen -G "$root/usr/share/doc/gcc-*-base/copyright" | sort -V | tail -n 1 || true)
   if [ -n "$file" ]; then cp "$file" "$folder/gcc.txt"; else say "warning: the licence of GCC's libraries is not on this machine"; fi
+  file=$(rustc --print sysroot)/share/doc/rust/COPYRIGHT-library.html
+  if [ -e "$file" ]; then cp "$file" "$folder/rust-library.html"; else say "warning: the licences of Rust's own library are not on this machine"; fi
   registry=${CARGO_HOME:-$HOME/.cargo}/registry/src
   printf 'Rust packages in compass-master and compass-worker: package, licence, source, files in texts/\n\n' > "$list"
   cargo tree --locked --offline --edges normal,no-proc-macro --prefix none --format '{p}|{l}|{r}' -p compass-master -p compass-worker |
@@ -195,12 +198,14 @@ stage_licences() {
     while IFS='|' read -r package license repository; do
       package=${package%% (*}
       printf '%s\n  %s\n  %s\n' "${package/ v/ }" "$license" "$repository"
-      { find "$registry"/*/"${package/ v/-}" -maxdepth 3 -type f \( -iname 'licen[cs]e*' -o -iname 'copying*' -o -iname 'notice*' \) 2>/dev/null || true; } |
-        sort | while read -r file; do
-          sum=$(sha256sum "$file") && sum=${sum:0:12}
-          [ -e "$folder/texts/$sum.txt" ] || cp "$file" "$folder/texts/$sum.txt"
-          printf '  texts/%s.txt  %s\n' "$sum" "$(basename "$file")"
-        done
+      mapfile -t files < <(find "$registry"/*/"${package/ v/-}" -maxdepth 3 -type f \
+        \( -iname 'licen[cs]e*' -o -iname 'copying*' -o -iname 'notice*' \) 2>/dev/null | sort)
+      [ ${#files[@]} -gt 0 ] || printf '  no file with the licence in the package\n'
+      for file in "${files[@]}"; do
+        sum=$(sha256sum "$file") && sum=${sum:0:12}
+        [ -e "$folder/texts/$sum.txt" ] || cp "$file" "$folder/texts/$sum.txt"
+        printf '  texts/%s.txt  %s\n' "$sum" "$(basename "$file")"
+      done
     done >> "$list"
   chmod -R u=rwX,go=rX "$folder"
 }
@@ -266,10 +271,10 @@ else
 fi
 stage_programs
 check_glibc "$stage"
-for program in compass-master compass-worker; do
-  said=$("$stage/bin/$program" --version)
-  case $said in "$program $version"*) say "$said" ;; *) die "$programs/$program says it is $said, not version $version" ;; esac
-done
+release=$("$stage/bin/compass-master" --version) && release=${release#* }
+[ "$("$stage/bin/compass-worker" --version)" = "compass-worker $release" ] || die "the programs in $programs are of two versions"
+case $release in "$version" | "$version ("*) ;; *) die "the programs in $programs are of version $release, not $version" ;; esac
+say "version $release"
 stage_completions
 stage_files
 stage_licences

@@ -1,5 +1,6 @@
 //! Completions and man pages, made from the definition of a command line.
 
+use crate::version;
 use clap::{Command, Subcommand};
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -68,12 +69,12 @@ fn write_with_commands(command: &Command, folder: &Path) -> io::Result<()> {
     for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
         write_with_commands(inner, folder)?;
     }
-    let man = Man::new(command.clone());
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    let man = Man::new(command.clone()).title(name).source(version()).manual("Compass");
     let mut page = Vec::new();
     man.render(&mut page)?;
     let path = folder.join(man.get_filename());
-    fs::write(&path, unfilled_notes(&String::from_utf8_lossy(&page)))
-        .map_err(|error| named(&error, &path.to_string_lossy()))
+    fs::write(&path, readable(&String::from_utf8_lossy(&page))).map_err(|error| named(&error, &path.to_string_lossy()))
 }
 
 /// The error with what could not be written.
@@ -81,8 +82,9 @@ fn named(error: &io::Error, what: &str) -> io::Error {
     io::Error::new(error.kind(), format!("cannot write {what}: {error}"))
 }
 
-/// The page with its last section, which holds examples, shown line by line under a name that man pages use.
-fn unfilled_notes(page: &str) -> String {
+/// The page with its examples shown line by line, in a section of a name that man pages use, and with the missing date in quotes,
+/// without which the version takes the place of the date.
+fn readable(page: &str) -> String {
     let mut text = String::new();
     let mut within = false;
     for line in page.lines() {
@@ -95,7 +97,10 @@ fn unfilled_notes(page: &str) -> String {
             within = true;
             continue;
         }
-        text.push_str(line);
+        match line.strip_prefix(".TH ") {
+            Some(title) => text.push_str(&format!(".TH {}", title.replacen(" 1  ", " 1 \"\" ", 1))),
+            None => text.push_str(line),
+        }
         text.push('\n');
     }
     text
@@ -151,6 +156,8 @@ mod tests {
         let page = fs::read_to_string(folder.path().join("player.1")).unwrap();
         assert!(page.contains(".SH NOTES\n.nf\nExamples:\n  player play   a song\n"), "{page}");
         assert!(page.contains("\n.fi\n.SH VERSION\n"), "{page}");
+        let page = fs::read_to_string(folder.path().join("player-play.1")).unwrap();
+        assert!(page.contains("\n.TH player-play 1 \"\" "), "{page}");
         let missing = Generated::ManPages { folder: folder.path().join("missing") };
         assert_eq!(missing.write(Player::command()).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
