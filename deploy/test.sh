@@ -206,6 +206,7 @@ stage "programs" programs
 # Tests and the programs that they start in one go: with the same features, nothing is built twice.
 stage "build" cargo build "${WHOLE[@]}" --all-targets
 stage "formatting" formatting
+stage "words" deploy/words.sh
 stage "lints" lints
 stage "scripts" scripts
 stage "tests" tests

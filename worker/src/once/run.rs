@@ -1,7 +1,7 @@
 //! Runs the samples of a task and prints their results.
 
 use super::arguments::OnceOptions;
-use super::batches::{TaskBatch, Batches};
+use super::batches::{Batches, TaskBatch};
 use super::reading::{PlanFolder, ReadError, ReadPart};
 use crate::agent::Programs;
 use crate::engine_child::HAS_ENGINE;

@@ -213,7 +213,7 @@ CASES = {
 
 
 def unchanged(value, before):
-    """What is no string stays text with us: nothing of a model is evaluated."""
+    """Anything but a string stays text with us: no output of a model is evaluated."""
     return value if isinstance(value, str) else before
 
 

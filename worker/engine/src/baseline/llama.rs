@@ -1,6 +1,6 @@
 //! Llama over padded batches, `[batch, time, hidden]`, as computed by transformers' `LlamaForCausalLM` with `sdpa`.
 
-use super::padded::{PaddedBatch, Pad};
+use super::padded::{Pad, PaddedBatch};
 use crate::blocks::RmsNorm;
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig, RopeScaling};
 use crate::fault::device_fault;

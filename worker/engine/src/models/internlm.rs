@@ -3,7 +3,7 @@
 //! repository).
 
 use super::decoder::{Decoder, Placement};
-use super::pre_norm::{self, Mlp, TensorNames, PreNormLayer};
+use super::pre_norm::{self, Mlp, PreNormLayer, TensorNames};
 use crate::blocks::{Activation, Attention, AttentionShape, GatedMlp, Linear, Projections, RmsNorm, ScoreRule};
 use crate::config::{LlamaShape, ModelConfig, RopeConfig, RopeScaling};
 use crate::weights::Weights;

@@ -1,7 +1,7 @@
 //! InternLM2 (Cai et al. 2024): Llama with other names, and queries, keys and values in one matrix, head by head.
 
 use super::decoder::{Decoder, Placement};
-use super::pre_norm::{self, Mlp, TensorNames, PreNormLayer};
+use super::pre_norm::{self, Mlp, PreNormLayer, TensorNames};
 use crate::blocks::{Attention, GatedMlp, Linear, Projections, RmsNorm, ScoreRule};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
 use crate::weights::Weights;

@@ -2,7 +2,7 @@
 
     COMPASS_DATA_CACHE=/some/new/folder PYTHONPATH=<site-packages with opencompass 0.5.4> python make_prompts.py
 
-For every preset that bears the name of one of its configurations its loader reads the made data folder. Of further
+For every preset that has the name of one of its configurations its loader reads the made data folder. Of further
 configurations, drawn at random, the loader is left out: rows are made with the columns that reader and templates name, and
 the configuration is written out as TOML. With `--all FOLDER` far larger files go there, for COMPASS_PEER_PROMPTS.
 """

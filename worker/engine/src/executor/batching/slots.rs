@@ -76,7 +76,12 @@ impl Slots {
     ///
     /// # Errors
     /// The memory does not suffice.
-    pub(super) fn admit(&mut self, model: &dyn CausalLm, prompt: &TokenPrompt, room: usize) -> Result<Admission, TchError> {
+    pub(super) fn admit(
+        &mut self,
+        model: &dyn CausalLm,
+        prompt: &TokenPrompt,
+        room: usize,
+    ) -> Result<Admission, TchError> {
         let busy = self.contents.iter().filter(|content| content.busy);
         let promised = busy.map(|content| content.prompt.shared(prompt)).max().unwrap_or(0);
         let (mut source, mut in_place) = (None, 0);

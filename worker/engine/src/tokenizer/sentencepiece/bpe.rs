@@ -58,7 +58,11 @@ struct Merger<'a> {
 }
 
 /// Splits a normalised text; returns every piece with its id, the unknown id for those in no vocabulary.
-pub(super) fn encode<'a>(text: &'a str, vocabulary: &'a Vocabulary, symbols: Option<&PieceTrie>) -> Vec<(&'a str, u32)> {
+pub(super) fn encode<'a>(
+    text: &'a str,
+    vocabulary: &'a Vocabulary,
+    symbols: Option<&PieceTrie>,
+) -> Vec<(&'a str, u32)> {
     let symbols = split(text, symbols);
     let (count, unused) = (symbols.len(), HashMap::new());
     let mut merger = Merger { text, vocabulary, symbols, agenda: BinaryHeap::new(), unused };

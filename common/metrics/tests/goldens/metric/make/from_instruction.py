@@ -110,7 +110,7 @@ def goldens():
     yield "ifeval_sentences", [case([t], nltk.sent_tokenize(t)) for t in prose]
     yield "ifeval_words", [case([t], nltk.word_tokenize(t)) for t in prose]
 
-    def verdicts(rows, response):
+    def followed(rows, response):
         inp = utils.InputExample(key=0, instruction_id_list=[i for i, _ in rows], prompt="", kwargs=[k for _, k in rows])
         return [utils.test_instruction_following_strict(inp, response).follow_instruction_list,
                 utils.test_instruction_following_loose(inp, response).follow_instruction_list]
@@ -122,10 +122,10 @@ def goldens():
             response = rng.choice([response, response, rng.choice(PROSE + texts.BASE), f'"{response}"'])
             rows = rules(rng)
             rows = rng.sample(rows, 8)
-            yield case([[i for i, _ in rows], [k for _, k in rows], response], verdicts(rows, response))
+            yield case([[i for i, _ in rows], [k for _, k in rows], response], followed(rows, response))
         for text in JSON:
             rows = [("detectable_format:json_format", {})]
-            yield case([[rows[0][0]], [{}], text], verdicts(rows, text))
+            yield case([[rows[0][0]], [{}], text], followed(rows, text))
     yield "ifeval", list(samples())
 
     langdetect.DetectorFactory.seed = 0
@@ -149,5 +149,5 @@ def goldens():
             for name in ("english_capital", "english_lowercase"):
                 for form in (text, text.upper(), text.lower()):
                     rows = [(f"change_case:{name}", {})]
-                    yield case([rows[0][0], {}, form], verdicts(rows, form)[0][0])
+                    yield case([rows[0][0], {}, form], followed(rows, form)[0][0])
     yield "ifeval_language", list(languages())

@@ -136,7 +136,7 @@ def goldens():
                 names = [f"{context}_bias_score"] + [f"{context}_bias_score_{category}" for category in ("Age", "Race_x_gender")]
                 for name in names:
                     rows = [out[name] for out in outs]
-                    # What is of another category is no number; lm-eval's own masks take it for a disambiguated context.
+                    # Another category than a number: lm-eval's own masks take it for a disambiguated context.
                     rows = [row for row in rows if row[1] == row[1]]
                     figures[name] = bias(rows) if rows else float("nan")
             yield case([list(raw), responses], {name: none_if_nan(figure) for name, figure in figures.items()})

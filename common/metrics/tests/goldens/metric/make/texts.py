@@ -4,7 +4,7 @@ import random
 
 
 def generator(seed):
-    """The draws of one file; `SEED=1 OUT=folder make.py` makes goldens nobody has seen, to be read by `METRIC_GOLDENS=folder`."""
+    """The draws of one file; `SEED=1 OUT=folder make.py` makes goldens with other draws, to be read by `METRIC_GOLDENS=folder`."""
     return random.Random(seed + 1000 * int(os.environ.get("SEED", 0)))
 
 
@@ -67,7 +67,7 @@ def mutate(rng, text):
 
 
 def pairs(seed=0, count=160, long=True):
-    """`count` pairs and more: neighbours, equals, strangers."""
+    """`count` pairs and more: neighbours, equals, unrelated ones."""
     rng = generator(seed)
     texts = BASE + (long_texts(rng) if long else [])
     out = [(text, text) for text in rng.sample(texts, 12)]
