@@ -8,6 +8,7 @@
 pub mod cli;
 pub mod control;
 pub mod descriptors;
+pub mod exit;
 pub mod job;
 pub mod leader;
 pub mod pipeline;

@@ -3,9 +3,10 @@
 use clap::{CommandFactory, Parser};
 use compass_common::screen::{OutputError, print, say};
 use compass_config::{Base, Config, Overrides};
-use compass_master::cli::{Cli, Command, Explain, JobArguments, Mode, StateArguments, TokenArguments, exit, not_yet};
+use compass_master::cli::{Cli, Command, Explain, JobArguments, StateArguments, TokenArguments, not_yet};
 use compass_master::control::{self, About, Submission};
-use compass_master::job::{self, Failure, JobRequest};
+use compass_master::exit;
+use compass_master::job::{self, Failure, JobRequest, Mode};
 use compass_master::pipeline::{self, RunFolder};
 use compass_master::server::{self, run_alone};
 use compass_master::signals::watch_signals;

@@ -1,6 +1,6 @@
 //! Signals that ask a process to stop.
 
-use crate::cli::exit;
+use crate::exit;
 use compass_common::screen::say;
 use compass_launch::emergency_cleanup;
 use tokio::signal::unix::{SignalKind, signal};

@@ -3,26 +3,11 @@
 use super::described::{CustomArguments, ModelArguments};
 use super::launching::LaunchArguments;
 use super::token::TokenArguments;
-use crate::job::JobRequest;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use crate::job::{JobRequest, Mode};
+use clap::{Args, Parser, Subcommand};
 use compass_config::Overrides;
 use compass_eval::report::Details;
-use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-
-/// Which stages run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// Inference, then scores and the table.
-    All,
-    /// Inference alone.
-    Infer,
-    /// Scores and the table of a run that has its results (-r).
-    Eval,
-    /// The table of a run that has its results (-r).
-    Viz,
-}
 
 /// Evaluate language models: plan every prompt, lease the work to workers, count every sample once, print the table.
 #[derive(Debug, Parser)]

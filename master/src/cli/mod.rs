@@ -1,13 +1,13 @@
-//! The command line: what can be typed, what it means for the configuration, and how the program ends.
+//! The command line: what can be typed and what it means for the configuration.
 
 mod arguments;
 mod described;
-pub mod exit;
 mod later;
 mod launching;
+mod mode;
 mod token;
 
-pub use arguments::{Cli, Command, Explain, JobArguments, Mode, StateArguments};
+pub use arguments::{Cli, Command, Explain, JobArguments, StateArguments};
 pub use described::{CustomArguments, HfType, ModelArguments};
 pub use later::not_yet;
 pub use token::{TokenAction, TokenArguments};

@@ -2,7 +2,7 @@
 
 use super::socket::{Live, SERVER, find, path_of};
 use super::status::MasterStatus;
-use crate::cli::exit;
+use crate::exit;
 use crate::job::Failure;
 use compass_proto::v1;
 use compass_proto::v1::control_client::ControlClient;

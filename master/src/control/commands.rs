@@ -2,7 +2,7 @@
 
 use super::client::Master;
 use super::status::{JobStatus, MasterStatus, details, table};
-use crate::cli::exit;
+use crate::exit;
 use crate::job::Failure;
 use compass_common::encode;
 use compass_common::screen::{OutputError, print, say};

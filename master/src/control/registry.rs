@@ -2,8 +2,8 @@
 
 use super::status::{JobStatus, MasterStatus, WorkerStatus};
 use crate::job::{Ended, JobRecord};
+use crate::pipeline::RunView;
 use crate::pipeline::{JobCommand, JobHandle};
-use crate::web::RunView;
 use compass_common::job_log::JobLog;
 use compass_scheduler::broker::{FairShare, JobId};
 use compass_store::LeadershipStatus;

@@ -1,7 +1,8 @@
 //! `submit`: a job for a server. Planned here, so that the submitter sees all errors, and nothing was started.
 
 use super::client::Master;
-use crate::cli::{Mode, exit};
+use crate::exit;
+use crate::job::Mode;
 use crate::job::{Failure, JobRecord, JobRequest, open_run};
 use crate::pipeline::{self, RunFolder};
 use compass_common::screen::{OutputError, print, say};

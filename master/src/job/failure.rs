@@ -1,8 +1,9 @@
 //! Why a job ended without a table, for the screen, and the exit code that says so to scripts.
 
 use super::request::JobRequest;
-use crate::cli::{Mode, exit};
+use super::request::Mode;
 use crate::descriptors::is_caused_by_exhaustion;
+use crate::exit;
 use crate::pipeline::{ExecuteError, FolderError, InferError, PlanError, RunFolder, ScoreError};
 use compass_ledger::LedgerError;
 use compass_store::StoreError;
@@ -103,7 +104,7 @@ impl Failure {
         let code = match error {
             error if error.is_leadership_lost() => exit::LEADERSHIP_LOST,
             InferError::Store(error) if error.is_bad_input() => exit::BAD_INPUT,
-            InferError::Partition(_) | InferError::Access(_) | InferError::Elsewhere { .. } => exit::BAD_INPUT,
+            InferError::Partition(_) | InferError::PortsRefused(_) | InferError::Elsewhere { .. } => exit::BAD_INPUT,
             // Another try would find the same: somebody must put the file right first. Nothing was started.
             InferError::Ledger(
                 LedgerError::Corrupt { .. }

@@ -12,5 +12,5 @@ mod run;
 pub use failure::Failure;
 pub use opening::{OpenedRun, led_elsewhere, open_run};
 pub use record::{Ended, JobRecord, StageTerms, now};
-pub use request::JobRequest;
+pub use request::{JobRequest, Mode};
 pub use run::{JobEnvironment, run};

@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::request::JobRequest;
-use crate::cli::exit;
+use crate::exit;
 use crate::pipeline::{self, Begun, CarriedOver, EarlierRun, PlanError, Planned, ReadPlan, RunFolder};
 use compass_common::screen::say;
 use compass_config::Config;

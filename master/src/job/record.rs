@@ -1,7 +1,7 @@
 //! A job as a server keeps it: all that is needed to run it, or to go on with it, beside its run folder.
 
 use super::request::JobRequest;
-use crate::cli::Mode;
+use super::request::Mode;
 use crate::pipeline::{ModelPlacement, RunFolder};
 use compass_config::{Config, RunnerConfig, StageConfig};
 use compass_eval::report::Details;

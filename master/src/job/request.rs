@@ -1,8 +1,22 @@
 //! What a person commands of a job beside its configuration.
 
-use crate::cli::Mode;
 use crate::pipeline::RunFolder;
 use compass_eval::report::Details;
+use serde::{Deserialize, Serialize};
+
+/// Which stages run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Inference, then scores and the table.
+    All,
+    /// Inference alone.
+    Infer,
+    /// Scores and the table of a run that has its results (-r).
+    Eval,
+    /// The table of a run that has its results (-r).
+    Viz,
+}
 
 /// Options of a job beside its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use super::failure::Failure;
 use super::opening::{OpenedRun, read_plan};
 use super::request::JobRequest;
-use crate::cli::{Mode, exit};
+use super::request::Mode;
+use crate::exit;
 use crate::pipeline::{self, Answers, Ending, InferOptions, JobHandle, LiveWriting, ReadPlan, RunTerm, WorkerSource};
 use compass_common::screen::{OutputError, print, say};
 use compass_config::Config;

@@ -1,7 +1,7 @@
 //! The leader of a job: takes frames, says what is to be sent and what is to be made durable.
 
 use super::arrivals::Refusals;
-use super::gate::{AuthInterceptor, Gated, bound_to};
+use super::durability::{DurabilityBarrier, HeldBack, bound_to};
 use super::pins::{Loaded, Pins};
 use super::submission::submission;
 use compass_ledger::{Content, Submission};
@@ -48,7 +48,7 @@ pub struct Leader {
     keys: Keys,
     /// Only looked up, but at the end.
     pub(super) sessions: HashMap<WorkerId, Session, BuildHasherDefault<DefaultHasher>>,
-    gate: AuthInterceptor,
+    barrier: DurabilityBarrier,
     pins: Pins,
     watch: Watch,
     violations: u64,
@@ -61,13 +61,13 @@ pub struct Leader {
 impl Leader {
     /// A leader without any session yet; `watch` knows what was recorded before it.
     pub fn new(core: Core, terms: Terms, keys: Keys, watch: Watch) -> Self {
-        let (sessions, gate, effects) = (HashMap::default(), AuthInterceptor::default(), Vec::new());
+        let (sessions, barrier, effects) = (HashMap::default(), DurabilityBarrier::default(), Vec::new());
         Self {
             core,
             terms,
             keys,
             sessions,
-            gate,
+            barrier,
             pins: Pins::default(),
             watch,
             violations: 0,
@@ -257,7 +257,7 @@ impl Leader {
             let (nonce, after) = (session.nonce.clone(), self.core.last_seq());
             let violation = self.watch.acknowledges(after);
             self.broken(violation);
-            self.gate.push(after, Gated::Acknowledge { worker, nonce, seq: frame.seq });
+            self.barrier.push(after, HeldBack::Acknowledge { worker, nonce, seq: frame.seq });
             self.let_out();
         }
         heard
@@ -381,7 +381,7 @@ impl Leader {
                 Effect::Send { worker, message, after } => {
                     let nonce = self.sessions.get(&worker).map(|session| session.nonce.clone());
                     let nonce = nonce.unwrap_or_default();
-                    self.gate.push(after, Gated::Send { worker, nonce, message });
+                    self.barrier.push(after, HeldBack::Send { worker, nonce, message });
                 }
                 Effect::Disconnect { worker, connection } => {
                     if let Some(session) = self.sessions.get_mut(&worker) {
@@ -402,7 +402,7 @@ impl Leader {
 
     /// Everything up to `up_to` is durable: what waited for it leaves.
     pub fn durable(&mut self, up_to: Seq) {
-        self.gate.open(up_to);
+        self.barrier.raise(up_to);
         self.let_out();
     }
 
@@ -410,10 +410,10 @@ impl Leader {
         let mut owed: Vec<WorkerId> = Vec::new();
         let mut leaving = Vec::new();
         // First all that is durable by now, so that the frames which leave anyway say so.
-        while let Some(gated) = self.gate.next() {
-            match gated {
-                Gated::Send { worker, nonce, message } => leaving.push((worker, nonce, message)),
-                Gated::Acknowledge { worker, nonce, seq } => {
+        while let Some(held) = self.barrier.next() {
+            match held {
+                HeldBack::Send { worker, nonce, message } => leaving.push((worker, nonce, message)),
+                HeldBack::Acknowledge { worker, nonce, seq } => {
                     if let Some(session) = self.sessions.get_mut(&worker).filter(|session| session.nonce == nonce) {
                         session.acknowledge(seq);
                         // Those of one worker mostly come in a row; once told, it is owed nothing.
@@ -442,7 +442,7 @@ impl Leader {
 
     /// Whether the job is over and everything about it is durable and told.
     pub fn is_settled(&self) -> bool {
-        self.core.is_finished() && self.gate.is_settled(self.core.last_seq())
+        self.core.is_finished() && self.barrier.is_settled(self.core.last_seq())
     }
 
     /// Whether a worker's stream is up.

@@ -1,7 +1,7 @@
 //! Facts of a run for `logs/run.json`: who worked, how long, how many tokens. Never in `results/` or `summary/`.
 
+use super::view::{RunView, WorkerView};
 use crate::leader::Refusals;
-use crate::web::{RunView, WorkerView};
 use compass_ledger::Tally;
 use compass_plan::engine::TokenCounters;
 use compass_proto::v1;

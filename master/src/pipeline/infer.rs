@@ -15,10 +15,9 @@ use super::previous_assignments::task;
 use super::progress::ProgressBoard;
 use super::score::Answers;
 use super::task_list::keep_tasks;
-use super::worker_endpoint::EndpointError;
+use super::view::RunView;
 use super::worker_source::{StageRegistration, StageWorkers, WorkerSource};
 use crate::leader::{Leader, Pins};
-use crate::web::{AccessError, ListenError, RunView};
 use compass_common::encode::{self, EncodeError};
 use compass_common::screen::{alike, say};
 use compass_config::Config;
@@ -34,7 +33,7 @@ use compass_types::ids::{Digest, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use prost::Message as _;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -77,20 +76,14 @@ pub enum InferError {
     Partition(#[from] PartitionError),
     #[error(transparent)]
     Launch(#[from] compass_launch::LaunchError),
-    #[error("cannot listen on {address}; another master may use it: choose another master.listen, or port 0 for any")]
-    Listen {
-        address: SocketAddr,
-        #[source]
-        source: std::io::Error,
-    },
+    /// The addresses, secrets or certificates of the configuration cannot be used.
+    #[error(transparent)]
+    PortsRefused(Box<dyn Error + Send + Sync>),
+    /// The ports cannot be opened.
+    #[error(transparent)]
+    PortsFailed(Box<dyn Error + Send + Sync>),
     #[error("{holder} leads this job in another run folder: {folder}")]
     Elsewhere { holder: String, folder: PathBuf },
-    #[error(transparent)]
-    Http(#[from] ListenError),
-    #[error(transparent)]
-    Access(#[from] AccessError),
-    #[error(transparent)]
-    WorkerEndpoint(#[from] EndpointError),
     #[error(transparent)]
     Key(#[from] KeyError),
     #[error(transparent)]

@@ -3,7 +3,7 @@
 //! A stage opens the job_handle when it begins and closes it with its end; in between there is no leader to ask. That the job was
 //! cancelled is remembered here, so that a stage which begins later hears of it.
 
-use crate::web::RunView;
+use super::view::RunView;
 use compass_scheduler::{Core, Event, Wanted};
 use compass_store::LeadershipStatus;
 use compass_types::ids::{TaskId, WorkerId};

@@ -21,6 +21,8 @@ mod live;
 #[cfg(test)]
 mod live_tests;
 mod model_placement;
+#[cfg(test)]
+mod mutated_frames;
 mod notice;
 pub mod opening;
 mod origins;
@@ -34,6 +36,9 @@ mod score;
 #[cfg(test)]
 mod score_tests;
 mod task_list;
+mod view;
+#[cfg(test)]
+mod wire_mutator;
 pub(crate) mod worker_endpoint;
 mod worker_source;
 
@@ -58,5 +63,6 @@ pub use planner::{PlanError, Planned, ReadPlan, plan, plan_digest, read_plan, wr
 pub use progress::{ProgressBoard, Snapshot, StageBar};
 pub use score::{Answers, Evidence, Executions, ScoreError, Scored, score, summarize};
 pub use task_list::{TaskListError, recorded_tasks};
-pub(crate) use worker_endpoint::{WorkerEndpoint, listen};
+pub use view::{LiveMetric, RunView, WorkerView};
+pub(crate) use worker_endpoint::{EndpointError, WorkerEndpoint, listen};
 pub use worker_source::{StageRegistration, StageWorkers, WorkerSource};

@@ -1,6 +1,6 @@
 //! Progress for people: a bar per stage on a terminal, plain lines otherwise; on standard error.
 
-use crate::web::LiveMetric;
+use super::view::LiveMetric;
 use compass_common::screen::{is_terminal, say};
 use compass_plan::Plan;
 use compass_proto::v1;

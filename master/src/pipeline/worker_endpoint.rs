@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 /// Why no worker could be let in.
 #[derive(Debug, thiserror::Error)]
-pub enum EndpointError {
+pub(crate) enum EndpointError {
     #[error(transparent)]
     Authority(#[from] AuthorityError),
     #[error(transparent)]

@@ -2,8 +2,8 @@
 
 use super::job_workers::LaunchedFor;
 use super::server::{Job, Server};
-use crate::cli::exit;
 use crate::control::{self, JobEntry};
+use crate::exit;
 use crate::job::{Failure, JobRequest, OpenedRun, now};
 use crate::pipeline::{JobHandle, ModelPlacement, plan_digest};
 use compass_config::Config;

@@ -1,7 +1,7 @@
 //! What a server that stays remembers: every job that it accepted, and how each ended. With an embedded store it alone has it open;
 //! in etcd several servers may share it, of which one leads and the others stand by.
 
-use crate::cli::exit;
+use crate::exit;
 use crate::job::{Failure, JobRecord};
 use crate::pipeline::RunFolder;
 use compass_common::encode;

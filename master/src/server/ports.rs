@@ -2,8 +2,8 @@
 
 use super::worker_dispatcher::WorkerDispatcher;
 use crate::control::JobRegistry;
-use crate::pipeline::{InferError, WorkerEndpoint, listen};
-use crate::web::{BearerToken, HttpServer};
+use crate::pipeline::{EndpointError, InferError, WorkerEndpoint, listen};
+use crate::web::{AccessError, BearerToken, HttpServer, ListenError};
 use compass_common::screen::say;
 use compass_config::Config;
 use compass_rpc::{ServeError, Uploads, WorkerService};
@@ -12,6 +12,36 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// Why ports cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PortsError {
+    #[error("cannot listen on {address}; another master may use it: choose another master.listen, or port 0 for any")]
+    Listen {
+        address: SocketAddr,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Http(#[from] ListenError),
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    #[error(transparent)]
+    WorkerEndpoint(#[from] EndpointError),
+}
+
+impl PortsError {
+    /// Whether the configuration must be changed first.
+    pub(super) fn is_bad_input(&self) -> bool {
+        matches!(self, Self::Access(_))
+    }
+}
+
+impl From<PortsError> for InferError {
+    fn from(error: PortsError) -> Self {
+        if error.is_bad_input() { Self::PortsRefused(error.into()) } else { Self::PortsFailed(error.into()) }
+    }
+}
 
 /// Ports that are bound; no peer is answered yet.
 #[derive(Debug)]
@@ -38,7 +68,7 @@ impl BoundPorts {
     ///
     /// # Errors
     /// A port is taken, or its secrets cannot be read.
-    pub(super) async fn bind(config: &Config) -> Result<Self, InferError> {
+    pub(super) async fn bind(config: &Config) -> Result<Self, PortsError> {
         let http = match &config.http {
             None => None,
             Some(http) => {
@@ -46,7 +76,7 @@ impl BoundPorts {
                 Some(HttpServer::open(http.address, token).await?)
             }
         };
-        let failed = |source| InferError::Listen { address: config.listen, source };
+        let failed = |source| PortsError::Listen { address: config.listen, source };
         let listener = listen(config.listen, config.listen_ports).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         tracing::info!(%address, "listening for workers");

@@ -5,12 +5,12 @@ use super::agents::{Agents, Launching, autoscaler, own_slots};
 use super::book::{Book, ENDED, is_seen};
 use super::job_config::{job_config, launch_config};
 use super::job_workers::LaunchedFor;
-use super::ports::BoundPorts;
+use super::ports::{BoundPorts, PortsError};
 use super::server::{Job, Server};
-use crate::cli::exit;
 use crate::control::{self, Accepted, Declined, JobEntry, ServerBackend};
+use crate::exit;
 use crate::job::{Ended, Failure, JobRecord, OpenedRun, now};
-use crate::pipeline::{self, InferError, JobHandle, ModelPlacement, RunFolder};
+use crate::pipeline::{self, JobHandle, ModelPlacement, RunFolder};
 use compass_common::job_log::{JobLog, LogLine};
 use compass_common::screen::{say, within};
 use compass_config::{Base, PoolConfig, RunnerKind};
@@ -130,8 +130,8 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
 }
 
 /// Why the ports of a server cannot be opened.
-fn of_ports(error: &InferError) -> Failure {
-    let code = if matches!(error, InferError::Access(_)) { exit::BAD_INPUT } else { exit::INFRASTRUCTURE };
+fn of_ports(error: &PortsError) -> Failure {
+    let code = if error.is_bad_input() { exit::BAD_INPUT } else { exit::INFRASTRUCTURE };
     Failure::of(code, error)
 }
 

@@ -3,9 +3,10 @@
 use super::access::BearerToken;
 use super::health::Vitals;
 use super::server::demand_token;
-use super::{RunView, metrics, page};
+use super::{metrics, page};
 use crate::control::JobRegistry;
 use crate::descriptors::Descriptors;
+use crate::pipeline::RunView;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;

@@ -1,7 +1,7 @@
 //! `/metrics`: the views in Prometheus' text format. Names end in their unit; counters start afresh with each term.
 
-use super::view::RunView;
 use crate::control::JobEntry;
+use crate::pipeline::RunView;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, text};
 use prometheus_client::metrics::counter::ConstCounter;
@@ -148,7 +148,7 @@ impl Scrape {
 mod tests {
     use super::*;
     use crate::pipeline::JobHandle;
-    use crate::web::{LiveMetric, WorkerView};
+    use crate::pipeline::{LiveMetric, WorkerView};
     use compass_scheduler::broker::JobId;
     use compass_types::ids::Digest;
     use tokio::sync::watch;

@@ -7,8 +7,6 @@ mod metrics;
 mod page;
 mod port;
 mod server;
-mod view;
 
 pub use access::{AccessError, BearerToken};
 pub use server::{HttpServer, ListenError};
-pub use view::{LiveMetric, RunView, WorkerView};

@@ -1,7 +1,7 @@
 //! The page for people: one table of the run, one of workers, one of live metrics. No script; it reloads itself.
 
-use super::view::RunView;
 use crate::control::MasterStatus;
+use crate::pipeline::RunView;
 use std::fmt::Write;
 
 /// What every page begins with.
@@ -128,7 +128,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::WorkerView;
+    use crate::pipeline::WorkerView;
 
     #[test]
     fn jobs_lead_to_their_pages() {

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::control::JobEntry;
     use crate::pipeline::JobHandle;
-    use crate::web::RunView;
+    use crate::pipeline::RunView;
     use crate::web::health::STALE;
     use compass_scheduler::broker::JobId;
     use compass_store::LeadershipStatus;

@@ -1,4 +1,4 @@
-//! Deterministic simulation: the agent's core and the leader (scheduler, sessions, gate) as they are shipped, the real ledger
+//! Deterministic simulation: the agent's core and the leader (scheduler, sessions, durability barrier) as they are shipped, the real ledger
 //! format and the real frames, over a simulated store, network, disk and clock, with simulated engines; one seed makes one
 //! history, to the last bit. Some have several jobs: then the servers share their workers out by the shipped broker.
 //!

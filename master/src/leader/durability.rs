@@ -1,13 +1,13 @@
-//! The gate: whatever others can see waits here for the record that justifies it, in order.
+//! The durability barrier: messages to workers wait here, in order, until the records that justify them are durable.
 
 use compass_scheduler::{ConnectionId, Message, Seq};
 use compass_types::ids::WorkerId;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Something that waits.
+/// A message or acknowledgement that waits.
 #[derive(Debug)]
-pub(super) enum Gated {
+pub(super) enum HeldBack {
     /// A message to the process `nonce` of a worker.
     Send { worker: WorkerId, nonce: Arc<str>, message: Message },
     /// The worker's frames up to `seq` have been handled.
@@ -16,26 +16,26 @@ pub(super) enum Gated {
 
 /// Messages that wait until the records that justify them are durable, in order.
 #[derive(Debug, Default)]
-pub(super) struct AuthInterceptor {
-    waiting: VecDeque<(Seq, Gated)>,
+pub(super) struct DurabilityBarrier {
+    waiting: VecDeque<(Seq, HeldBack)>,
     durable: Seq,
 }
 
-impl AuthInterceptor {
+impl DurabilityBarrier {
     /// Takes something that may leave once everything up to `after` is durable.
-    pub(super) fn push(&mut self, after: Seq, gated: Gated) {
-        self.waiting.push_back((after, gated));
+    pub(super) fn push(&mut self, after: Seq, held: HeldBack) {
+        self.waiting.push_back((after, held));
     }
 
     /// Everything up to `durable` is.
-    pub(super) fn open(&mut self, durable: Seq) {
+    pub(super) fn raise(&mut self, durable: Seq) {
         self.durable = self.durable.max(durable);
     }
 
     /// The next thing that may leave. Numbers in the queue ascend, so the front decides.
-    pub(super) fn next(&mut self) -> Option<Gated> {
-        let (_, gated) = self.waiting.pop_front_if(|(after, _)| *after <= self.durable)?;
-        Some(gated)
+    pub(super) fn next(&mut self) -> Option<HeldBack> {
+        let (_, held) = self.waiting.pop_front_if(|(after, _)| *after <= self.durable)?;
+        Some(held)
     }
 
     /// Whether everything up to `seq` is durable and nothing waits.

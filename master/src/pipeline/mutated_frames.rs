@@ -2,8 +2,8 @@
 //! mutants of those of a plausible worker, from seeds; `COMPASS_FULL=1` plays 50 times as many.
 
 use super::wire_mutator::mutant;
-use super::{Heard, Leader};
-use crate::pipeline::{ProgressBoard, RunFacts};
+use super::{ProgressBoard, RunFacts};
+use crate::leader::{Heard, Leader};
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
 use compass_ledger::Submission;
 use compass_plan::evaluation::EvaluatorSpec;

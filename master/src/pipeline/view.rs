@@ -1,4 +1,4 @@
-//! What the run looks like from outside, as a whole and at one moment: everything that the port shows is made from it.
+//! What the run looks like from outside, as a whole and at one moment: everything that the page, `/metrics` and `status` show is made from it.
 
 use compass_plan::engine::TokenCounters;
 use serde::Serialize;
