@@ -35,7 +35,7 @@ struct Held {
 }
 
 impl JobLog {
-    /// A job_log whose lines also go to the end of the file at `path`, where that can be written.
+    /// A log whose lines also go to the end of the file at `path`, where that can be written.
     pub fn new(path: &Path) -> Self {
         let folder = path.parent().map(std::fs::create_dir_all);
         let file =
@@ -44,13 +44,13 @@ impl JobLog {
         Self { held: Mutex::new(held), written: watch::Sender::new(0) }
     }
 
-    /// Closes the file at the end of the job: a server keeps the job_logs of a hundred jobs, and one descriptor each would
+    /// Closes the file at the end of the job: a server keeps the logs of a hundred jobs, and one descriptor each would
     /// exhaust it. The lines in memory stay for readers that follow; a later line goes there alone.
     pub fn close(&self) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).file = None;
     }
 
-    /// The job_log of a job that has ended under an earlier server: it is read, and nothing is written to its file.
+    /// The log of a job that has ended under an earlier server: it is read, and nothing is written to its file.
     pub fn ended() -> Self {
         let held = Held { lines: VecDeque::new(), next: 0, file: None };
         Self { held: Mutex::new(held), written: watch::Sender::new(0) }

@@ -1,7 +1,7 @@
 //! The two streams that a person reads: data on standard output, everything else on standard error.
 //!
 //! A reader who goes away (`| head`) must not end a run, as the macros of the standard library would. Where several jobs
-//! run in one process each speaks into a job_log of its own: whatever runs [`within`] it.
+//! run in one process each speaks into a log of its own: whatever runs [`within`] it.
 
 use crate::job_log::{JobLog, LogLine};
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! `compass-master`: reads the command line, does what it commands for, and exits with the code that says how that went.
+//! `compass-master`: reads the command line, does what it asks for, and exits with the code that says how that went.
 
 use clap::{CommandFactory, Parser};
 use compass_common::screen::{OutputError, print, say};

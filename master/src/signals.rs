@@ -6,7 +6,7 @@ use compass_launch::emergency_cleanup;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// Turns to the exit code of the first signal that commands to stop. The second one does not ask: it ends the process.
+/// Turns to the exit code of the first signal that asks the process to stop. The second one ends the process.
 pub fn watch_signals() -> watch::Receiver<Option<u8>> {
     let (interrupt, interrupted) = watch::channel(None);
     tokio::spawn(forward(interrupt));

@@ -114,5 +114,5 @@ fn what_is_wrong_is_said_in_a_line_and_nothing_is_started() {
     refused(&run, "0", "--task 'model/dataset[0..5]'");
     assert_eq!(once(&run, "echo/answer_gen[0]", &[]).status.code(), Some(0), "samples need no list");
     std::fs::write(run.join("plan/job.json"), "{}").unwrap();
-    refused(&run, "0", "planned by format 0");
+    refused(&run, "0", "the run's plan has format 0, this worker reads format");
 }

@@ -54,7 +54,7 @@ pub struct Count {
     pub reasons: BTreeMap<String, u32>,
     /// For how long the longest waiting job waits, in milliseconds.
     pub longest_wait: u64,
-    /// For how long the longest never_connected job runs, in milliseconds.
+    /// For how long the oldest job without a connected worker has run, in milliseconds.
     pub longest_mute: u64,
 }
 

@@ -1,7 +1,7 @@
 //! What a launcher is: it submits jobs, says where they stand, and ends them. One job holds one agent.
 //!
 //! A launcher decides nothing: how many jobs there are to be is the autoscaler's to say, what became of one is the
-//! job_table's to judge. Each is pure command building and pure parsing around a thin runner of processes.
+//! the job table's to judge. Each is pure command building and pure parsing around a thin runner of processes.
 
 use super::error::LaunchError;
 use compass_types::ids::WorkerId;

@@ -1,6 +1,6 @@
 //! Whether a pool is stuck in its queue. Pure: times are milliseconds that never go back.
 //!
-//! A pool whose oldest waiting job has waited for as long as its queue_timeout lasts, while no other started, is stuck until one
+//! A pool whose oldest waiting job has waited for as long as its queue timeout lasts, while no other started, is stuck until one
 //! starts.
 //! One that gave up all that it had in the queue tries again after twice that time, and then waits for longer before it
 //! gives up again: two queues of which neither moves must not take turns in losing their places.

@@ -28,6 +28,7 @@ use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Response, Status, Streaming};
+use tracing::Instrument as _;
 
 /// Frames that wait for one worker's connection; a worker that is slower is cut off and may come back.
 const OUTBOUND_FRAMES: usize = 1024;
@@ -255,7 +256,9 @@ impl Workers for WorkerService {
             hello.pool = self.place(peer, &hello)?;
         }
         let identity = peer.map(|peer| peer.identity);
-        tokio::spawn(self.clone().admit(identity, connection, hello, PendingSession { outbound, frames }));
+        let span = tracing::info_span!("session", worker = hello.worker, connection = connection.0);
+        let session = self.clone().admit(identity, connection, hello, PendingSession { outbound, frames });
+        tokio::spawn(session.instrument(span));
         Ok(Response::new(leaving))
     }
 

@@ -1,4 +1,4 @@
-//! What a person commands of a job beside its configuration.
+//! What a person asks of a job beside its configuration.
 
 use crate::pipeline::RunFolder;
 use compass_eval::report::Details;

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
-/// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that commands to
+/// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that asks the process to
 /// stop.
 ///
 /// # Errors
@@ -132,7 +132,7 @@ struct Answered {
 }
 
 impl Job<'_> {
-    /// Cancelled when a signal commands to stop.
+    /// Cancelled when a signal asks the process to stop.
     fn cancelled_by_signals(&self) -> CancellationToken {
         let (stop, over) = (CancellationToken::new(), self.over.clone());
         let (mut signals, cancelled) = (self.interrupted.clone(), stop.clone());

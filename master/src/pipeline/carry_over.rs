@@ -1,4 +1,4 @@
-//! `-r` by content: what an earlier run computed and the new plan commands for again, whatever else changed.
+//! `-r` by content: what an earlier run computed and the new plan asks for again, whatever else changed.
 //!
 //! A sample is the same when its model, its prompts, its shots and the kind of request are; where it stands and how it is
 //! evaluated do not matter. A model with weights is the same when its weights are, wherever they lie; of one whose weights
@@ -179,5 +179,5 @@ fn content(unit: Unit<'_>, pin: Option<&Pin>, part: &Part, sample: &Sample) -> R
     }
     let shots: Vec<_> = sample.shots.iter().map(|&at| part.shots.get(at as usize)).collect();
     let all = (&model, &unit.dataset.infer, &unit.dataset.shot_format, shots, &sample.body);
-    Ok(Digest::of(&encode::json("what a sample commands", &all)?))
+    Ok(Digest::of(&encode::json("what a sample asks", &all)?))
 }

@@ -47,7 +47,7 @@ fn stage(
     let _ = write!(text, "{} tasks, {} samples", tasks.len(), plan.expected());
     let equal = match duplicates.len() {
         0 => String::new(),
-        count => format!(", {count} of which ask what another commands and are recorded with its result"),
+        count => format!(", {count} of which repeat the request of another and are recorded with its result"),
     };
     let _ = writeln!(text, "{equal}");
     let (near, far) = told(config, config.listen);

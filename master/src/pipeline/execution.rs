@@ -182,7 +182,7 @@ pub fn has_programs(plan: &Plan) -> bool {
     executing(plan).next().is_some()
 }
 
-/// The configuration of the second stage: `[eval]` in the place of `[infer]`, and no model that commands for a device.
+/// The configuration of the second stage: `[eval]` in the place of `[infer]`, and no model that asks for a device.
 pub(super) fn stage_config(config: &Config) -> Config {
     Config { infer: config.eval.clone(), models: Vec::new(), pools: Vec::new(), ..config.clone() }
 }

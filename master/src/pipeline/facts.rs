@@ -30,7 +30,7 @@ pub struct RunFacts {
     /// Samples recorded by now.
     pub recorded_samples: u64,
     pub expected_samples: u64,
-    /// Samples that ask what another one commands: recorded with its result, not computed.
+    /// Samples that repeat the request of another: recorded with its result, not computed.
     #[serde(default)]
     pub duplicate_samples: u64,
     pub partitioner: Value,
@@ -230,7 +230,7 @@ impl RunFacts {
         let (duplicates, all) = (self.duplicate_samples, self.expected_samples);
         let text = || {
             format!(
-                "equal requests: {duplicates} of {all} samples ask what another commands, and are recorded with its result"
+                "equal requests: {duplicates} of {all} samples repeat the request of another, and are recorded with its result"
             )
         };
         (duplicates > 0).then(text)

@@ -99,7 +99,7 @@ pub struct InferOptions {
     pub debug: bool,
     /// Whether `predictions/` are written while the stage goes on.
     pub predictions: LiveWriting,
-    /// Turns true when a signal commands to stop.
+    /// Turns true when a signal asks the process to stop.
     pub interrupted: CancellationToken,
     /// What the stage is called on the screen and in the folder of its logs.
     pub stage: &'static str,

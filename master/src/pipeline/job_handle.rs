@@ -1,6 +1,6 @@
-//! The job_handle of a job: where it stands, and where those who want something of it turn to, whatever stage it is in.
+//! The handle of a job: where it stands, and where commands to it are received, whatever stage it is in.
 //!
-//! A stage opens the job_handle when it begins and closes it with its end; in between there is no leader to ask. That the job was
+//! A stage opens the handle when it begins and closes it with its end; in between there is no leader to ask. That the job was
 //! cancelled is remembered here, so that a stage which begins later hears of it.
 
 use super::view::RunView;

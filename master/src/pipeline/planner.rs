@@ -153,7 +153,7 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
 
 /// Digests of what the samples of a data set ask a model, in order: equal where every model answers alike.
 fn requests(dataset: &DatasetConfig, rendered: &RenderedDataset) -> Result<Vec<Digest>, EncodeError> {
-    let kind = Digest::of(&encode::json("what it commands", &(&dataset.infer, &rendered.format))?);
+    let kind = Digest::of(&encode::json("what it asks", &(&dataset.infer, &rendered.format))?);
     let shots = rendered.shots.iter().map(|shot| Ok(Digest::of(&encode::json("a shot", shot)?)));
     let shots = shots.collect::<Result<Vec<_>, EncodeError>>()?;
     let request = |sample: &Sample| {

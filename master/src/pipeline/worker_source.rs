@@ -13,7 +13,7 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use tokio::sync::{mpsc, watch};
 
-/// What a stage says of itself when it commands for workers.
+/// What a stage says of itself when it asks for workers.
 #[derive(Debug)]
 pub struct StageRegistration<'s> {
     /// What it is called on the screen and in the folder of its logs.

@@ -9,11 +9,12 @@ use crate::pipeline::{JobHandle, ModelPlacement, plan_digest};
 use compass_config::Config;
 use compass_scheduler::broker::JobId;
 use tokio::sync::{Mutex, watch};
+use tracing::Instrument as _;
 
 /// What workers are told that wait for another stage when there is none.
 const OVER: &str = "the run is over";
 
-/// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that commands to
+/// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that asks the process to
 /// stop.
 ///
 /// # Errors
@@ -51,8 +52,9 @@ pub async fn run_alone(
     }
     let placements = config.models.iter().map(ModelPlacement::from).collect();
     let launched = LaunchedFor::Stage(Mutex::default());
+    let span = tracing::info_span!("job", %id);
     let job = Job { id, config, request, opened, job_handle, priority: 1, bound: None, placements, launched };
-    let ran = server.run(job, interrupted.clone()).await;
+    let ran = server.run(job, interrupted.clone()).instrument(span).await;
     // Where another master leads by now, workers that this one has not heard of it from are that one's.
     let is_led_elsewhere = matches!(&ran, Err(failure) if failure.code == exit::LEADERSHIP_LOST);
     if !is_led_elsewhere {

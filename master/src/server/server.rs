@@ -92,7 +92,7 @@ impl Server {
         Ok(ask(ports.insert(open).endpoint()))
     }
 
-    /// Runs a job to its end and returns the exit code. `interrupted` turns to the code of a signal that commands to stop.
+    /// Runs a job to its end and returns the exit code. `interrupted` turns to the code of a signal that asks the process to stop.
     ///
     /// # Errors
     /// What stopped it; all that was recorded stays, and the run can be resumed.

@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Code;
+use tracing::Instrument as _;
 
 /// Frames between the agent and the transport: few, so that a heartbeat never waits behind many.
 const OUTBOUND_FRAMES: usize = 8;
@@ -66,7 +67,8 @@ pub(super) struct Dial {
 impl Dial {
     /// Starts the task.
     pub(super) fn start(self, events: mpsc::Sender<Event>) -> LinkTask {
-        LinkTask(tokio::spawn(async move {
+        let span = tracing::info_span!("session", connection = self.number);
+        let session = async move {
             let link = self.number;
             let why = match Box::pin(self.converse(&events)).await {
                 Ok(()) => ConnectError::Unavailable("the master closed the stream".to_owned()),
@@ -74,7 +76,8 @@ impl Dial {
             };
             // The send fails only if the agent is ending.
             let _ = events.send(Event::Link { link, event: LinkEvent::Down { why } }).await;
-        }))
+        };
+        LinkTask(tokio::spawn(session.instrument(span)))
     }
 
     async fn converse(self, events: &mpsc::Sender<Event>) -> Result<(), ConnectError> {

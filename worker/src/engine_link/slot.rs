@@ -11,6 +11,7 @@ use compass_proto::v1::from_engine::Body as FromEngine;
 use std::ops::ControlFlow;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tracing::Instrument as _;
 
 /// Engine deaths in a row before a batch starts, after which the batch is returned.
 const DEATHS_BEFORE_START: u32 = 3;
@@ -57,7 +58,9 @@ struct Actor<T> {
 impl<T: From<SlotReport> + Send + 'static> Actor<T> {
     async fn run(mut self, mut orders: mpsc::Receiver<BatchOrder>) {
         while let Some(order) = orders.recv().await {
-            let end = self.run_batch(&order).await;
+            let (first, samples) = (order.samples.first().copied(), order.samples.len());
+            let span = tracing::info_span!("batch", slot = self.slot, first, samples);
+            let end = self.run_batch(&order).instrument(span).await;
             if self.report(SlotEvent::Ended { batch: order.id, end }).await.is_break() {
                 return;
             }
@@ -78,7 +81,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                 Ok(child) => child,
                 Err(Unready::LoadFailed(UnableKind::Device, reason)) => {
                     // A new process is the best remedy for a device fault.
-                    tracing::warn!(slot = self.slot, reason, "failed to load the model onto the device");
+                    tracing::warn!(reason, "failed to load the model onto the device");
                     (message, unable) = (reason, Some(UnableKind::Device));
                     continue;
                 }
@@ -86,7 +89,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                 Err(Unready::Died(status)) => {
                     unable = None;
                     message = format!("the engine died while loading the model: {status}");
-                    tracing::warn!(slot = self.slot, status, "engine died while loading");
+                    tracing::warn!(status, "engine died while loading");
                     continue;
                 }
             };
@@ -115,7 +118,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         let mut child = started.map_err(|error| Unready::Died(error.to_string()))?;
         match child.recv().await {
             Some(FromEngine::Loaded(loaded)) => {
-                tracing::info!(slot = self.slot, seconds = loaded.seconds, "model loaded");
+                tracing::info!(seconds = loaded.seconds, "model loaded");
                 (child.facts, child.loaded_seconds) = (loaded.facts, Some(loaded.seconds));
                 Ok(child)
             }
@@ -134,7 +137,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         let _ = self.report(SlotEvent::Ready { facts: child.facts.clone(), loaded_seconds }).await;
         if child.submit(order).await.is_err() {
             let status = child.reap().await;
-            tracing::warn!(slot = self.slot, status, "engine died while idle");
+            tracing::warn!(status, "engine died while idle");
             return None;
         }
         let mut started = false;
@@ -142,7 +145,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             // Any message is a sign of progress; a computing engine sends one every second.
             let Ok(message) = tokio::time::timeout(order.timeout, child.recv()).await else {
                 let message = format!("no progress for {} s, killed by the agent", order.timeout.as_secs());
-                tracing::warn!(slot = self.slot, message, started, "engine hangs; restarting it");
+                tracing::warn!(message, started, "engine hangs; restarting it");
                 child.kill().await;
                 return started.then_some(BatchEnd::EngineDied { message });
             };
@@ -159,13 +162,13 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                     return Some(BatchEnd::Done { tokens, notes: done.notes, prefix_segments });
                 }
                 Some(FromEngine::BatchFailed(failed)) => {
-                    tracing::warn!(slot = self.slot, message = failed.message, "batch failed; restarting the engine");
+                    tracing::warn!(message = failed.message, "batch failed; restarting the engine");
                     child.kill().await;
                     return Some(BatchEnd::EngineDied { message: failed.message });
                 }
                 Some(FromEngine::Loaded(_) | FromEngine::LoadFailed(_)) | None => {
                     let message = child.reap().await;
-                    tracing::warn!(slot = self.slot, status = message, started, "engine died");
+                    tracing::warn!(status = message, started, "engine died");
                     return started.then_some(BatchEnd::EngineDied { message });
                 }
             }

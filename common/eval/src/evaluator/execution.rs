@@ -1,4 +1,4 @@
-//! Answers that are programs: which program an answer makes, and what the sample_scores of a sandbox are worth.
+//! Answers that are programs: which program an answer makes, and what the outcomes of a sandbox are worth.
 //!
 //! Nothing is run here. A first stage generates answers; [`programs`] makes of them what a second stage runs; [`executed`]
 //! puts both results together again, to be judged.

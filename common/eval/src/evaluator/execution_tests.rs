@@ -1,4 +1,4 @@
-//! Programs out of answers, and metrics out of sample_scores.
+//! Programs out of answers, and metrics out of outcomes.
 
 use super::super::fixture::{failed, generate, generated};
 use super::super::{Accumulator, judge};

@@ -3,6 +3,8 @@
 use super::Summary;
 use super::table::COLUMNS;
 use super::table_value::TableValue;
+use csv::{Terminator, WriterBuilder};
+use std::error::Error;
 
 impl Summary {
     /// Comma-separated values: OpenCompass's columns (dataset, version, metric, mode, one per model), then expected,
@@ -15,25 +17,23 @@ impl Summary {
         for model in &self.models {
             header.extend(["expected", "scored", "failed"].map(|count| format!("{model} {count}")));
         }
-        let mut out = line(&header);
+        let mut lines = vec![header];
         for row in &self.rows {
             let mut fields = row.head.to_vec();
             fields.extend(row.values.iter().map(TableValue::starred));
             for TableValue { expected, counts, .. } in &row.values {
                 fields.extend([*expected, counts.scored, counts.failed].map(|count| count.to_string()));
             }
-            out += &line(&fields);
+            lines.push(fields);
         }
-        out
+        written(&lines).unwrap_or_else(|error| unreachable!("lines of text, each as long as the header: {error}"))
     }
 }
 
-fn line(fields: &[String]) -> String {
-    fields.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(",") + "\n"
-}
-
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.into() }
+fn written(lines: &[Vec<String>]) -> Result<String, Box<dyn Error>> {
+    let mut writer = WriterBuilder::new().flexible(true).terminator(Terminator::Any(b'\n')).from_writer(Vec::new());
+    lines.iter().try_for_each(|fields| writer.write_record(fields))?;
+    Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
 #[cfg(test)]

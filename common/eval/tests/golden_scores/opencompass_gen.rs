@@ -46,7 +46,7 @@ fn gsm8k_to_the_byte() {
     assert_eq!(String::from_utf8(out).unwrap(), bytes);
 }
 
-/// Evaluates the golden outputs of a configuration; predictions, references, sample_scores and figures come out as written.
+/// Evaluates the golden outputs of a configuration; predictions, references, scores of samples and metrics come out as written.
 fn check(config: &str, name: &str, spec: &EvalSpec) {
     let Some(records) = golden_json(&format!("opencompass/{config}/predictions/{name}.json")) else { return };
     let results = golden_json(&format!("opencompass/{config}/results/{name}.json")).unwrap();
