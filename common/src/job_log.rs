@@ -22,13 +22,13 @@ pub enum LogLine {
 /// Lines of a job: the latest in memory, all of them in a file.
 #[derive(Debug)]
 pub struct JobLog {
-    held: Mutex<Held>,
+    held: Mutex<LogBuffer>,
     /// The number of the next line.
     written: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct LogBuffer {
     lines: VecDeque<LogLine>,
     next: u64,
     file: Option<File>,
@@ -40,7 +40,7 @@ impl JobLog {
         let folder = path.parent().map(std::fs::create_dir_all);
         let file =
             folder.and_then(|made| made.ok()).and_then(|()| File::options().create(true).append(true).open(path).ok());
-        let held = Held { lines: VecDeque::new(), next: 0, file };
+        let held = LogBuffer { lines: VecDeque::new(), next: 0, file };
         Self { held: Mutex::new(held), written: watch::Sender::new(0) }
     }
 
@@ -52,7 +52,7 @@ impl JobLog {
 
     /// The log of a job that has ended under an earlier server: it is read, and nothing is written to its file.
     pub fn ended() -> Self {
-        let held = Held { lines: VecDeque::new(), next: 0, file: None };
+        let held = LogBuffer { lines: VecDeque::new(), next: 0, file: None };
         Self { held: Mutex::new(held), written: watch::Sender::new(0) }
     }
 

@@ -42,7 +42,7 @@ impl TokenCommandError {
 
 /// What to print: data, and words about it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct TokenOutput {
     pub stdout: String,
     pub stderr: String,
 }
@@ -51,7 +51,7 @@ pub struct Said {
 ///
 /// # Errors
 /// See [`TokenCommandError`].
-pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<Said, TokenCommandError> {
+pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<TokenOutput, TokenCommandError> {
     // What is wrong elsewhere in the file is for the master to say.
     let pools = load_base(arguments.config.as_deref(), home.clone()).map(|(base, _)| base.pools).unwrap_or_default();
     let config: AuthorityConfig = load_authority(arguments.config.as_deref(), home)?;
@@ -86,15 +86,15 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<Sa
                     file.write_all(line.as_bytes())
                         .and_then(|()| file.sync_all())
                         .map_err(|error| failed(path, error))?;
-                    Said { stdout: String::new(), stderr: format!("{words}written to {}\n", path.display()) }
+                    TokenOutput { stdout: String::new(), stderr: format!("{words}written to {}\n", path.display()) }
                 }
-                None => Said { stdout: line, stderr: words },
+                None => TokenOutput { stdout: line, stderr: words },
             })
         }
         TokenAction::List { all, json } => {
             let register = authority.register();
             let stdout = if *json { as_json(&register, now()) } else { as_table(&register, *all, now()) };
-            Ok(Said { stdout, ..Said::default() })
+            Ok(TokenOutput { stdout, ..TokenOutput::default() })
         }
         TokenAction::Revoke { worker: Some(worker), undo: true, .. } => match authority.unbar(worker).await? {
             true => Ok(told(format!("the worker {worker} may join again\n"))),
@@ -116,8 +116,8 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<Sa
     }
 }
 
-fn told(stderr: String) -> Said {
-    Said { stdout: String::new(), stderr }
+fn told(stderr: String) -> TokenOutput {
+    TokenOutput { stdout: String::new(), stderr }
 }
 
 fn failed(path: &Path, source: io::Error) -> TokenCommandError {

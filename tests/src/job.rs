@@ -14,9 +14,9 @@ pub struct Job {
 }
 
 /// A command line of the master's.
-pub struct Line(Command);
+pub struct CommandLine(Command);
 
-impl Line {
+impl CommandLine {
     /// Runs it to its end.
     pub fn run(mut self) -> Finished {
         let child = self.0.spawn();
@@ -97,8 +97,8 @@ impl Job {
     }
 
     /// Any command line of the master's, ready to be started in the folder.
-    pub fn command_line(&self, words: &[&str]) -> Line {
-        Line(self.words(words))
+    pub fn command_line(&self, words: &[&str]) -> CommandLine {
+        CommandLine(self.words(words))
     }
 
     fn words(&self, words: &[&str]) -> Command {

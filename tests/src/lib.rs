@@ -28,7 +28,7 @@ pub use echo::{SAMPLES, Tree, assert_same, configuration, echo_job, undisturbed}
 pub use etcd::{Etcd, EtcdOptions};
 pub use evidence::{Committed, committed};
 pub use fake_dlc::FakeDlc;
-pub use job::{Finished, Job, Line, Running, tree_of};
+pub use job::{CommandLine, Finished, Job, Running, tree_of};
 pub use joining::{JoinError, join_token_file, joined_channel};
 pub use ports::free_port;
 pub use process_stats::{open_files, peak_rss_mib, processor_seconds, rss_mib};

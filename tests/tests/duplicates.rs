@@ -109,7 +109,8 @@ fn the_list_of_tasks_says_what_is_not_computed() {
     let job = job(ROWS, 0);
     let listing = job.run(&["--dry-run"]).expect(0).stdout;
     let (all, left_out) = (6 * ROWS, 6 * ROWS - REQUESTS);
-    let said = format!("{all} samples, {left_out} of which repeat the request of another and are recorded with its result");
+    let said =
+        format!("{all} samples, {left_out} of which repeat the request of another and are recorded with its result");
     assert!(listing.contains(&said), "{listing}");
     let in_tasks = listing.lines().filter_map(|line| line.strip_prefix("task ")?.split_once(": ")?.1.split(' ').next());
     assert_eq!(in_tasks.map(|count| count.parse::<usize>().unwrap()).sum::<usize>(), REQUESTS, "{listing}");

@@ -229,7 +229,8 @@ fn rows_that_repeat_a_few_prompts_cost_no_more_than_these() {
     assert!((1.0..=1.02).contains(&ratio), "{facts}");
     assert_eq!(facts["duplicate_samples"], 2 * (ROWS - PROMPTS), "{facts}");
     assert_eq!(facts["tokens"]["submitted"], of_distinct["tokens"]["submitted"], "{facts}");
-    let said = format!("equal requests: {} of {} samples repeat the request of another", 2 * (ROWS - PROMPTS), 2 * ROWS);
+    let said =
+        format!("equal requests: {} of {} samples repeat the request of another", 2 * (ROWS - PROMPTS), 2 * ROWS);
     assert!(repeating.log("err").contains(&said), "{}", repeating.log("err"));
     for dataset in ["scored", "continued"] {
         let (found, expected) = (repeating.predictions("random", dataset), distinct.predictions("random", dataset));

@@ -8,7 +8,7 @@ use super::check::Check;
 use super::decoding::flag;
 use super::fields;
 use super::tree::{Node, Value};
-use compass_plan::prompt::{Line, Role, Rounds};
+use compass_plan::prompt::{Role, Rounds, TemplateLine};
 
 const EXAMPLE: &str = "[{ role = \"user\", content = \"{question}\" }]";
 
@@ -25,8 +25,8 @@ pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Rounds> 
         check.wrong_type("messages", messages, "an array of messages", EXAMPLE);
         return None;
     };
-    let read: Vec<Option<Line>> = items.iter().map(|item| message(check, item)).collect();
-    let mut lines: Vec<Line> = read.into_iter().collect::<Option<_>>()?;
+    let read: Vec<Option<TemplateLine>> = items.iter().map(|item| message(check, item)).collect();
+    let mut lines: Vec<TemplateLine> = read.into_iter().collect::<Option<_>>()?;
     if let Some((false, node)) = formats
         && lines.iter().any(|line| line.text().is_some_and(|text| text.contains('{')))
     {
@@ -34,7 +34,7 @@ pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Rounds> 
         check.value_not_yet("format_variables", node, help);
         return None;
     }
-    let is_silent = |line: &Line| matches!(line, Line::Role(role) if role.role == "assistant" && role.prompt.as_deref() == Some(""));
+    let is_silent = |line: &TemplateLine| matches!(line, TemplateLine::Role(role) if role.role == "assistant" && role.prompt.as_deref() == Some(""));
     while lines.last().is_some_and(is_silent) {
         lines.pop();
     }
@@ -46,14 +46,14 @@ pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Rounds> 
         // A shot shows its dialogue alone, and all of it is that.
         return Some(Rounds { round: lines, raw: true, ..Rounds::default() });
     }
-    let asks = |line: &Line| matches!(line, Line::Role(role) if role.role == "user");
+    let asks = |line: &TemplateLine| matches!(line, TemplateLine::Role(role) if role.role == "user");
     let round = if lines.last().is_some_and(asks) { lines.split_off(lines.len() - 1) } else { Vec::new() };
     Some(Rounds { begin: lines, round, raw: true, ..Rounds::default() })
 }
 
-fn message(check: &mut Check, node: &Node) -> Option<Line> {
+fn message(check: &mut Check, node: &Node) -> Option<TemplateLine> {
     if let Value::String(text) = &node.value {
-        return Some(Line::Text(text.clone()));
+        return Some(TemplateLine::Text(text.clone()));
     }
     let Value::Table(_) = &node.value else {
         check.wrong_type("messages", node, "strings and tables with `role` and `content`", EXAMPLE);
@@ -62,7 +62,7 @@ fn message(check: &mut Check, node: &Node) -> Option<Line> {
     let mut fields = fields::table(check, "messages", node, "a message of `messages`")?;
     if let Some(column) = fields.text(check, "expand_column") {
         fields.finish(check);
-        return Some(Line::Expand(column.into()));
+        return Some(TemplateLine::Expand(column.into()));
     }
     let role = fields.require(check, "role", "\"user\"");
     let content = fields.require(check, "content", "\"{question}\"");
@@ -80,7 +80,7 @@ fn message(check: &mut Check, node: &Node) -> Option<Line> {
             return None;
         }
     };
-    Some(Line::Role(Role {
+    Some(TemplateLine::Role(Role {
         role: name.into(),
         prompt: Some(prompt),
         fallback_role: Some(fallback.into()),

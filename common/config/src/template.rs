@@ -3,7 +3,7 @@
 use super::check::Check;
 use super::fields;
 use super::tree::{Node, Table, Value};
-use compass_plan::prompt::{Line, Options, Role, Rounds, Template, TemplateText, jinja_fault};
+use compass_plan::prompt::{Options, Role, Rounds, Template, TemplateLine, TemplateText, jinja_fault};
 
 /// The keys of OpenCompass's templates in rounds.
 const ROUNDS: [&str; 3] = ["begin", "round", "end"];
@@ -165,15 +165,15 @@ fn rounds(check: &mut Check, key: &str, node: &Node) -> Option<Rounds> {
 }
 
 /// A string or a role's line, or an array of them.
-fn lines(check: &mut Check, key: &'static str, node: &Node) -> Option<Vec<Line>> {
+fn lines(check: &mut Check, key: &'static str, node: &Node) -> Option<Vec<TemplateLine>> {
     let items = match &node.value {
         Value::Array(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
-    let read: Vec<Option<Line>> = items
+    let read: Vec<Option<TemplateLine>> = items
         .iter()
         .map(|item| match &item.value {
-            Value::String(text) => Some(Line::Text(text.clone())),
+            Value::String(text) => Some(TemplateLine::Text(text.clone())),
             Value::Table(_) => line(check, key, item),
             _ => {
                 check.wrong_type(key, item, "strings and tables with `role`", EXAMPLE);
@@ -184,12 +184,12 @@ fn lines(check: &mut Check, key: &'static str, node: &Node) -> Option<Vec<Line>>
     read.into_iter().collect()
 }
 
-fn line(check: &mut Check, key: &'static str, node: &Node) -> Option<Line> {
+fn line(check: &mut Check, key: &'static str, node: &Node) -> Option<TemplateLine> {
     let mut fields = fields::table(check, key, node, format!("a line of `{key}`"))?;
     let role = fields.require(check, "role", "\"HUMAN\"").and_then(|node| fields::text(check, "role", node));
     let mut words = |key| fields.text(check, key).map(str::to_owned);
     let (prompt, fallback_role) = (words("prompt"), words("fallback_role"));
     let (begin, end) = (words("begin"), words("end"));
     fields.finish(check);
-    Some(Line::Role(Role { role: role?.to_owned(), prompt, fallback_role, begin, end }))
+    Some(TemplateLine::Role(Role { role: role?.to_owned(), prompt, fallback_role, begin, end }))
 }

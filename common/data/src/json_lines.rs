@@ -2,7 +2,7 @@
 
 use crate::Row;
 use crate::error::DataError;
-use crate::lines::{Line, SolidLines};
+use crate::lines::{SolidLines, TextLine};
 use crate::stream::{Placed, RowStream};
 use compass_config::ReadLimits;
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub(crate) fn open(path: &Path, limits: ReadLimits) -> Result<RowStream, DataErr
     })))
 }
 
-fn row(line: &Line) -> Result<Row, (usize, String)> {
+fn row(line: &TextLine) -> Result<Row, (usize, String)> {
     let text = &line.text;
     match serde_json::from_str(text) {
         Ok(Value::Object(row)) => Ok(row),

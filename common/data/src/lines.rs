@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// A line without its end.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct TextLine {
     /// From 1.
     pub(crate) number: usize,
     pub(crate) text: String,
@@ -34,7 +34,7 @@ impl Lines {
 }
 
 impl Iterator for Lines {
-    type Item = Result<Line, DataError>;
+    type Item = Result<TextLine, DataError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.done {
@@ -66,7 +66,7 @@ impl Iterator for Lines {
             bytes.pop_if(|last| *last == b'\r');
         }
         let number = self.number;
-        Some(String::from_utf8(bytes).map(|text| Line { number, text, ended }).map_err(|error| {
+        Some(String::from_utf8(bytes).map(|text| TextLine { number, text, ended }).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             let column = String::from_utf8_lossy(&error.as_bytes()[..valid]).chars().count() + 1;
             let message = format!("byte 0x{:02x} is not UTF-8", error.as_bytes()[valid]);
@@ -80,7 +80,7 @@ pub(crate) struct SolidLines {
     lines: Lines,
     /// Blank lines that are faults if anything follows them.
     blank: Vec<usize>,
-    ready: VecDeque<Result<Line, DataError>>,
+    ready: VecDeque<Result<TextLine, DataError>>,
 }
 
 impl SolidLines {
@@ -90,7 +90,7 @@ impl SolidLines {
 }
 
 impl Iterator for SolidLines {
-    type Item = Result<Line, DataError>;
+    type Item = Result<TextLine, DataError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.ready.is_empty() {

@@ -12,7 +12,7 @@ pub(crate) struct TooLong {
 
 /// A place in a text, both from 1, columns in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TextPosition {
     pub(crate) line: usize,
     pub(crate) column: usize,
 }
@@ -36,8 +36,8 @@ pub(crate) struct Quotes {
     limit: u64,
     state: State,
     /// Of the byte that was read last.
-    at: Place,
-    opened: Place,
+    at: TextPosition,
+    opened: TextPosition,
     record_line: usize,
     record_bytes: u64,
     ended: bool,
@@ -45,13 +45,13 @@ pub(crate) struct Quotes {
 
 impl Quotes {
     pub(crate) fn new(reader: Box<dyn BufRead>, delimiter: u8, quoted: bool, limit: u64) -> Self {
-        let at = Place { line: 1, column: 0 };
-        let (state, opened) = (State::FieldStart, Place::default());
+        let at = TextPosition { line: 1, column: 0 };
+        let (state, opened) = (State::FieldStart, TextPosition::default());
         Self { reader, delimiter, quoted, limit, state, at, opened, record_line: 1, record_bytes: 0, ended: false }
     }
 
     /// Where the quotation mark stands that the end of the file left open.
-    pub(crate) fn unclosed(&self) -> Option<Place> {
+    pub(crate) fn unclosed(&self) -> Option<TextPosition> {
         (self.ended && self.state == State::Quoted).then_some(self.opened)
     }
 
@@ -75,7 +75,7 @@ impl Quotes {
             return Err(TooLong { line: self.record_line });
         }
         if byte == b'\n' {
-            self.at = Place { line: self.at.line + 1, column: 0 };
+            self.at = TextPosition { line: self.at.line + 1, column: 0 };
         }
         if self.state == State::FieldStart && ends(byte) {
             (self.record_line, self.record_bytes) = (self.at.line, 0);

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub struct SplitRows {
     pub rows: Vec<Row>,
     /// Of each row, in step.
-    places: Vec<Place>,
+    places: Vec<RowOrigin>,
     files: Vec<PathBuf>,
     /// Rows of all files, before conditions dropped any.
     pub in_files: usize,
@@ -29,7 +29,7 @@ pub struct SplitRows {
 
 /// Where a row was read.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct RowOrigin {
     file: usize,
     line: Option<usize>,
     /// Position in the file, from 0.
@@ -110,7 +110,7 @@ struct Pass {
     in_files: usize,
     kept: usize,
     /// Rows by their position among those kept.
-    held: HashMap<usize, (Place, Row)>,
+    held: HashMap<usize, (RowOrigin, Row)>,
 }
 
 /// Reads every file to its end and holds the rows whose position among those kept is wanted.
@@ -146,7 +146,7 @@ fn read_pass(
             match shaped {
                 Ok(Some(shaped)) => {
                     if is_wanted(pass.kept) {
-                        pass.held.insert(pass.kept, (Place { file, line, row, kept: pass.kept }, shaped));
+                        pass.held.insert(pass.kept, (RowOrigin { file, line, row, kept: pass.kept }, shaped));
                     }
                     pass.kept += 1;
                 }

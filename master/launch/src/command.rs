@@ -37,10 +37,10 @@ pub struct CommandLauncher {
     environment: Vec<(String, String)>,
     /// The folder of logs; `None` leaves the output on this terminal.
     logs: Option<PathBuf>,
-    lines: BTreeMap<LauncherJobId, Line>,
+    lines: BTreeMap<LauncherJobId, CommandJob>,
 }
 
-struct Line {
+struct CommandJob {
     number: u32,
     child: Child,
     group: Option<Pid>,
@@ -109,7 +109,7 @@ impl CommandLauncher {
         let (id, pipe) = (child.id().unwrap_or_default(), child.stdin.take());
         let group = i32::try_from(id).ok().and_then(Pid::from_raw);
         let job = LauncherJobId(id.to_string());
-        self.lines.insert(job.clone(), Line { number, child, group, pipe, ending: None, asked: false, log });
+        self.lines.insert(job.clone(), CommandJob { number, child, group, pipe, ending: None, asked: false, log });
         Ok(Launched { job, worker: WorkerId(name) })
     }
 
@@ -136,7 +136,7 @@ impl CommandLauncher {
     }
 }
 
-impl Line {
+impl CommandJob {
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
             // A group that is gone is as good as one that was told.

@@ -26,6 +26,6 @@ pub use peer::{AuthInterceptor, Peer, PeerIdentity};
 pub use proof::{Claim, JobKey, KeyError};
 pub use refusals::Refusals;
 pub use server::{Inbound, ServeError, WorkerService, bounded_server, serve};
-pub use session::{Output, PoolTerms, Rejection, Session, Terms, UnitTerms, refusal};
+pub use session::{Output, PoolTerms, Rejection, RunParameters, Session, UnitTerms, refusal};
 pub use uploads::{UploadError, Uploader, Uploads};
 pub use worker_router::{Answer, WorkerRouter};

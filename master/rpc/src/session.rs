@@ -5,7 +5,7 @@ use super::rights::Rights;
 use compass_plan::{Plan, ResultShape};
 use compass_proto::session::{Arrival, ReceiveWindow, SendWindow, Seq};
 use compass_proto::{MAX_REJECTIONS, PROTOCOL_VERSION, grant_from_wire, intervals_from_wire, intervals_to_wire, v1};
-use compass_scheduler::{ConnectionId, HeldGrant, Kept, Message};
+use compass_scheduler::{ConnectionId, HeldGrant, KeptGrant, Message};
 use compass_types::ids::{Digest, Epoch, GrantId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use v1::master_frame::Body;
 
 /// What every message needs to know of the run.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct RunParameters {
     pub plan: Digest,
     pub epoch: Epoch,
     pub lease_ttl_ms: u32,
@@ -38,7 +38,7 @@ pub struct UnitTerms {
     pub shape: ResultShape,
 }
 
-impl Terms {
+impl RunParameters {
     /// The units of a plan.
     pub fn units_of(plan: &Plan) -> BTreeMap<UnitId, UnitTerms> {
         plan.units().map(|unit| (unit.id, UnitTerms { name: unit.name(), shape: unit.shape() })).collect()
@@ -158,7 +158,7 @@ impl Session {
 
     /// Begins the session's rights again, with the grants of a hello whose proofs verify; returns those as claims to what
     /// of them is open, and how many do not verify.
-    pub fn claims(&mut self, held: Vec<v1::HeldGrant>, terms: &Terms) -> (Vec<HeldGrant>, usize) {
+    pub fn claims(&mut self, held: Vec<v1::HeldGrant>, terms: &RunParameters) -> (Vec<HeldGrant>, usize) {
         self.rights.reset();
         let presented = held.len();
         let mut claims = Vec::with_capacity(presented);
@@ -176,11 +176,17 @@ impl Session {
         (claims, void)
     }
 
-    fn claim<'a>(&'a self, grant: GrantId, unit: UnitId, samples: &'a IntervalSet, terms: &'a Terms) -> Claim<'a> {
+    fn claim<'a>(
+        &'a self,
+        grant: GrantId,
+        unit: UnitId,
+        samples: &'a IntervalSet,
+        terms: &'a RunParameters,
+    ) -> Claim<'a> {
         Claim { plan: &terms.plan, worker: &self.worker.0, nonce: &self.nonce, grant, unit, samples }
     }
 
-    fn proof(&self, grant: GrantId, unit: UnitId, samples: &IntervalSet, terms: &Terms) -> Vec<u8> {
+    fn proof(&self, grant: GrantId, unit: UnitId, samples: &IntervalSet, terms: &RunParameters) -> Vec<u8> {
         terms.key.proof(self.claim(grant, unit, samples, terms)).to_vec()
     }
 
@@ -303,7 +309,7 @@ impl Session {
     }
 
     /// Sends a message; kept for replay until acknowledged, but for those that open or refuse a session.
-    pub fn send(&mut self, message: &Message, terms: &Terms, out: &mut Vec<Output>) {
+    pub fn send(&mut self, message: &Message, terms: &RunParameters, out: &mut Vec<Output>) {
         match message {
             Message::Welcome { max_slots, kept, .. } => {
                 let pool = terms.pools.get(&self.pool);
@@ -321,7 +327,7 @@ impl Session {
                     protocol: self.protocol,
                     paths: pool.into_iter().flat_map(|pool| &pool.paths).map(rule).collect(),
                 };
-                for Kept { held, now } in kept {
+                for KeptGrant { held, now } in kept {
                     self.rights.begin(now.grant, now.unit, now.samples.clone(), Some(*held));
                 }
                 self.welcomed = true;
@@ -346,7 +352,7 @@ impl Session {
         }
     }
 
-    fn kept_to_wire(&self, kept: &Kept, terms: &Terms) -> v1::KeptGrant {
+    fn kept_to_wire(&self, kept: &KeptGrant, terms: &RunParameters) -> v1::KeptGrant {
         let HeldGrant { grant, unit, samples } = &kept.now;
         let now = v1::HeldGrant {
             id: Some((*grant).into()),
@@ -385,7 +391,7 @@ fn grant_of(grant: &v1::Grant) -> GrantId {
     grant.id.unwrap_or_default().into()
 }
 
-fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
+fn body_of(message: &Message, terms: &RunParameters) -> Option<Body> {
     Some(match message {
         Message::Grant { grant, unit, samples, slots } => Body::Grant(v1::Grant {
             id: Some((*grant).into()),
@@ -412,7 +418,7 @@ mod tests {
     use super::*;
     use compass_types::ids::TaskId;
 
-    const TERMS: Terms = Terms {
+    const TERMS: RunParameters = RunParameters {
         plan: Digest([1; 32]),
         epoch: Epoch(3),
         lease_ttl_ms: 30_000,

@@ -1,7 +1,7 @@
 //! Workers come and go, and keep what they hold as far as it is still to be had.
 
 use super::apply::SHUTDOWN;
-use super::effect::{Effect, Holder, Kept, Message, Record};
+use super::effect::{Effect, Holder, KeptGrant, Message, Record};
 use super::event::{Capabilities, ConnectionId, FailureClass, HeldGrant};
 use super::state::Core;
 use super::task::{Requires, Task, TaskState};
@@ -70,7 +70,7 @@ impl Core {
     /// What the worker keeps: live grants, and of others what no other worker has by now, under a new attempt that is
     /// durable before the worker hears of it. A hello lists all that is held, so what it does not list never arrived or
     /// was handed back in a frame that is lost: it goes back into the queue.
-    fn keep(&mut self, id: WorkerIx, held: &[HeldGrant], effects: &mut Vec<Effect>) -> Vec<Kept> {
+    fn keep(&mut self, id: WorkerIx, held: &[HeldGrant], effects: &mut Vec<Effect>) -> Vec<KeptGrant> {
         let mut kept = Vec::new();
         let name = self.workers.name(id).clone();
         let mut listed = BTreeSet::new();
@@ -79,7 +79,7 @@ impl Core {
             let Some(task) = self.task(held.grant.task) else { continue };
             let now = HeldGrant { grant: held.grant, unit: task.unit, samples: task.remaining.clone() };
             listed.insert(held.grant.task);
-            kept.push(Kept { held: held.grant, now });
+            kept.push(KeptGrant { held: held.grant, now });
         }
         let barred = self.workers.get(id).map(|worker| worker.barred.clone()).unwrap_or_default();
         for held in lapsed {
@@ -92,7 +92,7 @@ impl Core {
                 listed.insert(task);
                 self.counters.adopted += 1;
                 let samples = self.task(task).map(|task| task.remaining.clone()).unwrap_or_default();
-                kept.push(Kept { held: held.grant, now: HeldGrant { grant, unit: held.unit, samples } });
+                kept.push(KeptGrant { held: held.grant, now: HeldGrant { grant, unit: held.unit, samples } });
             }
         }
         let unlisted = self.workers.get(id).map(|worker| &worker.held - &listed).unwrap_or_default();

@@ -50,7 +50,7 @@ pub struct Holder {
 
 /// What a worker keeps of a grant that it held: under which name from now on, and which samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptGrant {
     /// The name under which it held them.
     pub held: GrantId,
     /// The name and the samples from now on.
@@ -62,7 +62,7 @@ pub struct Kept {
 pub enum Message {
     /// First answer to the hello on `connection`, void on any other; `max_slots` is what capacity leaves to this worker.
     /// Of what it holds it keeps `kept`; what is not in it, it must not begin.
-    Welcome { connection: ConnectionId, max_slots: u32, kept: Vec<Kept> },
+    Welcome { connection: ConnectionId, max_slots: u32, kept: Vec<KeptGrant> },
     /// Run these samples; up to `slots` slots of the worker may hold their model.
     Grant { grant: GrantId, unit: UnitId, samples: IntervalSet, slots: u32 },
     /// Begin no further sample of this grant, or of `samples` of it where they are named: those that have not begun are to

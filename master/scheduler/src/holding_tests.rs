@@ -6,7 +6,7 @@ use compass_types::ids::{Epoch, GrantId, TaskId, UnitId};
 use compass_types::intervals::IntervalSet;
 
 /// Attaches with what a hello lists; the credit is that of one slot. What the welcome leaves to the worker.
-fn attach_holding(bench: &mut Bench, at: u8, connection: u64, held: Vec<HeldGrant>) -> Vec<Kept> {
+fn attach_holding(bench: &mut Bench, at: u8, connection: u64, held: Vec<HeldGrant>) -> Vec<KeptGrant> {
     let capabilities = Capabilities {
         session: "s0".into(),
         slots: 1,

@@ -8,16 +8,16 @@ use compass_types::ids::{ModelId, TaskId, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Place of a task: whether it goes after those that come first, and its number.
-type Place = (bool, TaskId);
+type QueueKey = (bool, TaskId);
 
-fn place(id: TaskId, task: &Task) -> Place {
+fn place(id: TaskId, task: &Task) -> QueueKey {
     (!task.first, id)
 }
 
 /// Pending tasks of a model.
 #[derive(Clone, Debug, Default)]
 struct OfModel {
-    tasks: BTreeSet<Place>,
+    tasks: BTreeSet<QueueKey>,
     /// How many of them have each requirement.
     requiring: [u32; Requires::KINDS],
 }
@@ -25,9 +25,9 @@ struct OfModel {
 /// Pending tasks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
-    all: BTreeSet<Place>,
+    all: BTreeSet<QueueKey>,
     models: BTreeMap<ModelId, OfModel>,
-    units: BTreeMap<UnitId, BTreeSet<Place>>,
+    units: BTreeMap<UnitId, BTreeSet<QueueKey>>,
 }
 
 impl Queue {

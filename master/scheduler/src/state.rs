@@ -16,7 +16,7 @@ use super::recovering::Recovering;
 use super::speeds::Speeds;
 use super::steal_timing::StealTiming;
 use super::task::{Task, TaskState, TaskView};
-use super::task_table::{Change, Place, TaskTable, To};
+use super::task_table::{Change, TaskOwner, TaskTable, To};
 use super::worker::Worker;
 use super::worker_table::{WorkerIx, WorkerTable};
 use compass_types::ids::{Epoch, GrantId, TaskId, UnitId, WorkerId};
@@ -97,9 +97,9 @@ impl Core {
         let Some(task) = self.tasks.get(id) else { return };
         let (model, ticks) = (task.model, self.deadlines.ticks());
         match from {
-            Place::Queue => self.queue.remove(id, task),
-            Place::Recovering => self.recovering.remove(id),
-            Place::Worker(worker) => {
+            TaskOwner::Queue => self.queue.remove(id, task),
+            TaskOwner::Recovering => self.recovering.remove(id),
+            TaskOwner::Worker(worker) => {
                 self.workers.change(worker, |holder| {
                     if holder.held.remove(&id) {
                         holder.models.ended(model);
@@ -107,16 +107,16 @@ impl Core {
                     }
                 });
             }
-            Place::Closed => {}
+            TaskOwner::Closed => {}
         }
         let Some(task) = self.tasks.get(id) else { return };
         match to {
-            Place::Queue => self.queue.insert(id, task),
-            Place::Recovering => self.recovering.insert(id),
-            Place::Worker(worker) => {
+            TaskOwner::Queue => self.queue.insert(id, task),
+            TaskOwner::Recovering => self.recovering.insert(id),
+            TaskOwner::Worker(worker) => {
                 self.workers.change(worker, |holder| holder.held.insert(id));
             }
-            Place::Closed => {}
+            TaskOwner::Closed => {}
         }
     }
 

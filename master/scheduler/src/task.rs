@@ -2,7 +2,7 @@
 
 use super::event::FailureClass;
 use super::hold::Hold;
-use super::task_table::Place;
+use super::task_table::TaskOwner;
 use super::worker_table::WorkerIx;
 use compass_types::ids::{Attempt, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
@@ -102,12 +102,12 @@ pub(super) struct Task {
 
 impl Task {
     /// Owner of what is known of it beside its table.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> TaskOwner {
         match self.state {
-            TaskState::Pending => Place::Queue,
-            TaskState::Recovering { .. } => Place::Recovering,
-            TaskState::Granted { worker, .. } => Place::Worker(worker),
-            TaskState::Done | TaskState::Failed { .. } | TaskState::Quarantined { .. } => Place::Closed,
+            TaskState::Pending => TaskOwner::Queue,
+            TaskState::Recovering { .. } => TaskOwner::Recovering,
+            TaskState::Granted { worker, .. } => TaskOwner::Worker(worker),
+            TaskState::Done | TaskState::Failed { .. } | TaskState::Quarantined { .. } => TaskOwner::Closed,
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) enum To {
 
 /// Owner, beside the table, of what is known of a task in some state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TaskOwner {
     Queue,
     Recovering,
     Worker(WorkerIx),
@@ -40,8 +40,8 @@ pub(super) enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) id: TaskId,
-    pub(super) from: Place,
-    pub(super) to: Place,
+    pub(super) from: TaskOwner,
+    pub(super) to: TaskOwner,
 }
 
 /// Tasks by number.
@@ -152,7 +152,7 @@ impl TaskTable {
             *open = if is_open { open.saturating_add(cost) } else { open.saturating_sub(cost) };
         }
         let count = |all: &mut u32, now: bool, before: bool| *all = *all + u32::from(now) - u32::from(before);
-        let is_out = |place: Place| matches!(place, Place::Worker(_));
+        let is_out = |place: TaskOwner| matches!(place, TaskOwner::Worker(_));
         count(&mut self.open_by[requires as usize], is_open, was_open);
         count(&mut self.open, is_open, was_open);
         count(&mut self.failed, has_failed, had_failed);
@@ -319,10 +319,10 @@ mod tests {
         let mut tasks = TaskTable::default();
         let view = TaskView { unit, model: ModelId(1), requires, samples, attempt, sample_cost: 2, shared_cost: 0 };
         let change = tasks.add_view(view).unwrap();
-        assert_eq!((change.from, change.to), (Place::Closed, Place::Queue));
+        assert_eq!((change.from, change.to), (TaskOwner::Closed, TaskOwner::Queue));
         let (id, holder) = (change.id, WorkerIx(7));
         let granted = tasks.transition(id, To::Granted { worker: holder });
-        assert_eq!(granted, Some(Change { id, from: Place::Queue, to: Place::Worker(holder) }));
+        assert_eq!(granted, Some(Change { id, from: TaskOwner::Queue, to: TaskOwner::Worker(holder) }));
         assert_eq!(
             (tasks.open(), tasks.granted(), tasks.open_by(requires), tasks.open_cost(ModelId(1))),
             (1, 1, 1, 20)
@@ -337,7 +337,7 @@ mod tests {
         let _ = tasks.transition(half, To::Failed { class, message: "no weights".into() });
         assert_eq!((tasks.open(), tasks.failed(), tasks.open_cost(ModelId(1))), (1, 1, 8));
         (1..4).for_each(|index| assert_eq!(tasks.settle(id, index), None));
-        assert_eq!(tasks.settle(id, 4).map(|change| change.to), Some(Place::Closed));
+        assert_eq!(tasks.settle(id, 4).map(|change| change.to), Some(TaskOwner::Closed));
         assert_eq!((tasks.open(), tasks.granted(), check(&tasks)), (0, 0, Vec::new()));
     }
 }

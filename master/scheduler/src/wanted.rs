@@ -28,7 +28,7 @@ impl From<Requires> for Needed {
 
 /// Slots that the job could keep busy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SlotDemand {
     /// Tasks that no worker has.
     pub waiting: BTreeMap<Needed, u32>,
     /// Slots that could be busy with what is neither recorded nor given up.
@@ -45,8 +45,8 @@ pub struct Wanted {
 
 impl Core {
     /// What the job could use now.
-    pub fn wanted(&self) -> Wanted {
-        let mut wanted = Wanted { open: self.demand(), attendance: self.attendance(), ..Wanted::default() };
+    pub fn wanted(&self) -> SlotDemand {
+        let mut wanted = SlotDemand { open: self.demand(), attendance: self.attendance(), ..SlotDemand::default() };
         for (model, tasks) in self.queue.models() {
             if let Some(first) = self.queue.of_model(model).next().and_then(|id| self.task(id)) {
                 *wanted.waiting.entry(self.needed(first)).or_default() += tasks;

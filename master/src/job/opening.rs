@@ -27,7 +27,7 @@ impl From<RunFolder> for OpenedRun {
 }
 
 /// What an earlier run has of a new plan.
-struct Kept {
+struct EarlierResults {
     from: RunFolder,
     carried: CarriedOver,
 }
@@ -126,12 +126,12 @@ async fn earlier_run(config: &Config, from: &RunFolder, read: &ReadPlan) -> Resu
 }
 
 /// What of the run in `from` answers the new plan; what does not count is named on the screen.
-fn kept(from: RunFolder, run: EarlierRun, planned: &Planned) -> Result<Kept, Failure> {
+fn kept(from: RunFolder, run: EarlierRun, planned: &Planned) -> Result<EarlierResults, Failure> {
     for line in run.left_behind(&planned.plan) {
         say(line);
     }
     let carried = block_in_place(|| run.answers(planned)).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
-    Ok(Kept { from, carried })
+    Ok(EarlierResults { from, carried })
 }
 
 /// The folder of a run of the job of this plan that another master leads, where masters share a store.
@@ -175,7 +175,7 @@ async fn begin(
     request: &JobRequest,
     folder: Option<RunFolder>,
     planned: &Planned,
-    kept: Option<Kept>,
+    kept: Option<EarlierResults>,
 ) -> Result<OpenedRun, Failure> {
     let infrastructure = |error: &(dyn std::error::Error + 'static)| Failure::of(exit::INFRASTRUCTURE, error);
     if request.infers() && !request.served {
@@ -199,7 +199,7 @@ async fn begin(
     if ours {
         folder.clear().map_err(|error| Failure::of_folder(&error))?;
         let digest = Digest::of(&planned.head);
-        if let Some(Kept { from, carried }) = &kept {
+        if let Some(EarlierResults { from, carried }) = &kept {
             folder.keep_earlier(from).map_err(|error| Failure::of_folder(&error))?;
             let imported = block_in_place(|| pipeline::import(&folder, digest, &from.name(), carried));
             imported.map_err(|error| infrastructure(&error))?;

@@ -2,7 +2,7 @@
 //!
 //! Every result is acknowledged, whatever becomes of it: one that does not count would else be replayed indefinitely.
 
-use super::leader::{Heard, Leader};
+use super::leader::{FrameContent, Leader};
 use compass_ledger::Submission;
 use compass_plan::Misfit;
 use compass_rpc::ReceivedResults;
@@ -46,10 +46,10 @@ impl Leader {
         worker: &WorkerId,
         handed: ReceivedResults,
         out: &mut Vec<Submission>,
-    ) -> Heard {
+    ) -> FrameContent {
         let ReceivedResults { grant, unit, plan, samples: arrived, .. } = handed;
         let count = arrived.len() as u64;
-        let Some(session) = self.sessions.get(worker) else { return Heard::Nothing };
+        let Some(session) = self.sessions.get(worker) else { return FrameContent::Nothing };
         let (of_worker, is_ours) = (DeviceType::named(&session.device), plan == self.terms.plan.0);
         let shape = self.terms.units.get(&unit).map(|unit| &unit.shape);
         let (mut samples, mut misfits, mut foreign) = (Vec::with_capacity(arrived.len()), Vec::new(), Vec::new());
@@ -102,7 +102,7 @@ impl Leader {
             self.decide(now, Event::Misfits { worker: worker.clone(), grant, unit, samples: misfits }, out);
         }
         self.let_out();
-        Heard::Results { count }
+        FrameContent::Results { count }
     }
 
     /// Whether a report is of a grant that was made to the worker; one that is not is counted and named.

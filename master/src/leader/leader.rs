@@ -8,7 +8,7 @@ use compass_ledger::{Content, Submission};
 use compass_plan::engine::UnableKind;
 use compass_proto::session::Arrival;
 use compass_proto::{PROTOCOL_VERSION, Protocols, v1};
-use compass_rpc::{Output, Parsed, ParsedFrame, Rejection, Session, Terms, misfit, refusal};
+use compass_rpc::{Output, Parsed, ParsedFrame, Rejection, RunParameters, Session, misfit, refusal};
 use compass_scheduler::{
     Capabilities, ConnectionId, Core, Effect, Event, FailureClass, Message, SHUTDOWN, SandboxState, Seq, Violation,
     Watch,
@@ -23,7 +23,7 @@ const MOST_LOAD_SECONDS: f64 = 86_400.0;
 
 /// What a frame told, beside the scheduler's business: for the facts of the run and the screen.
 #[derive(Debug)]
-pub enum Heard {
+pub enum FrameContent {
     /// Nothing to take note of.
     Nothing,
     /// So many results.
@@ -44,7 +44,7 @@ struct Judged {
 #[derive(Debug)]
 pub struct Leader {
     core: Core,
-    pub(super) terms: Terms,
+    pub(super) terms: RunParameters,
     keys: Keys,
     /// Only looked up, but at the end.
     pub(super) sessions: HashMap<WorkerId, Session, BuildHasherDefault<DefaultHasher>>,
@@ -60,7 +60,7 @@ pub struct Leader {
 
 impl Leader {
     /// A leader without any session yet; `watch` knows what was recorded before it.
-    pub fn new(core: Core, terms: Terms, keys: Keys, watch: Watch) -> Self {
+    pub fn new(core: Core, terms: RunParameters, keys: Keys, watch: Watch) -> Self {
         let (sessions, barrier, effects) = (HashMap::default(), DurabilityBarrier::default(), Vec::new());
         Self {
             core,
@@ -177,27 +177,27 @@ impl Leader {
         connection: ConnectionId,
         frame: impl Into<ParsedFrame>,
         out: &mut Vec<Submission>,
-    ) -> Heard {
+    ) -> FrameContent {
         let frame: ParsedFrame = frame.into();
         let Some(session) = self.sessions.get_mut(&worker).filter(|session| session.is_current(connection)) else {
-            return Heard::Nothing;
+            return FrameContent::Nothing;
         };
         session.acknowledged(frame.ack);
         match session.accept(frame.seq) {
             Arrival::New => {}
-            Arrival::Repeat => return Heard::Nothing,
+            Arrival::Repeat => return FrameContent::Nothing,
             Arrival::Gap => {
                 tracing::warn!(%worker, seq = frame.seq, "cut off a worker whose frames are out of order");
                 self.cut_off(now, worker, connection, out);
-                return Heard::Nothing;
+                return FrameContent::Nothing;
             }
         }
-        let mut heard = Heard::Nothing;
+        let mut heard = FrameContent::Nothing;
         let said = match frame.body {
             Ok(said) => said,
             Err(error) => {
                 self.reject(now, worker, connection, frame.seq > 0, error.to_string(), out);
-                return Heard::Nothing;
+                return FrameContent::Nothing;
             }
         };
         let judged = self.judge_weights(&worker, &said);
@@ -208,7 +208,7 @@ impl Leader {
             Parsed::Nothing => {}
             Parsed::Rejected { seq, reason } => {
                 self.rejected(now, worker, connection, seq, &reason, out);
-                return Heard::Nothing;
+                return FrameContent::Nothing;
             }
             Parsed::Facts { model, facts, load } => {
                 if let Some(load) = load {
@@ -216,7 +216,7 @@ impl Leader {
                     let event = Event::Loaded { worker: worker.clone(), model, slot: load.slot, ms };
                     self.apply(now, event, out);
                 }
-                heard = Heard::Facts { model, facts };
+                heard = FrameContent::Facts { model, facts };
             }
             Parsed::Heartbeat { sent_ms } => {
                 if let Some(session) = self.sessions.get_mut(&worker) {
@@ -227,7 +227,7 @@ impl Leader {
             Parsed::Results(handed) => heard = self.results(now, &worker, handed, out),
             Parsed::Report { grant, unit, samples, busy_ms, report } => {
                 if self.may_report(&worker, &grant, unit) {
-                    heard = Heard::Report { unit, report: report.clone() };
+                    heard = FrameContent::Report { unit, report: report.clone() };
                     self.ends_right(&worker, &grant);
                     let event = Event::Report { worker: worker.clone(), grant, unit, samples, busy_ms, report };
                     self.apply(now, event, out);

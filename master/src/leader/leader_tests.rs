@@ -5,7 +5,7 @@ use super::{Leader, Refusals};
 use compass_ledger::{Content, Kind, Submission};
 use compass_plan::ResultShape;
 use compass_proto::v1;
-use compass_rpc::{JobKey, Output, Terms, UnitTerms};
+use compass_rpc::{JobKey, Output, RunParameters, UnitTerms};
 use compass_scheduler::{ConnectionId, Core, Event, Limits, Recorded, Requires, TaskView, Watch};
 use compass_store::Keys;
 use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
@@ -19,9 +19,18 @@ fn hello(dial: u64) -> v1::Hello {
     v1::Hello { worker: "w".into(), session: "s".into(), slots: 1, first_seq: 1, dial, ..Default::default() }
 }
 
-fn terms(plan: Digest) -> Terms {
+fn terms(plan: Digest) -> RunParameters {
     let (key, pools, units) = (JobKey::new([9; 32]), BTreeMap::new(), BTreeMap::new());
-    Terms { plan, epoch: Epoch(1), lease_ttl_ms: 30_000, heartbeat_ms: 2_000, engine_timeout_ms: 0, pools, key, units }
+    RunParameters {
+        plan,
+        epoch: Epoch(1),
+        lease_ttl_ms: 30_000,
+        heartbeat_ms: 2_000,
+        engine_timeout_ms: 0,
+        pools,
+        key,
+        units,
+    }
 }
 
 /// A leader of one task of four samples.
@@ -178,7 +187,7 @@ impl Led {
         };
         let core = Core::new(Epoch(epoch), Limits::default(), vec![task(0), task(2)], Recorded::default());
         let unit = UnitTerms { name: "m/d".into(), shape: ResultShape::ppl(4, 1) };
-        let terms = Terms { epoch: Epoch(epoch), key, units: [(UnitId(0), unit)].into(), ..terms(plan) };
+        let terms = RunParameters { epoch: Epoch(epoch), key, units: [(UnitId(0), unit)].into(), ..terms(plan) };
         let leader = Leader::new(core, terms, Keys::new(&plan), Watch::default());
         Self { leader, out: Vec::new(), dialled: BTreeMap::new(), frames: Vec::new(), connections: 0 }
     }

@@ -13,5 +13,5 @@ mod pins;
 mod submission;
 
 pub use arrivals::Refusals;
-pub use leader::{Heard, Leader};
+pub use leader::{FrameContent, Leader};
 pub use pins::Pins;

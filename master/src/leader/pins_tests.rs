@@ -8,7 +8,7 @@ use compass_plan::prompt::ShotFormat;
 use compass_plan::weights::{FileMark, WeightsDigest};
 use compass_plan::{DatasetPlan, EvalSpec, GenerationDefaults, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT};
 use compass_proto::v1;
-use compass_rpc::{JobKey, Output, Terms};
+use compass_rpc::{JobKey, Output, RunParameters};
 use compass_scheduler::{ConnectionId, Core, Limits, Recorded, Requires, Seq, TaskView, Watch};
 use compass_store::Keys;
 use compass_types::ids::{Attempt, Epoch, ModelId};
@@ -130,7 +130,7 @@ impl Bench {
         let digest = Digest::of(b"plan");
         let core = Core::new(Epoch(1), Limits::default(), vec![task], Recorded::default());
         let (key, pools, units) = (JobKey::new([9; 32]), BTreeMap::new(), BTreeMap::new());
-        let terms = Terms {
+        let terms = RunParameters {
             plan: digest,
             epoch: Epoch(1),
             lease_ttl_ms: 30_000,

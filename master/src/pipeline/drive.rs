@@ -8,7 +8,7 @@ use super::facts::RunFacts;
 use super::job_handle::{DemandPublisher, JobCommand};
 use super::progress::{ProgressBoard, Snapshot};
 use super::view::RunView;
-use crate::leader::{Heard, Leader};
+use crate::leader::{FrameContent, Leader};
 use compass_launch::{PoolReport, explain_now};
 use compass_ledger::{CommitError, Committed, Committer, Content, Submission, Tally};
 use compass_rpc::Inbound;
@@ -277,13 +277,13 @@ impl Driver {
             }
             Inbound::Frame { worker, connection, frame } => {
                 match leader.frame(now, worker.clone(), connection, frame, out) {
-                    Heard::Nothing => {}
-                    Heard::Results { count } => self.setup.facts.results(&worker, count),
-                    Heard::Report { unit, report } => {
+                    FrameContent::Nothing => {}
+                    FrameContent::Results { count } => self.setup.facts.results(&worker, count),
+                    FrameContent::Report { unit, report } => {
                         self.setup.facts.report(&worker, &report);
                         self.setup.board.report(unit, &report);
                     }
-                    Heard::Facts { model, facts } => self.setup.facts.model(model, &facts),
+                    FrameContent::Facts { model, facts } => self.setup.facts.model(model, &facts),
                 }
             }
         }

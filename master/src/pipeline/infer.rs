@@ -26,8 +26,8 @@ use compass_ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerErro
 use compass_plan::partition::{PartitionError, PartitionerKind, TaskSpec, UnitSize, partition};
 use compass_plan::{ModelKind, Plan, Unit};
 use compass_proto::v1;
-use compass_rpc::{JobKey, KeyError, Terms};
-use compass_scheduler::{DeviceType, Duplicates, Labels, Limits, Recorded, Requires, TaskView, Wanted, Watch};
+use compass_rpc::{JobKey, KeyError, RunParameters};
+use compass_scheduler::{DeviceType, Duplicates, Labels, Limits, Recorded, Requires, SlotDemand, TaskView, Watch};
 use compass_store::{CoordinationStore, Keys, StoreError, StoreTimeouts};
 use compass_types::ids::{Digest, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
@@ -215,7 +215,7 @@ pub async fn infer(
     source.open().await?;
     let status = term.status();
     let opened = open(config, folder, *term, ledger, &plan, digest, &options).await?;
-    let (wanted, demand) = watch::channel(Wanted::default());
+    let (wanted, demand) = watch::channel(SlotDemand::default());
     let models = plan.models.iter().map(|model| Ok(Digest::of(&encode::json("a model of the plan", model)?)));
     let models = models.collect::<Result<_, EncodeError>>()?;
     let registration =
@@ -382,7 +382,7 @@ async fn open(
         ..RunFacts::default()
     };
     facts.go_on_from(Tally::latest(&loaded.entries));
-    let terms = Terms {
+    let terms = RunParameters {
         plan: digest,
         epoch: leadership.epoch,
         lease_ttl_ms: limits.lease_ttl as u32,
@@ -390,7 +390,7 @@ async fn open(
         engine_timeout_ms: u32::try_from(config.infer.runner.engine_timeout.as_millis()).unwrap_or(u32::MAX),
         pools: pool_terms(config),
         key: job_key,
-        units: Terms::units_of(plan),
+        units: RunParameters::units_of(plan),
     };
     let done = plan.units().map(|unit| (unit.id, recorded.done(unit.id)));
     let watch = Watch::new(done.collect::<Vec<_>>());

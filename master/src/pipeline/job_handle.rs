@@ -4,7 +4,7 @@
 //! cancelled is remembered here, so that a stage which begins later hears of it.
 
 use super::view::RunView;
-use compass_scheduler::{Core, Event, Wanted};
+use compass_scheduler::{Core, Event, SlotDemand};
 use compass_store::LeadershipStatus;
 use compass_types::ids::{TaskId, WorkerId};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,7 @@ pub enum JobCommand {
 
 /// Where a driver says what its job could use.
 #[derive(Clone, Debug)]
-pub struct DemandPublisher(watch::Sender<Wanted>);
+pub struct DemandPublisher(watch::Sender<SlotDemand>);
 
 impl DemandPublisher {
     pub(super) fn publish(&self, core: &Core) {
@@ -37,8 +37,8 @@ impl DemandPublisher {
     }
 }
 
-impl From<watch::Sender<Wanted>> for DemandPublisher {
-    fn from(wanted: watch::Sender<Wanted>) -> Self {
+impl From<watch::Sender<SlotDemand>> for DemandPublisher {
+    fn from(wanted: watch::Sender<SlotDemand>) -> Self {
         Self(wanted)
     }
 }

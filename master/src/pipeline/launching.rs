@@ -68,21 +68,21 @@ fn least(one: Option<u32>, other: Option<u32>) -> Option<u32> {
 }
 
 /// A pool of the configuration, or the runner seen as one.
-struct Place<'c> {
+struct LaunchTarget<'c> {
     name: &'c str,
     runner: &'c RunnerKind,
     pool: Option<&'c PoolConfig>,
 }
 
-fn places(config: &Config) -> Vec<Place<'_>> {
+fn places(config: &Config) -> Vec<LaunchTarget<'_>> {
     if config.pools.is_empty() {
         let runner = &config.infer.runner.kind;
-        return vec![Place { name: runner.name(), runner, pool: None }];
+        return vec![LaunchTarget { name: runner.name(), runner, pool: None }];
     }
-    config.pools.iter().map(|pool| Place { name: &pool.name, runner: &pool.runner, pool: Some(pool) }).collect()
+    config.pools.iter().map(|pool| LaunchTarget { name: &pool.name, runner: &pool.runner, pool: Some(pool) }).collect()
 }
 
-impl Place<'_> {
+impl LaunchTarget<'_> {
     fn models<'c>(&self, config: &'c Config) -> Vec<&'c ModelConfig> {
         config.models.iter().filter(|model| self.pool.is_none_or(|pool| loads(pool, model))).collect()
     }
@@ -120,7 +120,7 @@ pub(super) fn slots(config: &Config, debug: bool) -> u32 {
     if debug {
         return 1;
     }
-    let of_place = |place: Place<'_>| match place.runner {
+    let of_place = |place: LaunchTarget<'_>| match place.runner {
         RunnerKind::None => {
             local_slots(config, &config.models.iter().collect::<Vec<_>>(), config.infer.runner.max_num_workers)
         }
@@ -252,7 +252,7 @@ pub(crate) fn fleet_of(config: &Config, endpoint: &WorkerEndpoint) -> Result<Aut
 
 fn launcher(
     config: &Config,
-    place: &Place<'_>,
+    place: &LaunchTarget<'_>,
     spec: &PoolSpec,
     master: &str,
     options: LaunchOptions<'_>,
@@ -324,7 +324,7 @@ fn launcher(
 }
 
 /// Whether the bounds leave GPUs for one replica of every model.
-fn check_gpus(config: &Config, place: &Place<'_>) -> Result<(), LaunchError> {
+fn check_gpus(config: &Config, place: &LaunchTarget<'_>) -> Result<(), LaunchError> {
     let bounds = [config.infer.runner.max_gpus, place.pool.map_or(0, |pool| pool.max_gpus)];
     let Some(bound) = bounds.into_iter().filter(|bound| *bound > 0).min() else { return Ok(()) };
     match place.models(config).into_iter().find(|model| model.num_gpus > bound) {
@@ -367,7 +367,7 @@ mod tests {
         std::fs::write(&file, format!("work_dir = \"w\"\n{model}{dataset}{infer}")).unwrap();
         let flags = Overrides { home: Some(folder.path().into()), ..Overrides::default() };
         let config = load(Some(&file), &flags).unwrap().config;
-        let spec = |place: Place<'_>| {
+        let spec = |place: LaunchTarget<'_>| {
             let spec = place.spec(&config, false);
             (spec.gpus, spec.slots, spec.most)
         };

@@ -3,14 +3,14 @@
 
 use super::wire_mutator::mutant;
 use super::{ProgressBoard, RunFacts};
-use crate::leader::{Heard, Leader};
+use crate::leader::{FrameContent, Leader};
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
 use compass_ledger::Submission;
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::prompt::ShotFormat;
 use compass_plan::{DatasetPlan, EvalSpec, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Plan};
 use compass_proto::v1;
-use compass_rpc::{JobKey, Terms};
+use compass_rpc::{JobKey, RunParameters};
 use compass_scheduler::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Watch, invariants};
 use compass_store::Keys;
 use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
@@ -77,8 +77,8 @@ impl Attacked {
         let tasks = vec![task(0, 0), task(0, SAMPLES / 2), task(1, 0), task(1, SAMPLES / 2)];
         let plan = plan_digest();
         let core = Core::new(Epoch(1), Limits::default(), tasks, Recorded::default());
-        let (key, pools, units) = (JobKey::new([9; 32]), BTreeMap::new(), Terms::units_of(&self::plan()));
-        let terms = Terms {
+        let (key, pools, units) = (JobKey::new([9; 32]), BTreeMap::new(), RunParameters::units_of(&self::plan()));
+        let terms = RunParameters {
             plan,
             epoch: Epoch(1),
             lease_ttl_ms: 30_000,
@@ -202,12 +202,12 @@ impl Attacked {
         let body = Some(self.body());
         let frame = self.perhaps_mutated(v1::WorkerFrame { seq, ack: 0, body });
         match self.leader.frame(self.now, worker.clone(), connection, frame, &mut self.out) {
-            Heard::Results { count } => self.facts.results(&worker, count),
-            Heard::Report { unit, report } => {
+            FrameContent::Results { count } => self.facts.results(&worker, count),
+            FrameContent::Report { unit, report } => {
                 self.facts.report(&worker, &report);
                 self.board.report(unit, &report);
             }
-            Heard::Facts { model, facts } => self.facts.model(model, &facts),
+            FrameContent::Facts { model, facts } => self.facts.model(model, &facts),
             _ => {}
         }
         if self.rng.chance(100) {

@@ -57,7 +57,7 @@ impl Scored {
 
 /// What there is to say beside the table.
 #[derive(Default)]
-struct Said {
+struct ScoreNotes {
     notices: Vec<Notice>,
     reasons: Reasons,
 }
@@ -148,7 +148,7 @@ pub fn score(
     answers.fail(failures);
     let mut units = answers.0;
     let mut cells = Vec::new();
-    let mut said = Said::default();
+    let mut said = ScoreNotes::default();
     for unit in plan.units() {
         let entries = units.remove(&unit.id).unwrap_or_default();
         let execution = executions.0.remove(&unit.id);
@@ -156,7 +156,7 @@ pub fn score(
         on_unit(u64::from(unit.dataset.samples));
         cells.push((unit.id, cell));
     }
-    let Said { mut notices, reasons } = said;
+    let ScoreNotes { mut notices, reasons } = said;
     notices.extend(reasons.notices());
     let summary = Summary::new(plan, cells);
     let complete = summary.is_complete() && !notices.iter().any(Notice::is_error);
@@ -211,7 +211,7 @@ fn score_unit(
     mut entries: UnitEntries,
     mut execution: Option<UnitEntries>,
     write: Option<Details>,
-    said: &mut Said,
+    said: &mut ScoreNotes,
 ) -> Result<TableCell, ScoreError> {
     let eval = unit.eval();
     let mut total = Accumulator::new(&eval);

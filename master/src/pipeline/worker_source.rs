@@ -6,7 +6,7 @@ use super::model_placement::ModelPlacement;
 use compass_config::Config;
 use compass_launch::{PoolReport, Programs};
 use compass_rpc::Inbound;
-use compass_scheduler::Wanted;
+use compass_scheduler::SlotDemand;
 use compass_types::ids::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -25,7 +25,7 @@ pub struct StageRegistration<'s> {
     /// Its models, as workers name them.
     pub models: BTreeSet<Digest>,
     /// What it could use; changes while it runs.
-    pub wanted: watch::Receiver<Wanted>,
+    pub wanted: watch::Receiver<SlotDemand>,
     /// How workers are launched for it, where the job has workers of its own.
     pub config: &'s Config,
     /// Where their logs go.

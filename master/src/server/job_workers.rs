@@ -3,7 +3,7 @@
 use super::agents::{Agents, Launching};
 use super::server::Server;
 use crate::pipeline::{self, InferError, JobHandle, ModelPlacement, StageRegistration, StageWorkers, WorkerSource};
-use compass_scheduler::broker::{JobId, Terms};
+use compass_scheduler::broker::{JobId, JobTerms};
 use compass_types::ids::Digest;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -61,7 +61,7 @@ impl WorkerSource for JobWorkers {
             }
         };
         let everyone = matches!(self.launched, LaunchedFor::Stage(_));
-        let terms = Terms { weight: self.priority, bound: self.bound, models: stage.models, everyone };
+        let terms = JobTerms { weight: self.priority, bound: self.bound, models: stage.models, everyone };
         let dispatcher = &self.server.dispatcher;
         let inbound = dispatcher.enter((&self.id, terms, &self.job_handle), stage.plan, stage.files, stage.wanted);
         Ok(StageWorkers { inbound, pools: launching.pools, given_up: launching.given_up, open_at })

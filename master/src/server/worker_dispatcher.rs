@@ -4,8 +4,8 @@ use crate::pipeline::JobHandle;
 use compass_proto::v1;
 use compass_rpc::{Answer, Inbound, PlanFiles, WorkerRouter};
 use compass_scheduler::broker::SchedulerSnapshot;
-use compass_scheduler::broker::{Dispatch, Dispatcher, FairShare, JobId, Terms};
-use compass_scheduler::{ConnectionId, Event, Wanted};
+use compass_scheduler::broker::{Dispatch, Dispatcher, FairShare, JobId, JobTerms};
+use compass_scheduler::{ConnectionId, Event, SlotDemand};
 use compass_types::ids::{Digest, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -129,10 +129,10 @@ impl WorkerDispatcher {
     /// A stage of a job begins: its workers, as they come.
     pub(super) fn enter(
         self: &Arc<Self>,
-        (id, terms, job_handle): (&JobId, Terms, &JobHandle),
+        (id, terms, job_handle): (&JobId, JobTerms, &JobHandle),
         plan: Digest,
         files: BTreeMap<Digest, PathBuf>,
-        mut wanted: watch::Receiver<Wanted>,
+        mut wanted: watch::Receiver<SlotDemand>,
     ) -> mpsc::Receiver<Inbound> {
         let (inbound, received) = mpsc::channel(INBOUND);
         self.files.add(plan, files);

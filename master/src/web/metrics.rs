@@ -50,9 +50,9 @@ struct MetricLabels {
 }
 
 /// A metric's name and help, and how it is read off.
-type Figure<T> = (&'static str, &'static str, fn(&RunView) -> T);
+type ViewMetric<T> = (&'static str, &'static str, fn(&RunView) -> T);
 
-const GAUGES: [Figure<i64>; 9] = [
+const GAUGES: [ViewMetric<i64>; 9] = [
     ("run_info", "A run that this master leads.", |_| 1),
     ("epoch", "Epoch of this leader.", |view| view.epoch as i64),
     ("samples_expected", "Samples of the job.", |view| view.expected_samples as i64),
@@ -66,7 +66,7 @@ const GAUGES: [Figure<i64>; 9] = [
     ("slots", "Replica slots of the job's connected workers.", |view| i64::from(view.slots)),
 ];
 
-const COUNTERS: [Figure<u64>; 8] = [
+const COUNTERS: [ViewMetric<u64>; 8] = [
     ("retries", "Grants that followed a failed or lost one.", |view| view.retries),
     ("repeats", "Results that came again, equal.", |view| view.repeats),
     ("divergences", "Results that came again and differed.", |view| view.divergences),

@@ -31,6 +31,6 @@ mod worker;
 mod world;
 
 pub use mutant::Mutant;
-pub use run::{Outcome, run};
+pub use run::{SimulatedRun, run};
 pub use scenario::{Fault, FaultKind, FurtherJob, Scenario};
 pub use shrink::shrink;

@@ -13,7 +13,7 @@ use super::world::{Happening, World};
 use compass_ledger::GroupCommit;
 use compass_master::leader::Leader;
 use compass_master::pipeline::opening::Opening;
-use compass_rpc::{JobKey, PoolTerms, Terms, Uploads};
+use compass_rpc::{JobKey, PoolTerms, RunParameters, Uploads};
 use compass_scheduler::broker::{self, Dispatcher};
 use compass_scheduler::{DeviceType, Event, Labels, Limits, Watch, invariants};
 use compass_store::Op;
@@ -271,7 +271,7 @@ impl World {
         let done: Vec<_> = units.map(|unit| (unit, recorded.done(unit))).collect();
         let may_hold = self.mutant != Some(super::Mutant::NoRecoveringWindow);
         let core = opening.core(epoch, limits, tasks, (duplicates, Labels::default()), |_| may_hold);
-        let terms = Terms {
+        let terms = RunParameters {
             plan: job.digest,
             epoch,
             lease_ttl_ms: WORKER_LEASE_MS as u32,
@@ -285,7 +285,7 @@ impl World {
         let led = LedJob::new(epoch, leader, commit, segment, key, self.now);
         self.masters[at].jobs[number].phase = Phase::Leading(Box::new(led));
         let weight = self.scenario.weight(number);
-        let terms = broker::Terms { weight, bound: None, models: job.models(), everyone: !shared };
+        let terms = broker::JobTerms { weight, bound: None, models: job.models(), everyone: !shared };
         self.dispatches(at, |dispatcher, now, out| dispatcher.enter(now, job.id.clone(), terms, job.digest, out));
         // The server's records have it, whichever master leads.
         if shared && self.cancelled[number] {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// What came of a history.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct SimulatedRun {
     /// The first rules that were broken; empty when all is well.
     pub violations: Vec<Violation>,
     /// How often each thing worth seeing happened.
@@ -48,11 +48,11 @@ fn deadline(scenario: &Scenario) -> u64 {
 }
 
 /// Plays a scenario; with `mutant`, under a protocol that leaves a rule out.
-pub fn run(scenario: &Scenario, mutant: Option<Mutant>, trace: bool) -> Outcome {
+pub fn run(scenario: &Scenario, mutant: Option<Mutant>, trace: bool) -> SimulatedRun {
     let jobs: Option<Vec<_>> = (0..scenario.jobs()).map(|number| Job::new(scenario, number).map(Arc::new)).collect();
     let Some(jobs) = jobs else {
         let violation = Violation { id: P1, detail: "the job cannot be written".into() };
-        return Outcome { violations: vec![violation], seen: BTreeMap::new(), trace: Vec::new(), ended: 0 };
+        return SimulatedRun { violations: vec![violation], seen: BTreeMap::new(), trace: Vec::new(), ended: 0 };
     };
     let mut world = World::new(scenario, jobs, mutant, trace);
     let until = deadline(scenario);
@@ -62,7 +62,7 @@ pub fn run(scenario: &Scenario, mutant: Option<Mutant>, trace: bool) -> Outcome 
     }
     let ended = world.now;
     let oracle = world.oracle;
-    Outcome { violations: oracle.violations, seen: oracle.seen, trace: oracle.trace.unwrap_or_default(), ended }
+    SimulatedRun { violations: oracle.violations, seen: oracle.seen, trace: oracle.trace.unwrap_or_default(), ended }
 }
 
 fn judge_the_end(world: &mut World, number: usize, until: u64) {

@@ -10,7 +10,7 @@ mod transformers;
 mod watch;
 
 pub use options::Options;
-pub use place::Place;
+pub use place::BenchFolder;
 pub use questions::Questions;
 pub use random_llama::RandomLlama;
 pub use side_by_side::beside_transformers;

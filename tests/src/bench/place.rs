@@ -5,7 +5,7 @@ use crate::{demo_model, shared_folder};
 use std::path::PathBuf;
 
 /// The folders of one run of a benchmark.
-pub struct Place {
+pub struct BenchFolder {
     folder: tempfile::TempDir,
     /// What presets take for the data folder.
     pub data: PathBuf,
@@ -15,7 +15,7 @@ pub struct Place {
     pub shape: RandomLlama,
 }
 
-impl Place {
+impl BenchFolder {
     /// Makes the model, and with `--small` the questions too. `None`, said loudly, where the reference data is missing.
     ///
     /// `eos_every` is the model's, by size: of the large one, of the small one.

@@ -1,6 +1,6 @@
 //! The questions of one data set of a preset: read and rendered as the planner does it.
 
-use super::Place;
+use super::BenchFolder;
 use compass_config::{DatasetConfig, Overrides, load};
 use compass_data::read_split;
 use compass_plan::engine::{BatchSpec, Request};
@@ -19,7 +19,7 @@ impl Questions {
     ///
     /// # Errors
     /// Whatever is wrong with preset or data, in words.
-    pub fn read(place: &Place, datasets: &[String], limit: usize) -> Result<Vec<Self>, String> {
+    pub fn read(place: &BenchFolder, datasets: &[String], limit: usize) -> Result<Vec<Self>, String> {
         let file = place.write_config()?;
         let overrides = Overrides {
             datasets: Some(datasets.to_vec()),

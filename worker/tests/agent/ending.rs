@@ -1,6 +1,6 @@
 //! Exit of an agent, its exit codes, and the end of its engines.
 
-use crate::support::{Agent, Collected, FakeMaster, Terms, TestPlan, children_of, is_running};
+use crate::support::{Agent, Collected, FakeMaster, TestPlan, WelcomeTerms, children_of, is_running};
 use compass_proto::v1;
 use compass_proto::v1::master_frame::Body;
 use rustix::process::Signal;
@@ -38,7 +38,7 @@ async fn stuck(flags: &[&str]) -> (FakeMaster, Agent, Vec<i32>) {
     let flags: Vec<&str> = ["--slots", "2"].into_iter().chain(flags.iter().copied()).collect();
     let agent = Agent::start(&master.address, &flags, STUCK);
     let mut session = master.session().await;
-    session.welcome(&plan, Terms::default()).await;
+    session.welcome(&plan, WelcomeTerms::default()).await;
     session.grant(&plan, 0, 1, 0, 10).await;
     session.grant(&plan, 1, 1, 10, 20).await;
     let mut collected = Collected::default();
@@ -81,7 +81,7 @@ async fn agent_finishes_started_samples_after_a_signal() {
     let mut master = FakeMaster::start(&plan).await;
     let mut agent = Agent::start(&master.address, &[], SLOW);
     let mut session = master.session().await;
-    session.welcome(&plan, Terms::default()).await;
+    session.welcome(&plan, WelcomeTerms::default()).await;
     session.grant(&plan, 0, 1, 0, 100).await;
     let mut collected = Collected::default();
     collected.until(&mut session, true, |collected| collected.samples() >= 12).await;

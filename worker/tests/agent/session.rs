@@ -1,6 +1,6 @@
 //! Results of an agent under faults of its connection, its engines and its grants.
 
-use crate::support::{Agent, Collected, FakeMaster, Session, Terms, TestPlan, children_of, is_running, proof};
+use crate::support::{Agent, Collected, FakeMaster, Session, TestPlan, WelcomeTerms, children_of, is_running, proof};
 use compass_eval::evaluator::EVAL_VERSION;
 use compass_proto::v1;
 use compass_proto::v1::master_frame::Body;
@@ -13,7 +13,7 @@ const SLOW: &[(&str, &str)] = &[("COMPASS_ECHO_DELAY_MS", "20")];
 
 async fn welcomed(master: &mut FakeMaster, plan: &TestPlan) -> Session {
     let mut session = master.session().await;
-    session.welcome(plan, Terms::default()).await;
+    session.welcome(plan, WelcomeTerms::default()).await;
     session
 }
 
@@ -104,7 +104,7 @@ async fn lists_longer_than_a_frame_are_spilled_in_both_directions() {
     let mut session = master.session().await;
     let held = &session.hello.held[0];
     assert!(held.samples.len() > 29_000 && held.encoded_len() > 256 * 1024, "{}", held.encoded_len());
-    session.welcome(&plan, Terms { last_ack: collected.last_seq, ..Terms::default() }).await;
+    session.welcome(&plan, WelcomeTerms { last_ack: collected.last_seq, ..WelcomeTerms::default() }).await;
     // A revocation that names samples to return, and the answer.
     let revoke = v1::Revoke { grant: named(epoch, 0, 1), samples, ..Default::default() };
     session.send(Body::Revoke(revoke)).await;
@@ -168,7 +168,7 @@ async fn lost_connection_replays_only_unacknowledged_frames() {
     assert!(held[0].samples.iter().all(|interval| interval.first >= 5), "{held:?}");
     // As granted, with the proof from the grant.
     assert_eq!((&held[0].granted[..], &held[0].proof), (&[v1::Interval { first: 0, end: 60 }][..], &proof(1, 0, 1)));
-    session.welcome(&plan, Terms { last_ack: acknowledged, ..Terms::default() }).await;
+    session.welcome(&plan, WelcomeTerms { last_ack: acknowledged, ..WelcomeTerms::default() }).await;
     // The master does not know whether the grant arrived, and sends it again.
     session.grant(&plan, 0, 1, 0, 60).await;
     collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
@@ -218,7 +218,7 @@ async fn hanging_engine_is_killed_and_its_sample_fails() {
     let mut master = FakeMaster::start(&plan).await;
     let _agent = Agent::start(&master.address, &[], &[("COMPASS_ECHO_HANG_ON", "question 7")]);
     let mut session = master.session().await;
-    session.welcome(&plan, Terms { engine_timeout_ms: 2_000, ..Terms::default() }).await;
+    session.welcome(&plan, WelcomeTerms { engine_timeout_ms: 2_000, ..WelcomeTerms::default() }).await;
     session.grant(&plan, 0, 1, 0, 12).await;
     let mut collected = Collected::default();
     collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
@@ -307,7 +307,7 @@ async fn results_carry_the_new_leaders_name_of_a_kept_grant() {
     session.hello.held[0].proof = proof(2, 7, 1);
     let mut kept = session.kept();
     kept[0].held = named(1, 0, 1);
-    session.welcome_keeping(&plan, Terms { epoch: 2, ..Terms::default() }, kept).await;
+    session.welcome_keeping(&plan, WelcomeTerms { epoch: 2, ..WelcomeTerms::default() }, kept).await;
     let mut collected = Collected::default();
     collected.until(&mut session, false, |collected| collected.reports.len() == 1).await;
     drop(session);
@@ -317,7 +317,7 @@ async fn results_carry_the_new_leaders_name_of_a_kept_grant() {
         session.hello.held.iter().map(|held| (held.id.unwrap().epoch, held.proof.clone())).collect();
     presented.sort();
     assert_eq!(presented, [(1, proof(1, 0, 1)), (2, proof(2, 7, 1))]);
-    session.welcome_keeping(&plan, Terms { epoch: 2, ..Terms::default() }, vec![]).await;
+    session.welcome_keeping(&plan, WelcomeTerms { epoch: 2, ..WelcomeTerms::default() }, vec![]).await;
     let mut collected = Collected::default();
     collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
     collected.assert_answers(&plan, 40, &[]);
@@ -331,16 +331,22 @@ async fn grants_not_kept_do_not_start_and_an_older_leader_is_left() {
     let mut master = FakeMaster::start(&plan).await;
     let _agent = Agent::start(&master.address, &[], SLOW);
     let mut session = master.session().await;
-    session.welcome(&plan, Terms { epoch: 5, ..Terms::default() }).await;
+    session.welcome(&plan, WelcomeTerms { epoch: 5, ..WelcomeTerms::default() }).await;
     session.grant(&plan, 0, 1, 0, 60).await;
     let mut collected = Collected::default();
     collected.until(&mut session, true, |collected| collected.samples() >= 3).await;
     drop(session);
     let mut session = master.session().await;
-    session.welcome(&plan, Terms { epoch: 4, ..Terms::default() }).await;
+    session.welcome(&plan, WelcomeTerms { epoch: 4, ..WelcomeTerms::default() }).await;
     while session.frame().await.is_some() {}
     let mut session = master.session().await;
-    session.welcome_keeping(&plan, Terms { epoch: 5, last_ack: collected.last_seq, ..Terms::default() }, vec![]).await;
+    session
+        .welcome_keeping(
+            &plan,
+            WelcomeTerms { epoch: 5, last_ack: collected.last_seq, ..WelcomeTerms::default() },
+            vec![],
+        )
+        .await;
     collected.until(&mut session, true, |collected| !collected.revoke_acks.is_empty()).await;
     assert!(collected.samples() < 60, "samples that had not started were dropped");
 }
@@ -359,7 +365,7 @@ async fn another_plan_drops_grants_and_results() {
 
     let mut master = FakeMaster::start_at(&new, &address).await;
     let mut session = master.session().await;
-    session.welcome(&new, Terms { epoch: 2, ..Terms::default() }).await;
+    session.welcome(&new, WelcomeTerms { epoch: 2, ..WelcomeTerms::default() }).await;
     session.grant(&new, 0, 1, 0, 1).await;
     let mut collected = Collected::default();
     collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
@@ -373,7 +379,7 @@ async fn expired_lease_stops_the_start_of_samples() {
     let mut master = FakeMaster::start(&plan).await;
     let _agent = Agent::start(&master.address, &[], &[]);
     let mut session = master.session().await;
-    session.welcome(&plan, Terms { lease_ttl_ms: 0, ..Terms::default() }).await;
+    session.welcome(&plan, WelcomeTerms { lease_ttl_ms: 0, ..WelcomeTerms::default() }).await;
     session.grant(&plan, 0, 1, 0, 10).await;
     let mut collected = Collected::default();
     collected.until(&mut session, true, |collected| !collected.credits.is_empty()).await;
@@ -397,7 +403,7 @@ async fn offline_pool_runs_all_granted_samples() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let _agent = Agent::start_logged(&address, &[], SLOW, log.path());
     let mut session = master.session().await;
-    let terms = Terms { lease_ttl_ms: 0, offline_continue: true, ..Terms::default() };
+    let terms = WelcomeTerms { lease_ttl_ms: 0, offline_continue: true, ..WelcomeTerms::default() };
     session.welcome(&plan, terms).await;
     session.grant(&plan, 0, 1, 0, 60).await;
     session.grant(&plan, 1, 1, 60, 80).await;
@@ -420,7 +426,7 @@ async fn offline_pool_runs_all_granted_samples() {
     let mut master = FakeMaster::start_at(&plan, &address).await;
     let mut session = master.session().await;
     // Samples that had not started would be dropped now: there are none.
-    let terms = Terms { last_ack: acknowledged, ..Terms::default() };
+    let terms = WelcomeTerms { last_ack: acknowledged, ..WelcomeTerms::default() };
     session.welcome_keeping(&plan, terms, session.kept()).await;
     collected.until(&mut session, true, |collected| collected.reports.len() == 2).await;
     collected.assert_answers(&plan, 80, &[]);

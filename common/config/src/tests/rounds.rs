@@ -1,7 +1,9 @@
 //! Templates in rounds and meta templates: what is read, and what is refused.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use compass_plan::prompt::{Line, MetaItem, MetaStyle, MetaTemplate, Options, Role, Rounds, Template, TemplateText};
+use compass_plan::prompt::{
+    MetaItem, MetaStyle, MetaTemplate, Options, Role, Rounds, Template, TemplateLine, TemplateText,
+};
 use compass_plan::{ChatMode, InferSpec};
 
 fn with(to: &str) -> String {
@@ -19,8 +21,8 @@ fn a_dialogue_and_a_dialogue_per_label() {
         end: Some(")".into()),
         fallback_role: None,
     };
-    let lines = vec![Line::Text("hm".into()), Line::Role(role)];
-    let expected = Rounds { begin: vec![Line::Text("</E>".into())], round: lines.clone(), ..Rounds::default() };
+    let lines = vec![TemplateLine::Text("hm".into()), TemplateLine::Role(role)];
+    let expected = Rounds { begin: vec![TemplateLine::Text("</E>".into())], round: lines.clone(), ..Rounds::default() };
     assert_eq!(config.datasets[0].prompt.prompt_template, Some(Template::Rounds(expected)));
 
     let two = format!("inferencer = \"ppl\", prompt_template = {{ A = {{ {rounds} }}, B = {{ {rounds} }} }}");

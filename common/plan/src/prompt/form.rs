@@ -4,7 +4,7 @@ use super::chat;
 use super::format::{Row, fill};
 use super::jinja;
 use super::messages;
-use super::rounds::{Line, Rounds};
+use super::rounds::{Rounds, TemplateLine};
 use super::shot::Shot;
 use super::structured::{Prompt, Section, Segment, Turn};
 use super::template::Template;
@@ -90,7 +90,7 @@ impl<'a> Form<'a> {
     pub(super) fn texts(&self) -> Vec<&'a str> {
         match self {
             Self::Text(text) => vec![text],
-            Self::Rounds(rounds) => rounds.lines().filter_map(Line::text).collect(),
+            Self::Rounds(rounds) => rounds.lines().filter_map(TemplateLine::text).collect(),
             Self::Jinja(_) => Vec::new(),
         }
     }
@@ -114,7 +114,7 @@ impl<'a> Form<'a> {
 
     /// Whether it takes messages from a column.
     pub(super) fn expands(&self) -> bool {
-        self.rounds().is_some_and(|rounds| rounds.lines().any(|line| matches!(line, Line::Expand(_))))
+        self.rounds().is_some_and(|rounds| rounds.lines().any(|line| matches!(line, TemplateLine::Expand(_))))
     }
 
     pub(super) fn holds(&self, token: &str) -> bool {
@@ -248,10 +248,10 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    fn line(&mut self, line: &Line, segments: &mut Vec<Segment>) -> Result<(), String> {
+    fn line(&mut self, line: &TemplateLine, segments: &mut Vec<Segment>) -> Result<(), String> {
         let segment = match line {
-            Line::Text(text) => Segment::Item(Prompt(self.pieces(text, in_one))),
-            Line::Expand(column) => {
+            TemplateLine::Text(text) => Segment::Item(Prompt(self.pieces(text, in_one))),
+            TemplateLine::Expand(column) => {
                 segments.extend(chat::messages(self.row, column)?.into_iter().map(|turn| {
                     let fallback_role = Some(messages::api_role(&turn.role).to_owned());
                     let prompt = Some(Prompt::question(turn.content));
@@ -259,7 +259,7 @@ impl Filler<'_> {
                 }));
                 return Ok(());
             }
-            Line::Role(role) => Segment::Turn(Turn {
+            TemplateLine::Role(role) => Segment::Turn(Turn {
                 role: role.role.clone(),
                 fallback_role: role.fallback_role.clone(),
                 begin: role.begin.clone(),

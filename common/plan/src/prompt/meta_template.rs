@@ -2,7 +2,7 @@
 
 use super::form::Forms;
 use super::rendered::Message;
-use super::rounds::Line;
+use super::rounds::TemplateLine;
 use super::template::PromptConfig;
 use serde::{Deserialize, Serialize};
 
@@ -102,7 +102,7 @@ impl MetaTemplate {
             for rounds in Forms::of(template).all().iter().filter_map(super::form::Form::rounds) {
                 for (lines, in_round) in [(&rounds.begin, false), (&rounds.round, true), (&rounds.end, false)] {
                     for line in lines {
-                        let Line::Role(line) = line else { continue };
+                        let TemplateLine::Role(line) = line else { continue };
                         let name = self.spoken_by(&line.role, line.fallback_role.as_deref(), in_round);
                         if name.is_none() {
                             return Some(self.unknown(&line.role, in_round));

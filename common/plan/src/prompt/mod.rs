@@ -39,7 +39,7 @@ pub use meta_template::{MetaItem, MetaRole, MetaStyle, MetaTemplate};
 pub use prefix_runs::{PrefixRun, Workload, workload};
 pub use render::{RenderedDataset, render};
 pub use rendered::{Message, Mode, RenderedPrompt, render_shots};
-pub use rounds::{Line, Role, Rounds};
+pub use rounds::{Role, Rounds, TemplateLine};
 pub use shot::{AnsweredShot, Shot};
 pub use structured::{AnswerPrefix, Prompt, Section, Segment, ShotFormat, Turn};
 pub use template::{ICE_TOKEN, Options, PromptConfig, Template};

@@ -6,7 +6,7 @@
 use super::error::PromptError;
 use super::form::{Form, Forms};
 use super::prefix;
-use super::rounds::Line;
+use super::rounds::TemplateLine;
 use super::structured::ShotFormat;
 use super::template::{Options, PromptConfig};
 use super::template_text::TemplateText;
@@ -131,7 +131,7 @@ fn check_places(asking: &Forms<'_>, name: &str, token: &str) -> Result<(), Promp
                  `begin = [\"{token}\"]`"
             ));
         };
-        let in_role = |line: &Line| matches!(line, Line::Role(role) if role.prompt.as_ref().is_some_and(|prompt| prompt.contains(token)));
+        let in_role = |line: &TemplateLine| matches!(line, TemplateLine::Role(role) if role.prompt.as_ref().is_some_and(|prompt| prompt.contains(token)));
         if rounds.lines().any(in_role) {
             return fail(format!(
                 "the shots are in rounds, and what a role says in `{name}` cannot hold them: take `{token}` out of it and \

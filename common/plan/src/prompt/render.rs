@@ -13,7 +13,7 @@ use super::jinja;
 use super::labels::GoldKind;
 use super::question::Writer;
 use super::recipe::{Question, Recipe, ShotRecipe, resolve};
-use super::rounds::Line;
+use super::rounds::TemplateLine;
 use super::shot::Shot;
 use super::shots::ShotBook;
 use super::structured::ShotFormat;
@@ -179,7 +179,7 @@ fn shown_texts<'a>(form: &Form<'a>) -> Vec<&'a str> {
     match form {
         Form::Text(text) => vec![text],
         Form::Jinja(_) => Vec::new(),
-        Form::Rounds(rounds) => rounds.round.iter().filter_map(Line::text).collect(),
+        Form::Rounds(rounds) => rounds.round.iter().filter_map(TemplateLine::text).collect(),
     }
 }
 

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 pub struct Rounds {
     /// Before the dialogue; shots go here, at the ice token.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub begin: Vec<Line>,
+    pub begin: Vec<TemplateLine>,
     /// The dialogue. Of a shot this alone is shown.
-    pub round: Vec<Line>,
+    pub round: Vec<TemplateLine>,
     /// After the dialogue.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub end: Vec<Line>,
+    pub end: Vec<TemplateLine>,
     /// Messages as a service takes them (`RawPromptTemplate`): OpenCompass neither blanks the gold answer in them nor
     /// fills its shots a second time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -22,7 +22,7 @@ pub struct Rounds {
 /// A line of a template in rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub enum TemplateLine {
     /// Text without a speaker.
     Text(String),
     /// What a role says.
@@ -51,12 +51,12 @@ pub struct Role {
 
 impl Rounds {
     /// All lines in order.
-    pub fn lines(&self) -> impl Iterator<Item = &Line> {
+    pub fn lines(&self) -> impl Iterator<Item = &TemplateLine> {
         self.begin.iter().chain(&self.round).chain(&self.end)
     }
 }
 
-impl Line {
+impl TemplateLine {
     /// Its words.
     pub fn text(&self) -> Option<&str> {
         match self {

@@ -1,6 +1,6 @@
 //! Decides which worker goes to which job, and which is to leave one for another.
 
-use super::demand::{Demand, JobId, Terms, WorkerSpec};
+use super::demand::{Demand, JobId, JobTerms, WorkerSpec};
 use super::share::FairShare;
 use crate::PoolChoice;
 use compass_types::ids::WorkerId;
@@ -28,7 +28,7 @@ pub enum Decision {
 
 #[derive(Clone, Debug)]
 struct Job {
-    terms: Terms,
+    terms: JobTerms,
     demand: Demand,
     /// Workers that could load none of the models that its tasks wait for, and when it last said so.
     useless: BTreeMap<WorkerId, u64>,
@@ -45,7 +45,7 @@ impl Job {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum WorkerState {
     Idle,
     With {
         job: JobId,
@@ -62,7 +62,7 @@ enum Place {
 #[derive(Clone, Debug)]
 struct Worker {
     spec: WorkerSpec,
-    place: Place,
+    place: WorkerState,
 }
 
 /// Demands of the jobs and the workers among them.
@@ -104,7 +104,7 @@ impl Broker {
 
     /// A job comes, or has other terms from now on. A new one has had as much service as the job that had the least: it cannot
     /// claim the time before it came.
-    pub fn job(&mut self, now: u64, id: JobId, terms: Terms) {
+    pub fn job(&mut self, now: u64, id: JobId, terms: JobTerms) {
         self.advance(now);
         let least = self.jobs.values().map(|job| job.service).min().unwrap_or_default();
         match self.jobs.get_mut(&id) {
@@ -128,7 +128,7 @@ impl Broker {
         self.advance(now);
         let Some(job) = self.jobs.get_mut(id) else { return };
         for (worker, state) in &mut self.workers {
-            if let Place::With { job, idle_since, .. } = &mut state.place
+            if let WorkerState::With { job, idle_since, .. } = &mut state.place
                 && job == id
             {
                 match demand.held.get(worker) {
@@ -155,7 +155,7 @@ impl Broker {
     /// A worker waits for assignment.
     pub fn arrive(&mut self, now: u64, id: WorkerId, spec: WorkerSpec) {
         self.advance(now);
-        self.workers.insert(id, Worker { spec, place: Place::Idle });
+        self.workers.insert(id, Worker { spec, place: WorkerState::Idle });
     }
 
     /// A worker is gone.
@@ -174,7 +174,7 @@ impl Broker {
         let mut tallies = self.tallies();
         for worker in self.at_the_door() {
             if let Some(job) = self.choose(&worker, &tallies) {
-                self.set_place(&worker, Place::With { job: job.clone(), since: now, idle_since: None });
+                self.set_place(&worker, WorkerState::With { job: job.clone(), since: now, idle_since: None });
                 tallies = self.tallies();
                 decisions.push(Decision::Attach { worker, job });
             }
@@ -182,7 +182,7 @@ impl Broker {
         // Each move makes shares more even, so this ends; what is beyond the bound is for the next time.
         for _ in 0..MOVES_AT_ONCE {
             let Some((worker, job, next)) = self.best_move(&tallies) else { break };
-            self.set_place(&worker, Place::Leaving { job: job.clone(), next });
+            self.set_place(&worker, WorkerState::Leaving { job: job.clone(), next });
             tallies = self.tallies();
             decisions.push(Decision::Release { worker, job });
         }
@@ -193,13 +193,13 @@ impl Broker {
     fn all_go_to(&mut self, job: &JobId) -> Vec<Decision> {
         let (since, waiting) = (self.now, self.at_the_door());
         let attach = |worker: WorkerId| {
-            self.set_place(&worker, Place::With { job: job.clone(), since, idle_since: None });
+            self.set_place(&worker, WorkerState::With { job: job.clone(), since, idle_since: None });
             Decision::Attach { worker, job: job.clone() }
         };
         waiting.into_iter().map(attach).collect()
     }
 
-    fn set_place(&mut self, worker: &WorkerId, place: Place) {
+    fn set_place(&mut self, worker: &WorkerId, place: WorkerState) {
         if let Some(worker) = self.workers.get_mut(worker) {
             worker.place = place;
         }
@@ -215,9 +215,9 @@ impl Broker {
         for (id, worker) in &self.workers {
             let slots = worker.spec.slots;
             let (at, next) = match &worker.place {
-                Place::Idle => continue,
-                Place::With { job, .. } => (job, job),
-                Place::Leaving { job, next } => (job, next),
+                WorkerState::Idle => continue,
+                WorkerState::With { job, .. } => (job, job),
+                WorkerState::Leaving { job, next } => (job, next),
             };
             if let Some(tally) = tallies.get_mut(at) {
                 tally.taken = tally.taken.saturating_add(slots);
@@ -274,7 +274,7 @@ impl Broker {
 
     /// Idle workers, for which nothing is to be done.
     pub fn at_the_door(&self) -> Vec<WorkerId> {
-        let waiting = self.workers.iter().filter(|(_, worker)| worker.place == Place::Idle);
+        let waiting = self.workers.iter().filter(|(_, worker)| worker.place == WorkerState::Idle);
         waiting.map(|(id, _)| id.clone()).collect()
     }
 
@@ -315,7 +315,7 @@ impl Broker {
         for (to, wanting) in &self.jobs {
             let Some(taker) = tallies.get(to) else { continue };
             for (id, worker) in &self.workers {
-                let Place::With { job: from, since, idle_since } = &worker.place else { continue };
+                let WorkerState::With { job: from, since, idle_since } = &worker.place else { continue };
                 if from == to
                     || wanting.has_no_use_for(id, self.now)
                     || !taker.waits(wanting, &worker.spec)
@@ -376,7 +376,7 @@ struct Tally {
 
 impl Tally {
     /// Whether the bound leaves a slot, those included that are on their way.
-    fn has_room(&self, terms: &Terms, spec: &WorkerSpec) -> bool {
+    fn has_room(&self, terms: &JobTerms, spec: &WorkerSpec) -> bool {
         spec.slots > 0 && terms.bound.is_none_or(|bound| self.taken.max(self.share.slots) < bound)
     }
 
@@ -395,6 +395,6 @@ enum Urgency {
     Uneven,
 }
 
-fn capped(slots: u32, terms: &Terms) -> u32 {
+fn capped(slots: u32, terms: &JobTerms) -> u32 {
     terms.bound.map_or(slots, |bound| slots.min(bound))
 }

@@ -49,7 +49,7 @@ impl From<Capability> for Requirement {
 
 /// How a job was submitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct JobTerms {
     /// Its share grows with it; 1 or more.
     pub weight: u32,
     /// Most slots at once.

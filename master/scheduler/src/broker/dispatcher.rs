@@ -6,9 +6,9 @@
 
 use super::SchedulerSnapshot;
 use super::broker::{Broker, Decision};
-use super::demand::{Capability, Demand, JobId, Requirement, Terms, WorkerSpec};
+use super::demand::{Capability, Demand, JobId, JobTerms, Requirement, WorkerSpec};
 use super::share::FairShare;
-use crate::{Attendance, ConnectionId, Needed, Requires, Wanted};
+use crate::{Attendance, ConnectionId, Needed, Requires, SlotDemand};
 use compass_proto::{digest_from_wire, v1};
 use compass_types::ids::{Digest, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +80,7 @@ fn capabilities(hello: &v1::Hello) -> BTreeSet<Capability> {
 }
 
 /// What a job asks for, and how its workers are.
-fn demand(wanted: Wanted) -> (Demand, BTreeMap<WorkerId, Attendance>) {
+fn demand(wanted: SlotDemand) -> (Demand, BTreeMap<WorkerId, Attendance>) {
     let need = |Needed { requires, pools }| Requirement { capability: capability(requires), pools };
     let needs = |of: BTreeMap<Needed, u32>| of.into_iter().map(|(what, count)| (need(what), count)).collect();
     let (waiting, usable) = (needs(wanted.waiting), needs(wanted.usable));
@@ -103,7 +103,7 @@ impl Dispatcher {
     }
 
     /// A stage of a job begins.
-    pub fn enter(&mut self, now: u64, job: JobId, terms: Terms, plan: Digest, out: &mut Vec<Dispatch>) {
+    pub fn enter(&mut self, now: u64, job: JobId, terms: JobTerms, plan: Digest, out: &mut Vec<Dispatch>) {
         let stage = StageEntry { plan, everyone: terms.everyone, attendance: BTreeMap::new() };
         self.broker.job(now, job.clone(), terms);
         self.stages.insert(job, stage);
@@ -121,7 +121,7 @@ impl Dispatcher {
     }
 
     /// What the job's stage of this plan could use has changed. Decides nothing.
-    pub fn demand(&mut self, now: u64, job: &JobId, plan: &Digest, wanted: Wanted) {
+    pub fn demand(&mut self, now: u64, job: &JobId, plan: &Digest, wanted: SlotDemand) {
         let (demand, attendance) = demand(wanted);
         self.broker.demand(now, job, demand);
         if let Some(stage) = self.stages.get_mut(job).filter(|stage| stage.plan == *plan) {

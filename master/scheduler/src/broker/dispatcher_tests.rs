@@ -11,13 +11,13 @@ fn plan(name: &str) -> Digest {
     Digest::of(name.as_bytes())
 }
 
-fn terms() -> Terms {
-    Terms { weight: 1, bound: None, models: BTreeSet::new(), everyone: false }
+fn terms() -> JobTerms {
+    JobTerms { weight: 1, bound: None, models: BTreeSet::new(), everyone: false }
 }
 
-fn wanted(tasks: u32) -> Wanted {
+fn wanted(tasks: u32) -> SlotDemand {
     let slots: BTreeMap<_, _> = [(Requires::Echo.into(), tasks)].into();
-    Wanted { waiting: slots.clone(), usable: slots, ..Wanted::default() }
+    SlotDemand { waiting: slots.clone(), usable: slots, ..SlotDemand::default() }
 }
 
 fn hello(worker: &str, holds_of: Option<&str>) -> v1::Hello {

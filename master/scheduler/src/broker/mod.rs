@@ -25,7 +25,7 @@ mod snapshot;
 mod tests;
 
 pub use broker::{Broker, Decision};
-pub use demand::{Capability, Demand, JobId, Requirement, Terms, WorkerSpec};
+pub use demand::{Capability, Demand, JobId, JobTerms, Requirement, WorkerSpec};
 pub use dispatcher::{Dispatch, Dispatcher};
 pub use share::FairShare;
 pub use snapshot::SchedulerSnapshot;

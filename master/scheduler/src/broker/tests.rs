@@ -18,8 +18,8 @@ fn worker(name: &str) -> WorkerId {
     WorkerId(name.into())
 }
 
-fn terms(weight: u32, bound: Option<u32>) -> Terms {
-    Terms { weight, bound, models: BTreeSet::new(), everyone: false }
+fn terms(weight: u32, bound: Option<u32>) -> JobTerms {
+    JobTerms { weight, bound, models: BTreeSet::new(), everyone: false }
 }
 
 fn spec(slots: u32) -> WorkerSpec {
@@ -127,7 +127,7 @@ fn of_two_jobs_that_are_equal_the_one_whose_model_is_here_comes_first() {
         let mut broker = Broker::new(TURN);
         for name in ["a", "b"] {
             let models = if name == warm { [model].into() } else { BTreeSet::new() };
-            broker.job(0, job(name), Terms { weight: 1, bound: None, models, everyone: false });
+            broker.job(0, job(name), JobTerms { weight: 1, bound: None, models, everyone: false });
             broker.demand(0, &job(name), work(9, &[]));
         }
         broker.arrive(0, worker("w"), WorkerSpec { slots: 1, models: [model].into(), ..WorkerSpec::default() });
@@ -191,7 +191,7 @@ fn everybody_goes_to_the_job_of_a_master_that_ends_with_it() {
         broker.arrive(0, worker(name), spec(slots));
     }
     assert_eq!(broker.decide(0), [], "its stage has not begun");
-    broker.job(1, job("a"), Terms { everyone: true, ..terms(1, Some(1)) });
+    broker.job(1, job("a"), JobTerms { everyone: true, ..terms(1, Some(1)) });
     assert_eq!(broker.decide(1).len(), 3);
     let open = [(None, 7)].into();
     broker.demand(2, &job("a"), Demand { open, ..work(5, &[]) });
@@ -212,7 +212,7 @@ fn a_lease_that_goes_on_keeps_its_slots() {
 /// A job of the model: tasks of different lengths, pending ones among them.
 #[derive(Clone, Debug)]
 struct ModelJob {
-    terms: Terms,
+    terms: JobTerms,
     capability: Capability,
     starts: u64,
     waiting: Vec<u32>,

@@ -75,7 +75,7 @@ fn compare(options: &Options) -> Result<(), Box<dyn Error>> {
 
 /// One run; the master's processor time per task in microseconds, `None` where the store is missing.
 fn measure(options: &Options) -> Result<Option<f64>, Box<dyn Error>> {
-    let place = master::Place::prepare(options)?;
+    let place = master::MasterFolder::prepare(options)?;
     let Some(place) = place else { return Ok(None) };
     let fsync = disk::fsync_times(place.folder())?;
     println!(

@@ -8,8 +8,10 @@ use compass_master::pipeline::RunView;
 use compass_master::pipeline::{DemandPublisher, Driver, ProgressBoard, RunFacts, Setup};
 use compass_plan::{PLAN_FORMAT, Plan};
 use compass_proto::v1;
-use compass_rpc::{Access, Answer, Inbound, JobKey, PlanFiles, Terms, Uploads, WorkerRouter, WorkerService, serve};
-use compass_scheduler::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Wanted, Watch};
+use compass_rpc::{
+    Access, Answer, Inbound, JobKey, PlanFiles, RunParameters, Uploads, WorkerRouter, WorkerService, serve,
+};
+use compass_scheduler::{ConnectionId, Core, Limits, Recorded, Requires, SlotDemand, TaskView, Watch};
 use compass_store::{AnyStore, CoordinationStore, EmbeddedStore, EtcdStore, Keys, Op, StoreTimeouts};
 use compass_tests::{Etcd, EtcdOptions};
 use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
@@ -56,7 +58,7 @@ fn peak_rss_mib() -> f64 {
 }
 
 /// Where a master works, and its etcd.
-pub(crate) struct Place {
+pub(crate) struct MasterFolder {
     options: Options,
     folder: tempfile::TempDir,
     etcd: Option<Etcd>,
@@ -67,10 +69,10 @@ pub(crate) struct Master {
     child: Child,
     stdout: BufReader<ChildStdout>,
     address: String,
-    _place: Place,
+    _place: MasterFolder,
 }
 
-impl Place {
+impl MasterFolder {
     /// A fresh folder; `None` where etcd is asked for and missing, which is said.
     pub(crate) fn prepare(options: &Options) -> Result<Option<Self>, Box<dyn Error>> {
         let folder = tempfile::tempdir_in(std::env::current_dir()?)?;
@@ -207,8 +209,16 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let core = Core::new(epoch, limits, tasks(options), Recorded::default());
     let (pools, units) = (BTreeMap::new(), BTreeMap::new());
     let key = JobKey::random()?;
-    let terms =
-        Terms { plan: digest, epoch, lease_ttl_ms, heartbeat_ms: 2_000, engine_timeout_ms: 0, pools, key, units };
+    let terms = RunParameters {
+        plan: digest,
+        epoch,
+        lease_ttl_ms,
+        heartbeat_ms: 2_000,
+        engine_timeout_ms: 0,
+        pools,
+        key,
+        units,
+    };
     let leader = Leader::new(core, terms, keys.clone(), Watch::default());
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
     let assignment_log = AssignmentLog::new(keys.clone(), epoch, Vec::new());
@@ -225,7 +235,7 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let (views, _view) = watch::channel(RunView::default());
     let (_fleet, reported) = watch::channel(Vec::new());
     let (_launching, given_up) = watch::channel(None);
-    let (wanted, _demand) = watch::channel(Wanted::default());
+    let (wanted, _demand) = watch::channel(SlotDemand::default());
     let (_desk, commands) = mpsc::channel(1);
     let driver = Driver::new(Setup {
         leader,

@@ -17,7 +17,7 @@ mod usual;
 use compass_engine::DeviceChoice;
 use compass_plan::engine::TokenCounters;
 use compass_plan::{ModelKind, ModelPlan};
-use compass_tests::bench::{Options, Place, Questions, Seconds, Watch, print_ratio};
+use compass_tests::bench::{BenchFolder, Options, Questions, Seconds, Watch, print_ratio};
 use compass_types::result::{Outcome, SampleResult};
 use std::process::ExitCode;
 
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<ExitCode, String> {
     let default = if options.small { 24 } else { 64 };
     let questions = if options.questions == 0 { default } else { options.questions };
-    let Some(place) = Place::make(options, &[], questions, (60, 12))? else {
+    let Some(place) = BenchFolder::make(options, &[], questions, (60, 12))? else {
         return Ok(ExitCode::SUCCESS);
     };
     let mut sets = Questions::read(&place, &["gsm8k_gen/gsm8k".to_owned()], questions)?;
@@ -51,7 +51,7 @@ fn run(options: &Options) -> Result<ExitCode, String> {
 }
 
 /// Runs every question through the engine; seconds, and results in the order of the questions.
-fn engine(place: &Place, options: &Options, set: &Questions) -> Result<(Seconds, Vec<SampleResult>), String> {
+fn engine(place: &BenchFolder, options: &Options, set: &Questions) -> Result<(Seconds, Vec<SampleResult>), String> {
     let mut plan = ModelPlan::new("random", ModelKind::Hf, place.model().display().to_string());
     plan.tokenizer_path = place.tokenizer.display().to_string();
     let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, options.threads);

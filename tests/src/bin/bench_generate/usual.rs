@@ -3,7 +3,7 @@
 use compass_engine::baseline::PaddedLlama;
 use compass_engine::tokenizer::TextTokenizer;
 use compass_plan::BosPolicy;
-use compass_tests::bench::{Options, Place, Questions, Seconds, Transformers, Watch, beside_transformers};
+use compass_tests::bench::{BenchFolder, Options, Questions, Seconds, Transformers, Watch, beside_transformers};
 
 /// Prompts of a batch.
 const BATCH: usize = 8;
@@ -30,7 +30,7 @@ pub(crate) struct Answer {
 ///
 /// # Errors
 /// What keeps it from being done, in words.
-pub(crate) fn run(place: &Place, options: &Options, set: &Questions, most: usize) -> Result<Usual, String> {
+pub(crate) fn run(place: &BenchFolder, options: &Options, set: &Questions, most: usize) -> Result<Usual, String> {
     let tokenizer = TextTokenizer::read(&place.tokenizer, BosPolicy::Auto, None).map_err(|fault| fault.to_string())?;
     let mut model = PaddedLlama::load(&place.model(), options.threads).map_err(|fault| fault.to_string())?;
     let mut eos = place.shape.eos();

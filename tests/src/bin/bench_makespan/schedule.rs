@@ -20,7 +20,7 @@ const LOAD_MS: u64 = 5_000;
 
 const TICK_MS: u64 = 1_000;
 
-struct Held {
+struct OpenGrant {
     grant: GrantId,
     unit: UnitId,
     waiting: IntervalSet,
@@ -54,7 +54,7 @@ pub(crate) struct Played {
 
 #[derive(Default)]
 struct Worker {
-    held: Vec<Held>,
+    held: Vec<OpenGrant>,
     model: Option<usize>,
     busy: bool,
     loading_ms: u64,
@@ -185,7 +185,7 @@ impl Play<'_> {
     fn told(&mut self, at: usize, message: Message) {
         match message {
             Message::Grant { grant, unit, samples, .. } => {
-                self.workers[at].held.push(Held { grant, unit, waiting: samples, running: 0 });
+                self.workers[at].held.push(OpenGrant { grant, unit, waiting: samples, running: 0 });
             }
             Message::Revoke { grant, samples: Some(asked), .. } => {
                 let mut samples = IntervalSet::new();

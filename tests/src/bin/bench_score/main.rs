@@ -16,7 +16,7 @@ mod usual;
 use compass_engine::DeviceChoice;
 use compass_plan::engine::Request;
 use compass_plan::{ModelKind, ModelPlan};
-use compass_tests::bench::{Options, Place, Questions, Seconds, Watch, print_ratio};
+use compass_tests::bench::{BenchFolder, Options, Questions, Seconds, Watch, print_ratio};
 use compass_types::result::{Outcome, SampleResult};
 use std::process::ExitCode;
 
@@ -42,7 +42,7 @@ fn run(options: &Options) -> Result<ExitCode, String> {
     };
     let default = if options.small { 12 } else { 100 };
     let questions = if options.questions == 0 { default } else { options.questions };
-    let Some(place) = Place::make(options, &subjects, questions, (0, 0))? else {
+    let Some(place) = BenchFolder::make(options, &subjects, questions, (0, 0))? else {
         return Ok(ExitCode::SUCCESS);
     };
     let names: Vec<String> = subjects.iter().map(|subject| format!("mmlu_ppl/lukaemon_mmlu_{subject}")).collect();
@@ -57,7 +57,11 @@ fn run(options: &Options) -> Result<ExitCode, String> {
 }
 
 /// Runs every question through the engine; seconds, and results by data set in the order of the questions.
-fn engine(place: &Place, options: &Options, sets: &[Questions]) -> Result<(Seconds, Vec<Vec<SampleResult>>), String> {
+fn engine(
+    place: &BenchFolder,
+    options: &Options,
+    sets: &[Questions],
+) -> Result<(Seconds, Vec<Vec<SampleResult>>), String> {
     let mut plan = ModelPlan::new("random", ModelKind::Hf, place.model().display().to_string());
     plan.tokenizer_path = place.tokenizer.display().to_string();
     let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, options.threads);

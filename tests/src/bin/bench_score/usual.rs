@@ -3,7 +3,7 @@
 use compass_engine::baseline::PaddedLlama;
 use compass_engine::tokenizer::TextTokenizer;
 use compass_plan::BosPolicy;
-use compass_tests::bench::{Options, Place, Questions, Seconds, Transformers, Watch, beside_transformers};
+use compass_tests::bench::{BenchFolder, Options, Questions, Seconds, Transformers, Watch, beside_transformers};
 
 /// Texts of a batch: OpenCompass's default of many configurations, and what memory allows with whole logits.
 const BATCH: usize = 8;
@@ -30,7 +30,7 @@ struct Text {
 ///
 /// # Errors
 /// What keeps it from being done, in words.
-pub(crate) fn run(place: &Place, options: &Options, sets: &[Questions], every: usize) -> Result<Usual, String> {
+pub(crate) fn run(place: &BenchFolder, options: &Options, sets: &[Questions], every: usize) -> Result<Usual, String> {
     let tokenizer = TextTokenizer::read(&place.tokenizer, BosPolicy::Auto, None).map_err(|fault| fault.to_string())?;
     let mut model = PaddedLlama::load(&place.model(), options.threads).map_err(|fault| fault.to_string())?;
     let watch = Watch::start();

@@ -25,7 +25,7 @@ const CREDIT: u32 = 2;
 const PER_FRAME: usize = 1_000;
 
 /// Where the sessions join.
-pub(crate) struct Place {
+pub(crate) struct SessionTarget {
     pub(crate) address: String,
     pub(crate) token: PathBuf,
     pub(crate) size: RealSize,
@@ -48,7 +48,7 @@ impl Waits {
 }
 
 /// Runs so many sessions to the end of the job.
-pub(crate) fn waits(place: Place, sessions: usize) -> Result<Waits, JoinError> {
+pub(crate) fn waits(place: SessionTarget, sessions: usize) -> Result<Waits, JoinError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {
         let place = Arc::new(place);
@@ -65,7 +65,7 @@ pub(crate) fn waits(place: Place, sessions: usize) -> Result<Waits, JoinError> {
     })
 }
 
-async fn live(place: Arc<Place>, number: usize) -> Result<Waits, JoinError> {
+async fn live(place: Arc<SessionTarget>, number: usize) -> Result<Waits, JoinError> {
     let name = format!("paced-{number}");
     // Not in step with the others.
     let pace = PACE.mul_f64(0.75 + 0.5 * ((number * 7919 % 1000) as f64 / 1000.0));

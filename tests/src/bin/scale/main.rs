@@ -221,7 +221,7 @@ impl Scale {
         let master = start(&job, &[], "master.log");
         let address = told_address(&job, "master.log");
         let plan_s = begun.elapsed().as_secs_f64();
-        let place = grants::Place { address, token: join_token_file(&job), size };
+        let place = grants::SessionTarget { address, token: join_token_file(&job), size };
         let waits = match grants::waits(place, SESSIONS) {
             Ok(waits) => waits,
             Err(error) => return self.bounds.fault(&case, &error.to_string()),

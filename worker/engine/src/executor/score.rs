@@ -29,7 +29,7 @@ const GPU_BLOCK: usize = 1 << 26;
 
 /// Tokens to score at a row of hidden states.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct RowTokens {
     /// The row.
     pub(super) row: i64,
     /// Tokens to score at the position after the row.
@@ -42,7 +42,7 @@ pub(super) struct Wanted {
 pub(super) fn rows_scores(
     model: &dyn CausalLm,
     hidden: &Tensor,
-    wanted: &[Wanted],
+    wanted: &[RowTokens],
     precision: Precision,
 ) -> Result<Vec<TokenScore>, TchError> {
     let block = if hidden.device() == Device::Cpu { CPU_BLOCK } else { GPU_BLOCK };

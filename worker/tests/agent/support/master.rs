@@ -55,7 +55,7 @@ pub(crate) struct Session {
 
 /// Settings of a welcome.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
+pub(crate) struct WelcomeTerms {
     pub(crate) epoch: u64,
     pub(crate) last_ack: u64,
     pub(crate) lease_ttl_ms: u32,
@@ -63,7 +63,7 @@ pub(crate) struct Terms {
     pub(crate) engine_timeout_ms: u32,
 }
 
-impl Default for Terms {
+impl Default for WelcomeTerms {
     fn default() -> Self {
         Self { epoch: 1, last_ack: 0, lease_ttl_ms: 30_000, offline_continue: false, engine_timeout_ms: 0 }
     }
@@ -115,11 +115,11 @@ impl Session {
         self.hello.held.iter().map(kept_as_it_is).collect()
     }
 
-    pub(crate) async fn welcome(&mut self, plan: &TestPlan, terms: Terms) {
+    pub(crate) async fn welcome(&mut self, plan: &TestPlan, terms: WelcomeTerms) {
         self.welcome_keeping(plan, terms, self.kept()).await;
     }
 
-    pub(crate) async fn welcome_keeping(&mut self, plan: &TestPlan, terms: Terms, kept: Vec<v1::KeptGrant>) {
+    pub(crate) async fn welcome_keeping(&mut self, plan: &TestPlan, terms: WelcomeTerms, kept: Vec<v1::KeptGrant>) {
         let welcome = v1::Welcome {
             epoch: terms.epoch,
             plan: plan.digest.0.to_vec(),

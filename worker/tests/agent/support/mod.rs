@@ -7,5 +7,5 @@ mod plan;
 
 pub(crate) use agent::{Agent, children_of, is_running};
 pub(crate) use collect::Collected;
-pub(crate) use master::{FakeMaster, Session, Terms, proof};
+pub(crate) use master::{FakeMaster, Session, WelcomeTerms, proof};
 pub(crate) use plan::TestPlan;

@@ -1,12 +1,12 @@
 //! Computes a trie of texts, and reports the scores of every sample as soon as they are known.
 
 use super::cuts::cut_apart;
-use super::passes::{Item, Passes};
+use super::passes::{Passes, PendingNode};
 use super::resident::{Resident, ResidentNode};
 use super::trie::Trie;
 use super::{Scored, ScoringInput};
 use crate::blocks::{Segment, added_rows};
-use crate::executor::score::{Precision, TokenScore, Wanted, rows_scores};
+use crate::executor::score::{Precision, RowTokens, TokenScore, rows_scores};
 use crate::fault::is_out_of_memory;
 use crate::models::CausalLm;
 use compass_plan::engine::{PrefixSegment, TokenCounters};
@@ -138,10 +138,10 @@ impl Scorer {
     }
 
     /// Runs one forward pass over some nodes.
-    fn pass(&mut self, run: &mut Run<'_, '_>, items: &[Item]) -> Result<(), TchError> {
+    fn pass(&mut self, run: &mut Run<'_, '_>, items: &[PendingNode]) -> Result<(), TchError> {
         let nodes = &run.trie.nodes;
         let tokens: Vec<u32> = items.iter().flat_map(|item| nodes[item.node].tokens.iter().copied()).collect();
-        let segment = |item: &Item| {
+        let segment = |item: &PendingNode| {
             let node = &nodes[item.node];
             Segment { cache: item.stack, position: node.position, rows: node.tokens.len() }
         };
@@ -157,12 +157,12 @@ impl Scorer {
             let node = &nodes[item.node];
             let rows = node.tokens.len();
             let inner = (node.inner_from..rows - 1)
-                .map(|row| Wanted { row: (start + row) as i64, tokens: vec![node.tokens[row + 1]] });
+                .map(|row| RowTokens { row: (start + row) as i64, tokens: vec![node.tokens[row + 1]] });
             wanted.extend(inner);
             start += rows;
             ends.push(start as i64 - 1);
             if !node.next.is_empty() {
-                wanted.push(Wanted { row: start as i64 - 1, tokens: node.next.iter().copied().collect() });
+                wanted.push(RowTokens { row: start as i64 - 1, tokens: node.next.iter().copied().collect() });
             }
         }
         let mut scores = rows_scores(run.work.model, &hidden, &wanted, run.work.precision)?.into_iter();
@@ -213,7 +213,7 @@ impl Run<'_, '_> {
     /// Reuses the state of a node that an earlier batch has computed.
     fn take_over(&mut self, node: usize, held: &ResidentNode) -> Result<(), TchError> {
         let tokens: Vec<u32> = self.trie.nodes[node].next.iter().copied().collect();
-        let wanted = if tokens.is_empty() { Vec::new() } else { vec![Wanted { row: 0, tokens }] };
+        let wanted = if tokens.is_empty() { Vec::new() } else { vec![RowTokens { row: 0, tokens }] };
         let next = rows_scores(self.work.model, &held.last, &wanted, self.work.precision)?;
         self.learn(node, NodeScores { inner_from: held.inner_from, inner: held.inner.clone(), next });
         Ok(())

@@ -7,7 +7,7 @@ use super::trie::Trie;
 
 /// A node to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct PendingNode {
     pub(super) node: usize,
     pub(super) stack: usize,
     /// Number of nodes above it on its path.
@@ -17,7 +17,7 @@ pub(super) struct Item {
 /// Remaining nodes.
 #[derive(Debug)]
 pub(super) struct Passes {
-    items: Vec<Item>,
+    items: Vec<PendingNode>,
     at: usize,
 }
 
@@ -28,13 +28,13 @@ impl Passes {
             let (stack, known) = (assignment.stack, assignment.known.clone());
             let order = trie.subtree(assignment.root, &known).into_iter();
             let new = order.filter(move |node| !known.contains(node));
-            new.map(|node| Item { node, stack, depth: trie.path(node).len() - 1 }).collect::<Vec<_>>()
+            new.map(|node| PendingNode { node, stack, depth: trie.path(node).len() - 1 }).collect::<Vec<_>>()
         };
         Self { items: assignments.iter().flat_map(of).collect(), at: 0 }
     }
 
     /// Returns the next nodes with at most `rows` tokens together, but at least one node; empty when all are computed.
-    pub(super) fn next(&self, trie: &Trie, rows: usize) -> Vec<Item> {
+    pub(super) fn next(&self, trie: &Trie, rows: usize) -> Vec<PendingNode> {
         let mut taken = 0;
         let left = self.items.get(self.at..).unwrap_or_default().iter();
         let fit = left.enumerate().take_while(|(number, item)| {
@@ -83,7 +83,8 @@ mod tests {
             StackAssignment { root: 4, stack: 0, known: Vec::new() },
         ];
         let mut passes = Passes::new(&trie, &assignments);
-        let nodes = |items: Vec<Item>| items.iter().map(|item| (item.node, item.stack, item.depth)).collect::<Vec<_>>();
+        let nodes =
+            |items: Vec<PendingNode>| items.iter().map(|item| (item.node, item.stack, item.depth)).collect::<Vec<_>>();
         assert_eq!(nodes(passes.next(&trie, 99)), [(3, 1, 2), (5, 1, 2), (1, 1, 1), (4, 0, 0)]);
         assert_eq!(nodes(passes.next(&trie, 3)), [(3, 1, 2), (5, 1, 2)]);
         passes.advance(2);
