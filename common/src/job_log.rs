@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_follows_late_gets_the_latest_lines_and_the_file_all_of_them() {
+    fn a_late_follower_gets_the_latest_lines_and_the_file_has_all_of_them() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("logs/job.log");
         let job_log = JobLog::new(&path);

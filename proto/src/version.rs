@@ -8,6 +8,9 @@ pub const PROTOCOL_VERSION: u32 = 5;
 /// The oldest version that this build speaks.
 pub const OLDEST_PROTOCOL: u32 = 5;
 
+/// The release that both programs of a build belong to.
+pub(crate) const RELEASE: &str = env!("CARGO_PKG_VERSION");
+
 /// A range of protocol versions that a build speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protocols {
@@ -23,6 +26,12 @@ impl Protocols {
     pub fn of(latest: u32, oldest: u32) -> Self {
         let oldest = if oldest == 0 { latest } else { oldest };
         Self { oldest, latest }
+    }
+
+    /// What a master tells a worker with which it has no version in common.
+    pub fn refusal_of(worker: Self) -> String {
+        let (ours, release) = (Self::OURS, RELEASE);
+        format!("it speaks protocol {worker}, this master speaks {ours}; install compass-worker {release} on its host")
     }
 
     /// Returns the latest version that both ends speak.

@@ -25,9 +25,9 @@ fn a_worker_of_another_version_is_told_what_to_do() {
         }
     });
     let (theirs, ours) = (PROTOCOL_VERSION + 1, PROTOCOL_VERSION);
-    let sentence = format!(
-        "worker \"newer\" speaks protocol {theirs}, this master speaks {ours}; install the same version on both sides"
-    );
+    let release = env!("CARGO_PKG_VERSION");
+    let sentence =
+        format!("it speaks protocol {theirs}, this master speaks {ours}; install compass-worker {release} on its host");
     assert_eq!(reason, sentence);
     ends_well(&job, running, &address);
 }

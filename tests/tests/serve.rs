@@ -157,7 +157,7 @@ fn a_model_runs_in_the_pools_of_the_server_that_it_names() {
 }
 
 #[test]
-fn who_waits_gets_the_table_and_the_exit_code_and_the_same_job_is_not_run_twice() {
+fn submit_wait_prints_the_table_exits_with_the_code_and_no_job_runs_twice() {
     let served = Served::new(60, 2);
     let server = served.start();
     let alone = echo_job(0, "", "");

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gave_up_everything_tries_again_and_waits_longer() {
+    fn after_giving_up_every_pool_it_tries_again_and_waits_longer() {
         let (mut queue_timeout, mut now) = (QueueTimeout::default(), 0);
         let mut waits = Vec::new();
         for _ in 0..9 {

@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_says_half_a_word_is_cut_off_and_many_of_them_keep_nobody_out_for_long() {
+    async fn slow_handshakes_are_cut_off_and_many_of_them_do_not_block_others_for_long() {
         let handshake = Duration::from_millis(300);
         let bounds = Bounds { unauthenticated: 3, handshake, ..Bounds::default() };
         let (address, mut heard) = open_listener(bounds).await;

@@ -71,10 +71,7 @@ impl Enrolment for EnrolmentService {
         let v1::EnrolRequest { worker, token_id, token_secret, pool, .. } = request;
         let secret = Secret::new(token_secret);
         if Protocols::OURS.common(protocols).is_none() {
-            let ours = Protocols::OURS;
-            let why = format!(
-                "it speaks protocol {protocols}, this master speaks {ours}; install the same version on both sides"
-            );
+            let why = Protocols::refusal_of(protocols);
             self.interceptor.refusals.tell(peer.address, &why);
             return Err(Status::permission_denied(why));
         }

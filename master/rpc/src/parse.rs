@@ -17,6 +17,7 @@ const MOST_SLOTS: u32 = 65_536;
 /// Why a worker is not let in with this hello; `None` where nothing speaks against it.
 pub fn misfit(hello: &v1::Hello) -> Option<String> {
     match hello.slots {
+        _ if hello.worker.is_empty() => Some("it has no name".into()),
         0 => Some("it offers no slot; start it with --slots 1 or more".into()),
         slots if slots > MOST_SLOTS => {
             Some(format!("it offers {slots} slots; {MOST_SLOTS} are the most of one worker"))

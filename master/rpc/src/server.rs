@@ -235,13 +235,9 @@ impl Workers for WorkerService {
             .map(move |frame: Result<_, Status>| frame.map(|frame| spills.outgoing(frame)));
         let leaving: Self::SessionStream = Box::pin(leaving);
         let protocols = Protocols::from(&hello);
-        if hello.worker.is_empty() || Protocols::OURS.common(protocols).is_none() {
-            let reason = format!(
-                "worker {:?} speaks protocol {protocols}, this master speaks {}; install the same version on both sides",
-                hello.worker,
-                Protocols::OURS
-            );
-            tracing::warn!(reason, "refused a worker");
+        if Protocols::OURS.common(protocols).is_none() {
+            let reason = Protocols::refusal_of(protocols);
+            tracing::warn!(worker = hello.worker, reason, "refused a worker");
             let body = Some(v1::master_frame::Body::Refused(v1::Refused { reason }));
             let _ = outbound.send(Ok(v1::MasterFrame { body, ..Default::default() })).await;
             return Ok(Response::new(leaving));

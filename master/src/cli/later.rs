@@ -43,7 +43,7 @@ pub fn not_yet(arguments: &[String]) -> Option<String> {
             return Some(format!("error: there is no `{name}`\n  = help: {instead}"));
         }
         if at == 1 && !name.starts_with('-') && name.ends_with(".py") {
-            let help = "write the configuration as TOML (README), or name presets: --datasets NAME ... --hf-path DIR";
+            let help = "write the configuration as TOML (docs/src/configuration.md), or name presets: --datasets NAME ... --hf-path DIR";
             return Some(format!("error: `{name}` is a configuration in Python, which is not run\n  = help: {help}"));
         }
         if at == 1 && !name.starts_with('-') && name.ends_with(".toml") {

@@ -1,4 +1,4 @@
-//! `compass-master token`: who may join.
+//! `compass-master token`: which workers may join.
 
 use clap::{Args, Subcommand};
 use compass_types::duration::{DURATION_HELP, parse_duration};
@@ -33,7 +33,7 @@ pub struct TokenArguments {
 pub enum TokenAction {
     /// Make a token, and print its line: a worker that presents it may join
     Create {
-        /// The pool whose workers will bear it
+        /// Name of the pool that these workers work for
         #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
         pool: String,
         /// How long workers may join with it, such as 90s, 10m, 24h or 7d; those that have joined stay
@@ -48,10 +48,10 @@ pub enum TokenAction {
     },
     /// List the tokens, never their secrets; those of masters that have ended are only counted
     List {
-        /// These too
+        /// Also those of masters that have ended
         #[arg(long)]
         all: bool,
-        /// All of them as JSON
+        /// Print all of them as JSON
         #[arg(long)]
         json: bool,
     },

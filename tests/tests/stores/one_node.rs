@@ -80,8 +80,8 @@ async fn client(etcd: &Etcd) -> Client {
 }
 
 #[tokio::test]
-async fn who_stands_by_survives_compaction_and_broken_watches() {
-    let Some(etcd) = Etcd::start("who_stands_by_survives_compaction", 1, EtcdOptions::default()) else { return };
+async fn a_standby_survives_compaction_and_broken_watches() {
+    let Some(etcd) = Etcd::start("a_standby_survives_compaction", 1, EtcdOptions::default()) else { return };
     let proxy = Proxy::start(&etcd.endpoint(0));
     let place = config(&etcd.endpoints());
     let mut store = EtcdStore::open(&place, &job(), TIMEOUTS).unwrap();

@@ -51,7 +51,8 @@ impl AgentCore {
         if Protocols::OURS.common(Protocols::of(welcome.protocol, 0)).is_none() {
             let (theirs, ours) = (welcome.protocol, Protocols::OURS);
             let reason = format!(
-                "the master speaks protocol {theirs}, this worker speaks {ours}; install the same version on both sides"
+                "the master speaks protocol {theirs}, this worker speaks {ours}; install the version that \
+                 `compass-master --version` prints on its host"
             );
             self.ending = Some(ExitReason::Refused { reason });
             return;

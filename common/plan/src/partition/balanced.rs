@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn generation_counts_dearer() {
+    fn generation_costs_more() {
         let (scored, generated) = (unit(0, 1000, 500, false), unit(1, 1000, 500, true));
         let tasks = cut(&[vec![&scored, &generated]], 4);
         assert_eq!(tasks[0].pieces[0].0, UnitId(1), "the expensive unit goes first");
