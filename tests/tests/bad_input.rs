@@ -85,10 +85,10 @@ fn mistakes_of_several_files_come_at_once_with_their_places() {
     job.write("eval.toml", &format!("include = [\"base.toml\"]\nwrok_dir = 1\n{EVAL}"));
     job.write("base.toml", "[infer.runner]\ntype = \"sulrm\"\nretry = \"2\"\n");
     let said = [
-        "unknown key `wrok_dir`\n  --> eval.toml:2:1",
+        "unknown key `wrok_dir`\n --> eval.toml:2:1",
         "did you mean `work_dir`?",
-        "unknown runner `sulrm`\n  --> base.toml:2:8",
-        "  --> base.toml:3:9",
+        "unknown runner `sulrm`\n --> base.toml:2:8",
+        " --> base.toml:3:9",
         "write `retry = 2`, without quotes",
         "3 errors; nothing was started",
     ];
@@ -114,7 +114,7 @@ fn configurations_that_cannot_be_read() {
     run("latin.toml", "`latin.toml` is not UTF-8 text: byte 0xe9 at line 2, column 6");
     job.write("a.toml", "include = [\"b.toml\"]\n");
     job.write("b.toml", "include = [\"a.toml\"]\n");
-    run("a.toml", "`a.toml` includes itself, directly or through others\n  --> b.toml:1:12");
+    run("a.toml", "`a.toml` includes itself, directly or through others\n --> b.toml:1:12");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn names_folders_and_addresses() {
         ("state_dir = \"state\"", "listen = \"head\"", "`listen` cannot be `head`"),
         ("state_dir = \"state\"", "store = \"etcd://h:port/x\"", "names no host and port: `h:port`"),
         ("state_dir = \"state\"", "state_dir = \"/proc/nowhere\"", "`state_dir` cannot be written: /proc/nowhere"),
-        ("type = \"echo\"\n", "type = \"hf\"\npath = \"gone\"\n", "no directory `gone`\n  --> eval.toml:7:8"),
+        ("type = \"echo\"\n", "type = \"hf\"\npath = \"gone\"\n", "no directory `gone`\n --> eval.toml:7:8"),
         ("\"rows.jsonl\"", "\"gone.jsonl\"", "no file `gone.jsonl`"),
     ] {
         refused_toml(from, to, &[said]);
@@ -180,7 +180,7 @@ fn templates_ranges_and_shots_that_do_not_fit() {
     let column = "output_column = \"label\"";
     for (from, to, said) in [
         (column, "output_column = \"label\", test_range = \"[2:]\"", "test_range takes none of the 2 rows of"),
-        (column, "output_column = \"label\", test_range = \"[a]\"", "`test_range` cannot be `[a]`\n  --> eval.toml:9:"),
+        (column, "output_column = \"label\", test_range = \"[a]\"", "`test_range` cannot be `[a]`\n --> eval.toml:9:"),
         ("\"zero\"", "{ type = \"fix_k\", ids = [0, 9] }", "put `</E>` (the `ice_token`) there"),
         ("\"{q} {a}\"", "\"no\"", "the template of label `0` puts nothing of a row in"),
         ("[\"q\", \"a\"]", "[\"q\", \"zz\"]", "input_columns names `zz`, but no row of"),

@@ -3,7 +3,6 @@
 //! The rest of the file is for jobs, which bring their own; it is read, so that a team's base can be named, and not checked.
 
 use super::check::Check;
-use super::diagnostic::{Diagnostic, Diagnostics};
 use super::fields::Fields;
 use super::http::HttpConfig;
 use super::launching::{PoolConfig, come_from_elsewhere};
@@ -11,6 +10,7 @@ use super::overrides::Overrides;
 use super::resolved::{Advertised, AuthorityConfig, RunnerConfig, StoreConfig};
 use super::tree::Table;
 use super::{command_line, include, master, pool, stage};
+use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub fn load_base(path: Option<&Path>, home: Option<PathBuf>) -> Result<(Base, Ve
     let mut check = Check::new(home);
     let base = read(&mut check, path);
     let notes = check.finish()?;
-    base.map(|base| (base, notes)).ok_or_else(|| Diagnostics(Vec::new()))
+    base.map(|base| (base, notes)).ok_or_else(|| Diagnostics::default())
 }
 
 fn read(check: &mut Check, path: Option<&Path>) -> Option<Base> {

@@ -1,8 +1,8 @@
 //! Collecting what is wrong, all of it, with where it stands.
 
-use super::diagnostic::{Diagnostic, Diagnostics, Severity};
 use super::source::{Sources, Span};
 use super::tree::{Node, Value};
+use compass_diagnostic::{Diagnostic, Diagnostics, Severity};
 use std::path::PathBuf;
 
 /// The state of one check of one configuration.
@@ -111,7 +111,7 @@ impl Check {
     }
 
     pub(super) fn has_errors(&self) -> bool {
-        self.found.iter().any(|(_, diagnostic)| diagnostic.severity == Severity::Error)
+        self.found.iter().any(|(_, diagnostic)| diagnostic.is_error())
     }
 
     /// The notes, or the errors when there are any; by file and position, each once.
@@ -119,8 +119,8 @@ impl Check {
         self.found.sort_by_key(|(span, _)| (span.is_none(), *span));
         self.found.dedup();
         let (errors, notes): (Vec<_>, Vec<_>) =
-            self.found.into_iter().map(|(_, found)| found).partition(|found| found.severity == Severity::Error);
-        if errors.is_empty() { Ok(notes) } else { Err(Diagnostics(errors)) }
+            self.found.into_iter().map(|(_, found)| found).partition(Diagnostic::is_error);
+        if errors.is_empty() { Ok(notes) } else { Err(Diagnostics::nothing_started(errors)) }
     }
 
     fn push(&mut self, severity: Severity, span: Option<Span>, message: String, help: Option<String>) {
@@ -130,8 +130,11 @@ impl Check {
             false => text,
         };
         let (message, help) = (visible(message), help.map(visible));
-        let origin = span.map(|span| self.sources.origin(span));
-        let snippet = span.map(|span| self.sources.snippet(span));
-        self.found.push((span, Diagnostic { severity, origin, message, help, snippet }));
+        let mut diagnostic = Diagnostic::new(severity, message);
+        diagnostic.help = help;
+        if let Some(span) = span {
+            diagnostic = diagnostic.at(self.sources.origin(span), self.sources.snippet(span));
+        }
+        self.found.push((span, diagnostic));
     }
 }

@@ -4,8 +4,8 @@
 
 use super::check::Check;
 use super::fields::{Fields, text};
-use super::spelling;
 use super::tree::{Node, Value};
+use compass_diagnostic::spelling;
 
 /// What can be chosen for one key.
 pub(super) struct Choices<'c, T> {

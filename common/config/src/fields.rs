@@ -5,8 +5,8 @@
 
 use super::check::Check;
 use super::source::Span;
-use super::spelling;
 use super::tree::{Node, Table, Value};
+use compass_diagnostic::spelling;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 

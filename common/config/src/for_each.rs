@@ -4,8 +4,8 @@
 //! of the lists, with `${subject}` and `${title}` replaced in every string of the table.
 
 use super::check::Check;
-use super::spelling;
 use super::tree::{Node, Table, Value};
+use compass_diagnostic::spelling;
 
 /// Writes out every `for_each` of `root`'s data sets. What is wrong is reported, and its table left out.
 pub(super) fn expand(check: &mut Check, root: &mut Table) {

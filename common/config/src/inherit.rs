@@ -2,8 +2,8 @@
 
 use super::check::Check;
 use super::merge::merge_tables;
-use super::spelling;
 use super::tree::{Node, Table, Value};
+use compass_diagnostic::spelling;
 
 /// Resolves `inherit` in every [[model]] of `root`. Unknown names and circles are reported and left as they are.
 pub(super) fn resolve(check: &mut Check, root: &mut Table) {

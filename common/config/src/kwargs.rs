@@ -3,8 +3,8 @@
 
 use super::check::Check;
 use super::fields::Fields;
-use super::spelling;
 use super::tree::{Node, Value};
+use compass_diagnostic::spelling;
 use serde_json::{Map, Value as Json};
 
 /// A key that may stand here, and what is done with it.

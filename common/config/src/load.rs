@@ -1,7 +1,6 @@
 //! From a path to a configuration, or to everything that is wrong with it.
 
 use super::check::Check;
-use super::diagnostic::{Diagnostic, Diagnostics};
 use super::fields::Fields;
 use super::launching::come_from_elsewhere;
 use super::overrides::Overrides;
@@ -13,6 +12,7 @@ use super::{
     command_line, dataset, for_each, include, inherit, launcher_flags, master, model, model_presets, paths, pool,
     stage, summary_group,
 };
+use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagno
         check.report(None, format!("`{}` is not usable", path.display()), Some("please report this file".into()));
     }
     let notes = check.finish()?;
-    config.map(|config| Loaded { config, notes }).ok_or_else(|| Diagnostics(Vec::new()))
+    config.map(|config| Loaded { config, notes }).ok_or_else(|| Diagnostics::default())
 }
 
 fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option<Config> {
@@ -142,7 +142,7 @@ pub fn load_authority(path: Option<&Path>, home: Option<PathBuf>) -> Result<Auth
         }
     };
     check.finish()?;
-    authority.ok_or_else(|| Diagnostics(Vec::new()))
+    authority.ok_or_else(|| Diagnostics::default())
 }
 
 /// The data sets of one preset, with paths below `data_dir`; `None` when no preset has that name.

@@ -6,7 +6,8 @@ use super::fields::{Fields, table, text};
 use super::launching::PoolConfig;
 use super::resolved::ModelConfig;
 use super::tree::{Node, Value};
-use super::{paths, runner, spelling};
+use super::{paths, runner};
+use compass_diagnostic::spelling;
 
 const TITLE: &str = "[[pool]]";
 const OFFLINE: Choices<'_, bool> =

@@ -2,8 +2,8 @@
 
 use super::check::Check;
 use super::evaluation::one_or_several;
-use super::spelling;
 use super::tree::{Node, Table, Value};
+use compass_diagnostic::spelling;
 use compass_postprocess::{NameError, Postprocessor};
 use serde_json::{Map, Value as Json};
 

@@ -36,7 +36,7 @@
 //! ```
 //! Rows are dropped before `test_range` counts them, as OpenCompass's loaders do.
 
-use super::diagnostic::Origin;
+use compass_diagnostic::Origin;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::PathBuf;

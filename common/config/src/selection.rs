@@ -6,8 +6,8 @@ use super::model_presets::model_presets;
 use super::presets::{self, Asked};
 use super::presets_later::preset_later;
 use super::source::Span;
-use super::spelling;
 use super::tree::{Node, Table, Value};
+use compass_diagnostic::spelling;
 use std::collections::BTreeMap;
 
 /// The tables of a list, with those that are wanted.

@@ -1,6 +1,6 @@
 //! The texts of the files that make up a configuration, and where in them a byte stands.
 
-use super::diagnostic::{Origin, Snippet};
+use compass_diagnostic::{Origin, Snippet};
 use std::path::{Path, PathBuf};
 
 /// A file by the order in which it was first named; 0 is the one on the command line.
@@ -29,11 +29,6 @@ struct Source {
 /// All files read so far.
 #[derive(Debug, Default)]
 pub(super) struct Sources(Vec<Source>);
-
-/// A line longer than this is shown as a window around what is marked.
-const WINDOW: usize = 160;
-/// Characters of the window before the mark.
-const LEAD: usize = 40;
 
 impl Sources {
     /// Adds a file, or finds it again.
@@ -90,20 +85,9 @@ impl Sources {
     /// The first line of `span` with what to mark in it.
     pub(super) fn snippet(&self, span: Span) -> Snippet {
         let (_, column, line) = self.locate(span);
-        // A terminal obeys control characters; a person wants to see that there is one.
-        let line: String = line.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect();
-        let line = line.as_str();
-        let marked = self.slice(span).lines().next().unwrap_or("").chars().count().max(1);
-        let (length, before) = (line.chars().count(), column - 1);
-        if length <= WINDOW {
-            return Snippet { text: line.into(), indent: before, width: marked.min((length - before).max(1)) };
-        }
-        let skip = before.saturating_sub(LEAD);
-        let window: String = line.chars().skip(skip).take(WINDOW).collect();
-        let shown = window.chars().count();
-        let (open, close) = (if skip > 0 { "..." } else { "" }, if skip + shown < length { "..." } else { "" });
-        let indent = before - skip + open.len();
-        Snippet { text: format!("{open}{window}{close}"), indent, width: marked.min((shown - (before - skip)).max(1)) }
+        let start = line.char_indices().nth(column - 1).map_or(line.len(), |(at, _)| at);
+        let marked = self.slice(span).lines().next().unwrap_or("").len();
+        Snippet { line: line.into(), marked: start..(start + marked).min(line.len()) }
     }
 
     /// Line and column from 1, and the line without its end.

@@ -5,9 +5,9 @@ use super::choice::Choices;
 use super::fields::{self, Fields};
 use super::paths;
 use super::row_expression::{Cast, ColumnConfig, Expression, Group, Key, Pattern, Piece};
-use super::spelling;
 use super::split_template;
 use super::tree::{Entry, Node, Value};
+use compass_diagnostic::spelling;
 use regex::Regex;
 use std::path::Path;
 
@@ -252,8 +252,12 @@ pub(super) fn regex(check: &mut Check, node: &Node) -> Option<(String, Regex)> {
     match Regex::new(text) {
         Ok(regex) => Some((text.to_owned(), regex)),
         Err(error) => {
-            let error = error.to_string();
-            let why = error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            // Of a wrong syntax the library gives a drawing in several lines; the parser says what is wrong.
+            let why = match regex_syntax::parse(text) {
+                Err(regex_syntax::Error::Parse(error)) => error.kind().to_string(),
+                Err(regex_syntax::Error::Translate(error)) => error.kind().to_string(),
+                _ => error.to_string(),
+            };
             let help = "the syntax is https://docs.rs/regex: Python's, without look-around and backreferences";
             check.error(node.span, format!("`regex` cannot be read: {why}"), Some(help.into()));
             None

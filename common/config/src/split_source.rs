@@ -1,8 +1,8 @@
 //! A split once checked: which files, how they are read, what is made of their rows.
 
-use super::diagnostic::Origin;
 use super::file_format::FileFormat;
 use super::row_expression::{ColumnConfig, Condition};
+use compass_diagnostic::Origin;
 use serde::Serialize;
 use std::path::PathBuf;
 

@@ -2,8 +2,8 @@
 
 use super::check::Check;
 use super::fields::{Fields, text};
-use super::spelling;
 use super::tree::{Node, Value};
+use compass_diagnostic::spelling;
 use compass_plan::summary::{Average, Subset, SummaryGroup, shipped_group, shipped_groups};
 
 const TITLE: &str = "[[summary_group]]";

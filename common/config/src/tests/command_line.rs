@@ -73,14 +73,11 @@ fn flags_are_checked_too() {
     fixture.flags.home = None;
     let expected = "\
 error: `--max-num-workers` is out of range: 0
-   = help: give a whole number of 1 or more
-
+  = help: give a whole number of 1 or more
 error: no home directory is known for the state of the master
-   = help: set HOME, or give `state_dir` in [master] an absolute path on a disk on this host
-
+  = help: set HOME, or give `state_dir` in [master] an absolute path on a disk on this host
 error: nothing defines the model `mn` (given by --models)
-   = help: did you mean `m`? Or define a [[model]] table
-
+  = help: did you mean `m`? Or define a [[model]] table
 3 errors; nothing was started";
     assert_eq!(fixture.bad(&format!("{MODEL}{DATASET}")), expected);
 }

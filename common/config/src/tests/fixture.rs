@@ -77,7 +77,7 @@ impl Fixture {
 }
 
 fn place(diagnostic: &Diagnostic) -> String {
-    match &diagnostic.origin {
+    match diagnostic.origin() {
         Some(origin) => format!("{origin}: {}", diagnostic.message),
         None => diagnostic.message.clone(),
     }

@@ -83,7 +83,7 @@ fn include_circles_are_errors() {
 fn a_name_stands_once_in_a_file() {
     let second = MODEL.replace("models/tiny", "models/elsewhere");
     let shown = Fixture::new().bad(&format!("{MODEL}{second}{DATASET}"));
-    assert!(shown.contains("error: a second [[model]] with `abbr` `m`\n  --> eval.toml:6:8\n"), "{shown}");
+    assert!(shown.contains("error: a second [[model]] with `abbr` `m`\n --> eval.toml:6:8\n"), "{shown}");
     assert!(shown.contains("the first is in line 2"), "{shown}");
 }
 

@@ -93,7 +93,7 @@ fn a_file_that_cannot_be_read_is_an_error_at_the_include() {
     );
     let errors = super::super::load(Some(&fixture.path("none.toml")), &fixture.flags).unwrap_err();
     assert!(
-        errors.to_string().contains("none.toml`: no such file\n   = help: give --config the path of a TOML file\n"),
+        errors.to_string().contains("none.toml`: no such file\n  = help: give --config the path of a TOML file\n"),
         "{errors}"
     );
 }

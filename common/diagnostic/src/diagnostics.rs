@@ -1,0 +1,66 @@
+//! Many findings, in order, with the sentence that closes them.
+
+use super::diagnostic::Diagnostic;
+
+/// Findings in order, and what is said after them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics {
+    pub(crate) findings: Vec<Diagnostic>,
+    pub(crate) closing: Option<String>,
+}
+
+impl Diagnostics {
+    /// Errors for which nothing is started, which is said at the end.
+    pub fn nothing_started(errors: Vec<Diagnostic>) -> Self {
+        let plural = if errors.len() == 1 { "" } else { "s" };
+        let closing = format!("{} error{plural}; nothing was started", errors.len());
+        Self { findings: errors, closing: Some(closing) }
+    }
+
+    /// A sentence without a severity.
+    pub fn sentence(text: impl Into<String>) -> Self {
+        Self::default().with_closing(text)
+    }
+
+    /// Sets what is said at the end.
+    #[must_use]
+    pub fn with_closing(mut self, text: impl Into<String>) -> Self {
+        self.closing = Some(text.into());
+        self
+    }
+
+    /// The findings in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.findings.iter()
+    }
+
+    /// How many findings there are.
+    pub fn count(&self) -> usize {
+        self.findings.len()
+    }
+
+    /// What is said after the findings.
+    pub fn closing(&self) -> Option<&str> {
+        self.closing.as_deref()
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(only: Diagnostic) -> Self {
+        Self::from(vec![only])
+    }
+}
+
+impl From<&Diagnostic> for Diagnostics {
+    fn from(only: &Diagnostic) -> Self {
+        only.clone().into()
+    }
+}
+
+impl From<Vec<Diagnostic>> for Diagnostics {
+    fn from(findings: Vec<Diagnostic>) -> Self {
+        Self { findings, closing: None }
+    }
+}
+
+impl std::error::Error for Diagnostics {}
