@@ -4,6 +4,7 @@
 //! run in one process each speaks into a log of its own: whatever runs [`within`] it.
 
 use crate::job_log::{JobLog, LogLine};
+use compass_diagnostic::{Colour, Diagnostics};
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::Arc;
@@ -24,6 +25,17 @@ pub fn say(line: impl Display) {
         return;
     }
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Findings on standard error, in colour where a person looks at a terminal.
+pub fn report(findings: impl Into<Diagnostics>) {
+    let colour = if is_terminal() && !refuses_colour() { Colour::Always } else { Colour::Never };
+    say(findings.into().render(colour));
+}
+
+/// Whether `NO_COLOR` is set.
+pub(crate) fn refuses_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// Text on standard output.

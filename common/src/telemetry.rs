@@ -32,11 +32,10 @@ pub fn init(level: &str) -> Result<(), TelemetryError> {
     use tracing_subscriber::util::SubscriberInitExt;
     let text = std::env::var(LOG_VARIABLE).ok().filter(|text| !text.is_empty()).unwrap_or_else(|| level.into());
     // https://no-color.org
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter(&text)?)
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && !no_color)
+        .with_ansi(std::io::stderr().is_terminal() && !crate::screen::refuses_colour())
         // It would complain on standard error, and panic where that is closed: a log without a reader must not end a run.
         .log_internal_errors(false);
     let json = match std::env::var(FORMAT_VARIABLE).as_deref() {

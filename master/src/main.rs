@@ -1,8 +1,9 @@
 //! `compass-master`: reads the command line, does what it asks for, and exits with the code that says how that went.
 
 use clap::{CommandFactory, Parser};
-use compass_common::screen::{OutputError, print, say};
+use compass_common::screen::{OutputError, print, report, say};
 use compass_config::{Base, Config, Overrides};
+use compass_diagnostic::Diagnostic;
 use compass_master::cli::{Cli, Command, Explain, JobArguments, StateArguments, TokenArguments, not_yet};
 use compass_master::control::{self, About, Submission};
 use compass_master::exit;
@@ -17,12 +18,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     if let Err(error) = compass_common::telemetry::init("warn") {
-        say(format!("error: {error}"));
+        report(Diagnostic::of(&error));
         return ExitCode::from(exit::BAD_INPUT);
     }
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(message) = not_yet(&arguments) {
-        say(message);
+        report(message);
         return ExitCode::from(exit::BAD_INPUT);
     }
     let cli = Cli::parse();
@@ -30,14 +31,14 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            say(format!("error: cannot start the runtime: {error}"));
+            report(Diagnostic::error(format!("cannot start the runtime: {error}")));
             return ExitCode::from(exit::INFRASTRUCTURE);
         }
     };
     match runtime.block_on(run(&cli)) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            say(failure.text);
+            report(failure.diagnostics);
             ExitCode::from(failure.code)
         }
     }
@@ -68,9 +69,9 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
 /// What a master that stays takes from a file.
 fn base(path: Option<&Path>) -> Result<Base, Failure> {
     let loaded = compass_config::load_base(path, std::env::home_dir());
-    let (base, notes) = loaded.map_err(|diagnostics| Failure::bad_input(diagnostics.to_string()))?;
+    let (base, notes) = loaded.map_err(Failure::bad_input)?;
     for note in &notes {
-        say(note);
+        report(note);
     }
     Ok(base)
 }
@@ -100,7 +101,8 @@ async fn submit(job: &JobArguments, priority: u32, wait: bool, state_dir: Option
         (job.unsafe_local_exec, "--unsafe-local-exec", "it is a flag of the workers"),
     ];
     if let Some((_, flag, help)) = here.iter().find(|(given, ..)| *given) {
-        return Err(Failure::bad_input(format!("error: `{flag}` is not for `submit`\n  = help: {help}")));
+        let refusal = Diagnostic::error(format!("`{flag}` is not for `submit`")).with_help(*help);
+        return Err(Failure::bad_input(refusal));
     }
     let mut config = load(job, true)?;
     // What the server keeps of its runs is where the server is.
@@ -112,9 +114,9 @@ async fn submit(job: &JobArguments, priority: u32, wait: bool, state_dir: Option
 /// The configuration of a job.
 fn load(job: &JobArguments, served: bool) -> Result<Config, Failure> {
     let loaded = compass_config::load(job.config.as_deref(), &Overrides { served, ..job.overrides() });
-    let loaded = loaded.map_err(|diagnostics| Failure::bad_input(diagnostics.to_string()))?;
+    let loaded = loaded.map_err(Failure::bad_input)?;
     for note in &loaded.notes {
-        say(note);
+        report(note);
     }
     Ok(loaded.config)
 }
@@ -123,9 +125,9 @@ fn load(job: &JobArguments, served: bool) -> Result<Config, Failure> {
 async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
     let config = load(cli, false)?;
     if matches!(cli.mode, Mode::Eval | Mode::Viz) && cli.reuse.is_none() {
-        return Err(Failure::bad_input(
-            "error: -m eval and -m viz score a run that exists; name it with -r, or say -r alone for the latest",
-        ));
+        return Err(Failure::bad_input(Diagnostic::error(
+            "-m eval and -m viz score a run that exists; name it with -r, or say -r alone for the latest",
+        )));
     }
     if cli.dry_run {
         return dry_run(cli, &config).await.map(|()| exit::SCORED);
@@ -168,13 +170,14 @@ fn list_datasets(name: Option<&str>, data_dir: Option<&Path>) -> Result<u8, Fail
 async fn token(arguments: &TokenArguments) -> Result<u8, Failure> {
     let said = token_command::run(arguments, std::env::home_dir()).await;
     let said = said.map_err(|error| match &error {
-        TokenCommandError::Config(diagnostics) => Failure::bad_input(diagnostics.to_string()),
+        TokenCommandError::Config(diagnostics) => Failure::bad_input(diagnostics.clone()),
         error => Failure::of(if error.is_bad_input() { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error),
     })?;
     let code = show(said.stdout)?;
     if !said.stderr.is_empty() {
         say(said.stderr.trim_end());
     }
+    said.notes.iter().for_each(report);
     Ok(code)
 }
 

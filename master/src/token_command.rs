@@ -2,7 +2,8 @@
 
 use crate::cli::{TokenAction, TokenArguments};
 use compass_authority::{Authority, AuthorityError, Register, TokenRecord, TokenState, TokenTerms, now};
-use compass_config::{AuthorityConfig, Diagnostics, load_authority, load_base};
+use compass_config::{AuthorityConfig, load_authority, load_base};
+use compass_diagnostic::{Diagnostic, Diagnostics};
 use std::fmt::Write as _;
 use std::fs::{OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -40,11 +41,12 @@ impl TokenCommandError {
     }
 }
 
-/// What to print: data, and words about it.
+/// What to print: data, words about it, and what is to be noted.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TokenOutput {
     pub stdout: String,
     pub stderr: String,
+    pub notes: Vec<Diagnostic>,
 }
 
 /// Does what was asked for. `home` is where `~` is.
@@ -66,29 +68,29 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<To
             let file = file.transpose()?;
             let token = authority.create_token(terms).await?;
             let line = format!("{}\n", token.to_line().expose());
-            let mut words = format!(
+            let words = format!(
                 "token {}: {} workers may join until {}{}\n",
                 token.id,
                 uses,
                 when(expires),
                 if pool.is_empty() { String::new() } else { format!(", in pool {pool}") }
             );
+            let mut notes = Vec::new();
             if !pool.is_empty() && !pools.is_empty() && !pools.iter().any(|known| known.name == *pool) {
                 let names: Vec<&str> = pools.iter().map(|known| known.name.as_str()).collect();
                 let names = names.join(", ");
-                let _ = writeln!(
-                    words,
-                    "note: this configuration has no pool {pool}, and refuses its workers; there are {names}"
-                );
+                notes.push(Diagnostic::note(format!(
+                    "this configuration has no pool {pool}, and refuses its workers; there are {names}"
+                )));
             }
             Ok(match file {
                 Some((path, mut file)) => {
                     file.write_all(line.as_bytes())
                         .and_then(|()| file.sync_all())
                         .map_err(|error| failed(path, error))?;
-                    TokenOutput { stdout: String::new(), stderr: format!("{words}written to {}\n", path.display()) }
+                    TokenOutput { stdout: String::new(), stderr: format!("{words}written to {}\n", path.display()), notes }
                 }
-                None => TokenOutput { stdout: line, stderr: words },
+                None => TokenOutput { stdout: line, stderr: words, notes },
             })
         }
         TokenAction::List { all, json } => {
@@ -117,7 +119,7 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<To
 }
 
 fn told(stderr: String) -> TokenOutput {
-    TokenOutput { stdout: String::new(), stderr }
+    TokenOutput { stderr, ..TokenOutput::default() }
 }
 
 fn failed(path: &Path, source: io::Error) -> TokenCommandError {

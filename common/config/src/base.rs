@@ -39,7 +39,7 @@ pub fn load_base(path: Option<&Path>, home: Option<PathBuf>) -> Result<(Base, Ve
     let mut check = Check::new(home);
     let base = read(&mut check, path);
     let notes = check.finish()?;
-    base.map(|base| (base, notes)).ok_or_else(|| Diagnostics::default())
+    base.map(|base| (base, notes)).ok_or_else(Diagnostics::default)
 }
 
 fn read(check: &mut Check, path: Option<&Path>) -> Option<Base> {

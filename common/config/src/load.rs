@@ -46,7 +46,7 @@ pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagno
         check.report(None, format!("`{}` is not usable", path.display()), Some("please report this file".into()));
     }
     let notes = check.finish()?;
-    config.map(|config| Loaded { config, notes }).ok_or_else(|| Diagnostics::default())
+    config.map(|config| Loaded { config, notes }).ok_or_else(Diagnostics::default)
 }
 
 fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option<Config> {
@@ -142,7 +142,7 @@ pub fn load_authority(path: Option<&Path>, home: Option<PathBuf>) -> Result<Auth
         }
     };
     check.finish()?;
-    authority.ok_or_else(|| Diagnostics::default())
+    authority.ok_or_else(Diagnostics::default)
 }
 
 /// The data sets of one preset, with paths below `data_dir`; `None` when no preset has that name.

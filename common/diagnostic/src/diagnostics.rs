@@ -39,9 +39,15 @@ impl Diagnostics {
         self.findings.len()
     }
 
-    /// What is said after the findings.
-    pub fn closing(&self) -> Option<&str> {
-        self.closing.as_deref()
+    /// What is wrong, without severities, places and remedies: a line for each finding, and the closing sentence.
+    pub fn message(&self) -> String {
+        let messages = self.findings.iter().map(|finding| finding.message.as_str()).chain(self.closing.as_deref());
+        messages.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The first remedy.
+    pub fn help(&self) -> Option<&str> {
+        self.findings.iter().find_map(|finding| finding.help.as_deref())
     }
 }
 

@@ -5,6 +5,8 @@
 
 mod diagnostic;
 mod diagnostics;
+#[cfg(test)]
+mod only_here;
 mod render;
 pub mod spelling;
 

@@ -184,6 +184,7 @@ error: no such thing
     fn excerpts_stand_apart_and_single_lines_do_not() {
         let lines = Diagnostics::from(vec![Diagnostic::error("a"), Diagnostic::note("b")]).with_closing("the end");
         assert_eq!(lines.to_string(), "error: a\nnote: b\nthe end");
+        assert_eq!((lines.message().as_str(), lines.help()), ("a\nb\nthe end", None));
         let excerpts = Diagnostics::nothing_started(vec![placed("a", "a", 1), Diagnostic::error("b")]).to_string();
         assert!(excerpts.ends_with("\n\nerror: b\n\n2 errors; nothing was started"), "{excerpts}");
     }

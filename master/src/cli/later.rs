@@ -1,5 +1,7 @@
 //! What the command line of the contract names and a later version serves.
 
+use compass_diagnostic::Diagnostic;
+
 /// Flags and commands that are known by name and served by a later version.
 const NOT_YET: &[(&str, &str)] = &[
     (
@@ -34,23 +36,25 @@ const NEVER: &[(&str, &str)] = &[
 ];
 
 /// The message for the first argument that a later version will serve, if there is one.
-pub fn not_yet(arguments: &[String]) -> Option<String> {
+pub fn not_yet(arguments: &[String]) -> Option<Diagnostic> {
+    let refusal = |message: String, help: &str| Some(Diagnostic::error(message).with_help(help));
     for (at, argument) in arguments.iter().enumerate().skip(1) {
         let name = argument.split('=').next().unwrap_or_default();
         // A word without dashes is a command only in first place; elsewhere it is some flag's value.
         let known = NOT_YET.iter().find(|(known, _)| *known == name && (name.starts_with('-') || at == 1));
         if let Some((name, instead)) = NEVER.iter().find(|(known, _)| *known == name) {
-            return Some(format!("error: there is no `{name}`\n  = help: {instead}"));
+            return refusal(format!("there is no `{name}`"), instead);
         }
         if at == 1 && !name.starts_with('-') && name.ends_with(".py") {
-            let help = "write the configuration as TOML (docs/src/configuration.md), or name presets: --datasets NAME ... --hf-path DIR";
-            return Some(format!("error: `{name}` is a configuration in Python, which is not run\n  = help: {help}"));
+            let help = "write the configuration as TOML (docs/src/configuration.md), or name presets: --datasets NAME ... \
+                        --hf-path DIR";
+            return refusal(format!("`{name}` is a configuration in Python, which is not run"), help);
         }
         if at == 1 && !name.starts_with('-') && name.ends_with(".toml") {
-            return Some(format!("error: `{name}` is not a command\n  = help: write --config {name}"));
+            return refusal(format!("`{name}` is not a command"), &format!("write --config {name}"));
         }
         if let Some((name, instead)) = known {
-            return Some(format!("error: `{name}` is not yet supported\n  = help: {instead}"));
+            return refusal(format!("`{name}` is not yet supported"), instead);
         }
     }
     None
@@ -66,12 +70,16 @@ mod tests {
 
     #[test]
     fn later_flags_are_refused_by_name() {
-        assert!(not_yet(&words("m --config e.toml --lark")).unwrap().contains("`--lark` is not yet supported"));
+        let said = |line: &str| not_yet(&words(line)).unwrap().to_string();
+        assert_eq!(
+            said("m --config e.toml --lark"),
+            "error: `--lark` is not yet supported\n  = help: watch the exit code, or logs/run.json"
+        );
         assert!(not_yet(&words("m token list")).is_none());
         assert!(not_yet(&words("m --config e.toml --models token")).is_none());
         assert!(not_yet(&words("m serve")).is_none());
-        assert!(not_yet(&words("m --config e.toml -a vllm")).unwrap().contains("there is no `-a`"));
-        assert!(not_yet(&words("m eval.toml")).unwrap().contains("write --config eval.toml"));
-        assert!(not_yet(&words("m eval_demo.py --slurm")).unwrap().contains("in Python"));
+        assert!(said("m --config e.toml -a vllm").contains("there is no `-a`"));
+        assert!(said("m eval.toml").contains("write --config eval.toml"));
+        assert!(said("m eval_demo.py --slurm").contains("in Python"));
     }
 }

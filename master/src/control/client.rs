@@ -1,9 +1,11 @@
 //! A master, as commands reach it.
 
+use super::refusal;
 use super::socket::{Live, SERVER, find, path_of};
 use super::status::MasterStatus;
 use crate::exit;
 use crate::job::Failure;
+use compass_diagnostic::Diagnostic;
 use compass_proto::v1;
 use compass_proto::v1::control_client::ControlClient;
 use compass_types::ids::Digest;
@@ -23,7 +25,7 @@ pub(super) fn refused(status: &Status) -> Failure {
         Code::NotFound | Code::FailedPrecondition | Code::InvalidArgument => exit::BAD_INPUT,
         _ => exit::INFRASTRUCTURE,
     };
-    Failure { code, text: format!("error: {}", status.message()) }
+    Failure::new(code, refusal::from_status(status))
 }
 
 impl Master {
@@ -47,22 +49,27 @@ impl Master {
     /// # Errors
     /// There is none; what to do about it is said.
     pub(super) async fn server(state_dir: &Path) -> Result<Self, Failure> {
+        Self::serving(state_dir, "server").await
+    }
+
+    /// As [`Self::server`], where any master would do: `wanted` is what the failure calls it.
+    pub(super) async fn serving(state_dir: &Path, wanted: &str) -> Result<Self, Failure> {
         let found = find(state_dir).await;
         if let Some(live) = found.live.iter().find(|live| live.is_server)
             && let Some(server) = Self::connect(live).await
         {
             return Ok(server);
         }
-        Err(nobody_serves(state_dir, found.dead_server))
+        Err(missing(state_dir, found.dead_server, wanted))
     }
 
     /// How it stands.
     pub(super) async fn status(&mut self) -> Result<MasterStatus, Failure> {
         let reply = self.client.status(v1::StatusRequest {}).await.map_err(|status| refused(&status))?;
         let status = serde_json::from_slice(&reply.into_inner().status);
-        status.map_err(|error| Failure {
-            code: exit::INFRASTRUCTURE,
-            text: format!("error: the master is of another version, its status cannot be read: {error}"),
+        status.map_err(|error| {
+            let message = format!("the master is of another version, its status cannot be read: {error}");
+            Failure::new(exit::INFRASTRUCTURE, Diagnostic::error(message))
         })
     }
 
@@ -95,19 +102,23 @@ impl Master {
     }
 }
 
-fn nobody_serves(state_dir: &Path, dead: Option<PathBuf>) -> Failure {
+/// Why nothing answers in a state folder.
+fn missing(state_dir: &Path, dead: Option<PathBuf>, wanted: &str) -> Failure {
     let shown = state_dir.display();
-    let text = match dead {
-        Some(socket) => format!(
-            "error: the server that worked in {shown} is gone: no process answers at {}\n  = help: start it again with \
-             `compass-master serve`; it goes on with its jobs",
+    let diagnostic = match dead {
+        Some(socket) => Diagnostic::error(format!(
+            "the server that worked in {shown} is gone: no process answers at {}",
             socket.display()
-        ),
-        None => format!(
-            "error: no server works in {shown}: there is no {}\n  = help: start one with `compass-master serve`, or name \
-             another's state_dir with `--state-dir`, or in [master] of the file",
+        ))
+        .with_help("start it again with `compass-master serve`; it goes on with its jobs"),
+        None => Diagnostic::error(format!(
+            "no {wanted} works in {shown}: there is no {}",
             path_of(state_dir, SERVER).display()
+        ))
+        .with_help(
+            "start one with `compass-master serve`, or name another's state_dir with `--state-dir`, or in [master] of \
+             the file",
         ),
     };
-    Failure { code: exit::INFRASTRUCTURE, text }
+    Failure::new(exit::INFRASTRUCTURE, diagnostic)
 }

@@ -6,6 +6,7 @@ use crate::exit;
 use crate::job::Failure;
 use compass_common::encode;
 use compass_common::screen::{OutputError, print, say};
+use compass_diagnostic::Diagnostic;
 use compass_proto::v1;
 use serde::Serialize;
 use std::path::Path;
@@ -38,13 +39,9 @@ async fn masters(state_dir: &Path) -> Result<Vec<Known>, Failure> {
         }
     }
     if known.is_empty() {
-        return Err(match Master::server(state_dir).await {
-            Err(failure) => {
-                Failure { text: failure.text.replace("no server works in", "no master works in"), ..failure }
-            }
-            Ok(_) => {
-                Failure { code: exit::INFRASTRUCTURE, text: "error: the server does not answer; try again".into() }
-            }
+        return Err(match Master::serving(state_dir, "master").await {
+            Err(failure) => failure,
+            Ok(_) => Failure::new(exit::INFRASTRUCTURE, Diagnostic::error("the server does not answer; try again")),
         });
     }
     Ok(known)
@@ -69,12 +66,13 @@ fn choose<'k>(known: &'k mut [Known], name: Option<&str>) -> Result<(&'k mut Mas
         };
         let jobs = known.iter().flat_map(|known| &known.status.jobs).map(|job| format!("{} ({})", job.job, job.run));
         let jobs = jobs.collect::<Vec<_>>().join(", ");
-        let help = if jobs.is_empty() { String::new() } else { format!("\n  = help: the jobs are {jobs}") };
-        return Err(Failure::bad_input(format!("error: {what}{help}")));
+        let mut diagnostic = Diagnostic::error(what);
+        diagnostic.help = (!jobs.is_empty()).then(|| format!("the jobs are {jobs}"));
+        return Err(Failure::bad_input(diagnostic));
     };
     match known.get_mut(at) {
         Some(known) => Ok((&mut known.master, job)),
-        None => Err(Failure::bad_input("error: no job is running")),
+        None => Err(Failure::bad_input(Diagnostic::error("no job is running"))),
     }
 }
 
@@ -117,7 +115,8 @@ pub async fn cancel(state_dir: &Path, job: Option<&str>, reason: Option<String>)
     let running = known.iter().flat_map(|known| &known.status.jobs).filter(|job| job.exit_code.is_none());
     if job.is_none() && running.count() > 1 {
         return Err(Failure::bad_input(
-            "error: several jobs are running\n  = help: name one: compass-master cancel JOB; `compass-master status` lists them",
+            Diagnostic::error("several jobs are running")
+                .with_help("name one: compass-master cancel JOB; `compass-master status` lists them"),
         ));
     }
     let (master, job) = choose(&mut known, job)?;
@@ -154,7 +153,7 @@ pub async fn explain(state_dir: &Path, about: About) -> Result<u8, Failure> {
 
 /// A worker is with one of the masters; which one, is for them to say.
 async fn explain_worker(known: &mut [Known], worker: String) -> Result<u8, Failure> {
-    let mut last = Failure::bad_input("error: no job is running");
+    let mut last = Failure::bad_input(Diagnostic::error("no job is running"));
     for Known { master, .. } in known {
         let about = Some(v1::explain_request::About::Worker(worker.clone()));
         match master.explain(v1::ExplainRequest { job: String::new(), about }).await {

@@ -5,6 +5,7 @@
 
 mod client;
 mod commands;
+mod refusal;
 mod registry;
 mod service;
 mod socket;

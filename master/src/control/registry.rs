@@ -1,10 +1,11 @@
 //! Where commands are answered: the jobs of this process, and the backend that may take in new ones.
 
 use super::status::{JobStatus, MasterStatus, WorkerStatus};
-use crate::job::{Ended, JobRecord};
+use crate::job::{Ended, JobRecord, why_it_ended};
 use crate::pipeline::RunView;
 use crate::pipeline::{JobCommand, JobHandle};
 use compass_common::job_log::JobLog;
+use compass_diagnostic::Diagnostics;
 use compass_scheduler::broker::{FairShare, JobId};
 use compass_store::LeadershipStatus;
 use compass_types::ids::{Digest, TaskId, WorkerId};
@@ -39,13 +40,13 @@ pub struct Accepted {
     pub attached: bool,
 }
 
-/// Why a job is not taken in, in a sentence.
+/// Why a job is not taken in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Declined {
     /// Another time it may be.
-    Now(String),
+    Now(Diagnostics),
     /// As it is, this server can never run it.
-    Ever(String),
+    Ever(Diagnostics),
 }
 
 /// A master that stays.
@@ -55,7 +56,7 @@ pub trait ServerBackend: Debug + Send + Sync {
     async fn submit(&self, job: JobRecord) -> Result<Accepted, Declined>;
 
     /// Remembers durably that a job is cancelled.
-    async fn cancel(&self, job: &JobId, reason: &str) -> Result<(), String>;
+    async fn cancel(&self, job: &JobId, reason: &str) -> Result<(), Diagnostics>;
 
     /// Slots of each job.
     fn shares(&self) -> BTreeMap<JobId, FairShare>;
@@ -189,7 +190,7 @@ impl JobRegistry {
         let id = &job.id;
         if let Some(ended) = &*job.ended.borrow() {
             let mut lines = vec![format!("job {id} ended at {} with exit code {}", ended.at, ended.exit_code)];
-            lines.extend((!ended.reason.is_empty()).then(|| ended.reason.clone()));
+            lines.extend(why_it_ended(ended.reason.clone(), ended.help.clone()).map(|why| why.to_string()));
             return lines;
         }
         let (doing, view) = job.job_handle.view();
@@ -293,6 +294,7 @@ fn job_status(job: &JobEntry, shares: Option<&BTreeMap<JobId, FairShare>>) -> Jo
         workers: workers.collect(),
         cancelled: job.job_handle.cancelled(),
         exit_code: ended.as_ref().map(|ended| ended.exit_code),
+        help: ended.as_ref().and_then(|ended| ended.help.clone()),
         reason: ended.map(|ended| ended.reason).filter(|reason| !reason.is_empty()),
     }
 }
@@ -325,6 +327,7 @@ mod tests {
         let outcome = ended.then(|| Ended {
             exit_code: 0,
             reason: String::new(),
+            help: None,
             at: format!("2026-11-23T01:00:{:02}Z", if number == 0 { 59 } else { number }),
             recorded_samples: 1,
             expected_samples: 1,

@@ -1,5 +1,6 @@
 //! The control service. It says what the registry says; whatever carries it decides who may ask.
 
+use super::refusal;
 use super::registry::{Declined, JobEntry, JobRegistry, UnknownJob};
 use crate::job::JobRecord;
 use compass_common::job_log::{JobLog, LogLine};
@@ -11,7 +12,7 @@ use compass_types::ids::TaskId;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Request, Response, Status};
+use tonic::{Code, Request, Response, Status};
 
 /// Lines on their way to one who follows.
 const FOLLOWED: usize = 64;
@@ -47,8 +48,8 @@ impl Control for ControlService {
             .map_err(|error| Status::invalid_argument(format!("the job cannot be read: {error}")))?;
         let backend = self.0.backend().ok_or_else(|| Status::failed_precondition("this master ends with its job"))?;
         let accepted = backend.submit(job).await.map_err(|declined| match declined {
-            Declined::Now(why) => Status::unavailable(why),
-            Declined::Ever(why) => Status::failed_precondition(why),
+            Declined::Now(why) => refusal::to_status(Code::Unavailable, &why),
+            Declined::Ever(why) => refusal::to_status(Code::FailedPrecondition, &why),
         })?;
         let folder = accepted.folder.display().to_string();
         Ok(Response::new(v1::SubmitReply { job: accepted.job.0, folder, attached: accepted.attached }))
@@ -79,7 +80,8 @@ impl Control for ControlService {
         }
         // Durable first: a server that dies now must not go on with the job.
         if let Some(backend) = self.0.backend() {
-            backend.cancel(&job.id, &reason).await.map_err(Status::unavailable)?;
+            let kept = backend.cancel(&job.id, &reason).await;
+            kept.map_err(|why| refusal::to_status(Code::Unavailable, &why))?;
         }
         job.job_handle.cancel(reason).await;
         Ok(Response::new(v1::CancelReply {}))
@@ -125,7 +127,8 @@ async fn follow(mut job: JobEntry, job_log: Arc<JobLog>, sender: mpsc::Sender<Re
             }
         }
         if let Some(ended) = ended {
-            let ended = v1::Ended { exit_code: u32::from(ended.exit_code), reason: ended.reason };
+            let help = ended.help.unwrap_or_default();
+            let ended = v1::Ended { exit_code: u32::from(ended.exit_code), reason: ended.reason, help };
             let _ = sender.send(Ok(v1::FollowReply { body: Some(Body::Ended(ended)) })).await;
             return;
         }

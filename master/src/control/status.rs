@@ -1,5 +1,6 @@
 //! What a master says of itself and its jobs: as JSON for programs, as a table for people.
 
+use crate::job::why_it_ended;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -48,6 +49,9 @@ pub struct JobStatus {
     pub exit_code: Option<u8>,
     /// Why it ended without a table.
     pub reason: Option<String>,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
 }
 
 /// One worker that has been seen in this stage.
@@ -95,8 +99,8 @@ pub(super) fn details(job: &JobStatus, here: &Path) -> String {
     if let Some(reason) = &job.cancelled {
         let _ = writeln!(text, "cancelled: {reason}");
     }
-    if let Some(reason) = &job.reason {
-        let _ = writeln!(text, "{reason}");
+    if let Some(why) = why_it_ended(job.reason.clone().unwrap_or_default(), job.help.clone()) {
+        let _ = writeln!(text, "{why}");
     }
     if job.failed_tasks > 0 {
         let _ = writeln!(text, "{} failed", count(job.failed_tasks, "task"));
@@ -210,5 +214,8 @@ worker  state      device  slots  results
 w1      connected  cpu     2      7
 ";
         assert_eq!(details(&cancelled, Path::new("/elsewhere")), expected);
+        let failed = JobStatus { reason: Some("the disk is full".into()), help: Some("clear it".into()), ..job() };
+        let shown = details(&failed, Path::new("/elsewhere"));
+        assert!(shown.ends_with("\nerror: the disk is full\n  = help: clear it\n"), "{shown}");
     }
 }

@@ -3,10 +3,11 @@
 use super::client::Master;
 use crate::exit;
 use crate::job::Mode;
-use crate::job::{Failure, JobRecord, JobRequest, open_run};
+use crate::job::{Failure, JobRecord, JobRequest, open_run, why_it_ended};
 use crate::pipeline::{self, RunFolder};
 use compass_common::screen::{OutputError, print, say};
 use compass_config::Config;
+use compass_diagnostic::Diagnostic;
 use compass_proto::v1::follow_reply::Body;
 use compass_types::ids::Digest;
 use std::path::Path;
@@ -28,7 +29,8 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
     let Submission { request, priority, wait } = submission;
     if matches!(request.mode, Mode::Eval | Mode::Viz) {
         return Err(Failure::bad_input(
-            "error: -m eval and -m viz need no workers\n  = help: run them here: compass-master --config ... -m eval -r RUN",
+            Diagnostic::error("-m eval and -m viz need no workers")
+                .with_help("run them here: compass-master --config ... -m eval -r RUN"),
         ));
     }
     let mut server = Master::server(&config.state_dir).await?;
@@ -57,11 +59,9 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
 
 /// Says what the job says, to its end.
 async fn follow(mut server: Master, job: String) -> Result<u8, Failure> {
-    let gone = || Failure {
-        code: exit::INFRASTRUCTURE,
-        text: format!(
-            "error: the server went away\n  = help: start it again with `compass-master serve`; it goes on with job {job}"
-        ),
+    let gone = || {
+        let help = format!("start it again with `compass-master serve`; it goes on with job {job}");
+        Failure::new(exit::INFRASTRUCTURE, Diagnostic::error("the server went away").with_help(help))
     };
     let mut said = server.follow(job.clone()).await?;
     loop {
@@ -73,7 +73,11 @@ async fn follow(mut server: Master, job: String) -> Result<u8, Failure> {
             }
             Some(Body::Ended(ended)) => {
                 let code = u8::try_from(ended.exit_code).unwrap_or(exit::INFRASTRUCTURE);
-                return if ended.reason.is_empty() { Ok(code) } else { Err(Failure { code, text: ended.reason }) };
+                let help = Some(ended.help).filter(|help| !help.is_empty());
+                return match why_it_ended(ended.reason, help) {
+                    None => Ok(code),
+                    Some(why) => Err(Failure::new(code, why)),
+                };
             }
             None => {}
         }

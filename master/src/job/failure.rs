@@ -5,40 +5,43 @@ use super::request::Mode;
 use crate::descriptors::is_caused_by_exhaustion;
 use crate::exit;
 use crate::pipeline::{ExecuteError, FolderError, InferError, PlanError, RunFolder, ScoreError};
+use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_ledger::LedgerError;
 use compass_store::StoreError;
 
 /// What a person can do where descriptors are lacking.
 const OPEN_FILES_HELP: &str =
-    "\n  = help: raise the limit of open files (`ulimit -n`, or LimitNOFILE of the service) and try again";
+    "raise the limit of open files (`ulimit -n`, or LimitNOFILE of the service) and try again";
 
 /// How a command ends that did not do what it was asked for: what to say, and the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub code: u8,
-    pub text: String,
+    pub diagnostics: Diagnostics,
 }
 
 impl Failure {
-    /// Nothing was started.
-    pub fn bad_input(text: impl Into<String>) -> Self {
-        Self { code: exit::BAD_INPUT, text: text.into() }
+    pub fn new(code: u8, diagnostics: impl Into<Diagnostics>) -> Self {
+        Self { code, diagnostics: diagnostics.into() }
     }
 
-    /// `error: what: why: why`. Whatever failed for lack of file descriptors is trouble of the host, not of the input.
+    /// Nothing was started.
+    pub fn bad_input(diagnostics: impl Into<Diagnostics>) -> Self {
+        Self::new(exit::BAD_INPUT, diagnostics)
+    }
+
+    /// `what: why: why`. Whatever failed for lack of file descriptors is trouble of the host, not of the input.
     pub fn of(code: u8, error: &(dyn std::error::Error + 'static)) -> Self {
         let lacks_descriptors = is_caused_by_exhaustion(error);
         let code = if lacks_descriptors && code == exit::BAD_INPUT { exit::INFRASTRUCTURE } else { code };
-        let mut text = format!("error: {error}");
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            text.push_str(&format!(": {error}"));
-            cause = error.source();
-        }
-        if lacks_descriptors {
-            text.push_str(OPEN_FILES_HELP);
-        }
-        Self { code, text }
+        let mut diagnostic = Diagnostic::of(error);
+        diagnostic.help = lacks_descriptors.then(|| OPEN_FILES_HELP.into());
+        Self::new(code, diagnostic)
+    }
+
+    /// With a sentence after what is wrong.
+    fn with_closing(self, text: String) -> Self {
+        Self { diagnostics: self.diagnostics.with_closing(text), ..self }
     }
 
     /// The plan cannot be made or read.
@@ -46,13 +49,11 @@ impl Failure {
         match error {
             PlanError::Host { .. } => Self::of(exit::INFRASTRUCTURE, error),
             PlanError::DataWithoutDescriptors(faults) => {
-                Self { code: exit::INFRASTRUCTURE, text: faults.join("\n") + OPEN_FILES_HELP }
+                let mut faults = faults.clone();
+                faults.last_mut().into_iter().for_each(|last| last.help = Some(OPEN_FILES_HELP.into()));
+                Self::new(exit::INFRASTRUCTURE, faults)
             }
-            PlanError::Data(faults) => {
-                let count = faults.len();
-                let plural = if count == 1 { "error" } else { "errors" };
-                Self::bad_input(format!("{}\n{count} {plural}; nothing was started", faults.join("\n")))
-            }
+            PlanError::Data(faults) => Self::bad_input(Diagnostics::nothing_started(faults.clone())),
             PlanError::Folder(error) => Self::of_folder(error),
             PlanError::Damaged { .. } | PlanError::Format { .. } | PlanError::Encode(_) => {
                 Self::of(exit::BAD_INPUT, error)
@@ -93,11 +94,8 @@ impl Failure {
         );
         // A stage that ran before may not be called nothing.
         let only_scores = matches!(request.mode, Mode::Eval | Mode::Viz);
-        let mut failure = Self::of(if damaged && only_scores { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error);
-        if !only_scores {
-            failure.text.push_str(&format!("\n{}", request.resume_hint(folder)));
-        }
-        failure
+        let failure = Self::of(if damaged && only_scores { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error);
+        if only_scores { failure } else { failure.with_closing(request.resume_hint(folder)) }
     }
 
     pub(super) fn of_inference(error: &InferError, folder: &RunFolder, request: &JobRequest) -> Self {
@@ -115,9 +113,7 @@ impl Failure {
             | InferError::Plan(PlanError::Damaged { .. }) => exit::BAD_INPUT,
             _ => exit::INFRASTRUCTURE,
         };
-        let mut failure = Self::of(code, error);
-        failure.text.push_str(&format!("\n{}", request.resume_hint(folder)));
-        failure
+        Self::of(code, error).with_closing(request.resume_hint(folder))
     }
 
     pub(super) fn of_execution(error: &ExecuteError, folder: &RunFolder, request: &JobRequest) -> Self {
@@ -142,8 +138,9 @@ mod tests {
         let secret = StoreError::Secret { key: "ca", path: "ca.pem".into(), source: exhausted() };
         let plan = PlanError::unreadable("plan/job.json".as_ref(), exhausted());
         for failure in [Failure::of_store(&secret), Failure::of_plan(&plan)] {
-            assert_eq!(failure.code, exit::INFRASTRUCTURE, "{}", failure.text);
-            assert!(failure.text.contains("Too many open files") && failure.text.contains("ulimit -n"));
+            let text = failure.diagnostics.to_string();
+            assert_eq!(failure.code, exit::INFRASTRUCTURE, "{text}");
+            assert!(text.contains("Too many open files") && text.contains("ulimit -n"), "{text}");
         }
         let gone = PlanError::unreadable("plan/job.json".as_ref(), io::ErrorKind::NotFound.into());
         assert_eq!(Failure::of_plan(&gone).code, exit::BAD_INPUT, "a file that is not there is bad input still");

@@ -4,8 +4,9 @@ use super::failure::Failure;
 use super::request::JobRequest;
 use crate::exit;
 use crate::pipeline::{self, Begun, CarriedOver, EarlierRun, PlanError, Planned, ReadPlan, RunFolder};
-use compass_common::screen::say;
+use compass_common::screen::{report, say};
 use compass_config::Config;
+use compass_diagnostic::Diagnostic;
 use compass_types::ids::Digest;
 use std::sync::Arc;
 use tokio::task::block_in_place;
@@ -100,7 +101,7 @@ async fn plan_again(config: &Config, request: &JobRequest, folder: RunFolder) ->
     let opened = begin(config, request, Some(folder), &planned, kept).await?;
     say(format!("the plan of {name} was not whole when its master was stopped: it was made again"));
     if let Some(missing) = missing {
-        say(format!("note: nothing is kept of {missing}, which is not there any more"));
+        report(Diagnostic::note(format!("nothing is kept of {missing}, which is not there any more")));
     }
     Ok(opened)
 }
@@ -143,11 +144,11 @@ pub async fn led_elsewhere(config: &Config, plan: &Digest) -> Result<Option<RunF
     let Some((holder, path)) = found.map_err(|error| Failure::of_store(&error))? else { return Ok(None) };
     match RunFolder::at(&path) {
         Some(folder) => Ok(Some(folder)),
-        None => Err(Failure::bad_input(format!(
-            "error: {holder} works on this very job in {}, which this host does not see; masters of one job share its \
+        None => Err(Failure::bad_input(Diagnostic::error(format!(
+            "{holder} works on this very job in {}, which this host does not see; masters of one job share its \
              work_dir",
             path.display()
-        ))),
+        )))),
     }
 }
 
@@ -163,7 +164,7 @@ fn adopt(folder: &RunFolder, config: &Config) -> Result<(), Failure> {
     let (taken, expected) = (adopted.results.len(), planned.plan.expected());
     say(format!("took over the predictions of {taken} of {expected} samples in {}", folder.shown()));
     if !adopted.without.is_empty() {
-        say(format!("note: no predictions of {}", adopted.without.join(", ")));
+        report(Diagnostic::note(format!("no predictions of {}", adopted.without.join(", "))));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::request::JobRequest;
 use super::request::Mode;
 use crate::pipeline::{ModelPlacement, RunFolder};
 use compass_config::{Config, RunnerConfig, StageConfig};
+use compass_diagnostic::Diagnostic;
 use compass_eval::report::Details;
 use compass_plan::partition::PartitionerKind;
 use compass_plan::summary::SummaryGroup;
@@ -55,11 +56,21 @@ pub struct Ended {
     pub exit_code: u8,
     /// Why it has no table; empty where it has one.
     pub reason: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
     pub at: String,
     /// What its last stage had by then.
     pub recorded_samples: u64,
     pub expected_samples: u64,
     pub failed_tasks: u32,
+}
+
+/// Why a job has no table, from what is kept of it: `None` where it has one.
+pub fn why_it_ended(reason: String, help: Option<String>) -> Option<Diagnostic> {
+    let mut why = Diagnostic::error(reason);
+    why.help = help;
+    (!why.message.is_empty()).then_some(why)
 }
 
 impl StageTerms {

@@ -6,8 +6,9 @@ use super::request::JobRequest;
 use super::request::Mode;
 use crate::exit;
 use crate::pipeline::{self, Answers, Ending, InferOptions, JobHandle, LiveWriting, ReadPlan, RunTerm, WorkerSource};
-use compass_common::screen::{OutputError, print, say};
+use compass_common::screen::{OutputError, print, report, say};
 use compass_config::Config;
+use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_launch::Programs;
 use compass_plan::Plan;
 use compass_store::StoreTimeouts;
@@ -65,10 +66,10 @@ pub async fn run(
         let folder = &opened.folder;
         say(format!("predictions are in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
         if answered.diverged > 0 {
-            say(format!(
-                "error: {} results differ from the recorded ones, on devices of one type; logs/run.json names them",
+            report(Diagnostic::error(format!(
+                "{} results differ from the recorded ones, on devices of one type; logs/run.json names them",
                 answered.diverged
-            ));
+            )));
         }
         let is_whole = answered.failures.is_empty() && answered.diverged == 0;
         return Ok(if is_whole { exit::SCORED } else { exit::INCOMPLETE });
@@ -147,10 +148,8 @@ impl Job<'_> {
 
     fn interruption(&self) -> Failure {
         let hint = self.request.resume_hint(&self.opened.folder);
-        Failure {
-            code: (*self.interrupted.borrow()).unwrap_or(exit::INTERRUPTED),
-            text: format!("stopped; every sample received is kept. {hint}"),
-        }
+        let code = (*self.interrupted.borrow()).unwrap_or(exit::INTERRUPTED);
+        Failure::new(code, Diagnostics::sentence(format!("stopped; every sample received is kept. {hint}")))
     }
 
     async fn infer(
@@ -214,7 +213,7 @@ impl Job<'_> {
         pipeline::summarize(folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
         let printed = print(format!("{}\n", scored.summary.text()));
         for notice in &scored.notices {
-            say(notice);
+            report(notice);
         }
         say(format!("results, predictions and logs: {}", folder.shown()));
         conclude(answered.term).await?;

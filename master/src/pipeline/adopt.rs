@@ -5,6 +5,7 @@
 
 use super::folder::RunFolder;
 use super::planner::Planned;
+use compass_diagnostic::Diagnostic;
 use compass_plan::{Body, OptionText, Part, Sample, Unit};
 use compass_pyfmt::python_str;
 use compass_types::ids::{Digest, UnitId};
@@ -24,8 +25,8 @@ pub struct Adopted {
 /// Reads the predictions of every unit of the plan from `folder`.
 ///
 /// # Errors
-/// Every fault of every file, in words.
-pub fn adopt(folder: &RunFolder, planned: &Planned) -> Result<Adopted, Vec<String>> {
+/// Every fault of every file.
+pub fn adopt(folder: &RunFolder, planned: &Planned) -> Result<Adopted, Vec<Diagnostic>> {
     let mut adopted = Adopted::default();
     let mut faults = Vec::new();
     for unit in planned.plan.units() {
@@ -50,7 +51,7 @@ pub fn adopt(folder: &RunFolder, planned: &Planned) -> Result<Adopted, Vec<Strin
 }
 
 /// `<abbr>.json`, else `<abbr>_0.json`, `<abbr>_1.json`, ... without a gap; empty when there is neither.
-fn shards(whole: &Path) -> Result<Vec<PathBuf>, String> {
+fn shards(whole: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     if whole.is_file() {
         return Ok(vec![whole.to_owned()]);
     }
@@ -67,12 +68,12 @@ fn shards(whole: &Path) -> Result<Vec<PathBuf>, String> {
         .map(|at| format!("{stem}_{at}.json"))
         .collect();
     if !missing.is_empty() {
-        return Err(format!(
-            "error: {}: {} shards, but not {}: run what is missing, or take the later shards away",
+        return Err(Diagnostic::error(format!(
+            "{}: {} shards, but not {}: run what is missing, or take the later shards away",
             folder.display(),
             numbers.len(),
             missing.join(", ")
-        ));
+        )));
     }
     Ok(numbers.into_iter().map(|at| folder.join(format!("{stem}_{at}.json"))).collect())
 }
@@ -82,10 +83,10 @@ fn samples(planned: &Planned, unit: Unit<'_>) -> Vec<Sample> {
     unit.dataset.parts.iter().filter_map(|at| part(&at.digest)).flat_map(|part| part.samples).collect()
 }
 
-fn read_unit(files: &[PathBuf], unit: Unit<'_>, samples: &[Sample]) -> Result<Vec<SampleResult>, String> {
+fn read_unit(files: &[PathBuf], unit: Unit<'_>, samples: &[Sample]) -> Result<Vec<SampleResult>, Diagnostic> {
     let mut results = Vec::new();
     for file in files {
-        let fault = |what: String| format!("error: {}: {what}", file.display());
+        let fault = |what: String| Diagnostic::error(format!("{}: {what}", file.display()));
         let bytes = fs::read(file).map_err(|error| fault(error.to_string()))?;
         let records: Map<String, Value> =
             serde_json::from_slice(&bytes).map_err(|error| fault(format!("not a file of predictions: {error}")))?;

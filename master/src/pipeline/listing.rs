@@ -2,6 +2,7 @@
 
 use super::planner::rendered_sample;
 use compass_config::{Preset, model_presets, preset_datasets, preset_later, presets};
+use compass_diagnostic::Diagnostic;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -47,16 +48,16 @@ fn shown_name(preset: &Preset) -> String {
 /// What a preset evaluates, where its data comes from and whether it is there, and its first sample as it would be asked.
 ///
 /// # Errors
-/// There is no such preset, in words.
-pub fn show_preset(name: &str, data_dir: Option<&Path>) -> Result<String, String> {
+/// There is no such preset.
+pub fn show_preset(name: &str, data_dir: Option<&Path>) -> Result<String, Diagnostic> {
     let all = presets();
     let known = |preset: &&Preset| preset.name == name || preset.aliases.iter().any(|alias| alias == name);
     let (Some(preset), Some(datasets)) = (all.iter().find(known), preset_datasets(name, data_dir)) else {
         if let Some((why, meanwhile)) = preset_later(name) {
-            return Err(format!("error: `{name}` is not yet supported: {why}\n  = help: {meanwhile}"));
+            return Err(Diagnostic::error(format!("`{name}` is not yet supported: {why}")).with_help(meanwhile));
         }
         let help = "`compass-master datasets` lists them all";
-        return Err(format!("error: there is no preset `{name}`\n  = help: {help}"));
+        return Err(Diagnostic::error(format!("there is no preset `{name}`")).with_help(help));
     };
     let mut text = format!("{}\n{}\ndata: {}\n", shown_name(preset), preset.about, preset.source);
     let datasets = match datasets {
@@ -73,7 +74,7 @@ pub fn show_preset(name: &str, data_dir: Option<&Path>) -> Result<String, String
     let _ = writeln!(text, "\nthe first sample of {}, {}:", first.abbr, first.infer.mode());
     match rendered_sample(first) {
         Ok(sample) => text.push_str(&sample),
-        Err(faults) => text.push_str(&faults.join("\n")),
+        Err(faults) => text.push_str(&faults.to_string()),
     }
     Ok(text)
 }

@@ -23,7 +23,6 @@ mod live_tests;
 mod model_placement;
 #[cfg(test)]
 mod mutated_frames;
-mod notice;
 pub mod opening;
 mod origins;
 mod pins;
@@ -57,7 +56,6 @@ pub use lead::{RunTerm, candidate, claim_for_planning, recorded_lengths, running
 pub use listing::{list_models, list_presets, show_preset};
 pub use live::LiveWriting;
 pub use model_placement::ModelPlacement;
-pub use notice::Notice;
 pub use pins::holds;
 pub use planner::{PlanError, Planned, ReadPlan, plan, plan_digest, read_plan, write_plan};
 pub use progress::{ProgressBoard, Snapshot, StageBar};

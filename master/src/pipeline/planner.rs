@@ -9,6 +9,7 @@ use super::rows::{self, Faults, Rows};
 use crate::descriptors::is_exhaustion;
 use compass_common::encode::{self, EncodeError};
 use compass_config::{Config, DatasetConfig, ModelConfig};
+use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_eval::report::{prediction_record, pretty};
 use compass_plan::prompt::{MetaTemplate, RenderedDataset, Shot, render, workload};
 use compass_plan::{
@@ -31,9 +32,9 @@ const PART_BYTES: usize = 192 * 1024;
 /// Why there is no plan.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// Everything that is wrong with the data, one line each.
-    #[error("{}", .0.join("\n"))]
-    Data(Vec<String>),
+    /// Everything that is wrong with the data.
+    #[error("{}", messages(.0))]
+    Data(Vec<Diagnostic>),
     /// The host lacks what reading takes, whatever is in the files.
     #[error("cannot read {path}")]
     Host {
@@ -42,8 +43,8 @@ pub enum PlanError {
         source: std::io::Error,
     },
     /// As [`PlanError::Data`], where some file could not be opened for lack of file descriptors.
-    #[error("{}", .0.join("\n"))]
-    DataWithoutDescriptors(Vec<String>),
+    #[error("{}", messages(.0))]
+    DataWithoutDescriptors(Vec<Diagnostic>),
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(transparent)]
@@ -56,6 +57,10 @@ pub enum PlanError {
         "the run {run} was planned by format {found}, this master reads format {PLAN_FORMAT}; resume it with the version that began it"
     )]
     Format { run: String, found: u32 },
+}
+
+fn messages(faults: &[Diagnostic]) -> String {
+    faults.iter().map(|fault| fault.message.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 impl PlanError {
@@ -134,7 +139,7 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
             Err(faults) => errors.add(faults),
         }
     }
-    errors.lines.extend(misfits(config));
+    errors.found.extend(misfits(config));
     errors.none()?;
     let models = config.models.iter().map(pin_model).collect();
     let duplicates = DuplicateGroups::find(requests.iter().map(Vec::as_slice));
@@ -166,7 +171,7 @@ fn requests(dataset: &DatasetConfig, rendered: &RenderedDataset) -> Result<Vec<D
 }
 
 /// Roles that a data set's templates name and a model's meta template does not know.
-fn misfits(config: &Config) -> Vec<String> {
+fn misfits(config: &Config) -> Vec<Diagnostic> {
     let meta = |model: &ModelConfig| model.meta_template.clone().or_else(|| model.chat.then(MetaTemplate::chat));
     let with_meta: Vec<_> = config.models.iter().filter_map(|model| Some((model, meta(model)?))).collect();
     let pairs =
@@ -174,7 +179,8 @@ fn misfits(config: &Config) -> Vec<String> {
     pairs
         .filter_map(|(model, meta, dataset)| {
             let fault = meta.misfit(&dataset.prompt)?;
-            Some(format!("error: model `{}` cannot read data set `{}`: {fault}", model.abbr, dataset.abbr))
+            let message = format!("model `{}` cannot read data set `{}`: {fault}", model.abbr, dataset.abbr);
+            Some(Diagnostic::error(message))
         })
         .collect()
 }
@@ -229,18 +235,16 @@ type PlannedDataset = (DatasetPlan, Vec<Digest>);
 fn plan_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<PlannedDataset, Faults> {
     let planned = render_dataset(dataset, parts);
     planned.map_err(|mut faults| {
-        if let Some(last) = faults.lines.last_mut() {
-            last.push_str(&format!(
-                "\n  = note: data set `{}` names its rows at {}",
-                dataset.abbr, dataset.test.origin
-            ));
+        if let Some(last) = faults.found.last_mut() {
+            let place = format!("data set `{}` names its rows at {}", dataset.abbr, dataset.test.origin);
+            last.facts.push(("note".into(), place));
         }
         faults
     })
 }
 
 fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<PlannedDataset, Faults> {
-    let named = |fault: String| format!("error: data set `{}`: {fault}", dataset.abbr);
+    let named = |fault: String| Diagnostic::error(format!("data set `{}`: {fault}", dataset.abbr));
     let test = Rows::read(&dataset.test, "test_range", &dataset.test_range);
     let train = dataset.train.as_ref();
     let train = train.map_or(Ok(Rows::default()), |train| Rows::read(train, "train_range", &dataset.train_range));
@@ -249,7 +253,8 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         (test, train) => {
             let mut faults = Faults::default();
             test.err().into_iter().chain(train.err()).for_each(|more| faults.add(more));
-            return Err(Faults { lines: faults.lines.into_iter().map(named).collect(), ..faults });
+            let found = faults.found.into_iter().map(|fault| named(fault.message)).collect();
+            return Err(Faults { found, ..faults });
         }
     };
     if let Some(fault) = test.nothing_to_ask() {
@@ -258,7 +263,7 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
     let output = dataset.output_column.as_deref();
     let inputs = dataset.input_columns.iter().map(|column| ("input_columns", column.as_str()));
     let columns = inputs.chain(output.map(|column| ("output_column", column)));
-    let unknown: Vec<String> =
+    let unknown: Vec<Diagnostic> =
         columns.filter_map(|(key, column)| test.unknown_column(key, column)).map(named).collect();
     if !unknown.is_empty() {
         return Err(unknown.into());
@@ -271,7 +276,7 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
     add_program_columns(dataset, &mut rendered, &test)
         .map_err(|faults| faults.into_iter().map(named).collect::<Vec<_>>())?;
     let config = encode::json("its prompts", &(&dataset.prompt, &dataset.infer, &dataset.retriever));
-    let config = config.map_err(|error| vec![named(rows::with_cause(&error))])?;
+    let config = config.map_err(|error| vec![named(Diagnostic::of(&error).message)])?;
     let version = Digest::of(&config).to_string().chars().take(6).collect();
     let labels = match rendered.samples.first().map(|sample| &sample.body) {
         Some(Body::Ppl { options }) if dataset.infer != InferSpec::PplOnly => Some(options.len() as u32),
@@ -279,7 +284,7 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         _ => None,
     };
     let work = workload(&rendered.samples, &rendered.shots, &rendered.format);
-    let asked = requests(dataset, &rendered).map_err(|error| vec![named(rows::with_cause(&error))])?;
+    let asked = requests(dataset, &rendered).map_err(|error| vec![named(Diagnostic::of(&error).message)])?;
     let planned = DatasetPlan {
         abbr: dataset.abbr.clone(),
         version,
@@ -291,7 +296,7 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         prefix_runs: work.prefix_runs,
         labels,
         entries: entries_of_all(&dataset.infer, rendered.samples.iter().map(|sample| &sample.body)),
-        parts: cut(&rendered, parts).map_err(|error| vec![named(rows::with_cause(&error))])?,
+        parts: cut(&rendered, parts).map_err(|error| vec![named(Diagnostic::of(&error).message)])?,
     };
     Ok((planned, asked))
 }
@@ -322,13 +327,13 @@ fn add_program_columns(
 }
 
 /// The first sample of a data set as a person reads it: every prompt, and the gold answer.
-pub(super) fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Vec<String>> {
+pub(super) fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Diagnostics> {
     dataset.limit = Some(1);
     let mut parts = BTreeMap::new();
-    let (planned, _) = plan_dataset(&dataset, &mut parts).map_err(|faults| faults.lines)?;
+    let (planned, _) = plan_dataset(&dataset, &mut parts).map_err(|faults| Diagnostics::from(faults.found))?;
     let part = parts.into_values().next().and_then(|bytes| serde_json::from_slice::<Part>(&bytes).ok());
     let Some((part, sample)) = part.as_ref().and_then(|part| Some((part, part.samples.first()?))) else {
-        return Err(vec!["there is no sample".into()]);
+        return Err(Diagnostic::error("there is no sample").into());
     };
     let result = SampleResult {
         index: sample.index,
@@ -340,7 +345,7 @@ pub(super) fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Vec<
         record.shift_remove("error");
     }
     let mut text = Vec::new();
-    pretty(&mut text, &record).map_err(|error| vec![error.to_string()])?;
+    pretty(&mut text, &record).map_err(|error| Diagnostic::of(&error))?;
     Ok(String::from_utf8_lossy(&text).into_owned() + "\n")
 }
 

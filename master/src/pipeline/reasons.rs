@@ -2,7 +2,7 @@
 //!
 //! The whole list, sample by sample, stands in `results/`.
 
-use super::notice::Notice;
+use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::Metrics;
 use compass_eval::report::Findings;
 use compass_eval::summary::TableCell;
@@ -54,9 +54,9 @@ impl Reasons {
     }
 
     /// Each reason once, and where it was given.
-    pub(super) fn notices(&self) -> impl Iterator<Item = Notice> + '_ {
+    pub(super) fn notices(&self) -> impl Iterator<Item = Diagnostic> + '_ {
         let said = |(reason, places): (&String, &Vec<String>)| {
-            Notice::Error(format!("{reason}\n  = without a score: {}", some(places)))
+            Diagnostic::error(reason).with_fact("without a score", some(places))
         };
         self.0.iter().map(said)
     }

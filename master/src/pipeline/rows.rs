@@ -5,26 +5,27 @@ use super::planner::PlanError;
 use crate::descriptors::is_caused_by_exhaustion;
 use compass_config::SourceConfig;
 use compass_data::{DataError, Row, SplitRows, read_split};
+use compass_diagnostic::Diagnostic;
 use compass_plan::prompt::{PromptError, Split};
 use compass_types::range::RangeSpec;
 
-/// What is wrong with data, a line each.
+/// What is wrong with data.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
-    pub(super) lines: Vec<String>,
+    pub(super) found: Vec<Diagnostic>,
     /// Whether a file could not be opened for lack of file descriptors, so that nothing is known of it.
     pub(super) lacks_descriptors: bool,
 }
 
-impl From<Vec<String>> for Faults {
-    fn from(lines: Vec<String>) -> Self {
-        Self { lines, lacks_descriptors: false }
+impl From<Vec<Diagnostic>> for Faults {
+    fn from(found: Vec<Diagnostic>) -> Self {
+        Self { found, lacks_descriptors: false }
     }
 }
 
 impl Faults {
     pub(super) fn add(&mut self, more: Self) {
-        self.lines.extend(more.lines);
+        self.found.extend(more.found);
         self.lacks_descriptors |= more.lacks_descriptors;
     }
 
@@ -32,9 +33,9 @@ impl Faults {
     /// There are any.
     pub(super) fn none(self) -> Result<(), PlanError> {
         match self {
-            Self { lines, .. } if lines.is_empty() => Ok(()),
-            Self { lines, lacks_descriptors: false } => Err(PlanError::Data(lines)),
-            Self { lines, lacks_descriptors: true } => Err(PlanError::DataWithoutDescriptors(lines)),
+            Self { found, .. } if found.is_empty() => Ok(()),
+            Self { found, lacks_descriptors: false } => Err(PlanError::Data(found)),
+            Self { found, lacks_descriptors: true } => Err(PlanError::DataWithoutDescriptors(found)),
         }
     }
 }
@@ -53,7 +54,7 @@ impl Rows {
     /// Every fault of its files, or what is wrong with the range.
     pub(super) fn read(source: &SourceConfig, key: &str, range: &RangeSpec) -> Result<Self, Faults> {
         let texts = |faults: Vec<DataError>| Faults {
-            lines: faults.iter().map(|fault| with_cause(fault)).collect(),
+            found: faults.iter().map(|fault| Diagnostic::of(fault)).collect(),
             lacks_descriptors: faults.iter().any(|fault| is_caused_by_exhaustion(fault)),
         };
         let mut split = read_split(source, key, range).map_err(texts)?;
@@ -106,13 +107,5 @@ pub(super) fn located(fault: &PromptError, test: &Rows, train: &Rows) -> String 
         PromptError::Row { split: of, row, message } => format!("{}: {message}", split(of).split.place(*row)),
         PromptError::Retriever(message) => format!("{}: {message}", train.split.files()),
         PromptError::Template(_) | PromptError::More(_) => fault.to_string(),
-    }
-}
-
-/// `what: why`.
-pub(super) fn with_cause(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
     }
 }

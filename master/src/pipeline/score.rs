@@ -5,9 +5,9 @@
 use super::divergence::{Divergence, divergences};
 use super::folder::{FolderError, RunFolder, remove_leftovers, write_atomically};
 use super::import::ADOPTED;
-use super::notice::Notice;
 use super::planner::{PlanError, read_part};
 use super::reasons::{self, Reasons};
+use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION, executed};
 use compass_eval::report::{Details, Findings, prediction_record, pretty, results_document, write_records};
 use compass_eval::summary::{Summary, TableCell};
@@ -40,8 +40,9 @@ pub enum ScoreError {
 #[derive(Debug)]
 pub struct Scored {
     pub summary: Summary,
-    /// For the screen: samples that were too long, tasks that failed, reports that disagree.
-    pub notices: Vec<Notice>,
+    /// For the screen: samples that were too long, tasks that failed, reports that disagree. An error says that a number is
+    /// missing or in doubt: the severity does, never the words, which hold texts of models and data.
+    pub notices: Vec<Diagnostic>,
     /// Whether every number stands on all its samples and every report agrees.
     pub complete: bool,
 }
@@ -58,7 +59,7 @@ impl Scored {
 /// What there is to say beside the table.
 #[derive(Default)]
 struct ScoreNotes {
-    notices: Vec<Notice>,
+    notices: Vec<Diagnostic>,
     reasons: Reasons,
 }
 
@@ -159,7 +160,7 @@ pub fn score(
     let ScoreNotes { mut notices, reasons } = said;
     notices.extend(reasons.notices());
     let summary = Summary::new(plan, cells);
-    let complete = summary.is_complete() && !notices.iter().any(Notice::is_error);
+    let complete = summary.is_complete() && !notices.iter().any(Diagnostic::is_error);
     Ok(Scored { summary, notices, complete })
 }
 
@@ -270,23 +271,23 @@ fn fold_into_checks(checks: &mut [ShardCheck], unit: Unit<'_>, sample: &Sample, 
     }
 }
 
-fn too_long(name: &str, document: &Value) -> Option<Notice> {
+fn too_long(name: &str, document: &Value) -> Option<Diagnostic> {
     let ids = document.get("too_long")?.as_array()?;
     let (samples, were) = if ids.len() == 1 { ("sample is", "was") } else { ("samples are", "were") };
     let count = ids.len();
-    Some(Notice::Note(format!(
+    Some(Diagnostic::note(format!(
         "{name}: {count} {samples} too long for max_seq_len and {were} truncated: {}",
         reasons::some(ids)
     )))
 }
 
 /// Samples of which a device gave one result and another of its type another.
-fn differences(name: &str, diverged: &[Divergence]) -> Option<Notice> {
+fn differences(name: &str, diverged: &[Divergence]) -> Option<Diagnostic> {
     let first = diverged.first()?;
     let ids: Vec<Value> = diverged.iter().map(|divergence| divergence.sample.into()).collect();
     let (count, samples) = (ids.len(), if ids.len() == 1 { "sample" } else { "samples" });
     let Divergence { recorded, differs, .. } = first;
-    Some(Notice::Error(format!(
+    Some(Diagnostic::error(format!(
         "{name}: {count} {samples} came twice with different results from devices of one type: {}; the first \
          recorded stands (sample {}: recorded from worker {recorded}, another from worker {differs})",
         reasons::some(&ids),
@@ -294,11 +295,11 @@ fn differences(name: &str, diverged: &[Divergence]) -> Option<Notice> {
     )))
 }
 
-fn fewer_shots(name: &str, document: &Value) -> Option<Notice> {
+fn fewer_shots(name: &str, document: &Value) -> Option<Diagnostic> {
     let ids = document.get("fewer_shots")?.as_array()?;
     let (samples, were) = if ids.len() == 1 { ("sample", "was") } else { ("samples", "were") };
     let count = ids.len();
-    Some(Notice::Note(format!(
+    Some(Diagnostic::note(format!(
         "{name}: {count} {samples} {were} asked with fewer examples than planned, to fit max_seq_len: {}",
         reasons::some(ids)
     )))
@@ -306,7 +307,7 @@ fn fewer_shots(name: &str, document: &Value) -> Option<Notice> {
 
 /// A report on samples that diverged cannot agree with the first results, and says nothing; divergences are counted. So are
 /// reports of another version of the evaluators, in `logs/run.json`.
-fn disagreements(name: &str, entries: &UnitEntries) -> Vec<Notice> {
+fn disagreements(name: &str, entries: &UnitEntries) -> Vec<Diagnostic> {
     let wrong = entries.reports.iter().filter(|check| {
         let diverged = entries.divergent.iter().any(|index| check.samples.contains(index));
         let folded = check.folded.as_ref().map(Accumulator::digest);
@@ -315,7 +316,7 @@ fn disagreements(name: &str, entries: &UnitEntries) -> Vec<Notice> {
     });
     let say = |check: &ShardCheck| {
         let ranges = check.samples.pairs().iter().map(|(first, end)| format!("{first}..{end}")).collect::<Vec<_>>();
-        Notice::Error(format!(
+        Diagnostic::error(format!(
             "{name}: worker {} reported other shard metrics for samples {} than its recorded results give; \
              the table follows the results, but do not trust that worker",
             check.worker,

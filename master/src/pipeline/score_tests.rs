@@ -1,7 +1,8 @@
 //! A worker's shard report is checked against the fold of the ledger, and never makes a number.
 
 use super::planner::{Planned, write_plan};
-use super::{Answers, Evidence, Executions, Notice, RunFolder, score};
+use super::{Answers, Evidence, Executions, RunFolder, score};
+use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
 use compass_eval::report::Details;
 use compass_ledger::{Entry, Kind, Ledger};
@@ -59,7 +60,7 @@ fn planned_of(part: Part) -> Planned {
 
 /// Scores a run whose worker, with evaluators of `eval_version`, recorded option 0 for both samples and claims `claimed` for
 /// the second.
-fn score_with_claim(claimed: usize, eval_version: u32) -> (Vec<Notice>, bool, serde_json::Value) {
+fn score_with_claim(claimed: usize, eval_version: u32) -> (Vec<Diagnostic>, bool, serde_json::Value) {
     let work_dir = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(work_dir.path(), "run").unwrap();
     let planned = planned();
@@ -124,7 +125,7 @@ fn samples_that_were_asked_with_fewer_examples_are_named() {
     let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
     let scored = score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |_| {}).unwrap();
     let expected = "m/d: 1 sample was asked with fewer examples than planned, to fit max_seq_len: 1";
-    assert_eq!((scored.notices, scored.complete), (vec![Notice::Note(expected.to_owned())], true));
+    assert_eq!((scored.notices, scored.complete), (vec![Diagnostic::note(expected)], true));
     let results: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.results("m", "d")).unwrap()).unwrap();
     assert_eq!(results["fewer_shots"], serde_json::json!([1]));
 }

@@ -7,6 +7,7 @@ use crate::pipeline::RunFolder;
 use compass_common::encode;
 use compass_common::screen::say;
 use compass_config::{Base, EtcdConfig, StoreConfig};
+use compass_diagnostic::Diagnostic;
 use compass_scheduler::broker::JobId;
 use compass_store::{
     AnyStore, CoordinationStore, EmbeddedStore, EtcdStore, Leadership, LeadershipStatus, Op, StoreError, StoreTimeouts,
@@ -49,14 +50,12 @@ impl Book {
 
     async fn open_embedded(state_dir: &Path, holder: &str) -> Result<Self, Failure> {
         let opened = EmbeddedStore::open(state_dir, NAME).map_err(|error| match error {
-            StoreError::Held { holder } => Failure {
-                code: exit::INFRASTRUCTURE,
-                text: format!(
-                    "error: a server works in {} already: {holder}\n  = help: submit jobs to it, or give this one another \
-                     `state_dir` in [master]; with `store = \"etcd://...\"` a second one stands by",
-                    state_dir.display()
-                ),
-            },
+            StoreError::Held { holder } => {
+                let message = format!("a server works in {} already: {holder}", state_dir.display());
+                let help = "submit jobs to it, or give this one another `state_dir` in [master]; with `store = \
+                            \"etcd://...\"` a second one stands by";
+                Failure::new(exit::INFRASTRUCTURE, Diagnostic::error(message).with_help(help))
+            }
             error => Failure::of_store(&error),
         });
         let mut store = AnyStore::Embedded(Box::new(opened?));
@@ -159,13 +158,15 @@ pub(super) fn is_seen(job: &JobRecord) -> bool {
     RunFolder::at(&job.folder).is_some()
 }
 
-fn unseen_by_standby(holder: &str, job: &JobRecord) -> String {
-    format!(
-        "error: {holder} serves, and this host does not see the run folder of its job {}: {}\n  = help: servers of one \
-         store share the disk that their jobs' work_dir is on; one with jobs of its own needs another prefix behind the \
-         members in `store`",
+fn unseen_by_standby(holder: &str, job: &JobRecord) -> Diagnostic {
+    Diagnostic::error(format!(
+        "{holder} serves, and this host does not see the run folder of its job {}: {}",
         JobId::of(&job.plan),
         job.folder.display()
+    ))
+    .with_help(
+        "servers of one store share the disk that their jobs' work_dir is on; one with jobs of its own needs another \
+         prefix behind the members in `store`",
     )
 }
 

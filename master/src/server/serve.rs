@@ -12,8 +12,9 @@ use crate::exit;
 use crate::job::{Ended, Failure, JobRecord, OpenedRun, now};
 use crate::pipeline::{self, JobHandle, ModelPlacement, RunFolder};
 use compass_common::job_log::{JobLog, LogLine};
-use compass_common::screen::{say, within};
+use compass_common::screen::{report, say, within};
 use compass_config::{Base, PoolConfig, RunnerKind};
+use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_scheduler::broker::{FairShare, JobId};
 use compass_store::LeadershipStatus;
 use compass_types::ids::WorkerId;
@@ -101,12 +102,9 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         _ = interrupted.wait_for(Option::is_some) => {}
         Ok(_) = status.wait_for(|status| *status == LeadershipStatus::Lost) => {
             // Workers are the other server's from now on: none is told to end, and nothing more is recorded.
-            return Err(Failure {
-                code: exit::LEADERSHIP_LOST,
-                text: "error: another server leads by now; this one was stopped, or cut off from the store, for too long\n  \
-                       = help: nothing is lost: the other goes on with all jobs; start this one again and it stands by"
-                    .into(),
-            });
+            let message = "another server leads by now; this one was stopped, or cut off from the store, for too long";
+            let help = "nothing is lost: the other goes on with all jobs; start this one again and it stands by";
+            return Err(Failure::new(exit::LEADERSHIP_LOST, Diagnostic::error(message).with_help(help)));
         }
     }
     let code = (*interrupted.borrow()).unwrap_or(exit::TERMINATED);
@@ -169,17 +167,20 @@ impl Jobs {
             let ran = within(job_log.clone(), jobs.run_on(&id, &job, &job_handle)).await;
             jobs.server.dispatcher.forget(&id);
             let stopped = jobs.interrupted.borrow().is_some();
-            let (exit_code, reason) = match ran {
+            let (exit_code, reason, help) = match ran {
                 // Whatever the job says of a signal: it goes on with the next server.
                 Err(_) if stopped => return,
-                Ok(code) => (code, String::new()),
-                Err(failure) => (failure.code, failure.text),
+                Ok(code) => (code, String::new(), None),
+                Err(Failure { code, diagnostics }) => {
+                    (code, diagnostics.message(), diagnostics.help().map(str::to_owned))
+                }
             };
             let mut book = jobs.book.lock().await;
             let (_, view) = job_handle.view();
             let outcome = Ended {
                 exit_code,
                 reason,
+                help,
                 at: now(),
                 recorded_samples: view.recorded_samples,
                 expected_samples: view.expected_samples,
@@ -188,7 +189,8 @@ impl Jobs {
             let cancelled = job_handle.cancelled();
             let record = JobRecord { ended: Some(outcome.clone()), cancelled, ..job };
             if let Err(error) = book.keep(&record).await {
-                job_log.write(LogLine::Said(format!("error: the end of this job cannot be recorded: {error}")));
+                let unrecorded = Diagnostic::error(format!("the end of this job cannot be recorded: {error}"));
+                job_log.write(LogLine::Said(unrecorded.to_string()));
             }
             say(format!("job {id} ended with exit code {exit_code}"));
             job_log.close();
@@ -220,7 +222,7 @@ impl Jobs {
                 Err(failure) if failure.code == exit::LEADERSHIP_LOST && self.is_shared => {
                     // What its workers hold is still the job's, under any leader.
                     self.server.dispatcher.expect(job.plan, id.clone());
-                    say(failure.text);
+                    report(failure.diagnostics);
                 }
                 ended => return ended,
             }
@@ -230,7 +232,8 @@ impl Jobs {
     async fn run(&self, id: &JobId, job: &JobRecord, job_handle: JobHandle) -> Result<u8, Failure> {
         let gone = || {
             let folder = job.folder.display();
-            Failure::bad_input(format!("error: there is no plan in {folder}: the run folder was moved or removed"))
+            let message = format!("there is no plan in {folder}: the run folder was moved or removed");
+            Failure::bad_input(Diagnostic::error(message))
         };
         let folder = RunFolder::at(&job.folder).ok_or_else(gone)?;
         let earlier = job.earlier.as_ref().and_then(|folder| RunFolder::at(folder));
@@ -266,10 +269,11 @@ fn nowhere(model: &ModelPlacement, pools: &[PoolConfig]) -> String {
 impl ServerBackend for Arc<Jobs> {
     async fn submit(&self, job: JobRecord) -> Result<Accepted, Declined> {
         if self.interrupted.borrow().is_some() {
-            return Err(Declined::Now("the server is stopping; submit again when it is started again".into()));
+            let message = "the server is stopping; submit again when it is started again";
+            return Err(Declined::Now(Diagnostic::error(message).into()));
         }
         if let Some(model_placement) = job.placements.iter().find(|model| !self.is_home_to(model)) {
-            return Err(Declined::Ever(nowhere(model_placement, &self.base.pools)));
+            return Err(Declined::Ever(Diagnostic::error(nowhere(model_placement, &self.base.pools)).into()));
         }
         // Held to the end: of two who submit the same at once, one attaches.
         let mut book = self.book.lock().await;
@@ -278,20 +282,20 @@ impl ServerBackend for Arc<Jobs> {
             return Ok(Accepted { job: known.id, folder: known.folder, attached: true });
         }
         let folder = job.folder.clone();
-        book.keep(&job).await.map_err(|error| Declined::Now(Failure::of_store(&error).text))?;
+        book.keep(&job).await.map_err(|error| Declined::Now(Failure::of_store(&error).diagnostics))?;
         self.begin(job).await;
         Ok(Accepted { job: id, folder, attached: false })
     }
 
-    async fn cancel(&self, job: &JobId, reason: &str) -> Result<(), String> {
+    async fn cancel(&self, job: &JobId, reason: &str) -> Result<(), Diagnostics> {
         let mut book = self.book.lock().await;
-        let all = book.all().await.map_err(|error| Failure::of_store(&error).text)?;
+        let all = book.all().await.map_err(|error| Failure::of_store(&error).diagnostics)?;
         let Some(record) = all.into_iter().find(|record| JobId::of(&record.plan) == *job && record.ended.is_none())
         else {
             return Ok(());
         };
         let record = JobRecord { cancelled: Some(reason.to_owned()), ..record };
-        book.keep(&record).await.map_err(|error| Failure::of_store(&error).text)
+        book.keep(&record).await.map_err(|error| Failure::of_store(&error).diagnostics)
     }
 
     fn shares(&self) -> BTreeMap<JobId, FairShare> {

@@ -7,6 +7,7 @@ use crate::agent::Programs;
 use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{Gpus, Slot};
 use compass_agent::{BatchEnd, BatchOrder, MAX_BATCH_SAMPLES, ModelOrder, PartOrder, SlotEvent, SlotReport};
+use compass_diagnostic::Diagnostic;
 use compass_eval::report::prediction_record;
 use compass_plan::engine::{BatchSpec, ENGINE_TIMEOUT, TokenCounters};
 use compass_plan::{ModelKind, Unit};
@@ -75,11 +76,7 @@ pub fn run(options: OnceOptions) -> ExitCode {
             ExitCode::from(if tally.failed == 0 { SCORED } else { INCOMPLETE })
         }
         Err(error) => {
-            let mut text = format!("error: {error}");
-            if let Some(source) = std::error::Error::source(&error) {
-                text.push_str(&format!(": {source}"));
-            }
-            print(text);
+            print(Diagnostic::of(&error).to_string());
             ExitCode::from(error.exit_code())
         }
     }

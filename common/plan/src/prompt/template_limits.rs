@@ -5,6 +5,7 @@
 //! it. A text that a template doubles step by step with `~` or `+` is seen by the memory that it takes, and by nothing
 //! else: see [`within_memory`].
 
+use compass_diagnostic::Diagnostic;
 use minijinja::value::{Kwargs, Rest, StringInput, Value, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State, filters};
 use std::sync::mpsc;
@@ -186,11 +187,12 @@ fn on_a_deep_stack<T: Send>(
 fn give_up(source: &str) {
     let start: String = source.chars().take(200).collect();
     let start = start.replace('\n', "\\n");
-    eprintln!(
-        "error: a template of a data set takes more than {} MiB of memory for one row: a text in it grows without bound. \
+    let message = format!(
+        "a template of a data set takes more than {} MiB of memory for one row: a text in it grows without bound. \
          Nothing was started. It begins with: {start}",
         MOST_MEMORY >> 20
     );
+    eprintln!("{}", Diagnostic::error(message));
     std::process::exit(2);
 }
 
