@@ -1,5 +1,20 @@
 //! Values in the pickle of a state dict, and the few known names in it: no other is looked up or executed.
 
+/// Why a pickle cannot be read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum PickleError {
+    #[error("damaged pickle: {0}")]
+    Damaged(&'static str),
+    #[error("damaged pickle: instruction {0:#04x}, which a state dict does not need")]
+    Instruction(u8),
+    /// A name that no state dict needs.
+    #[error(
+        "it asks to run `{module}.{name}`, and nothing in a checkpoint is run here: only tensors are read; save the \
+         state dict alone, or convert it to safetensors"
+    )]
+    Runs { module: String, name: String },
+}
+
 /// A value in a pickle.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
@@ -71,22 +86,17 @@ fn depth(value: &Value) -> usize {
 }
 
 /// Returns the items unless their nesting is too deep.
-pub(super) fn shallow(items: Vec<Value>) -> Result<Vec<Value>, String> {
+pub(super) fn shallow(items: Vec<Value>) -> Result<Vec<Value>, PickleError> {
     match items.iter().all(|item| depth(item) < MAX_DEPTH) {
         true => Ok(items),
-        false => Err(damaged("values are nested without end")),
+        false => Err(PickleError::Damaged("values are nested without end")),
     }
-}
-
-/// Returns an error about the pickle itself.
-pub(super) fn damaged(what: &str) -> String {
-    format!("damaged pickle: {what}")
 }
 
 const DTYPES: [&str; 5] = ["float32", "float16", "bfloat16", "float64", "half"];
 
 /// Returns the meaning of a name.
-pub(super) fn known(module: &str, name: &str) -> Result<Name, String> {
+pub(super) fn known(module: &str, name: &str) -> Result<Name, PickleError> {
     match (module, name) {
         // The latter is a dictionary too, with InternLM's training configuration.
         ("collections", "OrderedDict") | ("internlm.core.context.config", "Config") => Ok(Name::OrderedDict),
@@ -94,30 +104,27 @@ pub(super) fn known(module: &str, name: &str) -> Result<Name, String> {
         ("torch._utils", "_rebuild_parameter") => Ok(Name::RebuildParameter),
         ("torch", class) if class.ends_with("Storage") => Ok(Name::StorageClass(class.to_owned())),
         ("torch", name) if DTYPES.contains(&name) => Ok(Name::Dtype(name.to_owned())),
-        _ => Err(format!(
-            "it asks to run `{module}.{name}`, and nothing in a checkpoint is run here: only tensors are read; save the \
-             state dict alone, or convert it to safetensors"
-        )),
+        _ => Err(PickleError::Runs { module: module.to_owned(), name: name.to_owned() }),
     }
 }
 
 /// Reads `("storage", class, key, device, elements)`.
-pub(super) fn storage(id: Value) -> Result<Storage, String> {
-    let Value::Sequence(fields) = id else { return Err(damaged("a persistent id that is not a tuple")) };
+pub(super) fn storage(id: Value) -> Result<Storage, PickleError> {
+    let Value::Sequence(fields) = id else { return Err(PickleError::Damaged("a persistent id that is not a tuple")) };
     match fields.as_slice() {
         [Value::Text(tag), Value::Name(Name::StorageClass(class)), Value::Text(key), _, Value::Int(elements), ..]
             if tag == "storage" =>
         {
             Ok(Storage { class: class.clone(), key: key.clone(), elements: *elements })
         }
-        _ => Err(damaged("a persistent id that is not a storage")),
+        _ => Err(PickleError::Damaged("a persistent id that is not a storage")),
     }
 }
 
 /// Calls a known function.
-pub(super) fn built(call: Vec<Value>) -> Result<Value, String> {
+pub(super) fn built(call: Vec<Value>) -> Result<Value, PickleError> {
     let [Value::Name(name), Value::Sequence(arguments)] = call.as_slice() else {
-        return Err(damaged("a call of a value that is not a function"));
+        return Err(PickleError::Damaged("a call of a value that is not a function"));
     };
     match (name, arguments.as_slice()) {
         (Name::OrderedDict, []) => Ok(Value::Pairs(Vec::new())),
@@ -131,13 +138,14 @@ pub(super) fn built(call: Vec<Value>) -> Result<Value, String> {
             };
             Ok(Value::Tensor(tensor))
         }
-        _ => Err(damaged("a call with other arguments than torch.save writes")),
+        _ => Err(PickleError::Damaged("a call with other arguments than torch.save writes")),
     }
 }
 
-fn integers(value: &Value) -> Result<Vec<i64>, String> {
-    let Value::Sequence(items) = value else { return Err(damaged("a shape that is not a tuple")) };
-    let integer =
-        |item: &Value| if let Value::Int(value) = item { Ok(*value) } else { Err(damaged("a shape of no integers")) };
+fn integers(value: &Value) -> Result<Vec<i64>, PickleError> {
+    let Value::Sequence(items) = value else { return Err(PickleError::Damaged("a shape that is not a tuple")) };
+    let integer = |item: &Value| {
+        if let Value::Int(value) = item { Ok(*value) } else { Err(PickleError::Damaged("a shape of no integers")) }
+    };
     items.iter().map(integer).collect()
 }

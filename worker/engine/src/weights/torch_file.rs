@@ -57,7 +57,8 @@ fn archive(file: &[u8]) -> Result<(Value, Storages), String> {
     if members.get(&format!("{folder}byteorder")).and_then(|range| file.get(range.clone())) == Some(b"big") {
         return Err("it was written on a big-endian machine".into());
     }
-    let (state, _) = pickle::read(file.get(range.clone()).unwrap_or_default())?;
+    let state = pickle::read(file.get(range.clone()).unwrap_or_default());
+    let (state, _) = state.map_err(|error| error.to_string())?;
     let data = format!("{folder}data/");
     let storages =
         members.iter().filter_map(|(name, range)| Some((name.strip_prefix(&data)?.to_owned(), range.clone())));
@@ -69,7 +70,7 @@ fn archive(file: &[u8]) -> Result<(Value, Storages), String> {
 fn old_format(file: &[u8]) -> Result<(Value, Storages), String> {
     let mut at = 0;
     let mut next = || {
-        let (value, length) = pickle::read(&file[at..])?;
+        let (value, length) = pickle::read(&file[at..]).map_err(|error| error.to_string())?;
         at += length;
         Ok::<_, String>(value)
     };
