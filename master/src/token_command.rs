@@ -88,7 +88,11 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<To
                     file.write_all(line.as_bytes())
                         .and_then(|()| file.sync_all())
                         .map_err(|error| failed(path, error))?;
-                    TokenOutput { stdout: String::new(), stderr: format!("{words}written to {}\n", path.display()), notes }
+                    TokenOutput {
+                        stdout: String::new(),
+                        stderr: format!("{words}written to {}\n", path.display()),
+                        notes,
+                    }
                 }
                 None => TokenOutput { stdout: line, stderr: words, notes },
             })
