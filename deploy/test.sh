@@ -214,6 +214,7 @@ stage "policy" policy
 stage "package" package
 
 # Release programs lie in their own folder: benchmarks and the simulation measure what is shipped.
+full "demo" 30 ./deploy/demo.sh
 full "release build" 60 cargo build --release "${WHOLE[@]}"
 full "sim --seeds 20000" 40 target/release/sim --seeds 20000
 full "chaos --runs 20" 25 target/debug/chaos --runs 20
