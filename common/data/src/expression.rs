@@ -2,6 +2,7 @@
 
 use crate::Row;
 use crate::bytes;
+use crate::error::DataError;
 use crate::json_lines::kind_of;
 use compass_config::{Cast, Expression, Group, Key, Pattern, Piece, ReadLimits};
 use compass_pyfmt::literal;
@@ -17,25 +18,51 @@ pub(crate) struct Compiled<'s> {
     text: Option<String>,
 }
 
-/// What a column is, or that there is nothing to compute it from, in words.
+/// What a row lacks for a column; the `default` of the column stands in.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Lacking(String);
+
+/// A row holds what an expression cannot be applied to: no default stands in.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unfit {
+    #[error("`{path}` is {found}, not {wanted}")]
+    Kind { path: String, found: String, wanted: &'static str },
+    #[error("`{path}` is {found}, which no letter stands for")]
+    NoLetter { path: String, found: String },
+    #[error("`{path}` is {why}")]
+    NoLiteral { path: String, why: String },
+    #[error("{found} is not {wanted}")]
+    NoNumber { found: String, wanted: &'static str },
+}
+
+impl Unfit {
+    fn kind(path: &str, found: impl Into<String>, wanted: &'static str) -> Self {
+        Self::Kind { path: path.to_owned(), found: found.into(), wanted }
+    }
+}
+
+/// What a column is, or that there is nothing to compute it from.
 pub(crate) enum Found {
     Value(Value),
-    Nothing(String),
+    Nothing(Lacking),
 }
 
 impl<'s> Compiled<'s> {
     /// # Errors
     /// The regular expression cannot be read (a checked configuration has none such), or the file of `text_of` cannot.
-    pub(crate) fn new(expression: &'s Expression) -> Result<Self, String> {
+    pub(crate) fn new(expression: &'s Expression) -> Result<Self, DataError> {
         let text = match expression {
             Expression::Capture { regex, .. } | Expression::Replace { find: Pattern::Regex(regex), .. } => Some(regex),
             _ => None,
         };
-        let regex = text.map(|text| Regex::new(text)).transpose().map_err(|error| error.to_string())?;
+        let regex = text.map(|text| Regex::new(text)).transpose();
+        let regex = regex.map_err(|error| DataError::Split(error.to_string()))?;
         let text = match expression {
             Expression::TextOf { file } => {
-                let read = bytes::load(file, ReadLimits::default()).map_err(|error| error.to_string())?;
-                Some(String::from_utf8(read).map_err(|error| format!("{}: not UTF-8: {error}", file.display()))?)
+                let text = String::from_utf8(bytes::load(file, ReadLimits::default())?);
+                let damaged = |reason| DataError::Damaged { path: file.clone(), reason };
+                Some(text.map_err(|error| damaged(format!("not UTF-8: {error}")))?)
             }
             _ => None,
         };
@@ -45,8 +72,8 @@ impl<'s> Compiled<'s> {
     /// The value for `row`; `beside` is that of another file, which `lines_of` and `rows_of` take.
     ///
     /// # Errors
-    /// In words: the row holds what the expression cannot be applied to.
-    pub(crate) fn value(&self, row: &Row, beside: Option<&Value>) -> Result<Found, String> {
+    /// The row holds what the expression cannot be applied to.
+    pub(crate) fn value(&self, row: &Row, beside: Option<&Value>) -> Result<Found, Unfit> {
         let of = match self.expression {
             Expression::Const { value } => return Ok(Found::Value(value.clone())),
             Expression::LinesOf { .. } => return Ok(Found::Value(beside.cloned().unwrap_or_default())),
@@ -57,7 +84,7 @@ impl<'s> Compiled<'s> {
                 let missing = || of.iter().find(|path| look_up(row, path).is_none()).map_or("", String::as_str);
                 return Ok(match values {
                     Some(values) => Found::Value(Value::Array(values)),
-                    None => Found::Nothing(format!("there is no `{}`", missing())),
+                    None => Found::Nothing(Lacking(format!("there is no `{}`", missing()))),
                 });
             }
             Expression::Object { of } => {
@@ -66,7 +93,7 @@ impl<'s> Compiled<'s> {
             }
             Expression::Format { template } => return Ok(fill(template, row, None).map(Value::String).into()),
             Expression::Join { of, with } => {
-                let texts: Result<Vec<String>, String> =
+                let texts: Result<Vec<String>, Lacking> =
                     of.iter().map(|path| found(row, path).map(python_str)).collect();
                 return Ok(texts.map(|texts| texts.join(with).into()).into());
             }
@@ -89,7 +116,7 @@ impl<'s> Compiled<'s> {
     }
 
     /// The value made of the one at `path`.
-    fn of(&self, value: &Value, path: &str, row: &Row) -> Result<Found, String> {
+    fn of(&self, value: &Value, path: &str, row: &Row) -> Result<Found, Unfit> {
         let text = || text_of(value, path);
         Ok(match self.expression {
             Expression::JoinItems { with, .. } => {
@@ -106,8 +133,7 @@ impl<'s> Compiled<'s> {
             }
             Expression::Item { at: Key::At(at), .. } => item(list_of(value, path)?, *at, path),
             Expression::Item { at: Key::Name(name), .. } => {
-                let object =
-                    value.as_object().ok_or_else(|| format!("`{path}` is {}, not an object", kind_of(value)))?;
+                let object = value.as_object().ok_or_else(|| Unfit::kind(path, kind_of(value), "an object"))?;
                 present(object.get(name), &format!("{path}.{name}")).cloned().into()
             }
             Expression::LetterOf { base, .. } => Found::Value(letter(value, path, *base)?.into()),
@@ -116,12 +142,12 @@ impl<'s> Compiled<'s> {
                 Err(nothing) => Found::Nothing(nothing),
                 Ok(items) => match list_of(items, list)?.iter().position(|item| item == value) {
                     Some(at) => Found::Value((at as i64 + base).into()),
-                    None => Found::Nothing(format!("`{path}` is {}, which is not in `{list}`", short(value))),
+                    None => Found::Nothing(Lacking(format!("`{path}` is {}, which is not in `{list}`", short(value)))),
                 },
             },
             Expression::Map { to, .. } => match to.iter().find(|(key, _)| names(key, value)) {
                 Some((_, value)) => Found::Value(value.clone()),
-                None => Found::Nothing(format!("`{path}` is {}, which `to` does not have", short(value))),
+                None => Found::Nothing(Lacking(format!("`{path}` is {}, which `to` does not have", short(value)))),
             },
             Expression::Capture { group, .. } => {
                 let text = text()?;
@@ -132,7 +158,10 @@ impl<'s> Compiled<'s> {
                 });
                 match captured {
                     Some(text) => Found::Value(text.into()),
-                    None => Found::Nothing(format!("the regex finds nothing in `{path}`, which is {}", short(value))),
+                    None => {
+                        let what = format!("the regex finds nothing in `{path}`, which is {}", short(value));
+                        Found::Nothing(Lacking(what))
+                    }
                 }
             }
             Expression::Replace { find: Pattern::Literal(find), by, .. } => {
@@ -149,7 +178,10 @@ impl<'s> Compiled<'s> {
                 Found::Value(text()?.trim_matches(is_off).into())
             }
             Expression::Json { .. } => match value {
-                Value::String(text) => Found::Value(literal::parse(text).map_err(|why| format!("`{path}` is {why}"))?),
+                Value::String(text) => {
+                    let literal = literal::parse(text);
+                    Found::Value(literal.map_err(|why| Unfit::NoLiteral { path: path.to_owned(), why })?)
+                }
                 // Some rows of a set hold the list itself.
                 other => Found::Value(other.clone()),
             },
@@ -157,7 +189,7 @@ impl<'s> Compiled<'s> {
         })
     }
 
-    fn replaced(&self, text: &str, by: &[Piece], row: &Row) -> Result<String, String> {
+    fn replaced(&self, text: &str, by: &[Piece], row: &Row) -> Result<String, Lacking> {
         let Some(regex) = &self.regex else { return Ok(text.to_owned()) };
         let mut replaced = String::new();
         let mut from = 0;
@@ -172,8 +204,8 @@ impl<'s> Compiled<'s> {
     }
 }
 
-impl From<Result<Value, String>> for Found {
-    fn from(result: Result<Value, String>) -> Self {
+impl From<Result<Value, Lacking>> for Found {
+    fn from(result: Result<Value, Lacking>) -> Self {
         result.map_or_else(Self::Nothing, Self::Value)
     }
 }
@@ -190,19 +222,19 @@ pub(crate) fn look_up<'r>(row: &'r Row, path: &str) -> Option<&'r Value> {
     })
 }
 
-fn found<'r>(row: &'r Row, path: &str) -> Result<&'r Value, String> {
+fn found<'r>(row: &'r Row, path: &str) -> Result<&'r Value, Lacking> {
     present(look_up(row, path), path)
 }
 
-fn present<'r>(value: Option<&'r Value>, path: &str) -> Result<&'r Value, String> {
+fn present<'r>(value: Option<&'r Value>, path: &str) -> Result<&'r Value, Lacking> {
     match value {
-        None => Err(format!("there is no `{path}`")),
-        Some(Value::Null) => Err(format!("`{path}` is null")),
+        None => Err(Lacking(format!("there is no `{path}`"))),
+        Some(Value::Null) => Err(Lacking(format!("`{path}` is null"))),
         Some(value) => Ok(value),
     }
 }
 
-fn fill(template: &[Piece], row: &Row, captured: Option<&Captures<'_>>) -> Result<String, String> {
+fn fill(template: &[Piece], row: &Row, captured: Option<&Captures<'_>>) -> Result<String, Lacking> {
     let mut text = String::new();
     for piece in template {
         match (piece, captured) {
@@ -221,23 +253,23 @@ fn item(items: &[Value], at: i64, path: &str) -> Found {
     let from_start = if at < 0 { at + items.len() as i64 } else { at };
     match usize::try_from(from_start).ok().and_then(|at| items.get(at)) {
         Some(value) => Found::Value(value.clone()),
-        None => Found::Nothing(format!("`{path}` has {} items, none at {at}", items.len())),
+        None => Found::Nothing(Lacking(format!("`{path}` has {} items, none at {at}", items.len()))),
     }
 }
 
-fn letter(value: &Value, path: &str, base: i64) -> Result<String, String> {
+fn letter(value: &Value, path: &str, base: i64) -> Result<String, Unfit> {
     let number = value.as_i64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
     let letter = number.and_then(|number| u8::try_from(number.checked_sub(base)?).ok()).filter(|at| *at < 26);
     match letter {
         Some(at) => Ok(char::from(b'A' + at).to_string()),
-        None => Err(format!("`{path}` is {}, which no letter stands for", short(value))),
+        None => Err(Unfit::NoLetter { path: path.to_owned(), found: short(value) }),
     }
 }
 
-fn index(text: &str, path: &str, base: i64) -> Result<i64, String> {
+fn index(text: &str, path: &str, base: i64) -> Result<i64, Unfit> {
     match text.trim().as_bytes() {
         [letter] if letter.is_ascii_alphabetic() => Ok(i64::from(letter.to_ascii_uppercase() - b'A') + base),
-        _ => Err(format!("`{path}` is {}, not one letter", short(&text.into()))),
+        _ => Err(Unfit::kind(path, short(&text.into()), "one letter")),
     }
 }
 
@@ -250,8 +282,8 @@ fn names(key: &str, value: &Value) -> bool {
 /// The value as a type, for `as`.
 ///
 /// # Errors
-/// In words.
-pub(crate) fn cast(value: Value, cast: Cast) -> Result<Value, String> {
+/// It is none.
+pub(crate) fn cast(value: Value, cast: Cast) -> Result<Value, Unfit> {
     let number = match (&value, cast) {
         (_, Cast::Text) => return Ok(python_str(&value).into()),
         (Value::Bool(flag), Cast::Int) => Some(Number::from(i64::from(*flag))),
@@ -265,22 +297,25 @@ pub(crate) fn cast(value: Value, cast: Cast) -> Result<Value, String> {
         _ => None,
     };
     let wanted = if cast == Cast::Int { "an integer" } else { "a number" };
-    number.map(Value::Number).ok_or_else(|| match &value {
-        Value::String(text) => format!("`{}` is not {wanted}", text.trim()),
-        other => format!("{} is not {wanted}", short(other)),
+    number.map(Value::Number).ok_or_else(|| {
+        let found = match &value {
+            Value::String(text) => format!("`{}`", text.trim()),
+            other => short(other),
+        };
+        Unfit::NoNumber { found, wanted }
     })
 }
 
 /// Numbers and booleans are read as a prompt prints them; lists and objects are not texts.
-fn text_of(value: &Value, path: &str) -> Result<String, String> {
+fn text_of(value: &Value, path: &str) -> Result<String, Unfit> {
     match value {
-        Value::Array(_) | Value::Object(_) => Err(format!("`{path}` is {}, not a text", kind_of(value))),
+        Value::Array(_) | Value::Object(_) => Err(Unfit::kind(path, kind_of(value), "a text")),
         other => Ok(python_str(other)),
     }
 }
 
-fn list_of<'v>(value: &'v Value, path: &str) -> Result<&'v [Value], String> {
-    value.as_array().map(Vec::as_slice).ok_or_else(|| format!("`{path}` is {}, not a list", kind_of(value)))
+fn list_of<'v>(value: &'v Value, path: &str) -> Result<&'v [Value], Unfit> {
+    value.as_array().map(Vec::as_slice).ok_or_else(|| Unfit::kind(path, kind_of(value), "a list"))
 }
 
 /// The value in a message.

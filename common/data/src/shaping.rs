@@ -1,7 +1,7 @@
 //! What a split makes of each row: side columns, computed columns, conditions, names and order.
 
 use crate::Row;
-use crate::error::Faults;
+use crate::error::{DataError, Faults};
 use crate::expression::{Compiled, Found, cast, look_up};
 use crate::json_lines::kind_of;
 use crate::side_column::{self, SideColumn};
@@ -23,7 +23,7 @@ pub(crate) struct Shaping<'s> {
 
 impl<'s> Shaping<'s> {
     /// Reads the files of side columns; what is wrong with them is added to `faults`.
-    pub(crate) fn new(source: &'s SourceConfig, faults: &mut Faults) -> Result<Self, String> {
+    pub(crate) fn new(source: &'s SourceConfig, faults: &mut Faults) -> Result<Self, DataError> {
         let mut columns = Vec::new();
         for column in &source.columns {
             let compiled = Compiled::new(&column.expression)?;
@@ -39,9 +39,9 @@ impl<'s> Shaping<'s> {
             let regex = if let Test::Regex(text) = &condition.test { Some(Regex::new(text)) } else { None };
             let about = condition.column.split('.').next().unwrap_or_default();
             let is_early = !made.iter().any(|made| *made == &condition.column || *made == about);
-            Ok((condition, regex.transpose().map_err(|error| error.to_string())?, is_early))
+            Ok((condition, regex.transpose().map_err(|error| DataError::Split(error.to_string()))?, is_early))
         });
-        let conditions = conditions.collect::<Result<_, String>>()?;
+        let conditions = conditions.collect::<Result<_, DataError>>()?;
         let unseen = source.drop_columns.iter().chain(&source.order).chain(&source.only).map(String::as_str).collect();
         Ok(Self { source, columns, conditions, unseen })
     }
@@ -131,9 +131,10 @@ impl<'s> Shaping<'s> {
 }
 
 fn compute(column: &ColumnConfig, compiled: &Compiled<'_>, row: &Row, beside: Option<&Value>) -> Result<Value, String> {
-    match (compiled.value(row, beside)?, &column.default, column.cast) {
+    let value = compiled.value(row, beside).map_err(|unfit| unfit.to_string())?;
+    match (value, &column.default, column.cast) {
         (Found::Value(value), _, None) => Ok(value),
-        (Found::Value(value), _, Some(to)) => cast(value, to),
+        (Found::Value(value), _, Some(to)) => cast(value, to).map_err(|unfit| unfit.to_string()),
         (Found::Nothing(_), Some(default), _) => Ok(default.clone()),
         (Found::Nothing(why), None, _) => Err(format!("{why}; `default = ...` says what then stands there")),
     }

@@ -45,7 +45,7 @@ fn lines(path: &Path, cast: Option<Cast>, limits: ReadLimits, faults: &mut Fault
         let read = line.and_then(|line| match cast {
             None => Ok(line.text.into()),
             Some(cast) => expression::cast(line.text.into(), cast)
-                .map_err(|message| DataError::at(path, Some(line.number), values.len(), message)),
+                .map_err(|unfit| DataError::at(path, Some(line.number), values.len(), unfit.to_string())),
         });
         match read {
             Ok(value) => values.push(value),

@@ -76,7 +76,7 @@ impl SplitRows {
 pub fn read_split(source: &SourceConfig, key: &str, range: &RangeSpec) -> Result<SplitRows, Vec<DataError>> {
     let of_range = |fault| vec![DataError::Split(format!("{key}: {fault}"))];
     let mut faults = Faults::default();
-    let mut shaping = Shaping::new(source, &mut faults).map_err(|why| vec![DataError::Split(why)])?;
+    let mut shaping = Shaping::new(source, &mut faults).map_err(|fault| vec![fault])?;
     let window = window(range).map_err(of_range)?;
     let sides_are_whole = faults.is_empty();
     let held = window.clone().unwrap_or(0..0);
