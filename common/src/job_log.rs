@@ -14,9 +14,9 @@ const KEPT: usize = 2_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogLine {
     /// A line for standard error.
-    Said(String),
+    Status(String),
     /// Text for standard output.
-    Printed(String),
+    Output(String),
 }
 
 /// Lines of a job: the latest in memory, all of them in a file.
@@ -62,8 +62,8 @@ impl JobLog {
         if let Some(file) = &mut held.file {
             // It is for people; a full disk is told by those who need one.
             let _ = match &line {
-                LogLine::Said(text) => writeln!(file, "{text}"),
-                LogLine::Printed(text) => write!(file, "{text}"),
+                LogLine::Status(text) => writeln!(file, "{text}"),
+                LogLine::Output(text) => write!(file, "{text}"),
             };
         }
         held.lines.push_back(line);
@@ -97,12 +97,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("logs/job.log");
         let job_log = JobLog::new(&path);
-        (0..KEPT + 5).for_each(|at| job_log.write(LogLine::Said(at.to_string())));
-        job_log.write(LogLine::Printed("table\n".into()));
+        (0..KEPT + 5).for_each(|at| job_log.write(LogLine::Status(at.to_string())));
+        job_log.write(LogLine::Output("table\n".into()));
         let (lines, next) = job_log.read(0);
         assert_eq!((lines.len(), next), (KEPT, KEPT as u64 + 6));
-        assert_eq!(lines[0], LogLine::Said("6".into()));
-        assert_eq!(job_log.read(next - 1), (vec![LogLine::Printed("table\n".into())], next));
+        assert_eq!(lines[0], LogLine::Status("6".into()));
+        assert_eq!(job_log.read(next - 1), (vec![LogLine::Output("table\n".into())], next));
         assert_eq!(job_log.read(next), (vec![], next));
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.starts_with("0\n1\n") && text.ends_with(&format!("{}\ntable\n", KEPT + 4)));

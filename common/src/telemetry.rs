@@ -35,7 +35,7 @@ pub fn init(level: &str) -> Result<(), TelemetryError> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter(&text)?)
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && !crate::screen::refuses_colour())
+        .with_ansi(std::io::stderr().is_terminal() && !crate::status_output::refuses_colour())
         // It would complain on standard error, and panic where that is closed: a log without a reader must not end a run.
         .log_internal_errors(false);
     let json = match std::env::var(FORMAT_VARIABLE).as_deref() {

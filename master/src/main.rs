@@ -1,7 +1,7 @@
 //! `compass-master`: reads the command line, does what it asks for, and exits with the code that says how that went.
 
 use clap::{CommandFactory, Parser};
-use compass_common::screen::{OutputError, print, report, say};
+use compass_common::status_output::{OutputError, print, print_status, report};
 use compass_config::{Base, Config, Overrides};
 use compass_diagnostic::Diagnostic;
 use compass_master::cli::{Cli, Command, Explain, JobArguments, StateArguments, TokenArguments, not_yet};
@@ -175,7 +175,7 @@ async fn token(arguments: &TokenArguments) -> Result<u8, Failure> {
     })?;
     let code = show(said.stdout)?;
     if !said.stderr.is_empty() {
-        say(said.stderr.trim_end());
+        print_status(said.stderr.trim_end());
     }
     said.notes.iter().for_each(report);
     Ok(code)

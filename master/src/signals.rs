@@ -1,7 +1,7 @@
 //! Signals that ask a process to stop.
 
 use crate::exit;
-use compass_common::screen::say;
+use compass_common::status_output::print_status;
 use compass_launch::emergency_cleanup;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -26,7 +26,7 @@ async fn forward(interrupt: watch::Sender<Option<u8>>) {
             emergency_cleanup();
             std::process::exit(i32::from(code));
         }
-        say("stopping; once more to stop at once");
+        print_status("stopping; once more to stop at once");
         let _ = interrupt.send(Some(code));
     }
 }

@@ -4,7 +4,7 @@ use super::explain::explain;
 use super::pool::{Pool, PoolChannels, PoolReport, PoolSpec, ScaleTarget};
 use super::queue_timeout::QueueTimeout;
 use super::scaler::{Bounds, targets};
-use compass_common::screen::say;
+use compass_common::status_output::print_status;
 use compass_scheduler::broker::SchedulerSnapshot;
 use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -202,8 +202,8 @@ impl Supervisor {
             Some((since, queue_timeout)) if since.elapsed() >= *queue_timeout => {
                 *queue_timeout *= 2;
                 let seconds = since.elapsed().as_secs();
-                say(format!("nothing has run for {seconds} s:"));
-                explain(&reports).into_iter().for_each(|line| say(format!("  {line}")));
+                print_status(format!("nothing has run for {seconds} s:"));
+                explain(&reports).into_iter().for_each(|line| print_status(format!("  {line}")));
             }
             Some(_) => {}
         }
@@ -214,7 +214,7 @@ impl Supervisor {
         if !self.gave_up && !given_up.is_empty() && given_up.len() == reports.len() {
             self.gave_up = true;
             if self.others_may_come {
-                say(format!("no more workers are launched: {}", given_up.join("; ")));
+                print_status(format!("no more workers are launched: {}", given_up.join("; ")));
                 return;
             }
             let _ = self.events.send(LaunchEvent::GaveUp { reason: given_up.join("; ") }).await;

@@ -5,7 +5,7 @@ use super::error::LaunchError;
 use super::job_table::{Count, JobEvent, JobTable};
 use super::launcher::{JobOutcome, Launcher, LauncherJobId};
 use super::{emergency_cleanup, scaler::PoolState};
-use compass_common::screen::say;
+use compass_common::status_output::print_status;
 use compass_scheduler::PoolChoice;
 use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,7 +138,11 @@ impl Running {
         match self.launcher.adopt().await {
             Ok(launched) => {
                 if !launched.is_empty() {
-                    say(format!("pool {}: {} jobs of an earlier master go on", self.spec.name, launched.len()));
+                    print_status(format!(
+                        "pool {}: {} jobs of an earlier master go on",
+                        self.spec.name,
+                        launched.len()
+                    ));
                 }
                 self.job_table.launched(self.now(), launched);
             }
@@ -298,7 +302,7 @@ impl Running {
         let left: Vec<String> = self.job_table.jobs().iter().map(ToString::to_string).collect();
         if !left.is_empty() {
             let why = trouble.map(|error| format!(" ({})", error.sentence())).unwrap_or_default();
-            say(format!("pool {}: these jobs may be left behind{why}: {}", self.spec.name, left.join(" ")));
+            print_status(format!("pool {}: these jobs may be left behind{why}: {}", self.spec.name, left.join(" ")));
         }
         emergency_cleanup::forget(&self.spec.name);
     }

@@ -1,6 +1,6 @@
 //! Who was turned away, on the screen: once for each peer and reason, however often it comes.
 
-use compass_common::screen::say;
+use compass_common::status_output::print_status;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ impl Refusals {
     /// Tells that the peer was refused, and why.
     pub fn tell(&self, peer: IpAddr, why: &str) {
         if self.is_news(peer, why) {
-            say(format!("refused a worker at {peer}: {why}"));
+            print_status(format!("refused a worker at {peer}: {why}"));
         }
         tracing::debug!(%peer, why, "refused a worker");
     }

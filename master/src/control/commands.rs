@@ -5,7 +5,7 @@ use super::status::{JobStatus, MasterStatus, details, table};
 use crate::exit;
 use crate::job::Failure;
 use compass_common::encode;
-use compass_common::screen::{OutputError, print, say};
+use compass_common::status_output::{OutputError, print, print_status};
 use compass_diagnostic::Diagnostic;
 use compass_proto::v1;
 use serde::Serialize;
@@ -122,7 +122,7 @@ pub async fn cancel(state_dir: &Path, job: Option<&str>, reason: Option<String>)
     let (master, job) = choose(&mut known, job)?;
     let reason = reason.unwrap_or_else(|| "cancelled by a person".into());
     master.cancel(job.job.clone(), reason).await?;
-    say(format!(
+    print_status(format!(
         "job {} is cancelled: nothing more is granted; what is recorded stays, and is scored ({})",
         job.job, job.run
     ));

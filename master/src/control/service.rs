@@ -119,8 +119,8 @@ async fn follow(mut job: JobEntry, job_log: Arc<JobLog>, sender: mpsc::Sender<Re
         from = next;
         for line in lines {
             let body = Some(match line {
-                LogLine::Said(text) => Body::StatusLine(text),
-                LogLine::Printed(text) => Body::Output(text),
+                LogLine::Status(text) => Body::StatusLine(text),
+                LogLine::Output(text) => Body::Output(text),
             });
             if sender.send(Ok(v1::FollowReply { body })).await.is_err() {
                 return;

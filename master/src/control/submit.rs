@@ -5,7 +5,7 @@ use crate::exit;
 use crate::job::Mode;
 use crate::job::{Failure, JobRecord, JobRequest, open_run, why_it_ended};
 use crate::pipeline::{self, RunFolder};
-use compass_common::screen::{OutputError, print, say};
+use compass_common::status_output::{OutputError, print, print_status};
 use compass_config::Config;
 use compass_diagnostic::Diagnostic;
 use compass_proto::v1::follow_reply::Body;
@@ -46,14 +46,14 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
     let accepted = server.submit(job).await?;
     let folder = RunFolder::at(Path::new(&accepted.folder)).unwrap_or(opened.folder);
     if accepted.attached {
-        say(format!("this very job is running already: nothing new was started ({})", folder.shown()));
+        print_status(format!("this very job is running already: nothing new was started ({})", folder.shown()));
     }
     print(format!("{} {}\n", accepted.job, folder.shown()))
         .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     if wait {
         return follow(server, accepted.job).await;
     }
-    say(format!("accepted; see it with: compass-master status {}", accepted.job));
+    print_status(format!("accepted; see it with: compass-master status {}", accepted.job));
     Ok(exit::SCORED)
 }
 
@@ -67,7 +67,7 @@ async fn follow(mut server: Master, job: String) -> Result<u8, Failure> {
     loop {
         let Ok(Some(reply)) = said.message().await else { return Err(gone()) };
         match reply.body {
-            Some(Body::StatusLine(line)) => say(line),
+            Some(Body::StatusLine(line)) => print_status(line),
             Some(Body::Output(text)) => {
                 print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
             }

@@ -4,7 +4,7 @@ use super::failure::Failure;
 use super::request::JobRequest;
 use crate::exit;
 use crate::pipeline::{self, Begun, CarriedOver, EarlierRun, PlanError, Planned, ReadPlan, RunFolder};
-use compass_common::screen::{report, say};
+use compass_common::status_output::{print_status, report};
 use compass_config::Config;
 use compass_diagnostic::Diagnostic;
 use compass_types::ids::Digest;
@@ -81,7 +81,10 @@ pub async fn open_run(
     let (name, count, expected) = (kept.from.name(), kept.carried.results.len(), planned.plan.expected());
     let opened = begin(config, request, None, &planned, Some(kept)).await?;
     let what = if is_same { "the weights are not those" } else { "the configuration is not that" };
-    say(format!("{what} of {name}: {count} of {expected} samples are the same and kept, in {}", opened.folder.shown()));
+    print_status(format!(
+        "{what} of {name}: {count} of {expected} samples are the same and kept, in {}",
+        opened.folder.shown()
+    ));
     Ok(opened)
 }
 
@@ -99,7 +102,7 @@ async fn plan_again(config: &Config, request: &JobRequest, folder: RunFolder) ->
     };
     let missing = earlier.filter(|_| kept.is_none());
     let opened = begin(config, request, Some(folder), &planned, kept).await?;
-    say(format!("the plan of {name} was not whole when its master was stopped: it was made again"));
+    print_status(format!("the plan of {name} was not whole when its master was stopped: it was made again"));
     if let Some(missing) = missing {
         report(Diagnostic::note(format!("nothing is kept of {missing}, which is not there any more")));
     }
@@ -129,7 +132,7 @@ async fn earlier_run(config: &Config, from: &RunFolder, read: &ReadPlan) -> Resu
 /// What of the run in `from` answers the new plan; what does not count is named on the screen.
 fn kept(from: RunFolder, run: EarlierRun, planned: &Planned) -> Result<EarlierResults, Failure> {
     for line in run.left_behind(&planned.plan) {
-        say(line);
+        print_status(line);
     }
     let carried = block_in_place(|| run.answers(planned)).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     Ok(EarlierResults { from, carried })
@@ -162,7 +165,7 @@ fn adopt(folder: &RunFolder, config: &Config) -> Result<(), Failure> {
         .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
     pipeline::write_plan(folder, &planned).map_err(|error| Failure::of_plan(&error))?;
     let (taken, expected) = (adopted.results.len(), planned.plan.expected());
-    say(format!("took over the predictions of {taken} of {expected} samples in {}", folder.shown()));
+    print_status(format!("took over the predictions of {taken} of {expected} samples in {}", folder.shown()));
     if !adopted.without.is_empty() {
         report(Diagnostic::note(format!("no predictions of {}", adopted.without.join(", "))));
     }

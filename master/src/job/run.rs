@@ -6,7 +6,7 @@ use super::request::JobRequest;
 use super::request::Mode;
 use crate::exit;
 use crate::pipeline::{self, Answers, Ending, InferOptions, JobHandle, LiveWriting, ReadPlan, RunTerm, WorkerSource};
-use compass_common::screen::{OutputError, print, report, say};
+use compass_common::status_output::{OutputError, print, print_status, report};
 use compass_config::Config;
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_launch::Programs;
@@ -64,7 +64,7 @@ pub async fn run(
     if request.mode == Mode::Infer {
         conclude(answered.term).await?;
         let folder = &opened.folder;
-        say(format!("predictions are in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
+        print_status(format!("predictions are in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
         if answered.diverged > 0 {
             report(Diagnostic::error(format!(
                 "{} results differ from the recorded ones, on devices of one type; logs/run.json names them",
@@ -159,14 +159,14 @@ impl Job<'_> {
         options: InferOptions,
     ) -> Result<Answered, Failure> {
         let folder = &self.opened.folder;
-        say(format!("run {}: {} samples, job {}", folder.shown(), self.plan.expected(), self.digest.short()));
+        print_status(format!("run {}: {} samples, job {}", folder.shown(), self.plan.expected(), self.digest.short()));
         if self.request.debug {
-            say("Starting inference process");
+            print_status("Starting inference process");
         }
         let inferred = Box::pin(pipeline::infer(config, folder, self.plan.clone(), self.digest, files, options)).await;
         let inferred = inferred.map_err(|error| Failure::of_inference(&error, folder, self.request))?;
         if inferred.ending == Ending::EndedByAnother {
-            say("the run was brought to its end by the master that led it");
+            print_status("the run was brought to its end by the master that led it");
         }
         if inferred.ending == Ending::Interrupted {
             hand_over(inferred.term).await;
@@ -215,7 +215,7 @@ impl Job<'_> {
         for notice in &scored.notices {
             report(notice);
         }
-        say(format!("results, predictions and logs: {}", folder.shown()));
+        print_status(format!("results, predictions and logs: {}", folder.shown()));
         conclude(answered.term).await?;
         // Last, so that everything else is written and said by now.
         printed.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;

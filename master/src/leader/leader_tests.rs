@@ -215,7 +215,7 @@ impl Led {
     }
 
     /// A frame on the worker's latest connection.
-    fn say(&mut self, worker: &'static str, connection: u64, seq: u64, body: Say) {
+    fn print_status(&mut self, worker: &'static str, connection: u64, seq: u64, body: Say) {
         let frame = v1::WorkerFrame { seq, ack: 0, body: Some(body) };
         let (worker, connection) = (WorkerId(worker.into()), ConnectionId(connection));
         self.leader.frame(0, worker, connection, frame, &mut self.out);
@@ -291,21 +291,21 @@ fn only_the_worker_to_which_a_sample_was_granted_makes_a_record_of_it() {
     let mut led = Led::new(1, KEY);
     led.hello("honest", Vec::new());
     led.hello("liar", Vec::new());
-    led.say("honest", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
-    led.say("liar", 2, 0, Say::Credit(v1::Credit { grants: 1 }));
+    led.print_status("honest", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
+    led.print_status("liar", 2, 0, Say::Credit(v1::Credit { grants: 1 }));
     let (honest, own) = (led.granted("honest").remove(0), led.granted("liar").remove(0));
     // The other's samples, under the other's grant and under its own, and an unknown one.
-    led.say("liar", 2, 1, results(&honest, &[(0, ppl(vec![1.0])), (1, ppl(vec![1.0]))]));
-    led.say("liar", 2, 2, results(&own, &[(0, ppl(vec![1.0])), (99, ppl(vec![1.0]))]));
-    led.say("liar", 2, 3, results(&own, &[(2, ppl(vec![1.0]))]));
+    led.print_status("liar", 2, 1, results(&honest, &[(0, ppl(vec![1.0])), (1, ppl(vec![1.0]))]));
+    led.print_status("liar", 2, 2, results(&own, &[(0, ppl(vec![1.0])), (99, ppl(vec![1.0]))]));
+    led.print_status("liar", 2, 3, results(&own, &[(2, ppl(vec![1.0]))]));
     assert_eq!(acknowledged(&led.told("liar")), 3, "refused, and not replayed");
     assert_eq!(led.recorded(), [(2, "liar".into())]);
     assert_eq!(led.refusals("liar"), Refusals { not_granted: 4, ..Refusals::default() });
     // A report of what it was never granted.
     let report = v1::ShardReport { grant: honest.id, samples: honest.samples.clone(), ..Default::default() };
-    led.say("liar", 2, 4, Say::Report(report));
+    led.print_status("liar", 2, 4, Say::Report(report));
     assert_eq!(led.refusals("liar").void_reports, 1);
-    led.say("honest", 1, 1, results(&honest, &[(0, ppl(vec![2.0])), (1, ppl(vec![2.0]))]));
+    led.print_status("honest", 1, 1, results(&honest, &[(0, ppl(vec![2.0])), (1, ppl(vec![2.0]))]));
     assert_eq!(led.recorded().len(), 3);
     assert_eq!(led.refusals("honest"), Refusals::default());
 }
@@ -314,16 +314,16 @@ fn only_the_worker_to_which_a_sample_was_granted_makes_a_record_of_it() {
 fn what_was_granted_counts_after_its_lease_is_over_and_another_has_it() {
     let mut led = Led::new(1, KEY);
     led.hello("slow", Vec::new());
-    led.say("slow", 1, 0, Say::Credit(v1::Credit { grants: 2 }));
+    led.print_status("slow", 1, 0, Say::Credit(v1::Credit { grants: 2 }));
     let grants = led.granted("slow");
     led.leader.apply(40_000, Event::Tick, &mut led.out);
     led.hello("other", Vec::new());
-    led.say("other", 2, 0, Say::Credit(v1::Credit { grants: 2 }));
+    led.print_status("other", 2, 0, Say::Credit(v1::Credit { grants: 2 }));
     assert_eq!(led.granted("other").len(), 2);
     // On a connection of its own again, with its proofs.
     led.hello("slow", grants.clone());
     assert!(led.granted("slow").is_empty(), "another has them by now");
-    led.say("slow", 3, 1, results(&grants[0], &[(0, ppl(vec![1.0]))]));
+    led.print_status("slow", 3, 1, results(&grants[0], &[(0, ppl(vec![1.0]))]));
     assert_eq!(led.recorded(), [(0, "slow".into())]);
 }
 
@@ -331,7 +331,7 @@ fn what_was_granted_counts_after_its_lease_is_over_and_another_has_it() {
 fn a_claim_counts_by_its_proof_under_every_later_leader() {
     let mut first = Led::new(1, KEY);
     first.hello("w", Vec::new());
-    first.say("w", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
+    first.print_status("w", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
     let original = first.granted("w").remove(0);
     // It sent one sample, which was not acknowledged, and holds the other.
     let held = v1::HeldGrant { granted: original.samples.clone(), ..original.clone() };
@@ -340,7 +340,7 @@ fn a_claim_counts_by_its_proof_under_every_later_leader() {
     let renamed = second.granted("w").remove(0);
     assert_eq!((renamed.id.unwrap().epoch, &renamed.samples), (2, &original.samples));
     assert_ne!(renamed.proof, original.proof);
-    second.say("w", 1, 5, Say::Draining(v1::Draining::default()));
+    second.print_status("w", 1, 5, Say::Draining(v1::Draining::default()));
     // A third one, far later: what is left is presented under both of its names.
     let mut third = Led::new(3, KEY);
     let of_first = v1::HeldGrant { samples: vec![v1::Interval { first: 0, end: 1 }], ..held };
@@ -351,8 +351,8 @@ fn a_claim_counts_by_its_proof_under_every_later_leader() {
     };
     third.hello("w", vec![of_first, of_second]);
     assert_eq!(third.granted("w").len(), 2, "each under a new name");
-    third.say("w", 1, 1, results(&original, &[(0, ppl(vec![1.0]))]));
-    third.say("w", 1, 2, results(&renamed, &[(1, ppl(vec![1.0]))]));
+    third.print_status("w", 1, 1, results(&original, &[(0, ppl(vec![1.0]))]));
+    third.print_status("w", 1, 2, results(&renamed, &[(1, ppl(vec![1.0]))]));
     assert_eq!(third.recorded(), [(0, "w".into()), (1, "w".into())]);
     assert_eq!(third.refusals("w"), Refusals::default());
 }
@@ -361,7 +361,7 @@ fn a_claim_counts_by_its_proof_under_every_later_leader() {
 fn a_claim_without_a_proof_or_with_a_wrong_one_is_void() {
     let mut first = Led::new(1, KEY);
     first.hello("w", Vec::new());
-    first.say("w", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
+    first.print_status("w", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
     let proved = first.granted("w").remove(0);
     let unproved = v1::HeldGrant { proof: Vec::new(), ..proved.clone() };
     let more = v1::HeldGrant { samples: vec![v1::Interval { first: 0, end: 4 }], ..proved.clone() };
@@ -374,7 +374,7 @@ fn a_claim_without_a_proof_or_with_a_wrong_one_is_void() {
         let mut second = Led::new(2, key);
         second.hello(worker, vec![claim.clone()]);
         assert!(second.granted(worker).is_empty(), "{worker}: {claim:?}");
-        second.say(worker, 1, 1, results(&claim, &[(0, ppl(vec![1.0]))]));
+        second.print_status(worker, 1, 1, results(&claim, &[(0, ppl(vec![1.0]))]));
         assert!(second.recorded().is_empty());
         let refused = Refusals { not_granted: 1, void_claims: 1, ..Refusals::default() };
         assert_eq!(second.refusals(worker), refused, "{worker}: {claim:?}");
@@ -388,20 +388,20 @@ fn a_claim_without_a_proof_or_with_a_wrong_one_is_void() {
 fn a_result_that_does_not_fit_is_refused_and_tried_elsewhere() {
     let mut led = Led::new(1, KEY);
     led.hello("broken", Vec::new());
-    led.say("broken", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
+    led.print_status("broken", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
     let grant = led.granted("broken").remove(0);
     led.hello("sound", Vec::new());
-    led.say("sound", 2, 0, Say::Credit(v1::Credit { grants: 8 }));
+    led.print_status("sound", 2, 0, Say::Credit(v1::Credit { grants: 8 }));
     led.granted("sound");
     let rolling = v1::sample_result::Outcome::Rolling(v1::RollingScore { sum: -1.0, tokens: 1 });
-    led.say("broken", 1, 1, results(&grant, &[(0, rolling)]));
+    led.print_status("broken", 1, 1, results(&grant, &[(0, rolling)]));
     let again = led.granted("sound");
     assert_eq!(again[0].samples, [v1::Interval { first: 0, end: 1 }]);
     // Two options where there is one, and lists of different length.
     let uneven = v1::PplScores { nll_sum: vec![1.0], ..Default::default() };
-    led.say("broken", 1, 2, results(&grant, &[(1, ppl(vec![1.0, 2.0]))]));
+    led.print_status("broken", 1, 2, results(&grant, &[(1, ppl(vec![1.0, 2.0]))]));
     assert_eq!(led.leader.core().barred_from_job().count(), 0);
-    led.say("broken", 1, 3, results(&grant, &[(1, v1::sample_result::Outcome::Ppl(uneven))]));
+    led.print_status("broken", 1, 3, results(&grant, &[(1, v1::sample_result::Outcome::Ppl(uneven))]));
     assert_eq!(acknowledged(&led.told("broken")), 2, "the third bars it: the connection is over");
     assert_eq!(led.leader.core().barred_from_job().count(), 1);
     assert!(led.recorded().is_empty());

@@ -153,7 +153,7 @@ impl Bench {
         };
         let mut out = Vec::new();
         assert!(bench.leader.hello(0, ConnectionId(1), hello, &mut out));
-        bench.say(0, Body::Credit(v1::Credit { grants: 1 }));
+        bench.print_status(0, Body::Credit(v1::Credit { grants: 1 }));
         // Results count from here on: the grant is durable, and was sent.
         let attempt = bench.leader.core().last_seq();
         bench.leader.durable(attempt);
@@ -161,7 +161,7 @@ impl Bench {
     }
 
     /// Hands in a frame; returns what is to be made durable for it.
-    fn say(&mut self, seq: u64, body: Body) -> Vec<Submission> {
+    fn print_status(&mut self, seq: u64, body: Body) -> Vec<Submission> {
         let (mut out, frame) = (Vec::new(), v1::WorkerFrame { seq, ack: 0, body: Some(body) });
         self.leader.frame(1, WorkerId("w".into()), ConnectionId(1), frame, &mut out);
         out
@@ -169,7 +169,7 @@ impl Bench {
 
     fn next(&mut self, body: Body) -> Vec<Submission> {
         self.seq += 1;
-        self.say(self.seq, body)
+        self.print_status(self.seq, body)
     }
 
     /// The highest acknowledgement that has left.

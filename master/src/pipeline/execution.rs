@@ -14,7 +14,7 @@ use super::lead::{RunTerm, recorded_lengths_beside};
 use super::live::LiveWriting;
 use super::planner::{PlanError, Planned, read_plan, write_plan};
 use super::score::{Answers, Executions, UnitEntries};
-use compass_common::screen::say;
+use compass_common::status_output::print_status;
 use compass_config::Config;
 use compass_launch::Programs;
 use compass_ledger::LedgerError;
@@ -127,7 +127,10 @@ async fn begin(
         }
     }
     if kept.len() > without_program {
-        say(format!("the results of {} programs are kept: they were run before", kept.len() - without_program));
+        print_status(format!(
+            "the results of {} programs are kept: they were run before",
+            kept.len() - without_program
+        ));
     }
     let results = kept.into_iter().map(|((unit, _), result)| (unit, result)).collect();
     let kept = CarriedOver { results, ..CarriedOver::default() };
@@ -157,7 +160,7 @@ async fn run(
         return Ok(Ran { ending: Ending::Finished, answers });
     }
     drop(answers);
-    say(format!("running {} programs of {} data sets", plan.expected() - done, plan.datasets.len()));
+    print_status(format!("running {} programs of {} data sets", plan.expected() - done, plan.datasets.len()));
     let config = stage_config(config);
     let Inferred { ending, failures, term, answers, .. } =
         Box::pin(infer(&config, folder, Arc::new(plan), digest, files, options)).await?;

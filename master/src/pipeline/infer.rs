@@ -19,7 +19,7 @@ use super::view::RunView;
 use super::worker_source::{StageRegistration, StageWorkers, WorkerSource};
 use crate::leader::{Leader, Pins};
 use compass_common::encode::{self, EncodeError};
-use compass_common::screen::{alike, say};
+use compass_common::status_output::{print_status, with_same_log};
 use compass_config::Config;
 use compass_launch::{Programs, is_local};
 use compass_ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError, OwnerError, Seal, Tally};
@@ -222,7 +222,7 @@ pub async fn infer(
         StageRegistration { name: stage, plan: digest, files, models, wanted: demand, config, folder, programs, debug };
     let StageWorkers { inbound, pools, given_up, open_at } = source.enter(registration).await?;
     if let Some(address) = &open_at {
-        say(format!("waiting for workers: compass-worker --master {address}"));
+        print_status(format!("waiting for workers: compass-worker --master {address}"));
     }
     let (views, view) = watch::channel(RunView::default());
     let commands = job_handle.open(stage, view, status);
@@ -230,7 +230,7 @@ pub async fn infer(
     // Cancels on drop as well: on every early return.
     let stopping = stop.clone().drop_guard();
     let board = ProgressBoard::new(plan.clone());
-    let watching = tokio::spawn(alike(board.show(stage, opened.facts.resumed_samples)));
+    let watching = tokio::spawn(with_same_log(board.show(stage, opened.facts.resumed_samples)));
     let writing = tokio::spawn(opened.live.run(options.predictions, opened.durability.clone(), stop));
     let driver = Driver::new(Setup {
         leader: opened.leader,
@@ -278,10 +278,10 @@ async fn left_behind(
         answers = Some(Answers::of(loaded.entries));
     }
     for line in [facts.duplicates_line(), facts.tokens_line()].into_iter().flatten() {
-        say(line);
+        print_status(line);
     }
     if let Some(line) = facts.loads_line() {
-        say(line);
+        print_status(line);
     }
     let record = encode::pretty_json("the facts of the run", &facts)?;
     write_atomically(&folder.logs().join("run.json"), &record)?;
@@ -324,7 +324,9 @@ async fn open(
     let length = segment.durable_length();
     let (job_key, mut first) = opening.first_writes(segment.name(), length, JobKey::random)?;
     if opening.lacks_key() && was_led {
-        say("the store does not hold this job's key: results that workers still hold from before are run again");
+        print_status(
+            "the store does not hold this job's key: results that workers still hold from before are run again",
+        );
     }
     first.push(lead.introduction()?);
     store.commit(&leadership, first).await?;

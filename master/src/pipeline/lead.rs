@@ -3,7 +3,7 @@
 use super::folder::RunFolder;
 use super::infer::InferError;
 use super::opening::{Opening, prefixes, read_lengths};
-use compass_common::screen::{alike, say};
+use compass_common::status_output::{print_status, with_same_log};
 use compass_config::{Config, StoreConfig};
 use compass_ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, Seal, StoreId};
 use compass_store::{
@@ -112,9 +112,9 @@ pub(super) async fn campaign(
                 };
                 let record = RunRecord { epoch: leadership.epoch, folder: absolute(folder), finished: false };
                 if waited {
-                    say(format!("this master leads now, in epoch {}", leadership.epoch));
+                    print_status(format!("this master leads now, in epoch {}", leadership.epoch));
                 }
-                tokio::spawn(alike(tell(store.status())));
+                tokio::spawn(with_same_log(tell(store.status())));
                 return Ok(Campaign::Won(Box::new(RunTerm { lead: Lead { leadership, owner, record, keys }, store })));
             }
             Err(StoreError::Held { holder }) if store.is_shared() => {
@@ -123,7 +123,7 @@ pub(super) async fn campaign(
                     return Err(InferError::Elsewhere { holder, folder: other });
                 }
                 if !waited {
-                    say(format!("standing by: {holder} leads this run"));
+                    print_status(format!("standing by: {holder} leads this run"));
                 }
                 waited = true;
                 tokio::select! {
@@ -156,7 +156,9 @@ async fn own_as(folder: &RunFolder, store: StoreId) -> Result<Owner, InferError>
         Claim::Taken(owner) => owner,
         Claim::Doubtful(doubt) => {
             let (holder, seconds) = (doubt.holder(), LEASE.as_secs());
-            say(format!("{holder} worked on this run and did not end it: waiting {seconds} s for a sign of it"));
+            print_status(format!(
+                "{holder} worked on this run and did not end it: waiting {seconds} s for a sign of it"
+            ));
             tokio::time::sleep(LEASE).await;
             blocking(move || doubt.resolve()).await?
         }
@@ -189,11 +191,11 @@ async fn tell(mut status: watch::Receiver<LeadershipStatus>) {
         match &*status.borrow_and_update() {
             LeadershipStatus::Waiting { why } if !away => {
                 away = true;
-                say(format!("{why}\nwork goes on meanwhile; results wait until they can be recorded"));
+                print_status(format!("{why}\nwork goes on meanwhile; results wait until they can be recorded"));
             }
             LeadershipStatus::Sure if away => {
                 away = false;
-                say("the store answers again");
+                print_status("the store answers again");
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Progress for people: a bar per stage on a terminal, plain lines otherwise; on standard error.
 
 use super::view::LiveMetric;
-use compass_common::screen::{is_terminal, say};
+use compass_common::status_output::{is_terminal, print_status};
 use compass_plan::Plan;
 use compass_proto::v1;
 use compass_types::ids::UnitId;
@@ -145,7 +145,7 @@ impl StageBar {
         self.bar.set_message(self.status());
         let ends = Some(self.bar.position()) == self.bar.length();
         if self.bar.is_hidden() && !ends && self.shown.elapsed() >= LINE_EVERY {
-            say(format!("{:5}  {}", self.stage, self.status()));
+            print_status(format!("{:5}  {}", self.stage, self.status()));
             self.shown = Instant::now();
         }
     }
@@ -156,9 +156,9 @@ impl StageBar {
         let hidden = self.bar.is_hidden();
         self.bar.abandon();
         if hidden {
-            say(format!("{:5}  {status}", self.stage));
+            print_status(format!("{:5}  {status}", self.stage));
         } else {
-            say("");
+            print_status("");
         }
     }
 
@@ -205,7 +205,7 @@ async fn show_bar(
     }
     bar.abandon();
     // The bar leaves the cursor behind its last character.
-    say("");
+    print_status("");
 }
 
 async fn show_lines(
@@ -226,7 +226,7 @@ async fn show_lines(
         let now = *receiver.borrow();
         let due = ended || shown.is_none_or(|(_, at): (Snapshot, Instant)| at.elapsed() >= LINE_EVERY);
         if due && shown.is_none_or(|(before, _)| before != now) {
-            say(line(stage, total, already, now, started.elapsed(), &board.live_metrics()));
+            print_status(line(stage, total, already, now, started.elapsed(), &board.live_metrics()));
             shown = Some((now, Instant::now()));
         }
         if ended {

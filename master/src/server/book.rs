@@ -5,7 +5,7 @@ use crate::exit;
 use crate::job::{Failure, JobRecord};
 use crate::pipeline::RunFolder;
 use compass_common::encode;
-use compass_common::screen::say;
+use compass_common::status_output::print_status;
 use compass_config::{Base, EtcdConfig, StoreConfig};
 use compass_diagnostic::Diagnostic;
 use compass_scheduler::broker::JobId;
@@ -76,7 +76,7 @@ impl Book {
             match store.campaign(holder, Epoch(0)).await {
                 Ok(leadership) => {
                     if took_over {
-                        say(format!("this server leads now, in epoch {}", leadership.epoch));
+                        print_status(format!("this server leads now, in epoch {}", leadership.epoch));
                     }
                     return Ok(Some(Self { store, leadership, took_over }));
                 }
@@ -87,7 +87,7 @@ impl Book {
                         if let Some((_, job)) = unseen {
                             return Err(Failure::bad_input(unseen_by_standby(&holder, job)));
                         }
-                        say(format!("standing by: {holder} serves"));
+                        print_status(format!("standing by: {holder} serves"));
                     }
                     took_over = true;
                     tokio::select! {

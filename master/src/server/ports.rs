@@ -4,7 +4,7 @@ use super::worker_dispatcher::WorkerDispatcher;
 use crate::control::JobRegistry;
 use crate::pipeline::{EndpointError, InferError, WorkerEndpoint, listen};
 use crate::web::{AccessError, BearerToken, HttpServer, ListenError};
-use compass_common::screen::say;
+use compass_common::status_output::print_status;
 use compass_config::Config;
 use compass_rpc::{ServeError, Uploads, WorkerService};
 use std::net::SocketAddr;
@@ -101,7 +101,7 @@ impl BoundPorts {
         let serving = tokio::spawn(compass_rpc::serve(self.listener, self.endpoint.access(), service, hang_up.clone()));
         let stop_showing = CancellationToken::new();
         let showing = self.http.map(|http| {
-            say(format!("{shown} shown at http://{}/", http.address()));
+            print_status(format!("{shown} shown at http://{}/", http.address()));
             tokio::spawn(http.serve(registry, stop_showing.clone()))
         });
         let (hang_up, stop_showing) = (hang_up.drop_guard(), stop_showing.drop_guard());

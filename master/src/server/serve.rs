@@ -12,7 +12,7 @@ use crate::exit;
 use crate::job::{Ended, Failure, JobRecord, OpenedRun, now};
 use crate::pipeline::{self, JobHandle, ModelPlacement, RunFolder};
 use compass_common::job_log::{JobLog, LogLine};
-use compass_common::screen::{report, say, within};
+use compass_common::status_output::{print_status, report, with_log};
 use compass_config::{Base, PoolConfig, RunnerKind};
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_scheduler::broker::{FairShare, JobId};
@@ -80,7 +80,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     for job in known {
         if took_over && job.ended.is_none() && !is_seen(&job) {
             let (id, folder) = (JobId::of(&job.plan), job.folder.display());
-            say(format!("job {id} is left alone: this host does not see its run folder, {folder}"));
+            print_status(format!("job {id} is left alone: this host does not see its run folder, {folder}"));
             continue;
         }
         jobs.begin(job).await;
@@ -89,13 +89,13 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     server.open_at(bound).await;
     server.answer(socket);
     match &jobs.base.runner.kind {
-        _ if !jobs.base.pools.is_empty() => say(format!("serving; workers dial {told}")),
+        _ if !jobs.base.pools.is_empty() => print_status(format!("serving; workers dial {told}")),
         RunnerKind::Local => {
             let slots = own_slots(&jobs.base);
-            say(format!("serving with {slots} workers on this host; more may dial {told}"));
+            print_status(format!("serving with {slots} workers on this host; more may dial {told}"));
         }
-        RunnerKind::None => say(format!("serving; waiting for workers: compass-worker --master {told}")),
-        _ => say(format!("serving; workers dial {told}")),
+        RunnerKind::None => print_status(format!("serving; waiting for workers: compass-worker --master {told}")),
+        _ => print_status(format!("serving; workers dial {told}")),
     }
     // A signal, or the end of the task that watches for signals.
     tokio::select! {
@@ -121,8 +121,8 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     jobs.book.lock().await.hand_over().await;
     match open {
         0 => {}
-        1 => say("stopped; one job goes on when the server is started again"),
-        _ => say(format!("stopped; {open} jobs go on when the server is started again")),
+        1 => print_status("stopped; one job goes on when the server is started again"),
+        _ => print_status(format!("stopped; {open} jobs go on when the server is started again")),
     }
     Ok(code)
 }
@@ -164,7 +164,7 @@ impl Jobs {
         let jobs = self.clone();
         let span = tracing::info_span!("job", %id);
         let run = async move {
-            let ran = within(job_log.clone(), jobs.run_on(&id, &job, &job_handle)).await;
+            let ran = with_log(job_log.clone(), jobs.run_on(&id, &job, &job_handle)).await;
             jobs.server.dispatcher.forget(&id);
             let stopped = jobs.interrupted.borrow().is_some();
             let (exit_code, reason, help) = match ran {
@@ -190,9 +190,9 @@ impl Jobs {
             let record = JobRecord { ended: Some(outcome.clone()), cancelled, ..job };
             if let Err(error) = book.keep(&record).await {
                 let unrecorded = Diagnostic::error(format!("the end of this job cannot be recorded: {error}"));
-                job_log.write(LogLine::Said(unrecorded.to_string()));
+                job_log.write(LogLine::Status(unrecorded.to_string()));
             }
-            say(format!("job {id} ended with exit code {exit_code}"));
+            print_status(format!("job {id} ended with exit code {exit_code}"));
             job_log.close();
             ended.send_replace(Some(outcome));
             // The records are still locked: a job that is submitted again meanwhile is not forgotten.

@@ -1,7 +1,7 @@
 //! The two streams that a person reads: data on standard output, everything else on standard error.
 //!
-//! A reader who goes away (`| head`) must not end a run, as the macros of the standard library would. Where several jobs
-//! run in one process each speaks into a log of its own: whatever runs [`within`] it.
+//! A reader that goes away (`| head`) must not end a run, as the macros of the standard library would. Where several jobs
+//! run in one process the output of each goes into a log of its own: that of whatever runs in [`with_log`].
 
 use crate::job_log::{JobLog, LogLine};
 use compass_diagnostic::{Colour, Diagnostics};
@@ -19,9 +19,9 @@ tokio::task_local! {
 pub struct OutputError(#[source] pub io::Error);
 
 /// A line on standard error. Where it cannot be read, nothing is said.
-pub fn say(line: impl Display) {
+pub fn print_status(line: impl Display) {
     if let Ok(job_log) = JOB_LOG.try_with(Arc::clone) {
-        job_log.write(LogLine::Said(line.to_string()));
+        job_log.write(LogLine::Status(line.to_string()));
         return;
     }
     let _ = writeln!(io::stderr(), "{line}");
@@ -30,7 +30,7 @@ pub fn say(line: impl Display) {
 /// Findings on standard error, in colour where a person looks at a terminal.
 pub fn report(findings: impl Into<Diagnostics>) {
     let colour = if is_terminal() && !refuses_colour() { Colour::Always } else { Colour::Never };
-    say(findings.into().render(colour));
+    print_status(findings.into().render(colour));
 }
 
 /// Whether `NO_COLOR` is set.
@@ -44,7 +44,7 @@ pub(crate) fn refuses_colour() -> bool {
 /// It cannot be written, except to a reader who has gone: that one wants no more.
 pub fn print(text: impl Display) -> io::Result<()> {
     if let Ok(job_log) = JOB_LOG.try_with(Arc::clone) {
-        job_log.write(LogLine::Printed(text.to_string()));
+        job_log.write(LogLine::Output(text.to_string()));
         return Ok(());
     }
     let mut stdout = io::stdout().lock();
@@ -60,19 +60,19 @@ pub fn is_terminal() -> bool {
 }
 
 /// Lets everything that `future` says go into `job_log`.
-pub async fn within<F: Future>(job_log: Arc<JobLog>, future: F) -> F::Output {
+pub async fn with_log<F: Future>(job_log: Arc<JobLog>, future: F) -> F::Output {
     JOB_LOG.scope(job_log, future).await
 }
 
 /// `future` for a task of its own, with the status output of the caller.
-pub fn alike<F>(future: F) -> impl Future<Output = F::Output> + Send
+pub fn with_same_log<F>(future: F) -> impl Future<Output = F::Output> + Send
 where
     F: Future + Send,
 {
     let job_log = JOB_LOG.try_with(Arc::clone).ok();
     async move {
         match job_log {
-            Some(job_log) => within(job_log, future).await,
+            Some(job_log) => with_log(job_log, future).await,
             None => future.await,
         }
     }
