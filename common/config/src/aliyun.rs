@@ -5,7 +5,8 @@
 //! place in it: it would stand on the command line of `dlc`, where everybody on this host can read it.
 
 use super::check::Check;
-use super::fields::{Fields, whole};
+use super::fields::Fields;
+use super::keys::ALIYUN;
 use super::source::Span;
 use super::tree::{Node, Table, Value};
 use super::{parse, paths, python};
@@ -144,7 +145,7 @@ fn from_file(check: &mut Check, path: &Path, named_at: Option<Span>) -> Option<A
 }
 
 fn settings(check: &mut Check, table: &Table, span: Span) -> Option<AliyunConfig> {
-    let mut fields = Fields::new(table, span, "`aliyun_cfg`");
+    let mut fields = Fields::new(table, span, &ALIYUN);
     let environment = environment(check, &mut fields);
     let dlc_config_path = dlc_config(check, &mut fields);
     let workspace_id = id(check, &mut fields, "workspace_id", "\"ws...\"");
@@ -154,12 +155,11 @@ fn settings(check: &mut Check, table: &Table, span: Span) -> Option<AliyunConfig
     let data_sources = data_sources(check, &mut fields);
     let http_proxy = http_proxy(check, &mut fields);
     let extra_envs = extra_envs(check, &mut fields);
-    let number =
-        |check: &mut Check, fields: &mut Fields<'_>, key, default| fields.u32(check, key, 1).unwrap_or(default);
-    let priority = fields.get("priority").and_then(|node| whole(check, "priority", node, 1..=9)).unwrap_or(1);
+    let number = |check: &mut Check, fields: &mut Fields<'_>, key, default| fields.u32(check, key).unwrap_or(default);
+    let priority = fields.u32(check, "priority").unwrap_or(1);
     let worker_cpu = number(check, &mut fields, "worker_cpu", WORKER_CPU);
     let worker_memory = number(check, &mut fields, "worker_memory", WORKER_MEMORY_GI);
-    let sleep_seconds = fields.u32(check, "dlc_sleep_time", 0).unwrap_or(SLEEP_SECONDS);
+    let sleep_seconds = fields.u32(check, "dlc_sleep_time").unwrap_or(SLEEP_SECONDS);
     let job_command = job_command(check, &mut fields);
     if let Some(entry) = table.entry("ali_submit_dlc_path") {
         check.note(
@@ -167,7 +167,6 @@ fn settings(check: &mut Check, table: &Table, span: Span) -> Option<AliyunConfig
             "`ali_submit_dlc_path` is ignored".into(),
             "remove it: jobs are submitted with `dlc`",
         );
-        fields.get("ali_submit_dlc_path");
     }
     let hf_offline = truth(check, &mut fields, "hf_offline").unwrap_or(true);
     let config = AliyunConfig {
@@ -184,7 +183,7 @@ fn settings(check: &mut Check, table: &Table, span: Span) -> Option<AliyunConfig
         hf_endpoint: text(check, &mut fields, "hf_endpoint"),
         extra_envs,
         env_file: text(check, &mut fields, "env_file"),
-        priority: u32::try_from(priority).unwrap_or(1),
+        priority,
         worker_cpu,
         worker_memory,
         job_command,

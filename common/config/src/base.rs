@@ -9,7 +9,7 @@ use super::launching::{PoolConfig, come_from_elsewhere};
 use super::overrides::Overrides;
 use super::resolved::{Advertised, AuthorityConfig, RunnerConfig, StoreConfig};
 use super::tree::Table;
-use super::{command_line, include, master, pool, stage};
+use super::{command_line, include, keys, master, pool, stage};
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
 use std::net::SocketAddr;
@@ -47,9 +47,9 @@ fn read(check: &mut Check, path: Option<&Path>) -> Option<Base> {
         Some(path) => include::read(check, path)?,
         None => (Table::default(), command_line::nowhere(check)),
     };
-    let mut root = Fields::new(&table, span, "the configuration");
+    let mut root = Fields::new(&table, span, &keys::TOP);
     let master = master::read(check, &mut root);
-    let infer = stage::read(check, &mut root, "infer", &Overrides::default(), PartitionerKind::Balanced);
+    let infer = stage::read(check, &mut root, "infer", &keys::INFER, &Overrides::default(), PartitionerKind::Balanced);
     let pools = pool::read(check, &mut root);
     let pools = pools?;
     let from_elsewhere = come_from_elsewhere(&infer.runner.kind, &pools);

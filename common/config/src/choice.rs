@@ -4,6 +4,7 @@
 
 use super::check::Check;
 use super::fields::{Fields, text};
+use super::keys::TableKeys;
 use super::tree::{Node, Value};
 use compass_diagnostic::spelling;
 
@@ -21,6 +22,31 @@ pub(super) struct Choices<'c, T> {
     pub(super) suffix: Option<&'c str>,
 }
 
+/// The names among which a key chooses.
+#[derive(Debug)]
+pub(super) struct Words {
+    /// Those that are shown.
+    pub(super) names: Vec<&'static str>,
+    pub(super) aliases: Vec<&'static str>,
+    /// The end of OpenCompass's class names, which are understood too.
+    pub(super) suffix: Option<&'static str>,
+}
+
+impl<T> Choices<'static, T> {
+    /// What is served, by name.
+    pub(super) fn words(&self) -> Words {
+        let names = |list: &[(&'static str, T)]| list.iter().map(|(name, _)| *name).collect();
+        Words { names: names(self.now), aliases: names(self.aliases), suffix: self.suffix }
+    }
+}
+
+impl<T: PartialEq> Choices<'static, T> {
+    /// The usual name of `value`.
+    pub(super) fn name_of(&self, value: &T) -> &'static str {
+        self.now.iter().find(|(_, one)| one == value).map_or("", |(name, _)| name)
+    }
+}
+
 impl<T: Clone> Choices<'_, T> {
     /// What the string in `node`, the value of `key`, names; anything else is reported.
     pub(super) fn pick(&self, check: &mut Check, key: &str, node: &Node) -> Option<T> {
@@ -28,12 +54,22 @@ impl<T: Clone> Choices<'_, T> {
     }
 
     /// As [`Choices::pick`] for a string or a table with `type`; the fields are the table's others.
-    pub(super) fn tagged<'t>(&self, check: &mut Check, key: &str, node: &'t Node) -> Option<(T, Fields<'t>)> {
-        let title = format!("`{key}`");
+    pub(super) fn tagged<'t>(
+        &self,
+        check: &mut Check,
+        key: &str,
+        node: &'t Node,
+        keys: &'static TableKeys,
+    ) -> Option<(T, Fields<'t>)> {
         match &node.value {
-            Value::String(_) => Some((self.pick(check, key, node)?, Fields::none(node.span, title))),
+            Value::String(_) => {
+                let choice = self.pick(check, key, node)?;
+                let mut fields = Fields::none(node.span, keys);
+                fields.get("type");
+                Some((choice, fields))
+            }
             Value::Table(table) => {
-                let mut fields = Fields::new(table, node.span, title);
+                let mut fields = Fields::new(table, node.span, keys);
                 let tag = fields.require(check, "type", &format!("\"{}\"", self.example()))?;
                 Some((self.named(check, key, "type", tag)?, fields))
             }

@@ -6,6 +6,7 @@ use super::evaluation::{self, several_k};
 use super::evaluator_fit;
 use super::fields::{Fields, text};
 use super::infer_cfg::{self, InferCfg};
+use super::keys::{EVAL_CFG, INFER_CFG, READER_CFG, TableKeys};
 use super::resolved::DatasetConfig;
 use super::row_range;
 use super::source::Span;
@@ -20,8 +21,9 @@ use std::path::Path;
 pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&Path>) -> Option<DatasetConfig> {
     let span = fields.span;
     let abbr = abbr::read(check, &mut fields);
-    let reader = section(check, &mut fields, "reader_cfg", "{ input_columns = [...], output_column = \"...\" }")
-        .map(|fields| reader(check, fields));
+    let reader =
+        section(check, &mut fields, "reader_cfg", &READER_CFG, "{ input_columns = [...], output_column = \"...\" }")
+            .map(|fields| reader(check, fields));
     let test = fields.require(check, "test", "{ path = \"...\" }");
     let test = test.and_then(|node| split::read(check, "test", node, data_dir));
     let train_node = fields.get("train");
@@ -30,12 +32,15 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         (Some(test), Some(train)) => test.has_rows_of(train),
         _ => false,
     };
-    let infer = section(check, &mut fields, "infer_cfg", "{ retriever = \"zero\", inferencer = \"ppl\", ... }")
-        .and_then(|fields| infer_cfg::read(check, fields, same_rows));
+    let infer =
+        section(check, &mut fields, "infer_cfg", &INFER_CFG, "{ retriever = \"zero\", inferencer = \"ppl\", ... }")
+            .and_then(|fields| infer_cfg::read(check, fields, same_rows));
     let eval_node = fields.table.get("eval_cfg");
-    let eval = section(check, &mut fields, "eval_cfg", "{ evaluator = \"acc\" }")
+    let eval = section(check, &mut fields, "eval_cfg", &EVAL_CFG, "{ evaluator = \"acc\" }")
         .and_then(|fields| evaluation::read(check, fields));
     let repeats = repeats(check, &mut fields);
+    // Already written out.
+    fields.get("for_each");
     fields.finish(check);
 
     let mut infer = infer?;
@@ -116,7 +121,7 @@ fn target_as_gold(check: &mut Check, infer: &mut InferCfg, output_column: Option
 /// `Some(None)` without either, `None` when something is wrong.
 fn repeats(check: &mut Check, fields: &mut Fields<'_>) -> Option<Option<(u32, Vec<u32>)>> {
     let given = fields.get("n").is_some();
-    let answers = fields.u32(check, "n", 1);
+    let answers = fields.u32(check, "n");
     let Some(node) = fields.get("k") else {
         return if given { answers.map(|answers| Some((answers, vec![1]))) } else { Some(None) };
     };
@@ -130,9 +135,15 @@ fn repeats(check: &mut Check, fields: &mut Fields<'_>) -> Option<Option<(u32, Ve
     Some(given.then_some((answers, k)))
 }
 
-fn section<'t>(check: &mut Check, fields: &mut Fields<'t>, key: &'static str, example: &str) -> Option<Fields<'t>> {
+fn section<'t>(
+    check: &mut Check,
+    fields: &mut Fields<'t>,
+    key: &'static str,
+    keys: &'static TableKeys,
+    example: &str,
+) -> Option<Fields<'t>> {
     let node = fields.require(check, key, example)?;
-    super::fields::table(check, key, node, format!("`{key}`"))
+    super::fields::table(check, key, node, keys)
 }
 
 struct Reader {
@@ -155,9 +166,6 @@ fn reader(check: &mut Check, mut fields: Fields<'_>) -> Option<Reader> {
         None => Some(RangeSpec::All),
     };
     let (test_range, train_range) = (range("test_range"), range("train_range"));
-    for key in ["test_split", "train_split"] {
-        fields.not_yet(check, key, "name each split's file in [dataset.test] and [dataset.train]");
-    }
     fields.finish(check);
     Some(Reader {
         span,

@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::fields::{Fields, whole};
+use super::keys::GENERATION_KWARGS;
 use super::tree::{Node, Value};
 use compass_plan::Decoding;
 
@@ -15,7 +16,7 @@ pub(super) struct GenerationKwargs {
 
 /// Reads `generation_kwargs` of `owner`, a model or an inferencer.
 pub(super) fn read(check: &mut Check, owner: &mut Fields<'_>) -> GenerationKwargs {
-    let Some(mut fields) = owner.table(check, "generation_kwargs", "`generation_kwargs`") else {
+    let Some(mut fields) = owner.table(check, "generation_kwargs", &GENERATION_KWARGS) else {
         return GenerationKwargs::default();
     };
     let mut positive = |check: &mut Check, key, most: f64| {
@@ -29,11 +30,11 @@ pub(super) fn read(check: &mut Check, owner: &mut Fields<'_>) -> GenerationKwarg
     let decoding = Decoding {
         do_sample,
         temperature,
-        top_k: fields.u32(check, "top_k", 0),
+        top_k: fields.u32(check, "top_k"),
         top_p,
         repetition_penalty,
-        num_return_sequences: fields.u32(check, "num_return_sequences", 1),
-        seed: fields.u64(check, "seed", 0),
+        num_return_sequences: fields.u32(check, "num_return_sequences"),
+        seed: fields.u64(check, "seed"),
         stop_ids: fields.get("eos_token_id").map_or(Vec::new(), |node| ids(check, node)),
     };
     if let Some(node) = fields.table.get("num_return_sequences")
@@ -54,8 +55,8 @@ pub(super) fn read(check: &mut Check, owner: &mut Fields<'_>) -> GenerationKwarg
     }
     let kwargs = GenerationKwargs {
         decoding,
-        max_new_tokens: fields.u32(check, "max_new_tokens", 1),
-        min_new_tokens: fields.u32(check, "min_new_tokens", 0),
+        max_new_tokens: fields.u32(check, "max_new_tokens"),
+        min_new_tokens: fields.u32(check, "min_new_tokens"),
     };
     fields.finish(check);
     kwargs

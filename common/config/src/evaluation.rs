@@ -21,7 +21,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec
     let filters = fields.get("filters").map_or(Some(Vec::new()), |node| filter::read(check, node));
     // OpenCompass writes the number of answers here; how many there are is the inferencer's to say.
     let votes = fields.get("sc_size").is_some();
-    fields.u32(check, "sc_size", 1);
+    fields.u32(check, "sc_size");
     // OpenCompass accepts it and, by a slip in its guard, never applies it; the whole output is the prediction there too.
     if let Some(node) = fields.get("pred_role") {
         check.note(
@@ -30,7 +30,6 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec
             "OpenCompass ignores it as well; it may be removed",
         );
     }
-    fields.not_yet(check, "num_gpus", "remove it: evaluation runs in the master");
     fields.finish(check);
     let (mut evaluator, mut k) = (evaluator?, k?);
     // OpenCompass's configurations write it here "only for humaneval", whose evaluator it is meant for.

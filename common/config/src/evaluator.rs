@@ -3,6 +3,7 @@
 use super::check::Check;
 use super::choice::class;
 use super::evaluator_names::EVALUATORS;
+use super::keys::EVALUATOR;
 use super::tree::Node;
 use compass_plan::evaluation::EvaluatorSpec;
 
@@ -15,7 +16,7 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<EvaluatorSpec> {
         check.not_yet(node.span, &format!("evaluator `{class}`"), EVALUATORS.meanwhile);
         return None;
     }
-    let (read, mut fields) = EVALUATORS.tagged(check, "evaluator", node)?;
+    let (read, mut fields) = EVALUATORS.tagged(check, "evaluator", node, &EVALUATOR)?;
     let spec = read(check, &mut fields);
     fields.finish(check);
     spec

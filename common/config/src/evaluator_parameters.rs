@@ -15,7 +15,7 @@ use compass_plan::evaluation::{
 use compass_postprocess::{FirstOption, Letters};
 use regex::Regex;
 
-const CHOICE_METRICS: Choices<'_, ChoiceMetric> = Choices {
+pub(super) const CHOICE_METRICS: Choices<'_, ChoiceMetric> = Choices {
     now: &[
         ("acc", ChoiceMetric::Acc),
         ("acc_norm", ChoiceMetric::AccNorm),
@@ -31,11 +31,11 @@ const CHOICE_METRICS: Choices<'_, ChoiceMetric> = Choices {
     meanwhile: "",
     suffix: None,
 };
-const LANGUAGES: Choices<'_, Language> = plain(&[("en", Language::En), ("zh", Language::Zh)]);
-const VERSIONS: Choices<'_, TextCheck> = plain(&[("v1", TextCheck::MathV1), ("v2", TextCheck::MathV2)]);
-const AVERAGES: Choices<'_, F1Average> =
+pub(super) const LANGUAGES: Choices<'_, Language> = plain(&[("en", Language::En), ("zh", Language::Zh)]);
+pub(super) const VERSIONS: Choices<'_, TextCheck> = plain(&[("v1", TextCheck::MathV1), ("v2", TextCheck::MathV2)]);
+pub(super) const AVERAGES: Choices<'_, F1Average> =
     plain(&[("macro", F1Average::Macro), ("micro", F1Average::Micro), ("weighted", F1Average::Weighted)]);
-const TOKENIZERS: Choices<'_, BleuTokenizer> = Choices {
+pub(super) const TOKENIZERS: Choices<'_, BleuTokenizer> = Choices {
     later: &["flores200", "flores101", "ja-mecab", "ko-mecab", "spm"],
     meanwhile: "use `13a`, `intl`, `zh`, `char` or `none`",
     ..plain(&[
@@ -46,7 +46,7 @@ const TOKENIZERS: Choices<'_, BleuTokenizer> = Choices {
         ("none", BleuTokenizer::None),
     ])
 };
-const QUESTIONS: Choices<'_, GaokaoQuestion> = Choices {
+pub(super) const QUESTIONS: Choices<'_, GaokaoQuestion> = Choices {
     later: &["cloze", "subjective", "correction"],
     meanwhile: "leave it out: a person must mark it, and OpenCompass gives 0",
     ..plain(&[
@@ -56,12 +56,19 @@ const QUESTIONS: Choices<'_, GaokaoQuestion> = Choices {
         ("five_out_of_seven", GaokaoQuestion::FiveOutOfSeven),
     ])
 };
+pub(super) const STEMMERS: Choices<'_, Stemming> = plain(&[("porter", Stemming::Porter)]);
+pub(super) const MBPP_METRICS: Choices<'_, ()> = Choices {
+    later: &["MBPPPlus"],
+    meanwhile: "use `MBPP`: EvalPlus makes its tests by running reference solutions",
+    ..plain(&[("MBPP", ())])
+};
 
 const fn plain<'c, T>(now: &'c [(&'c str, T)]) -> Choices<'c, T> {
     Choices { now, aliases: &[], later: &[], meanwhile: "", suffix: None }
 }
 
 pub(super) fn exact_match(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    fields.of_type("exact_match");
     let patterns = fields.get("regexes_to_ignore");
     let written = patterns.map_or(Some(Vec::new()), |node| check.texts("regexes_to_ignore", node));
     let mut regexes_to_ignore = Vec::new();
@@ -93,6 +100,7 @@ pub(super) fn exact_match(check: &mut Check, fields: &mut Fields<'_>) -> Option<
 }
 
 pub(super) fn multiple_choice(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    fields.of_type("multiple_choice");
     let Some(node) = fields.get("metrics") else {
         return Some(EvaluatorSpec::MultipleChoice { metrics: vec![ChoiceMetric::Acc, ChoiceMetric::AccNorm] });
     };
@@ -107,58 +115,63 @@ pub(super) fn multiple_choice(check: &mut Check, fields: &mut Fields<'_>) -> Opt
 }
 
 pub(super) fn f1(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    fields.of_type("f1");
     let average = or_default(check, fields, "average", &AVERAGES)?;
     Some(EvaluatorSpec::F1 { average: average.unwrap_or_default() })
 }
 
 pub(super) fn math(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    fields.of_type("math");
     let version = or_default(check, fields, "version", &VERSIONS)?;
     Some(EvaluatorSpec::Check { check: version.unwrap_or(TextCheck::MathV1) })
 }
 
 pub(super) fn rouge(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
-    const STEMMERS: Choices<'_, Stemming> = plain(&[("porter", Stemming::Porter)]);
+    fields.of_type("rouge");
     let stemming = or_default(check, fields, "stemming", &STEMMERS)?;
     Some(EvaluatorSpec::Rouge { stemming: stemming.unwrap_or_default() })
 }
 
 pub(super) fn bleu(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    fields.of_type("bleu");
     let tokenizer = or_default(check, fields, "tokenize", &TOKENIZERS)?;
     Some(EvaluatorSpec::Bleu { tokenizer: tokenizer.unwrap_or_default() })
 }
 
 pub(super) fn chrf(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
-    let word_order = fields.u32(check, "word_order", 0).unwrap_or(0) as usize;
+    fields.of_type("chrf");
+    let word_order = fields.u32(check, "word_order").unwrap_or(0) as usize;
     Some(EvaluatorSpec::Chrf { word_order })
 }
 
 pub(super) fn longbench_f1(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    fields.of_type("long_bench_f1");
     in_language(check, fields, TextScore::LongbenchF1)
 }
 
 pub(super) fn longbench_rouge(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    fields.of_type("long_bench_rouge");
     in_language(check, fields, TextScore::LongbenchRouge)
 }
 
 pub(super) fn longbench_retrieval(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    fields.of_type("long_bench_retrieval");
     in_language(check, fields, TextScore::LongbenchRetrieval)
 }
 
 pub(super) fn human_eval(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    fields.of_type("human_eval");
     Some(EvaluatorSpec::HumanEval { k: pass_at(check, fields)? })
 }
 
 pub(super) fn mbpp_pass_k(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    fields.of_type("mbpp_pass_k");
     Some(EvaluatorSpec::MbppPassK { k: pass_at(check, fields)? })
 }
 
 pub(super) fn mbpp(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
-    const METRICS: Choices<'_, ()> = Choices {
-        later: &["MBPPPlus"],
-        meanwhile: "use `MBPP`: EvalPlus makes its tests by running reference solutions",
-        ..plain(&[("MBPP", ())])
-    };
-    or_default(check, fields, "metric", &METRICS)?;
+    fields.of_type("mbpp");
+    or_default(check, fields, "metric", &MBPP_METRICS)?;
     Some(EvaluatorSpec::Mbpp { answer: MbppAnswer::Marked })
 }
 
@@ -168,12 +181,14 @@ fn pass_at(check: &mut Check, fields: &mut Fields<'_>) -> Option<Vec<u32>> {
 }
 
 pub(super) fn gaokao(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    fields.of_type("gaokao");
     let node = fields.require(check, "question", "\"single_choice\"")?;
     QUESTIONS.pick(check, "question", node).map(|question| EvaluatorSpec::Gaokao { question })
 }
 
 /// `options`: the letters, as a list like OpenCompass's or as one text.
 pub(super) fn option_sim_acc(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    fields.of_type("option_sim_acc");
     let node = fields.require(check, "options", "[\"A\", \"B\", \"C\", \"D\"]")?;
     let letters = match node.text() {
         Some(letters) => letters.to_owned(),

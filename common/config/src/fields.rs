@@ -1,9 +1,11 @@
-//! Reading a table key by key. What was not asked for by the end is unknown.
+//! Reading a table key by key. What its table of keys does not name is unknown.
 //!
-//! A getter returns `None` both for an absent key and for a wrong value; the latter has been reported, so that the
+//! Every key that a reader asks for stands in the table, and a reader that finishes has asked for every key of it: debug
+//! assertions see to both. A getter returns `None` both for an absent key and for a wrong value; the latter has been reported, so that the
 //! caller may go on with a default that will not be used.
 
 use super::check::Check;
+use super::keys::{Key, Kind, Standing, TableKeys, TypeKeys};
 use super::source::Span;
 use super::tree::{Node, Table, Value};
 use compass_diagnostic::spelling;
@@ -20,41 +22,63 @@ pub(super) struct Fields<'t> {
     pub(super) span: Span,
     /// What it is called in messages: `[[model]]`, `reader_cfg`.
     pub(super) title: String,
+    keys: &'static TableKeys,
+    of_type: Option<&'static TypeKeys>,
     asked: Vec<&'static str>,
-    hidden: Vec<&'static str>,
 }
 
 impl<'t> Fields<'t> {
-    pub(super) fn new(table: &'t Table, span: Span, title: impl Into<String>) -> Self {
-        Self { table, span, title: title.into(), asked: Vec::new(), hidden: Vec::new() }
+    pub(super) fn new(table: &'t Table, span: Span, keys: &'static TableKeys) -> Self {
+        Self { table, span, title: keys.title.into(), keys, of_type: None, asked: Vec::new() }
     }
 
-    /// A table without keys, for what may be a table and is a string.
-    pub(super) fn none(span: Span, title: impl Into<String>) -> Self {
-        Self::new(&EMPTY, span, title)
+    /// A table without entries, for what may be a table and is a string.
+    pub(super) fn none(span: Span, keys: &'static TableKeys) -> Self {
+        Self::new(&EMPTY, span, keys)
+    }
+
+    /// Under another title.
+    pub(super) fn titled(self, title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..self }
+    }
+
+    /// Adds the keys of one of the table's types, which the reader has found out.
+    pub(super) fn of_type(&mut self, name: &str) {
+        self.of_type = self.keys.of_type(name);
+        debug_assert!(self.of_type.is_some(), "the keys of `{}` have no type `{name}`", self.keys.name);
+    }
+
+    /// The keys that may stand here, those of the type first.
+    fn known(&self) -> impl Iterator<Item = &'static Key> + use<> {
+        self.of_type.into_iter().flat_map(TypeKeys::every_key).chain(self.keys.keys)
+    }
+
+    fn key(&self, name: &str) -> Option<&'static Key> {
+        self.known().find(|key| key.spellings().any(|spelling| spelling == name))
     }
 
     pub(super) fn get(&mut self, key: &'static str) -> Option<&'t Node> {
+        debug_assert!(self.key(key).is_some(), "the keys of `{}` lack `{key}`", self.keys.name);
         self.asked.push(key);
         self.table.get(key)
     }
 
-    /// Two spellings of one key; both at once is an error.
-    pub(super) fn either(
-        &mut self,
-        check: &mut Check,
-        key: &'static str,
-        alias: &'static str,
-    ) -> Option<(&'static str, &'t Node)> {
-        match (self.get(key), self.get(alias)) {
-            (Some(_), Some(node)) => {
-                check.error(node.span, format!("`{alias}` is `{key}`, which is given too"), Some("remove one".into()));
-                None
+    /// A key with two spellings; both at once is an error.
+    pub(super) fn either(&mut self, check: &mut Check, key: &'static str) -> Option<(&'static str, &'t Node)> {
+        let aliases = self.key(key).map(|key| key.aliases).unwrap_or_default();
+        let mut found = self.get(key).map(|node| (key, node));
+        for alias in aliases {
+            match (found, self.get(alias)) {
+                (Some(_), Some(node)) => {
+                    let message = format!("`{alias}` is `{key}`, which is given too");
+                    check.error(node.span, message, Some("remove one".into()));
+                    return None;
+                }
+                (None, Some(node)) => found = Some((alias, node)),
+                (_, None) => {}
             }
-            (Some(node), None) => Some((key, node)),
-            (None, Some(node)) => Some((alias, node)),
-            (None, None) => None,
         }
+        found
     }
 
     /// As [`Fields::get`]; absence is an error, and `example` is the right hand side that would do.
@@ -67,14 +91,6 @@ impl<'t> Fields<'t> {
         node
     }
 
-    /// A key that a later version serves. An empty value asks for nothing and passes.
-    pub(super) fn not_yet(&mut self, check: &mut Check, key: &'static str, help: &str) {
-        self.hidden.push(key);
-        if let Some(entry) = self.table.entry(key).filter(|entry| !entry.node.is_empty()) {
-            check.not_yet(entry.key_span, &format!("`{key}`"), help);
-        }
-    }
-
     pub(super) fn text(&mut self, check: &mut Check, key: &'static str) -> Option<&'t str> {
         let node = self.get(key)?;
         text(check, key, node)
@@ -85,14 +101,23 @@ impl<'t> Fields<'t> {
         check.texts(key, node)
     }
 
-    pub(super) fn u32(&mut self, check: &mut Check, key: &'static str, least: u32) -> Option<u32> {
-        let node = self.get(key)?;
-        whole(check, key, node, i64::from(least)..=i64::from(u32::MAX)).and_then(|number| number.try_into().ok())
+    /// A whole number within the bounds of the key.
+    pub(super) fn u32(&mut self, check: &mut Check, key: &'static str) -> Option<u32> {
+        self.whole(check, key).and_then(|number| number.try_into().ok())
     }
 
-    pub(super) fn u64(&mut self, check: &mut Check, key: &'static str, least: i64) -> Option<u64> {
+    /// As [`Fields::u32`].
+    pub(super) fn u64(&mut self, check: &mut Check, key: &'static str) -> Option<u64> {
+        self.whole(check, key).and_then(|number| number.try_into().ok())
+    }
+
+    fn whole(&mut self, check: &mut Check, key: &'static str) -> Option<i64> {
+        let bounds = match self.key(key).map(|key| key.kind) {
+            Some(Kind::Whole(least, most)) => least..=most,
+            _ => 0..=i64::from(u32::MAX),
+        };
         let node = self.get(key)?;
-        whole(check, key, node, least..=i64::MAX).and_then(|number| number.try_into().ok())
+        whole(check, key, node, bounds)
     }
 
     /// The table at `key`, to be read and finished by the caller.
@@ -100,25 +125,44 @@ impl<'t> Fields<'t> {
         &mut self,
         check: &mut Check,
         key: &'static str,
-        title: impl Into<String>,
+        keys: &'static TableKeys,
     ) -> Option<Fields<'t>> {
         let node = self.get(key)?;
-        table(check, key, node, title)
+        table(check, key, node, keys)
     }
 
-    /// Reports every key that was not asked for.
+    /// Reports every key that is unknown, and those that a later version serves; an empty value asks for nothing and passes.
     pub(super) fn finish(self, check: &mut Check) {
+        let unread = self.known().find(|key| key.standing == Standing::Served && !self.asked.contains(&key.name));
+        debug_assert!(
+            unread.is_none(),
+            "nothing reads `{}` of `{}`",
+            unread.map_or("", |key| key.name),
+            self.keys.name
+        );
         for entry in &self.table.entries {
-            let key = entry.key.as_str();
-            if !self.asked.contains(&key) && !self.hidden.contains(&key) {
-                let known = self.asked.iter().chain(&self.hidden).copied();
-                let help = match spelling::nearest(key, known) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None if self.asked.is_empty() => format!("{} takes no keys", self.title),
-                    None => format!("{} takes {}", self.title, spelling::list(&self.asked)),
-                };
-                check.error(entry.key_span, format!("unknown key `{key}`"), Some(help));
+            let name = entry.key.as_str();
+            match self.key(name).map(|key| key.standing) {
+                Some(Standing::Served | Standing::Ignored) => {}
+                Some(Standing::Later(_)) if entry.node.is_empty() => {}
+                Some(Standing::Later(meanwhile)) => check.not_yet(entry.key_span, &format!("`{name}`"), meanwhile),
+                None => {
+                    let help = self.suggestion(name);
+                    check.error(entry.key_span, format!("unknown key `{name}`"), Some(help));
+                }
             }
+        }
+    }
+
+    /// What to write in place of an unknown key.
+    fn suggestion(&self, name: &str) -> String {
+        let served = self.known().filter(|key| key.standing == Standing::Served).map(|key| key.name);
+        let mut served: Vec<&str> = served.collect();
+        served.sort_by_key(|name| *name != "type");
+        match spelling::nearest(name, self.known().flat_map(|key| key.spellings())) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if served.is_empty() => format!("{} takes no keys", self.title),
+            None => format!("{} takes {}", self.title, spelling::list(&served)),
         }
     }
 }
@@ -155,12 +199,14 @@ fn out_of_range<T>(check: &mut Check, key: &str, span: Span, number: impl Displa
 }
 
 /// The table in `node`, to be read and finished by the caller.
-pub(super) fn table<'t>(check: &mut Check, key: &str, node: &'t Node, title: impl Into<String>) -> Option<Fields<'t>> {
-    match &node.value {
-        Value::Table(inner) => Some(Fields::new(inner, node.span, title)),
-        _ => {
-            check.wrong_type(key, node, "a table", "{ ... }");
-            None
-        }
+pub(super) fn table<'t>(check: &mut Check, key: &str, node: &'t Node, keys: &'static TableKeys) -> Option<Fields<'t>> {
+    any_table(check, key, node).map(|table| Fields::new(table, node.span, keys))
+}
+
+/// The table in `node`, whose keys are the user's.
+pub(super) fn any_table<'t>(check: &mut Check, key: &str, node: &'t Node) -> Option<&'t Table> {
+    if node.table().is_none() {
+        check.wrong_type(key, node, "a table", "{ ... }");
     }
+    node.table()
 }

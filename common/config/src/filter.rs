@@ -3,6 +3,7 @@
 use super::check::Check;
 use super::evaluation::one_or_several;
 use super::fields::{Fields, table, text};
+use super::keys::PIPELINE;
 use super::postprocessor::json;
 use super::tree::{Node, Value};
 use compass_diagnostic::spelling;
@@ -16,7 +17,7 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<Vec<FilterPipeline>
     let read: Vec<Option<FilterPipeline>> = nodes
         .iter()
         .map(|node| {
-            let fields = table(check, "filters", node, "`filters`")?;
+            let fields = table(check, "filters", node, &PIPELINE)?;
             pipeline(check, fields)
         })
         .collect();
@@ -33,7 +34,7 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<Vec<FilterPipeline>
 
 fn pipeline(check: &mut Check, mut fields: Fields<'_>) -> Option<FilterPipeline> {
     let name = fields.require(check, "name", "\"strict-match\"").and_then(|node| text(check, "name", node));
-    let steps = fields.either(check, "steps", "filter");
+    let steps = fields.either(check, "steps");
     if steps.is_none() && fields.table.get("steps").is_none() {
         let help = "write `steps = [{ type = \"regex\", regex_pattern = '(-?\\d+)' }, \"take_first\"]`";
         check.error(fields.span, "missing key `steps` in `filters`".into(), Some(help.into()));

@@ -4,12 +4,13 @@ use super::check::Check;
 use super::choice::Choices;
 use super::decoding;
 use super::fields::Fields;
+use super::keys::INFERENCER;
 use super::source::Span;
 use super::tree::Node;
 use compass_plan::{ChatMode, GenSpec, InferSpec};
 
-#[derive(Clone, Copy)]
-enum Name {
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Name {
     Ppl,
     PplOnly,
     Gen,
@@ -21,7 +22,7 @@ enum Name {
     SelfConsistency,
 }
 
-const INFERENCERS: Choices<'_, Name> = Choices {
+pub(super) const INFERENCERS: Choices<'_, Name> = Choices {
     now: &[
         ("ppl", Name::Ppl),
         ("gen", Name::Gen),
@@ -52,7 +53,8 @@ const INFERENCERS: Choices<'_, Name> = Choices {
 
 /// Reads the inferencer in `node`.
 pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
-    let (name, mut fields) = INFERENCERS.tagged(check, "inferencer", node)?;
+    let (name, mut fields) = INFERENCERS.tagged(check, "inferencer", node, &INFERENCER)?;
+    fields.of_type(INFERENCERS.name_of(&name));
     // OpenCompass's configurations carry these along; neither changes what is asked. `labels` is for the templates.
     fields.get("batch_size");
     if let Some(node) = fields.get("max_seq_len") {
@@ -80,7 +82,7 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
         Name::SelfConsistency => {
             // OpenCompass's `SCInferencer`: so many drawn answers to each prompt. `eval_cfg.sc_size` takes their majority.
             fields.get("infer_type");
-            let answers = fields.u32(check, "sc_size", 1);
+            let answers = fields.u32(check, "sc_size");
             let mut spec = generation(check, &mut fields);
             spec.decoding.num_return_sequences = answers.or(spec.decoding.num_return_sequences);
             spec.decoding.do_sample = spec.decoding.do_sample.or(Some(true));
@@ -95,7 +97,7 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
     Some(spec)
 }
 
-const MODES: Choices<'_, ChatMode> = Choices {
+pub(super) const MODES: Choices<'_, ChatMode> = Choices {
     now: &[("last", ChatMode::Last), ("every", ChatMode::Every), ("every_with_gt", ChatMode::EveryWithGt)],
     aliases: &[],
     later: &[],
@@ -104,11 +106,11 @@ const MODES: Choices<'_, ChatMode> = Choices {
 };
 
 fn generation(check: &mut Check, fields: &mut Fields<'_>) -> GenSpec {
-    let max_out_len = fields.u32(check, "max_out_len", 1);
-    let stop = fields.either(check, "stopping_criteria", "stop");
+    let max_out_len = fields.u32(check, "max_out_len");
+    let stop = fields.either(check, "stopping_criteria");
     let words = stop.and_then(|(key, node)| check.texts(key, node));
     let stop = stop_strings(check, stop.map_or("stop", |(key, _)| key), words.unwrap_or_default());
-    let min_out_len = fields.u32(check, "min_out_len", 0);
+    let min_out_len = fields.u32(check, "min_out_len");
     // OpenCompass's `GenInferencer` hands its own `temperature` on with the model's `generation_kwargs`.
     let temperature = fields.get("temperature").and_then(|node| decoding::temperature(check, node));
     let mut generation = decoding::read(check, fields);

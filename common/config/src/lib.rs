@@ -25,6 +25,7 @@ mod include;
 mod infer_cfg;
 mod inferencer;
 mod inherit;
+mod keys;
 mod kwargs;
 mod launcher_flags;
 mod launching;
@@ -46,6 +47,7 @@ mod presets_later;
 mod python;
 mod python_token;
 mod raw_template;
+mod reference;
 mod resolved;
 mod retriever;
 mod row_expression;
@@ -83,6 +85,7 @@ pub use model_presets::{ModelPreset, model_presets};
 pub use overrides::{CustomDataset, DlcFlags, HfModel, ModelFlags, Overrides, SlurmFlags};
 pub use presets::{Preset, presets};
 pub use presets_later::preset_later;
+pub use reference::{reference_page, reference_parts, schema};
 pub use resolved::{
     Advertised, AuthorityConfig, Config, DatasetConfig, EtcdConfig, ModelConfig, RunnerConfig, StageConfig, StoreConfig,
 };

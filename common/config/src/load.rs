@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::fields::Fields;
+use super::keys::TableKeys;
 use super::launching::come_from_elsewhere;
 use super::overrides::Overrides;
 use super::presets;
@@ -9,7 +10,7 @@ use super::resolved::{AuthorityConfig, Config, DatasetConfig};
 use super::selection::{self, List};
 use super::tree::Table;
 use super::{
-    command_line, dataset, for_each, include, inherit, launcher_flags, master, model, model_presets, paths, pool,
+    command_line, dataset, for_each, include, inherit, keys, launcher_flags, master, model, model_presets, paths, pool,
     stage, summary_group,
 };
 use compass_diagnostic::{Diagnostic, Diagnostics};
@@ -62,7 +63,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     let wanted_datasets = flagged.datasets.as_deref().or(overrides.datasets.as_deref());
     let asked = presets::resolve(check, &mut table, wanted_datasets);
     flags(check, overrides);
-    let mut root = Fields::new(&table, span, "the configuration");
+    let mut root = Fields::new(&table, span, &keys::TOP);
     root.get("include");
 
     let work_dir = match (&overrides.work_dir, root.get("work_dir")) {
@@ -81,17 +82,17 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     let pools = pool::read(check, &mut root);
     check.elsewhere = pools.iter().flatten().flat_map(|pool| pool.paths.clone()).collect();
     let chosen = selection::read(check, &mut root, &MODELS, wanted_models, &asked_models);
-    let models = each(check, &chosen, model::read, "[[model]]");
+    let models = each(check, &chosen, model::read, &keys::MODEL);
     let chosen = selection::read(check, &mut root, &DATASETS, wanted_datasets, &asked);
     let read_dataset = |check: &mut Check, fields: Fields<'_>| dataset::read(check, fields, data_dir.as_deref());
-    let datasets = each(check, &chosen, read_dataset, "[[dataset]]").map(|mut datasets| {
+    let datasets = each(check, &chosen, read_dataset, &keys::DATASET).map(|mut datasets| {
         datasets.iter_mut().for_each(|dataset: &mut DatasetConfig| dataset.limit = overrides.limit);
         datasets
     });
 
-    let mut infer = stage::read(check, &mut root, "infer", overrides, PartitionerKind::Balanced);
+    let mut infer = stage::read(check, &mut root, "infer", &keys::INFER, overrides, PartitionerKind::Balanced);
     stage::size_flags(&mut infer, overrides);
-    let eval = stage::read(check, &mut root, "eval", overrides, PartitionerKind::Naive);
+    let eval = stage::read(check, &mut root, "eval", &keys::EVAL, overrides, PartitionerKind::Naive);
     let summary_groups = summary_group::read(check, &mut root);
     if let (Some(pools), Some(models)) = (&pools, &models)
         && !(overrides.served && pools.is_empty())
@@ -132,12 +133,12 @@ pub fn load_authority(path: Option<&Path>, home: Option<PathBuf>) -> Result<Auth
     let mut check = Check::new(home);
     let authority = match path {
         Some(path) => include::read(&mut check, path).and_then(|(table, span)| {
-            let mut root = Fields::new(&table, span, "the configuration");
+            let mut root = Fields::new(&table, span, &keys::TOP);
             master::read(&mut check, &mut root).authority()
         }),
         None => {
             let (table, span) = (Table::default(), command_line::nowhere(&mut check));
-            let mut root = Fields::new(&table, span, "the configuration");
+            let mut root = Fields::new(&table, span, &keys::TOP);
             master::read(&mut check, &mut root).authority()
         }
     };
@@ -158,7 +159,7 @@ pub fn preset_datasets(name: &str, data_dir: Option<&Path>) -> Option<Result<Vec
     check.data_root.clone_from(&data_dir);
     let tables = tables.items().iter().filter_map(|node| Some((node.table()?, node.span)));
     let datasets: Vec<_> = tables
-        .map(|(table, span)| dataset::read(&mut check, Fields::new(table, span, "[[dataset]]"), Some(&data_dir)))
+        .map(|(table, span)| dataset::read(&mut check, Fields::new(table, span, &keys::DATASET), Some(&data_dir)))
         .collect();
     let datasets: Option<Vec<DatasetConfig>> = datasets.into_iter().collect();
     Some(check.finish().map(|_| datasets.unwrap_or_default()))
@@ -182,12 +183,12 @@ fn each<T: Clone>(
     check: &mut Check,
     chosen: &selection::Selection<'_>,
     mut read: impl FnMut(&mut Check, Fields<'_>) -> Option<T>,
-    title: &str,
+    keys: &'static TableKeys,
 ) -> Option<Vec<T>> {
     let mut all: Vec<Option<T>> = Vec::with_capacity(chosen.defined.len());
     for (at, (table, span)) in chosen.defined.iter().enumerate() {
         check.unselected = !chosen.wanted.contains(&at);
-        all.push(read(check, Fields::new(table, *span, title)));
+        all.push(read(check, Fields::new(table, *span, keys)));
     }
     check.unselected = false;
     chosen.wanted.iter().map(|at| all.get(*at).cloned().flatten()).collect()

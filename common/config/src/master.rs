@@ -3,6 +3,7 @@
 use super::check::Check;
 use super::fields::{Fields, text};
 use super::http::{self, HttpConfig};
+use super::keys::MASTER;
 use super::resolved::{Advertised, AuthorityConfig, StoreConfig};
 use super::tree::Node;
 use super::{paths, store};
@@ -62,8 +63,8 @@ impl MasterConfig {
 
 /// Reads the table at `master` of `root`.
 pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> MasterConfig {
-    let given = root.table(check, "master", "[master]");
-    let mut fields = given.unwrap_or_else(|| Fields::none(root.span, "[master]"));
+    let given = root.table(check, "master", &MASTER);
+    let mut fields = given.unwrap_or_else(|| Fields::none(root.span, &MASTER));
 
     let listen = fields.get("listen").and_then(|node| listen(check, node));
     let advertise = fields.get("advertise").filter(|node| !node.is_empty()).and_then(|node| advertise(check, node));

@@ -2,13 +2,20 @@
 //! chat template.
 
 use super::check::Check;
+use super::choice::Words;
 use super::fields::{self, Fields, text};
+use super::keys::{META_MESSAGE, META_ROLE, META_TEMPLATE};
 use super::tree::{Node, Value};
 use compass_plan::prompt::{Message, MetaItem, MetaRole, MetaStyle, MetaTemplate, chat_role};
 use std::collections::BTreeSet;
 
 const EXAMPLE: &str =
     "{ round = [{ role = \"HUMAN\", begin = \"...\", end = \"\\n\" }, { role = \"BOT\", generate = true }] }";
+
+/// The name that stands for the model's own chat template.
+pub(super) fn words() -> Words {
+    Words { names: vec!["chat"], aliases: Vec::new(), suffix: None }
+}
 
 /// Reads the template in `node`; `None` when something is wrong, which is reported.
 pub(super) fn read(check: &mut Check, node: &Node) -> Option<MetaTemplate> {
@@ -20,13 +27,13 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<MetaTemplate> {
             return None;
         }
     }
-    let mut fields = fields::table(check, "meta_template", node, "`meta_template`")?;
+    let mut fields = fields::table(check, "meta_template", node, &META_TEMPLATE)?;
     let round = fields.require(check, "round", "[{ role = \"HUMAN\" }, { role = \"BOT\", generate = true }]");
     let round = round.and_then(|node| items(check, "round", node));
     let reserved = fields.get("reserved_roles").map_or(Some(Vec::new()), |node| items(check, "reserved_roles", node));
     let begin_node = fields.get("begin");
     let end = fields.get("end").map_or(Some(String::new()), |node| joined(check, "end", node));
-    let eos_token_id = fields.u32(check, "eos_token_id", 0);
+    let eos_token_id = fields.u32(check, "eos_token_id");
     fields.finish(check);
     let (round, reserved) = (round?, roles_only(check, node, reserved?)?);
 
@@ -83,8 +90,8 @@ fn items(check: &mut Check, key: &'static str, node: &Node) -> Option<Vec<MetaIt
         .iter()
         .map(|item| match &item.value {
             Value::String(words) => Some(MetaItem::Text(words.clone())),
-            _ => fields::table(check, key, item, format!("a role of `{key}`"))
-                .and_then(|fields| role(check, fields))
+            _ => fields::table(check, key, item, &META_ROLE)
+                .and_then(|fields| role(check, fields.titled(format!("a role of `{key}`"))))
                 .map(MetaItem::Role),
         })
         .collect();
@@ -159,8 +166,8 @@ fn opening(check: &mut Check, node: &Node) -> Option<Vec<Message>> {
     let read: Vec<Option<Message>> = items
         .iter()
         .map(|item| {
-            let mut fields = fields::table(check, "begin", item, "a message of `begin`")?;
-            let named = fields.either(check, "role", "api_role");
+            let mut fields = fields::table(check, "begin", item, &META_MESSAGE)?;
+            let named = fields.either(check, "role");
             let role = named.and_then(|(key, node)| chat(check, key, node));
             let content = fields.require(check, "prompt", "\"...\"").and_then(|node| text(check, "prompt", node));
             fields.finish(check);

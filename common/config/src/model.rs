@@ -2,9 +2,10 @@
 
 use super::abbr;
 use super::check::Check;
-use super::choice::Choices;
+use super::choice::{Choices, Words};
 use super::decoding::{self, flag};
 use super::fields::{Fields, whole};
+use super::keys::RUN_CFG;
 use super::kwargs;
 use super::meta_template;
 use super::model_files;
@@ -14,7 +15,7 @@ use super::tree::{Node, Value};
 use compass_plan::prompt::{MetaStyle, MetaTemplate};
 use compass_plan::{BosPolicy, DeviceRequest, Dtype, ModelKind, NumericProfile};
 
-const KINDS: Choices<'_, ModelKind> = Choices {
+pub(super) const KINDS: Choices<'_, ModelKind> = Choices {
     // `echo` answers with a hash of the prompt: no model at all, for tests of everything around one.
     now: &[
         ("hf", ModelKind::Hf),
@@ -27,7 +28,7 @@ const KINDS: Choices<'_, ModelKind> = Choices {
     meanwhile: "convert the model to a Hugging Face directory and write `type = \"hf\"`",
     suffix: None,
 };
-const DTYPES: Choices<'_, Option<Dtype>> = Choices {
+pub(super) const DTYPES: Choices<'_, Option<Dtype>> = Choices {
     now: &[
         ("auto", None),
         ("float32", Some(Dtype::Float32)),
@@ -39,14 +40,14 @@ const DTYPES: Choices<'_, Option<Dtype>> = Choices {
     meanwhile: "",
     suffix: None,
 };
-const DEVICES: Choices<'_, DeviceRequest> = Choices {
+pub(super) const DEVICES: Choices<'_, DeviceRequest> = Choices {
     now: &[("auto", DeviceRequest::Auto), ("cpu", DeviceRequest::Cpu), ("cuda", DeviceRequest::Cuda)],
     aliases: &[],
     later: &[],
     meanwhile: "",
     suffix: None,
 };
-const PROFILES: Choices<'_, NumericProfile> = Choices {
+pub(super) const PROFILES: Choices<'_, NumericProfile> = Choices {
     now: &[
         ("canonical", NumericProfile::Canonical),
         ("opencompass", NumericProfile::Opencompass),
@@ -67,9 +68,9 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
     fields.get("inherit");
     let kind = fields.get("type").map_or(Some(ModelKind::Hf), |node| KINDS.pick(check, "type", node));
     let files = model_files::read(check, &mut fields, kind);
-    let max_seq_len = fields.u32(check, "max_seq_len", 1);
-    let max_out_len = fields.u32(check, "max_out_len", 1);
-    let min_out_len = fields.u32(check, "min_out_len", 0);
+    let max_seq_len = fields.u32(check, "max_seq_len");
+    let max_out_len = fields.u32(check, "max_out_len");
+    let min_out_len = fields.u32(check, "min_out_len");
     let chat = fields.get("chat").and_then(|node| flag(check, "chat", node)).unwrap_or(false);
     // lm-eval's name, and its default.
     let turns = fields.get("fewshot_as_multiturn").and_then(|node| flag(check, "fewshot_as_multiturn", node));
@@ -80,14 +81,13 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
     let device = fields.get("device").and_then(|node| DEVICES.pick(check, "device", node)).unwrap_or_default();
     let bos = fields.get("add_bos_token").and_then(|node| bos(check, node)).unwrap_or(BosPolicy::Auto);
     let profile = fields.get("profile").and_then(|node| PROFILES.pick(check, "profile", node));
-    let num_gpus = fields.table(check, "run_cfg", "`run_cfg`").map_or(0, |run| run_cfg(check, run));
+    let num_gpus = fields.table(check, "run_cfg", &RUN_CFG).map_or(0, |run| run_cfg(check, run));
     let tokenizer_kwargs = kwargs::read(check, &mut fields);
     let generation = decoding::read(check, &mut fields);
     let stop_words = stop_words(check, &mut fields);
     let key = "pred_postprocessor";
     let pred_postprocessors = fields.get(key).map_or(Some(Vec::new()), |node| postprocessor::read(check, key, node));
     let meta_template = fields.get("meta_template").map(|node| meta_template::read(check, node));
-    fields.not_yet(check, "peft_path", "merge the adapter into the model's weights");
     let pools = fields.texts(check, "pools").unwrap_or_default();
     fields.finish(check);
     let files = files?;
@@ -145,6 +145,11 @@ fn batch_size(check: &mut Check, node: &Node) {
     }
 }
 
+/// The names that `add_bos_token` and `batch_size` take.
+pub(super) fn auto() -> Words {
+    Words { names: vec!["auto"], aliases: Vec::new(), suffix: None }
+}
+
 fn bos(check: &mut Check, node: &Node) -> Option<BosPolicy> {
     match &node.value {
         Value::Boolean(true) => Some(BosPolicy::Always),
@@ -158,8 +163,8 @@ fn bos(check: &mut Check, node: &Node) -> Option<BosPolicy> {
 }
 
 fn run_cfg(check: &mut Check, mut fields: Fields<'_>) -> u32 {
-    let gpus = fields.u32(check, "num_gpus", 0).unwrap_or(0);
-    if fields.u32(check, "num_procs", 1).is_some_and(|procs| procs > 1)
+    let gpus = fields.u32(check, "num_gpus").unwrap_or(0);
+    if fields.u32(check, "num_procs").is_some_and(|procs| procs > 1)
         && let Some(node) = fields.table.get("num_procs")
     {
         check.value_not_yet("num_procs", node, "write `num_procs = 1`");

@@ -3,25 +3,26 @@
 use super::check::Check;
 use super::choice::Choices;
 use super::fields::Fields;
+use super::keys::PARTITIONER;
 use super::tree::Node;
 use compass_plan::partition::{PartitionStrategy, PartitionerKind};
 
-#[derive(Clone, Copy)]
-enum Name {
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Name {
     Naive,
     Size,
     NumWorker,
     Balanced,
 }
 
-const PARTITIONERS: Choices<'_, Name> = Choices {
+pub(super) const PARTITIONERS: Choices<'_, Name> = Choices {
     now: &[("balanced", Name::Balanced), ("naive", Name::Naive), ("size", Name::Size), ("num_worker", Name::NumWorker)],
     aliases: &[],
     later: &["subjective_naive", "subjective_size", "subjective_num_worker"],
     meanwhile: "use `balanced`",
     suffix: Some("Partitioner"),
 };
-const STRATEGIES: Choices<'_, PartitionStrategy> = Choices {
+pub(super) const STRATEGIES: Choices<'_, PartitionStrategy> = Choices {
     now: &[("heuristic", PartitionStrategy::Heuristic), ("split", PartitionStrategy::Split)],
     aliases: &[],
     later: &[],
@@ -38,19 +39,20 @@ const MIN_TASK_SIZE: u32 = 16;
 
 /// Reads the partitioner in `node`; `workers` is the runner's `max_num_workers`, the default of `num_worker`.
 pub(super) fn read(check: &mut Check, node: &Node, workers: Option<u32>) -> Option<PartitionerKind> {
-    let (name, mut fields) = PARTITIONERS.tagged(check, "partitioner", node)?;
+    let (name, mut fields) = PARTITIONERS.tagged(check, "partitioner", node, &PARTITIONER)?;
+    fields.of_type(PARTITIONERS.name_of(&name));
     let kind = match name {
         Name::Naive => PartitionerKind::Naive,
         Name::Balanced => PartitionerKind::Balanced,
         Name::Size => PartitionerKind::Size {
-            max_task_size: fields.u64(check, "max_task_size", 1).unwrap_or(MAX_TASK_SIZE),
-            gen_task_coef: fields.u64(check, "gen_task_coef", 1).unwrap_or(GEN_TASK_COEF),
+            max_task_size: fields.u64(check, "max_task_size").unwrap_or(MAX_TASK_SIZE),
+            gen_task_coef: fields.u64(check, "gen_task_coef").unwrap_or(GEN_TASK_COEF),
             strategy: strategy(check, &mut fields),
         },
         Name::NumWorker => PartitionerKind::NumWorker {
-            num_worker: fields.u32(check, "num_worker", 1).or(workers).unwrap_or(NUM_WORKER),
-            num_split: fields.u32(check, "num_split", 1),
-            min_task_size: fields.u32(check, "min_task_size", 1).unwrap_or(MIN_TASK_SIZE),
+            num_worker: fields.u32(check, "num_worker").or(workers).unwrap_or(NUM_WORKER),
+            num_split: fields.u32(check, "num_split"),
+            min_task_size: fields.u32(check, "min_task_size").unwrap_or(MIN_TASK_SIZE),
             strategy: strategy(check, &mut fields),
         },
     };

@@ -3,14 +3,14 @@
 use super::check::Check;
 use super::choice::Choices;
 use super::fields::{Fields, table, text};
+use super::keys::POOL;
 use super::launching::PoolConfig;
 use super::resolved::ModelConfig;
 use super::tree::{Node, Value};
 use super::{paths, runner};
 use compass_diagnostic::spelling;
 
-const TITLE: &str = "[[pool]]";
-const OFFLINE: Choices<'_, bool> =
+pub(super) const OFFLINE: Choices<'_, bool> =
     Choices { now: &[("finish", false), ("continue", true)], aliases: &[], later: &[], meanwhile: "", suffix: None };
 
 /// Reads every pool. `None` when something is wrong, which is reported.
@@ -37,21 +37,21 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<Vec<PoolC
 }
 
 fn pool(check: &mut Check, node: &Node) -> Option<PoolConfig> {
-    let mut fields = table(check, "pool", node, TITLE)?;
+    let mut fields = table(check, "pool", node, &POOL)?;
     let name = fields.require(check, "name", "\"cluster\"").and_then(|node| name(check, node));
     let launcher =
         fields.require(check, "launcher", "{ type = \"slurm\", partition = \"...\" }").map(|node| (node, fields.span));
     let runner = launcher.and_then(|(node, _)| runner::launcher(check, node));
     let labels = fields.texts(check, "labels").unwrap_or_default();
-    let max_num_workers = fields.u32(check, "max_num_workers", 1);
-    let min_num_workers = fields.u32(check, "min_num_workers", 0).unwrap_or(0);
+    let max_num_workers = fields.u32(check, "max_num_workers");
+    let min_num_workers = fields.u32(check, "min_num_workers").unwrap_or(0);
     if let Some(most) = max_num_workers.filter(|most| *most < min_num_workers)
         && let Some(node) = fields.table.get("min_num_workers")
     {
         let message = format!("`min_num_workers = {min_num_workers}` is more than `max_num_workers = {most}`");
         check.error(node.span, message, Some("lower it, or raise the other".into()));
     }
-    let max_gpus = fields.u32(check, "max_gpus", 0).unwrap_or(0);
+    let max_gpus = fields.u32(check, "max_gpus").unwrap_or(0);
     let pairs = |check: &mut Check, fields: &mut Fields<'_>, key| match fields.get(key) {
         Some(node) => texts_by_key(check, key, node),
         None => Vec::new(),

@@ -7,6 +7,7 @@
 use super::check::Check;
 use super::decoding::flag;
 use super::fields;
+use super::keys::{MESSAGE, MESSAGES};
 use super::tree::{Node, Value};
 use compass_plan::prompt::{Role, Rounds, TemplateLine};
 
@@ -14,7 +15,7 @@ const EXAMPLE: &str = "[{ role = \"user\", content = \"{question}\" }]";
 
 /// Reads `{ messages = [...] }`, the value of `key`.
 pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Rounds> {
-    let mut fields = fields::table(check, key, node, format!("`{key}`"))?;
+    let mut fields = fields::table(check, key, node, &MESSAGES)?.titled(format!("`{key}`"));
     fields.get("type");
     // The key of the data set's own `infer_cfg` counts; OpenCompass repeats it here.
     fields.get("ice_token");
@@ -59,7 +60,7 @@ fn message(check: &mut Check, node: &Node) -> Option<TemplateLine> {
         check.wrong_type("messages", node, "strings and tables with `role` and `content`", EXAMPLE);
         return None;
     };
-    let mut fields = fields::table(check, "messages", node, "a message of `messages`")?;
+    let mut fields = fields::table(check, "messages", node, &MESSAGE)?;
     if let Some(column) = fields.text(check, "expand_column") {
         fields.finish(check);
         return Some(TemplateLine::Expand(column.into()));

@@ -4,11 +4,12 @@ use super::check::Check;
 use super::choice::Choices;
 use super::decoding::flag;
 use super::fields::{Fields, whole};
+use super::keys::RETRIEVER;
 use super::tree::{Node, Value};
 use compass_plan::retriever::RetrieverKind;
 
-#[derive(Clone, Copy)]
-enum Name {
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Name {
     Zero,
     FixK,
     Random,
@@ -18,7 +19,7 @@ enum Name {
     Sampled,
 }
 
-const RETRIEVERS: Choices<'_, Name> = Choices {
+pub(super) const RETRIEVERS: Choices<'_, Name> = Choices {
     now: &[
         ("zero", Name::Zero),
         ("fix_k", Name::FixK),
@@ -41,13 +42,14 @@ const RANDOM_SEED: u32 = 43;
 /// Reads the retriever in `node`. `same_rows` says that the pool is the split that is asked: lm-eval then leaves the
 /// question itself out.
 pub(super) fn read(check: &mut Check, node: &Node, same_rows: bool) -> Option<RetrieverKind> {
-    let (name, mut fields) = RETRIEVERS.tagged(check, "retriever", node)?;
+    let (name, mut fields) = RETRIEVERS.tagged(check, "retriever", node, &RETRIEVER)?;
+    fields.of_type(RETRIEVERS.name_of(&name));
     let kind = match name {
         Name::Zero => Some(RetrieverKind::Zero),
         Name::FixK => ids(check, &mut fields).map(|ids| RetrieverKind::FixK { ids }),
         Name::Random => {
             let k = shots(check, &mut fields);
-            let seed = fields.u32(check, "seed", 0).unwrap_or(RANDOM_SEED);
+            let seed = fields.u32(check, "seed").unwrap_or(RANDOM_SEED);
             k.map(|k| RetrieverKind::Random { k, seed })
         }
         Name::Bm25 => {
@@ -63,7 +65,7 @@ pub(super) fn read(check: &mut Check, node: &Node, same_rows: bool) -> Option<Re
         }
         Name::Sampled => {
             let k = shots(check, &mut fields);
-            let seed = fields.u64(check, "seed", 0).unwrap_or(SEED);
+            let seed = fields.u64(check, "seed").unwrap_or(SEED);
             let exclude = fields.get("exclude_question").and_then(|node| flag(check, "exclude_question", node));
             k.map(|k| RetrieverKind::Sampled { k, seed, exclude_question: exclude.unwrap_or(same_rows) })
         }
@@ -74,15 +76,15 @@ pub(super) fn read(check: &mut Check, node: &Node, same_rows: bool) -> Option<Re
 
 /// The number of shots; OpenCompass calls it `ice_num`.
 fn shots(check: &mut Check, fields: &mut Fields<'_>) -> Option<u32> {
-    if let Some((key @ "ice_num", _)) = fields.either(check, "k", "ice_num") {
-        return fields.u32(check, key, 1);
+    if let Some((key @ "ice_num", node)) = fields.either(check, "k") {
+        return whole(check, key, node, 1..=i64::from(u32::MAX)).and_then(|shots| shots.try_into().ok());
     }
     fields.require(check, "k", "5")?;
-    fields.u32(check, "k", 1)
+    fields.u32(check, "k")
 }
 
 fn ids(check: &mut Check, fields: &mut Fields<'_>) -> Option<Vec<u32>> {
-    let Some((key, node)) = fields.either(check, "ids", "fix_id_list") else {
+    let Some((key, node)) = fields.either(check, "ids") else {
         if fields.table.get("ids").is_none() {
             let help = "write `{ type = \"fix_k\", ids = [0, 1, 2] }`";
             check.error(fields.span, "missing key `ids` in `retriever`".into(), Some(help.into()));

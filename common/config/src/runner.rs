@@ -3,6 +3,7 @@
 use super::check::Check;
 use super::choice::Choices;
 use super::fields::{Fields, text};
+use super::keys::{LAUNCHER, RUNNER};
 use super::launching::RunnerKind;
 use super::overrides::Overrides;
 use super::resolved::RunnerConfig;
@@ -24,7 +25,7 @@ pub(super) enum Tag {
     None,
 }
 
-const RUNNERS: Choices<'_, Tag> = Choices {
+pub(super) const RUNNERS: Choices<'_, Tag> = Choices {
     now: &[
         ("local", Tag::Local),
         ("slurm", Tag::Slurm),
@@ -58,19 +59,19 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
     // Of a kind that is not known only the numbers that every kind has can be checked.
     let of_any_kind = node.and_then(Node::table).zip(node).filter(|_| known.is_none());
     if let Some((table, node)) = of_any_kind {
-        let mut fields = Fields::new(table, node.span, "`runner`");
-        for (key, least) in [("max_num_workers", 1), ("max_workers_per_gpu", 1), ("max_gpus", 0), ("retry", 0)] {
-            fields.u32(check, key, least);
+        let mut fields = Fields::new(table, node.span, &RUNNER);
+        for key in ["max_num_workers", "max_workers_per_gpu", "max_gpus", "retry"] {
+            fields.u32(check, key);
         }
         unschedulable_timeout(check, &mut fields);
         engine_timeout(check, &mut fields);
     }
     if let Some((tag, mut fields)) = known {
         config.kind = kind(check, tag.unwrap_or(Tag::Local), &mut fields, flags.dlc.aliyun_cfg.as_deref());
-        config.max_num_workers = fields.u32(check, "max_num_workers", 1);
-        config.max_workers_per_gpu = fields.u32(check, "max_workers_per_gpu", 1).unwrap_or(config.max_workers_per_gpu);
-        config.max_gpus = fields.u32(check, "max_gpus", 0).unwrap_or(config.max_gpus);
-        config.retry = fields.u32(check, "retry", 0).unwrap_or(config.retry);
+        config.max_num_workers = fields.u32(check, "max_num_workers");
+        config.max_workers_per_gpu = fields.u32(check, "max_workers_per_gpu").unwrap_or(config.max_workers_per_gpu);
+        config.max_gpus = fields.u32(check, "max_gpus").unwrap_or(config.max_gpus);
+        config.retry = fields.u32(check, "retry").unwrap_or(config.retry);
         config.unschedulable_timeout =
             unschedulable_timeout(check, &mut fields).unwrap_or(config.unschedulable_timeout);
         config.engine_timeout = engine_timeout(check, &mut fields).unwrap_or(config.engine_timeout);
@@ -114,6 +115,7 @@ fn timeout(
 
 /// Reads the keys that belong to one launcher; `aliyun_cfg` is the file of the flag.
 pub(super) fn kind(check: &mut Check, tag: Tag, fields: &mut Fields<'_>, aliyun_cfg: Option<&Path>) -> RunnerKind {
+    fields.of_type(RUNNERS.name_of(&tag));
     match tag {
         Tag::Local => RunnerKind::Local,
         Tag::None => RunnerKind::None,
@@ -125,7 +127,7 @@ pub(super) fn kind(check: &mut Check, tag: Tag, fields: &mut Fields<'_>, aliyun_
 
 /// The launcher of a pool: by name, or a table with `type` and its settings.
 pub(super) fn launcher(check: &mut Check, node: &Node) -> Option<RunnerKind> {
-    let (tag, mut fields) = RUNNERS.tagged(check, "launcher", node)?;
+    let (tag, mut fields) = RUNNERS.tagged(check, "launcher", node, &LAUNCHER)?;
     let read = kind(check, tag, &mut fields, None);
     fields.finish(check);
     Some(read)
@@ -152,11 +154,11 @@ fn over(check: &mut Check, config: &mut RunnerConfig, flags: &Overrides) {
 fn tagged<'t>(check: &mut Check, node: &'t Node) -> Option<(Option<Tag>, Fields<'t>)> {
     match &node.value {
         Value::Table(table) if table.get("type").is_none() => {
-            let mut fields = Fields::new(table, node.span, "`runner`");
+            let mut fields = Fields::new(table, node.span, &RUNNER);
             fields.get("type");
             Some((None, fields))
         }
-        _ => RUNNERS.tagged(check, "runner", node).map(|(tag, fields)| (Some(tag), fields)),
+        _ => RUNNERS.tagged(check, "runner", node, &RUNNER).map(|(tag, fields)| (Some(tag), fields)),
     }
 }
 

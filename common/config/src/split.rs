@@ -4,28 +4,30 @@ use super::check::Check;
 use super::choice::Choices;
 use super::fields::{self, Fields};
 use super::file_format::FORMATS;
+use super::keys::SPLIT;
 use super::split_columns;
 use super::split_files;
 use super::split_keep;
 use super::split_source::{ReadLimits, ReadOptions, SourceConfig};
-use super::tree::{Node, Value};
+use super::tree::{Node, Table, Value};
 use std::path::Path;
 
 /// Reads a split and checks that its files exist.
 pub(super) fn read(check: &mut Check, key: &'static str, node: &Node, data_dir: Option<&Path>) -> Option<SourceConfig> {
-    let mut fields = fields::table(check, key, node, format!("[dataset.{key}]"))?;
+    let mut fields = fields::table(check, key, node, &SPLIT)?.titled(format!("[dataset.{key}]"));
     let path = fields.require(check, "path", "\"...\"");
     let split = fields.text(check, "split").unwrap_or(key);
     let options = read_options(check, &mut fields);
     let has_format = options.as_ref().is_none_or(|options| options.format.is_some());
     let files = path.and_then(|path| split_files::read(check, path, split, has_format, data_dir));
     let file_column = fields.text(check, "file_column").map(str::to_owned);
-    let columns = match fields.table(check, "columns", "`columns`") {
+    let mut table = |check: &mut Check, key| fields.get(key).and_then(|node| fields::any_table(check, key, node));
+    let columns = match table(check, "columns") {
         Some(columns) => split_columns::read(check, columns, data_dir),
         None => Some(Vec::new()),
     };
-    let lists_to_columns = match fields.table(check, "lists_to_columns", "`lists_to_columns`") {
-        Some(lists) => read_lists(check, &lists),
+    let lists_to_columns = match table(check, "lists_to_columns") {
+        Some(lists) => read_lists(check, lists),
         None => Some(Vec::new()),
     };
     let keep = fields.get("keep").map_or(Some(Vec::new()), |node| split_keep::read(check, node));
@@ -74,8 +76,8 @@ fn read_options(check: &mut Check, fields: &mut Fields<'_>) -> Option<ReadOption
     let header = header.unwrap_or(true);
     let usual = ReadLimits::default();
     let limits = ReadLimits {
-        line_mb: fields.u32(check, "max_line_mb", 1).unwrap_or(usual.line_mb),
-        document_mb: fields.u32(check, "max_document_mb", 1).unwrap_or(usual.document_mb),
+        line_mb: fields.u32(check, "max_line_mb").unwrap_or(usual.line_mb),
+        document_mb: fields.u32(check, "max_document_mb").unwrap_or(usual.document_mb),
     };
     let (format, delimiter) = (format?, delimiter?);
     Some(ReadOptions { format, header, names, delimiter, quoted, rows, key_column, whole, limits })
@@ -106,9 +108,8 @@ fn delimiter(check: &mut Check, node: &Node) -> Option<char> {
     }
 }
 
-fn read_lists(check: &mut Check, lists: &Fields<'_>) -> Option<Vec<(String, Vec<String>)>> {
+fn read_lists(check: &mut Check, lists: &Table) -> Option<Vec<(String, Vec<String>)>> {
     let read: Vec<_> = lists
-        .table
         .entries
         .iter()
         .map(|entry| {
@@ -119,5 +120,5 @@ fn read_lists(check: &mut Check, lists: &Fields<'_>) -> Option<Vec<(String, Vec<
     read.into_iter().collect()
 }
 
-const FORMAT: Choices<'_, super::FileFormat> =
+pub(super) const FORMAT: Choices<'_, super::FileFormat> =
     Choices { now: FORMATS, aliases: &[], later: &[], meanwhile: "", suffix: None };

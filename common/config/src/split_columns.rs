@@ -3,50 +3,34 @@
 use super::check::Check;
 use super::choice::Choices;
 use super::fields::{self, Fields};
+use super::keys::COLUMN;
 use super::paths;
 use super::row_expression::{Cast, ColumnConfig, Expression, Group, Key, Pattern, Piece};
 use super::split_template;
-use super::tree::{Entry, Node, Value};
-use compass_diagnostic::spelling;
+use super::tree::{Entry, Node, Table, Value};
 use regex::Regex;
 use std::path::Path;
 
 /// Every verb; a column has exactly one.
-const VERBS: [&str; 18] = [
-    "from",
-    "const",
-    "format",
-    "join",
-    "split",
-    "item",
-    "letter_of",
-    "index_of",
-    "map",
-    "capture",
-    "replace",
-    "strip",
-    "json",
-    "lines_of",
-    "rows_of",
-    "text_of",
-    "object",
-    "list",
-];
+fn verbs() -> impl Iterator<Item = &'static str> {
+    COLUMN.types.iter().map(|verb| verb.name)
+}
 
 /// All columns in order; `None` when one is wrong, which is reported.
-pub(super) fn read(check: &mut Check, columns: Fields<'_>, data_dir: Option<&Path>) -> Option<Vec<ColumnConfig>> {
+pub(super) fn read(check: &mut Check, columns: &Table, data_dir: Option<&Path>) -> Option<Vec<ColumnConfig>> {
     // All are read before any is missed, so that every error is found.
-    let read: Vec<_> = columns.table.entries.iter().map(|entry| column(check, entry, data_dir)).collect();
+    let read: Vec<_> = columns.entries.iter().map(|entry| column(check, entry, data_dir)).collect();
     read.into_iter().collect()
 }
 
 fn column(check: &mut Check, entry: &Entry, data_dir: Option<&Path>) -> Option<ColumnConfig> {
-    let mut fields = fields::table(check, &entry.key, &entry.node, format!("column `{}`", entry.key))?;
-    let verbs: Vec<&'static str> = VERBS.into_iter().filter(|verb| fields.table.get(verb).is_some()).collect();
+    let mut fields = fields::table(check, &entry.key, &entry.node, &COLUMN)?.titled(format!("column `{}`", entry.key));
+    let verbs: Vec<&'static str> = verbs().filter(|verb| fields.table.get(verb).is_some()).collect();
     let [verb] = verbs.as_slice() else {
         not_one_verb(check, entry, &fields, &verbs);
         return None;
     };
+    fields.of_type(verb);
     let node = fields.get(verb)?;
     let expression = expression(check, verb, node, &mut fields, data_dir);
     let cast = match fields.get("as") {
@@ -62,20 +46,23 @@ fn column(check: &mut Check, entry: &Entry, data_dir: Option<&Path>) -> Option<C
     Some(ColumnConfig { name: entry.key.clone(), expression: expression?, cast: cast?, default: default?, origin })
 }
 
-fn not_one_verb(check: &mut Check, entry: &Entry, fields: &Fields<'_>, verbs: &[&str]) {
-    if let [_, second, ..] = verbs {
-        let help = format!("a column has one of {}: compute it in two columns", spelling::list(verbs));
+fn not_one_verb(check: &mut Check, entry: &Entry, fields: &Fields<'_>, given: &[&str]) {
+    if let [_, second, ..] = given {
+        let help = format!("a column has one of {}: compute it in two columns", spelling::list(given));
         let span = fields.table.entry(second).map_or(entry.key_span, |entry| entry.key_span);
         check.error(span, format!("column `{}` has two expressions", entry.key), Some(help));
         return;
     }
-    let near = fields.table.entries.iter().find_map(|key| Some((key, spelling::nearest(&key.key, VERBS)?)));
+    let near = fields.table.entries.iter().find_map(|key| Some((key, spelling::nearest(&key.key, verbs())?)));
     match near {
         Some((key, meant)) => {
             check.error(key.key_span, format!("unknown key `{}`", key.key), Some(format!("did you mean `{meant}`?")));
         }
         None => {
-            let help = format!("write one of {}, as in `{{ from = \"question\" }}`", spelling::list(&VERBS));
+            let help = format!(
+                "write one of {}, as in `{{ from = \"question\" }}`",
+                spelling::list(&verbs().collect::<Vec<_>>())
+            );
             check.error(entry.node.span, format!("column `{}` says nothing of its value", entry.key), Some(help));
         }
     }
@@ -183,13 +170,9 @@ fn key(check: &mut Check, node: &Node) -> Option<Key> {
 }
 
 fn table(check: &mut Check, node: &Node) -> Option<Vec<(String, serde_json::Value)>> {
-    let to = fields::table(check, "to", node, "`to`")?;
-    let read: Vec<_> = to
-        .table
-        .entries
-        .iter()
-        .map(|entry| Some((entry.key.clone(), literal(check, &entry.key, &entry.node)?)))
-        .collect();
+    let to = fields::any_table(check, "to", node)?;
+    let read: Vec<_> =
+        to.entries.iter().map(|entry| Some((entry.key.clone(), literal(check, &entry.key, &entry.node)?))).collect();
     read.into_iter().collect()
 }
 
@@ -285,7 +268,7 @@ pub(super) fn literal(check: &mut Check, key: &str, node: &Node) -> Option<serde
     }
 }
 
-const AS: Choices<'_, Cast> = Choices {
+pub(super) const AS: Choices<'_, Cast> = Choices {
     now: &[("int", Cast::Int), ("float", Cast::Float), ("text", Cast::Text)],
     aliases: &[("str", Cast::Text)],
     later: &[],

@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::fields::{self, Fields};
+use super::keys::KEEP;
 use super::row_expression::{Condition, Test};
 use super::split;
 use super::split_columns::{literal, regex};
@@ -21,14 +22,14 @@ fn condition(check: &mut Check, node: &Node) -> Option<Condition> {
         check.wrong_type("keep", node, "a table or an array of tables", "{ column = \"...\", equals = \"...\" }");
         return None;
     };
-    let mut fields = fields::table(check, "keep", node, "`keep`")?;
+    let mut fields = fields::table(check, "keep", node, &KEEP)?;
     let column = fields.require(check, "column", "\"...\"");
     let column = column.and_then(|node| fields::text(check, "column", node));
     let asked = TESTS.iter().filter(|key| fields.table.get(key).is_some()).count();
     let test = test(check, &mut fields);
     let not = split::flag(check, &mut fields, "not").unwrap_or(false);
     // A misspelt question is reported as an unknown key.
-    let is_misspelt = fields.table.entries.iter().any(|entry| !KEYS.contains(&entry.key.as_str()));
+    let is_misspelt = fields.table.entries.iter().any(|entry| !KEEP.keys.iter().any(|key| key.name == entry.key));
     if asked > 1 || asked == 0 && !is_misspelt {
         let message = if asked == 0 { "`keep` asks nothing of the column" } else { "`keep` asks two things at once" };
         let help = "write one of `equals = ...`, `in = [...]`, `regex = \"...\"` and `exists = true`; several conditions \
@@ -41,7 +42,6 @@ fn condition(check: &mut Check, node: &Node) -> Option<Condition> {
 }
 
 const TESTS: [&str; 4] = ["equals", "in", "regex", "exists"];
-const KEYS: [&str; 6] = ["column", "not", "equals", "in", "regex", "exists"];
 
 fn test(check: &mut Check, fields: &mut Fields<'_>) -> Option<Test> {
     let equals = fields.get("equals").and_then(|node| literal(check, "equals", node)).map(Test::Equals);

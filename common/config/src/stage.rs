@@ -2,23 +2,24 @@
 
 use super::check::Check;
 use super::fields::Fields;
+use super::keys::TableKeys;
 use super::overrides::Overrides;
 use super::partitioner::{self, GEN_TASK_COEF, MAX_TASK_SIZE};
 use super::resolved::StageConfig;
 use super::runner;
 use compass_plan::partition::{PartitionStrategy, PartitionerKind};
 
-/// Reads the stage at `key`; `partitioner` is its default.
+/// Reads the stage at `key`, which has these keys; `partitioner` is its default.
 pub(super) fn read(
     check: &mut Check,
     root: &mut Fields<'_>,
     key: &'static str,
+    keys: &'static TableKeys,
     flags: &Overrides,
     partitioner: PartitionerKind,
 ) -> StageConfig {
-    let title = format!("[{key}]");
-    let given = root.table(check, key, title.clone());
-    let mut fields = given.unwrap_or_else(|| Fields::none(root.span, title));
+    let given = root.table(check, key, keys);
+    let mut fields = given.unwrap_or_else(|| Fields::none(root.span, keys));
     let runner = runner::read(check, fields.get("runner"), flags);
     let node = fields.get("partitioner");
     let partitioner =

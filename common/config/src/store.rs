@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::fields::{Fields, text};
+use super::keys::ETCD;
 use super::paths;
 use super::resolved::{EtcdConfig, StoreConfig};
 use super::tree::Node;
@@ -18,7 +19,7 @@ const PREFIX: &str = "compass";
 /// Reads both from the table `[master]`.
 pub(super) fn read(check: &mut Check, master: &mut Fields<'_>) -> StoreConfig {
     let store = master.get("store").and_then(|node| address(check, node));
-    let Some(mut access) = master.table(check, "etcd", "[master.etcd]") else {
+    let Some(mut access) = master.table(check, "etcd", &ETCD) else {
         return store.map_or(StoreConfig::Embedded, StoreConfig::Etcd);
     };
     let user = access.text(check, "user").filter(|user| !user.is_empty()).map(str::to_owned);

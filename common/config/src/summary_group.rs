@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::fields::{Fields, text};
+use super::keys::SUMMARY_GROUP;
 use super::tree::{Node, Value};
 use compass_diagnostic::spelling;
 use compass_plan::summary::{Average, Subset, SummaryGroup, shipped_group, shipped_groups};
@@ -20,7 +21,7 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<Vec<Summa
 }
 
 fn group(check: &mut Check, node: &Node) -> Option<SummaryGroup> {
-    let mut fields = super::fields::table(check, "summary_group", node, TITLE)?;
+    let mut fields = super::fields::table(check, "summary_group", node, &SUMMARY_GROUP)?;
     let name = fields.require(check, "name", "\"mmlu\"").and_then(|node| text(check, "name", node));
     let subsets = match fields.get("subsets") {
         Some(node) => subsets(check, node),
@@ -28,7 +29,6 @@ fn group(check: &mut Check, node: &Node) -> Option<SummaryGroup> {
     };
     let metric = fields.text(check, "metric").map(str::to_owned);
     let average = average(check, &mut fields, subsets.as_deref());
-    fields.not_yet(check, "transforms", "remove it: numbers are averaged as they are");
     fields.finish(check);
     Some(SummaryGroup { name: name?.to_owned(), subsets: subsets?, average: average?, metric })
 }
@@ -95,7 +95,7 @@ fn average(check: &mut Check, fields: &mut Fields<'_>, subsets: Option<&[Subset]
     };
     flag(check, "std", fields.get("std"), Average::StandardDeviation);
     flag(check, "sum", fields.get("sum"), Average::Sum);
-    let harmonic = fields.either(check, "harmonic", "harmonic_mean").map(|(_, node)| node);
+    let harmonic = fields.either(check, "harmonic").map(|(_, node)| node);
     flag(check, "harmonic", harmonic, Average::Harmonic);
     if let Some(node) = fields.get("weights").filter(|node| !node.is_empty()) {
         chosen.push(Average::Weighted(weights(check, node, subsets?)?));

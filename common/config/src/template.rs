@@ -2,11 +2,10 @@
 
 use super::check::Check;
 use super::fields;
+use super::keys::{LINE, ROUNDS};
 use super::tree::{Node, Table, Value};
 use compass_plan::prompt::{Options, Role, Rounds, Template, TemplateLine, TemplateText, jinja_fault};
 
-/// The keys of OpenCompass's templates in rounds.
-const ROUNDS: [&str; 3] = ["begin", "round", "end"];
 const EXAMPLE: &str = "[{ role = \"HUMAN\", prompt = \"...\" }, { role = \"BOT\", prompt = \"...\" }]";
 
 /// A string or a dialogue, or a table from label to either, in the order written.
@@ -117,7 +116,7 @@ fn text_templates(check: &mut Check, key: &str, table: &Table) -> Option<Vec<(St
 }
 
 fn is_rounds(table: &Table) -> bool {
-    !table.entries.is_empty() && table.entries.iter().all(|entry| ROUNDS.contains(&entry.key.as_str()))
+    !table.entries.is_empty() && table.entries.iter().all(|entry| ROUNDS.keys.iter().any(|key| key.name == entry.key))
 }
 
 fn labels(check: &mut Check, key: &str, node: &Node, table: &Table) -> Option<Vec<(String, String)>> {
@@ -156,7 +155,7 @@ fn label_rounds(check: &mut Check, key: &str, table: &Table) -> Option<Vec<(Stri
 }
 
 fn rounds(check: &mut Check, key: &str, node: &Node) -> Option<Rounds> {
-    let mut fields = fields::table(check, key, node, format!("`{key}`"))?;
+    let mut fields = fields::table(check, key, node, &ROUNDS)?.titled(format!("`{key}`"));
     let round = fields.require(check, "round", EXAMPLE).and_then(|node| lines(check, "round", node));
     let mut optional = |name| fields.get(name).map_or(Some(Vec::new()), |node| lines(check, name, node));
     let (begin, end) = (optional("begin"), optional("end"));
@@ -185,7 +184,7 @@ fn lines(check: &mut Check, key: &'static str, node: &Node) -> Option<Vec<Templa
 }
 
 fn line(check: &mut Check, key: &'static str, node: &Node) -> Option<TemplateLine> {
-    let mut fields = fields::table(check, key, node, format!("a line of `{key}`"))?;
+    let mut fields = fields::table(check, key, node, &LINE)?.titled(format!("a line of `{key}`"));
     let role = fields.require(check, "role", "\"HUMAN\"").and_then(|node| fields::text(check, "role", node));
     let mut words = |key| fields.text(check, key).map(str::to_owned);
     let (prompt, fallback_role) = (words("prompt"), words("fallback_role"));

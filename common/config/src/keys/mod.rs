@@ -1,0 +1,75 @@
+//! Every key of the configuration, table by table, in the order in which the reference shows them.
+
+mod aliyun;
+mod dataset;
+mod evaluation;
+mod inferencer;
+mod key;
+mod master;
+mod model;
+mod pool;
+mod retriever;
+mod runner;
+mod split;
+mod stage;
+mod summary_group;
+mod template;
+#[cfg(test)]
+mod tests;
+mod top;
+
+pub(crate) use aliyun::ALIYUN;
+pub(crate) use dataset::{DATASET, INFER_CFG, READER_CFG};
+pub(crate) use evaluation::{EVAL_CFG, EVALUATOR, PIPELINE};
+pub(crate) use inferencer::INFERENCER;
+pub(crate) use key::{Key, Kind, Standing, TableKeys, TypeKeys};
+pub(crate) use master::{ETCD, MASTER};
+pub(crate) use model::{
+    GENERATION_KWARGS, META_MESSAGE, META_ROLE, META_TEMPLATE, MODEL, MODEL_KWARGS, RUN_CFG, TOKENIZER_KWARGS,
+};
+pub(crate) use pool::POOL;
+pub(crate) use retriever::RETRIEVER;
+pub(crate) use runner::{LAUNCHER, RUNNER};
+pub(crate) use split::{COLUMN, KEEP, SPLIT};
+pub(crate) use stage::{EVAL, INFER, PARTITIONER};
+pub(crate) use summary_group::SUMMARY_GROUP;
+pub(crate) use template::{LINE, MESSAGE, MESSAGES, ROUNDS};
+pub(crate) use top::TOP;
+
+/// Every table.
+pub(crate) static TABLES: [&TableKeys; 34] = [
+    &TOP,
+    &MASTER,
+    &ETCD,
+    &MODEL,
+    &RUN_CFG,
+    &TOKENIZER_KWARGS,
+    &MODEL_KWARGS,
+    &GENERATION_KWARGS,
+    &META_TEMPLATE,
+    &META_ROLE,
+    &META_MESSAGE,
+    &DATASET,
+    &READER_CFG,
+    &SPLIT,
+    &COLUMN,
+    &KEEP,
+    &INFER_CFG,
+    &ROUNDS,
+    &LINE,
+    &MESSAGES,
+    &MESSAGE,
+    &RETRIEVER,
+    &INFERENCER,
+    &EVAL_CFG,
+    &PIPELINE,
+    &EVALUATOR,
+    &INFER,
+    &EVAL,
+    &PARTITIONER,
+    &RUNNER,
+    &LAUNCHER,
+    &ALIYUN,
+    &POOL,
+    &SUMMARY_GROUP,
+];

@@ -1,0 +1,159 @@
+//! `[dataset.test]` and `[dataset.train]`, their columns and conditions.
+
+use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Table, Text, Texts, Whole};
+use super::key::{Key, Kind, TableKeys, TypeKeys, key};
+use crate::{split, split_columns};
+
+pub(crate) static SPLIT: TableKeys = TableKeys {
+    name: "split",
+    title: "[dataset.test]",
+    keys: &[
+        key(
+            "path",
+            Either(&[Text, Texts]),
+            "a file, a folder of one kind of file, a name with `*`, or `hub:owner/name[@revision][/config]`",
+        )
+        .takes("string or array")
+        .required(),
+        key("split", Text, "which split of a hub data set").default("`test` or `train`"),
+        key("format", Choice(|| split::FORMAT.words()), "layout of the files")
+            .default("by the name; `.gz` is read as what it holds"),
+        key("header", Boolean, "csv, tsv: the first row names the columns").default("`true`"),
+        key("names", Texts, "csv, tsv: names of the columns; txt: of its one column").default("the header's"),
+        key("delimiter", Text, "csv, tsv: between two values").takes("one ASCII character").default("the format's own"),
+        key("quoted", Boolean, "whether `\"` quotes").default("csv `true`, tsv `false`"),
+        key("rows", Text, "json: where the rows are, as in `data.test`").takes("dotted path").default("the document"),
+        key("key_column", Text, "json: rows are the values of an object, whose keys become this column")
+            .default("none"),
+        key("whole", Boolean, "txt: the file is one row").default("`false`"),
+        key("file_column", Text, "column that gets what `*` stood for, else the file's name").default("none"),
+        key("max_line_mb", Kind::from(1), "bound of a line or record, in millions of bytes").default("64"),
+        key("max_document_mb", Kind::from(1), "bound of a file that is read whole").default("1024"),
+        key("columns", MapOf(&Table(&COLUMN)), "new columns, see below").takes("table").default("none"),
+        key(
+            "lists_to_columns",
+            MapOf(&Texts),
+            "`{ choices = [\"A\", \"B\", \"C\", \"D\"] }`: an item a column; the list goes",
+        )
+        .takes("table")
+        .default("none"),
+        key(
+            "keep",
+            Either(&[Table(&KEEP), ArrayOf(&Table(&KEEP))]),
+            "rows that are used; all conditions must hold, see below",
+        )
+        .takes("condition or array")
+        .default("all rows"),
+        key("drop_columns", Texts, "columns that go").takes("array").default("none"),
+        key("order", Texts, "columns that stand first").takes("array").default("as read"),
+        key("only", Texts, "these columns alone, in this order").takes("array").default("all"),
+    ],
+    types: &[],
+};
+
+pub(crate) static KEEP: TableKeys = TableKeys {
+    name: "keep",
+    title: "`keep`",
+    keys: &[
+        key("column", Text, "what is asked").required(),
+        key("equals", Anything, "the value is this one").takes("any value").default("one of four"),
+        key("in", ArrayOf(&Anything), "the value is one of these").takes("array").default("one of four"),
+        key("regex", Text, "the value matches").default("one of four"),
+        key("exists", Boolean, "whether there is a value").default("one of four"),
+        key("not", Boolean, "the reverse").default("`false`"),
+    ],
+    types: &[],
+};
+
+const BASE: &[Key] = &[key("base", Whole(0, 1), "number of the letter A").takes("0 or 1").default("0")];
+const REGEX: Key = key("regex", Text, "a regular expression");
+
+/// The types are the verbs, of which a column has exactly one as a key.
+pub(crate) static COLUMN: TableKeys = TableKeys {
+    name: "column",
+    title: "a column",
+    keys: &[
+        key("as", Choice(|| split_columns::AS.words()), "the type that the value is brought to").default("as it is"),
+        key("default", Anything, "what stands where `PATH` is absent or null, or where nothing was found")
+            .takes("any value")
+            .default("a fault"),
+    ],
+    types: &[
+        verb("from", &[&[key("from", Text, "`PATH`")]]),
+        verb("const", &[&[key("const", Anything, "any value")]]),
+        verb("format", &[&[key("format", Text, "`TEMPLATE`")]]),
+        verb(
+            "join",
+            &[&[
+                key("join", Either(&[Text, Texts]), "several `PATH`s, or one of a list"),
+                key("with", Text, "between two values").default("nothing"),
+            ]],
+        ),
+        verb(
+            "split",
+            &[&[
+                key("split", Text, "`PATH`"),
+                key("by", Text, "where the text is split").required(),
+                key("at", Whole(i64::MIN, i64::MAX), "which piece").default("the list"),
+            ]],
+        ),
+        verb(
+            "item",
+            &[&[
+                key("item", Text, "`PATH`"),
+                key("at", Either(&[Text, Whole(i64::MIN, i64::MAX)]), "position, from the end when negative, or key")
+                    .required(),
+            ]],
+        ),
+        verb("letter_of", &[&[key("letter_of", Text, "`PATH`")], BASE]),
+        verb(
+            "index_of",
+            &[
+                &[
+                    key("index_of", Text, "`PATH`"),
+                    key("in", Text, "`PATH` of the list that is searched").default("none"),
+                ],
+                BASE,
+            ],
+        ),
+        verb(
+            "map",
+            &[&[
+                key("map", Text, "`PATH`"),
+                key("to", MapOf(&Anything), "the values by what a prompt would print").required(),
+            ]],
+        ),
+        verb(
+            "capture",
+            &[&[
+                key("capture", Text, "`PATH`"),
+                REGEX.required(),
+                key("group", Either(&[Text, Whole(0, 1000)]), "number or name of a group")
+                    .default("the first, else the match"),
+            ]],
+        ),
+        verb(
+            "replace",
+            &[&[
+                key("replace", Text, "`PATH`"),
+                REGEX.default("this or `find`"),
+                key("find", Text, "a text as it is").default("this or `regex`"),
+                key("by", Text, "`TEMPLATE`, in which `{1}` is a group of the regex").required(),
+            ]],
+        ),
+        verb(
+            "strip",
+            &[&[key("strip", Text, "`PATH`"), key("chars", Text, "what goes off both ends").default("white space")]],
+        ),
+        verb("json", &[&[key("json", Text, "`PATH`")]]),
+        verb("lines_of", &[&[key("lines_of", Text, "a file")]]),
+        verb("rows_of", &[&[key("rows_of", Text, "a file"), key("column", Text, "`PATH` in its rows").required()]]),
+        verb("text_of", &[&[key("text_of", Text, "a file")]]),
+        verb("object", &[&[key("object", Texts, "several `PATH`s")]]),
+        verb("list", &[&[key("list", Texts, "several `PATH`s")]]),
+    ],
+};
+
+const fn verb(name: &'static str, keys: &'static [&'static [Key]]) -> TypeKeys {
+    TypeKeys { name, meaning: "", keys }
+}

@@ -1,0 +1,29 @@
+//! `[[summary_group]]`.
+
+use super::key::Kind::{ArrayOf, Boolean, Either, MapOf, Number, Text, Texts};
+use super::key::{TableKeys, key, later};
+
+pub(crate) static SUMMARY_GROUP: TableKeys = TableKeys {
+    name: "summary_group",
+    title: "[[summary_group]]",
+    keys: &[
+        key(
+            "name",
+            Text,
+            "row of the table; the groups of the presets (mmlu, ceval, bbh ...) are there without being written",
+        )
+        .required(),
+        key("subsets", ArrayOf(&Either(&[Text, Texts])), "what is averaged")
+            .takes("array of names, or of `[\"name\", \"metric\"]`")
+            .default("required for a new name"),
+        key("metric", Text, "which metric of the subsets").default("the first of each"),
+        key("weights", Either(&[ArrayOf(&Number), MapOf(&Number)]), "weighted mean")
+            .takes("table or array of numbers")
+            .default("none"),
+        key("sum", Boolean, "the sum; at most one of `weights`, `sum`, `harmonic` and `std`").default("`false`"),
+        key("harmonic", Boolean, "the harmonic mean").or(&["harmonic_mean"]).default("`false`"),
+        key("std", Boolean, "the standard deviation").default("`false`"),
+        later("transforms", "remove it: numbers are averaged as they are"),
+    ],
+    types: &[],
+};
