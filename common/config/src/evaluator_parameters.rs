@@ -71,16 +71,6 @@ pub(super) fn exact_match(check: &mut Check, fields: &mut Fields<'_>) -> Option<
     fields.of_type("exact_match");
     let patterns = fields.get("regexes_to_ignore");
     let written = patterns.map_or(Some(Vec::new()), |node| check.texts("regexes_to_ignore", node));
-    let mut regexes_to_ignore = Vec::new();
-    for (pattern, span) in written? {
-        match Regex::new(&pattern) {
-            Ok(_) => regexes_to_ignore.push(pattern),
-            Err(error) => {
-                let help = error.to_string().lines().last().map(str::to_owned);
-                check.error(span, format!("`{pattern}` is no pattern"), help);
-            }
-        }
-    }
     let mut flag = |key| match fields.get(key).map(|node| (&node.value, node)) {
         None => Some(false),
         Some((Value::Boolean(flag), _)) => Some(*flag),
@@ -91,6 +81,16 @@ pub(super) fn exact_match(check: &mut Check, fields: &mut Fields<'_>) -> Option<
     };
     let (ignore_case, ignore_punctuation) = (flag("ignore_case"), flag("ignore_punctuation"));
     let ignore_numbers = flag("ignore_numbers");
+    let mut regexes_to_ignore = Vec::new();
+    for (pattern, span) in written? {
+        match Regex::new(&pattern) {
+            Ok(_) => regexes_to_ignore.push(pattern),
+            Err(error) => {
+                let help = error.to_string().lines().last().map(str::to_owned);
+                check.error(span, format!("`{pattern}` is no pattern"), help);
+            }
+        }
+    }
     Some(EvaluatorSpec::ExactMatch(ExactMatchSpec {
         regexes_to_ignore,
         ignore_case: ignore_case?,

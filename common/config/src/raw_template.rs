@@ -62,6 +62,13 @@ fn message(check: &mut Check, node: &Node) -> Option<TemplateLine> {
     };
     let mut fields = fields::table(check, "messages", node, &MESSAGE)?;
     if let Some(column) = fields.text(check, "expand_column") {
+        for key in ["role", "content"] {
+            if fields.get(key).is_some() {
+                let span = fields.table.entry(key).map_or(node.span, |entry| entry.key_span);
+                let message = format!("`{key}` beside `expand_column`");
+                check.error(span, message, Some("remove it: the column holds whole messages".into()));
+            }
+        }
         fields.finish(check);
         return Some(TemplateLine::Expand(column.into()));
     }

@@ -32,8 +32,12 @@ pub(crate) static INFERENCER: TableKeys = TableKeys {
             name: "ppl",
             meaning: "OpenCompass's perplexity of one whole text per label; the lowest wins",
             keys: &[
-                &[key("normalizing_str", Text, "the context whose score is taken off, as OpenCompass has it")
-                    .default("none")],
+                &[key(
+                    "normalizing_str",
+                    Text,
+                    "a context: the answer's score after it is taken off, as OpenCompass has it",
+                )
+                .default("none")],
                 SCORED,
             ],
         },

@@ -13,7 +13,7 @@ const WORDS: Kind = Either(&[Text, Texts]);
 
 /// Tokens of an answer are given in three places.
 pub(super) const KWARGS: Key =
-    key("generation_kwargs", Table(&GENERATION_KWARGS), "how tokens are chosen, see below").default("none");
+    key("generation_kwargs", Table(&GENERATION_KWARGS), "how tokens are chosen").default("none");
 
 pub(crate) static MODEL: TableKeys = TableKeys {
     name: "model",
@@ -75,7 +75,7 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         )
         .takes("table or `\"chat\"`")
         .default("none"),
-        key("run_cfg", Table(&RUN_CFG), "what one replica takes, see below").default("`{ num_gpus = 0 }`"),
+        key("run_cfg", Table(&RUN_CFG), "what one replica takes").default("`{ num_gpus = 0 }`"),
         KWARGS,
         key("stop_words", Texts, "strings that end a generation").default("none"),
         key("pred_postprocessor", POSTPROCESSOR, "applied to this model's answers before the data set's")
@@ -101,7 +101,8 @@ pub(crate) static RUN_CFG: TableKeys = TableKeys {
     title: "`run_cfg`",
     keys: &[
         key("num_gpus", Kind::from(0), "GPUs of one replica").default("0"),
-        key("num_procs", Kind::from(1), "1; more is refused as not yet supported").default("1"),
+        key("num_procs", Kind::from(1), "processes of one replica; more than 1 is refused as not yet supported")
+            .default("1"),
     ],
     types: &[],
 };

@@ -13,7 +13,7 @@ pub(crate) static RETRIEVER: TableKeys = TableKeys {
     title: "`retriever`",
     keys: &[key("type", Choice(|| RETRIEVERS.words()), "")],
     types: &[
-        TypeKeys { name: "zero", meaning: "none", keys: &[] },
+        TypeKeys { name: "zero", meaning: "no shots", keys: &[] },
         TypeKeys {
             name: "fix_k",
             meaning: "the rows `ids` of the training split, in this order",

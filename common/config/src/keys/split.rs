@@ -29,7 +29,7 @@ pub(crate) static SPLIT: TableKeys = TableKeys {
         key("file_column", Text, "column that gets what `*` stood for, else the file's name").default("none"),
         key("max_line_mb", Kind::from(1), "bound of a line or record, in millions of bytes").default("64"),
         key("max_document_mb", Kind::from(1), "bound of a file that is read whole").default("1024"),
-        key("columns", MapOf(&Table(&COLUMN)), "new columns, see below").takes("table").default("none"),
+        key("columns", MapOf(&Table(&COLUMN)), "new columns").takes("table").default("none"),
         key(
             "lists_to_columns",
             MapOf(&Texts),
@@ -37,13 +37,9 @@ pub(crate) static SPLIT: TableKeys = TableKeys {
         )
         .takes("table")
         .default("none"),
-        key(
-            "keep",
-            Either(&[Table(&KEEP), ArrayOf(&Table(&KEEP))]),
-            "rows that are used; all conditions must hold, see below",
-        )
-        .takes("condition or array")
-        .default("all rows"),
+        key("keep", Either(&[Table(&KEEP), ArrayOf(&Table(&KEEP))]), "rows that are used; all conditions must hold")
+            .takes("condition or array")
+            .default("all rows"),
         key("drop_columns", Texts, "columns that go").takes("array").default("none"),
         key("order", Texts, "columns that stand first").takes("array").default("as read"),
         key("only", Texts, "these columns alone, in this order").takes("array").default("all"),

@@ -5,10 +5,9 @@ use super::key::{Key, Kind, TableKeys, TypeKeys, key};
 use crate::partitioner::{PARTITIONERS, STRATEGIES};
 
 static RUNNER_TAKES: [Kind; 2] = [Text, Table(&super::RUNNER)];
-const RUNNER: Key =
-    key("runner", Either(&RUNNER_TAKES), "who launches workers, and how many; a name, or a table with the keys below")
-        .takes("name or table")
-        .default("`local`");
+const RUNNER: Key = key("runner", Either(&RUNNER_TAKES), "who launches workers, and how many")
+    .takes("name or table")
+    .default("`local`");
 const PARTITIONER_KEY: Key = key("partitioner", Named(&PARTITIONER), "how the stage is cut into tasks");
 
 pub(crate) static INFER: TableKeys =

@@ -11,7 +11,7 @@ const BEGIN: &str = "<!-- ";
 const CLOSE: &str = " -->";
 const END: &str = "<!-- end -->";
 
-/// The page with every table in it made anew from the keys.
+/// The page with every table in it as the keys have it.
 ///
 /// # Errors
 /// What is wrong with the marks of the page.
@@ -67,14 +67,14 @@ fn table(part: &str) -> Option<String> {
         }
         _ => (&["key", "of", "type", "default", "meaning"], type_rows(table)),
     };
-    let mut text = String::new();
-    let mut line = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
-        let _ = writeln!(text, "| {} |", cells.join(" | "));
-    };
-    line(&head.iter().map(|&title| title.to_owned()).collect::<Vec<_>>());
-    line(&vec!["---".to_owned(); head.len()]);
-    rows.iter().for_each(|row| line(row));
+    let mut text = format!("| {} |\n|{}\n", head.join(" | "), "---|".repeat(head.len()));
+    for row in rows {
+        text.push('|');
+        for cell in row.iter().map(|cell| cell.replace('|', "\\|")) {
+            let _ = if cell.is_empty() { write!(text, " |") } else { write!(text, " {cell} |") };
+        }
+        text.push('\n');
+    }
     Some(text)
 }
 
@@ -111,8 +111,8 @@ fn row(table: &TableKeys, key: &Key) -> Vec<String> {
     let aliases = key.aliases.iter().map(|alias| format!(" (or `{alias}`)"));
     let (takes, meaning) = match key.standing {
         Standing::Served => (takes(key), key.meaning.to_owned()),
-        Standing::Ignored => (takes(key), format!("no effect: {}", key.meaning)),
-        Standing::Later(meanwhile) => (String::new(), format!("not yet served: {meanwhile}")),
+        Standing::Ignored => (String::new(), format!("no effect: {}", key.meaning)),
+        Standing::Later(meanwhile) => (String::new(), format!("not yet served; {meanwhile}")),
     };
     vec![name + &aliases.collect::<String>(), takes, key.default.to_owned(), meaning]
 }

@@ -79,7 +79,7 @@ fn description(name: &str, key: &Key) -> String {
     let mut text = match key.standing {
         Standing::Served => without_links(key.meaning),
         Standing::Ignored => format!("No effect: {}", without_links(key.meaning)),
-        Standing::Later(meanwhile) => format!("Not yet served: {meanwhile}"),
+        Standing::Later(meanwhile) => format!("Not yet served; {meanwhile}"),
     };
     if let Some(first) = text.get(..1).filter(|first| *first != "`").map(str::to_uppercase) {
         text.replace_range(..1, &first);

@@ -6,6 +6,7 @@ mod evaluator_fit;
 mod example;
 mod fixture;
 mod jinja;
+mod keys;
 mod layers;
 mod model_files;
 mod not_yet;
