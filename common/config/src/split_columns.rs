@@ -8,6 +8,7 @@ use super::paths;
 use super::row_expression::{Cast, ColumnConfig, Expression, Group, Key, Pattern, Piece};
 use super::split_template;
 use super::tree::{Entry, Node, Table, Value};
+use compass_diagnostic::spelling;
 use regex::Regex;
 use std::path::Path;
 
