@@ -34,7 +34,7 @@ pub use ports::free_port;
 pub use process_stats::{open_files, peak_rss_mib, processor_seconds, rss_mib};
 pub use processes::{children_of, is_alive, kill, program, wait_until};
 pub use proxy::{Mood, Proxy};
-pub use real_size::{DATA_SETS, DataSet, Outcome, Question, RealSize, Request, folder_digest};
+pub use real_size::{DATA_SETS, DataSet, Question, RealSize, Request, RunFindings, folder_digest};
 pub use slurm::{QueueWatch, Slurm, SlurmJob};
 pub use table::Table;
 pub use tunnel::{Tunnel, TunnelKind};

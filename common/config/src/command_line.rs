@@ -132,7 +132,7 @@ fn push(check: &mut Check, root: &mut Table, list: &str, table: Toml) {
         (_, value) => {
             root.remove(list);
             let node = Node { value, span: added.span };
-            root.entries.push(super::tree::Entry { key: list.to_owned(), key_span: node.span, node });
+            root.entries.push(super::tree::KeyValue { key: list.to_owned(), key_span: node.span, node });
         }
     }
 }

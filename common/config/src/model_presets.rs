@@ -4,7 +4,7 @@
 use super::check::Check;
 use super::parse::parse;
 use super::presets::Asked;
-use super::tree::{Entry, Node, Table, Value};
+use super::tree::{KeyValue, Node, Table, Value};
 use include_dir::{Dir, include_dir};
 use serde::Serialize;
 use std::path::Path;
@@ -82,7 +82,7 @@ fn push(root: &mut Table, node: Node) {
             let span = node.span;
             let node = Node { value: Value::Array(vec![node]), span };
             root.remove("model");
-            root.entries.push(Entry { key: "model".into(), key_span: span, node });
+            root.entries.push(KeyValue { key: "model".into(), key_span: span, node });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::check::Check;
 use super::source::{FileId, Span};
-use super::tree::{Entry, Node, Table, Value};
+use super::tree::{KeyValue, Node, Table, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -31,7 +31,7 @@ fn remedy(message: &str) -> Option<String> {
 }
 
 fn convert_table(check: &mut Check, file: FileId, table: &DeTable<'_>) -> Table {
-    let entries = table.iter().map(|(key, value)| Entry {
+    let entries = table.iter().map(|(key, value)| KeyValue {
         key: key.get_ref().to_string(),
         key_span: span_of(file, key),
         node: convert(check, file, value),

@@ -7,7 +7,7 @@
 use super::check::Check;
 use super::python_token::{Kind, Token, tokens};
 use super::source::{FileId, Span};
-use super::tree::{Entry, Node, Table, Value};
+use super::tree::{KeyValue, Node, Table, Value};
 
 const WRITE_OUT: &str = "only plain values are read: write out what it comes to, or write the file as TOML";
 
@@ -125,7 +125,7 @@ impl<'t> Reader<'_, 't> {
                     if let Some(Some(node)) = read {
                         table.entries.retain(|entry| entry.key != name.text());
                         let key_span = self.span(name.start, name.end);
-                        table.entries.push(Entry { key: name.text().into(), key_span, node });
+                        table.entries.push(KeyValue { key: name.text().into(), key_span, node });
                     }
                 }
             }
@@ -287,7 +287,7 @@ impl<'t> Reader<'_, 't> {
             if let Some(node) = self.value(rest, end)? {
                 table.entries.retain(|entry| entry.key != *name);
                 let key_span = self.span(key.start, key.end);
-                table.entries.push(Entry { key: name.clone(), key_span, node });
+                table.entries.push(KeyValue { key: name.clone(), key_span, node });
             }
             self.separated(rest, close)?;
         }

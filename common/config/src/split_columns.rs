@@ -7,7 +7,7 @@ use super::keys::COLUMN;
 use super::paths;
 use super::row_expression::{Cast, ColumnConfig, Expression, Group, Key, Pattern, Piece};
 use super::split_template;
-use super::tree::{Entry, Node, Table, Value};
+use super::tree::{KeyValue, Node, Table, Value};
 use compass_diagnostic::spelling;
 use regex::Regex;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) fn read(check: &mut Check, columns: &Table, data_dir: Option<&Path>) 
     read.into_iter().collect()
 }
 
-fn column(check: &mut Check, entry: &Entry, data_dir: Option<&Path>) -> Option<ColumnConfig> {
+fn column(check: &mut Check, entry: &KeyValue, data_dir: Option<&Path>) -> Option<ColumnConfig> {
     let mut fields = fields::table(check, &entry.key, &entry.node, &COLUMN)?.titled(format!("column `{}`", entry.key));
     let verbs: Vec<&'static str> = verbs().filter(|verb| fields.table.get(verb).is_some()).collect();
     let [verb] = verbs.as_slice() else {
@@ -47,7 +47,7 @@ fn column(check: &mut Check, entry: &Entry, data_dir: Option<&Path>) -> Option<C
     Some(ColumnConfig { name: entry.key.clone(), expression: expression?, cast: cast?, default: default?, origin })
 }
 
-fn not_one_verb(check: &mut Check, entry: &Entry, fields: &Fields<'_>, given: &[&str]) {
+fn not_one_verb(check: &mut Check, entry: &KeyValue, fields: &Fields<'_>, given: &[&str]) {
     if let [_, second, ..] = given {
         let help = format!("a column has one of {}: compute it in two columns", spelling::list(given));
         let span = fields.table.entry(second).map_or(entry.key_span, |entry| entry.key_span);

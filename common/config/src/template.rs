@@ -108,7 +108,7 @@ fn some_jinja(table: &Table) -> bool {
 
 /// A text or Jinja for each label.
 fn text_templates(check: &mut Check, key: &str, table: &Table) -> Option<Vec<(String, TemplateText)>> {
-    let read = |entry: &super::tree::Entry, check: &mut Check| {
+    let read = |entry: &super::tree::KeyValue, check: &mut Check| {
         Some((entry.key.clone(), text_template(check, &format!("{key}.{}", entry.key), &entry.node)?))
     };
     let read: Vec<_> = table.entries.iter().filter_map(|entry| read(entry, check)).collect();

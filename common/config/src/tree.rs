@@ -24,19 +24,19 @@ pub(super) enum Value {
 /// Entries in the order written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<KeyValue>,
 }
 
 /// A key with its value.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct KeyValue {
     pub(super) key: String,
     pub(super) key_span: Span,
     pub(super) node: Node,
 }
 
 impl Table {
-    pub(super) fn entry(&self, key: &str) -> Option<&Entry> {
+    pub(super) fn entry(&self, key: &str) -> Option<&KeyValue> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 

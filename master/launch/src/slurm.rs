@@ -7,7 +7,7 @@ use super::error::LaunchError;
 use super::launcher::{JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending};
 use super::process::{Tool, ToolOutput};
 use super::slurm_command::{SlurmOrder, is_unreached, sentence};
-use super::slurm_queue::{Entry, entries};
+use super::slurm_queue::{QueuedJob, entries};
 use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -101,7 +101,7 @@ impl SlurmLauncher {
     }
 
     /// This user's jobs of this run and pool.
-    async fn queue(&self) -> Result<Vec<Entry>, LaunchError> {
+    async fn queue(&self) -> Result<Vec<QueuedJob>, LaunchError> {
         let user = rustix::process::getuid().as_raw();
         let said = SQUEUE.run(&["--json".into(), format!("--user={user}"), "--states=all".into()], "").await?;
         if !said.is_ok() {
@@ -114,8 +114,8 @@ impl SlurmLauncher {
     }
 
     /// A job that was put back and started again since the last look has another worker: that it waited must be told.
-    fn seen(&mut self, entry: Entry) -> (LauncherJobId, JobState) {
-        let Entry { job, restarts, state, .. } = entry;
+    fn seen(&mut self, entry: QueuedJob) -> (LauncherJobId, JobState) {
+        let QueuedJob { job, restarts, state, .. } = entry;
         let before = self.restarts.insert(job.clone(), restarts);
         match state {
             JobState::Running if before.is_some_and(|before| before < restarts) => {
@@ -137,8 +137,8 @@ impl SlurmLauncher {
     }
 
     async fn take_over(&self) -> Result<Vec<Launched>, LaunchError> {
-        let live = |entry: &Entry| !matches!(entry.state, JobState::Ended(_));
-        let (ours, stray): (Vec<Entry>, Vec<Entry>) =
+        let live = |entry: &QueuedJob| !matches!(entry.state, JobState::Ended(_));
+        let (ours, stray): (Vec<QueuedJob>, Vec<QueuedJob>) =
             self.queue().await?.into_iter().filter(live).partition(|entry| entry.comment == self.comment);
         let stray: Vec<LauncherJobId> = stray.into_iter().map(|entry| entry.job).collect();
         if !stray.is_empty() {

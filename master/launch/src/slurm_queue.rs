@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// The entry of one job, or of one task of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct QueuedJob {
     /// `17`, or `17_3` for a task of an array.
     pub(super) job: LauncherJobId,
     pub(super) user: u32,
@@ -19,20 +19,25 @@ pub(super) struct Entry {
 }
 
 /// Reads the answer; `None` when it is none.
-pub(super) fn entries(json: &str) -> Option<Vec<Entry>> {
+pub(super) fn entries(json: &str) -> Option<Vec<QueuedJob>> {
     let answer: Value = serde_json::from_str(json).ok()?;
     let jobs = answer.get("jobs")?.as_array()?;
     Some(jobs.iter().flat_map(entries_of).collect())
 }
 
-fn entries_of(job: &Value) -> Vec<Entry> {
+fn entries_of(job: &Value) -> Vec<QueuedJob> {
     let Some(id) = number(job.get("job_id")) else { return Vec::new() };
     let user = number(job.get("user_id")).unwrap_or(u64::MAX) as u32;
     let comment = job.get("comment").map(comment).unwrap_or_default();
     let restarts = number(job.get("restart_cnt")).unwrap_or(0);
     let state = state(job);
-    let entry =
-        |job: String| Entry { job: LauncherJobId(job), user, comment: comment.clone(), restarts, state: state.clone() };
+    let entry = |job: String| QueuedJob {
+        job: LauncherJobId(job),
+        user,
+        comment: comment.clone(),
+        restarts,
+        state: state.clone(),
+    };
     match number(job.get("array_job_id")).filter(|array| *array > 0) {
         None => vec![entry(id.to_string())],
         Some(array) => {

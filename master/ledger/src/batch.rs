@@ -1,6 +1,6 @@
 //! From submissions to what is written for them: entries of the ledger, and writes to the store. Pure.
 
-use super::record::Entry;
+use super::record::LedgerEntry;
 use compass_scheduler::Seq;
 use compass_store::{AssignmentPage, AssignmentRecord, Keys, MAX_OPS, Op};
 use compass_types::ids::Epoch;
@@ -17,7 +17,7 @@ pub struct Submission {
 #[derive(Debug)]
 pub enum Content {
     /// For the ledger.
-    Entry(Entry),
+    Entry(LedgerEntry),
     /// For the store.
     Op(Op),
     /// For the store: a grant that is about to be told.
@@ -31,7 +31,7 @@ pub enum Content {
 pub struct Batch {
     /// The number of the last of them.
     pub last: Seq,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LedgerEntry>,
     /// In this order, see [`transactions`].
     pub ops: Vec<Op>,
 }

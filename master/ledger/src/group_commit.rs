@@ -2,7 +2,7 @@
 //! commits, and says what has become of that; a step of which nothing is heard leaves everything as it is.
 
 use super::batch::{AssignmentLog, Batch, Submission, transactions};
-use super::record::Entry;
+use super::record::LedgerEntry;
 use compass_scheduler::Seq;
 use compass_store::{Keys, Op};
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 #[derive(Debug, PartialEq)]
 pub enum CommitStep {
     /// Append these to the segment and sync it, see [`GroupCommit::appended`].
-    Append(Vec<Entry>),
+    Append(Vec<LedgerEntry>),
     /// Nothing is to be appended. The segment must be there all the same, since what comes next relies on it.
     Check,
     /// Write these in one fenced transaction, see [`GroupCommit::committed`].
@@ -122,8 +122,8 @@ mod tests {
         (GroupCommit::new(AssignmentLog::new(keys.clone(), Epoch(1), Vec::new()), &keys, "segment", most), keys)
     }
 
-    fn entry(index: u8) -> Entry {
-        Entry { kind: Kind::Sample.into(), payload: vec![index], ..Entry::default() }
+    fn entry(index: u8) -> LedgerEntry {
+        LedgerEntry { kind: Kind::Sample.into(), payload: vec![index], ..LedgerEntry::default() }
     }
 
     fn entries(numbers: std::ops::Range<u64>) -> Vec<Submission> {

@@ -15,7 +15,7 @@ pub use batch::{AssignmentLog, Batch, Content, Submission, transactions};
 pub use committer::{CommitError, Committed, Committer};
 pub use group_commit::{CommitStep, GroupCommit};
 pub use owner::{Claim, Doubt, LEASE, Owner, OwnerError, StoreId};
-pub use record::{Entry, Kind, encode};
+pub use record::{Kind, LedgerEntry, encode};
 pub use seal::Seal;
 pub use segment::{Change, Ledger, LedgerError, Loaded, SegmentWriter, header, read_segment};
 pub use tally::Tally;

@@ -1,7 +1,7 @@
 //! What a segment holds: framed, checksummed entries.
 //!
 //! Frame: `u32` length of the payload, `u64` checksum (the first eight bytes of its BLAKE3 digest), payload; integers
-//! little-endian. The payload is a [`Entry`] in protobuf.
+//! little-endian. The payload is a [`LedgerEntry`] in protobuf.
 
 use compass_types::ids::Digest;
 use prost::Message;
@@ -26,7 +26,7 @@ pub enum Kind {
 
 /// One entry.
 #[derive(Clone, PartialEq, Message)]
-pub struct Entry {
+pub struct LedgerEntry {
     #[prost(enumeration = "Kind", tag = "1")]
     pub kind: i32,
     #[prost(uint32, tag = "2")]
@@ -58,7 +58,7 @@ fn checksum(payload: &[u8]) -> [u8; 8] {
 }
 
 /// Appends the frame of `entry` to `buffer`.
-pub fn encode(entry: &Entry, buffer: &mut Vec<u8>) {
+pub fn encode(entry: &LedgerEntry, buffer: &mut Vec<u8>) {
     let payload = entry.encode_to_vec();
     buffer.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     buffer.extend_from_slice(&checksum(&payload));
@@ -66,7 +66,7 @@ pub fn encode(entry: &Entry, buffer: &mut Vec<u8>) {
 }
 
 /// Reads the frame at the start of `bytes`: the entry and the frame's length. `None` for a torn or corrupt frame.
-pub(super) fn decode(bytes: &[u8]) -> Option<(Entry, usize)> {
+pub(super) fn decode(bytes: &[u8]) -> Option<(LedgerEntry, usize)> {
     let length = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
     if length > MAX_ENTRY_BYTES {
         return None;
@@ -75,5 +75,5 @@ pub(super) fn decode(bytes: &[u8]) -> Option<(Entry, usize)> {
     if bytes.get(4..HEAD)? != checksum(payload) {
         return None;
     }
-    Some((Entry::decode(payload).ok()?, HEAD + length))
+    Some((LedgerEntry::decode(payload).ok()?, HEAD + length))
 }

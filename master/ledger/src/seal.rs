@@ -63,7 +63,7 @@ impl Seal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Entry, Kind, Ledger};
+    use crate::{Kind, Ledger, LedgerEntry};
     use compass_types::ids::Digest;
 
     #[test]
@@ -72,7 +72,8 @@ mod tests {
         let folder = run.path().join("ledger");
         fs::create_dir(&folder).unwrap();
         let ledger = Ledger::new(folder.clone(), Digest([1; 32]));
-        let entry = |index: u8| Entry { kind: Kind::Sample.into(), payload: vec![index], ..Entry::default() };
+        let entry =
+            |index: u8| LedgerEntry { kind: Kind::Sample.into(), payload: vec![index], ..LedgerEntry::default() };
         let mut lengths = BTreeMap::new();
         for epoch in 1..=2 {
             let mut segment = ledger.create_segment(Epoch(epoch), "m").unwrap();

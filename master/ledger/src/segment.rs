@@ -1,7 +1,7 @@
 //! Segments on disk: `ledger/<epoch>-<master>`, created exclusively, appended to by one leader, never rewritten.
 
 use super::owner::{Owner, OwnerError};
-use super::record::{self, Entry};
+use super::record::{self, LedgerEntry};
 use super::seal::Seal;
 use compass_types::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ pub struct Ledger {
 #[derive(Debug, Default)]
 pub struct Loaded {
     /// Entries in order of epoch, then of writing.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LedgerEntry>,
     /// The highest epoch that has a segment.
     pub last_epoch: Epoch,
     /// Segments whose end was torn or never recorded, and the bytes that are ignored there.
@@ -186,7 +186,7 @@ pub fn read_segment(
     path: &Path,
     bytes: &[u8],
     limit: Option<u64>,
-    out: &mut Vec<Entry>,
+    out: &mut Vec<LedgerEntry>,
 ) -> Result<usize, LedgerError> {
     let corrupt = |offset: usize| LedgerError::Corrupt {
         path: path.to_owned(),
@@ -279,7 +279,7 @@ impl SegmentWriter {
     /// # Errors
     /// Those of the disk, and [`LedgerError::Vanished`]. What was written in part is never recorded as durable, so it does
     /// not exist.
-    pub fn append(&mut self, entries: &[Entry]) -> Result<u64, LedgerError> {
+    pub fn append(&mut self, entries: &[LedgerEntry]) -> Result<u64, LedgerError> {
         let mut buffer = Vec::new();
         for entry in entries {
             record::encode(entry, &mut buffer);
@@ -299,8 +299,13 @@ mod tests {
     use super::*;
     use crate::Kind;
 
-    fn entry(index: u32) -> Entry {
-        Entry { kind: Kind::Sample.into(), unit: index, payload: vec![7; index as usize], ..Entry::default() }
+    fn entry(index: u32) -> LedgerEntry {
+        LedgerEntry {
+            kind: Kind::Sample.into(),
+            unit: index,
+            payload: vec![7; index as usize],
+            ..LedgerEntry::default()
+        }
     }
 
     fn recorded(writer: &SegmentWriter) -> BTreeMap<String, u64> {

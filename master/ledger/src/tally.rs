@@ -1,6 +1,6 @@
 //! What befell a run, over all of its leaders: kept in the ledger, since a killed leader cannot report it.
 
-use super::record::{Entry, Kind};
+use super::record::{Kind, LedgerEntry};
 use compass_types::ids::Epoch;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct Tally {
 
 impl Tally {
     /// The latest among entries in the order in which they became durable.
-    pub fn latest(entries: &[Entry]) -> Self {
+    pub fn latest(entries: &[LedgerEntry]) -> Self {
         let last = entries.iter().rev().find(|entry| entry.kind() == Kind::Tally);
         last.and_then(|entry| serde_json::from_slice(&entry.payload).ok()).unwrap_or_default()
     }
@@ -25,9 +25,9 @@ impl Tally {
     ///
     /// # Errors
     /// It cannot be written as JSON.
-    pub fn entry(&self, epoch: Epoch) -> serde_json::Result<Entry> {
+    pub fn entry(&self, epoch: Epoch) -> serde_json::Result<LedgerEntry> {
         let payload = serde_json::to_vec(self)?;
-        Ok(Entry { kind: Kind::Tally.into(), epoch: epoch.0, payload, ..Entry::default() })
+        Ok(LedgerEntry { kind: Kind::Tally.into(), epoch: epoch.0, payload, ..LedgerEntry::default() })
     }
 }
 
@@ -39,7 +39,7 @@ mod tests {
     fn the_latest_counts() {
         assert_eq!(Tally::latest(&[]), Tally::default());
         let tally = |retries| Tally { retries, deaths: BTreeMap::from([("w".into(), retries as u32)]) };
-        let entries = [tally(1).entry(Epoch(1)).unwrap(), tally(3).entry(Epoch(2)).unwrap(), Entry::default()];
+        let entries = [tally(1).entry(Epoch(1)).unwrap(), tally(3).entry(Epoch(2)).unwrap(), LedgerEntry::default()];
         assert_eq!(Tally::latest(&entries), tally(3));
     }
 }

@@ -1,6 +1,6 @@
 //! From the scheduler's records to what the committer makes durable.
 
-use compass_ledger::{Content, Entry, Kind, Submission};
+use compass_ledger::{Content, Kind, LedgerEntry, Submission};
 use compass_proto::v1;
 use compass_scheduler::{DeviceType, Holder, Record, Seq};
 use compass_store::AssignmentRecord;
@@ -9,7 +9,7 @@ use prost::Message as _;
 
 /// The entry or the write that makes a record durable.
 pub(super) fn submission(seq: Seq, record: Record) -> Submission {
-    let entry = |kind: Kind, unit: UnitId, grant: GrantId, worker: WorkerId, device: DeviceType, payload| Entry {
+    let entry = |kind: Kind, unit: UnitId, grant: GrantId, worker: WorkerId, device: DeviceType, payload| LedgerEntry {
         kind: kind.into(),
         unit: unit.0,
         task: grant.task.0,
@@ -35,12 +35,21 @@ pub(super) fn submission(seq: Seq, record: Record) -> Submission {
         Record::Misfit { unit, grant, worker, result } => {
             Content::Entry(entry(Kind::Divergence, unit, grant, worker, DeviceType::Unknown, result))
         }
-        Record::Report { worker, report } => {
-            Content::Entry(Entry { kind: Kind::Report.into(), worker: worker.0, payload: report, ..Entry::default() })
-        }
+        Record::Report { worker, report } => Content::Entry(LedgerEntry {
+            kind: Kind::Report.into(),
+            worker: worker.0,
+            payload: report,
+            ..LedgerEntry::default()
+        }),
         Record::Pin { worker, model, pin } => {
             let kind = Kind::Pin.into();
-            Content::Entry(Entry { kind, unit: model.0, worker: worker.0, payload: pin, ..Entry::default() })
+            Content::Entry(LedgerEntry {
+                kind,
+                unit: model.0,
+                worker: worker.0,
+                payload: pin,
+                ..LedgerEntry::default()
+            })
         }
     };
     Submission { seq, content }

@@ -1,6 +1,6 @@
 //! Samples that were computed twice with different results, read back from the ledger: what no master has to remember.
 
-use compass_ledger::{Entry, Kind};
+use compass_ledger::{Kind, LedgerEntry};
 use compass_proto::v1;
 use compass_scheduler::DeviceType;
 use compass_types::ids::UnitId;
@@ -19,21 +19,21 @@ pub(super) struct Divergence {
 }
 
 /// The divergences of a ledger, in order of its entries. Results of different device types may differ.
-pub(super) fn divergences(entries: &[Entry]) -> Vec<Divergence> {
-    let index = |entry: &Entry| Some(v1::SampleResult::decode(entry.payload.as_slice()).ok()?.index);
+pub(super) fn divergences(entries: &[LedgerEntry]) -> Vec<Divergence> {
+    let index = |entry: &LedgerEntry| Some(v1::SampleResult::decode(entry.payload.as_slice()).ok()?.index);
     let of_kind = |kind: Kind| entries.iter().filter(move |entry| entry.kind() == kind);
-    let later: Vec<(u32, u32, &Entry)> =
+    let later: Vec<(u32, u32, &LedgerEntry)> =
         of_kind(Kind::Divergence).filter_map(|entry| Some((entry.unit, index(entry)?, entry))).collect();
     if later.is_empty() {
         return Vec::new();
     }
-    let mut first: BTreeMap<(u32, u32), &Entry> = BTreeMap::new();
+    let mut first: BTreeMap<(u32, u32), &LedgerEntry> = BTreeMap::new();
     for entry in of_kind(Kind::Sample) {
         if let Some(index) = index(entry) {
             first.entry((entry.unit, index)).or_insert(entry);
         }
     }
-    let device = |entry: &Entry| DeviceType::from_number(entry.device);
+    let device = |entry: &LedgerEntry| DeviceType::from_number(entry.device);
     let diverged = later.into_iter().filter_map(|(unit, sample, later)| {
         let first = first.get(&(unit, sample)).filter(|first| device(first).agrees_with(device(later)))?;
         let (recorded, differs) = (first.worker.clone(), later.worker.clone());
@@ -46,15 +46,15 @@ pub(super) fn divergences(entries: &[Entry]) -> Vec<Divergence> {
 mod tests {
     use super::*;
 
-    fn entry(kind: Kind, worker: &str, index: u32, device: DeviceType) -> Entry {
+    fn entry(kind: Kind, worker: &str, index: u32, device: DeviceType) -> LedgerEntry {
         let payload = v1::SampleResult { index, tokens: worker.len() as u32, ..Default::default() }.encode_to_vec();
-        Entry {
+        LedgerEntry {
             kind: kind.into(),
             unit: 4,
             worker: worker.into(),
             payload,
             device: device.number(),
-            ..Entry::default()
+            ..LedgerEntry::default()
         }
     }
 

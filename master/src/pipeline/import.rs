@@ -3,7 +3,7 @@
 use super::carry_over::CarriedOver;
 use super::folder::RunFolder;
 use compass_common::encode;
-use compass_ledger::{Entry, Kind, Ledger, LedgerError};
+use compass_ledger::{Kind, Ledger, LedgerEntry, LedgerError};
 use compass_proto::v1;
 use compass_types::ids::{Digest, Epoch, UnitId};
 use compass_types::result::SampleResult;
@@ -33,13 +33,19 @@ pub fn import(folder: &RunFolder, plan: Digest, from: &str, carried: &CarriedOve
     let mut segment = Ledger::new(folder.ledger(), plan).create_segment(BEFORE_ALL, "imported")?;
     let pins = carried.pins.iter().map(|(model, pin)| {
         let payload = encode::json("the digest of a model's weights", pin)?;
-        Ok(Entry { kind: Kind::Pin.into(), unit: model.0, worker: from.to_owned(), payload, ..Entry::default() })
+        Ok(LedgerEntry {
+            kind: Kind::Pin.into(),
+            unit: model.0,
+            worker: from.to_owned(),
+            payload,
+            ..LedgerEntry::default()
+        })
     });
     segment.append(&pins.collect::<Result<Vec<_>, LedgerError>>()?)?;
     for batch in carried.results.chunks(BATCH) {
-        let entries: Vec<Entry> = batch
+        let entries: Vec<LedgerEntry> = batch
             .iter()
-            .map(|(unit, result)| Entry {
+            .map(|(unit, result)| LedgerEntry {
                 kind: Kind::Sample.into(),
                 unit: unit.0,
                 task: 0,

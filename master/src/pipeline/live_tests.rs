@@ -5,7 +5,7 @@ use super::planner::write_plan;
 use super::score_tests::{planned, result};
 use super::{Answers, Evidence, Executions, RunFolder, score};
 use compass_eval::report::Details;
-use compass_ledger::{Entry, Kind, Ledger, SegmentWriter};
+use compass_ledger::{Kind, Ledger, LedgerEntry, SegmentWriter};
 use compass_proto::v1;
 use compass_types::ids::Epoch;
 use prost::Message as _;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 fn record(segment: &mut SegmentWriter, index: u32, best: usize) {
     let payload = v1::SampleResult::from(&result(index, best)).encode_to_vec();
-    segment.append(&[Entry { kind: Kind::Sample.into(), payload, ..Entry::default() }]).unwrap();
+    segment.append(&[LedgerEntry { kind: Kind::Sample.into(), payload, ..LedgerEntry::default() }]).unwrap();
 }
 
 #[test]

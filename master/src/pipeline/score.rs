@@ -11,7 +11,7 @@ use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION, executed};
 use compass_eval::report::{Details, Findings, prediction_record, pretty, results_document, write_records};
 use compass_eval::summary::{Summary, TableCell};
-use compass_ledger::{Entry, Kind, Ledger, LedgerError};
+use compass_ledger::{Kind, Ledger, LedgerEntry, LedgerError};
 use compass_plan::summary::SummaryGroup;
 use compass_plan::{Plan, Sample, Unit};
 use compass_proto::{intervals_from_wire, v1};
@@ -81,7 +81,7 @@ impl Answers {
     }
 
     /// What these entries say, in the order in which they became durable.
-    pub(super) fn of(entries: Vec<Entry>) -> Self {
+    pub(super) fn of(entries: Vec<LedgerEntry>) -> Self {
         Self(sort_entries(entries))
     }
 
@@ -165,7 +165,7 @@ pub fn score(
 }
 
 /// The first result of a sample counts; entries come in the order in which they became durable.
-fn sort_entries(entries: Vec<Entry>) -> BTreeMap<UnitId, UnitEntries> {
+fn sort_entries(entries: Vec<LedgerEntry>) -> BTreeMap<UnitId, UnitEntries> {
     let mut units: BTreeMap<UnitId, UnitEntries> = BTreeMap::new();
     for divergence in divergences(&entries) {
         units.entry(divergence.unit).or_default().diverged.push(divergence);

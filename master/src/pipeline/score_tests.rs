@@ -5,7 +5,7 @@ use super::{Answers, Evidence, Executions, RunFolder, score};
 use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
 use compass_eval::report::Details;
-use compass_ledger::{Entry, Kind, Ledger};
+use compass_ledger::{Kind, Ledger, LedgerEntry};
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::prompt::{Prompt, Shot, ShotFormat};
 use compass_plan::*;
@@ -74,7 +74,8 @@ fn score_with_claim(claimed: usize, eval_version: u32) -> (Vec<Diagnostic>, bool
         state: claim.digest().0.to_vec(),
         ..Default::default()
     };
-    let entry = |kind: Kind, payload| Entry { kind: kind.into(), worker: "w".into(), payload, ..Entry::default() };
+    let entry =
+        |kind: Kind, payload| LedgerEntry { kind: kind.into(), worker: "w".into(), payload, ..LedgerEntry::default() };
     let mut segment = Ledger::new(folder.ledger(), digest).create_segment(Epoch(1), "master").unwrap();
     let recorded = |index| entry(Kind::Sample, v1::SampleResult::from(&result(index, 0)).encode_to_vec());
     segment.append(&[recorded(0), recorded(1), entry(Kind::Report, report.encode_to_vec())]).unwrap();
@@ -118,7 +119,7 @@ fn samples_that_were_asked_with_fewer_examples_are_named() {
     let recorded = [(0, 2), (1, 1)].map(|(index, shots_kept)| {
         let result = SampleResult { fit: PromptFit { shots_kept, ..PromptFit::default() }, ..result(index, 0) };
         let payload = v1::SampleResult::from(&result).encode_to_vec();
-        Entry { kind: Kind::Sample.into(), worker: "w".into(), payload, ..Entry::default() }
+        LedgerEntry { kind: Kind::Sample.into(), worker: "w".into(), payload, ..LedgerEntry::default() }
     });
     Ledger::new(folder.ledger(), digest).create_segment(Epoch(1), "master").unwrap().append(&recorded).unwrap();
     let answers = Answers::read(&folder, digest, &BTreeMap::new()).unwrap();

@@ -1,6 +1,6 @@
 //! The simulated disk: segments in the ledger's own format, of which a crash leaves what was synced and perhaps more.
 
-use compass_ledger::{Entry, Kind, LedgerError, encode, header, read_segment};
+use compass_ledger::{Kind, LedgerEntry, LedgerError, encode, header, read_segment};
 use compass_proto::v1;
 use compass_types::ids::Digest;
 use compass_types::seeded::Rng;
@@ -38,7 +38,7 @@ impl Disk {
     }
 
     /// Appends without syncing; the segment's length then.
-    pub(super) fn append(&mut self, name: &str, entries: &[Entry]) -> u64 {
+    pub(super) fn append(&mut self, name: &str, entries: &[LedgerEntry]) -> u64 {
         let Some(segment) = self.segments.get_mut(name) else { return 0 };
         for entry in entries {
             encode(entry, &mut segment.bytes);

@@ -8,5 +8,5 @@ mod question;
 
 pub use data_sets::{DATA_SETS, DataSet, Request};
 pub use job::RealSize;
-pub use outcome::{Outcome, folder_digest};
+pub use outcome::{RunFindings, folder_digest};
 pub use question::Question;

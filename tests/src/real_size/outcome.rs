@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Findings of a finished run.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct RunFindings {
     /// Sum of the samples that results documents count as scored.
     pub scored: u64,
     /// Tokens computed over distinct ones, of the whole job.
@@ -31,7 +31,7 @@ pub struct Outcome {
     pub faults: Vec<String>,
 }
 
-impl Outcome {
+impl RunFindings {
     /// Reads the latest run of `job`; `trace` is the file that the engines wrote (`COMPASS_ECHO_TRACE`).
     pub fn read(size: &RealSize, job: &Job, trace: Option<&Path>) -> Self {
         let facts = job.facts();

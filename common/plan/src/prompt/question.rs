@@ -8,7 +8,7 @@ use super::form::{Form, IceContent};
 use super::format::{Row, fill};
 use super::gold::Gold;
 use super::labels::{self, GoldKind};
-use super::recipe::{Question, Recipe};
+use super::recipe::{Recipe, RequestForm};
 use super::structured::{AnswerPrefix, Prompt, Segment, ShotFormat};
 use super::template::{Options, PromptConfig};
 use super::template_text::TemplateText;
@@ -43,11 +43,11 @@ impl Writer<'_> {
             return Err(message);
         }
         let gold = match &self.recipe.question {
-            Question::One(_)
-            | Question::Choices { .. }
-            | Question::Chat(_)
-            | Question::Held(_)
-            | Question::Said { .. }
+            RequestForm::One(_)
+            | RequestForm::Choices { .. }
+            | RequestForm::Chat(_)
+            | RequestForm::Held(_)
+            | RequestForm::Said { .. }
                 if !self.gold.is_given() =>
             {
                 Cow::Owned(Value::Null)
@@ -61,30 +61,30 @@ impl Writer<'_> {
     /// The prompts, and the gold answer where it is not the row's own value.
     fn body(&self, row: &Row, gold: &Value) -> Result<(Option<Value>, Body), String> {
         match &self.recipe.question {
-            Question::One(form) if *self.infer == InferSpec::Rolling => Ok((None, self.rolling(form, row)?)),
-            Question::One(form) => Ok((None, Body::Gen { prompt: self.prompt(form, row)? })),
-            Question::Choices { prompt, options } => {
+            RequestForm::One(form) if *self.infer == InferSpec::Rolling => Ok((None, self.rolling(form, row)?)),
+            RequestForm::One(form) => Ok((None, Body::Gen { prompt: self.prompt(form, row)? })),
+            RequestForm::Choices { prompt, options } => {
                 let column = Options::Column(CHOICES.into());
                 let choices = answers::texts(options.unwrap_or(&column), row)?;
                 Ok((None, Body::Clp { prompt: self.prompt(prompt, row)?, choices }))
             }
-            Question::Whole(map) => {
+            RequestForm::Whole(map) => {
                 labels::find(map, gold)?;
                 let options = map.iter().map(|(label, form)| self.whole(label, form, row));
                 Ok((None, Body::Ppl { options: options.collect::<Result<_, _>>()? }))
             }
-            Question::Endings { context, endings } => {
+            RequestForm::Endings { context, endings } => {
                 labels::find(endings, gold)?;
                 let options = endings.iter().map(|(label, ending)| self.ending(label, ending, row));
                 let options = self.with_unconditional(options.collect::<Result<_, _>>()?);
                 Ok((None, Body::Loglikelihood { context: self.prompt(&Form::Text(context), row)?, options }))
             }
-            Question::Answers { context, options } => {
+            RequestForm::Answers { context, options } => {
                 let answers = answers::read(options, row, gold, self.kind)?;
                 let gold = answers.by_position.clone();
                 Ok((gold, self.answered(self.prompt(context, row)?, answers)?))
             }
-            Question::Said { context, target } => {
+            RequestForm::Said { context, target } => {
                 // lm-eval puts no delimiter before the one thing to be said.
                 let continuation = target_of(target, row)?;
                 let length = continuation.chars().count() as u32;
@@ -96,7 +96,7 @@ impl Writer<'_> {
                 let options = self.with_unconditional(vec![option]);
                 Ok((gold, Body::Loglikelihood { context: self.prompt(context, row)?, options }))
             }
-            Question::Inputs { contexts, target } => {
+            RequestForm::Inputs { contexts, target } => {
                 labels::find(contexts, gold)?;
                 let continuation = format!("{}{}", self.config.target_delimiter, target_of(target, row)?);
                 let options = contexts.iter().map(|(label, form)| {
@@ -119,11 +119,11 @@ impl Writer<'_> {
                 }
                 Ok((None, Body::Loglikelihood { context: Prompt::default(), options }))
             }
-            Question::Chat(form) => {
+            RequestForm::Chat(form) => {
                 let used: Vec<&str> = self.used.iter().copied().collect();
                 Ok(self.conversation(chat::written(form, row, &used, &self.gold)?))
             }
-            Question::Held(column) => Ok(self.conversation(chat::held(row, column)?)),
+            RequestForm::Held(column) => Ok(self.conversation(chat::held(row, column)?)),
         }
     }
 
@@ -235,7 +235,7 @@ impl Writer<'_> {
                 _ => "",
             };
             // Contexts of their own are followed by the prefix at once, as lm-eval has it.
-            let inputs = matches!(self.recipe.question, Question::Inputs { .. });
+            let inputs = matches!(self.recipe.question, RequestForm::Inputs { .. });
             let delimited = !inputs && boundary::wants_delimiter(question, &prefix);
             let delimiter = if delimited { self.config.target_delimiter.as_str() } else { "" };
             let source = match &self.config.gen_prefix {

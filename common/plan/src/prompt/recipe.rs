@@ -14,7 +14,7 @@ use crate::InferSpec;
 
 /// How the question of a row is asked.
 #[derive(Debug)]
-pub(super) enum Question<'a> {
+pub(super) enum RequestForm<'a> {
     /// One text: to continue, or to score whole.
     One(Form<'a>),
     /// One text and the choices for its first token; by default the column `choices`.
@@ -51,7 +51,7 @@ pub(super) enum ShotRecipe<'a> {
 /// All that is decided.
 #[derive(Debug)]
 pub(super) struct Recipe<'a> {
-    pub(super) question: Question<'a>,
+    pub(super) question: RequestForm<'a>,
     /// `None` when no shots are shown.
     pub(super) shot: Option<ShotRecipe<'a>>,
     /// Whether the question's template says where shots go; otherwise they go first.
@@ -74,20 +74,20 @@ pub(super) fn resolve<'a>(
     let asking = Forms::of(asking);
     let has_token = has_token(&asking, config, name)?;
     let question = question(config, infer, &asking, name, columns)?;
-    if shows_shots && matches!(question, Question::Chat(_)) {
+    if shows_shots && matches!(question, RequestForm::Chat(_)) {
         return fail("a conversation takes no shots".into());
     }
     let shot = match (&question, &config.prompt_template, &config.ice_template) {
         _ if !shows_shots => None,
         (_, Some(_), Some(showing)) => Some(ShotRecipe::Template(Forms::of(showing))),
-        (Question::Answers { context, options }, ..) if context.rounds().is_none() => {
+        (RequestForm::Answers { context, options }, ..) if context.rounds().is_none() => {
             Some(ShotRecipe::Answered { context: *context, options })
         }
-        (Question::Said { context, target }, ..) => Some(ShotRecipe::Told { context: *context, target }),
-        (Question::Inputs { contexts, target }, ..) => {
+        (RequestForm::Said { context, target }, ..) => Some(ShotRecipe::Told { context: *context, target }),
+        (RequestForm::Inputs { contexts, target }, ..) => {
             Some(ShotRecipe::ToldInputs { contexts: contexts.clone(), target })
         }
-        (Question::One(context), ..) if !has_token && context.rounds().is_none() && config.target.is_some() => {
+        (RequestForm::One(context), ..) if !has_token && context.rounds().is_none() && config.target.is_some() => {
             config.target.as_ref().map(|target| ShotRecipe::Told { context: *context, target })
         }
         _ => Some(ShotRecipe::Template(asking.clone())),
@@ -148,7 +148,7 @@ fn question<'a>(
     asking: &Forms<'a>,
     name: &str,
     columns: &[&str],
-) -> Result<Question<'a>, PromptError> {
+) -> Result<RequestForm<'a>, PromptError> {
     match &config.options {
         Some(Options::Labels(map)) if map.is_empty() => return fail("`options` has no label".into()),
         Some(Options::TemplateTexts(map)) if map.is_empty() => return fail("`options` has no label".into()),
@@ -161,27 +161,27 @@ fn question<'a>(
     let mode = infer.mode();
     if let (true, Some(target), None) = (infer.scores_continuations(), &config.target, &config.options) {
         return match asking {
-            Forms::One(context) => Ok(Question::Said { context: *context, target }),
+            Forms::One(context) => Ok(RequestForm::Said { context: *context, target }),
             Forms::Labels(map) if map.is_empty() => fail(format!("`{name}` has no label")),
-            Forms::Labels(contexts) => Ok(Question::Inputs { contexts: contexts.clone(), target }),
+            Forms::Labels(contexts) => Ok(RequestForm::Inputs { contexts: contexts.clone(), target }),
         };
     }
     match (infer, asking, &config.options) {
         (_, Forms::Labels(map), _) if map.is_empty() => fail(format!("`{name}` has no label")),
         (InferSpec::Clp, Forms::One(form), options) => {
-            Ok(Question::Choices { prompt: *form, options: options.as_ref() })
+            Ok(RequestForm::Choices { prompt: *form, options: options.as_ref() })
         }
         (InferSpec::Gen(_) | InferSpec::PplOnly | InferSpec::Rolling | InferSpec::Chat { .. }, _, Some(_)) => {
             let what = if matches!(infer, InferSpec::Gen(_)) { "a generation" } else { mode };
             fail(format!("`options` is for ppl and loglikelihood; {what} takes a text alone"))
         }
         (InferSpec::Gen(_) | InferSpec::PplOnly | InferSpec::Rolling, Forms::One(form), None) => {
-            Ok(Question::One(*form))
+            Ok(RequestForm::One(*form))
         }
-        (InferSpec::Chat { .. }, Forms::One(form), None) => Ok(Question::Chat(*form)),
+        (InferSpec::Chat { .. }, Forms::One(form), None) => Ok(RequestForm::Chat(*form)),
         // OpenCompass: generation over a label map asks with the first label's text.
         (InferSpec::Gen(_) | InferSpec::PplOnly, Forms::Labels(map), None) => {
-            Ok(Question::One(map.first().map_or(Form::Text(""), |(_, form)| *form)))
+            Ok(RequestForm::One(map.first().map_or(Form::Text(""), |(_, form)| *form)))
         }
         (_, Forms::Labels(_), Some(_)) => fail(format!(
             "`{name}` is a label map and there are `options` as well: keep the map, or make `{name}` one text"
@@ -190,7 +190,7 @@ fn question<'a>(
             "ppl cannot append `options` to a dialogue: write `{name}` as a map from label to rounds that hold the answer, \
              or use `loglikelihood`"
         )),
-        (_, Forms::One(context), Some(options)) => Ok(Question::Answers { context: *context, options }),
+        (_, Forms::One(context), Some(options)) => Ok(RequestForm::Answers { context: *context, options }),
         (_, Forms::One(_), None) => {
             fail(format!("{mode} compares answers, but `{name}` is one text: give one text per label, or `options`"))
         }
@@ -201,10 +201,10 @@ fn question<'a>(
                     "`normalizing_str` wants to know where the answer begins: put the `sep_token` into the text of label \
                      `{label}` of `{name}`"
                 )),
-                None => Ok(Question::Whole(map.clone())),
+                None => Ok(RequestForm::Whole(map.clone())),
             }
         }
-        (InferSpec::Ppl, Forms::Labels(map), None) => Ok(Question::Whole(map.clone())),
+        (InferSpec::Ppl, Forms::Labels(map), None) => Ok(RequestForm::Whole(map.clone())),
         (InferSpec::Loglikelihood | InferSpec::MeanLoglikelihood, Forms::Labels(map), None) => {
             endings(config, map, name, columns)
         }
@@ -217,7 +217,7 @@ fn held<'a>(config: &'a PromptConfig, infer: &InferSpec, shows_shots: bool) -> R
     match (&config.dialogue, infer) {
         (Some(_), InferSpec::Chat { .. }) if shows_shots => fail("a conversation takes no shots".into()),
         (Some(column), InferSpec::Chat { .. }) => Ok(Recipe {
-            question: Question::Held(column),
+            question: RequestForm::Held(column),
             shot: None,
             has_token: false,
             shot_format: ShotFormat::default(),
@@ -231,7 +231,7 @@ fn endings<'a>(
     map: &[(&'a str, Form<'a>)],
     name: &str,
     columns: &[&str],
-) -> Result<Question<'a>, PromptError> {
+) -> Result<RequestForm<'a>, PromptError> {
     let mut texts = Vec::with_capacity(map.len());
     for (_, form) in map {
         match form {
@@ -265,7 +265,7 @@ fn endings<'a>(
             ));
         }
     }
-    Ok(Question::Endings { context: split.context, endings })
+    Ok(RequestForm::Endings { context: split.context, endings })
 }
 
 fn has_token(asking: &Forms<'_>, config: &PromptConfig, name: &str) -> Result<bool, PromptError> {

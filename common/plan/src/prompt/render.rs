@@ -12,7 +12,7 @@ use super::gold::Gold;
 use super::jinja;
 use super::labels::GoldKind;
 use super::question::Writer;
-use super::recipe::{Question, Recipe, ShotRecipe, resolve};
+use super::recipe::{Recipe, RequestForm, ShotRecipe, resolve};
 use super::rounds::TemplateLine;
 use super::shot::Shot;
 use super::shots::ShotBook;
@@ -118,8 +118,8 @@ fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&st
     let mut messages = check::misspelt(&asking.iter().copied().chain(beside).collect::<Vec<_>>(), columns);
     messages.extend(jinja_faults(config));
     let elsewhere = matches!(config.options, Some(Options::Column(_) | Options::Jinja(_) | Options::TemplateTexts(_)))
-        || matches!(recipe.question, Question::Held(_))
-        || matches!(&recipe.question, Question::One(form) | Question::Chat(form) if form.expands())
+        || matches!(recipe.question, RequestForm::Held(_))
+        || matches!(&recipe.question, RequestForm::One(form) | RequestForm::Chat(form) if form.expands())
         || config.prompt_template.as_ref().or(config.ice_template.as_ref()).is_some_and(Template::has_jinja);
     if check::used(&asking, columns).is_empty() && !elsewhere {
         messages.push(format!(
@@ -127,7 +127,7 @@ fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&st
             columns.iter().map(|column| format!("{{{column}}}")).collect::<Vec<_>>().join(", ")
         ));
     }
-    if let (Question::Whole(map), true) = (&recipe.question, messages.is_empty()) {
+    if let (RequestForm::Whole(map), true) = (&recipe.question, messages.is_empty()) {
         let constant =
             map.iter().filter(|(_, form)| !form.is_jinja() && check::used(&form.texts(), columns).is_empty());
         messages.extend(constant.map(|(label, _)| {
@@ -144,21 +144,21 @@ fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&st
     messages.into_iter().collect::<BTreeSet<_>>().into_iter().map(PromptError::Template).collect()
 }
 
-fn asking_texts<'a>(question: &Question<'a>) -> Vec<&'a str> {
+fn asking_texts<'a>(question: &RequestForm<'a>) -> Vec<&'a str> {
     match question {
-        Question::One(form) | Question::Chat(form) => form.texts(),
-        Question::Held(_) => Vec::new(),
-        Question::Choices { prompt, options: Some(options) } => answered_texts(prompt, options),
-        Question::Choices { prompt, options: None } => prompt.texts(),
-        Question::Said { context, target } => context.texts().into_iter().chain(target.text()).collect(),
-        Question::Inputs { contexts, target } => {
+        RequestForm::One(form) | RequestForm::Chat(form) => form.texts(),
+        RequestForm::Held(_) => Vec::new(),
+        RequestForm::Choices { prompt, options: Some(options) } => answered_texts(prompt, options),
+        RequestForm::Choices { prompt, options: None } => prompt.texts(),
+        RequestForm::Said { context, target } => context.texts().into_iter().chain(target.text()).collect(),
+        RequestForm::Inputs { contexts, target } => {
             contexts.iter().flat_map(|(_, form)| form.texts()).chain(target.text()).collect()
         }
-        Question::Whole(map) => map.iter().flat_map(|(_, form)| form.texts()).collect(),
-        Question::Endings { context, endings } => {
+        RequestForm::Whole(map) => map.iter().flat_map(|(_, form)| form.texts()).collect(),
+        RequestForm::Endings { context, endings } => {
             std::iter::once(*context).chain(endings.iter().map(|(_, ending)| *ending)).collect()
         }
-        Question::Answers { context, options } => answered_texts(context, options),
+        RequestForm::Answers { context, options } => answered_texts(context, options),
     }
 }
 

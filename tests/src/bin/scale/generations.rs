@@ -1,6 +1,6 @@
 //! Generations with the demo's model: the echo engine computes nothing, and hides what only a model's answers show.
 
-use compass_tests::{Job, Outcome, demo_model, folder_digest};
+use compass_tests::{Job, RunFindings, demo_model, folder_digest};
 use std::fmt::Write as _;
 
 /// A job of so many sums to be continued, all different, under `partitioner`.
@@ -47,16 +47,16 @@ type = "{partitioner}"
 
 /// What became of its latest run. What the model writes to sums that it never learnt is not foreseen; that all runs write the
 /// same is for the caller to compare.
-pub(crate) fn outcome(job: &Job, count: u32) -> Outcome {
+pub(crate) fn outcome(job: &Job, count: u32) -> RunFindings {
     let (facts, result) = (job.facts(), job.result("demo", "sums"));
     let number = |key: &str| facts[key].as_u64().unwrap_or(u64::MAX);
-    let mut outcome = Outcome {
+    let mut outcome = RunFindings {
         scored: result["scored"].as_u64().unwrap_or(0),
         computed_per_distinct: facts["computed_per_distinct"].as_f64().unwrap_or(f64::NAN),
         violations: number("violations"),
         divergences: number("divergences"),
         results: Some(folder_digest(&job.latest().join("results"))),
-        ..Outcome::default()
+        ..RunFindings::default()
     };
     for key in ["violations", "divergences", "repeats", "retries", "misfits"].into_iter().filter(|key| number(key) > 0)
     {

@@ -18,7 +18,7 @@ mod options;
 mod run;
 
 use bounds::{Bounds, COMPUTED_PER_DISTINCT, GRANT_P99_MS, MASTER_MIB, OPEN_S};
-use compass_tests::{Job, Outcome, RealSize, Table, folder_digest, join_token_file, peak_rss_mib, told_address};
+use compass_tests::{Job, RealSize, RunFindings, Table, folder_digest, join_token_file, peak_rss_mib, told_address};
 use compass_types::ids::Digest;
 use grants::Waits;
 use options::{Options, Part, USAGE};
@@ -124,7 +124,7 @@ impl Scale {
             Ok(watched) => watched,
             Err(error) => return self.bounds.fault(&case, &error),
         };
-        let outcome = Outcome::read(&size, &job, Some(&trace));
+        let outcome = RunFindings::read(&size, &job, Some(&trace));
         outcome.faults.iter().take(5).for_each(|fault| self.bounds.fault(&case, fault));
         let results = outcome.results;
         if *first.get_or_insert(results.unwrap_or(Digest([0; 32]))) != results.unwrap_or(Digest([0; 32])) {
@@ -158,7 +158,7 @@ impl Scale {
         agents: usize,
         samples: u64,
         run: Watched,
-        outcome: &Outcome,
+        outcome: &RunFindings,
         opened: Option<Opened>,
     ) {
         let (name, _) = case.split_once(',').unwrap_or((case, ""));
