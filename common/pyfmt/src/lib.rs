@@ -9,4 +9,4 @@ mod text;
 pub use float_text::float_text;
 pub use number::{NONE, float, int, is_digit, is_space, is_word, strip};
 pub use random::PythonRandom;
-pub use text::{python_repr, python_str};
+pub use text::{python_repr, python_repr_text, python_str};

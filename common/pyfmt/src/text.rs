@@ -22,6 +22,13 @@ pub fn python_repr(value: &Value) -> String {
     out
 }
 
+/// `repr(text)`: `'it'`, `"it's"`.
+pub fn python_repr_text(text: &str) -> String {
+    let mut out = String::new();
+    write_text(&mut out, text);
+    out
+}
+
 fn write_repr(out: &mut String, value: &Value) {
     match value {
         Value::Null => out.push_str("None"),

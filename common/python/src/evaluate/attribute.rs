@@ -1,0 +1,81 @@
+//! `object.name`.
+
+use super::Interpreter;
+use crate::error::{Result, attribute_error};
+use crate::value::{Class, Method, Value};
+use crate::{methods, modules};
+use std::rc::Rc;
+
+impl Interpreter<'_> {
+    pub(crate) fn attribute(&mut self, object: &Value, name: &str) -> Result<Value> {
+        let missing = || {
+            let stop = match object {
+                Value::Module(module) => attribute_error(format!("module '{module}' has no attribute '{name}'"))
+                    .with_help("nothing is run here: only a part of the standard library is known to configurations"),
+                other => attribute_error(format!("'{}' object has no attribute '{name}'", other.type_name())),
+            };
+            Err(stop)
+        };
+        let bound = || Value::Method(Rc::new(Method { receiver: object.clone(), name: name.into(), function: None }));
+        match object {
+            Value::Symbol(symbol) => Ok(Value::Symbol(symbol.member(name))),
+            Value::Module(module) => match modules::member(self, module, name) {
+                Some(value) => Ok(value),
+                None => missing(),
+            },
+            Value::Dict(dict) => {
+                if dict.borrow().config
+                    && let Some(slot) = dict.borrow().get_text(name)
+                {
+                    return Ok(slot.value.clone());
+                }
+                if methods::has(object, name) { Ok(bound()) } else { missing() }
+            }
+            Value::Instance(instance) => {
+                if let Some(slot) = instance.attributes.borrow().get_text(name) {
+                    return Ok(slot.value.clone());
+                }
+                match instance.class.member(name) {
+                    Some(Value::Function(function)) => Ok(Value::Method(Rc::new(Method {
+                        receiver: object.clone(),
+                        name: name.into(),
+                        function: Some(function),
+                    }))),
+                    Some(value) => Ok(value),
+                    None if name == "__class__" => Ok(Value::Class(Rc::clone(&instance.class))),
+                    None if modules::is_object_method(object, name) => Ok(bound()),
+                    None => missing(),
+                }
+            }
+            Value::Class(class) => class_attribute(class, name).map_or_else(missing, Ok),
+            Value::Native(native) if name == "__name__" => Ok(Value::text(native.name)),
+            Value::Native(native) => match modules::type_member(*native, name) {
+                Some(value) => Ok(value),
+                None => missing(),
+            },
+            Value::Function(function) if matches!(name, "__name__" | "__qualname__") => {
+                Ok(Value::text(Rc::clone(&function.name)))
+            }
+            Value::Partial(partial) if name == "func" => Ok(partial.function.clone()),
+            Value::Exception(exception) if name == "args" => {
+                Ok(Value::tuple_at(exception.arguments.borrow().iter().cloned(), Default::default()))
+            }
+            Value::Slice(slice) => match name {
+                "start" => Ok(slice.lower.clone()),
+                "stop" => Ok(slice.upper.clone()),
+                "step" => Ok(slice.step.clone()),
+                _ => missing(),
+            },
+            _ if name == "__class__" => Ok(modules::type_of(object)),
+            _ if methods::has(object, name) => Ok(bound()),
+            _ => missing(),
+        }
+    }
+}
+
+fn class_attribute(class: &Rc<Class>, name: &str) -> Option<Value> {
+    match name {
+        "__name__" | "__qualname__" => Some(Value::text(Rc::clone(&class.name))),
+        _ => class.member(name),
+    }
+}

@@ -1,0 +1,152 @@
+//! Comparisons.
+
+use super::Interpreter;
+use crate::error::{Result, type_error};
+use crate::value::{Key, Slot, Value};
+use ruff_python_ast::CmpOp;
+use std::cmp::Ordering;
+
+/// Containers inside each other deeper than this are taken for unequal: one that holds itself has no end.
+const DEEPEST: u32 = 500;
+
+impl Interpreter<'_> {
+    pub(crate) fn compare(&mut self, left: &Value, op: CmpOp, right: &Value) -> Result<bool> {
+        let symbol = match op {
+            CmpOp::Eq => return Ok(equal(left, right)),
+            CmpOp::NotEq => return Ok(!equal(left, right)),
+            CmpOp::Is => return Ok(left.is(right)),
+            CmpOp::IsNot => return Ok(!left.is(right)),
+            CmpOp::In => return self.contains(right, left),
+            CmpOp::NotIn => return Ok(!self.contains(right, left)?),
+            CmpOp::Lt => "<",
+            CmpOp::LtE => "<=",
+            CmpOp::Gt => ">",
+            CmpOp::GtE => ">=",
+        };
+        if let (Value::Set(a), Value::Set(b)) = (left, right) {
+            let (a, b) = (a.items.borrow(), b.items.borrow());
+            let below = a.keys().all(|key| b.contains_key(key));
+            let above = b.keys().all(|key| a.contains_key(key));
+            return Ok(match op {
+                CmpOp::Lt => below && !above,
+                CmpOp::LtE => below,
+                CmpOp::Gt => above && !below,
+                _ => above,
+            });
+        }
+        let Some(ordering) = order(left, right)? else {
+            let (left, right) = (left.type_name(), right.type_name());
+            let text = format!("'{symbol}' not supported between instances of '{left}' and '{right}'");
+            return Err(type_error(text));
+        };
+        Ok(match op {
+            CmpOp::Lt => ordering == Some(Ordering::Less),
+            CmpOp::LtE => matches!(ordering, Some(Ordering::Less | Ordering::Equal)),
+            CmpOp::Gt => ordering == Some(Ordering::Greater),
+            _ => matches!(ordering, Some(Ordering::Greater | Ordering::Equal)),
+        })
+    }
+
+    /// `item in container`.
+    pub(crate) fn contains(&mut self, container: &Value, item: &Value) -> Result<bool> {
+        match container {
+            Value::Text(text) => match item {
+                Value::Text(part) => Ok(text.contains(part.as_ref())),
+                other => {
+                    let text = format!("'in <string>' requires string as left operand, not {}", other.type_name());
+                    Err(type_error(text))
+                }
+            },
+            Value::Dict(dict) => Ok(dict.borrow().get(item)?.is_some()),
+            Value::Set(set) => Ok(set.items.borrow().contains_key(&Key::of(item)?)),
+            Value::Range(range) => Ok(item.as_int().is_some_and(|int| {
+                let offset = int - range.start;
+                offset % range.step == 0 && usize::try_from(offset / range.step).is_ok_and(|at| at < range.len())
+            })),
+            other => {
+                let items = self.items(other, Default::default()).map_err(|_| {
+                    type_error(format!("argument of type '{}' is not iterable", other.type_name()))
+                })?;
+                Ok(items.iter().any(|slot| slot.value.is(item) || equal(&slot.value, item)))
+            }
+        }
+    }
+}
+
+/// `left == right`.
+pub(crate) fn equal(left: &Value, right: &Value) -> bool {
+    same(left, right, 0)
+}
+
+fn same(left: &Value, right: &Value, depth: u32) -> bool {
+    if depth > DEEPEST {
+        return false;
+    }
+    let all = |a: &[Slot], b: &[Slot]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(&a.value, &b.value, depth + 1))
+    };
+    match (left, right) {
+        (Value::List(a), Value::List(b)) => std::rc::Rc::ptr_eq(a, b) || all(&a.items.borrow(), &b.items.borrow()),
+        (Value::Tuple(a) | Value::View(a), Value::Tuple(b) | Value::View(b)) => all(a, b),
+        (Value::Dict(a), Value::Dict(b)) => {
+            if std::rc::Rc::ptr_eq(a, b) {
+                return true;
+            }
+            let (a, b) = (a.borrow(), b.borrow());
+            a.keys_match(&b)
+                && a.pairs().all(|(key, entry)| {
+                    b.entry(key).is_some_and(|other| same(&entry.slot.value, &other.slot.value, depth + 1))
+                })
+        }
+        (Value::Set(a), Value::Set(b)) => {
+            let (a, b) = (a.items.borrow(), b.items.borrow());
+            a.len() == b.len() && a.keys().all(|key| b.contains_key(key))
+        }
+        (Value::Bytes(a), Value::Bytes(b)) => a == b,
+        (Value::Range(a), Value::Range(b)) => a.len() == b.len() && (a.len() == 0 || a.start == b.start && a.step == b.step),
+        _ => match (left.as_int(), right.as_int()) {
+            (Some(a), Some(b)) => a == b,
+            _ => match (left.as_float(), right.as_float()) {
+                (Some(a), Some(b)) => a == b,
+                _ => left.is(right),
+            },
+        },
+    }
+}
+
+/// How the two stand: `None` where they have no order, `Some(None)` where one is NaN.
+fn order(left: &Value, right: &Value) -> Result<Option<Option<Ordering>>> {
+    if let (Some(a), Some(b)) = (left.as_int(), right.as_int()) {
+        return Ok(Some(Some(a.cmp(&b))));
+    }
+    if let (Some(a), Some(b)) = (left.as_float(), right.as_float()) {
+        return Ok(Some(a.partial_cmp(&b)));
+    }
+    let sequences = |a: &[Slot], b: &[Slot]| -> Result<Option<Option<Ordering>>> {
+        for (a, b) in a.iter().zip(b) {
+            if !equal(&a.value, &b.value) {
+                return order(&a.value, &b.value);
+            }
+        }
+        Ok(Some(Some(a.len().cmp(&b.len()))))
+    };
+    match (left, right) {
+        // CPython compares code points, which is the order of UTF-8's bytes.
+        (Value::Text(a), Value::Text(b)) => Ok(Some(Some(a.cmp(b)))),
+        (Value::Bytes(a), Value::Bytes(b)) => Ok(Some(Some(a.cmp(b)))),
+        (Value::List(a), Value::List(b)) => sequences(&a.items.borrow(), &b.items.borrow()),
+        (Value::Tuple(a), Value::Tuple(b)) => sequences(a, b),
+        _ => Ok(None),
+    }
+}
+
+/// `left < right`, as sorting asks.
+pub(crate) fn less_than(left: &Value, right: &Value) -> Result<bool> {
+    match order(left, right)? {
+        Some(ordering) => Ok(ordering == Some(Ordering::Less)),
+        None => {
+            let (left, right) = (left.type_name(), right.type_name());
+            Err(type_error(format!("'<' not supported between instances of '{left}' and '{right}'")))
+        }
+    }
+}

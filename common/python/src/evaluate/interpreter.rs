@@ -1,0 +1,132 @@
+//! One evaluation: its files, its budget, and how deep it is.
+
+use crate::error::{Result, Stop};
+use crate::host::Host;
+use crate::limits::{Budget, Limits, MOST_NESTED};
+use crate::place::{FileId, Place, SourceFile};
+use ruff_python_ast::{ModExpression, ModModule};
+use ruff_text_size::Ranged;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// What the walk carries with it.
+pub(crate) struct Interpreter<'h> {
+    pub(crate) host: &'h dyn Host,
+    pub(crate) budget: Budget,
+    pub(crate) files: Vec<SourceFile>,
+    /// The trees of the files, which are parsed once and evaluated at every import.
+    trees: Vec<Rc<ModModule>>,
+    /// Files whose evaluation has begun and not ended.
+    pub(crate) importing: Vec<FileId>,
+    calls: u32,
+    nested: u32,
+}
+
+impl<'h> Interpreter<'h> {
+    pub(crate) fn new(host: &'h dyn Host, limits: Limits) -> Self {
+        Self {
+            host,
+            budget: Budget::new(limits),
+            files: Vec::new(),
+            trees: Vec::new(),
+            importing: Vec::new(),
+            calls: 0,
+            nested: 0,
+        }
+    }
+
+    /// Parses a file, or finds it again.
+    ///
+    /// # Errors
+    /// `SyntaxError` with its place.
+    pub(crate) fn add(&mut self, path: PathBuf, text: String) -> Result<(FileId, Rc<ModModule>)> {
+        if let Some(at) = self.files.iter().position(|file| file.path == path && file.path != Path::new("<eval>"))
+            && let Some(tree) = self.trees.get(at)
+        {
+            return Ok((FileId(at as u32), Rc::clone(tree)));
+        }
+        let file = FileId(self.files.len() as u32);
+        let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+        let most = self.budget.limits().file_bytes;
+        let refused = too_long(&path, text.len(), most).or_else(|| without_nul(&text, file));
+        self.files.push(SourceFile { path, text });
+        if let Some(refused) = refused {
+            // Keeps the two lists alike.
+            self.trees.push(Rc::new(empty_tree()));
+            return Err(refused);
+        }
+        let text = &self.files[file.index()].text;
+        match ruff_python_parser::parse_module(text) {
+            Ok(parsed) => {
+                let tree = Rc::new(parsed.into_syntax());
+                self.trees.push(Rc::clone(&tree));
+                Ok((file, tree))
+            }
+            Err(error) => {
+                self.trees.push(Rc::new(empty_tree()));
+                let text = error.error.to_string();
+                Err(Stop::new("SyntaxError", text).at(Place::of(file, error.range())))
+            }
+        }
+    }
+
+    /// Parses the text of an `eval`, which becomes a file of its own.
+    pub(crate) fn add_expression(&mut self, text: &str) -> Result<(FileId, ModExpression)> {
+        let file = FileId(self.files.len() as u32);
+        let refused = too_long(Path::new("<eval>"), text.len(), self.budget.limits().file_bytes);
+        if let Some(refused) = refused.or_else(|| without_nul(text, file)) {
+            return Err(refused);
+        }
+        self.budget.make(text.len())?;
+        self.files.push(SourceFile { path: "<eval>".into(), text: text.to_owned() });
+        self.trees.push(Rc::new(empty_tree()));
+        match ruff_python_parser::parse_expression(text) {
+            Ok(parsed) => Ok((file, parsed.into_syntax())),
+            Err(error) => {
+                let text = error.error.to_string();
+                Err(Stop::new("SyntaxError", text).at(Place::of(file, error.range())))
+            }
+        }
+    }
+
+    pub(crate) fn path(&self, file: FileId) -> &Path {
+        self.files.get(file.index()).map_or(Path::new(""), |file| &file.path)
+    }
+
+    /// Runs `body` one call, or one import, deeper.
+    pub(crate) fn deeper<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.calls >= self.budget.limits().depth {
+            return Err(Stop::new("RecursionError", "maximum recursion depth exceeded"));
+        }
+        self.calls += 1;
+        let result = body(self);
+        self.calls -= 1;
+        result
+    }
+
+    /// Runs `body` one expression, or one block, deeper in the tree.
+    pub(crate) fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.nested >= MOST_NESTED {
+            return Err(Stop::new("RecursionError", "expressions lie too deep inside each other"));
+        }
+        self.nested += 1;
+        let result = body(self);
+        self.nested -= 1;
+        result
+    }
+}
+
+fn empty_tree() -> ModModule {
+    ModModule { node_index: Default::default(), range: Default::default(), body: Default::default() }
+}
+
+fn too_long(path: &Path, bytes: usize, most: usize) -> Option<Stop> {
+    let text = format!("{} has {bytes} bytes, and at most {most} are read of a configuration", path.display());
+    (bytes > most).then(|| Stop::new("ValueError", text))
+}
+
+fn without_nul(text: &str, file: FileId) -> Option<Stop> {
+    let at = u32::try_from(text.find('\0')?).ok()?;
+    let stop = Stop::new("SyntaxError", "source code string cannot contain null bytes");
+    Some(stop.at(Place { file, start: at, end: at + 1 }))
+}

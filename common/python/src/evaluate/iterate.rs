@@ -1,0 +1,79 @@
+//! What can be iterated over.
+
+use super::{Arguments, Interpreter};
+use crate::error::{Result, type_error};
+use crate::place::Place;
+use crate::value::{Range, Slot, Value};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// The elements of a value, one after the other.
+pub(crate) enum Items {
+    All(std::vec::IntoIter<Slot>),
+    Range(Range, usize, Place),
+    /// A list by index: what is appended within the loop is met by it, as in CPython.
+    List(Rc<crate::value::List>, usize),
+    Shared(Rc<RefCell<VecDeque<Slot>>>),
+}
+
+impl Items {
+    pub(crate) fn next_slot(&mut self) -> Option<Slot> {
+        match self {
+            Self::All(items) => items.next(),
+            Self::Range(range, at, place) => {
+                let next = (*at < range.len()).then(|| Slot { value: Value::Int(range.get(*at)), place: *place });
+                *at += 1;
+                next
+            }
+            Self::List(list, at) => {
+                let next = list.items.borrow().get(*at).cloned();
+                *at += 1;
+                next
+            }
+            Self::Shared(items) => items.borrow_mut().pop_front(),
+        }
+    }
+}
+
+impl Interpreter<'_> {
+    /// What a `for` goes through. `place` is what elements without a place of their own get.
+    ///
+    /// # Errors
+    /// `TypeError` for what is not iterable.
+    pub(crate) fn iterate(&mut self, value: &Value, place: Place) -> Result<Items> {
+        Ok(match value {
+            Value::List(list) => Items::List(Rc::clone(list), 0),
+            Value::Range(range) => Items::Range(**range, 0, place),
+            Value::Iterator(items) => Items::Shared(Rc::clone(items)),
+            other => Items::All(self.items(other, place)?.into_iter()),
+        })
+    }
+
+    /// All elements at once.
+    pub(crate) fn items(&mut self, value: &Value, place: Place) -> Result<Vec<Slot>> {
+        Ok(match value {
+            Value::List(list) => list.items.borrow().clone(),
+            Value::Tuple(items) | Value::View(items) => items.to_vec(),
+            Value::Dict(dict) => dict.borrow().iter().map(|entry| entry.key.clone()).collect(),
+            Value::Set(set) => set.items.borrow().values().map(|value| Slot { value: value.clone(), place }).collect(),
+            Value::Text(text) => {
+                self.budget.make(text.len() * size_of::<Slot>())?;
+                let mut buffer = [0; 4];
+                text.chars().map(|c| Slot { value: Value::text(&*c.encode_utf8(&mut buffer)), place }).collect()
+            }
+            Value::Bytes(bytes) => bytes.iter().map(|b| Slot { value: Value::Int(i128::from(*b)), place }).collect(),
+            Value::Range(range) => {
+                self.budget.make(range.len().saturating_mul(size_of::<Slot>()))?;
+                (0..range.len()).map(|at| Slot { value: Value::Int(range.get(at)), place }).collect()
+            }
+            Value::Iterator(items) => items.borrow_mut().drain(..).collect(),
+            Value::Instance(instance) if crate::modules::is_file(value) => crate::modules::file_lines(instance, place),
+            Value::Instance(instance) if instance.class.member("__iter__").is_some() => {
+                let items = self.call_method(value, "__iter__", Arguments::none(place))?;
+                self.items(&items, place)?
+            }
+            other => return Err(type_error(format!("'{}' object is not iterable", other.type_name()))),
+        })
+    }
+}

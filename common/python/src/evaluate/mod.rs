@@ -1,0 +1,23 @@
+//! The walk over the tree: statements, expressions, calls. Values are in `value`, what they can do in `methods` and `modules`.
+
+mod assign;
+mod attribute;
+mod call;
+mod compare;
+mod comprehension;
+mod expression;
+mod import;
+mod interpreter;
+mod iterate;
+mod operator;
+mod scope;
+mod statement;
+mod subscript;
+
+pub(crate) use call::Arguments;
+pub(crate) use compare::{equal, less_than};
+pub(crate) use interpreter::Interpreter;
+pub(crate) use operator::binary;
+pub(crate) use scope::{Kind, Scope};
+pub(crate) use call::native;
+pub(crate) use subscript::key_error;

@@ -1,0 +1,298 @@
+//! Statements.
+
+use super::scope::{Body, Scope};
+use super::{Interpreter, Kind};
+use crate::error::{Raised, Result, Stop, type_error};
+use crate::place::Place;
+use crate::value::{Exception, Function, Slot, Value, is_subclass};
+use crate::value::{Body as FunctionBody, builtin_class};
+use ruff_python_ast::{ExceptHandler, Expr, Parameters, Stmt, StmtFunctionDef, StmtTry, StmtWith};
+use ruff_text_size::Ranged;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Where a block goes on.
+pub(crate) enum Flow {
+    Next,
+    Break,
+    Continue,
+    Return(Slot),
+}
+
+impl Interpreter<'_> {
+    pub(crate) fn block(&mut self, scope: &Rc<Scope>, statements: &[Stmt]) -> Result<Flow> {
+        for statement in statements {
+            let place = Place::of(scope.file, statement.range());
+            let flow = self.nested(|this| this.statement(scope, statement)).map_err(|stop| stop.at(place))?;
+            if !matches!(flow, Flow::Next) {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn statement(&mut self, scope: &Rc<Scope>, statement: &Stmt) -> Result<Flow> {
+        self.budget.step()?;
+        match statement {
+            Stmt::Expr(statement) => {
+                self.evaluate(scope, &statement.value)?;
+            }
+            Stmt::Assign(assign) => {
+                let slot = self.slot(scope, &assign.value)?;
+                for target in &assign.targets {
+                    self.assign(scope, target, slot.clone())?;
+                }
+            }
+            Stmt::AugAssign(assign) => self.augment(scope, assign)?,
+            Stmt::AnnAssign(assign) => {
+                if let Some(value) = &assign.value {
+                    let slot = self.slot(scope, value)?;
+                    self.assign(scope, &assign.target, slot)?;
+                }
+            }
+            Stmt::For(statement) => return self.for_loop(scope, statement),
+            Stmt::While(statement) => {
+                while self.evaluate(scope, &statement.test)?.is_true() {
+                    self.budget.step()?;
+                    match self.block(scope, &statement.body)? {
+                        Flow::Break => return Ok(Flow::Next),
+                        Flow::Return(slot) => return Ok(Flow::Return(slot)),
+                        Flow::Next | Flow::Continue => {}
+                    }
+                }
+                return self.block(scope, &statement.orelse);
+            }
+            Stmt::If(statement) => {
+                if self.evaluate(scope, &statement.test)?.is_true() {
+                    return self.block(scope, &statement.body);
+                }
+                for clause in &statement.elif_else_clauses {
+                    let taken = match &clause.test {
+                        Some(test) => self.evaluate(scope, test)?.is_true(),
+                        None => true,
+                    };
+                    if taken {
+                        return self.block(scope, &clause.body);
+                    }
+                }
+            }
+            Stmt::With(with) => return self.with(scope, with),
+            Stmt::Raise(raise) => return Err(self.raise(scope, raise.exc.as_deref())?),
+            Stmt::Try(attempt) => return self.attempt(scope, attempt),
+            Stmt::Assert(assert) => {
+                if !self.evaluate(scope, &assert.test)?.is_true() {
+                    let arguments = match &assert.msg {
+                        Some(message) => vec![self.evaluate(scope, message)?],
+                        None => Vec::new(),
+                    };
+                    return Err(Stop::raised(Exception::builtin("AssertionError", arguments)));
+                }
+            }
+            Stmt::Import(import) => self.import(scope, import)?,
+            Stmt::ImportFrom(import) => self.import_from(scope, import)?,
+            Stmt::Global(global) => global.names.iter().for_each(|name| scope.declare_global(name.as_str())),
+            Stmt::Nonlocal(nonlocal) => nonlocal.names.iter().for_each(|name| scope.declare_nonlocal(name.as_str())),
+            Stmt::Delete(delete) => {
+                for target in &delete.targets {
+                    self.delete(scope, target)?;
+                }
+            }
+            Stmt::FunctionDef(definition) => self.define(scope, definition)?,
+            Stmt::ClassDef(definition) => self.define_class(scope, definition)?,
+            Stmt::Return(statement) => {
+                let slot = match &statement.value {
+                    Some(value) => self.slot(scope, value)?,
+                    None => Slot { value: Value::None, place: Place::of(scope.file, statement.range) },
+                };
+                return Ok(Flow::Return(slot));
+            }
+            Stmt::Pass(_) => {}
+            Stmt::Break(_) => return Ok(Flow::Break),
+            Stmt::Continue(_) => return Ok(Flow::Continue),
+            Stmt::Match(_) => return Err(Stop::unsupported("`match` is not evaluated here")),
+            Stmt::TypeAlias(_) => return Err(Stop::unsupported("`type` aliases are not evaluated here")),
+            Stmt::IpyEscapeCommand(_) => return Err(Stop::new("SyntaxError", "invalid syntax")),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn for_loop(&mut self, scope: &Rc<Scope>, statement: &ruff_python_ast::StmtFor) -> Result<Flow> {
+        let place = Place::of(scope.file, statement.iter.range());
+        let iterated = self.evaluate(scope, &statement.iter)?;
+        let mut items = self.iterate(&iterated, place).map_err(|stop| stop.at(place))?;
+        while let Some(slot) = items.next_slot() {
+            self.budget.step()?;
+            self.assign(scope, &statement.target, slot)?;
+            match self.block(scope, &statement.body)? {
+                Flow::Break => return Ok(Flow::Next),
+                Flow::Return(slot) => return Ok(Flow::Return(slot)),
+                Flow::Next | Flow::Continue => {}
+            }
+        }
+        self.block(scope, &statement.orelse)
+    }
+
+    /// `with read_base():`, which imports configurations, and `with open(...) as f:`.
+    fn with(&mut self, scope: &Rc<Scope>, with: &StmtWith) -> Result<Flow> {
+        if is_read_base(with) {
+            // Its imports were bound before the first statement, as mmengine does.
+            return Ok(Flow::Next);
+        }
+        for item in &with.items {
+            let place = Place::of(scope.file, item.context_expr.range());
+            let value = self.evaluate(scope, &item.context_expr)?;
+            if !crate::modules::is_file(&value) {
+                let text = format!("'{}' object does not support the context manager protocol", value.type_name());
+                return Err(type_error(text).at(place));
+            }
+            if let Some(target) = &item.optional_vars {
+                self.assign(scope, target, Slot { value, place })?;
+            }
+        }
+        self.block(scope, &with.body)
+    }
+
+    fn raise(&mut self, scope: &Rc<Scope>, exception: Option<&Expr>) -> Result<Stop> {
+        let Some(exception) = exception else {
+            return Ok(Stop::new("RuntimeError", "No active exception to reraise"));
+        };
+        let value = self.evaluate(scope, exception)?;
+        let place = Place::of(scope.file, exception.range());
+        let value = match &value {
+            Value::Native(_) | Value::Class(_) => self.call(&value, super::Arguments::none(place))?,
+            _ => value,
+        };
+        Ok(match value {
+            Value::Exception(exception) => Stop::raised(exception),
+            _ => type_error("exceptions must derive from BaseException"),
+        })
+    }
+
+    fn attempt(&mut self, scope: &Rc<Scope>, attempt: &StmtTry) -> Result<Flow> {
+        let mut result = self.block(scope, &attempt.body);
+        if let Err(Stop::Raised(raised)) = result {
+            result = self.handle(scope, attempt, raised);
+        } else if matches!(result, Ok(Flow::Next)) {
+            result = self.block(scope, &attempt.orelse);
+        }
+        match self.block(scope, &attempt.finalbody)? {
+            Flow::Next => result,
+            other => Ok(other),
+        }
+    }
+
+    fn handle(&mut self, scope: &Rc<Scope>, attempt: &StmtTry, raised: Box<Raised>) -> Result<Flow> {
+        for handler in &attempt.handlers {
+            let ExceptHandler::ExceptHandler(handler) = handler;
+            let caught = match &handler.type_ {
+                None => true,
+                Some(classes) => {
+                    let classes = self.evaluate(scope, classes)?;
+                    catches(&classes, &raised.exception)
+                }
+            };
+            if !caught {
+                continue;
+            }
+            if let Some(name) = &handler.name {
+                let place = Place::of(scope.file, name.range);
+                scope.bind(name.as_str(), Slot { value: Value::Exception(Rc::clone(&raised.exception)), place });
+            }
+            let flow = match self.block(scope, &handler.body) {
+                // A bare `raise` raises what is being handled.
+                Err(Stop::Raised(again)) if is_bare_raise(&again) => Err(Stop::Raised(raised)),
+                other => other,
+            };
+            if let Some(name) = &handler.name {
+                scope.unbind(name.as_str());
+            }
+            return flow;
+        }
+        Err(Stop::Raised(raised))
+    }
+
+    fn define(&mut self, scope: &Rc<Scope>, definition: &StmtFunctionDef) -> Result<()> {
+        let place = Place::of(scope.file, definition.range);
+        if definition.is_async {
+            return Err(Stop::unsupported("`async def` is not evaluated here"));
+        }
+        let body = Body::of(&definition.body);
+        let function = Function {
+            name: definition.name.as_str().into(),
+            parameters: Rc::new((*definition.parameters).clone()),
+            defaults: self.defaults(scope, &definition.parameters)?,
+            body: FunctionBody::Statements(definition.body.to_vec().into()),
+            locals: Rc::new(with_parameters(body.assigned, &definition.parameters)),
+            is_generator: body.yields,
+            scope: Rc::clone(scope),
+        };
+        let mut value = Value::Function(Rc::new(function));
+        for decorator in definition.decorator_list.iter().rev() {
+            let decorating = self.evaluate(scope, &decorator.expression)?;
+            // Decorators of other packages register a class or a function, and give it back.
+            if !matches!(&decorating, Value::Symbol(_)) {
+                let arguments = super::Arguments::of(vec![Slot { value, place }], place);
+                value = self.call(&decorating, arguments)?;
+            }
+        }
+        scope.bind(definition.name.as_str(), Slot { value, place });
+        Ok(())
+    }
+
+    pub(crate) fn defaults(&mut self, scope: &Rc<Scope>, parameters: &Parameters) -> Result<Vec<(Rc<str>, Slot)>> {
+        let mut defaults = Vec::new();
+        for parameter in parameters.iter_non_variadic_params() {
+            if let Some(default) = &parameter.default {
+                defaults.push((parameter.parameter.name.as_str().into(), self.slot(scope, default)?));
+            }
+        }
+        Ok(defaults)
+    }
+
+    /// `class Name(bases):`.
+    fn define_class(&mut self, scope: &Rc<Scope>, definition: &ruff_python_ast::StmtClassDef) -> Result<()> {
+        let place = Place::of(scope.file, definition.range);
+        let mut bases = Vec::new();
+        for base in definition.arguments.as_deref().map_or(&[][..], |arguments| &arguments.args) {
+            bases.push(self.evaluate(scope, base)?);
+        }
+        let inside = Scope::inside(scope, Kind::Class, Rc::default());
+        self.block(&inside, &definition.body)?;
+        let mut members = crate::value::Dict::default();
+        for (name, slot) in inside.own() {
+            members.insert_text(&name, slot.place, slot);
+        }
+        let class = crate::value::Class { name: definition.name.as_str().into(), bases, members: RefCell::new(members) };
+        scope.bind(definition.name.as_str(), Slot { value: Value::Class(Rc::new(class)), place });
+        Ok(())
+    }
+}
+
+pub(crate) fn with_parameters(
+    mut names: std::collections::HashSet<Rc<str>>,
+    parameters: &Parameters,
+) -> std::collections::HashSet<Rc<str>> {
+    names.extend(parameters.iter().map(|parameter| Rc::from(parameter.name().as_str())));
+    names
+}
+
+/// Whether it is `with read_base():`.
+pub(crate) fn is_read_base(with: &StmtWith) -> bool {
+    let [item] = with.items.as_slice() else { return false };
+    let Expr::Call(call) = &item.context_expr else { return false };
+    matches!(&*call.func, Expr::Name(name) if name.id == "read_base")
+}
+
+fn is_bare_raise(raised: &Raised) -> bool {
+    raised.exception.builtin == "RuntimeError" && raised.exception.text() == "No active exception to reraise"
+}
+
+/// Whether `except classes` catches it.
+fn catches(classes: &Value, exception: &Exception) -> bool {
+    match classes {
+        Value::Native(native) => builtin_class(native.name).is_some_and(|above| is_subclass(exception.builtin, above)),
+        Value::Class(class) => exception.class.as_ref().is_some_and(|own| own.is_below(class)),
+        Value::Tuple(items) => items.iter().any(|slot| catches(&slot.value, exception)),
+        _ => false,
+    }
+}

@@ -1,0 +1,26 @@
+//! What an evaluation may ask of the world.
+
+use std::path::{Path, PathBuf};
+
+/// What stands behind an import of a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Imported {
+    /// Another file: its path, as it is to be shown, and its text.
+    Source { path: PathBuf, text: String },
+    /// Names that are known without a file; each becomes the symbol with this dotted prefix.
+    Symbols { module: String },
+    /// Nothing, with the reason and what to do.
+    Missing { reason: String, help: Option<String> },
+}
+
+/// The world of an evaluation. Everything that is read comes through here.
+pub trait Host {
+    /// The file behind `from {dots}{module} import ...` in a `with read_base():` of `file`; `level` counts the dots.
+    fn base(&self, file: &Path, level: u32, module: &str) -> Imported;
+
+    /// A file that `open` asks for, as text. An error says why it may not be read, or cannot.
+    fn read(&self, path: &Path) -> Result<String, String>;
+
+    /// A variable of the environment.
+    fn variable(&self, name: &str) -> Option<String>;
+}

@@ -1,0 +1,30 @@
+//! Configurations written in Python, evaluated without Python.
+//!
+//! The grammar is ruff's; what walks the tree is ours, because three things are wanted together that no interpreter has: the
+//! place in the file of every value (so that every later check of a configuration can point at it), the aliasing of `mmengine`
+//! (objects are shared inside a file and copied at each `read_base` import), and limits that no file can exceed.
+//!
+//! It is a part of Python: the statements, expressions, built-in functions and modules that configurations of evaluations use.
+//! Whatever else is imported is a *symbol*, a dotted name that can be compared and passed on; calling one is an error at its
+//! place. Generators are computed at once. Nothing is read, run or looked up but through [`Host`].
+
+mod error;
+mod evaluate;
+mod host;
+mod limits;
+mod methods;
+mod modules;
+mod node;
+mod place;
+mod run;
+mod value;
+
+pub use error::PythonError;
+pub use host::{Host, Imported};
+pub use limits::Limits;
+pub use node::{Node, Plain};
+pub use place::{FileId, Place, SourceFile};
+pub use run::{Evaluation, evaluate};
+
+#[cfg(test)]
+mod tests;

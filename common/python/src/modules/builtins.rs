@@ -1,0 +1,290 @@
+//! Built-in functions.
+
+use super::types;
+use crate::error::{Result, Stop, type_error, value_error};
+use crate::evaluate::{Arguments, Interpreter, binary, less_than};
+use crate::methods;
+use crate::value::{Slot, Value, repr};
+use ruff_python_ast::Operator;
+
+pub(super) const NAMES: &[&str] = &[
+    "abs", "all", "any", "ascii", "bool", "bytes", "callable", "chr", "dict", "divmod", "enumerate", "filter", "float", "format",
+    "frozenset", "getattr", "hasattr", "hash", "hex", "id", "int", "isinstance", "issubclass", "iter", "len", "list", "map",
+    "max", "min", "next", "object", "open", "ord", "pow", "print", "range", "repr", "reversed", "round", "set", "setattr",
+    "slice", "sorted", "str", "sum", "tuple", "type", "zip",
+];
+
+pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments: Arguments) -> Result<Value> {
+    let place = arguments.place;
+    match name {
+        "len" => {
+            let [value] = arguments.bind("len", ["obj"], 1)?;
+            length(&value.unwrap_or(Value::None))
+        }
+        "print" => Ok(Value::None),
+        "open" => super::file::open(interpreter, arguments),
+        "repr" | "ascii" => {
+            let [value] = arguments.bind(name, ["obj"], 1)?;
+            Ok(Value::text(repr(&value.unwrap_or(Value::None))))
+        }
+        "format" => {
+            let [value, spec] = arguments.bind("format", ["value", "format_spec"], 1)?;
+            let spec = spec.and_then(|spec| spec.as_text().cloned()).unwrap_or_else(|| "".into());
+            Ok(Value::text(methods::format(&value.unwrap_or(Value::None), &spec)?))
+        }
+        "isinstance" => {
+            let [value, class] = arguments.bind("isinstance", ["obj", "class_or_tuple"], 2)?;
+            let (value, class) = (value.unwrap_or(Value::None), class.unwrap_or(Value::None));
+            types::is_instance(&value, &class).map(Value::Bool)
+        }
+        "callable" => {
+            let [value] = arguments.bind("callable", ["obj"], 1)?;
+            let is_callable = matches!(
+                value,
+                Some(Value::Function(_) | Value::Native(_) | Value::Method(_) | Value::Partial(_) | Value::Class(_))
+            );
+            Ok(Value::Bool(is_callable))
+        }
+        "getattr" | "hasattr" => {
+            let [object, attribute, default] = arguments.bind(name, ["object", "name", "default"], 2)?;
+            let Some(Value::Text(attribute)) = attribute else {
+                return Err(type_error(format!("{name}(): attribute name must be string")));
+            };
+            let found = interpreter.attribute(&object.unwrap_or(Value::None), &attribute);
+            match (found, default) {
+                (Ok(_), _) if name == "hasattr" => Ok(Value::Bool(true)),
+                (Ok(value), _) => Ok(value),
+                (Err(Stop::Raised(_)), _) if name == "hasattr" => Ok(Value::Bool(false)),
+                (Err(Stop::Raised(_)), Some(default)) => Ok(default),
+                (Err(stop), _) => Err(stop),
+            }
+        }
+        "sum" => {
+            let [items, start] = arguments.bind("sum", ["iterable", "start"], 1)?;
+            let mut total = start.unwrap_or(Value::Int(0));
+            if matches!(total, Value::Text(_)) {
+                return Err(type_error("sum() can't sum strings [use ''.join(seq) instead]"));
+            }
+            for slot in interpreter.items(&items.unwrap_or(Value::None), place)? {
+                interpreter.budget.step()?;
+                total = binary(interpreter, &total, Operator::Add, &slot.value, slot.place)?;
+            }
+            Ok(total)
+        }
+        "any" | "all" => {
+            let [items] = arguments.bind(name, ["iterable"], 1)?;
+            let items = interpreter.items(&items.unwrap_or(Value::None), place)?;
+            Ok(Value::Bool(if name == "any" {
+                items.iter().any(|slot| slot.value.is_true())
+            } else {
+                items.iter().all(|slot| slot.value.is_true())
+            }))
+        }
+        "min" | "max" => extreme(interpreter, name, arguments),
+        "sorted" => {
+            let key = arguments.take("key").map(|slot| slot.value);
+            let is_reversed = arguments.take("reverse").is_some_and(|slot| slot.value.is_true());
+            let [items] = arguments.bind("sorted", ["iterable"], 1)?;
+            let items = interpreter.items(&items.unwrap_or(Value::None), place)?;
+            Ok(Value::list(methods::sort(interpreter, items, key.as_ref(), is_reversed, place)?))
+        }
+        "reversed" => {
+            let [items] = arguments.bind("reversed", ["sequence"], 1)?;
+            let mut items = interpreter.items(&items.unwrap_or(Value::None), place)?;
+            items.reverse();
+            Ok(Value::iterator(items))
+        }
+        "enumerate" => {
+            let [items, start] = arguments.bind("enumerate", ["iterable", "start"], 1)?;
+            let start = start.and_then(|start| start.as_int()).unwrap_or(0);
+            let items = interpreter.items(&items.unwrap_or(Value::None), place)?;
+            interpreter.budget.make(items.len() * size_of::<Slot>() * 3)?;
+            let numbered = items.into_iter().zip(start..).map(|(slot, at)| {
+                let item_place = slot.place;
+                let pair = [Slot { value: Value::Int(at), place }, slot];
+                Slot { value: Value::Tuple(pair.into()), place: item_place }
+            });
+            Ok(Value::iterator(numbered))
+        }
+        "zip" => zip(interpreter, arguments),
+        "map" | "filter" => map(interpreter, name, arguments),
+        "iter" => {
+            let [items] = arguments.bind("iter", ["object"], 1)?;
+            match items {
+                Some(Value::Iterator(items)) => Ok(Value::Iterator(items)),
+                items => Ok(Value::iterator(interpreter.items(&items.unwrap_or(Value::None), place)?)),
+            }
+        }
+        "next" => {
+            let [items, default] = arguments.bind("next", ["iterator", "default"], 1)?;
+            let Some(Value::Iterator(items)) = items else {
+                let kind = items.as_ref().map_or("NoneType", Value::type_name);
+                return Err(type_error(format!("'{kind}' object is not an iterator")));
+            };
+            let next = items.borrow_mut().pop_front().map(|slot| slot.value);
+            next.or(default).ok_or_else(|| Stop::new("StopIteration", ""))
+        }
+        "abs" => {
+            let [value] = arguments.bind("abs", ["x"], 1)?;
+            match value {
+                Some(Value::Float(float)) => Ok(Value::Float(float.abs())),
+                Some(value) if value.as_int().is_some() => Ok(Value::Int(value.as_int().unwrap_or(0).abs())),
+                other => {
+                    let kind = other.as_ref().map_or("NoneType", Value::type_name);
+                    Err(type_error(format!("bad operand type for abs(): '{kind}'")))
+                }
+            }
+        }
+        "round" => round(arguments),
+        "pow" => {
+            let [base, exponent] = arguments.bind("pow", ["base", "exp"], 2)?;
+            let (base, exponent) = (base.unwrap_or(Value::None), exponent.unwrap_or(Value::None));
+            binary(interpreter, &base, Operator::Pow, &exponent, place)
+        }
+        "divmod" => {
+            let [a, b] = arguments.bind("divmod", ["x", "y"], 2)?;
+            let (a, b) = (a.unwrap_or(Value::None), b.unwrap_or(Value::None));
+            let quotient = binary(interpreter, &a, Operator::FloorDiv, &b, place)?;
+            Ok(Value::tuple_at([quotient, binary(interpreter, &a, Operator::Mod, &b, place)?], place))
+        }
+        "chr" => {
+            let [value] = arguments.bind("chr", ["i"], 1)?;
+            let code = value.and_then(|value| value.as_int()).and_then(|code| u32::try_from(code).ok());
+            let c = code.and_then(char::from_u32).ok_or_else(|| value_error("chr() arg not in range(0x110000)"))?;
+            Ok(Value::text(c.to_string()))
+        }
+        "ord" => {
+            let [value] = arguments.bind("ord", ["c"], 1)?;
+            let Some(Value::Text(text)) = value else { return Err(type_error("ord() expected string of length 1")) };
+            let mut chars = text.chars();
+            match (chars.next(), chars.next()) {
+                (Some(c), None) => Ok(Value::Int(i128::from(u32::from(c)))),
+                _ => {
+                    let length = text.chars().count();
+                    Err(type_error(format!("ord() expected a character, but string of length {length} found")))
+                }
+            }
+        }
+        "hex" => {
+            let [value] = arguments.bind("hex", ["number"], 1)?;
+            methods::format(&value.unwrap_or(Value::None), "#x").map(Value::text)
+        }
+        "hash" | "id" | "issubclass" | "setattr" => Err(Stop::unsupported(format!("`{name}` is not evaluated here"))),
+        _ => types::make(interpreter, name, arguments),
+    }
+}
+
+fn length(value: &Value) -> Result<Value> {
+    let length = match value {
+        Value::Text(text) => text.chars().count(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::List(list) => list.items.borrow().len(),
+        Value::Tuple(items) | Value::View(items) => items.len(),
+        Value::Dict(dict) => dict.borrow().len(),
+        Value::Set(set) => set.items.borrow().len(),
+        Value::Range(range) => range.len(),
+        other => return Err(type_error(format!("object of type '{}' has no len()", other.type_name()))),
+    };
+    Ok(Value::Int(length as i128))
+}
+
+fn extreme(interpreter: &mut Interpreter<'_>, name: &str, mut arguments: Arguments) -> Result<Value> {
+    let place = arguments.place;
+    let key = arguments.take("key").map(|slot| slot.value).filter(|key| !matches!(key, Value::None));
+    let default = arguments.take("default");
+    let items = match arguments.positional.as_slice() {
+        [one] => interpreter.items(&one.value, one.place)?,
+        many => many.to_vec(),
+    };
+    let mut best: Option<(Value, Value)> = None;
+    for slot in items {
+        let by = match &key {
+            Some(key) => interpreter.call(key, Arguments::of(vec![slot.clone()], place))?,
+            None => slot.value.clone(),
+        };
+        let is_better = match &best {
+            None => true,
+            Some((known, _)) if name == "min" => less_than(&by, known)?,
+            Some((known, _)) => less_than(known, &by)?,
+        };
+        if is_better {
+            best = Some((by, slot.value));
+        }
+    }
+    match (best, default) {
+        (Some((_, value)), _) => Ok(value),
+        (None, Some(default)) => Ok(default.value),
+        (None, None) => Err(value_error(format!("{name}() iterable argument is empty"))),
+    }
+}
+
+fn zip(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> Result<Value> {
+    let place = arguments.place;
+    let mut columns = Vec::new();
+    for slot in &arguments.positional {
+        let items = interpreter.items(&slot.value, slot.place)?;
+        interpreter.budget.make(items.len() * size_of::<Slot>())?;
+        columns.push(items.into_iter());
+    }
+    let mut rows = Vec::new();
+    loop {
+        let row: Option<Vec<Slot>> = columns.iter_mut().map(Iterator::next).collect();
+        match row {
+            Some(row) if !row.is_empty() => {
+                let at = row.first().map_or(place, |slot| slot.place);
+                rows.push(Slot { value: Value::Tuple(row.into()), place: at });
+            }
+            _ => return Ok(Value::iterator(rows)),
+        }
+    }
+}
+
+fn map(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arguments) -> Result<Value> {
+    let place = arguments.place;
+    let mut given = arguments.positional.into_iter();
+    let function = given.next().map(|slot| slot.value).unwrap_or(Value::None);
+    let mut columns = Vec::new();
+    for slot in given {
+        columns.push(interpreter.items(&slot.value, slot.place)?.into_iter());
+    }
+    let mut results = Vec::new();
+    loop {
+        let row: Option<Vec<Slot>> = columns.iter_mut().map(Iterator::next).collect();
+        let Some(row) = row.filter(|row| !row.is_empty()) else { return Ok(Value::iterator(results)) };
+        let first = row.first().cloned();
+        let is_plain = name == "filter" && matches!(function, Value::None);
+        let at = first.as_ref().map_or(place, |slot| slot.place);
+        let value = match (&first, is_plain) {
+            (Some(slot), true) => slot.value.clone(),
+            _ => interpreter.call(&function, Arguments::of(row, place))?,
+        };
+        match (name, first) {
+            ("filter", Some(slot)) if value.is_true() => results.push(slot),
+            ("filter", _) => {}
+            _ => results.push(Slot { value, place: at }),
+        }
+        interpreter.budget.make(size_of::<Slot>())?;
+    }
+}
+
+/// `round`: halves go to the even neighbour, by the exact value of the float.
+fn round(arguments: Arguments) -> Result<Value> {
+    let [value, digits] = arguments.bind("round", ["number", "ndigits"], 1)?;
+    let value = value.unwrap_or(Value::None);
+    let digits = digits.filter(|digits| !matches!(digits, Value::None)).and_then(|digits| digits.as_int());
+    match (&value, digits) {
+        (Value::Float(float), None) => Ok(Value::Int(float.round_ties_even() as i128)),
+        (Value::Float(float), Some(digits)) if digits >= 0 => {
+            let digits = usize::try_from(digits).unwrap_or(0).min(400);
+            // Writing a float with so many digits rounds its exact value, halves to even.
+            Ok(Value::Float(format!("{float:.digits$}").parse().unwrap_or(*float)))
+        }
+        (Value::Float(float), Some(digits)) => {
+            let scale = 10_f64.powi(i32::try_from(-digits).unwrap_or(400));
+            Ok(Value::Float((float / scale).round_ties_even() * scale))
+        }
+        _ => value.as_int().map(Value::Int).ok_or_else(|| {
+            type_error(format!("type {} doesn't define __round__ method", value.type_name()))
+        }),
+    }
+}

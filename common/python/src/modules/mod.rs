@@ -1,0 +1,66 @@
+//! What configurations use of Python's built-in names and of its standard library.
+
+mod builtins;
+mod file;
+mod library;
+mod types;
+
+pub(crate) use file::{is_file, lines as file_lines};
+pub(crate) use types::{set_of, type_of};
+
+use crate::error::{Result, Stop};
+use crate::evaluate::{Arguments, Interpreter, native};
+use crate::value::{Native, Value};
+
+/// The value of a built-in name.
+pub(crate) fn builtin(name: &str) -> Option<Value> {
+    if let Some(class) = crate::value::builtin_class(name) {
+        return Some(Value::Native(Native::builtin(class)));
+    }
+    builtins::NAMES.iter().find(|known| **known == name).map(|known| native("builtins", known))
+}
+
+/// The module of this name, if it is known.
+pub(crate) fn module(name: &str) -> Option<&'static str> {
+    library::MODULES.iter().find(|known| **known == name).copied()
+}
+
+/// `module.name`.
+pub(crate) fn member(interpreter: &mut Interpreter<'_>, module: &'static str, name: &str) -> Option<Value> {
+    library::member(interpreter, module, name)
+}
+
+/// `type.name`, such as `dict.fromkeys` and `str.join`.
+pub(crate) fn type_member(native: Native, name: &str) -> Option<Value> {
+    types::member(native, name)
+}
+
+/// Calls a function of the language.
+pub(crate) fn call(interpreter: &mut Interpreter<'_>, function: Native, arguments: Arguments) -> Result<Value> {
+    match function.module {
+        "builtins" => builtins::call(interpreter, function.name, arguments),
+        "compass" => {
+            let [pair] = arguments.bind("first", ["pair"], 1)?;
+            Ok(interpreter.item(&pair.unwrap_or(Value::None), &Value::Int(0))?.value)
+        }
+        module => library::call(interpreter, module, function.name, arguments),
+    }
+}
+
+/// Whether `name` is a method of an object that the language made: a file.
+pub(crate) fn is_object_method(object: &Value, name: &str) -> bool {
+    is_file(object) && file::METHODS.contains(&name)
+}
+
+pub(crate) fn call_object_method(
+    interpreter: &mut Interpreter<'_>,
+    object: &Value,
+    name: &str,
+    arguments: Arguments,
+) -> Result<Value> {
+    let _ = interpreter;
+    match object {
+        Value::Instance(instance) => file::call(instance, name, &arguments),
+        _ => Err(Stop::unsupported(format!("`{name}` is not evaluated here"))),
+    }
+}

@@ -1,0 +1,234 @@
+//! Types: `type(x)`, `isinstance`, and making a value of a type.
+
+use crate::error::{Result, type_error, value_error};
+use crate::evaluate::{Arguments, Interpreter, native};
+use crate::value::{Dict, Key, Native, Range, Slice, Slot, Value, builtin_class, is_subclass, repr, str_of};
+use indexmap::IndexMap;
+use std::cell::Cell;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A set of these elements.
+pub(crate) fn set_of(items: Vec<Slot>) -> Result<Value> {
+    let mut set = IndexMap::new();
+    for slot in items {
+        set.entry(Key::of(&slot.value).map_err(|stop| stop.at(slot.place))?).or_insert(slot.value);
+    }
+    Ok(Value::set(set))
+}
+
+/// `type(value)`.
+pub(crate) fn type_of(value: &Value) -> Value {
+    match value {
+        Value::Instance(instance) => Value::Class(Rc::clone(&instance.class)),
+        Value::Exception(exception) => match &exception.class {
+            Some(class) => Value::Class(Rc::clone(class)),
+            None => Value::Native(Native::builtin(exception.builtin)),
+        },
+        Value::Dict(_) => native("builtins", "dict"),
+        other => super::builtins::NAMES
+            .iter()
+            .find(|name| **name == other.type_name())
+            .map_or(native("builtins", "object"), |name| native("builtins", name)),
+    }
+}
+
+/// `isinstance(value, class)`.
+pub(super) fn is_instance(value: &Value, class: &Value) -> Result<bool> {
+    Ok(match class {
+        Value::Tuple(items) => {
+            for slot in items.iter() {
+                if is_instance(value, &slot.value)? {
+                    return Ok(true);
+                }
+            }
+            false
+        }
+        Value::Class(class) => match value {
+            Value::Instance(instance) => instance.class.is_below(class),
+            Value::Exception(exception) => exception.class.as_ref().is_some_and(|own| own.is_below(class)),
+            _ => false,
+        },
+        Value::Native(native) => match (native.name, value) {
+            ("object", _) => true,
+            ("int", Value::Bool(_)) => true,
+            ("type", Value::Class(_)) => true,
+            (name, Value::Exception(exception)) => {
+                builtin_class(name).is_some_and(|above| is_subclass(exception.builtin, above))
+            }
+            ("dict" | "Mapping" | "OrderedDict" | "Dict", Value::Dict(_)) => true,
+            ("Sequence" | "Iterable", Value::List(_) | Value::Tuple(_) | Value::Text(_)) => true,
+            ("List", Value::List(_)) => true,
+            (name, value) => name == value.type_name(),
+        },
+        Value::Symbol(_) => false,
+        other => {
+            let text = format!("isinstance() arg 2 must be a type, a tuple of types, or a union, not {}", other.type_name());
+            return Err(type_error(text));
+        }
+    })
+}
+
+/// Makes a value of a built-in type.
+pub(super) fn make(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arguments) -> Result<Value> {
+    let place = arguments.place;
+    match name {
+        "dict" | "OrderedDict" => {
+            let mut dict = Dict::default();
+            for (key, slot) in crate::methods::dict_entries(interpreter, arguments)? {
+                dict.insert(key, slot)?;
+            }
+            Ok(Value::dict(dict))
+        }
+        "defaultdict" => {
+            let mut arguments = arguments;
+            let factory =
+                if arguments.positional.is_empty() { None } else { Some(arguments.positional.remove(0).value) };
+            let mut dict = Dict::with_default(factory);
+            for (key, slot) in crate::methods::dict_entries(interpreter, arguments)? {
+                dict.insert(key, slot)?;
+            }
+            Ok(Value::dict(dict))
+        }
+        "Counter" => {
+            let mut dict = Dict::with_default(Some(Value::Int(0)));
+            for slot in arguments.positional {
+                for item in interpreter.items(&slot.value, slot.place)? {
+                    let count = dict.get(&item.value)?.and_then(|slot| slot.value.as_int()).unwrap_or(0);
+                    dict.insert(item, Slot { value: Value::Int(count + 1), place })?;
+                }
+            }
+            Ok(Value::dict(dict))
+        }
+        "list" | "tuple" | "set" | "frozenset" | "deque" => {
+            let given = arguments.positional.into_iter().next();
+            let items = match given {
+                Some(slot) => interpreter.items(&slot.value, slot.place)?,
+                None => Vec::new(),
+            };
+            interpreter.budget.make(items.len() * size_of::<Slot>())?;
+            match name {
+                "list" | "deque" => Ok(Value::list(items)),
+                "tuple" => Ok(Value::Tuple(items.into())),
+                _ => {
+                    let set = set_of(items)?;
+                    if let Value::Set(set) = &set {
+                        Cell::set(&set.frozen, name == "frozenset");
+                    }
+                    Ok(set)
+                }
+            }
+        }
+        "str" => {
+            let [value, _, _] = arguments.bind("str", ["object", "encoding", "errors"], 0)?;
+            let text = value.as_ref().map(str_of).unwrap_or_default();
+            interpreter.budget.make(text.len())?;
+            Ok(Value::text(text))
+        }
+        "bool" => {
+            let [value] = arguments.bind("bool", ["x"], 0)?;
+            Ok(Value::Bool(value.is_some_and(|value| value.is_true())))
+        }
+        "int" => int(arguments),
+        "float" => float(arguments),
+        "bytes" => Ok(Value::Bytes(Rc::from([]))),
+        "range" => range(arguments),
+        "slice" => {
+            let [a, b, c] = arguments.bind("slice", ["start", "stop", "step"], 1)?;
+            let (lower, upper) = match b {
+                Some(upper) => (a.unwrap_or(Value::None), upper),
+                None => (Value::None, a.unwrap_or(Value::None)),
+            };
+            Ok(Value::Slice(Rc::new(Slice { lower, upper, step: c.unwrap_or(Value::None) })))
+        }
+        "type" => {
+            let [value] = arguments.bind("type", ["object"], 1)?;
+            Ok(type_of(&value.unwrap_or(Value::None)))
+        }
+        _ => Err(crate::error::Stop::unsupported(format!("`{name}(...)` is not evaluated here"))),
+    }
+}
+
+fn int(arguments: Arguments) -> Result<Value> {
+    let [value, base] = arguments.bind("int", ["x", "base"], 0)?;
+    let Some(value) = value else { return Ok(Value::Int(0)) };
+    let base = base.and_then(|base| base.as_int()).unwrap_or(10);
+    match &value {
+        Value::Float(float) if float.is_nan() => Err(value_error("cannot convert float NaN to integer")),
+        Value::Float(float) if float.is_infinite() => {
+            Err(crate::error::Stop::new("OverflowError", "cannot convert float infinity to integer"))
+        }
+        Value::Float(float) => Ok(Value::Int(*float as i128)),
+        Value::Text(text) => {
+            let invalid = || value_error(format!("invalid literal for int() with base {base}: {}", repr(&value)));
+            let digits = compass_pyfmt::strip(text).replace('_', "");
+            let radix = u32::try_from(base).ok().filter(|radix| (2..=36).contains(radix)).ok_or_else(invalid)?;
+            let digits = match radix {
+                16 => digits.trim_start_matches("0x"),
+                2 => digits.trim_start_matches("0b"),
+                8 => digits.trim_start_matches("0o"),
+                _ => &digits,
+            };
+            i128::from_str_radix(digits, radix).map(Value::Int).map_err(|_| invalid())
+        }
+        other => other.as_int().map(Value::Int).ok_or_else(|| {
+            let kind = other.type_name();
+            type_error(format!(
+                "int() argument must be a string, a bytes-like object or a real number, not '{kind}'"
+            ))
+        }),
+    }
+}
+
+fn float(arguments: Arguments) -> Result<Value> {
+    let [value] = arguments.bind("float", ["x"], 0)?;
+    match value {
+        None => Ok(Value::Float(0.0)),
+        Some(Value::Text(text)) => compass_pyfmt::float(&text).map(Value::Float).ok_or_else(|| {
+            value_error(format!("could not convert string to float: {}", repr(&Value::Text(Rc::clone(&text)))))
+        }),
+        Some(other) => other.as_float().map(Value::Float).ok_or_else(|| {
+            type_error(format!("float() argument must be a string or a real number, not '{}'", other.type_name()))
+        }),
+    }
+}
+
+fn range(arguments: Arguments) -> Result<Value> {
+    let mut numbers = Vec::new();
+    for slot in &arguments.positional {
+        let number = slot.value.as_int().ok_or_else(|| {
+            type_error(format!("'{}' object cannot be interpreted as an integer", slot.value.type_name())).at(slot.place)
+        })?;
+        numbers.push(number);
+    }
+    let (start, stop, step) = match numbers.as_slice() {
+        [stop] => (0, *stop, 1),
+        [start, stop] => (*start, *stop, 1),
+        [start, stop, step] => (*start, *stop, *step),
+        other => return Err(type_error(format!("range expected at least 1 argument, got {}", other.len()))),
+    };
+    if step == 0 {
+        return Err(value_error("range() arg 3 must not be zero"));
+    }
+    Ok(Value::Range(Rc::new(Range { start, stop, step })))
+}
+
+/// `dict.fromkeys`, and methods taken from their type: `str.lower`.
+pub(super) fn member(native: Native, name: &str) -> Option<Value> {
+    let sample = match native.name {
+        "dict" | "OrderedDict" => Value::Dict(Rc::new(RefCell::default())),
+        "str" => Value::text(""),
+        "list" => Value::list(Vec::new()),
+        "set" => Value::set(IndexMap::new()),
+        _ => return None,
+    };
+    if name == "fromkeys" {
+        return Some(Value::Method(Rc::new(crate::value::Method { receiver: sample, name: name.into(), function: None })));
+    }
+    if !crate::methods::has(&sample, name) {
+        return None;
+    }
+    let function = crate::evaluate::native("methods", "of_type");
+    let positional = vec![Slot { value: Value::text(name), place: Default::default() }];
+    Some(Value::Partial(Rc::new(crate::value::Partial { function, positional, keywords: Vec::new() })))
+}

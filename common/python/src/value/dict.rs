@@ -1,0 +1,124 @@
+//! Dicts: entries in the order of insertion, each with the places of its key and of its value.
+
+use super::{Key, Slot, Value};
+use crate::error::Result;
+use crate::place::Place;
+use indexmap::IndexMap;
+use std::cell::RefCell;
+
+/// A dict that several names may share.
+pub(crate) type DictCell = RefCell<Dict>;
+
+/// A dict, or one of mmengine's `ConfigDict`, which an import makes of every dict.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dict {
+    entries: IndexMap<Key, Entry>,
+    /// Whether it is a `ConfigDict`: its entries are attributes too, and what is stored in it is copied.
+    pub(crate) config: bool,
+    /// What a missing key is made by: of `collections.defaultdict` and `Counter`.
+    pub(crate) default: Option<Value>,
+}
+
+/// One entry.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: Slot,
+    pub(crate) slot: Slot,
+}
+
+impl Dict {
+    /// An empty `ConfigDict`.
+    pub(crate) fn config() -> Self {
+        Self { config: true, ..Self::default() }
+    }
+
+    pub(crate) fn with_default(default: Option<Value>) -> Self {
+        Self { default, ..Self::default() }
+    }
+
+    /// An empty dict of the same kind.
+    pub(crate) fn empty_like(&self) -> Self {
+        Self { config: self.config, default: self.default.clone(), ..Self::default() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(crate) fn entry(&self, key: &Key) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    pub(crate) fn get(&self, key: &Value) -> Result<Option<&Slot>> {
+        Ok(self.entries.get(&Key::of(key)?).map(|entry| &entry.slot))
+    }
+
+    pub(crate) fn get_text(&self, key: &str) -> Option<&Slot> {
+        self.entries.get(&Key::Text(key.into())).map(|entry| &entry.slot)
+    }
+
+    /// Sets an entry; one that is there keeps its place in the order and its key, as in CPython.
+    pub(crate) fn insert(&mut self, key: Slot, slot: Slot) -> Result<()> {
+        let found = Key::of(&key.value)?;
+        match self.entries.get_mut(&found) {
+            Some(entry) => {
+                entry.slot = slot;
+                entry.key.place = key.place;
+            }
+            None => {
+                self.entries.insert(found, Entry { key, slot });
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn insert_text(&mut self, key: &str, key_place: Place, slot: Slot) {
+        let key = Slot { value: Value::text(key), place: key_place };
+        let found = Key::Text(match &key.value {
+            Value::Text(text) => text.clone(),
+            _ => return,
+        });
+        match self.entries.get_mut(&found) {
+            Some(entry) => {
+                entry.slot = slot;
+                entry.key.place = key.place;
+            }
+            None => {
+                self.entries.insert(found, Entry { key, slot });
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, key: &Value) -> Result<Option<Entry>> {
+        Ok(self.entries.shift_remove(&Key::of(key)?))
+    }
+
+    pub(crate) fn remove_text(&mut self, key: &str) -> Option<Entry> {
+        self.entries.shift_remove(&Key::Text(key.into()))
+    }
+
+    pub(crate) fn pop_last(&mut self) -> Option<Entry> {
+        self.entries.pop().map(|(_, entry)| entry)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// Whether `other` holds equal values under equal keys.
+    pub(crate) fn keys_match(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.entries.keys().all(|key| other.entries.contains_key(key))
+    }
+
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&Key, &Entry)> {
+        self.entries.iter()
+    }
+}

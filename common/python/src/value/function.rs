@@ -1,0 +1,116 @@
+//! What can be called: functions of the file, functions of the language, methods, classes.
+
+use super::{Dict, Slot, Value};
+use ruff_python_ast::{Expr, Parameters, Stmt};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// A `def` or a `lambda`.
+pub(crate) struct Function {
+    pub(crate) name: Rc<str>,
+    pub(crate) parameters: Rc<Parameters>,
+    /// Of the parameters that have one, in order, positional before keyword-only.
+    pub(crate) defaults: Vec<(Rc<str>, Slot)>,
+    pub(crate) body: Body,
+    /// Names that the body assigns: its own, unless declared `global` or `nonlocal`.
+    pub(crate) locals: Rc<HashSet<Rc<str>>>,
+    /// Whether it has a `yield`: a call gives all that it yields.
+    pub(crate) is_generator: bool,
+    pub(crate) scope: Rc<crate::evaluate::Scope>,
+}
+
+/// What a function does.
+#[derive(Clone)]
+pub(crate) enum Body {
+    Statements(Rc<[Stmt]>),
+    Expression(Rc<Expr>),
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<function {}>", self.name)
+    }
+}
+
+/// A function or a type of the language or of its standard library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Native {
+    pub(crate) module: &'static str,
+    pub(crate) name: &'static str,
+}
+
+impl Native {
+    pub(crate) const fn builtin(name: &'static str) -> Self {
+        Self { module: "builtins", name }
+    }
+
+    /// Whether it is a class.
+    pub(crate) fn is_type(self) -> bool {
+        const TYPES: &[&str] = &[
+            "bool", "bytes", "dict", "float", "frozenset", "int", "list", "object", "range", "set", "slice", "str", "tuple",
+            "type", "OrderedDict", "defaultdict", "Counter", "NoneType", "function", "partial", "Random", "deque",
+        ];
+        TYPES.contains(&self.name) || super::exception::builtin_class(self.name).is_some()
+    }
+}
+
+/// A method of an object, bound to it.
+#[derive(Debug)]
+pub(crate) struct Method {
+    pub(crate) receiver: Value,
+    pub(crate) name: Rc<str>,
+    /// A function of a class that the file defines; `None` is a method of a built-in type.
+    pub(crate) function: Option<Rc<Function>>,
+}
+
+/// `functools.partial(...)`.
+#[derive(Debug)]
+pub(crate) struct Partial {
+    pub(crate) function: Value,
+    pub(crate) positional: Vec<Slot>,
+    pub(crate) keywords: Vec<(Rc<str>, Slot)>,
+}
+
+/// A class that the file defines.
+#[derive(Debug)]
+pub(crate) struct Class {
+    pub(crate) name: Rc<str>,
+    pub(crate) bases: Vec<Value>,
+    pub(crate) members: RefCell<Dict>,
+}
+
+impl Class {
+    /// The member of this class, or of the first base that has it.
+    pub(crate) fn member(&self, name: &str) -> Option<Value> {
+        if let Some(slot) = self.members.borrow().get_text(name) {
+            return Some(slot.value.clone());
+        }
+        self.bases.iter().find_map(|base| match base {
+            Value::Class(class) => class.member(name),
+            _ => None,
+        })
+    }
+
+    /// The built-in class of exceptions that it stands below.
+    pub(crate) fn exception(&self) -> Option<&'static str> {
+        self.bases.iter().find_map(|base| match base {
+            Value::Class(class) => class.exception(),
+            Value::Native(native) => super::exception::builtin_class(native.name),
+            _ => None,
+        })
+    }
+
+    /// Whether it is `other`, or below it.
+    pub(crate) fn is_below(self: &Rc<Self>, other: &Rc<Self>) -> bool {
+        Rc::ptr_eq(self, other)
+            || self.bases.iter().any(|base| matches!(base, Value::Class(class) if class.is_below(other)))
+    }
+}
+
+/// An object of a class that the file defines.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    pub(crate) class: Rc<Class>,
+    pub(crate) attributes: RefCell<Dict>,
+}
