@@ -98,8 +98,12 @@ fn json(out: &mut String, node: &Node) {
 fn main() -> std::io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let written = arguments.iter().position(|argument| argument == "--json");
-    let plain: Vec<&String> =
-        arguments.iter().enumerate().filter(|(at, _)| written.is_none_or(|json| *at < json)).map(|(_, text)| text).collect();
+    let plain: Vec<&String> = arguments
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| written.is_none_or(|json| *at < json))
+        .map(|(_, text)| text)
+        .collect();
     let Some(root) = plain.first() else {
         eprintln!("usage: corpus ROOT [FOLDER] [--json FILE]");
         std::process::exit(2);
@@ -118,7 +122,8 @@ fn main() -> std::io::Result<()> {
     let begun = std::time::Instant::now();
     for path in &files {
         let shown = path.strip_prefix(&root).unwrap_or(path);
-        let folder: String = shown.components().skip(2).take(1).map(|part| part.as_os_str().to_string_lossy()).collect();
+        let folder: String =
+            shown.components().skip(2).take(1).map(|part| part.as_os_str().to_string_lossy()).collect();
         let text = String::from_utf8_lossy(&std::fs::read(path)?).into_owned();
         let evaluation = evaluate(path, text, &host, Limits::default());
         let count = counts.entry(folder).or_default();
@@ -149,7 +154,11 @@ fn main() -> std::io::Result<()> {
     }
     let seconds = begun.elapsed().as_secs_f64();
     for (reason, places) in &reasons {
-        println!("{:4} x {reason}\n       {}", places.len(), places.iter().take(3).cloned().collect::<Vec<_>>().join("  "));
+        println!(
+            "{:4} x {reason}\n       {}",
+            places.len(),
+            places.iter().take(3).cloned().collect::<Vec<_>>().join("  ")
+        );
     }
     for (folder, (evaluated, all)) in &counts {
         println!("{folder:24} {evaluated:5} of {all:5}");

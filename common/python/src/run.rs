@@ -58,7 +58,12 @@ fn names(interpreter: &mut Interpreter<'_>, path: &Path, text: String) -> Result
         let Value::Text(name) = &entry.key.value else { continue };
         let is_value = !matches!(
             entry.slot.value,
-            Value::Function(_) | Value::Native(_) | Value::Method(_) | Value::Class(_) | Value::Module(_) | Value::Symbol(_)
+            Value::Function(_)
+                | Value::Native(_)
+                | Value::Method(_)
+                | Value::Class(_)
+                | Value::Module(_)
+                | Value::Symbol(_)
         );
         if is_value && !name.starts_with("__") {
             let node = to_node(&mut interpreter.budget, &entry.slot.value, entry.slot.place, 0)?;

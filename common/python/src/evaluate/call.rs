@@ -37,7 +37,12 @@ impl Arguments {
     ///
     /// # Errors
     /// `TypeError` for too few, too many, and unknown keywords.
-    pub(crate) fn bind<const N: usize>(mut self, function: &str, names: [&str; N], least: usize) -> Result<[Option<Value>; N]> {
+    pub(crate) fn bind<const N: usize>(
+        mut self,
+        function: &str,
+        names: [&str; N],
+        least: usize,
+    ) -> Result<[Option<Value>; N]> {
         let mut bound: [Option<Value>; N] = std::array::from_fn(|_| None);
         let given = self.positional.len();
         if given > N {
@@ -101,7 +106,8 @@ impl Interpreter<'_> {
             }
             Value::Class(class) => self.construct(class, arguments),
             Value::Symbol(symbol) => {
-                let text = format!("`{}(...)` would have to run, and nothing but this file is run here", symbol.dotted());
+                let text =
+                    format!("`{}(...)` would have to run, and nothing but this file is run here", symbol.dotted());
                 Err(Stop::new("", text).with_help(format!(
                     "configurations name what is to be used, they do not call it: write `dict(type={}, ...)`",
                     symbol.last()
@@ -152,7 +158,8 @@ impl Interpreter<'_> {
     fn construct(&mut self, class: &Rc<Class>, arguments: Arguments) -> Result<Value> {
         if let Some(builtin) = class.exception() {
             let values = arguments.positional.into_iter().map(|slot| slot.value).collect();
-            let exception = Exception { builtin, class: Some(Rc::clone(class)), arguments: std::cell::RefCell::new(values) };
+            let exception =
+                Exception { builtin, class: Some(Rc::clone(class)), arguments: std::cell::RefCell::new(values) };
             return Ok(Value::Exception(Rc::new(exception)));
         }
         if let Some(Value::Symbol(base)) = class.bases.iter().find(|base| matches!(base, Value::Symbol(_))) {
@@ -182,7 +189,8 @@ fn bind_parameters(function: &Function, arguments: Arguments, scope: &Scope) -> 
     let mut positional = arguments.positional.into_iter();
     let mut keywords = arguments.keywords;
     let mut missing = Vec::new();
-    let default = |name: &str| function.defaults.iter().find(|(known, _)| &**known == name).map(|(_, slot)| slot.clone());
+    let default =
+        |name: &str| function.defaults.iter().find(|(known, _)| &**known == name).map(|(_, slot)| slot.clone());
     let accepted = parameters.posonlyargs.len() + parameters.args.len();
     let given = positional.len();
     for (at, parameter) in parameters.posonlyargs.iter().chain(&parameters.args).enumerate() {

@@ -64,9 +64,9 @@ impl Interpreter<'_> {
                 offset % range.step == 0 && usize::try_from(offset / range.step).is_ok_and(|at| at < range.len())
             })),
             other => {
-                let items = self.items(other, Default::default()).map_err(|_| {
-                    type_error(format!("argument of type '{}' is not iterable", other.type_name()))
-                })?;
+                let items = self
+                    .items(other, Default::default())
+                    .map_err(|_| type_error(format!("argument of type '{}' is not iterable", other.type_name())))?;
                 Ok(items.iter().any(|slot| slot.value.is(item) || equal(&slot.value, item)))
             }
         }
@@ -103,7 +103,9 @@ fn same(left: &Value, right: &Value, depth: u32) -> bool {
             a.len() == b.len() && a.keys().all(|key| b.contains_key(key))
         }
         (Value::Bytes(a), Value::Bytes(b)) => a == b,
-        (Value::Range(a), Value::Range(b)) => a.len() == b.len() && (a.len() == 0 || a.start == b.start && a.step == b.step),
+        (Value::Range(a), Value::Range(b)) => {
+            a.len() == b.len() && (a.len() == 0 || a.start == b.start && a.step == b.step)
+        }
         _ => match (left.as_int(), right.as_int()) {
             (Some(a), Some(b)) => a == b,
             _ => match (left.as_float(), right.as_float()) {

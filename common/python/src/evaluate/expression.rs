@@ -8,7 +8,8 @@ use crate::modules;
 use crate::place::Place;
 use crate::value::{Body, Dict, Function, Slice, Slot, Value, repr, str_of};
 use ruff_python_ast::{
-    BoolOp, ConversionFlag, Expr, ExprDict, ExprFString, ExprLambda, FStringPart, InterpolatedStringElement, Number, UnaryOp,
+    BoolOp, ConversionFlag, Expr, ExprDict, ExprFString, ExprLambda, FStringPart, InterpolatedStringElement, Number,
+    UnaryOp,
 };
 use ruff_text_size::Ranged;
 use std::rc::Rc;
@@ -156,7 +157,8 @@ impl Interpreter<'_> {
             return Ok(Value::text(self.path(scope.file).to_string_lossy().as_ref()));
         }
         if name == "__name__" {
-            return Ok(Value::text("__main__"));
+            // As mmengine runs a configuration, whose names have no `__name__` of their own.
+            return Ok(Value::text("builtins"));
         }
         let stop = Stop::new("NameError", format!("name '{name}' is not defined"));
         Err(match self.near_name(scope, name) {

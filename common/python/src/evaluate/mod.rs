@@ -15,9 +15,9 @@ mod statement;
 mod subscript;
 
 pub(crate) use call::Arguments;
+pub(crate) use call::native;
 pub(crate) use compare::{equal, less_than};
 pub(crate) use interpreter::Interpreter;
 pub(crate) use operator::binary;
 pub(crate) use scope::{Kind, Scope};
-pub(crate) use call::native;
 pub(crate) use subscript::key_error;

@@ -83,7 +83,9 @@ fn integers(a: i128, op: Operator, b: i128) -> Option<Result<Value>> {
         Operator::Div if b == 0 => zero("division by zero"),
         Operator::Div => Some(Ok(Value::Float(a as f64 / b as f64))),
         Operator::FloorDiv | Operator::Mod if b == 0 => zero("integer division or modulo by zero"),
-        Operator::FloorDiv => int(a.checked_div(b).map(|quotient| quotient - i128::from(a % b != 0 && (a < 0) != (b < 0)))),
+        Operator::FloorDiv => {
+            int(a.checked_div(b).map(|quotient| quotient - i128::from(a % b != 0 && (a < 0) != (b < 0))))
+        }
         Operator::Mod => {
             let rest = a.checked_rem(b).unwrap_or(0);
             int(Some(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest }))
@@ -132,7 +134,11 @@ fn containers(
         }
         (Value::Text(text), Operator::Mod, _) => Some(percent_format(text, right).map(Value::text)),
         (Value::Dict(a), Operator::BitOr, Value::Dict(b)) => Some(merged(&a.borrow(), &b.borrow())),
-        (Value::Set(_) | Value::View(_), Operator::BitOr | Operator::BitAnd | Operator::Sub | Operator::BitXor, other) => {
+        (
+            Value::Set(_) | Value::View(_),
+            Operator::BitOr | Operator::BitAnd | Operator::Sub | Operator::BitXor,
+            other,
+        ) => {
             let name = match op {
                 Operator::BitOr => "union",
                 Operator::BitAnd => "intersection",
@@ -197,7 +203,10 @@ pub(crate) fn percent_format(text: &str, right: &Value) -> Result<String> {
                 let Value::Dict(dict) = right else { return Err(type_error("format requires a mapping")) };
                 let dict = dict.borrow();
                 let slot = dict.entry(&Key::Text(name.into()));
-                Some(slot.map(|entry| entry.slot.value.clone()).ok_or_else(|| super::subscript::key_error(&Value::text(name)))?)
+                Some(
+                    slot.map(|entry| entry.slot.value.clone())
+                        .ok_or_else(|| super::subscript::key_error(&Value::text(name)))?,
+                )
             }
             None => None,
         };
@@ -229,9 +238,9 @@ pub(crate) fn percent_format(text: &str, right: &Value) -> Result<String> {
                 format(&Value::Int(whole), &(aligned + "d"))?
             }
             'f' | 'F' | 'e' | 'E' | 'g' | 'G' => {
-                let number = value.as_float().ok_or_else(|| {
-                    type_error(format!("must be real number, not {}", value.type_name()))
-                })?;
+                let number = value
+                    .as_float()
+                    .ok_or_else(|| type_error(format!("must be real number, not {}", value.type_name())))?;
                 format(&Value::Float(number), &format!("{aligned}{kind}"))?
             }
             'x' | 'X' | 'o' => format(&value, &format!("{aligned}{kind}"))?,

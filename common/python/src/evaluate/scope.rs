@@ -190,7 +190,8 @@ impl<'a> Visitor<'a> for Body {
             }
             Stmt::Import(import) => {
                 for alias in &import.names {
-                    let name = alias.asname.as_ref().map_or_else(|| first_part(alias.name.as_str()), |name| name.as_str());
+                    let name =
+                        alias.asname.as_ref().map_or_else(|| first_part(alias.name.as_str()), |name| name.as_str());
                     self.assigned.insert(name.into());
                 }
             }

@@ -4,8 +4,8 @@ use super::scope::{Body, Scope};
 use super::{Interpreter, Kind};
 use crate::error::{Raised, Result, Stop, type_error};
 use crate::place::Place;
-use crate::value::{Exception, Function, Slot, Value, is_subclass};
 use crate::value::{Body as FunctionBody, builtin_class};
+use crate::value::{Exception, Function, Slot, Value, is_subclass};
 use ruff_python_ast::{ExceptHandler, Expr, Parameters, Stmt, StmtFunctionDef, StmtTry, StmtWith};
 use ruff_text_size::Ranged;
 use std::cell::RefCell;
@@ -262,7 +262,8 @@ impl Interpreter<'_> {
         for (name, slot) in inside.own() {
             members.insert_text(&name, slot.place, slot);
         }
-        let class = crate::value::Class { name: definition.name.as_str().into(), bases, members: RefCell::new(members) };
+        let class =
+            crate::value::Class { name: definition.name.as_str().into(), bases, members: RefCell::new(members) };
         scope.bind(definition.name.as_str(), Slot { value: Value::Class(Rc::new(class)), place });
         Ok(())
     }

@@ -107,7 +107,11 @@ fn out_of_range(kind: &str) -> Stop {
 pub(crate) fn index(key: &Value, length: usize, kind: &str) -> Result<usize> {
     let Some(at) = key.as_int() else {
         let text = format!("{kind} indices must be integers or slices, not {}", key.type_name());
-        return Err(if Key::of(key).is_err() && kind == "dict" { type_error("unhashable type") } else { type_error(text) });
+        return Err(if Key::of(key).is_err() && kind == "dict" {
+            type_error("unhashable type")
+        } else {
+            type_error(text)
+        });
     };
     let from_start = if at < 0 { at + length as i128 } else { at };
     usize::try_from(from_start).ok().filter(|at| *at < length).ok_or_else(|| out_of_range(kind))

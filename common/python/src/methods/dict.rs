@@ -9,12 +9,35 @@ use crate::value::{Dict, DictCell, Entry, Slot, Value, deep_copy, stored_in_conf
 use std::rc::Rc;
 
 pub(super) const NAMES: &[&str] = &[
-    "clear", "copy", "fromkeys", "get", "items", "keys", "most_common", "move_to_end", "pop", "popitem", "setdefault", "update",
+    "clear",
+    "copy",
+    "fromkeys",
+    "get",
+    "items",
+    "keys",
+    "most_common",
+    "move_to_end",
+    "pop",
+    "popitem",
+    "setdefault",
+    "update",
     "values",
 ];
 
 pub(super) const CONFIG_NAMES: &[&str] = &[
-    "clear", "copy", "deepcopy", "fromkeys", "get", "items", "keys", "merge", "pop", "popitem", "setdefault", "to_dict", "update",
+    "clear",
+    "copy",
+    "deepcopy",
+    "fromkeys",
+    "get",
+    "items",
+    "keys",
+    "merge",
+    "pop",
+    "popitem",
+    "setdefault",
+    "to_dict",
+    "update",
     "values",
 ];
 
@@ -79,7 +102,7 @@ pub(super) fn call(
             let mut plain = dict.borrow().clone();
             plain.config = false;
             Ok(Value::dict(plain))
-        },
+        }
         "fromkeys" => {
             let mut given = arguments.positional.into_iter();
             let keys = given.next().ok_or_else(|| type_error("fromkeys expected at least 1 argument, got 0"))?;
@@ -142,7 +165,8 @@ pub(crate) fn entries(interpreter: &mut Interpreter<'_>, arguments: Arguments) -
                     })?;
                     let [key, value] = <[Slot; 2]>::try_from(items).map_err(|items| {
                         let length = items.len();
-                        let text = format!("dictionary update sequence element #{at} has length {length}; 2 is required");
+                        let text =
+                            format!("dictionary update sequence element #{at} has length {length}; 2 is required");
                         crate::error::value_error(text).at(pair.place)
                     })?;
                     entries.push((key, value));

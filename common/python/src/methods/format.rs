@@ -96,7 +96,9 @@ pub(crate) fn format(value: &Value, spec: &str) -> Result<String> {
         },
         Value::Bool(_) if spec_read.kind.is_none() => Ok(pad(&spec_read, "", &str_of(value), '<')),
         Value::Bool(_) | Value::Int(_) => match spec_read.kind {
-            None | Some('d' | 'n' | 'x' | 'X' | 'o' | 'b' | 'c') => Ok(integer(&spec_read, value.as_int().unwrap_or(0))),
+            None | Some('d' | 'n' | 'x' | 'X' | 'o' | 'b' | 'c') => {
+                Ok(integer(&spec_read, value.as_int().unwrap_or(0)))
+            }
             Some('e' | 'E' | 'f' | 'F' | 'g' | 'G' | '%') => Ok(float(&spec_read, value.as_float().unwrap_or(0.0))),
             Some(kind) => unknown(kind),
         },
@@ -313,7 +315,9 @@ fn looked_up(interpreter: &mut Interpreter<'_>, name: &str, arguments: &Argument
         })?,
         None => {
             let found = arguments.keywords.iter().find(|(known, _, _)| &**known == first);
-            found.map(|(_, _, slot)| slot.value.clone()).ok_or_else(|| crate::evaluate::key_error(&Value::text(first)))?
+            found
+                .map(|(_, _, slot)| slot.value.clone())
+                .ok_or_else(|| crate::evaluate::key_error(&Value::text(first)))?
         }
     };
     while !rest.is_empty() {

@@ -36,7 +36,12 @@ fn names(value: &Value) -> &'static [&'static str] {
 }
 
 /// Calls a method of a built-in type.
-pub(crate) fn call(interpreter: &mut Interpreter<'_>, receiver: &Value, name: &str, arguments: Arguments) -> Result<Value> {
+pub(crate) fn call(
+    interpreter: &mut Interpreter<'_>,
+    receiver: &Value,
+    name: &str,
+    arguments: Arguments,
+) -> Result<Value> {
     if !has(receiver, name) {
         return Err(attribute_error(format!("'{}' object has no attribute '{name}'", receiver.type_name())));
     }

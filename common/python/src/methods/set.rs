@@ -8,8 +8,20 @@ use indexmap::IndexMap;
 use std::rc::Rc;
 
 pub(super) const NAMES: &[&str] = &[
-    "add", "clear", "copy", "difference", "discard", "intersection", "isdisjoint", "issubset", "issuperset", "pop", "remove",
-    "symmetric_difference", "union", "update",
+    "add",
+    "clear",
+    "copy",
+    "difference",
+    "discard",
+    "intersection",
+    "isdisjoint",
+    "issubset",
+    "issuperset",
+    "pop",
+    "remove",
+    "symmetric_difference",
+    "union",
+    "update",
 ];
 
 pub(super) fn call(
@@ -52,12 +64,7 @@ pub(super) fn call(
 }
 
 /// `union` and its like, of a set with anything that can be iterated over.
-pub(crate) fn combine(
-    interpreter: &mut Interpreter<'_>,
-    left: &Value,
-    name: &str,
-    others: &[Slot],
-) -> Result<Value> {
+pub(crate) fn combine(interpreter: &mut Interpreter<'_>, left: &Value, name: &str, others: &[Slot]) -> Result<Value> {
     let mut keyed = |value: &Value| -> Result<IndexMap<Key, Value>> {
         let items = interpreter.items(value, Default::default())?;
         interpreter.budget.make(items.len() * size_of::<Slot>() * 2)?;

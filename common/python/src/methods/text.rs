@@ -8,10 +8,48 @@ use compass_pyfmt::{is_digit, is_space};
 use std::rc::Rc;
 
 pub(super) const NAMES: &[&str] = &[
-    "capitalize", "casefold", "center", "count", "encode", "endswith", "expandtabs", "find", "format", "format_map", "index",
-    "isalnum", "isalpha", "isdecimal", "isdigit", "islower", "isnumeric", "isspace", "istitle", "isupper", "join", "ljust",
-    "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rjust", "rpartition",
-    "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "swapcase", "title", "upper", "zfill",
+    "capitalize",
+    "casefold",
+    "center",
+    "count",
+    "encode",
+    "endswith",
+    "expandtabs",
+    "find",
+    "format",
+    "format_map",
+    "index",
+    "isalnum",
+    "isalpha",
+    "isdecimal",
+    "isdigit",
+    "islower",
+    "isnumeric",
+    "isspace",
+    "istitle",
+    "isupper",
+    "join",
+    "ljust",
+    "lower",
+    "lstrip",
+    "partition",
+    "removeprefix",
+    "removesuffix",
+    "replace",
+    "rfind",
+    "rindex",
+    "rjust",
+    "rpartition",
+    "rsplit",
+    "rstrip",
+    "split",
+    "splitlines",
+    "startswith",
+    "strip",
+    "swapcase",
+    "title",
+    "upper",
+    "zfill",
 ];
 
 pub(super) fn call(
@@ -112,7 +150,9 @@ pub(super) fn call(
                 }
             };
             let found = match &wanted {
-                Some(Value::Tuple(items)) => items.iter().map(|slot| is(&slot.value)).collect::<Result<Vec<_>>>()?.contains(&true),
+                Some(Value::Tuple(items)) => {
+                    items.iter().map(|slot| is(&slot.value)).collect::<Result<Vec<_>>>()?.contains(&true)
+                }
                 Some(wanted) => is(wanted)?,
                 None => false,
             };

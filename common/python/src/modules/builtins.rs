@@ -8,10 +8,54 @@ use crate::value::{Slot, Value, repr};
 use ruff_python_ast::Operator;
 
 pub(super) const NAMES: &[&str] = &[
-    "abs", "all", "any", "ascii", "bool", "bytes", "callable", "chr", "dict", "divmod", "enumerate", "filter", "float", "format",
-    "frozenset", "getattr", "hasattr", "hash", "hex", "id", "int", "isinstance", "issubclass", "iter", "len", "list", "map",
-    "max", "min", "next", "object", "open", "ord", "pow", "print", "range", "repr", "reversed", "round", "set", "setattr",
-    "slice", "sorted", "str", "sum", "tuple", "type", "zip",
+    "abs",
+    "all",
+    "any",
+    "ascii",
+    "bool",
+    "bytes",
+    "callable",
+    "chr",
+    "dict",
+    "divmod",
+    "enumerate",
+    "filter",
+    "float",
+    "format",
+    "frozenset",
+    "getattr",
+    "hasattr",
+    "hash",
+    "hex",
+    "id",
+    "int",
+    "isinstance",
+    "issubclass",
+    "iter",
+    "len",
+    "list",
+    "map",
+    "max",
+    "min",
+    "next",
+    "object",
+    "open",
+    "ord",
+    "pow",
+    "print",
+    "range",
+    "repr",
+    "reversed",
+    "round",
+    "set",
+    "setattr",
+    "slice",
+    "sorted",
+    "str",
+    "sum",
+    "tuple",
+    "type",
+    "zip",
 ];
 
 pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments: Arguments) -> Result<Value> {
@@ -283,8 +327,9 @@ fn round(arguments: Arguments) -> Result<Value> {
             let scale = 10_f64.powi(i32::try_from(-digits).unwrap_or(400));
             Ok(Value::Float((float / scale).round_ties_even() * scale))
         }
-        _ => value.as_int().map(Value::Int).ok_or_else(|| {
-            type_error(format!("type {} doesn't define __round__ method", value.type_name()))
-        }),
+        _ => value
+            .as_int()
+            .map(Value::Int)
+            .ok_or_else(|| type_error(format!("type {} doesn't define __round__ method", value.type_name()))),
     }
 }

@@ -9,12 +9,39 @@ use std::rc::Rc;
 
 /// Modules that are known, by their dotted names. Of every other module each name is a symbol.
 pub(super) const MODULES: &[&str] = &[
-    "__future__", "abc", "collections", "collections.abc", "copy", "functools", "itertools", "math", "mmengine.config", "os",
-    "os.path", "re", "string", "sys", "typing", "warnings",
+    "__future__",
+    "abc",
+    "collections",
+    "collections.abc",
+    "copy",
+    "functools",
+    "itertools",
+    "math",
+    "mmengine.config",
+    "os",
+    "os.path",
+    "re",
+    "string",
+    "sys",
+    "typing",
+    "warnings",
 ];
 
-const OS_PATH: &[&str] =
-    &["abspath", "basename", "dirname", "exists", "expanduser", "isabs", "isdir", "isfile", "join", "normpath", "realpath", "split", "splitext"];
+const OS_PATH: &[&str] = &[
+    "abspath",
+    "basename",
+    "dirname",
+    "exists",
+    "expanduser",
+    "isabs",
+    "isdir",
+    "isfile",
+    "join",
+    "normpath",
+    "realpath",
+    "split",
+    "splitext",
+];
 const MATH: &[&str] = &["ceil", "exp", "fabs", "floor", "isnan", "log", "log10", "log2", "pow", "sqrt", "trunc"];
 const ITERTOOLS: &[&str] = &["chain", "product"];
 const COLLECTIONS: &[&str] = &["Counter", "OrderedDict", "defaultdict", "deque"];
@@ -68,8 +95,25 @@ pub(super) fn member(interpreter: &mut Interpreter<'_>, module: &'static str, na
         // Names that annotate: what they are called on, or indexed by, changes nothing.
         "typing" | "abc" | "__future__" | "collections.abc" => {
             const ANNOTATIONS: &[&str] = &[
-                "ABC", "Any", "Callable", "Dict", "Generator", "Iterable", "Iterator", "List", "Literal", "Mapping", "Optional",
-                "Sequence", "Set", "TYPE_CHECKING", "Tuple", "Type", "Union", "abstractmethod", "annotations",
+                "ABC",
+                "Any",
+                "Callable",
+                "Dict",
+                "Generator",
+                "Iterable",
+                "Iterator",
+                "List",
+                "Literal",
+                "Mapping",
+                "Optional",
+                "Sequence",
+                "Set",
+                "TYPE_CHECKING",
+                "Tuple",
+                "Type",
+                "Union",
+                "abstractmethod",
+                "annotations",
             ];
             if name == "TYPE_CHECKING" { Some(Value::Bool(false)) } else { of(ANNOTATIONS, "typing") }
         }
@@ -121,8 +165,7 @@ pub(super) fn call(
             let function = function.unwrap_or(Value::None);
             let mut items = interpreter.items(&items.unwrap_or(Value::None), place)?.into_iter();
             let first = initial.or_else(|| items.next().map(|slot| slot.value));
-            let mut total =
-                first.ok_or_else(|| type_error("reduce() of empty iterable with no initial value"))?;
+            let mut total = first.ok_or_else(|| type_error("reduce() of empty iterable with no initial value"))?;
             for slot in items {
                 let pair = vec![Slot { value: total, place }, slot];
                 total = interpreter.call(&function, Arguments::of(pair, place))?;
@@ -247,9 +290,10 @@ fn normal(path: &str) -> String {
 fn math(name: &str, arguments: &Arguments) -> Result<Value> {
     let mut numbers = Vec::new();
     for slot in &arguments.positional {
-        let number = slot.value.as_float().ok_or_else(|| {
-            type_error(format!("must be real number, not {}", slot.value.type_name())).at(slot.place)
-        })?;
+        let number = slot
+            .value
+            .as_float()
+            .ok_or_else(|| type_error(format!("must be real number, not {}", slot.value.type_name())).at(slot.place))?;
         numbers.push(number);
     }
     let Some(&x) = numbers.first() else {
@@ -288,7 +332,9 @@ fn product(interpreter: &mut Interpreter<'_>, mut arguments: Arguments) -> Resul
     }
     let mut rows: Vec<Vec<Slot>> = vec![Vec::new()];
     for column in &columns {
-        interpreter.budget.make(rows.len().saturating_mul(column.len()).saturating_mul(size_of::<Slot>() * columns.len()))?;
+        interpreter
+            .budget
+            .make(rows.len().saturating_mul(column.len()).saturating_mul(size_of::<Slot>() * columns.len()))?;
         rows = rows
             .iter()
             .flat_map(|row| column.iter().map(move |slot| row.iter().cloned().chain([slot.clone()]).collect()))

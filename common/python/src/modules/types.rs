@@ -63,7 +63,8 @@ pub(super) fn is_instance(value: &Value, class: &Value) -> Result<bool> {
         },
         Value::Symbol(_) => false,
         other => {
-            let text = format!("isinstance() arg 2 must be a type, a tuple of types, or a union, not {}", other.type_name());
+            let text =
+                format!("isinstance() arg 2 must be a type, a tuple of types, or a union, not {}", other.type_name());
             return Err(type_error(text));
         }
     })
@@ -173,9 +174,7 @@ fn int(arguments: Arguments) -> Result<Value> {
         }
         other => other.as_int().map(Value::Int).ok_or_else(|| {
             let kind = other.type_name();
-            type_error(format!(
-                "int() argument must be a string, a bytes-like object or a real number, not '{kind}'"
-            ))
+            type_error(format!("int() argument must be a string, a bytes-like object or a real number, not '{kind}'"))
         }),
     }
 }
@@ -197,7 +196,8 @@ fn range(arguments: Arguments) -> Result<Value> {
     let mut numbers = Vec::new();
     for slot in &arguments.positional {
         let number = slot.value.as_int().ok_or_else(|| {
-            type_error(format!("'{}' object cannot be interpreted as an integer", slot.value.type_name())).at(slot.place)
+            type_error(format!("'{}' object cannot be interpreted as an integer", slot.value.type_name()))
+                .at(slot.place)
         })?;
         numbers.push(number);
     }
@@ -223,7 +223,11 @@ pub(super) fn member(native: Native, name: &str) -> Option<Value> {
         _ => return None,
     };
     if name == "fromkeys" {
-        return Some(Value::Method(Rc::new(crate::value::Method { receiver: sample, name: name.into(), function: None })));
+        return Some(Value::Method(Rc::new(crate::value::Method {
+            receiver: sample,
+            name: name.into(),
+            function: None,
+        })));
     }
     if !crate::methods::has(&sample, name) {
         return None;

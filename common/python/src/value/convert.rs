@@ -25,9 +25,9 @@ pub(crate) fn config_copy(budget: &mut Budget, value: &Value, depth: u32) -> Res
     }
     budget.step()?;
     let mut items = |items: &[Slot]| -> Result<Vec<Slot>> {
-        let copied = items.iter().map(|slot| {
-            Ok(Slot { value: config_copy(budget, &slot.value, depth + 1)?, place: slot.place })
-        });
+        let copied = items
+            .iter()
+            .map(|slot| Ok(Slot { value: config_copy(budget, &slot.value, depth + 1)?, place: slot.place }));
         copied.collect()
     };
     Ok(match value {

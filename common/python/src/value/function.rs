@@ -48,8 +48,28 @@ impl Native {
     /// Whether it is a class.
     pub(crate) fn is_type(self) -> bool {
         const TYPES: &[&str] = &[
-            "bool", "bytes", "dict", "float", "frozenset", "int", "list", "object", "range", "set", "slice", "str", "tuple",
-            "type", "OrderedDict", "defaultdict", "Counter", "NoneType", "function", "partial", "Random", "deque",
+            "bool",
+            "bytes",
+            "dict",
+            "float",
+            "frozenset",
+            "int",
+            "list",
+            "object",
+            "range",
+            "set",
+            "slice",
+            "str",
+            "tuple",
+            "type",
+            "OrderedDict",
+            "defaultdict",
+            "Counter",
+            "NoneType",
+            "function",
+            "partial",
+            "Random",
+            "deque",
         ];
         TYPES.contains(&self.name) || super::exception::builtin_class(self.name).is_some()
     }

@@ -50,7 +50,9 @@ impl Key {
             Value::Exception(exception) => Self::Object(Rc::as_ptr(exception) as usize),
             Value::Native(native) => Self::Named(native.module, native.name),
             Value::Module(name) => Self::Named("module", name),
-            Value::Range(range) => Self::Tuple(vec![Self::Int(range.start), Self::Int(range.stop), Self::Int(range.step)]),
+            Value::Range(range) => {
+                Self::Tuple(vec![Self::Int(range.start), Self::Int(range.stop), Self::Int(range.step)])
+            }
             other => return Err(type_error(format!("unhashable type: '{}'", other.type_name()))),
         })
     }
