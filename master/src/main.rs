@@ -113,7 +113,7 @@ async fn submit(job: &JobArguments, priority: u32, wait: bool, state_dir: Option
 
 /// The configuration of a job.
 fn load(job: &JobArguments, served: bool) -> Result<Config, Failure> {
-    let loaded = compass_config::load(job.config.as_deref(), &Overrides { served, ..job.overrides() });
+    let loaded = compass_config::load(job.config(), &Overrides { served, ..job.overrides() });
     let loaded = loaded.map_err(Failure::bad_input)?;
     for note in &loaded.notes {
         report(note);

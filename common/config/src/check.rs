@@ -1,5 +1,6 @@
 //! Collecting what is wrong, all of it, with where it stands.
 
+use super::opencompass::PythonWorld;
 use super::source::{Sources, Span};
 use super::tree::{Node, Value};
 use compass_diagnostic::{Diagnostic, Diagnostics, Severity};
@@ -13,6 +14,8 @@ pub(super) struct Check {
     pub(super) home: Option<PathBuf>,
     /// The folder of the hub's local cache, where the environment names one.
     pub(super) hub_cache: Option<PathBuf>,
+    /// Where configurations in Python find what they import.
+    pub(super) python: PythonWorld,
     /// Where the paths of presets begin.
     pub(super) data_root: PathBuf,
     /// Prefixes of paths that pools have under another name: files there need not be here.

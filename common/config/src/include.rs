@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::merge::{NAMED_LISTS, merge_files};
+use super::opencompass;
 use super::parse::parse;
 use super::source::Span;
 use super::tree::{Table, Value};
@@ -43,9 +44,14 @@ fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut 
         }
     };
     if is_python(path, &text) {
-        let message = format!("`{}` is a Python configuration, which is not yet supported", path.display());
-        check.report(named_at, message, Some(PYTHON_HELP.into()));
-        return None;
+        return match named_at {
+            None => opencompass::read(check, path, canonical, text),
+            Some(_) => {
+                let message = format!("`{}` is a Python configuration, which TOML cannot include", path.display());
+                check.report(named_at, message, Some(PYTHON_HELP.into()));
+                None
+            }
+        };
     }
     if open.contains(&canonical) {
         let message = format!("`{}` includes itself, directly or through others", path.display());
@@ -69,9 +75,7 @@ fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut 
     Some((merge_files(base, table), Span { file, start: 0, end: 0 }))
 }
 
-const PYTHON_HELP: &str = "write it as TOML: `models = [...]` and `datasets = [...]` name presets (`compass-master models` and \
-     `compass-master datasets` list them), a [[model]] or [[dataset]] table holds the keys of a dict of your own, and \
-     `include = [...]` stands for read_base()";
+const PYTHON_HELP: &str = "give it to --config by itself; a Python file takes others by `with read_base():`";
 
 /// Whether a file is written in Python: by its name, or because it begins as only Python does.
 fn is_python(path: &Path, text: &str) -> bool {

@@ -36,6 +36,7 @@ mod meta_template;
 mod model;
 mod model_files;
 mod model_presets;
+mod opencompass;
 mod overrides;
 mod parse;
 mod partitioner;
@@ -82,6 +83,7 @@ pub use launching::{CommandConfig, DlcConfig, Piece as CommandPiece, PoolConfig,
 pub use load::{Loaded, load, load_authority, preset_datasets};
 pub use master::default_listen;
 pub use model_presets::{ModelPreset, model_presets};
+pub use opencompass::PythonWorld;
 pub use overrides::{CustomDataset, DlcFlags, HfModel, ModelFlags, Overrides, SlurmFlags};
 pub use presets::{Preset, presets};
 pub use presets_later::preset_later;

@@ -40,6 +40,7 @@ const WORK_DIR: &str = "outputs/default";
 pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
     let mut check = Check::new(overrides.home.clone());
     check.hub_cache.clone_from(&overrides.hub_cache);
+    check.python.clone_from(&overrides.python);
     let config = read(&mut check, path, overrides);
     if config.is_none() && !check.has_errors() {
         // Whatever is missing has been reported. Should it not have been, nothing is started all the same.

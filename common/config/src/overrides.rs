@@ -1,5 +1,6 @@
 //! What the command line says over the file, as plain data.
 
+use super::opencompass::PythonWorld;
 use std::path::PathBuf;
 
 /// Values of flags; `None` leaves the file's word. Paths are relative to the current directory.
@@ -41,6 +42,8 @@ pub struct Overrides {
     pub served: bool,
     /// What `~` stands for, as a rule `HOME`.
     pub home: Option<PathBuf>,
+    /// Where configurations in Python find what they import.
+    pub python: PythonWorld,
     /// The Hugging Face hub's local cache: `HF_HUB_CACHE`, or `hub` in `HF_HOME`; otherwise it lies under [`Self::home`].
     pub hub_cache: Option<PathBuf>,
 }

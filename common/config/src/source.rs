@@ -4,7 +4,7 @@ use compass_diagnostic::{Origin, Snippet};
 use std::path::{Path, PathBuf};
 
 /// A file by the order in which it was first named; 0 is the one on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileId(usize);
 
 /// A range of bytes of a file.

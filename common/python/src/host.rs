@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 pub enum Imported {
     /// Another file: its path, as it is to be shown, and its text.
     Source { path: PathBuf, text: String },
-    /// Names that are known without a file; each becomes the symbol with this dotted prefix.
-    Symbols { module: String },
+    /// A file that stands for another: whatever name is imported from it is its value `name`.
+    Value { path: PathBuf, text: String, name: String },
     /// Nothing, with the reason and what to do.
     Missing { reason: String, help: Option<String> },
 }

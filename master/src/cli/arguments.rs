@@ -5,9 +5,9 @@ use super::launching::LaunchArguments;
 use super::token::TokenArguments;
 use crate::job::{JobRequest, Mode};
 use clap::{Args, Parser, Subcommand};
-use compass_config::Overrides;
+use compass_config::{Overrides, PythonWorld};
 use compass_eval::report::Details;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Evaluate language models: plan every prompt, lease the work to workers, count every sample once, print the table.
 #[derive(Debug, Parser)]
@@ -24,9 +24,19 @@ pub struct Cli {
 /// A job: its configuration, and flags over it.
 #[derive(Debug, Args)]
 pub struct JobArguments {
-    /// The job: models, data sets, partitioner, runner. Flags override it; without it, flags say everything
-    #[arg(long, short = 'c', value_name = "FILE", required_unless_present_any = ["hf_path", "models"])]
+    /// The job: models, data sets, partitioner, runner, as TOML, or as OpenCompass has it in Python. Flags override it;
+    /// without it, flags say everything
+    #[arg(long, short = 'c', value_name = "FILE", required_unless_present_any = ["script", "hf_path", "models"])]
     pub config: Option<PathBuf>,
+
+    /// The same without `--config`: `compass-master eval.py`
+    #[arg(value_name = "CONFIG", conflicts_with = "config", value_parser = configuration)]
+    pub script: Option<PathBuf>,
+
+    /// Where a configuration in Python finds `opencompass.configs`: the folder that holds the package, or a clone of its
+    /// repository [default: beside the file, above it, in the active Python environment]
+    #[arg(long, value_name = "DIR")]
+    pub opencompass: Option<PathBuf>,
 
     /// Only these models, by abbr; or models that come by name (`compass-master models` lists them)
     #[arg(long, num_args = 1.., value_name = "ABBR")]
@@ -219,6 +229,7 @@ Examples:
   compass-master --config eval.toml -r                    go on where the latest run stopped
   compass-master --config eval.toml -m eval -r 20260102_030405
                                                           score a run again
+  compass-master eval_xxx.py --slurm -p llmeval           a configuration of OpenCompass, as it is
   compass-master --config eval.toml --datasets piqa_ppl --max-num-workers 4
   compass-master --hf-path models/llama-7b --datasets piqa_ppl hellaswag_ppl --data-dir data --limit 100
   compass-master datasets                                 the data sets that are included
@@ -239,9 +250,14 @@ impl JobArguments {
         if self.dump_eval_details.eq_ignore_ascii_case("false") { Details::Omit } else { Details::Include }
     }
 
+    /// The file that describes the job, by either way to name it.
+    pub fn config(&self) -> Option<&Path> {
+        self.config.as_deref().or(self.script.as_deref())
+    }
+
     /// What they ask of the job beside its configuration.
     pub fn request(&self) -> JobRequest {
-        let config = self.config.as_ref();
+        let config = self.config();
         let config = config.map_or("<the same flags>".into(), |path| format!("--config {}", path.display()));
         JobRequest {
             mode: self.mode,
@@ -275,9 +291,34 @@ impl JobArguments {
             custom_dataset: self.custom.dataset(),
             limit: self.limit,
             home: std::env::home_dir(),
+            python: self.python(),
             hub_cache: hub_cache(),
         }
     }
+}
+
+impl JobArguments {
+    /// Where configurations in Python find what they import.
+    fn python(&self) -> PythonWorld {
+        let folder = |key| std::env::var_os(key).filter(|value| !value.is_empty()).map(PathBuf::from);
+        PythonWorld {
+            opencompass: self.opencompass.clone(),
+            environments: ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(folder).collect(),
+            variables: std::env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .collect(),
+        }
+    }
+}
+
+/// A word of the command line that is no command: the file of a job.
+fn configuration(word: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(word);
+    let is_named = path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("py") || kind.eq_ignore_ascii_case("toml"));
+    if is_named || path.is_file() {
+        return Ok(path);
+    }
+    Err("no such command, and no configuration (a .toml or a .py file)".to_owned())
 }
 
 /// Where the environment says that the Hugging Face hub's cache is, as the hub's own library reads it.

@@ -45,14 +45,6 @@ pub fn not_yet(arguments: &[String]) -> Option<Diagnostic> {
         if let Some((name, instead)) = NEVER.iter().find(|(known, _)| *known == name) {
             return refusal(format!("there is no `{name}`"), instead);
         }
-        if at == 1 && !name.starts_with('-') && name.ends_with(".py") {
-            let help = "write the configuration as TOML (docs/src/configuration.md), or name presets: --datasets NAME ... \
-                        --hf-path DIR";
-            return refusal(format!("`{name}` is a configuration in Python, which is not run"), help);
-        }
-        if at == 1 && !name.starts_with('-') && name.ends_with(".toml") {
-            return refusal(format!("`{name}` is not a command"), &format!("write --config {name}"));
-        }
         if let Some((name, instead)) = known {
             return refusal(format!("`{name}` is not yet supported"), instead);
         }
@@ -79,7 +71,6 @@ mod tests {
         assert!(not_yet(&words("m --config e.toml --models token")).is_none());
         assert!(not_yet(&words("m serve")).is_none());
         assert!(said("m --config e.toml -a vllm").contains("there is no `-a`"));
-        assert!(said("m eval.toml").contains("write --config eval.toml"));
-        assert!(said("m eval_demo.py --slurm").contains("in Python"));
+        assert!(not_yet(&words("m eval_demo.py --slurm")).is_none());
     }
 }

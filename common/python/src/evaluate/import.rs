@@ -11,6 +11,7 @@ use crate::place::{FileId, Place};
 use crate::value::{Dict, DictCell, Slot, Symbol, Value, config_copy};
 use ruff_python_ast::{ModModule, Stmt, StmtImport, StmtImportFrom};
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 impl Interpreter<'_> {
@@ -54,24 +55,9 @@ impl Interpreter<'_> {
         };
         let module_place = Place::of(scope.file, module.range);
         let from = self.path(scope.file).to_owned();
-        let globals = match self.host.base(&from, import.level, module.as_str()) {
-            Imported::Source { path, text } => {
-                let (file, tree) = self.add(path, text).map_err(|stop| stop.through(place))?;
-                if self.importing.contains(&file) {
-                    let stop = Stop::new("ImportError", format!("{} imports itself", self.path(file).display()));
-                    return Err(stop.at(place));
-                }
-                self.deeper(|this| this.module(file, &tree)).map_err(|stop| stop.at(place).through(place))?
-            }
-            Imported::Symbols { module } => {
-                for alias in &import.names {
-                    let name = alias.asname.as_ref().unwrap_or(&alias.name);
-                    let symbol = Symbol::new(format!("{module}.{}", alias.name));
-                    let value = Value::list_at([Value::Symbol(symbol)], Place::of(scope.file, alias.range));
-                    scope.bind(name.as_str(), Slot { value, place: Place::of(scope.file, alias.range) });
-                }
-                return Ok(());
-            }
+        let (globals, stand_in) = match self.host.base(&from, import.level, module.as_str()) {
+            Imported::Source { path, text } => (self.imported(place, path, text)?, None),
+            Imported::Value { path, text, name } => (self.imported(place, path, text)?, Some(name)),
             Imported::Missing { reason, help } => {
                 let stop = Stop::new("ModuleNotFoundError", reason);
                 let stop = match help {
@@ -81,7 +67,7 @@ impl Interpreter<'_> {
                 return Err(stop.at(module_place));
             }
         };
-        // One copy for the statement: what two names of it share is copied for each.
+        // What two names of one import share is copied for each.
         for alias in &import.names {
             let at = Place::of(scope.file, alias.range);
             if alias.name.as_str() == "*" {
@@ -95,7 +81,8 @@ impl Interpreter<'_> {
                 }
                 continue;
             }
-            let slot = globals.borrow().get_text(alias.name.as_str()).cloned();
+            let wanted = stand_in.as_deref().unwrap_or(alias.name.as_str());
+            let slot = globals.borrow().get_text(wanted).cloned();
             let Some(slot) = slot else {
                 return Err(missing_name(&globals.borrow(), alias.name.as_str(), module.as_str()).at(at));
             };
@@ -104,6 +91,16 @@ impl Interpreter<'_> {
             scope.bind(name.as_str(), Slot { value, place: slot.place });
         }
         Ok(())
+    }
+
+    /// The names of a file that is imported at `place`.
+    fn imported(&mut self, place: Place, path: PathBuf, text: String) -> Result<Rc<DictCell>> {
+        let (file, tree) = self.add(path, text).map_err(|stop| stop.through(place))?;
+        if self.importing.contains(&file) {
+            let stop = Stop::new("ImportError", format!("{} imports itself", self.path(file).display()));
+            return Err(stop.at(place));
+        }
+        self.deeper(|this| this.module(file, &tree)).map_err(|stop| stop.at(place).through(place))
     }
 
     pub(crate) fn import(&mut self, scope: &Rc<Scope>, import: &StmtImport) -> Result<()> {

@@ -1,0 +1,158 @@
+//! Where imports of a configuration are found: beside it, in an OpenCompass tree, and in what comes with the program.
+
+use super::{PythonWorld, stand_in};
+use compass_common::regular_file;
+use compass_diagnostic::spelling;
+use compass_plan::summary::shipped_groups;
+use compass_python::{Host, Imported};
+use std::path::{Path, PathBuf};
+
+/// Largest file that `open` may read.
+const MOST_BYTES: u64 = 16 << 20;
+/// Where files stand that are written by `stand_in`: no folder has this name.
+const STAND_INS: &str = "<presets>";
+
+/// The host of one evaluation.
+pub(super) struct TreeHost {
+    /// The folder of the configuration.
+    folder: PathBuf,
+    /// Folders that hold `configs`: of a tree, `opencompass`; of a clone of its repository, the clone.
+    trees: Vec<PathBuf>,
+    world: PythonWorld,
+}
+
+/// Whether the file was written by `stand_in`.
+pub(super) fn is_stand_in(path: &Path) -> bool {
+    path.starts_with(STAND_INS)
+}
+
+impl TreeHost {
+    pub(super) fn new(config: &Path, world: PythonWorld) -> Self {
+        let folder = config.parent().map(Path::to_path_buf).unwrap_or_default();
+        let mut trees = Vec::new();
+        if let Some(named) = &world.opencompass {
+            trees.extend([named.join("opencompass"), named.clone()]);
+        }
+        let absolute = std::path::absolute(&folder).unwrap_or_else(|_| folder.clone());
+        trees.extend(absolute.ancestors().flat_map(|above| [above.join("opencompass"), above.to_path_buf()]));
+        for environment in &world.environments {
+            let Ok(versions) = std::fs::read_dir(environment.join("lib")) else { continue };
+            let mut found: Vec<PathBuf> =
+                versions.flatten().map(|entry| entry.path().join("site-packages/opencompass")).collect();
+            found.sort();
+            trees.extend(found);
+        }
+        trees.retain(|tree| tree.join("configs").is_dir());
+        trees.dedup();
+        Self { folder, trees, world }
+    }
+
+    /// The file of a module below `folder`, if it is there.
+    fn file(folder: &Path, parts: &[&str]) -> Option<Imported> {
+        let mut path = folder.to_path_buf();
+        path.extend(parts);
+        path.set_extension("py");
+        let bytes = regular_file::read(&path, MOST_BYTES).ok()?;
+        Some(match String::from_utf8(bytes) {
+            Ok(text) => Imported::Source { path, text },
+            Err(_) => Imported::Missing {
+                reason: format!("`{}` is not UTF-8 text", path.display()),
+                help: Some("save the file as UTF-8".into()),
+            },
+        })
+    }
+
+    /// What comes with the program under the last part of the module's name.
+    fn shipped(parts: &[&str]) -> Option<Imported> {
+        let name = *parts.last()?;
+        let value = |kind: &str, text: String| Imported::Value {
+            path: Path::new(STAND_INS).join(format!("{name}.py")),
+            text,
+            name: kind.to_owned(),
+        };
+        if parts.contains(&"summarizers") {
+            // Groups that ship with the program are in every table; OpenCompass's `example` shows all of them.
+            let is_group = shipped_groups().iter().any(|group| group.name == name || name.starts_with(&group.name));
+            return match name {
+                "example" => Some(value("summarizer", "summarizer = {}\n".to_owned())),
+                _ if is_group => Some(value("groups", "groups = []\n".to_owned())),
+                _ => None,
+            };
+        }
+        if parts.contains(&"models") {
+            return stand_in::models(name).map(|text| value("models", text));
+        }
+        stand_in::datasets(name).map(|text| value("datasets", text))
+    }
+
+    fn missing(&self, folder: &Path, parts: &[&str]) -> Imported {
+        let module = parts.join(".");
+        let beside = parts.split_last().map(|(_, folders)| folder.join(folders.join("/"))).unwrap_or_default();
+        let names: Vec<String> = std::fs::read_dir(&beside)
+            .map(|entries| {
+                let stems = entries
+                    .flatten()
+                    .filter_map(|entry| Some(Path::new(&entry.file_name()).with_extension("").to_str()?.to_owned()));
+                stems.collect()
+            })
+            .unwrap_or_default();
+        let presets: Vec<String> = crate::presets::names();
+        let last = parts.last().copied().unwrap_or_default();
+        let near = spelling::nearest(last, names.iter().chain(&presets).map(String::as_str));
+        let help = match (near, self.trees.is_empty()) {
+            (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, true) => {
+                "no OpenCompass tree is known: name one with --opencompass DIR, or import data sets by a name that \
+                             `compass-master datasets` lists"
+                    .to_owned()
+            }
+            (None, false) => format!("looked beside the file and in {}", self.shown_trees()),
+        };
+        Imported::Missing { reason: format!("No module named '{module}'"), help: Some(help) }
+    }
+
+    fn shown_trees(&self) -> String {
+        let shown: Vec<String> = self.trees.iter().map(|tree| format!("`{}`", tree.display())).collect();
+        spelling::list(&shown.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+impl Host for TreeHost {
+    fn base(&self, file: &Path, level: u32, module: &str) -> Imported {
+        let parts: Vec<&str> = module.split('.').collect();
+        let of_tree = |parts: &[&str]| self.trees.iter().find_map(|tree| Self::file(&tree.join("configs"), parts));
+        if level == 0 {
+            let inner = match parts.as_slice() {
+                ["opencompass", "configs", inner @ ..] | ["configs", inner @ ..] => Some(inner),
+                _ => None,
+            };
+            let found =
+                inner.and_then(of_tree).or_else(|| Self::file(&self.folder, &parts)).or_else(|| Self::shipped(&parts));
+            return found.unwrap_or_else(|| self.missing(&self.folder, &parts));
+        }
+        let mut folder = file.parent().unwrap_or(Path::new("")).to_path_buf();
+        for _ in 1..level {
+            folder = if folder.as_os_str().is_empty() { "..".into() } else { folder.join("..") };
+        }
+        let found = Self::file(&folder, &parts).or_else(|| of_tree(&parts)).or_else(|| Self::shipped(&parts));
+        found.unwrap_or_else(|| self.missing(&folder, &parts))
+    }
+
+    fn read(&self, path: &Path) -> Result<String, String> {
+        let shown = path.display();
+        let canonical = std::fs::canonicalize(path).map_err(|error| format!("{shown}: {error}"))?;
+        let here = std::env::current_dir().unwrap_or_default();
+        let allowed = [Some(&self.folder), Some(&here)].into_iter().flatten().chain(&self.trees);
+        let is_allowed =
+            allowed.filter_map(|root| std::fs::canonicalize(root).ok()).any(|root| canonical.starts_with(root));
+        if !is_allowed {
+            return Err(format!("{shown} is neither beside the configuration nor in an OpenCompass tree"));
+        }
+        let bytes = regular_file::read(&canonical, MOST_BYTES).map_err(|error| format!("{shown}: {error}"))?;
+        String::from_utf8(bytes).map_err(|_| format!("{shown} is not UTF-8 text"))
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.world.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    }
+}

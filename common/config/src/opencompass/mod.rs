@@ -1,0 +1,119 @@
+//! OpenCompass's configurations, which are Python: evaluated by compass-python, and put into the same tree as TOML, with places
+//! in the .py, so that every check and every message is the one of TOML.
+//!
+//! What is Python about it ends here: `tree` makes plain tables of what a file defines, the others say what its parts are called
+//! here. A data set is rows and how they are asked; how they are asked is the same in both, and which rows OpenCompass's loader
+//! class stands for is in `loaders`.
+
+mod class;
+mod datasets;
+mod host;
+mod loaders;
+mod models;
+mod stages;
+mod stand_in;
+mod summarizer;
+mod tree;
+
+use super::check::Check;
+use super::source::Span;
+use super::tree::{KeyValue, Node, Table, Value};
+use compass_python::{Evaluation, Limits, PythonError};
+use host::TreeHost;
+use std::path::{Path, PathBuf};
+
+/// Where a configuration finds what it imports, beside its own folder. Plain data: the command line fills it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PythonWorld {
+    /// `--opencompass`: the folder that holds the package `opencompass`, or the package itself.
+    pub opencompass: Option<PathBuf>,
+    /// Folders of active Python environments (`VIRTUAL_ENV`, `CONDA_PREFIX`).
+    pub environments: Vec<PathBuf>,
+    /// Variables of the environment, which configurations may ask for.
+    pub variables: Vec<(String, String)>,
+}
+
+/// Reads the configuration `path`; `None` when it is not usable, which is reported.
+pub(super) fn read(check: &mut Check, path: &Path, canonical: PathBuf, text: String) -> Option<(Table, Span)> {
+    let host = TreeHost::new(path, check.python.clone());
+    let Evaluation { files, result } = compass_python::evaluate(path, text, &host, Limits::default());
+    // The files of the evaluation in the order of their ids.
+    let mut ids = Vec::with_capacity(files.len());
+    for (at, file) in files.into_iter().enumerate() {
+        let canonical =
+            if at == 0 { canonical.clone() } else { std::fs::canonicalize(&file.path).unwrap_or(file.path.clone()) };
+        let is_ours = host::is_stand_in(&file.path);
+        ids.push(match is_ours {
+            true => check.sources.add_preset(&file.path, file.text),
+            false => check.sources.add(&file.path, canonical, file.text),
+        });
+    }
+    let places = tree::Places::new(ids);
+    let names = match result {
+        Ok(names) => names,
+        Err(error) => {
+            report(check, &places, path, error);
+            return None;
+        }
+    };
+    let span = places.beginning()?;
+    let mut root = Table::default();
+    for (name, node) in &names {
+        match name.as_str() {
+            "models" => put(&mut root, "model", models::read(check, &places, node)),
+            "datasets" => put(&mut root, "dataset", datasets::read(check, &places, node)),
+            "infer" | "eval" => put(&mut root, name, stages::read(check, &places, name, node)),
+            "summarizer" => put(&mut root, "summary_group", summarizer::read(check, &places, node)),
+            "work_dir" => put(&mut root, "work_dir", tree::path(&places, node)),
+            "model_dataset_combinations" | "judge_models" | "judge_cfg" | "base_models" | "compare_models" => {
+                let what = format!("`{name}`");
+                check.not_yet(places.span(node.place), &what, "remove it: every model runs every data set");
+            }
+            // Whatever else a file defines is for its own use.
+            _ => {}
+        }
+    }
+    for (key, noun) in [("model", "models"), ("dataset", "datasets")] {
+        if root.get(key).is_none() && !check.has_errors() {
+            let message = format!("`{noun}` is not defined");
+            let near = names.iter().find(|(name, _)| name.ends_with(&format!("_{noun}")) || name.contains(key));
+            let help = near.map_or_else(
+                || format!("a configuration of OpenCompass defines the list `{noun}`"),
+                |(name, _)| {
+                    format!("a configuration of OpenCompass defines the list `{noun}`, as in `{noun} = {name}`")
+                },
+            );
+            check.error(span, message, Some(help));
+        }
+    }
+    (!check.has_errors()).then_some((root, span))
+}
+
+fn put(root: &mut Table, key: &str, node: Option<Node>) {
+    if let Some(node) = node {
+        let key_span = node.span;
+        root.entries.push(KeyValue { key: key.to_owned(), key_span, node });
+    }
+}
+
+fn report(check: &mut Check, places: &tree::Places, path: &Path, error: PythonError) {
+    let message = error.line();
+    let span = error.place.map(|place| places.span(place));
+    let through = error.trace.iter().map(|place| {
+        let origin = check.sources.origin(places.span(*place));
+        format!("{}:{}", origin.file.display(), origin.line)
+    });
+    let through: Vec<String> = through.take(4).collect();
+    let help = match (error.help, through.is_empty()) {
+        (help, true) => help,
+        (Some(help), false) => Some(format!("{help} (reached through {})", through.join(", "))),
+        (None, false) => Some(format!("reached through {}", through.join(", "))),
+    };
+    let message = if span.is_none() { format!("`{}`: {message}", path.display()) } else { message };
+    check.report(span, message, help);
+}
+
+/// An array of tables at one place.
+fn array(items: Vec<Node>, span: Span) -> Node {
+    Node { value: Value::Array(items), span }
+}

@@ -1,0 +1,30 @@
+//! `infer` and `eval`: partitioner, runner and task.
+
+use super::tree::{self, Places};
+use crate::check::Check;
+use crate::tree::{Node, Value};
+use compass_python::Node as PythonNode;
+
+/// Keys of a stage that concern OpenCompass's own processes.
+const NO_EFFECT: &[&str] =
+    &["out_dir", "dataset_size_path", "force_rebuild", "keep_keys", "n", "debug", "lark_bot_url", "max_workers"];
+
+/// `[infer]` or `[eval]`: the same keys and the same names of classes as in TOML.
+pub(super) fn read(check: &mut Check, places: &Places, name: &str, node: &PythonNode) -> Option<Node> {
+    let mut node = tree::convert(check, places, node)?;
+    let Value::Table(table) = &mut node.value else {
+        check.error(node.span, format!("`{name}` is not a dict"), Some(format!("write `{name} = dict(...)`")));
+        return None;
+    };
+    for part in ["partitioner", "runner"] {
+        if let Some(Node { value: Value::Table(inner), .. }) = table.get_mut(part) {
+            for key in NO_EFFECT {
+                if let Some(at) = inner.entry(key).map(|entry| entry.key_span) {
+                    inner.remove(key);
+                    check.note(at, format!("`{key}` of {part} has no effect"), "remove the key");
+                }
+            }
+        }
+    }
+    Some(node)
+}
