@@ -314,7 +314,8 @@ impl JobArguments {
 /// A word of the command line that is no command: the file of a job.
 fn configuration(word: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(word);
-    let is_named = path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("py") || kind.eq_ignore_ascii_case("toml"));
+    let is_named =
+        path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("py") || kind.eq_ignore_ascii_case("toml"));
     if is_named || path.is_file() {
         return Ok(path);
     }

@@ -10,6 +10,7 @@ mod keys;
 mod layers;
 mod model_files;
 mod not_yet;
+mod opencompass;
 mod pools;
 mod positions;
 mod presets;

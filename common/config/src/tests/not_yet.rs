@@ -9,28 +9,6 @@ fn refused(text: &str, place: &str, message: &str) {
 }
 
 #[test]
-fn a_python_configuration_is_one_error() {
-    let fixture = Fixture::new();
-    let python = "from mmengine.config import read_base\n\nwith read_base():\n    from .datasets.piqa import piqa_datasets\n\n\
-                  models = [dict(type=\"x\", abbr=\"m\")]\ndatasets = [*piqa_datasets]\n";
-    fixture.write("eval.py", python);
-    let path = fixture.path("eval.py");
-    let errors = crate::load(Some(&path), &fixture.flags).unwrap_err();
-    assert_eq!(errors.count(), 1, "{errors}");
-    let said = errors.to_string();
-    assert!(said.contains("eval.py` is a Python configuration, which is not yet supported"), "{said}");
-    assert!(
-        said.contains("help: write it as TOML: `models = [...]`") && said.contains("stands for read_base()"),
-        "{said}"
-    );
-    // Python under another name, or included, is Python all the same; TOML that speaks of imports is TOML.
-    assert!(fixture.bad(python).contains("`eval.toml` is a Python configuration"));
-    let included = fixture.bad("include = [\"eval.py\"]\n");
-    assert!(included.contains("eval.toml:1:12") && included.contains("1 error;"), "{included}");
-    fixture.good(&format!("# import nothing\n{MODEL}{DATASET}"));
-}
-
-#[test]
 fn of_a_model() {
     for (line, place, message) in [
         ("run_cfg = { num_procs = 4 }", "5:25", "`num_procs = 4`"),

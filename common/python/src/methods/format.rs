@@ -135,7 +135,7 @@ fn sign_of(spec: &Spec, is_negative: bool) -> &'static str {
 fn grouped(digits: &str, separator: char, every: usize) -> String {
     let mut out = String::new();
     for (at, c) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % every == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(every) {
             out.push(separator);
         }
         out.push(c);

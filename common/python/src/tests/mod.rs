@@ -1,1 +1,127 @@
-//! Tests.
+//! Python as configurations use it.
+
+use crate::{Evaluation, Host, Imported, Limits, Plain, evaluate};
+use std::path::Path;
+
+/// Files by name; nothing else is there.
+struct Files(&'static [(&'static str, &'static str)]);
+
+impl Host for Files {
+    fn base(&self, _: &Path, _: u32, module: &str) -> Imported {
+        match self.0.iter().find(|(name, _)| *name == module) {
+            Some((name, text)) => {
+                Imported::Source { path: Path::new(name).with_extension("py"), text: (*text).to_owned() }
+            }
+            None => Imported::Missing { reason: format!("No module named '{module}'"), help: None },
+        }
+    }
+
+    fn read(&self, path: &Path) -> Result<String, String> {
+        Err(format!("{} is not there", path.display()))
+    }
+
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+fn run(text: &str, files: &'static [(&'static str, &'static str)]) -> Evaluation {
+    evaluate(Path::new("eval.py"), text.to_owned(), &Files(files), Limits::default())
+}
+
+/// The value of `x`.
+fn x(text: &str) -> Plain {
+    let names = run(text, &[]).result.unwrap_or_else(|error| unreachable!("{text}: {error}"));
+    names.into_iter().find(|(name, _)| name == "x").map(|(_, node)| node.value).unwrap()
+}
+
+fn wrong(text: &str) -> String {
+    run(text, &[]).result.unwrap_err().line()
+}
+
+#[test]
+fn expressions_have_cpythons_values() {
+    for (text, wanted) in [
+        ("x = -7 // 2", Plain::Int(-4)),
+        ("x = -7 % 3", Plain::Int(2)),
+        ("x = 2 ** 10", Plain::Int(1024)),
+        ("x = 1 == 1.0 == True", Plain::Bool(true)),
+        ("x = f'{3.14159:.2f}|{5:>4}|{\'a\'!r}'", Plain::Text("3.14|   5|'a'".into())),
+        ("x = '%s-%03d' % ('a', 7)", Plain::Text("a-007".into())),
+        ("x = 'a,b,,c'.split(',')[-1]", Plain::Text("c".into())),
+        ("x = sum([i for i in range(10) if i % 2], 100)", Plain::Int(125)),
+        ("x = len({1, 1.0, True})", Plain::Int(1)),
+        ("x = sorted(['b', 'a', 'c'], reverse=True)[0]", Plain::Text("c".into())),
+        ("a = [1]\nb = a\nb += [2]\nx = len(a)", Plain::Int(2)),
+        ("def f(a, *b, c=3, **d):\n    return a + len(b) + c + d['e']\nx = f(1, 2, 3, e=5)", Plain::Int(11)),
+        (
+            "a_datasets = [1]\nb_datasets = [2, 3]\nx = sum((v for k, v in locals().items() if k.endswith('_datasets')), [])[2]",
+            Plain::Int(3),
+        ),
+        ("try:\n    [][1]\nexcept IndexError as e:\n    x = str(e)", Plain::Text("list index out of range".into())),
+        ("x = 'äöü'[1:]", Plain::Text("öü".into())),
+        ("x = {0: 'a', '0': 'b'}[0]", Plain::Text("a".into())),
+    ] {
+        assert_eq!(x(text), wanted, "{text}");
+    }
+}
+
+#[test]
+fn imports_break_aliases_and_files_keep_them() {
+    let files = &[("a", "shared = dict(k=1)\nd = [dict(c=shared), dict(c=shared)]\n")];
+    let text = "with read_base():\n    from a import d\nd[0]['c']['k'] = 5\nx = d[1]['c']['k']\n\
+                s = dict(k=1)\nown = [dict(c=s), dict(c=s)]\nown[0]['c']['k'] = 5\ny = own[1]['c']['k']\nz = d[0].c.k\n";
+    let names = run(text, files).result.unwrap();
+    let value = |wanted: &str| names.iter().find(|(name, _)| name == wanted).map(|(_, node)| node.value.clone());
+    assert_eq!(value("x"), Some(Plain::Int(1)), "an import copies");
+    assert_eq!(value("y"), Some(Plain::Int(5)), "a file shares");
+    assert_eq!(value("z"), Some(Plain::Int(5)), "entries of imported dicts are attributes");
+}
+
+#[test]
+fn every_value_knows_where_it_was_written() {
+    let text = "a = dict(k='v')\nx = [a]\n";
+    let names = run(text, &[]).result.unwrap();
+    let node = names.iter().find(|(name, _)| name == "x").unwrap().1.items()[0].get("k").unwrap().clone();
+    assert_eq!(&text[node.place.range()], "'v'");
+}
+
+#[test]
+fn errors_are_cpythons_with_their_place() {
+    for (text, wanted) in [
+        ("x = y", "NameError: name 'y' is not defined"),
+        ("x = {}['k']", "KeyError: 'k'"),
+        ("x = 1 + 'a'", "TypeError: unsupported operand type(s) for +: 'int' and 'str'"),
+        ("x = int('a')", "ValueError: invalid literal for int() with base 10: 'a'"),
+        ("def f(a): pass\nf()", "TypeError: f() missing 1 required positional argument: 'a'"),
+        ("raise ValueError('no')", "ValueError: no"),
+        ("assert 1 == 2, 'never'", "AssertionError: never"),
+        ("import os\nos.system('ls')", "AttributeError: module 'os' has no attribute 'system'"),
+    ] {
+        assert_eq!(wrong(text), wanted, "{text}");
+    }
+    let error = run("x = 1\ny = x + z\n", &[]).result.unwrap_err();
+    assert_eq!(error.place.map(|place| place.range()), Some(14..15));
+    let called = wrong("from opencompass.models import M\nx = M()");
+    assert!(called.contains("`opencompass.models.M(...)` would have to run"), "{called}");
+}
+
+#[test]
+fn no_file_exceeds_its_limits() {
+    assert!(wrong("while True: pass").contains("did not end"));
+    assert!(wrong("x = 'a' * 10 ** 12").contains("more than"));
+    assert!(wrong("x = []\nwhile True: x.append('aaaaaaaa' * 1000)").contains("more than"));
+    assert_eq!(wrong("def f(): return f()\nf()"), "RecursionError: maximum recursion depth exceeded");
+    assert!(wrong("x = []\nx.append(x)").contains("RecursionError"));
+    assert!(wrong("x = '\0'").contains("null bytes"));
+    assert!(wrong("x = 9 ** 9 ** 9").contains("128 bits"));
+    for deep in [
+        "(".repeat(100_000),
+        "[".repeat(100_000) + &"]".repeat(100_000),
+        "-".repeat(100_000) + "1",
+        "not ".repeat(50_000) + "1",
+    ] {
+        let said = wrong(&format!("x = {deep}"));
+        assert!(!said.contains("broke off"), "{said}");
+    }
+}
