@@ -69,7 +69,7 @@ fn what_cannot_be_read_is_said_at_its_place() {
     let said = |script: &str| read(&fixture, script).unwrap_err().to_string();
     let unknown = said(&SCRIPT.replace("siqa.siqa_gen ", "siqa.siqa_gne "));
     assert!(
-        unknown.contains("No module named 'datasets.siqa.siqa_gne'") && unknown.contains("eval.py:4:10"),
+        unknown.contains("No module named 'datasets.siqa.siqa_gne'") && unknown.contains("eval.py:4:11"),
         "{unknown}"
     );
     assert!(unknown.contains("did you mean `siqa_gen`?"), "{unknown}");

@@ -30,8 +30,7 @@ pub(super) fn open(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> R
         return Err(Stop::unsupported(format!("`open` with mode '{mode}' is not evaluated here: nothing is written")));
     }
     let text = interpreter.host.read(Path::new(&*path)).map_err(|reason| {
-        Stop::new("OSError", reason)
-            .with_help("paths are those of this host, from the folder where the command was started")
+        Stop::new("OSError", reason).with_help("a path is relative to the folder where the command was started")
     })?;
     interpreter.budget.make(text.len())?;
     let mut attributes = Dict::default();

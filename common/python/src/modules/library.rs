@@ -262,7 +262,7 @@ fn path(interpreter: &mut Interpreter<'_>, name: &str, arguments: &Arguments) ->
             _ => Value::Text(first),
         },
         "normpath" | "abspath" | "realpath" => Value::text(normal(&first)),
-        // What is there is not told: a configuration is the same wherever it is read.
+        // Only files that may be read exist for a configuration.
         _ => Value::Bool(interpreter.host.read(std::path::Path::new(&*first)).is_ok()),
     })
 }
