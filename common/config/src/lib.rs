@@ -83,7 +83,7 @@ pub use launching::{CommandConfig, DlcConfig, Piece as CommandPiece, PoolConfig,
 pub use load::{Loaded, load, load_authority, preset_datasets};
 pub use master::default_listen;
 pub use model_presets::{ModelPreset, model_presets};
-pub use opencompass::PythonWorld;
+pub use opencompass::{LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, PythonWorld, RowLoader};
 pub use overrides::{CustomDataset, DlcFlags, HfModel, ModelFlags, Overrides, SlurmFlags};
 pub use presets::{Preset, presets};
 pub use presets_later::preset_later;

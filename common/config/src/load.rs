@@ -52,6 +52,9 @@ pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagno
 }
 
 fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option<Config> {
+    // Configurations in Python read rows while they are evaluated, and none of them names the folder.
+    let flagged_dir = overrides.data_dir.as_ref().and_then(|dir| std::path::absolute(dir).ok());
+    check.data_root = flagged_dir.unwrap_or_else(|| DATA_DIR.into());
     let (mut table, span) = match path {
         Some(path) => include::read(check, path)?,
         None => (Table::default(), command_line::nowhere(check)),

@@ -307,6 +307,7 @@ impl JobArguments {
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
+            loader: None,
         }
     }
 }

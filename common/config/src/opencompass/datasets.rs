@@ -1,90 +1,172 @@
 //! `datasets`: what is asked is the same here and there; which rows are asked, the loader class says.
 
-use super::loaders::{Loaders, Rows};
+use super::loaders::{Known, Loaders, Rows};
+use super::rows::{LoadedRows, LoaderCall, LoaderWorld, NoRows};
 use super::tree::{self, Places};
-use super::{array, class};
+use super::{array, class, parameters};
 use crate::check::Check;
 use crate::source::Span;
 use crate::tree::{KeyValue, Node, Table, Value};
 use compass_python::{Node as PythonNode, Plain};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Keys of an entry that are not the loader's.
 const OWN: &[&str] = &["abbr", "type", "reader_cfg", "infer_cfg", "eval_cfg", "n", "k", "mode"];
 /// Keys of a data set that is written as TOML has it: of a preset.
 const NATIVE: &[&str] = &["test", "train"];
 
+/// What is known of an entry before the rows of classes are asked for.
+struct Draft<'n> {
+    table: Table,
+    span: Span,
+    /// The class, as the file names it, and where.
+    class: (String, Span),
+    parameters: Vec<(&'n str, &'n PythonNode)>,
+    /// What is left to be read: our name of each split, and the class's.
+    unread: Vec<(&'static str, String)>,
+    /// Why the table does not know it.
+    reason: String,
+}
+
+enum Entry<'n> {
+    Ready(Node),
+    Unread(Box<Draft<'n>>),
+}
+
 /// `[[dataset]]` of every entry of `datasets`. Classes that cannot be read are reported together, each once.
-pub(super) fn read(check: &mut Check, places: &Places, node: &PythonNode) -> Option<Node> {
+pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node: &PythonNode) -> Option<Node> {
     let span = places.span(node.place);
     if !matches!(node.value, Plain::List(_) | Plain::Tuple(_)) {
         check.error(span, "`datasets` is not a list".into(), Some("write `datasets = [...]`".into()));
         return None;
     }
     let loaders = Loaders::read(check);
+    let entries: Vec<Entry<'_>> =
+        node.items().iter().filter_map(|entry| dataset(check, places, &loaders, entry)).collect();
+    let mut rows = loaded(check, world, &entries).into_iter();
     let mut refused = BTreeMap::new();
-    let mut tables = Vec::new();
-    for entry in node.items() {
-        tables.extend(dataset(check, places, &loaders, entry, &mut refused));
+    let mut told = BTreeSet::new();
+    let mut tables = Vec::with_capacity(entries.len());
+    for entry in entries {
+        match entry {
+            Entry::Ready(table) => tables.push(table),
+            Entry::Unread(draft) => match rows.next().unwrap_or_else(|| Err(NoRows::default())) {
+                Ok(rows) => {
+                    if told.insert(rows.said.clone()) && !rows.said.is_empty() {
+                        check.note(draft.class.1, rows.said.clone(), "its rows are kept and read again from there");
+                    }
+                    tables.push(with_rows(*draft, &rows));
+                }
+                Err(none) => {
+                    let reason = if none.reason.is_empty() { draft.reason } else { none.reason };
+                    let (class, at) = draft.class;
+                    refused.entry(class).or_insert((at, reason, none.help, 0)).3 += 1;
+                }
+            },
+        }
     }
-    for (name, (span, reason, count)) in refused {
+    for (name, (span, reason, help, count)) in refused {
         let times = if count > 1 { format!(" ({count} data sets)") } else { String::new() };
-        let help =
-            "leave these data sets out, or write their rows as TOML: [dataset.test] names a file and its columns";
-        check.error(span, format!("`{name}` cannot be read here{times}: {reason}"), Some(help.into()));
+        let help = help.unwrap_or_else(|| {
+            "leave these data sets out, or write their rows as TOML: [dataset.test] names a file and its columns".into()
+        });
+        check.error(span, format!("`{name}` cannot be read here{times}: {reason}"), Some(help));
     }
     Some(array(tables, span))
 }
 
-fn dataset(
-    check: &mut Check,
-    places: &Places,
-    loaders: &Loaders,
-    entry: &PythonNode,
-    refused: &mut BTreeMap<String, (Span, String, u32)>,
-) -> Option<Node> {
+/// The rows of every entry that the table does not know, in order.
+fn loaded(check: &Check, world: &LoaderWorld, entries: &[Entry<'_>]) -> Vec<Result<LoadedRows, NoRows>> {
+    let Some(loader) = &check.python.loader else { return Vec::new() };
+    let mut calls = Vec::new();
+    let mut results: Vec<Option<NoRows>> = Vec::new();
+    for entry in entries {
+        let Entry::Unread(draft) = entry else { continue };
+        match parameters::json(&draft.parameters) {
+            Ok(parameters) => {
+                let mut splits: Vec<String> = Vec::new();
+                for (_, split) in &draft.unread {
+                    if !splits.contains(split) {
+                        splits.push(split.clone());
+                    }
+                }
+                calls.push(LoaderCall { class: draft.class.0.clone(), parameters, splits });
+                results.push(None);
+            }
+            Err(reason) => results.push(Some(NoRows { reason, help: None })),
+        }
+    }
+    if calls.is_empty() {
+        return results.into_iter().flatten().map(Err).collect();
+    }
+    let mut rows = loader.0.load(world, &calls).into_iter();
+    let next = |none: Option<NoRows>| match none {
+        Some(none) => Err(none),
+        None => rows.next().unwrap_or_else(|| Err(NoRows::default())),
+    };
+    results.into_iter().map(next).collect()
+}
+
+/// The data set with the files that its class has left.
+fn with_rows(draft: Draft<'_>, rows: &LoadedRows) -> Node {
+    let Draft { mut table, span, class, parameters, unread, .. } = draft;
+    for (ours, split) in unread {
+        let Some(file) = rows.file(&split) else { continue };
+        let path = Node { value: Value::String(file.display().to_string()), span: class.1 };
+        let entries = vec![KeyValue { key: "path".to_owned(), key_span: class.1, node: path }];
+        let node = Node { value: Value::Table(Table { entries }), span: class.1 };
+        table.entries.push(KeyValue { key: ours.to_owned(), key_span: class.1, node });
+    }
+    finished(table, &parameters, span)
+}
+
+fn finished(mut table: Table, parameters: &[(&str, &PythonNode)], span: Span) -> Node {
+    if let Some(Node { value: Value::Table(reader), .. }) = table.get_mut("reader_cfg") {
+        reader.remove("test_split");
+        reader.remove("train_split");
+    }
+    named(&mut table, parameters, span);
+    Node { value: Value::Table(table), span }
+}
+
+fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n PythonNode) -> Option<Entry<'n>> {
     let span = places.span(entry.place);
     let Plain::Dict(entries) = &entry.value else {
         check.error(span, "an entry of `datasets` is not a dict".into(), Some("write `dict(type=..., ...)`".into()));
         return None;
     };
-    let mut table = tree::table(check, places, entries);
-    if NATIVE.iter().any(|key| table.get(key).is_some()) {
-        return Some(Node { value: Value::Table(table), span });
+    if NATIVE.iter().any(|key| entry.get(key).is_some()) {
+        return Some(Entry::Ready(Node { value: Value::Table(tree::table(check, places, entries)), span }));
     }
     let Some(name) = class::of(entry) else {
         check.error(span, "a data set without `type`".into(), Some("name its class: `type=SiqaDataset`".into()));
         return None;
     };
+    let is_parameter = |key: &str| !OWN.contains(&key);
     let parameters: Vec<(&str, &PythonNode)> = entries
         .iter()
         .filter_map(|(key, node)| Some((key.text()?, node)))
-        .filter(|(key, node)| !OWN.contains(key) && node.value != Plain::None)
+        .filter(|(key, node)| is_parameter(key) && node.value != Plain::None)
         .collect();
-    for (key, _) in &parameters {
-        table.remove(key);
-    }
+    let own: Vec<(PythonNode, PythonNode)> =
+        entries.iter().filter(|(key, _)| key.text().is_none_or(|key| !is_parameter(key))).cloned().collect();
+    let mut table = tree::table(check, places, &own);
     table.remove("type");
     table.remove("mode");
-    let wants_shots = wants_shots(entry);
-    for (ours, theirs, is_needed) in [("test", "test_split", true), ("train", "train_split", wants_shots)] {
-        let split = entry.get("reader_cfg").and_then(|reader| reader.get(theirs)).and_then(PythonNode::text);
-        if !is_needed {
-            continue;
-        }
-        let reason = match loaders.rows(name, &parameters, split.unwrap_or(ours)) {
+    let untouched = table.clone();
+    let mut wanted = vec![("test", "test_split")];
+    if wants_shots(entry) {
+        wanted.push(("train", "train_split"));
+    }
+    let split = |(ours, theirs): (&'static str, &str)| {
+        let named = entry.get("reader_cfg").and_then(|reader| reader.get(theirs)).and_then(PythonNode::text);
+        (ours, named.unwrap_or(ours).to_owned())
+    };
+    let wanted: Vec<(&'static str, String)> = wanted.into_iter().map(split).collect();
+    for (ours, split) in &wanted {
+        let reason = match loaders.rows(name, &parameters, split) {
             Rows::Known(known) => {
-                let key_span = known.source.span;
-                table.entries.push(KeyValue { key: ours.to_owned(), key_span, node: known.source });
-                if let Some(range) = known.range {
-                    narrow(check, &mut table, &format!("{ours}_range"), range);
-                }
-                if let Some(gold) = known.dataset_postprocessor
-                    && let Some(Node { value: Value::Table(eval), .. }) = table.get_mut("eval_cfg")
-                    && eval.get(&gold.key).is_none()
-                {
-                    eval.entries.push(gold);
-                }
+                add(check, &mut table, ours, *known);
                 continue;
             }
             Rows::Otherwise(reason) => reason,
@@ -92,15 +174,26 @@ fn dataset(
         };
         let dotted = class::dotted(entry).unwrap_or(name).to_owned();
         let at = entry.get("type").map_or(span, |node| places.span(node.place));
-        refused.entry(dotted).or_insert((at, reason, 0)).2 += 1;
-        return None;
+        // Both splits come from one reader: what one way gives of the columns, the other might not.
+        let draft = Draft { table: untouched, span, class: (dotted, at), parameters, unread: wanted, reason };
+        return Some(Entry::Unread(Box::new(draft)));
     }
-    if let Some(Node { value: Value::Table(reader), .. }) = table.get_mut("reader_cfg") {
-        reader.remove("test_split");
-        reader.remove("train_split");
+    Some(Entry::Ready(finished(table, &parameters, span)))
+}
+
+/// Adds a split that the table knows.
+fn add(check: &mut Check, table: &mut Table, ours: &str, known: Known) {
+    let key_span = known.source.span;
+    table.entries.push(KeyValue { key: ours.to_owned(), key_span, node: known.source });
+    if let Some(range) = known.range {
+        narrow(check, table, &format!("{ours}_range"), range);
     }
-    named(&mut table, &parameters, span);
-    Some(Node { value: Value::Table(table), span })
+    if let Some(gold) = known.dataset_postprocessor
+        && let Some(Node { value: Value::Table(eval), .. }) = table.get_mut("eval_cfg")
+        && eval.get(&gold.key).is_none()
+    {
+        eval.entries.push(gold);
+    }
 }
 
 /// Puts the rows that a class takes below those that the file asks for: `[10:510]` and then `[:8]`.

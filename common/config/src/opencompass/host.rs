@@ -47,6 +47,11 @@ impl TreeHost {
         Self { folder, trees, world }
     }
 
+    /// Folders that hold `configs`, the first one first.
+    pub(super) fn trees(&self) -> &[PathBuf] {
+        &self.trees
+    }
+
     /// The file of a module below `folder`, if it is there.
     fn file(folder: &Path, parts: &[&str]) -> Option<Imported> {
         let mut path = folder.to_path_buf();

@@ -10,6 +10,8 @@ mod datasets;
 mod host;
 mod loaders;
 mod models;
+mod parameters;
+mod rows;
 mod stages;
 mod stand_in;
 mod summarizer;
@@ -20,6 +22,7 @@ use super::source::Span;
 use super::tree::{KeyValue, Node, Table, Value};
 use compass_python::{Evaluation, Limits, PythonError};
 use host::TreeHost;
+pub use rows::{LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, RowLoader};
 use std::path::{Path, PathBuf};
 
 /// Where a configuration finds what it imports, beside its own folder. Plain data: the command line fills it.
@@ -31,6 +34,8 @@ pub struct PythonWorld {
     pub environments: Vec<PathBuf>,
     /// Variables of the environment, which configurations may ask for.
     pub variables: Vec<(String, String)>,
+    /// Runs loader classes that the table of splits does not know.
+    pub loader: Option<Loader>,
 }
 
 /// Reads the configuration `path`; `None` when it is not usable, which is reported.
@@ -58,10 +63,17 @@ pub(super) fn read(check: &mut Check, path: &Path, canonical: PathBuf, text: Str
     };
     let span = places.beginning()?;
     let mut root = Table::default();
+    let world = LoaderWorld {
+        config: path.to_path_buf(),
+        trees: host.trees().to_vec(),
+        data_dir: check.data_root.clone(),
+        hub_caches: check.hub_caches(),
+        variables: check.python.variables.clone(),
+    };
     for (name, node) in &names {
         match name.as_str() {
             "models" => put(&mut root, "model", models::read(check, &places, node)),
-            "datasets" => put(&mut root, "dataset", datasets::read(check, &places, node)),
+            "datasets" => put(&mut root, "dataset", datasets::read(check, &places, &world, node)),
             "infer" | "eval" => put(&mut root, name, stages::read(check, &places, name, node)),
             "summarizer" => put(&mut root, "summary_group", summarizer::read(check, &places, node)),
             "work_dir" => put(&mut root, "work_dir", tree::path(&places, node)),

@@ -63,17 +63,10 @@ pub(super) fn convert(check: &mut Check, places: &Places, node: &PythonNode) -> 
 pub(super) fn table(check: &mut Check, places: &Places, entries: &[(PythonNode, PythonNode)]) -> Table {
     let mut table = Table::default();
     for (key, node) in entries {
-        let name = match &key.value {
-            Plain::Text(text) => text.clone(),
-            Plain::Int(value) => value.to_string(),
-            Plain::Bool(true) => "True".to_owned(),
-            Plain::Bool(false) => "False".to_owned(),
-            Plain::Symbol(dotted) => last(dotted).to_owned(),
-            _ => {
-                let help = "keys are texts or numbers";
-                check.error(places.span(key.place), "a key that no configuration has".into(), Some(help.into()));
-                continue;
-            }
+        let Some(name) = self::key(key) else {
+            let help = "keys are texts or numbers";
+            check.error(places.span(key.place), "a key that no configuration has".into(), Some(help.into()));
+            continue;
         };
         if let Some(node) = convert(check, places, node) {
             let key_span = places.span(key.place);
@@ -88,6 +81,18 @@ pub(super) fn table(check: &mut Check, places: &Places, entries: &[(PythonNode, 
         }
     }
     table
+}
+
+/// The text of a key: of a number, its digits.
+pub(super) fn key(key: &PythonNode) -> Option<String> {
+    Some(match &key.value {
+        Plain::Text(text) => text.clone(),
+        Plain::Int(value) => value.to_string(),
+        Plain::Bool(true) => "True".to_owned(),
+        Plain::Bool(false) => "False".to_owned(),
+        Plain::Symbol(dotted) => last(dotted).to_owned(),
+        _ => return None,
+    })
 }
 
 /// A path that is relative to the current directory, as OpenCompass has them.

@@ -1,0 +1,75 @@
+//! What loader classes are asked for that the table does not know: their rows, read by a program that can run the class.
+//!
+//! Nothing is run here. The program gives an implementation in [`PythonWorld`](super::PythonWorld): it reads the class's own
+//! source without Python, or asks an interpreter that the user names, and leaves the rows in files.
+
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One data set of a configuration: its class, and what the class is given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoaderCall {
+    /// `opencompass.datasets.CMRCDataset`, as the configuration names it.
+    pub class: String,
+    /// What `load` is called with, by name.
+    pub parameters: serde_json::Map<String, serde_json::Value>,
+    /// Names of the splits whose rows are needed, each once.
+    pub splits: Vec<String>,
+}
+
+/// Where a loader looks for the class and for its data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoaderWorld {
+    /// The configuration that is read.
+    pub config: PathBuf,
+    /// Folders that hold `configs`, `datasets` and the rest of the package `opencompass`, the first one first.
+    pub trees: Vec<PathBuf>,
+    /// Where data sets are looked for: `./data/...` of OpenCompass is relative to its parent.
+    pub data_dir: PathBuf,
+    /// The hub's local caches.
+    pub hub_caches: Vec<PathBuf>,
+    /// Variables of the environment.
+    pub variables: Vec<(String, String)>,
+}
+
+/// The rows of one call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadedRows {
+    /// A file of JSON lines for each split that was asked for; the keys of a line stand in the order of the columns.
+    pub splits: Vec<(String, PathBuf)>,
+    /// What read how many rows, for the screen.
+    pub said: String,
+}
+
+/// Why a class gives no rows, and what to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NoRows {
+    pub reason: String,
+    pub help: Option<String>,
+}
+
+/// Runs loader classes.
+pub trait RowLoader: Debug + Send + Sync {
+    /// The rows of all `calls` of a configuration, which are asked for at once; as many results, in their order.
+    fn load(&self, world: &LoaderWorld, calls: &[LoaderCall]) -> Vec<Result<LoadedRows, NoRows>>;
+}
+
+/// The loader of a program; two are equal when they are the same.
+#[derive(Clone, Debug)]
+pub struct Loader(pub Arc<dyn RowLoader>);
+
+impl PartialEq for Loader {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Loader {}
+
+impl LoadedRows {
+    /// The file of a split.
+    pub fn file(&self, split: &str) -> Option<&Path> {
+        self.splits.iter().find(|(name, _)| name == split).map(|(_, path)| path.as_path())
+    }
+}
