@@ -1,0 +1,10 @@
+//! Progress for people: a bar per stage on a terminal, a line with a time stamp now and then in a log; on standard error.
+
+mod board;
+mod pace;
+mod shown;
+mod stage_bar;
+mod text;
+
+pub use board::{ProgressBoard, Snapshot};
+pub use stage_bar::StageBar;

@@ -1,0 +1,185 @@
+//! How a stage is shown while it goes on: by a bar on a terminal, by lines in a log.
+
+use super::board::{ProgressBoard, Snapshot};
+use super::pace::Pace;
+use super::text::{eta, grouped};
+use compass_common::status_output::print_status;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::Zoned;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// Between two lines of a log.
+pub(super) const LINE_EVERY: Duration = Duration::from_secs(30);
+const BAR_EVERY: Duration = Duration::from_millis(500);
+/// Longest line of a log, its time stamp included.
+const LONGEST: usize = 200;
+
+pub(super) fn bar_style() -> ProgressStyle {
+    let style = ProgressStyle::with_template("{prefix:5}  [{bar:24}]  {wide_msg}");
+    style.unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// A line with the time before it.
+pub(super) fn stamped(line: &str) -> String {
+    format!("{}  {line}", Zoned::now().strftime("%Y-%m-%d %H:%M:%S"))
+}
+
+pub(super) async fn show_bar(
+    stage: &'static str,
+    total: u64,
+    already: u64,
+    mut receiver: watch::Receiver<Snapshot>,
+    board: &ProgressBoard,
+) {
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(bar_style());
+    bar.set_prefix(stage);
+    bar.set_position(already);
+    let mut pace = Pace::new(Instant::now(), already);
+    let mut timer = tokio::time::interval(BAR_EVERY);
+    loop {
+        let ended = tokio::select! {
+            _ = timer.tick() => false,
+            changed = receiver.changed() => changed.is_err(),
+        };
+        let (snapshot, now) = (*receiver.borrow(), Instant::now());
+        pace.count(now, snapshot.recorded);
+        let scores: Vec<String> =
+            board.live_scores().into_iter().map(|(name, value)| format!("{name} {value}")).collect();
+        bar.set_position(snapshot.recorded);
+        let status = status(total, snapshot, pace.rate(now, snapshot.recorded));
+        bar.set_message(if scores.is_empty() { status } else { format!("{status}  {}", scores.join(", ")) });
+        if ended {
+            break;
+        }
+    }
+    bar.abandon();
+    // The bar leaves the cursor behind its last character.
+    print_status("");
+}
+
+pub(super) async fn show_lines(
+    stage: &'static str,
+    total: u64,
+    already: u64,
+    mut receiver: watch::Receiver<Snapshot>,
+    board: &ProgressBoard,
+) {
+    let mut lines = Lines { stage, total, pace: Pace::new(Instant::now(), already), told: BTreeMap::new() };
+    let mut shown: Option<(Snapshot, Instant)> = None;
+    let mut timer = tokio::time::interval(LINE_EVERY);
+    loop {
+        let ended = tokio::select! {
+            _ = timer.tick() => false,
+            changed = receiver.changed() => changed.is_err(),
+        };
+        let (snapshot, now) = (*receiver.borrow(), Instant::now());
+        lines.pace.count(now, snapshot.recorded);
+        let is_due = ended || shown.is_none_or(|(_, at)| now.duration_since(at) >= LINE_EVERY);
+        if is_due && shown.is_none_or(|(before, _)| before != snapshot) {
+            let stamp = stamped("");
+            print_status(format!("{stamp}{}", lines.line(snapshot, now, board.live_scores(), LONGEST - stamp.len())));
+            shown = Some((snapshot, now));
+        }
+        if ended {
+            return;
+        }
+    }
+}
+
+/// What the lines of a stage have told.
+struct Lines {
+    stage: &'static str,
+    total: u64,
+    pace: Pace,
+    /// Scores by name, as they were last shown.
+    told: BTreeMap<String, String>,
+}
+
+impl Lines {
+    /// `infer  120/600 samples  45.2 samples/s  eta 11s  2 slots  sums_gen 93.2`, with the scores that have changed, as many as
+    /// `most` characters hold.
+    fn line(&mut self, snapshot: Snapshot, now: Instant, scores: Vec<(String, String)>, most: usize) -> String {
+        let rate = self.pace.rate(now, snapshot.recorded);
+        let mut line = format!("{:5}  {}", self.stage, status(self.total, snapshot, rate));
+        let changed: Vec<(String, String)> =
+            scores.into_iter().filter(|(name, value)| self.told.get(name) != Some(value)).collect();
+        // Room for what says how many are left out.
+        let room = most.saturating_sub(", 1000 more".len());
+        let mut left = changed.len();
+        let mut separator = "  ";
+        for (name, value) in changed {
+            let score = format!("{separator}{name} {value}");
+            if line.chars().count() + score.chars().count() > room {
+                continue;
+            }
+            line.push_str(&score);
+            self.told.insert(name, value);
+            left -= 1;
+            separator = ", ";
+        }
+        if left > 0 {
+            // Writing to a String cannot fail.
+            let _ = write!(line, "{separator}{left} more");
+        }
+        line
+    }
+}
+
+/// How far, how fast, how long, on what.
+fn status(total: u64, now: Snapshot, rate: f64) -> String {
+    let slots = match now.slots {
+        0 if now.recorded == total => String::new(),
+        0 => "waiting for workers".to_owned(),
+        1 => "1 slot".to_owned(),
+        many => format!("{many} slots"),
+    };
+    let (recorded, all) = (grouped(now.recorded), grouped(total));
+    let eta = eta(total.saturating_sub(now.recorded), rate);
+    let words = [format!("{recorded}/{all} samples"), format!("{rate:.1} samples/s"), eta, slots];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("  ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scores(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_line_says_how_far_how_fast_and_how_long() {
+        let start = Instant::now();
+        let mut lines = Lines { stage: "infer", total: 60_000, pace: Pace::new(start, 20), told: BTreeMap::new() };
+        let now = start + Duration::from_secs(10);
+        let snapshot = Snapshot { recorded: 1_120, workers: 1, slots: 2 };
+        let first = lines.line(snapshot, now, scores(&[("sums_gen", "93.2"), ("piqa", "50.0")]), 180);
+        let known = "infer  1,120/60,000 samples  110.0 samples/s  eta 8m 55s  2 slots";
+        assert_eq!(first, format!("{known}  sums_gen 93.2, piqa 50.0"));
+        // Only what has changed is said once more.
+        let second = lines.line(snapshot, now, scores(&[("sums_gen", "93.3"), ("piqa", "50.0")]), 180);
+        assert_eq!(second, format!("{known}  sums_gen 93.3"));
+        let waiting = lines.line(Snapshot::default(), now, Vec::new(), 180);
+        assert_eq!(waiting, "infer  0/60,000 samples  0.0 samples/s  eta unknown  waiting for workers");
+    }
+
+    #[test]
+    fn a_line_is_never_longer_than_a_log_has_room_for() {
+        let start = Instant::now();
+        let mut lines = Lines { stage: "infer", total: 6_000, pace: Pace::new(start, 0), told: BTreeMap::new() };
+        let many: Vec<(String, String)> =
+            (0..60).map(|at| (format!("model-{at}/dataset"), "12.5".to_owned())).collect();
+        let snapshot = Snapshot { recorded: 100, workers: 1, slots: 2 };
+        let mut told = 0;
+        for _ in 0..60 {
+            let line = lines.line(snapshot, start + Duration::from_secs(1), many.clone(), 180);
+            assert!(line.chars().count() <= 180, "{line}");
+            told += line.matches("12.5").count();
+        }
+        // Every score has its turn.
+        assert_eq!(told, 60);
+    }
+}

@@ -1,0 +1,65 @@
+//! A stage that runs in one go, on the thread that calls it.
+
+use super::pace::Pace;
+use super::shown::{LINE_EVERY, bar_style, stamped};
+use super::text::{eta, grouped};
+use compass_common::status_output::{is_terminal, print_status};
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use std::time::Instant;
+
+/// How far it is.
+#[derive(Debug)]
+pub struct StageBar {
+    stage: &'static str,
+    bar: ProgressBar,
+    pace: Pace,
+    started: Instant,
+    shown: Instant,
+}
+
+impl StageBar {
+    /// A bar on a terminal; elsewhere a line now and then, and one at the end.
+    pub fn new(stage: &'static str, total: u64) -> Self {
+        let target = if is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(total), target).with_style(bar_style());
+        bar.set_prefix(stage);
+        let now = Instant::now();
+        Self { stage, bar, pace: Pace::new(now, 0), started: now, shown: now }
+    }
+
+    /// So many samples more are through.
+    pub fn advance(&mut self, samples: u64) {
+        self.bar.inc(samples);
+        let now = Instant::now();
+        self.pace.count(now, self.bar.position());
+        self.bar.set_message(self.status(self.pace.rate(now, self.bar.position())));
+        let ends = Some(self.bar.position()) == self.bar.length();
+        if self.bar.is_hidden() && !ends && self.shown.elapsed() >= LINE_EVERY {
+            print_status(stamped(&format!(
+                "{:5}  {}",
+                self.stage,
+                self.status(self.pace.rate(now, self.bar.position()))
+            )));
+            self.shown = now;
+        }
+    }
+
+    /// The stage is over.
+    pub fn finish(self) {
+        let seconds = self.started.elapsed().as_secs_f64().max(1e-3);
+        let status = self.status(self.bar.position() as f64 / seconds);
+        let hidden = self.bar.is_hidden();
+        self.bar.abandon();
+        if hidden {
+            print_status(stamped(&format!("{:5}  {status}", self.stage)));
+        } else {
+            print_status("");
+        }
+    }
+
+    fn status(&self, rate: f64) -> String {
+        let (done, total) = (self.bar.position(), self.bar.length().unwrap_or_default());
+        let eta = eta(total.saturating_sub(done), rate);
+        format!("{}/{} samples  {rate:.1} samples/s  {eta}", grouped(done), grouped(total))
+    }
+}
