@@ -10,7 +10,6 @@ mod boxed;
 mod capital;
 mod chinese;
 mod code;
-mod dialect;
 mod filter;
 mod general;
 mod gsm8k;

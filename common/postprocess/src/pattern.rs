@@ -1,9 +1,9 @@
 //! Patterns in the syntax of Python's `re`, searched as `re` searches.
 //!
 //! [`Pattern`] holds what a configuration or a task file writes: valid by construction, equal by its text. The constants
-//! of this module's neighbours go through the same translation, see [`super::dialect`].
+//! of this module's neighbours go through the same translation, see [`compass_pyfmt::translate`].
 
-use super::dialect::{Dollar, translate};
+use compass_pyfmt::{Dollar, translate};
 use fancy_regex::RegexBuilder;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -1,11 +1,13 @@
 //! What CPython prints, reads and draws, to the byte: prompts, answers and shots must be the peers' own.
 
+mod dialect;
 mod float_text;
 pub mod literal;
 mod number;
 mod random;
 mod text;
 
+pub use dialect::{Dollar, translate};
 pub use float_text::float_text;
 pub use number::{NONE, float, int, is_digit, is_space, is_word, strip};
 pub use random::PythonRandom;

@@ -48,6 +48,8 @@ pub(crate) struct Raised {
     pub(crate) place: Option<Place>,
     pub(crate) trace: Vec<Place>,
     pub(crate) help: Option<String>,
+    /// What is not evaluated here must not pass for what CPython would raise: no `except` catches it.
+    pub(crate) is_final: bool,
 }
 
 #[derive(Debug)]
@@ -64,14 +66,22 @@ impl Stop {
     }
 
     pub(crate) fn raised(exception: Rc<Exception>) -> Self {
-        Self::Raised(Box::new(Raised { exception, place: None, trace: Vec::new(), help: None }))
+        Self::Raised(Box::new(Raised { exception, place: None, trace: Vec::new(), help: None, is_final: false }))
+    }
+
+    /// The same, past every `except`.
+    pub(crate) fn finally(mut self) -> Self {
+        if let Self::Raised(raised) = &mut self {
+            raised.is_final = true;
+        }
+        self
     }
 
     /// What this evaluator does not do, though CPython does.
     pub(crate) fn unsupported(what: impl Into<String>) -> Self {
-        Self::new("NotImplementedError", what).with_help(
-            "configurations are evaluated without Python here, which is a part of the language: write it more plainly",
-        )
+        Self::new("NotImplementedError", what)
+            .with_help("this is evaluated without Python here, which is a part of the language: write it more plainly")
+            .finally()
     }
 
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {

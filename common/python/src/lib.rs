@@ -11,16 +11,22 @@
 mod error;
 mod evaluate;
 mod host;
+mod library;
 mod limits;
 mod methods;
 mod modules;
 mod node;
+mod object;
 mod place;
 mod run;
 mod value;
 
 pub use error::PythonError;
 pub use host::{Host, Imported};
+pub use library::{
+    FileFault, FileKind, Library, LibraryCall, LibraryFault, LibraryLoad, LibrarySource, LoadedSplit, TableRequest,
+    Tables, load_rows,
+};
 pub use limits::Limits;
 pub use node::{Node, Plain};
 pub use place::{FileId, Place, SourceFile};

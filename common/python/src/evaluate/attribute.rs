@@ -11,6 +11,7 @@ impl Interpreter<'_> {
         let missing = || {
             let stop = match object {
                 Value::Module(module) => attribute_error(format!("module '{module}' has no attribute '{name}'"))
+                    .finally()
                     .with_help("nothing is run here: only a part of the standard library is known to configurations"),
                 other => attribute_error(format!("'{}' object has no attribute '{name}'", other.type_name())),
             };
@@ -18,7 +19,9 @@ impl Interpreter<'_> {
         };
         let bound = || Value::Method(Rc::new(Method { receiver: object.clone(), name: name.into(), function: None }));
         match object {
+            Value::Symbol(symbol) if self.library.is_some() => self.resolved(&symbol.member(name)),
             Value::Symbol(symbol) => Ok(Value::Symbol(symbol.member(name))),
+            Value::Object(known) => crate::object::attribute(self, known, name),
             Value::Module(module) => match modules::member(self, module, name) {
                 Some(value) => Ok(value),
                 None => missing(),
@@ -41,13 +44,18 @@ impl Interpreter<'_> {
                         name: name.into(),
                         function: Some(function),
                     }))),
+                    Some(Value::Object(found)) => self.bound_member(&found, Some(object), &instance.class),
                     Some(value) => Ok(value),
                     None if name == "__class__" => Ok(Value::Class(Rc::clone(&instance.class))),
                     None if modules::is_object_method(object, name) => Ok(bound()),
                     None => missing(),
                 }
             }
-            Value::Class(class) => class_attribute(class, name).map_or_else(missing, Ok),
+            Value::Class(class) => match class_attribute(class, name) {
+                Some(Value::Object(found)) => self.bound_member(&found, None, class),
+                Some(value) => Ok(value),
+                None => missing(),
+            },
             Value::Native(native) if name == "__name__" => Ok(Value::text(native.name)),
             Value::Native(native) => match modules::type_member(*native, name) {
                 Some(value) => Ok(value),

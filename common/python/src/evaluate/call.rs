@@ -105,10 +105,12 @@ impl Interpreter<'_> {
                 self.call(&partial.function, all)
             }
             Value::Class(class) => self.construct(class, arguments),
+            Value::Symbol(symbol) if self.library.is_some() => self.call_symbol(symbol, arguments),
+            Value::Object(object) => crate::object::call(self, object, arguments),
             Value::Symbol(symbol) => {
                 let text =
                     format!("`{}(...)` would have to run, and nothing but this file is run here", symbol.dotted());
-                Err(Stop::new("", text).with_help(format!(
+                Err(Stop::new("", text).finally().with_help(format!(
                     "configurations name what is to be used, they do not call it: write `dict(type={}, ...)`",
                     symbol.last()
                 )))
@@ -120,6 +122,7 @@ impl Interpreter<'_> {
     /// Calls the method `name` of `receiver`.
     pub(crate) fn call_method(&mut self, receiver: &Value, name: &str, arguments: Arguments) -> Result<Value> {
         match receiver {
+            Value::Object(object) => crate::object::call_method(self, object, name, arguments),
             Value::Module(_) | Value::Symbol(_) | Value::Class(_) | Value::Instance(_) | Value::Native(_) => {
                 if let Value::Instance(_) = receiver
                     && modules::is_object_method(receiver, name)
@@ -137,9 +140,10 @@ impl Interpreter<'_> {
         }
     }
 
-    fn call_function(&mut self, function: &Rc<Function>, arguments: Arguments) -> Result<Value> {
+    pub(crate) fn call_function(&mut self, function: &Rc<Function>, arguments: Arguments) -> Result<Value> {
         let scope = Scope::inside(&function.scope, Kind::Function, Rc::clone(&function.locals));
         bind_parameters(function, arguments, &scope)?;
+        *scope.method.borrow_mut() = function.method();
         self.deeper(|this| match &function.body {
             Body::Expression(expression) => this.evaluate(&scope, expression),
             Body::Statements(statements) => {
@@ -162,7 +166,8 @@ impl Interpreter<'_> {
                 Exception { builtin, class: Some(Rc::clone(class)), arguments: std::cell::RefCell::new(values) };
             return Ok(Value::Exception(Rc::new(exception)));
         }
-        if let Some(Value::Symbol(base)) = class.bases.iter().find(|base| matches!(base, Value::Symbol(_))) {
+        let foreign = class.bases.iter().find(|base| matches!(base, Value::Symbol(_)));
+        if let Some(Value::Symbol(base)) = foreign.filter(|_| class.member("__init__").is_none()) {
             let text = format!("`{}` stands on `{}`, which is not evaluated here", class.name, base.dotted());
             return Err(Stop::unsupported(text));
         }

@@ -143,12 +143,18 @@ impl Interpreter<'_> {
 
     fn name(&mut self, scope: &Rc<Scope>, name: &str) -> Result<Value> {
         match scope.look_up(name) {
+            Found::Value(Slot { value: Value::Symbol(symbol), .. }) if self.library.is_some() => {
+                return self.resolved(&symbol);
+            }
             Found::Value(slot) => return Ok(slot.value),
             Found::Unbound => {
                 let text = format!("cannot access local variable '{name}' where it is not associated with a value");
                 return Err(Stop::new("UnboundLocalError", text));
             }
             Found::Nothing => {}
+        }
+        if let Some(value) = self.library_name(scope, name)? {
+            return Ok(value);
         }
         if let Some(value) = modules::builtin(name) {
             return Ok(value);
@@ -235,6 +241,7 @@ impl Interpreter<'_> {
             locals: Rc::new(locals),
             is_generator: false,
             scope: Rc::clone(scope),
+            owner: Default::default(),
         })))
     }
 
@@ -299,6 +306,12 @@ impl Interpreter<'_> {
         {
             return self.evaluate_text(scope, text, place);
         }
+        if let Expr::Name(name) = &*call.func
+            && name.id == "super"
+            && matches!(scope.look_up("super"), Found::Nothing)
+        {
+            return self.super_of(scope).map_err(|stop| stop.at(place));
+        }
         if let Expr::Attribute(attribute) = &*call.func {
             let receiver = self.evaluate(scope, &attribute.value)?;
             let arguments = self.arguments(scope, &call.arguments, place)?;
@@ -314,6 +327,9 @@ impl Interpreter<'_> {
     /// `eval(text)`: one expression, in the scope where it stands.
     fn evaluate_text(&mut self, scope: &Rc<Scope>, text: &Expr, place: Place) -> Result<Value> {
         let value = self.evaluate(scope, text)?;
+        if self.library.is_some() {
+            return modules::literal_eval(&value, place);
+        }
         let Value::Text(text) = &value else {
             return Err(type_error("eval() arg 1 must be a string, bytes or code object").at(place));
         };

@@ -111,7 +111,7 @@ impl Interpreter<'_> {
                 Some(name) => (name.as_str(), dotted),
                 None => (first_part(dotted), first_part(dotted)),
             };
-            let value = match modules::module(module) {
+            let value = match modules::module(module, self.library.is_some()) {
                 Some(known) => Value::Module(known),
                 None => Value::Symbol(Symbol::new(module)),
             };
@@ -122,21 +122,29 @@ impl Interpreter<'_> {
 
     pub(crate) fn import_from(&mut self, scope: &Rc<Scope>, import: &StmtImportFrom) -> Result<()> {
         let module = import.module.as_ref().map_or("", |module| module.as_str());
+        let absolute = self.absolute(scope.file, import.level, module);
         for alias in &import.names {
             let place = Place::of(scope.file, alias.range);
             let name = alias.name.as_str();
-            let known = if import.level == 0 { modules::module(module) } else { None };
+            let known = if import.level == 0 { modules::module(module, self.library.is_some()) } else { None };
             let value = match known {
+                Some(known) if self.library.is_some() => modules::member(self, known, name)
+                    .unwrap_or_else(|| Value::Symbol(Symbol::new(format!("{module}.{name}")))),
                 Some(known) => modules::member(self, known, name).ok_or_else(|| {
                     Stop::new("ImportError", format!("cannot import name '{name}' from '{module}'"))
                         .with_help("only a part of the standard library is known to configurations")
                         .at(place)
                 })?,
+                None if name == "*" && self.library.is_some() => {
+                    self.star(scope.file, absolute.as_deref().unwrap_or(module));
+                    continue;
+                }
                 None if name == "*" => {
                     let stop = Stop::new("ImportError", format!("`from {module} import *` has no names here"));
                     let help = "other packages are not read; configurations are imported inside `with read_base():`";
                     return Err(stop.with_help(help).at(place));
                 }
+                None if let Some(absolute) = &absolute => Value::Symbol(Symbol::new(format!("{absolute}.{name}"))),
                 None => {
                     let dots = ".".repeat(import.level as usize);
                     Value::Symbol(Symbol::new(format!("{dots}{module}.{name}")))

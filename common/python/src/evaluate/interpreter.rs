@@ -20,6 +20,8 @@ pub(crate) struct Interpreter<'h> {
     pub(crate) importing: Vec<FileId>,
     calls: u32,
     nested: u32,
+    /// With it, library code is evaluated: modules of a tree are followed.
+    pub(crate) library: Option<Box<crate::library::Tree<'h>>>,
 }
 
 impl<'h> Interpreter<'h> {
@@ -32,6 +34,7 @@ impl<'h> Interpreter<'h> {
             importing: Vec::new(),
             calls: 0,
             nested: 0,
+            library: None,
         }
     }
 

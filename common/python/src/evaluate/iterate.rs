@@ -73,6 +73,10 @@ impl Interpreter<'_> {
                 let items = self.call_method(value, "__iter__", Arguments::none(place))?;
                 self.items(&items, place)?
             }
+            Value::Object(object) => crate::object::items(self, object, place)?,
+            Value::Symbol(symbol) if self.library.is_some() => {
+                return Err(crate::library::not_evaluated(symbol.dotted()));
+            }
             other => return Err(type_error(format!("'{}' object is not iterable", other.type_name()))),
         })
     }

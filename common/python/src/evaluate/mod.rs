@@ -19,5 +19,5 @@ pub(crate) use call::native;
 pub(crate) use compare::{equal, less_than};
 pub(crate) use interpreter::Interpreter;
 pub(crate) use operator::binary;
-pub(crate) use scope::{Kind, Scope};
-pub(crate) use subscript::key_error;
+pub(crate) use scope::{Found, Kind, Scope, assigned};
+pub(crate) use subscript::{index, key_error, slice_indices};

@@ -1,7 +1,7 @@
 //! Where names are looked up: the module, functions and comprehensions inside each other, classes.
 
 use crate::place::FileId;
-use crate::value::{DictCell, Slot};
+use crate::value::{Class, DictCell, Slot};
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprContext, Stmt};
 use std::cell::RefCell;
@@ -32,6 +32,8 @@ pub(crate) struct Scope {
     nonlocal: RefCell<HashSet<Rc<str>>>,
     /// What a generator has yielded.
     pub(crate) yielded: RefCell<Vec<Slot>>,
+    /// Of a method: the class that defines it, and the name of its first parameter, for `super()`.
+    pub(crate) method: RefCell<Option<(Rc<Class>, Rc<str>)>>,
 }
 
 /// What a look-up finds.
@@ -74,6 +76,7 @@ impl Scope {
             global: RefCell::default(),
             nonlocal: RefCell::default(),
             yielded: RefCell::default(),
+            method: RefCell::default(),
         }
     }
 
@@ -156,12 +159,22 @@ impl Scope {
         self.nonlocal.borrow_mut().insert(name.into());
     }
 
+    /// The value of a name that is bound here.
+    pub(crate) fn own_value(&self, name: &str) -> Option<Slot> {
+        self.names.borrow().get(name).cloned()
+    }
+
     /// The names bound here, in no order.
     pub(crate) fn own(&self) -> Vec<(Rc<str>, Slot)> {
         let mut own: Vec<_> = self.names.borrow().iter().map(|(name, slot)| (Rc::clone(name), slot.clone())).collect();
         own.sort_by(|a, b| a.0.cmp(&b.0));
         own
     }
+}
+
+/// The names that statements bind, functions and classes included.
+pub(crate) fn assigned(statements: &[Stmt]) -> HashSet<Rc<str>> {
+    Body::of(statements).assigned
 }
 
 /// What the body of a function says of itself before it runs.

@@ -143,7 +143,7 @@ impl Interpreter<'_> {
             let value = self.evaluate(scope, &item.context_expr)?;
             if !crate::modules::is_file(&value) {
                 let text = format!("'{}' object does not support the context manager protocol", value.type_name());
-                return Err(type_error(text).at(place));
+                return Err(type_error(text).finally().at(place));
             }
             if let Some(target) = &item.optional_vars {
                 self.assign(scope, target, Slot { value, place })?;
@@ -171,7 +171,7 @@ impl Interpreter<'_> {
     fn attempt(&mut self, scope: &Rc<Scope>, attempt: &StmtTry) -> Result<Flow> {
         let mut result = self.block(scope, &attempt.body);
         if let Err(Stop::Raised(raised)) = result {
-            result = self.handle(scope, attempt, raised);
+            result = if raised.is_final { Err(Stop::Raised(raised)) } else { self.handle(scope, attempt, raised) };
         } else if matches!(result, Ok(Flow::Next)) {
             result = self.block(scope, &attempt.orelse);
         }
@@ -225,9 +225,13 @@ impl Interpreter<'_> {
             locals: Rc::new(with_parameters(body.assigned, &definition.parameters)),
             is_generator: body.yields,
             scope: Rc::clone(scope),
+            owner: RefCell::default(),
         };
         let mut value = Value::Function(Rc::new(function));
         for decorator in definition.decorator_list.iter().rev() {
+            if self.is_foreign(scope, &decorator.expression) {
+                continue;
+            }
             let decorating = self.evaluate(scope, &decorator.expression)?;
             // Decorators of other packages register a class or a function, and give it back.
             if !matches!(&decorating, Value::Symbol(_)) {
@@ -254,7 +258,7 @@ impl Interpreter<'_> {
         let place = Place::of(scope.file, definition.range);
         let mut bases = Vec::new();
         for base in definition.arguments.as_deref().map_or(&[][..], |arguments| &arguments.args) {
-            bases.push(self.evaluate(scope, base)?);
+            bases.push(self.base_class(scope, base)?);
         }
         let inside = Scope::inside(scope, Kind::Class, Rc::default());
         self.block(&inside, &definition.body)?;
@@ -264,7 +268,9 @@ impl Interpreter<'_> {
         }
         let class =
             crate::value::Class { name: definition.name.as_str().into(), bases, members: RefCell::new(members) };
-        scope.bind(definition.name.as_str(), Slot { value: Value::Class(Rc::new(class)), place });
+        let class = Rc::new(class);
+        class.own_functions();
+        scope.bind(definition.name.as_str(), Slot { value: Value::Class(class), place });
         Ok(())
     }
 }

@@ -54,6 +54,13 @@ impl Interpreter<'_> {
             }
             // `list[int]` and its like, in annotations.
             Value::Native(native) if native.is_type() || native.module == "typing" => Ok(plain(container.clone())),
+            Value::Object(object) => crate::object::item(self, object, key).map(plain),
+            Value::Module("os.environ") => {
+                let name = key.as_text().cloned().unwrap_or_else(|| "".into());
+                let value = self.host.variable(&name).ok_or_else(|| key_error(key))?;
+                Ok(plain(Value::text(value)))
+            }
+            Value::Symbol(symbol) if self.library.is_some() => Err(crate::library::not_evaluated(symbol.dotted())),
             Value::Symbol(_) => Ok(plain(container.clone())),
             Value::Instance(_) => {
                 let arguments = Arguments::of(vec![plain(key.clone())], Place::default());
@@ -65,6 +72,7 @@ impl Interpreter<'_> {
 
     fn slice(&mut self, container: &Value, slice: &Slice) -> Result<Value> {
         match container {
+            Value::Object(object) => crate::object::slice(self, object, slice),
             Value::List(list) => {
                 let items = list.items.borrow();
                 let indices = slice_indices(slice, items.len())?;

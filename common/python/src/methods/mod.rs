@@ -26,6 +26,7 @@ fn names(value: &Value) -> &'static [&'static str] {
         Value::List(_) => list::NAMES,
         Value::Tuple(_) => &["count", "index"],
         Value::Dict(dict) if dict.borrow().config => dict::CONFIG_NAMES,
+        Value::Dict(dict) if dict.borrow().splits => crate::object::SPLITS_METHODS,
         Value::Dict(_) => dict::NAMES,
         Value::Set(_) => set::NAMES,
         Value::Bytes(_) => &["decode"],
@@ -49,6 +50,9 @@ pub(crate) fn call(
         Value::Text(text) => text::call(interpreter, text, name, arguments),
         Value::List(list) => list::call(interpreter, list, name, arguments),
         Value::Tuple(_) => list::search(interpreter, receiver, name, arguments),
+        Value::Dict(dict) if dict.borrow().splits && !dict::NAMES.contains(&name) => {
+            crate::object::call_splits(interpreter, dict, name, arguments)
+        }
         Value::Dict(dict) => dict::call(interpreter, receiver, dict, name, arguments),
         Value::Set(set) => set::call(interpreter, receiver, set, name, arguments),
         Value::Bytes(bytes) => Ok(Value::text(String::from_utf8_lossy(bytes).as_ref())),

@@ -16,6 +16,7 @@ pub(super) const NAMES: &[&str] = &[
     "bytes",
     "callable",
     "chr",
+    "classmethod",
     "dict",
     "divmod",
     "enumerate",
@@ -43,6 +44,7 @@ pub(super) const NAMES: &[&str] = &[
     "ord",
     "pow",
     "print",
+    "property",
     "range",
     "repr",
     "reversed",
@@ -51,6 +53,7 @@ pub(super) const NAMES: &[&str] = &[
     "setattr",
     "slice",
     "sorted",
+    "staticmethod",
     "str",
     "sum",
     "tuple",
@@ -214,8 +217,15 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
             methods::format(&value.unwrap_or(Value::None), "#x").map(Value::text)
         }
         "hash" | "id" | "issubclass" | "setattr" => Err(Stop::unsupported(format!("`{name}` is not evaluated here"))),
+        "staticmethod" | "classmethod" | "property" => {
+            super::host::call(interpreter, "builtins", native_name(name), arguments)
+        }
         _ => types::make(interpreter, name, arguments),
     }
+}
+
+fn native_name(name: &str) -> &'static str {
+    NAMES.iter().find(|known| **known == name).copied().unwrap_or("")
 }
 
 fn length(value: &Value) -> Result<Value> {
@@ -227,6 +237,7 @@ fn length(value: &Value) -> Result<Value> {
         Value::Dict(dict) => dict.borrow().len(),
         Value::Set(set) => set.items.borrow().len(),
         Value::Range(range) => range.len(),
+        Value::Object(object) if let crate::object::Object::Table(table) = &**object => table.len(),
         other => return Err(type_error(format!("object of type '{}' has no len()", other.type_name()))),
     };
     Ok(Value::Int(length as i128))

@@ -19,24 +19,68 @@ pub(crate) fn is_file(value: &Value) -> bool {
 /// `open(path, mode)`: for reading only.
 pub(super) fn open(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> Result<Value> {
     let place = arguments.place;
-    let [path, mode, _, _, _, _] =
+    let [path, mode, _, encoding, errors, newline] =
         arguments.bind("open", ["file", "mode", "buffering", "encoding", "errors", "newline"], 1)?;
-    let Some(Value::Text(path)) = path else {
-        return Err(Stop::unsupported("`open` takes the path of a file here"));
+    let path = match path {
+        Some(Value::Text(path)) => path,
+        Some(Value::Object(object)) if object.type_name() == "PosixPath" => object.text().into(),
+        _ => return Err(Stop::unsupported("`open` takes the path of a file here")),
     };
     if let Some(Value::Text(mode)) = mode
         && mode.contains(['w', 'a', 'x', '+', 'b'])
     {
         return Err(Stop::unsupported(format!("`open` with mode '{mode}' is not evaluated here: nothing is written")));
     }
-    let text = interpreter.host.read(Path::new(&*path)).map_err(|reason| {
-        Stop::new("OSError", reason).with_help("a path is relative to the folder where the command was started")
-    })?;
+    let given = |value: Option<Value>| value.as_ref().and_then(Value::as_text).cloned();
+    let text = if interpreter.library.is_some() {
+        let bytes = super::files::library(interpreter)?.bytes(Path::new(&*path)).map_err(super::files::raised)?;
+        interpreter.budget.make(bytes.len())?;
+        decoded(bytes, given(encoding), given(errors), given(newline), &path)?
+    } else {
+        interpreter.host.read(Path::new(&*path)).map_err(|reason| {
+            Stop::new("OSError", reason).with_help("a path is relative to the folder where the command was started")
+        })?
+    };
     interpreter.budget.make(text.len())?;
     let mut attributes = Dict::default();
     attributes.insert_text("rest", place, Slot { value: Value::text(text), place });
     let class = Class { name: CLASS.into(), bases: Vec::new(), members: RefCell::default() };
     Ok(Value::Instance(Rc::new(Instance { class: Rc::new(class), attributes: RefCell::new(attributes) })))
+}
+
+/// The text of a file as its encoding and its ends of lines say.
+fn decoded(
+    bytes: Vec<u8>,
+    encoding: Option<Rc<str>>,
+    errors: Option<Rc<str>>,
+    newline: Option<Rc<str>>,
+    path: &str,
+) -> Result<String> {
+    let name = encoding.as_deref().unwrap_or("utf-8").to_ascii_lowercase().replace('_', "-");
+    let bytes = match (name.as_str(), bytes.strip_prefix(b"\xef\xbb\xbf")) {
+        ("utf-8" | "utf8" | "ascii", _) => bytes,
+        ("utf-8-sig" | "utf8-sig", rest) => rest.map(<[u8]>::to_vec).unwrap_or(bytes),
+        _ => return Err(Stop::unsupported(format!("a file in the encoding {name}"))),
+    };
+    if name == "ascii" && !bytes.is_ascii() {
+        return Err(Stop::new("UnicodeDecodeError", format!("'ascii' codec can't decode '{path}'")));
+    }
+    let text = match (String::from_utf8(bytes), errors.as_deref()) {
+        (Ok(text), _) => text,
+        (Err(error), Some("ignore")) => error.as_bytes().utf8_chunks().map(|chunk| chunk.valid()).collect(),
+        (Err(error), Some("replace")) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        (Err(error), _) => {
+            let at = error.utf8_error().valid_up_to();
+            let text = format!("'utf-8' codec can't decode '{path}': invalid bytes in position {at}");
+            return Err(Stop::new("UnicodeDecodeError", text));
+        }
+    };
+    match newline.as_deref() {
+        // Every end of a line becomes a newline.
+        None if text.contains('\r') => Ok(text.replace("\r\n", "\n").replace('\r', "\n")),
+        None | Some("" | "\n") => Ok(text),
+        Some(_) => Err(Stop::unsupported("`open` with this `newline`")),
+    }
 }
 
 fn take(file: &Instance) -> Rc<str> {

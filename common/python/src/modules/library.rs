@@ -216,6 +216,7 @@ pub(super) fn call(
 fn text(value: Option<&Value>, function: &str) -> Result<Rc<str>> {
     match value {
         Some(Value::Text(text)) => Ok(Rc::clone(text)),
+        Some(Value::Object(object)) if object.type_name() == "PosixPath" => Ok(object.text().into()),
         other => {
             let kind = other.map_or("NoneType", Value::type_name);
             Err(type_error(format!("{function}(): expected str, bytes or os.PathLike object, not {kind}")))
@@ -262,6 +263,14 @@ fn path(interpreter: &mut Interpreter<'_>, name: &str, arguments: &Arguments) ->
             _ => Value::Text(first),
         },
         "normpath" | "abspath" | "realpath" => Value::text(normal(&first)),
+        "exists" | "isfile" | "isdir" if interpreter.library.is_some() => {
+            let kind = super::files::library(interpreter)?.kind(std::path::Path::new(&*first));
+            Value::Bool(match name {
+                "exists" => kind.is_some(),
+                "isfile" => kind == Some(crate::library::FileKind::File),
+                _ => kind == Some(crate::library::FileKind::Folder),
+            })
+        }
         // Only files that may be read exist for a configuration.
         _ => Value::Bool(interpreter.host.read(std::path::Path::new(&*first)).is_ok()),
     })

@@ -1,11 +1,24 @@
 //! What configurations use of Python's built-in names and of its standard library.
 
 mod builtins;
+mod csv;
 mod file;
+mod files;
+mod host;
+mod itertools;
+mod json;
+mod json_text;
 mod library;
+mod literal;
+mod random;
+mod tables;
 mod types;
 
 pub(crate) use file::{is_file, lines as file_lines};
+pub(crate) use files::{attribute as path_attribute, call_path};
+pub(crate) use literal::literal_eval;
+pub(crate) use random::call as call_random;
+pub(crate) use tables::from_json;
 pub(crate) use types::{set_of, type_of};
 
 use crate::error::{Result, Stop};
@@ -21,12 +34,20 @@ pub(crate) fn builtin(name: &str) -> Option<Value> {
 }
 
 /// The module of this name, if it is known.
-pub(crate) fn module(name: &str) -> Option<&'static str> {
-    library::MODULES.iter().find(|known| **known == name).copied()
+///
+/// Modules of library code are those of data sets: nothing in a configuration has a use for them.
+pub(crate) fn module(name: &str, of_library: bool) -> Option<&'static str> {
+    let known = library::MODULES.iter().find(|known| **known == name);
+    known.or_else(|| host::MODULES.iter().find(|known| of_library && **known == name)).copied()
 }
 
 /// `module.name`.
 pub(crate) fn member(interpreter: &mut Interpreter<'_>, module: &'static str, name: &str) -> Option<Value> {
+    if interpreter.library.is_some()
+        && let Some(value) = host::member(interpreter, module, name)
+    {
+        return Some(value);
+    }
     library::member(interpreter, module, name)
 }
 
@@ -43,6 +64,7 @@ pub(crate) fn call(interpreter: &mut Interpreter<'_>, function: Native, argument
             let [pair] = arguments.bind("first", ["pair"], 1)?;
             Ok(interpreter.item(&pair.unwrap_or(Value::None), &Value::Int(0))?.value)
         }
+        module if host::has(module, function.name) => host::call(interpreter, module, function.name, arguments),
         module => library::call(interpreter, module, function.name, arguments),
     }
 }

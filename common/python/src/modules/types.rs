@@ -57,6 +57,7 @@ pub(super) fn is_instance(value: &Value, class: &Value) -> Result<bool> {
                 builtin_class(name).is_some_and(|above| is_subclass(exception.builtin, above))
             }
             ("dict" | "Mapping" | "OrderedDict" | "Dict", Value::Dict(_)) => true,
+            ("DatasetDict", Value::Dict(dict)) => dict.borrow().splits,
             ("Sequence" | "Iterable", Value::List(_) | Value::Tuple(_) | Value::Text(_)) => true,
             ("List", Value::List(_)) => true,
             (name, value) => name == value.type_name(),
@@ -215,6 +216,9 @@ fn range(arguments: Arguments) -> Result<Value> {
 
 /// `dict.fromkeys`, and methods taken from their type: `str.lower`.
 pub(super) fn member(native: Native, name: &str) -> Option<Value> {
+    if native.module == "datasets" || native.module == "pathlib" {
+        return super::host::class_member(native, name);
+    }
     let sample = match native.name {
         "dict" | "OrderedDict" => Value::Dict(Rc::new(RefCell::default())),
         "str" => Value::text(""),

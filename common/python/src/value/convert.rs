@@ -167,6 +167,7 @@ pub(crate) fn to_node(budget: &mut Budget, value: &Value, place: Place, depth: u
         Value::Class(_) => Plain::Other("a class"),
         Value::Instance(_) | Value::Exception(_) => Plain::Other("an object"),
         Value::Module(_) => Plain::Other("a module"),
+        Value::Object(_) => Plain::Other("an object"),
     };
     Ok(Node { value, place })
 }

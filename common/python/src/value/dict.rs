@@ -17,6 +17,8 @@ pub(crate) struct Dict {
     pub(crate) config: bool,
     /// What a missing key is made by: of `collections.defaultdict` and `Counter`.
     pub(crate) default: Option<Value>,
+    /// Whether it is a `DatasetDict`.
+    pub(crate) splits: bool,
 }
 
 /// One entry.
@@ -32,13 +34,18 @@ impl Dict {
         Self { config: true, ..Self::default() }
     }
 
+    /// An empty `DatasetDict`.
+    pub(crate) fn of_splits() -> Self {
+        Self { splits: true, ..Self::default() }
+    }
+
     pub(crate) fn with_default(default: Option<Value>) -> Self {
         Self { default, ..Self::default() }
     }
 
     /// An empty dict of the same kind.
     pub(crate) fn empty_like(&self) -> Self {
-        Self { config: self.config, default: self.default.clone(), ..Self::default() }
+        Self { config: self.config, default: self.default.clone(), splits: self.splits, ..Self::default() }
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -44,6 +44,7 @@ const CLASSES: &[(&str, &str)] = &[
     ("SyntaxError", "Exception"),
     ("TypeError", "Exception"),
     ("ValueError", "Exception"),
+    ("JSONDecodeError", "ValueError"),
     ("UnicodeError", "ValueError"),
     ("UnicodeDecodeError", "UnicodeError"),
     ("Warning", "Exception"),

@@ -18,6 +18,17 @@ pub(crate) struct Function {
     /// Whether it has a `yield`: a call gives all that it yields.
     pub(crate) is_generator: bool,
     pub(crate) scope: Rc<crate::evaluate::Scope>,
+    /// The class that defines it, for `super()`.
+    pub(crate) owner: RefCell<std::rc::Weak<Class>>,
+}
+
+impl Function {
+    /// Its class and the name of its first parameter.
+    pub(crate) fn method(&self) -> Option<(Rc<Class>, Rc<str>)> {
+        let class = self.owner.borrow().upgrade()?;
+        let mut parameters = self.parameters.posonlyargs.iter().chain(&self.parameters.args);
+        parameters.next().map(|first| (class, first.parameter.name.as_str().into()))
+    }
 }
 
 /// What a function does.
@@ -70,6 +81,8 @@ impl Native {
             "partial",
             "Random",
             "deque",
+            "Dataset",
+            "Path",
         ];
         TYPES.contains(&self.name) || super::exception::builtin_class(self.name).is_some()
     }
@@ -110,6 +123,19 @@ impl Class {
             Value::Class(class) => class.member(name),
             _ => None,
         })
+    }
+
+    /// Tells its functions whose they are.
+    pub(crate) fn own_functions(self: &Rc<Self>) {
+        for entry in self.members.borrow().iter() {
+            let function = match &entry.slot.value {
+                Value::Object(object) => object.function(),
+                other => Some(other),
+            };
+            if let Some(Value::Function(function)) = function {
+                *function.owner.borrow_mut() = Rc::downgrade(self);
+            }
+        }
     }
 
     /// The built-in class of exceptions that it stands below.

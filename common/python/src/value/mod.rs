@@ -18,6 +18,7 @@ pub(crate) use show::{repr, str_of};
 pub(crate) use symbol::Symbol;
 pub(crate) use text::{find_char, slice_chars};
 
+use crate::object::Object;
 use crate::place::Place;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -52,6 +53,8 @@ pub(crate) enum Value {
     Symbol(Symbol),
     /// A module of the standard library, by its name.
     Module(&'static str),
+    /// What only library code makes: data sets, patterns, generators of random numbers, ...
+    Object(Rc<Object>),
 }
 
 /// An element of a container, and where it was written.
@@ -149,6 +152,7 @@ impl Value {
             Self::List(_) => "list",
             Self::Tuple(_) => "tuple",
             Self::Dict(dict) if dict.borrow().config => "ConfigDict",
+            Self::Dict(dict) if dict.borrow().splits => "DatasetDict",
             Self::Dict(_) => "dict",
             Self::Set(set) if set.frozen.get() => "frozenset",
             Self::Set(_) => "set",
@@ -165,6 +169,7 @@ impl Value {
             Self::Exception(exception) => exception.short_class(),
             Self::Symbol(_) => "LazyObject",
             Self::Module(_) => "module",
+            Self::Object(object) => object.type_name(),
         }
     }
 
@@ -182,6 +187,7 @@ impl Value {
             Self::Dict(dict) => !dict.borrow().is_empty(),
             Self::Set(set) => !set.items.borrow().is_empty(),
             Self::Range(range) => range.len() > 0,
+            Self::Object(object) => object.is_true(),
             _ => true,
         }
     }
@@ -229,6 +235,7 @@ impl Value {
             (Self::Native(a), Self::Native(b)) => a == b,
             (Self::Symbol(a), Self::Symbol(b)) => a == b,
             (Self::Module(a), Self::Module(b)) => a == b,
+            (Self::Object(a), Self::Object(b)) => Rc::ptr_eq(a, b),
             _ => false,
         }
     }

@@ -12,6 +12,7 @@ pub(crate) fn str_of(value: &Value) -> String {
     match value {
         Value::Text(text) => text.to_string(),
         Value::Exception(exception) => exception.text(),
+        Value::Object(object) => object.text(),
         other => repr(other),
     }
 }
@@ -86,6 +87,7 @@ fn write_repr(out: &mut String, value: &Value, depth: u32) {
         }
         Value::Symbol(symbol) => out.push_str(symbol.dotted()),
         Value::Module(name) => push(out, format_args!("<module '{name}'>")),
+        Value::Object(object) => object.write_repr(out),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Python's pattern syntax in that of Rust's engines, where the two differ.
 //!
-//! - `\w`, `\W`, `\s`, `\S` mean Python's sets of characters, see [`super::python`]. `\b` keeps Rust's notion of a word,
+//! - `\w`, `\W`, `\s`, `\S` mean Python's sets of characters, see `is_word` and `is_space`. `\b` keeps Rust's notion of a word,
 //!   which counts combining marks in.
 //! - `$` also matches before a newline that ends the text; `\Z` is the very end.
 //! - A brace that is not a quantifier stands for itself, `{,n}` is `{0,n}`; in a set `[`, `&` and `~` stand for themselves.
@@ -11,7 +11,7 @@ use std::str::Chars;
 
 /// What `$` outside a set becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dollar {
+pub enum Dollar {
     /// Python's: the end, or before a newline at the end. Needs look-ahead.
     BeforeLastNewline,
     /// The very end, for texts that do not end in a newline.
@@ -22,7 +22,7 @@ const WORD: &str = r"\p{L}\p{N}_";
 const SPACE: &str = r"\s\x1c-\x1f";
 
 /// `pattern` for Rust.
-pub(super) fn translate(pattern: &str, dollar: Dollar) -> String {
+pub fn translate(pattern: &str, dollar: Dollar) -> String {
     let mut out = String::with_capacity(pattern.len() + 16);
     let mut rest = pattern.chars().peekable();
     // With the flag `m`, Rust's `$` is Python's.
