@@ -23,6 +23,10 @@ pub(super) struct Check {
     /// Whether the tables being read are not part of this job: a team's base may define models whose files are
     /// elsewhere, or of a kind that is not yet served. Their keys and types are checked all the same.
     pub(super) unselected: bool,
+    /// Whether nothing will be started: what a run would be refused for because it is not there is a note.
+    pub(super) plans_only: bool,
+    /// How often everything that is generated runs, where the command line says so.
+    pub(super) num_runs: Option<u32>,
     found: Vec<(Option<Span>, Diagnostic)>,
 }
 
@@ -40,6 +44,16 @@ impl Check {
     /// Something is wrong; nothing will be started.
     pub(super) fn report(&mut self, span: Option<Span>, message: String, help: Option<String>) {
         self.push(Severity::Error, span, message, help);
+    }
+
+    /// Something that a run needs is not there: an error, or a note where nothing will be started. Whether it is the latter.
+    pub(super) fn needed(&mut self, span: Span, message: String, help: Option<String>) -> bool {
+        if self.plans_only {
+            self.push(Severity::Note, Some(span), format!("a run would be refused: {message}"), help);
+        } else {
+            self.error(span, message, help);
+        }
+        self.plans_only
     }
 
     /// As [`Check::report`], at a place in a file.

@@ -71,7 +71,19 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         columns.clone_from(&reader.input_columns);
     }
     let mut eval = eval?;
-    if let Some((answers, k)) = repeats? {
+    let generates = matches!(infer.infer, InferSpec::Gen(_));
+    // Once is what everything is asked anyway.
+    let repeats = repeats?.filter(|(answers, _)| generates || *answers > 1);
+    let repeats = match check.num_runs.filter(|runs| *runs > 1) {
+        Some(runs) if generates => Some((runs, vec![runs])),
+        Some(runs) => {
+            let help = "what is only compared comes out the same each time";
+            check.note(span, format!("`--dataset-num-runs {runs}` has no effect here"), help);
+            None
+        }
+        None => repeats,
+    };
+    if let Some((answers, k)) = repeats {
         let InferSpec::Gen(generation) = &mut infer.infer else {
             let help = "remove it: only what is generated can be asked for several times";
             check.error(span, "`n` needs `inferencer = \"gen\"`".into(), Some(help.into()));

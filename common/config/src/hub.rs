@@ -51,9 +51,10 @@ pub(super) fn files(id: &str, split: &str, caches: &[PathBuf]) -> Result<Vec<Pat
     Ok(chosen.into_iter().map(|path| snapshot.join(path)).collect())
 }
 
-/// The snapshot of a model's repository, `owner/name`, in the first of `caches` that has it.
+/// The snapshot of a model's repository, `owner/name` or `owner/name@revision`, in the first of `caches` that has it.
 pub(super) fn model(id: &str, caches: &[PathBuf]) -> Option<PathBuf> {
-    let id = check(HubId { repo: id, revision: "main", config: None })?;
+    let (repo, revision) = id.split_once('@').unwrap_or((id, "main"));
+    let id = check(HubId { repo, revision, config: None })?;
     let folder = format!("models--{}", id.repo.replace('/', "--"));
     let found = caches.iter().map(|cache| cache.join(&folder)).find(|folder| folder.is_dir())?;
     snapshot(&found, &id).ok()

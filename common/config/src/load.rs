@@ -8,10 +8,10 @@ use super::overrides::Overrides;
 use super::presets;
 use super::resolved::{AuthorityConfig, Config, DatasetConfig};
 use super::selection::{self, List};
-use super::tree::Table;
+use super::tree::{Node, Table};
 use super::{
-    command_line, dataset, for_each, include, inherit, keys, launcher_flags, master, model, model_presets, paths, pool,
-    stage, summary_group,
+    combination, command_line, dataset, for_each, include, inherit, keys, launcher_flags, master, model, model_presets,
+    opencompass, paths, pool, stage, summarizer,
 };
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
@@ -41,6 +41,8 @@ pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagno
     let mut check = Check::new(overrides.home.clone());
     check.hub_cache.clone_from(&overrides.hub_cache);
     check.python.clone_from(&overrides.python);
+    check.plans_only = overrides.dry_run;
+    check.num_runs = overrides.dataset_num_runs;
     let config = read(&mut check, path, overrides);
     if config.is_none() && !check.has_errors() {
         // Whatever is missing has been reported. Should it not have been, nothing is started all the same.
@@ -61,11 +63,27 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     };
     inherit::resolve(check, &mut table);
     for_each::expand(check, &mut table);
-    let asked_models = model_presets::resolve(check, &mut table, overrides.models.as_deref());
+    let mut asked_models = model_presets::resolve(check, &mut table, overrides.models.as_deref());
     let flagged = command_line::apply(check, &mut table, overrides);
     let wanted_models = flagged.models.as_deref().or(overrides.models.as_deref());
     let wanted_datasets = flagged.datasets.as_deref().or(overrides.datasets.as_deref());
-    let asked = presets::resolve(check, &mut table, wanted_datasets);
+    let mut asked = presets::resolve(check, &mut table, wanted_datasets);
+    let names = |table: &Table, list, flag: Option<&[String]>| match flag.filter(|names| !names.is_empty()) {
+        Some(names) => names.to_vec(),
+        None => table
+            .get(list)
+            .map(Node::items)
+            .into_iter()
+            .flatten()
+            .filter_map(|node| Some(node.text()?.into()))
+            .collect(),
+    };
+    let names = (names(&table, "models", wanted_models), names(&table, "datasets", wanted_datasets));
+    opencompass::named_models(check, &mut table, &names.0, &mut asked_models);
+    opencompass::named_datasets(check, &mut table, &names.1, &mut asked);
+    if let Some(name) = &overrides.summarizer {
+        opencompass::named_summarizer(check, &mut table, name, span);
+    }
     flags(check, overrides);
     let mut root = Fields::new(&table, span, &keys::TOP);
     root.get("include");
@@ -97,7 +115,13 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     let mut infer = stage::read(check, &mut root, "infer", &keys::INFER, overrides, PartitionerKind::Balanced);
     stage::size_flags(&mut infer, overrides);
     let eval = stage::read(check, &mut root, "eval", &keys::EVAL, overrides, PartitionerKind::Naive);
-    let summary_groups = summary_group::read(check, &mut root);
+    let summarizer = summarizer::read(check, &mut root);
+    let known =
+        combination::Names { asked_models: &asked_models, asked_datasets: &asked, ..combination::Names::of(&table) };
+    let left_out = match (&models, &datasets) {
+        (Some(models), Some(datasets)) => combination::read(check, &mut root, &known, (models, datasets)),
+        _ => root.get("combination").is_none().then(Default::default),
+    };
     if let (Some(pools), Some(models)) = (&pools, &models)
         && !(overrides.served && pools.is_empty())
     {
@@ -110,6 +134,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     let pools = pools?;
     let from_elsewhere = come_from_elsewhere(&infer.runner.kind, &pools);
     let listen_ports = master.ports();
+    let summarizer = summarizer?;
     Some(Config {
         work_dir: work_dir?,
         data_dir,
@@ -125,7 +150,9 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         infer,
         eval,
         pools,
-        summary_groups: summary_groups?,
+        summary_groups: summarizer.groups,
+        summary_rows: summarizer.rows,
+        left_out: left_out?,
     })
 }
 

@@ -5,9 +5,10 @@ use super::check::Check;
 use super::choice::{Choices, Words};
 use super::decoding::{self, flag};
 use super::fields::{Fields, whole};
-use super::keys::RUN_CFG;
+use super::keys::{MODEL, RUN_CFG};
 use super::kwargs;
 use super::meta_template;
+use super::model_class;
 use super::model_files;
 use super::postprocessor;
 use super::resolved::ModelConfig;
@@ -62,7 +63,15 @@ pub(super) const PROFILES: Choices<'_, NumericProfile> = Choices {
 const MAX_OUT_LEN: u32 = 64;
 
 /// Reads a model; `None` when something is wrong, which is reported.
-pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
+pub(super) fn read(check: &mut Check, fields: Fields<'_>) -> Option<ModelConfig> {
+    let span = fields.span;
+    match model_class::resolve(check, fields.table, span) {
+        Some(of_class) => read_kind(check, Fields::new(&of_class?, span, &MODEL)),
+        None => read_kind(check, fields),
+    }
+}
+
+fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let span = fields.span;
     let abbr = abbr::read(check, &mut fields);
     fields.get("inherit");
@@ -164,10 +173,13 @@ fn bos(check: &mut Check, node: &Node) -> Option<BosPolicy> {
 
 fn run_cfg(check: &mut Check, mut fields: Fields<'_>) -> u32 {
     let gpus = fields.u32(check, "num_gpus").unwrap_or(0);
-    if fields.u32(check, "num_procs").is_some_and(|procs| procs > 1)
+    // So many processes are one replica over as many GPUs, and over no other number.
+    if let Some(procs) = fields.u32(check, "num_procs").filter(|procs| *procs > 1 && *procs != gpus)
         && let Some(node) = fields.table.get("num_procs")
     {
-        check.value_not_yet("num_procs", node, "write `num_procs = 1`");
+        let message = format!("`num_procs = {procs}` and `num_gpus = {gpus}` differ");
+        let help = "write the same number for both: one process for each GPU of a replica";
+        check.error(node.span, message, Some(help.into()));
     }
     fields.finish(check);
     gpus

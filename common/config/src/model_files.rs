@@ -84,20 +84,33 @@ fn resolved(check: &mut Check, key: &str, node: &Node) -> Option<PathBuf> {
         return Some(written.into());
     }
     if written.contains("s3://") {
-        check.value_not_yet(key, node, "copy the model to a directory on this host and name that");
-        return None;
+        if check.unselected {
+            return None;
+        }
+        let message = format!("{} is not yet supported", check.quoted(key, node));
+        let help = "copy the model to a directory on this host and name that";
+        return check.needed(node.span, message, Some(help.into())).then(|| written.into());
     }
     let path = paths::resolve(check, key, node)?;
     let written = node.text().unwrap_or_default();
-    if !path.exists() && looks_like_hub_id(written) {
-        return Some(hub::model(written, &check.hub_caches()).unwrap_or(path));
+    if path.exists() || !looks_like_hub_id(written) {
+        return Some(path);
     }
-    Some(path)
+    if let Some((name, _)) = path.to_str().and_then(|path| path.rsplit_once('@'))
+        && Path::new(name).exists()
+    {
+        return Some(name.into());
+    }
+    Some(hub::model(written, &check.hub_caches()).unwrap_or(path))
 }
 
 /// Whether `path` is a directory with `file` in it; if not, that is reported, for a model of this job.
 fn holds(check: &mut Check, node: &Node, path: &Path, file: &str) -> bool {
-    if check.unselected || path.join(file).is_file() || is_elsewhere(check, &path.display().to_string()) {
+    if is_told(check, node)
+        || check.unselected
+        || path.join(file).is_file()
+        || is_elsewhere(check, &path.display().to_string())
+    {
         return true;
     }
     let written = node.text().unwrap_or_default();
@@ -129,15 +142,21 @@ fn holds(check: &mut Check, node: &Node, path: &Path, file: &str) -> bool {
     } else {
         (format!("no directory `{written}`"), format!("looked for `{}`", path.display()))
     };
-    check.error(node.span, message, Some(help));
-    false
+    check.needed(node.span, message, Some(help))
+}
+
+/// Whether it has been said by now that there is no such directory, of a job that will not be started.
+fn is_told(check: &Check, node: &Node) -> bool {
+    check.plans_only && node.text().is_some_and(|written| written.contains("s3://"))
 }
 
 /// Whether there are weights to load in `path`; if not, that is reported, for a model of this job.
 fn holds_weights(check: &mut Check, node: &Node, path: &Path, kind: ModelKind) -> bool {
     let (_, known) = files_of(kind);
     let is_there = known.iter().any(|file| path.join(file).is_file());
-    if check.unselected || is_there || is_elsewhere(check, &path.display().to_string()) {
+    // That the directory is not there has been said by now, where nothing will be started.
+    let is_absent = check.plans_only && !path.is_dir();
+    if check.unselected || is_there || is_absent || is_elsewhere(check, &path.display().to_string()) {
         return true;
     }
     let written = node.text().unwrap_or_default();
@@ -146,8 +165,7 @@ fn holds_weights(check: &mut Check, node: &Node, path: &Path, kind: ModelKind) -
         _ => format!("`{written}` holds neither model.safetensors nor pytorch_model.bin, whole or in shards"),
     };
     let help = "name a directory with the model's weights; was it downloaded whole?";
-    check.error(node.span, message, Some(help.into()));
-    false
+    check.needed(node.span, message, Some(help.into()))
 }
 
 /// Whether there is a tokenizer in `path`, in one of the forms that engines read; if not, that is reported.

@@ -10,6 +10,10 @@ pub struct Overrides {
     pub models: Option<Vec<String>>,
     /// `--datasets`: names, in order.
     pub datasets: Option<Vec<String>>,
+    /// `--summarizer`: a file of an OpenCompass tree, or its groups by name.
+    pub summarizer: Option<String>,
+    /// `--dataset-num-runs`: `n` and `k` of every data set that is generated.
+    pub dataset_num_runs: Option<u32>,
     /// `-w/--work-dir`.
     pub work_dir: Option<PathBuf>,
     /// `--data-dir`, or `COMPASS_DATA_CACHE`.
@@ -38,6 +42,8 @@ pub struct Overrides {
     pub custom_dataset: Option<CustomDataset>,
     /// `--limit`: at most so many samples of each data set, the first ones of its range.
     pub limit: Option<u32>,
+    /// `--dry-run`: nothing is started, so that models need not be where they are named.
+    pub dry_run: bool,
     /// Whether a server will run the job: pools that models name may be the server's.
     pub served: bool,
     /// What `~` stands for, as a rule `HOME`.

@@ -6,12 +6,13 @@ use super::split_source::SourceConfig;
 use compass_plan::partition::PartitionerKind;
 use compass_plan::prompt::{MetaTemplate, PromptConfig};
 use compass_plan::retriever::RetrieverKind;
-use compass_plan::summary::SummaryGroup;
+use compass_plan::summary::{RowName, SummaryGroup};
 use compass_plan::{BosPolicy, Decoding, DeviceRequest, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
 use compass_postprocess::Postprocessor;
 use compass_types::range::RangeSpec;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -48,6 +49,12 @@ pub struct Config {
     /// Groups that the table shows beside those that come with the program. They change no number of a data set, and are
     /// no part of the job's identity.
     pub summary_groups: Vec<SummaryGroup>,
+    /// The rows that the table shows; `None` shows all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_rows: Option<Vec<RowName>>,
+    /// Pairs of a model and a data set, by abbr, that are not asked for.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub left_out: BTreeSet<(String, String)>,
 }
 
 /// How workers reach this master.

@@ -16,11 +16,32 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<Vec<Summa
         check.wrong_type("summary_group", node, "an array of tables", "[{ name = \"...\", subsets = [\"...\"] }]");
         return None;
     };
-    let groups: Vec<Option<SummaryGroup>> = items.iter().map(|item| group(check, item)).collect();
+    let groups: Vec<Option<SummaryGroup>> = items.iter().map(|item| group(check, item, false)).collect();
     groups.into_iter().collect()
 }
 
-fn group(check: &mut Check, node: &Node) -> Option<SummaryGroup> {
+/// Reads a group as OpenCompass has them: it is shown where all of it is there, and weighs only what its weights name. One that
+/// cannot be shown is left out, and said.
+pub(super) fn published(check: &mut Check, node: &Node) -> Option<SummaryGroup> {
+    let table = super::fields::any_table(check, "summary_groups", node)?;
+    let name = table.text("name").unwrap_or_default();
+    let subsets = table.get("subsets");
+    if subsets.is_some_and(Node::is_empty) {
+        return None;
+    }
+    let fault = match (subsets, table.entry("transforms").filter(|entry| !entry.node.is_empty())) {
+        (None, _) => Some(node.span).zip(Some("it names no subsets")),
+        (_, Some(entry)) => Some(entry.key_span).zip(Some("`transforms` are not yet supported")),
+        _ => None,
+    };
+    if let Some((span, why)) = fault {
+        check.note(span, format!("the group `{name}` is left out: {why}"), "its data sets are shown all the same");
+        return None;
+    }
+    group(check, node, true)
+}
+
+fn group(check: &mut Check, node: &Node, whole: bool) -> Option<SummaryGroup> {
     let mut fields = super::fields::table(check, "summary_group", node, &SUMMARY_GROUP)?;
     let name = fields.require(check, "name", "\"mmlu\"").and_then(|node| text(check, "name", node));
     let subsets = match fields.get("subsets") {
@@ -28,9 +49,9 @@ fn group(check: &mut Check, node: &Node) -> Option<SummaryGroup> {
         None => shipped(check, &fields, name?),
     };
     let metric = fields.text(check, "metric").map(str::to_owned);
-    let average = average(check, &mut fields, subsets.as_deref());
+    let average = average(check, &mut fields, subsets.as_deref(), whole);
     fields.finish(check);
-    Some(SummaryGroup { name: name?.to_owned(), subsets: subsets?, average: average?, metric })
+    Some(SummaryGroup { name: name?.to_owned(), subsets: subsets?, average: average?, metric, whole })
 }
 
 /// Without subsets the name stands for a group that comes with the program.
@@ -81,7 +102,7 @@ fn subset(check: &mut Check, at: usize, item: &Node) -> Option<Subset> {
 }
 
 /// At most one of `weights`, `sum`, `harmonic` and `std`.
-fn average(check: &mut Check, fields: &mut Fields<'_>, subsets: Option<&[Subset]>) -> Option<Average> {
+fn average(check: &mut Check, fields: &mut Fields<'_>, subsets: Option<&[Subset]>, whole: bool) -> Option<Average> {
     let mut chosen = Vec::new();
     let mut right = true;
     let mut flag = |check: &mut Check, key: &'static str, node: Option<&Node>, average: Average| match node {
@@ -98,7 +119,7 @@ fn average(check: &mut Check, fields: &mut Fields<'_>, subsets: Option<&[Subset]
     let harmonic = fields.either(check, "harmonic").map(|(_, node)| node);
     flag(check, "harmonic", harmonic, Average::Harmonic);
     if let Some(node) = fields.get("weights").filter(|node| !node.is_empty()) {
-        chosen.push(Average::Weighted(weights(check, node, subsets?)?));
+        chosen.push(Average::Weighted(weights(check, node, subsets?, whole)?));
     }
     if chosen.len() > 1 {
         let message = format!("{TITLE} has more than one of `weights`, `sum`, `harmonic` and `std`");
@@ -108,8 +129,9 @@ fn average(check: &mut Check, fields: &mut Fields<'_>, subsets: Option<&[Subset]
     right.then(|| chosen.pop().unwrap_or_default())
 }
 
-/// One number per subset: a table by name, or a list in their order.
-fn weights(check: &mut Check, node: &Node, subsets: &[Subset]) -> Option<Vec<f64>> {
+/// One number per subset: a table by name, or by `name@metric` where several metrics of one data set are subsets, or a list in
+/// their order. Of a `whole` group, what the table does not name weighs nothing.
+fn weights(check: &mut Check, node: &Node, subsets: &[Subset], whole: bool) -> Option<Vec<f64>> {
     let weights: Option<Vec<f64>> = match &node.value {
         Value::Array(items) if items.len() == subsets.len() => {
             let read: Vec<Option<f64>> = items.iter().map(|item| weight(check, "weights", item)).collect();
@@ -122,7 +144,8 @@ fn weights(check: &mut Check, node: &Node, subsets: &[Subset]) -> Option<Vec<f64
         }
         Value::Table(table) => {
             let names = || subsets.iter().map(|subset| subset.name.as_str());
-            for entry in table.entries.iter().filter(|entry| !names().any(|name| name == entry.key)) {
+            let is_known = |key: &str| subsets.iter().any(|subset| subset.name == key || full(subset) == key);
+            for entry in table.entries.iter().filter(|entry| !is_known(&entry.key)) {
                 let help = spelling::suggest(&entry.key, names(), "subsets");
                 check.error(
                     entry.key_span,
@@ -130,15 +153,17 @@ fn weights(check: &mut Check, node: &Node, subsets: &[Subset]) -> Option<Vec<f64
                     Some(help),
                 );
             }
-            let one = |name: &str| match table.get(name) {
+            let one = |(at, subset): (usize, &Subset)| match weighed(table, subsets, at, subset) {
                 Some(item) => weight(check, "weights", item),
+                None if whole => Some(0.0),
                 None => {
+                    let name = &subset.name;
                     let help = format!("write `{name} = 1`, or 0 to leave it out of the number");
                     check.error(node.span, format!("`weights` lacks the subset `{name}`"), Some(help));
                     None
                 }
             };
-            let read: Vec<Option<f64>> = names().map(one).collect();
+            let read: Vec<Option<f64>> = subsets.iter().enumerate().map(one).collect();
             read.into_iter().collect()
         }
         _ => {
@@ -152,6 +177,17 @@ fn weights(check: &mut Check, node: &Node, subsets: &[Subset]) -> Option<Vec<f64
         return None;
     }
     Some(weights)
+}
+
+/// `name@metric`.
+fn full(subset: &Subset) -> String {
+    format!("{}@{}", subset.name, subset.metric.as_deref().unwrap_or_default())
+}
+
+/// The weight of the subset at a position. That of a name counts once: for the last subset of that name, as in OpenCompass.
+fn weighed<'t>(table: &'t super::tree::Table, subsets: &[Subset], at: usize, subset: &Subset) -> Option<&'t Node> {
+    let is_last = || !subsets.iter().skip(at + 1).any(|later| later.name == subset.name);
+    table.get(&full(subset)).or_else(|| table.get(&subset.name).filter(|_| is_last()))
 }
 
 fn weight(check: &mut Check, key: &str, node: &Node) -> Option<f64> {

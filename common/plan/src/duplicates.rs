@@ -40,7 +40,7 @@ impl DuplicateGroups {
         self.groups.is_empty()
     }
 
-    /// The groups as they are for each model of `plan`: without the units that draw tokens.
+    /// The groups as they are for each model of `plan`: without the units that draw tokens, and those that are not asked for.
     pub fn of_units<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = Vec<(UnitId, u32)>> + 'a {
         let datasets = plan.datasets.len();
         plan.models.iter().enumerate().flat_map(move |(at, model)| {
@@ -48,7 +48,8 @@ impl DuplicateGroups {
             self.groups.iter().filter_map(move |group| {
                 let computed = group.iter().filter(|(dataset, _)| draws.get(*dataset as usize) == Some(&false));
                 let unit = |dataset: u32| UnitId((at * datasets) as u32 + dataset);
-                let group: Vec<_> = computed.map(|&(dataset, index)| (unit(dataset), index)).collect();
+                let asked = computed.map(|&(dataset, index)| (unit(dataset), index));
+                let group: Vec<_> = asked.filter(|(unit, _)| !plan.left_out.contains(unit)).collect();
                 (group.len() > 1).then_some(group)
             })
         })
@@ -103,6 +104,7 @@ mod tests {
             models: vec![greedy.clone(), warm.clone()],
             datasets: vec![dataset(InferSpec::Ppl), dataset(generation(second))],
             duplicates: None,
+            left_out: std::collections::BTreeSet::new(),
         };
         let unit = |id: u32, index: u32| (UnitId(id), index);
         let groups: Vec<_> = found.of_units(&plan(&Decoding::default())).collect();

@@ -7,6 +7,7 @@ use super::{EvalSpec, InferSpec, ModelKind, ModelPlan};
 use crate::prompt::{PrefixRun, ShotFormat};
 use compass_types::ids::{Digest, ModelId, UnitId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Bumped when the meaning of the plan's files changes; a plan of another format is refused, not guessed at.
 pub const PLAN_FORMAT: u32 = 2;
@@ -25,6 +26,10 @@ pub struct Plan {
     /// Digest of the file that says which samples ask the same, a [`super::DuplicateGroups`]; `None` where none do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicates: Option<Digest>,
+    /// Pairs that are not asked for: every other (model, dataset) pair is a unit. Numbers of units are positions among all
+    /// pairs, so that a pair has the same number whether or not another one is asked for.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub left_out: BTreeSet<UnitId>,
 }
 
 /// One data set, rendered: its samples live in the parts.
@@ -99,18 +104,19 @@ impl Unit<'_> {
 }
 
 impl Plan {
-    /// Every (model, dataset) pair, models outermost.
+    /// Every (model, dataset) pair that is asked for, models outermost.
     pub fn units(&self) -> impl Iterator<Item = Unit<'_>> {
-        self.models.iter().enumerate().flat_map(move |(m, model)| {
+        let pairs = self.models.iter().enumerate().flat_map(move |(m, model)| {
             self.datasets.iter().enumerate().map(move |(d, dataset)| Unit {
                 id: self.unit_id(ModelId(m as u32), d),
                 model,
                 dataset,
             })
-        })
+        });
+        pairs.filter(|unit| !self.left_out.contains(&unit.id))
     }
 
-    /// The unit of a model and the data set at a position.
+    /// The number of a model and the data set at a position, whether or not the pair is asked for.
     pub fn unit_id(&self, model: ModelId, dataset: usize) -> UnitId {
         UnitId(model.0 * self.datasets.len() as u32 + dataset as u32)
     }
@@ -130,8 +136,11 @@ impl Plan {
         self.models.get(id.0 as usize)
     }
 
-    /// One pair by position; `None` when the plan has no such unit.
+    /// One pair by position; `None` when the plan has no such unit, or it is not asked for.
     pub fn unit(&self, id: UnitId) -> Option<Unit<'_>> {
+        if self.left_out.contains(&id) {
+            return None;
+        }
         let model = self.model(self.model_of(id))?;
         let dataset = self.datasets.get(id.0 as usize % self.datasets.len().max(1))?;
         Some(Unit { id, model, dataset })
@@ -179,5 +188,40 @@ mod tests {
         let unit = Unit { id: UnitId(0), model: &model, dataset: &dataset };
         assert_eq!(unit.eval().pred_postprocessors, [Postprocessor::General, Postprocessor::Gsm8k]);
         assert_eq!(dataset.eval.pred_postprocessors, [Postprocessor::Gsm8k]);
+    }
+
+    #[test]
+    fn a_pair_that_is_not_asked_for_is_no_unit_and_the_others_keep_their_numbers() {
+        let dataset = |abbr: &str| DatasetPlan {
+            abbr: abbr.into(),
+            version: "000000".into(),
+            infer: InferSpec::Ppl,
+            shot_format: ShotFormat::default(),
+            eval: EvalSpec::new(EvaluatorSpec::Acc),
+            samples: 3,
+            characters: 0,
+            prefix_runs: Vec::new(),
+            labels: None,
+            entries: Vec::new(),
+            parts: Vec::new(),
+        };
+        let whole = Plan {
+            format: PLAN_FORMAT,
+            config: Digest::of(b""),
+            models: ["m", "n"].map(|abbr| ModelPlan::new(abbr, ModelKind::Echo, "")).into(),
+            datasets: ["d", "e"].map(dataset).into(),
+            duplicates: None,
+            left_out: BTreeSet::new(),
+        };
+        let text = serde_json::to_string(&whole).unwrap();
+        assert!(!text.contains("left_out") && serde_json::from_str::<Plan>(&text).unwrap() == whole);
+        let plan = Plan { left_out: BTreeSet::from([UnitId(1), UnitId(2)]), ..whole.clone() };
+        assert_eq!(serde_json::from_str::<Plan>(&serde_json::to_string(&plan).unwrap()).unwrap(), plan);
+        let names = |plan: &Plan| plan.units().map(|unit| (unit.id.0, unit.name())).collect::<Vec<_>>();
+        assert_eq!(names(&plan), [(0, "m/d".to_owned()), (3, "n/e".to_owned())]);
+        assert_eq!(names(&whole).len(), 4);
+        assert_eq!((plan.expected(), whole.expected()), (6, 12));
+        assert!(plan.unit(UnitId(2)).is_none() && plan.unit(UnitId(3)).is_some());
+        assert_eq!((plan.model_of(UnitId(3)), plan.unit_id(ModelId(1), 0)), (ModelId(1), UnitId(2)));
     }
 }

@@ -38,13 +38,24 @@ pub struct JobArguments {
     #[arg(long, value_name = "DIR")]
     pub opencompass: Option<PathBuf>,
 
-    /// Only these models, by abbr; or models that come by name (`compass-master models` lists them)
+    /// Only these models, by abbr; or models that come by name (`compass-master models` lists them), or by the name of a file of
+    /// an OpenCompass tree
     #[arg(long, num_args = 1.., value_name = "ABBR")]
     pub models: Option<Vec<String>>,
 
-    /// Only these data sets, by abbr, or presets by name (`compass-master datasets` lists them)
+    /// Only these data sets, by abbr, or presets by name (`compass-master datasets` lists them), or by the name of a file of an
+    /// OpenCompass tree, as NAME or NAME/SUFFIX
     #[arg(long, num_args = 1.., value_name = "NAME")]
     pub datasets: Option<Vec<String>>,
+
+    /// Which rows the table shows: a file of an OpenCompass tree (`configs/summarizers`), as NAME or NAME/KEY, or OpenCompass's
+    /// groups by name
+    #[arg(long, value_name = "NAME")]
+    pub summarizer: Option<String>,
+
+    /// Runs of everything that is generated: `n` and `k` of every data set
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub dataset_num_runs: Option<u32>,
 
     /// Where run folders are made [default: the file's work_dir, else outputs/default]
     #[arg(long, short = 'w', value_name = "DIR")]
@@ -274,8 +285,11 @@ impl JobArguments {
     pub fn overrides(&self) -> Overrides {
         Overrides {
             served: false,
+            dry_run: self.dry_run,
             models: self.models.clone(),
             datasets: self.datasets.clone(),
+            summarizer: self.summarizer.clone(),
+            dataset_num_runs: self.dataset_num_runs,
             work_dir: self.work_dir.clone(),
             data_dir: self.data_dir.clone(),
             max_num_workers: self.max_num_workers,

@@ -4,14 +4,6 @@ use compass_diagnostic::Diagnostic;
 
 /// Flags and commands that are known by name and served by a later version.
 const NOT_YET: &[(&str, &str)] = &[
-    (
-        "--summarizer",
-        "write [[summary_group]] tables; the groups of the presets (mmlu, ceval, bbh ...) are there on their own",
-    ),
-    (
-        "--dataset-num-runs",
-        "draw several answers: --generation-kwargs do_sample=True num_return_sequences=4, and eval_cfg.k",
-    ),
     ("--peft-path", "merge the adapter into the model and name that"),
     ("--peft-kwargs", "it belongs to --peft-path"),
     ("--lark", "watch the exit code, or logs/run.json"),

@@ -7,7 +7,7 @@ use compass_config::{Config, RunnerConfig, StageConfig};
 use compass_diagnostic::Diagnostic;
 use compass_eval::report::Details;
 use compass_plan::partition::PartitionerKind;
-use compass_plan::summary::SummaryGroup;
+use compass_plan::summary::{RowName, SummaryGroup};
 use compass_types::ids::Digest;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -33,6 +33,9 @@ pub struct JobRecord {
     pub infer: StageTerms,
     pub eval: StageTerms,
     pub summary_groups: Vec<SummaryGroup>,
+    /// The rows that its table shows; `None` shows all.
+    #[serde(default)]
+    pub summary_rows: Option<Vec<RowName>>,
     /// Where its models may run, in the order of the plan's.
     #[serde(default)]
     pub placements: Vec<ModelPlacement>,
@@ -98,6 +101,7 @@ impl JobRecord {
             infer: StageTerms::of(config, &config.infer),
             eval: StageTerms::of(config, &config.eval),
             summary_groups: config.summary_groups.clone(),
+            summary_rows: config.summary_rows.clone(),
             placements: config.models.iter().map(ModelPlacement::from).collect(),
             cancelled: None,
             ended: None,

@@ -49,6 +49,7 @@ fn plan() -> Plan {
         models: vec![pinned, model("open", ModelKind::Hf), model("echo", ModelKind::Echo)],
         datasets: vec![dataset("a"), dataset("b")],
         duplicates: None,
+        left_out: Default::default(),
     }
 }
 

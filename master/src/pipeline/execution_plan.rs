@@ -58,7 +58,14 @@ pub(super) fn plan_execution(
     }
     // Of no weight and no name of its own: what a program gives depends on the program.
     let models = vec![ModelPlan::new("sandbox", ModelKind::Sandbox, "")];
-    let plan = Plan { format: PLAN_FORMAT, config: plan.config, models, datasets, duplicates: None };
+    let plan = Plan {
+        format: PLAN_FORMAT,
+        config: plan.config,
+        models,
+        datasets,
+        duplicates: None,
+        left_out: Default::default(),
+    };
     let head = encode::pretty_json("the plan", &plan)?;
     Ok((Planned { plan, head, parts, duplicates: DuplicateGroups::default() }, known))
 }
@@ -95,5 +102,5 @@ pub(super) fn outline(plan: &Plan) -> Plan {
     let dataset = |unit: Unit<'_>| DatasetPlan { characters: 0, ..dataset(&unit, &[]) };
     let datasets = executing(plan).map(|unit| DatasetPlan { samples: unit.dataset.samples, ..dataset(unit) }).collect();
     let models = vec![ModelPlan::new("sandbox", ModelKind::Sandbox, "")];
-    Plan { format: PLAN_FORMAT, config: plan.config, models, datasets, duplicates: None }
+    Plan { format: PLAN_FORMAT, config: plan.config, models, datasets, duplicates: None, left_out: Default::default() }
 }

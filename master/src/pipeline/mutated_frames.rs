@@ -60,7 +60,14 @@ fn plan() -> Plan {
     };
     let models = vec![ModelPlan::new("m", ModelKind::Echo, "")];
     let datasets = vec![dataset("a"), dataset("b")];
-    Plan { format: PLAN_FORMAT, config: Digest::of(b"config"), models, datasets, duplicates: None }
+    Plan {
+        format: PLAN_FORMAT,
+        config: Digest::of(b"config"),
+        models,
+        datasets,
+        duplicates: None,
+        left_out: Default::default(),
+    }
 }
 
 impl Attacked {

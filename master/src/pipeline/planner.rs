@@ -14,13 +14,13 @@ use compass_eval::report::{prediction_record, pretty};
 use compass_plan::prompt::{MetaTemplate, RenderedDataset, Shot, render, workload};
 use compass_plan::{
     Body, DatasetPlan, DeviceRequest, Dtype, DuplicateGroups, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan,
-    Sample, entries_of_all, head_path, part_path,
+    Sample, Unit, entries_of_all, head_path, part_path,
 };
-use compass_types::ids::Digest;
+use compass_types::ids::{Digest, UnitId};
 use compass_types::result::{Outcome, PromptFit, SampleResult};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -150,10 +150,20 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
         parts.insert(digest, bytes);
         named = Some(digest);
     }
-    let plan =
-        Plan { format: PLAN_FORMAT, config: compass_config::digest(config), models, datasets, duplicates: named };
+    let digest = compass_config::digest(config);
+    let mut plan =
+        Plan { format: PLAN_FORMAT, config: digest, models, datasets, duplicates: named, left_out: BTreeSet::new() };
+    plan.left_out = left_out(config, &plan);
     let head = head(&plan)?;
     Ok(Planned { plan, head, parts, duplicates })
+}
+
+/// The units of the pairs that the configuration leaves out.
+fn left_out(config: &Config, plan: &Plan) -> BTreeSet<UnitId> {
+    let is_left_out = |unit: &Unit<'_>| {
+        config.left_out.iter().any(|(model, dataset)| *model == unit.model.abbr && *dataset == unit.dataset.abbr)
+    };
+    plan.units().filter(is_left_out).map(|unit| unit.id).collect()
 }
 
 /// Digests of what the samples of a data set ask a model, in order: equal where every model answers alike.
@@ -176,7 +186,11 @@ fn misfits(config: &Config) -> Vec<Diagnostic> {
     let with_meta: Vec<_> = config.models.iter().filter_map(|model| Some((model, meta(model)?))).collect();
     let pairs =
         with_meta.iter().flat_map(|(model, meta)| config.datasets.iter().map(move |dataset| (model, meta, dataset)));
+    let is_asked = |model: &ModelConfig, dataset: &DatasetConfig| {
+        config.left_out.iter().all(|(left, data)| *left != model.abbr || *data != dataset.abbr)
+    };
     pairs
+        .filter(|(model, _, dataset)| is_asked(model, dataset))
         .filter_map(|(model, meta, dataset)| {
             let fault = meta.misfit(&dataset.prompt)?;
             let message = format!("model `{}` cannot read data set `{}`: {fault}", model.abbr, dataset.abbr);

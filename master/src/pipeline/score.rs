@@ -12,7 +12,7 @@ use compass_eval::evaluator::{Accumulator, EVAL_VERSION, executed};
 use compass_eval::report::{Details, Findings, prediction_record, pretty, results_document, write_records};
 use compass_eval::summary::{Summary, TableCell};
 use compass_ledger::{Kind, Ledger, LedgerEntry, LedgerError};
-use compass_plan::summary::SummaryGroup;
+use compass_plan::summary::{RowName, SummaryGroup};
 use compass_plan::{Plan, Sample, Unit};
 use compass_proto::{intervals_from_wire, v1};
 use compass_types::ids::{Digest, UnitId};
@@ -48,9 +48,9 @@ pub struct Scored {
 }
 
 impl Scored {
-    /// With the rows of groups, see [`Summary::with_groups`].
-    pub fn with_groups(mut self, groups: &[SummaryGroup]) -> Self {
-        self.summary = self.summary.with_groups(groups);
+    /// With the rows of groups, and of all rows those that are asked for: see [`Summary::with_groups`], [`Summary::in_order`].
+    pub fn with_groups(mut self, groups: &[SummaryGroup], rows: Option<&[RowName]>) -> Self {
+        self.summary = self.summary.with_groups(groups, rows).in_order(rows);
         self.complete &= self.summary.is_complete();
         self
     }

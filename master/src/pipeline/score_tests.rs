@@ -53,7 +53,14 @@ fn planned_of(part: Part) -> Planned {
     };
     let model = ModelPlan { max_out_len: 8, ..ModelPlan::new("m", ModelKind::Echo, "") };
     let config = Digest::of(b"config");
-    let plan = Plan { format: PLAN_FORMAT, config, models: vec![model], datasets: vec![dataset], duplicates: None };
+    let plan = Plan {
+        format: PLAN_FORMAT,
+        config,
+        models: vec![model],
+        datasets: vec![dataset],
+        duplicates: None,
+        left_out: Default::default(),
+    };
     let head = serde_json::to_vec(&plan).unwrap();
     Planned { plan, head, parts: BTreeMap::from([(digest, bytes)]), duplicates: DuplicateGroups::default() }
 }

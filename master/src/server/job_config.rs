@@ -3,6 +3,7 @@
 use crate::job::{JobRecord, StageTerms};
 use compass_config::{Base, Config, PoolConfig, RunnerConfig, RunnerKind, StageConfig};
 use compass_plan::partition::PartitionerKind;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 /// What launchers are told: nothing of models, which come with the jobs.
@@ -24,6 +25,8 @@ pub(super) fn launch_config(base: &Base) -> Config {
         eval: stage,
         pools: base.pools.clone(),
         summary_groups: Vec::new(),
+        summary_rows: None,
+        left_out: BTreeSet::new(),
     }
 }
 
@@ -47,6 +50,7 @@ pub(super) fn job_config(base: &Base, address: SocketAddr, job: &JobRecord) -> C
         // Of them a job knows what its workers are told, and where its models load.
         pools: base.pools.iter().map(|pool| PoolConfig { runner: RunnerKind::None, ..pool.clone() }).collect(),
         summary_groups: job.summary_groups.clone(),
+        summary_rows: job.summary_rows.clone(),
         listen: address,
         http: None,
         ..launch_config(base)

@@ -138,7 +138,14 @@ impl Job {
         let models =
             (0..models).map(|at| ModelPlan::new(format!("m{at}"), ModelKind::Echo, format!("/models/{number}/{at}")));
         let config = Digest::of(b"a configuration");
-        let plan = Plan { format: PLAN_FORMAT, config, models: models.collect(), datasets, duplicates: None };
+        let plan = Plan {
+            format: PLAN_FORMAT,
+            config,
+            models: models.collect(),
+            datasets,
+            duplicates: None,
+            left_out: Default::default(),
+        };
         let head = serde_json::to_vec(&plan).ok()?;
         let digest = Digest::of(&head);
         let keys = Keys::new(&digest);

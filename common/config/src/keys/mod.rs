@@ -1,6 +1,7 @@
 //! Every key of the configuration, table by table, in the order in which the reference shows them.
 
 mod aliyun;
+mod combination;
 mod dataset;
 mod evaluation;
 mod inferencer;
@@ -12,6 +13,7 @@ mod retriever;
 mod runner;
 mod split;
 mod stage;
+mod summarizer;
 mod summary_group;
 mod template;
 #[cfg(test)]
@@ -19,6 +21,7 @@ mod tests;
 mod top;
 
 pub(crate) use aliyun::ALIYUN;
+pub(crate) use combination::COMBINATION;
 pub(crate) use dataset::{DATASET, INFER_CFG, READER_CFG};
 pub(crate) use evaluation::{EVAL_CFG, EVALUATOR, PIPELINE};
 pub(crate) use inferencer::INFERENCER;
@@ -32,12 +35,13 @@ pub(crate) use retriever::RETRIEVER;
 pub(crate) use runner::{LAUNCHER, RUNNER};
 pub(crate) use split::{COLUMN, KEEP, SPLIT};
 pub(crate) use stage::{EVAL, INFER, PARTITIONER};
+pub(crate) use summarizer::SUMMARIZER;
 pub(crate) use summary_group::SUMMARY_GROUP;
 pub(crate) use template::{LINE, MESSAGE, MESSAGES, ROUNDS};
 pub(crate) use top::TOP;
 
 /// Every table.
-pub(crate) static TABLES: [&TableKeys; 34] = [
+pub(crate) static TABLES: [&TableKeys; 36] = [
     &TOP,
     &MASTER,
     &ETCD,
@@ -71,5 +75,7 @@ pub(crate) static TABLES: [&TableKeys; 34] = [
     &LAUNCHER,
     &ALIYUN,
     &POOL,
+    &SUMMARIZER,
     &SUMMARY_GROUP,
+    &COMBINATION,
 ];

@@ -101,8 +101,7 @@ pub(crate) static RUN_CFG: TableKeys = TableKeys {
     title: "`run_cfg`",
     keys: &[
         key("num_gpus", Kind::from(0), "GPUs of one replica").default("0"),
-        key("num_procs", Kind::from(1), "processes of one replica; more than 1 is refused as not yet supported")
-            .default("1"),
+        key("num_procs", Kind::from(1), "processes of one replica: 1, or as many as `num_gpus`").default("1"),
     ],
     types: &[],
 };

@@ -34,6 +34,10 @@ pub(crate) static TOP: TableKeys = TableKeys {
         key("eval", Table(&super::EVAL), "partitioner and runner of the stage that runs programs"),
         key("pool", Tables(&super::POOL), "places where inference workers are launched, in place of the runner")
             .default("none"),
+        key("summarizer", Table(&super::SUMMARIZER), "rows of the table in their order, and OpenCompass's groups by name")
+            .default("every data set, and the groups whose data sets are all in the job"),
+        key("combination", Tables(&super::COMBINATION), "which models run which data sets")
+            .default("every model runs every data set"),
         key("summary_group", Tables(&super::SUMMARY_GROUP), "data sets that the table also shows as one").default("none"),
     ],
     types: &[],

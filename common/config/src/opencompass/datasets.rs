@@ -225,12 +225,23 @@ fn named(table: &mut Table, parameters: &[(&str, &PythonNode)], span: Span) {
         return;
     }
     let text = |key| parameters.iter().find(|(name, _)| *name == key).and_then(|(_, node)| node.text());
-    let path = text("path").unwrap_or_default().trim_end_matches('/');
-    let end = path.rsplit('/').next().unwrap_or_default();
-    let abbr = match text("name") {
-        Some(name) => format!("{end}_{name}"),
-        None => end.to_owned(),
-    };
-    let node = Node { value: Value::String(abbr.replace('/', "_")), span };
+    let abbr = usual_abbr(text("path"), text("name"));
+    let node = Node { value: Value::String(abbr), span };
     table.entries.insert(0, KeyValue { key: "abbr".to_owned(), key_span: span, node });
+}
+
+fn usual_abbr(path: Option<&str>, name: Option<&str>) -> String {
+    let path = path.unwrap_or_default().trim_end_matches('/');
+    let end = path.rsplit('/').next().unwrap_or_default();
+    let abbr = name.map_or_else(|| end.to_owned(), |name| format!("{end}_{name}"));
+    abbr.replace('/', "_")
+}
+
+/// The name of a data set: its own, or that which is made of its path.
+pub(super) fn abbr(entry: &PythonNode) -> Option<String> {
+    let text = |key| entry.get(key).and_then(PythonNode::text);
+    match text("abbr") {
+        Some(abbr) => Some(abbr.to_owned()),
+        None => Some(usual_abbr(text("path"), text("name"))).filter(|abbr| !abbr.is_empty()),
+    }
 }

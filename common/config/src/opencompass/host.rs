@@ -1,9 +1,9 @@
 //! Where imports of a configuration are found: beside it, in an OpenCompass tree, and in what comes with the program.
 
 use super::{PythonWorld, stand_in};
+use crate::summary_files;
 use compass_common::regular_file;
 use compass_diagnostic::spelling;
-use compass_plan::summary::shipped_groups;
 use compass_python::{Host, Imported};
 use std::path::{Path, PathBuf};
 
@@ -76,12 +76,13 @@ impl TreeHost {
             name: kind.to_owned(),
         };
         if parts.contains(&"summarizers") {
-            // Groups that ship with the program are in every table; OpenCompass's `example` shows all of them.
-            let is_group = shipped_groups().iter().any(|group| group.name == name || name.starts_with(&group.name));
-            return match name {
-                "example" => Some(value("summarizer", "summarizer = {}\n".to_owned())),
-                _ if is_group => Some(value("groups", "groups = []\n".to_owned())),
-                _ => None,
+            // Groups come with the program, by the names of their files; OpenCompass's `example` lists groups that are in
+            // every table.
+            let file = parts.rsplit(|part| *part == "groups").next().map(|file| file.join("/")).unwrap_or_default();
+            return match summary_files::python(&file) {
+                Some(groups) => Some(value("groups", format!("groups = {groups}\n"))),
+                None if name == "example" => Some(value("summarizer", "summarizer = {}\n".to_owned())),
+                None => None,
             };
         }
         if parts.contains(&"models") {

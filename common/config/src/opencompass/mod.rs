@@ -6,10 +6,12 @@
 //! class stands for is in `loaders`.
 
 mod class;
+mod combinations;
 mod datasets;
 mod host;
 mod loaders;
 mod models;
+mod named;
 mod parameters;
 mod rows;
 mod stages;
@@ -20,8 +22,9 @@ mod tree;
 use super::check::Check;
 use super::source::Span;
 use super::tree::{KeyValue, Node, Table, Value};
-use compass_python::{Evaluation, Limits, PythonError};
+use compass_python::{Evaluation, Limits, Node as PythonNode, PythonError};
 use host::TreeHost;
+pub(super) use named::{named_datasets, named_models, named_summarizer};
 pub use rows::{LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, RowLoader};
 use std::path::{Path, PathBuf};
 
@@ -41,7 +44,68 @@ pub struct PythonWorld {
 /// Reads the configuration `path`; `None` when it is not usable, which is reported.
 pub(super) fn read(check: &mut Check, path: &Path, canonical: PathBuf, text: String) -> Option<(Table, Span)> {
     let host = TreeHost::new(path, check.python.clone());
-    let Evaluation { files, result } = compass_python::evaluate(path, text, &host, Limits::default());
+    let Evaluated { places, names, span } = evaluated(check, &host, path, canonical, text)?;
+    let mut root = Table::default();
+    let world = world(check, path, host.trees());
+    for (name, node) in &names {
+        match name.as_str() {
+            "models" => put(&mut root, "model", models::read(check, &places, node)),
+            "datasets" => put(&mut root, "dataset", datasets::read(check, &places, &world, node)),
+            "infer" | "eval" => put(&mut root, name, stages::read(check, &places, name, node)),
+            "summarizer" => put(&mut root, "summarizer", summarizer::read(check, &places, node)),
+            "work_dir" => put(&mut root, "work_dir", tree::path(&places, node)),
+            "model_dataset_combinations" => put(&mut root, "combination", combinations::read(check, &places, node)),
+            "judge_models" | "judge_cfg" | "base_models" | "compare_models" => {
+                let what = format!("`{name}`");
+                check.not_yet(places.span(node.place), &what, "remove it: every model runs every data set");
+            }
+            "chatml_datasets" if !node.items().is_empty() => {
+                let help = "write these data sets as TOML, or with a class of `opencompass.datasets`";
+                check.not_yet(places.span(node.place), "`chatml_datasets`", help);
+            }
+            // Whatever else a file defines is for its own use.
+            _ => {}
+        }
+    }
+    for (key, noun) in [("model", "models"), ("dataset", "datasets")] {
+        if root.get(key).is_none() && !check.has_errors() {
+            let message = format!("`{noun}` is not defined");
+            let near = names.iter().find(|(name, _)| name.ends_with(&format!("_{noun}")) || name.contains(key));
+            let help = near.map_or_else(
+                || format!("a configuration of OpenCompass defines the list `{noun}`"),
+                |(name, _)| {
+                    format!("a configuration of OpenCompass defines the list `{noun}`, as in `{noun} = {name}`")
+                },
+            );
+            check.error(span, message, Some(help));
+        }
+    }
+    (!check.has_errors()).then_some((root, span))
+}
+
+/// A file that was evaluated.
+struct Evaluated {
+    places: tree::Places,
+    /// What it defines, in its order.
+    names: Vec<(String, PythonNode)>,
+    /// Its beginning.
+    span: Span,
+}
+
+/// What loaders may look at.
+fn world(check: &Check, path: &Path, trees: &[PathBuf]) -> LoaderWorld {
+    LoaderWorld {
+        config: path.to_path_buf(),
+        trees: trees.to_vec(),
+        data_dir: check.data_root.clone(),
+        hub_caches: check.hub_caches(),
+        variables: check.python.variables.clone(),
+    }
+}
+
+/// Evaluates a file; `None` when it is not usable, which is reported.
+fn evaluated(check: &mut Check, host: &TreeHost, path: &Path, canonical: PathBuf, text: String) -> Option<Evaluated> {
+    let Evaluation { files, result } = compass_python::evaluate(path, text, host, Limits::default());
     // The files of the evaluation in the order of their ids.
     let mut ids = Vec::with_capacity(files.len());
     for (at, file) in files.into_iter().enumerate() {
@@ -62,43 +126,7 @@ pub(super) fn read(check: &mut Check, path: &Path, canonical: PathBuf, text: Str
         }
     };
     let span = places.beginning()?;
-    let mut root = Table::default();
-    let world = LoaderWorld {
-        config: path.to_path_buf(),
-        trees: host.trees().to_vec(),
-        data_dir: check.data_root.clone(),
-        hub_caches: check.hub_caches(),
-        variables: check.python.variables.clone(),
-    };
-    for (name, node) in &names {
-        match name.as_str() {
-            "models" => put(&mut root, "model", models::read(check, &places, node)),
-            "datasets" => put(&mut root, "dataset", datasets::read(check, &places, &world, node)),
-            "infer" | "eval" => put(&mut root, name, stages::read(check, &places, name, node)),
-            "summarizer" => put(&mut root, "summary_group", summarizer::read(check, &places, node)),
-            "work_dir" => put(&mut root, "work_dir", tree::path(&places, node)),
-            "model_dataset_combinations" | "judge_models" | "judge_cfg" | "base_models" | "compare_models" => {
-                let what = format!("`{name}`");
-                check.not_yet(places.span(node.place), &what, "remove it: every model runs every data set");
-            }
-            // Whatever else a file defines is for its own use.
-            _ => {}
-        }
-    }
-    for (key, noun) in [("model", "models"), ("dataset", "datasets")] {
-        if root.get(key).is_none() && !check.has_errors() {
-            let message = format!("`{noun}` is not defined");
-            let near = names.iter().find(|(name, _)| name.ends_with(&format!("_{noun}")) || name.contains(key));
-            let help = near.map_or_else(
-                || format!("a configuration of OpenCompass defines the list `{noun}`"),
-                |(name, _)| {
-                    format!("a configuration of OpenCompass defines the list `{noun}`, as in `{noun} = {name}`")
-                },
-            );
-            check.error(span, message, Some(help));
-        }
-    }
-    (!check.has_errors()).then_some((root, span))
+    Some(Evaluated { places, names, span })
 }
 
 fn put(root: &mut Table, key: &str, node: Option<Node>) {

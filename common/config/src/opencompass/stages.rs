@@ -6,8 +6,11 @@ use crate::tree::{Node, Value};
 use compass_python::Node as PythonNode;
 
 /// Keys of a stage that concern OpenCompass's own processes.
-const NO_EFFECT: &[&str] =
-    &["out_dir", "dataset_size_path", "force_rebuild", "keep_keys", "n", "debug", "lark_bot_url", "max_workers"];
+#[rustfmt::skip]
+const NO_EFFECT: &[&str] = &[
+    "out_dir", "dataset_size_path", "force_rebuild", "keep_keys", "n", "debug", "lark_bot_url", "max_workers", "keep_tmp_file",
+    "task_prefix", "concurrent_users", "eval_with_gpu",
+];
 
 /// `[infer]` or `[eval]`: the same keys and the same names of classes as in TOML.
 pub(super) fn read(check: &mut Check, places: &Places, name: &str, node: &PythonNode) -> Option<Node> {
@@ -18,11 +21,18 @@ pub(super) fn read(check: &mut Check, places: &Places, name: &str, node: &Python
     };
     for part in ["partitioner", "runner"] {
         if let Some(Node { value: Value::Table(inner), .. }) = table.get_mut(part) {
+            let mut found = Vec::new();
             for key in NO_EFFECT {
                 if let Some(at) = inner.entry(key).map(|entry| entry.key_span) {
                     inner.remove(key);
-                    check.note(at, format!("`{key}` of {part} has no effect"), "remove the key");
+                    found.push((at, format!("`{key}`")));
                 }
+            }
+            if let Some((at, _)) = found.first() {
+                let names: Vec<&str> = found.iter().map(|(_, name)| name.as_str()).collect();
+                let have = if names.len() == 1 { "has" } else { "have" };
+                let message = format!("{} of {part} {have} no effect", names.join(", "));
+                check.note(*at, message, "they concern OpenCompass's own processes");
             }
         }
     }

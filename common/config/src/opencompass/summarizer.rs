@@ -1,27 +1,46 @@
-//! `summarizer`: groups of data sets that the table shows as one. The table shows every data set of the job beside them.
+//! `summarizer`: the rows of the table in their order, and groups of data sets that it shows as one.
 
-use super::array;
 use super::tree::{self, Places};
+use super::{array, class};
 use crate::check::Check;
-use crate::tree::{Node, Value};
-use compass_python::Node as PythonNode;
+use crate::tree::{KeyValue, Node, Table, Value};
+use compass_python::{Node as PythonNode, Plain};
 
-/// Groups whose subsets are not all in the job are not shown, as in OpenCompass; so a list of all groups can be written.
+/// What is taken of it; the rest belongs to OpenCompass's other tables.
+const TAKEN: &[&str] = &["dataset_abbrs", "summary_groups"];
+
+/// `[summarizer]`; `None` where there is nothing in it.
 pub(super) fn read(check: &mut Check, places: &Places, node: &PythonNode) -> Option<Node> {
-    let groups = node.get("summary_groups")?;
-    let span = places.span(groups.place);
-    let mut tables: Vec<Node> = Vec::new();
-    for group in groups.items() {
-        let Some(mut node) = tree::convert(check, places, group) else { continue };
-        let Value::Table(table) = &mut node.value else { continue };
-        let name = table.text("name").map(str::to_owned);
-        // A later group of the same name takes the place of an earlier one.
-        let twin =
-            tables.iter().position(|there| there.table().and_then(|there| there.text("name")) == name.as_deref());
-        match twin.and_then(|at| tables.get_mut(at)) {
-            Some(there) => *there = node,
-            None => tables.push(node),
+    let span = places.span(node.place);
+    let Plain::Dict(entries) = &node.value else {
+        if node.value != Plain::None {
+            check.error(span, "`summarizer` is not a dict".into(), Some("write `summarizer = dict(...)`".into()));
+        }
+        return None;
+    };
+    let mut table = Table::default();
+    for (key, value) in entries {
+        let (Some(name), key_span) = (key.text(), places.span(key.place)) else { continue };
+        if name == "type" {
+            if let Some(other) = class::of(node).filter(|class| *class != "DefaultSummarizer") {
+                let help = "the table has the rows of OpenCompass's DefaultSummarizer";
+                check.note(key_span, format!("`{other}` has no effect"), help);
+            }
+        } else if TAKEN.contains(&name) {
+            let node = match &value.value {
+                // Texts and pairs that are lists, or tuples; `None` is a key that is not there.
+                Plain::List(items) | Plain::Tuple(items) => {
+                    let items = items.iter().filter_map(|item| tree::convert(check, places, item)).collect();
+                    Some(array(items, places.span(value.place)))
+                }
+                _ => tree::convert(check, places, value),
+            };
+            if let Some(node) = node {
+                table.entries.push(KeyValue { key: name.to_owned(), key_span, node });
+            }
+        } else if value.value != Plain::None {
+            check.note(key_span, format!("`{name}` of summarizer has no effect"), "remove the key");
         }
     }
-    (!tables.is_empty()).then(|| array(tables, span))
+    (!table.entries.is_empty()).then_some(Node { value: Value::Table(table), span })
 }

@@ -18,7 +18,7 @@ impl Summary {
             header.extend(["expected", "scored", "failed"].map(|count| format!("{model} {count}")));
         }
         let mut lines = vec![header];
-        for row in &self.rows {
+        for row in self.shown() {
             let mut fields = row.head.to_vec();
             fields.extend(row.values.iter().map(TableValue::starred));
             for TableValue { expected, counts, .. } in &row.values {

@@ -4,7 +4,7 @@ use super::Summary;
 use super::table::SummaryRow;
 use super::table_value::{MissingReason, TableValue};
 use crate::evaluator::Counts;
-use compass_plan::summary::{Subset, SummaryGroup, shipped_group, shipped_groups};
+use compass_plan::summary::{RowName, Subset, SummaryGroup, shipped_group, shipped_groups};
 
 /// How many subsets a reason names before it only counts them.
 const NAMED: usize = 5;
@@ -13,12 +13,13 @@ impl Summary {
     /// With rows for groups below: those that come with the program and have every subset in this table, then `own`.
     ///
     /// An own group takes the place of one of the same name that comes with the program. Without subsets it stands for
-    /// that one, and is shown even when only some of its subsets are in the table. A group none of whose subsets is in
-    /// the table is not shown. Where a subset has no number, the group has none either, and says which subset and why.
+    /// that one, and is shown even when only some of its subsets are in the table, unless it wants to be whole and `asked`
+    /// does not name it. A group none of whose subsets is in the table is not shown. Where a subset has no number, the group has none either, and says which subset and why.
     ///
     /// A group has one row for every metric that all its subsets have, and one for its own number, which is made of the
     /// first metric of each subset or of the metric named for it.
-    pub fn with_groups(mut self, own: &[SummaryGroup]) -> Self {
+    pub fn with_groups(mut self, own: &[SummaryGroup], asked: Option<&[RowName]>) -> Self {
+        let is_asked = |name: &str| asked.is_some_and(|rows| rows.iter().any(|row| row.name == name));
         let is_own = |name: &str| own.iter().any(|group| group.name == name);
         for group in shipped_groups().iter().filter(|group| !is_own(&group.name)) {
             if group.subsets.iter().all(|subset| self.has(&subset.name)) {
@@ -28,7 +29,9 @@ impl Summary {
         for group in own {
             let meant = if group.subsets.is_empty() { shipped_group(&group.name) } else { None };
             let group = meant.as_ref().unwrap_or(group);
-            if group.subsets.iter().any(|subset| self.has(&subset.name)) {
+            let is_whole = group.subsets.iter().all(|subset| self.row_of(subset, None).is_some());
+            let is_shown = is_whole || !group.whole || is_asked(&group.name);
+            if is_shown && group.subsets.iter().any(|subset| self.has(&subset.name)) {
                 self.add_group(group);
             }
         }
@@ -43,7 +46,17 @@ impl Summary {
         let mut metrics: Vec<Option<String>> = self.common_metrics(group).into_iter().map(Some).collect();
         metrics.push(None);
         let rows: Vec<SummaryRow> = metrics.iter().map(|metric| self.group_row(group, metric.as_deref())).collect();
-        self.rows.extend(rows);
+        for row in rows {
+            // As in OpenCompass, the numbers of a later group of one name and metric come over those of an earlier one.
+            let twin = self.rows.iter_mut().find(|twin| twin.head[0] == row.head[0] && twin.head[2] == row.head[2]);
+            match twin {
+                Some(twin) => {
+                    let over = twin.values.iter_mut().zip(row.values).filter(|(_, value)| value.value.is_ok());
+                    over.for_each(|(below, value)| *below = value);
+                }
+                None => self.rows.push(row),
+            }
+        }
     }
 
     /// The metrics that every subset has, in the first one's order; none where subsets name their own, or where one is
@@ -72,7 +85,8 @@ impl Summary {
             _ => "mixed",
         };
         let metric = metric.unwrap_or_else(|| group.metric_name());
-        let partial = group.subsets.iter().any(|subset| !self.has(&subset.name));
+        let lacks = |subset: &Subset| !self.has(&subset.name) || group.whole && self.row_of(subset, None).is_none();
+        let partial = group.subsets.iter().any(lacks);
         SummaryRow { head: [group.name.as_str(), "-", metric, mode].map(String::from), values, partial }
     }
 
@@ -84,12 +98,13 @@ impl Summary {
 
 /// The group's number for one model.
 fn value(group: &SummaryGroup, rows: &[(&Subset, Option<&SummaryRow>)], model: usize) -> TableValue {
-    let (mut scores, mut lacking) = (Vec::with_capacity(rows.len()), Vec::new());
+    let (mut scores, mut lacking, mut not_asked) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
     let (mut counts, mut expected) = (Counts::default(), 0);
     for (subset, row) in rows {
         let value = row.and_then(|row| row.values.get(model));
         match value.map(|value| &value.value) {
             Some(Ok(score)) => scores.push(*score),
+            Some(Err(reason)) if !reason.is_asked() => not_asked.push(subset.name.clone()),
             Some(Err(reason)) => lacking.push(format!("{} ({reason})", subset.name)),
             None => lacking.push(match &subset.metric {
                 Some(metric) => format!("{} (has no {metric}, or is not in this job)", subset.name),
@@ -103,22 +118,32 @@ fn value(group: &SummaryGroup, rows: &[(&Subset, Option<&SummaryRow>)], model: u
             counts.ties += value.counts.ties;
         }
     }
-    let value = match lacking.is_empty() {
-        true => group
+    let value = match (lacking.is_empty(), not_asked.len()) {
+        (true, 0) => group
             .average
             .of(&scores)
             .ok_or_else(|| MissingReason::withheld("the weights do not fit the subsets".into())),
-        false => Err(MissingReason::withheld(reason(&lacking, rows.len()))),
+        (_, count) if count == rows.len() => Err(MissingReason::not_asked(String::new())),
+        (true, count) => {
+            let names = some(&not_asked);
+            Err(MissingReason::not_asked(format!("{count} of {} subsets are not asked for: {names}", rows.len())))
+        }
+        (false, _) => Err(MissingReason::withheld(reason(&lacking, rows.len()))),
     };
     TableValue { value, expected, counts }
 }
 
 fn reason(lacking: &[String], subsets: usize) -> String {
-    let mut names = lacking.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    if lacking.len() > NAMED {
-        names += &format!(" and {} more", lacking.len() - NAMED);
+    format!("{} of {subsets} subsets have no number: {}", lacking.len(), some(lacking))
+}
+
+/// The first of the names, and how many more there are.
+fn some(names: &[String]) -> String {
+    let mut text = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > NAMED {
+        text += &format!(" and {} more", names.len() - NAMED);
     }
-    format!("{} of {subsets} subsets have no number: {names}", lacking.len())
+    text
 }
 
 #[cfg(test)]
@@ -132,7 +157,7 @@ mod tests {
     }
 
     fn csv(own: &[SummaryGroup]) -> Vec<String> {
-        let table = summary().with_groups(own).csv();
+        let table = summary().with_groups(own, None).csv();
         table.lines().skip(5).map(str::to_owned).collect()
     }
 
@@ -160,6 +185,7 @@ mod tests {
                 subsets: vec![subset("piqa", Some("accuracy")), subset("arc_easy", Some("acc_norm"))],
                 average: Average::Weighted(vec![1.0, 3.0]),
                 metric: Some("overall".into()),
+                whole: false,
             },
             SummaryGroup { average: Average::Sum, ..group("of groups", &["w", "piqa"]) },
         ];
@@ -179,10 +205,10 @@ mod tests {
                        d2 (not in this job), d3 (not in this job), d4 (not in this job) and 3 more";
         assert!(rows[0].contains(missing), "{}", rows[0]);
         let complete = summary_of(&["a".into()]);
-        assert!(complete.clone().with_groups(&[group("g", &["a", "x"]), group("h", &["a"])]).is_complete());
+        assert!(complete.clone().with_groups(&[group("g", &["a", "x"]), group("h", &["a"])], None).is_complete());
         let metric = Some("no such".into());
         let wrong = SummaryGroup { subsets: vec![Subset { name: "a".into(), metric }], ..group("g", &[]) };
-        assert!(!complete.with_groups(&[wrong]).is_complete());
+        assert!(!complete.with_groups(&[wrong], None).is_complete());
     }
 
     #[test]
@@ -217,7 +243,7 @@ mod tests {
         let languages = ["bn", "de", "en", "es", "fr", "ja", "ru", "sw", "te", "th", "zh"];
         let abbrs: Vec<String> = languages.iter().map(|language| format!("mgsm_{language}")).collect();
         let shown = |abbrs: &[String], own: &[SummaryGroup]| -> Vec<String> {
-            let table = summary_of(abbrs).with_groups(own).csv();
+            let table = summary_of(abbrs).with_groups(own, None).csv();
             let names = table.lines().skip(1 + abbrs.len()).map(|line| line.split(',').next().unwrap().to_owned());
             names.collect()
         };

@@ -8,6 +8,7 @@ mod document;
 #[cfg(test)]
 mod golden;
 mod grouped;
+mod listed;
 mod markdown;
 mod metric_order;
 mod notes;

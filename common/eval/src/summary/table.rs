@@ -16,6 +16,8 @@ pub(super) const COLUMNS: [&str; 4] = ["dataset", "version", "metric", "mode"];
 pub struct Summary {
     pub(super) models: Vec<String>,
     pub(super) rows: Vec<SummaryRow>,
+    /// The rows that are shown, where the configuration lists them; otherwise all of `rows` are.
+    pub(super) listed: Option<Vec<SummaryRow>>,
     /// Where a number is not by the formula that its data set asks for.
     pub(super) remarks: Vec<String>,
 }
@@ -50,17 +52,21 @@ impl Summary {
     /// The table of `plan`. A unit without a cell is missing, and said to be.
     pub fn new(plan: &Plan, cells: impl IntoIterator<Item = (UnitId, TableCell)>) -> Self {
         let mut known: BTreeMap<UnitId, TableCell> = cells.into_iter().collect();
-        let mut columns: Vec<Vec<TableCell>> = plan.datasets.iter().map(|_| Vec::new()).collect();
-        for (at, unit) in plan.units().enumerate() {
-            let cell = known.remove(&unit.id).unwrap_or_else(|| TableCell::Missing("not evaluated".into()));
-            columns[at % plan.datasets.len()].push(cell);
-        }
+        let mut cell = |model, dataset| {
+            let id = plan.unit_id(model, dataset);
+            match plan.unit(id) {
+                Some(unit) => known.remove(&unit.id).unwrap_or_else(|| TableCell::Missing("not evaluated".into())),
+                None => TableCell::NotAsked,
+            }
+        };
+        let cells = |dataset| plan.models().map(|(model, _)| cell(model, dataset)).collect::<Vec<_>>();
+        let columns: Vec<Vec<TableCell>> = (0..plan.datasets.len()).map(cells).collect();
         let rows = plan.datasets.iter().zip(columns).flat_map(|(dataset, cells)| rows(dataset, &cells)).collect();
         let remarks = plan.units().filter_map(|unit| {
             Some(format!("{}: {}", unit.name(), unit.dataset.infer.other_formula(unit.model.profile)?))
         });
         let remarks = remarks.collect();
-        Self { models: plan.models.iter().map(|model| model.abbr.clone()).collect(), rows, remarks }
+        Self { models: plan.models.iter().map(|model| model.abbr.clone()).collect(), rows, listed: None, remarks }
     }
 
     /// Whether every number stands on all its samples: nothing failed, nothing missing, nothing withheld. A group some of
@@ -69,12 +75,17 @@ impl Summary {
         self.rows.iter().filter(|row| !row.partial).all(|row| row.values.iter().all(TableValue::is_complete))
     }
 
+    /// The rows that are shown.
+    pub(super) fn shown(&self) -> &[SummaryRow] {
+        self.listed.as_deref().unwrap_or(&self.rows)
+    }
+
     /// The header and the rows, each cell with its counts, and the reasons of those without a number.
     pub(super) fn grid(&self) -> (Vec<Vec<String>>, Notes) {
         let mut notes = Notes::with_remarks(&self.remarks);
         let header = COLUMNS.iter().map(|column| column.to_string()).chain(self.models.iter().cloned());
         let mut grid = vec![header.collect()];
-        for row in &self.rows {
+        for row in self.shown() {
             let values = row.values.iter().map(|value| value.with_counts(&mut notes));
             grid.push(row.head.iter().cloned().chain(values).collect());
         }
@@ -87,7 +98,7 @@ fn rows(dataset: &DatasetPlan, cells: &[TableCell]) -> Vec<SummaryRow> {
     let mut names: Vec<String> = Vec::new();
     for metric in cells.iter().flat_map(|cell| match cell {
         TableCell::Evaluated(Metrics { values, .. }) => values.as_slice(),
-        TableCell::Failed { .. } | TableCell::Missing(_) => &[],
+        TableCell::Failed { .. } | TableCell::Missing(_) | TableCell::NotAsked => &[],
     }) {
         if !names.contains(&metric.name) {
             names.push(metric.name.clone());
@@ -113,6 +124,7 @@ pub(super) mod tests {
     use crate::evaluator::{ACC_NORM, Counts, Metric};
     use compass_plan::{GenSpec, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT};
     use compass_types::ids::Digest;
+    use std::collections::BTreeSet;
 
     fn model(abbr: &str) -> ModelPlan {
         ModelPlan::new(abbr, ModelKind::Echo, "")
@@ -130,6 +142,7 @@ pub(super) mod tests {
                 dataset("gsm8k", gen_infer, 6),
             ],
             duplicates: None,
+            left_out: BTreeSet::new(),
         }
     }
 

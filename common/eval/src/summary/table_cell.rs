@@ -12,6 +12,8 @@ pub enum TableCell {
     Failed { counts: Counts, reason: String },
     /// It was not, for this reason in words.
     Missing(String),
+    /// The job has no such pair.
+    NotAsked,
 }
 
 impl TableCell {
@@ -20,13 +22,14 @@ impl TableCell {
         match self {
             Self::Evaluated(metrics) => metrics.counts,
             Self::Failed { counts, .. } => *counts,
-            Self::Missing(_) => Counts::default(),
+            Self::Missing(_) | Self::NotAsked => Counts::default(),
         }
     }
 
     /// The number of that name over `expected` samples, or in words why there is none.
     pub(super) fn value(&self, metric: &str, expected: u64) -> TableValue {
         let value = match self {
+            Self::NotAsked => return TableValue::not_asked(),
             Self::Missing(reason) => Err(MissingReason::missing(reason.clone())),
             Self::Failed { counts, reason } => {
                 Err(MissingReason::withheld(format!("{} of {expected} failed: {reason}", counts.failed)))

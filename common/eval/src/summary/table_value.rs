@@ -4,6 +4,9 @@ use super::notes::Notes;
 use crate::evaluator::Counts;
 use std::fmt;
 
+/// What OpenCompass prints where there is nothing.
+const NOT_ASKED: &str = "-";
+
 /// Why there is no number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MissingReason {
@@ -28,11 +31,24 @@ impl MissingReason {
     pub(super) fn none(reason: String) -> Self {
         Self { kind: "none", reason }
     }
+
+    /// Nothing was asked; with a reason where a part was.
+    pub(super) fn not_asked(reason: String) -> Self {
+        Self { kind: NOT_ASKED, reason }
+    }
+
+    /// Whether there should be a number.
+    pub(super) fn is_asked(&self) -> bool {
+        self.kind != NOT_ASKED
+    }
 }
 
 impl fmt::Display for MissingReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind, self.reason)
+        match self.reason.as_str() {
+            "" => f.write_str(self.kind),
+            reason => write!(f, "{}: {reason}", self.kind),
+        }
     }
 }
 
@@ -48,6 +64,11 @@ pub(super) struct TableValue {
 }
 
 impl TableValue {
+    /// Of what was not asked.
+    pub(super) fn not_asked() -> Self {
+        Self { value: Err(MissingReason::not_asked(String::new())), expected: 0, counts: Counts::default() }
+    }
+
     /// Two decimals as OpenCompass prints a number, or the reason.
     pub(super) fn text(&self) -> String {
         match &self.value {
@@ -66,6 +87,9 @@ impl TableValue {
     /// `notes` the reason stands: `withheld [1]`.
     pub(super) fn with_counts(&self, notes: &mut Notes) -> String {
         if let Err(reason) = &self.value {
+            if reason.reason.is_empty() {
+                return reason.kind.to_owned();
+            }
             return format!("{} [{}]", reason.kind, notes.number(reason));
         }
         let text = self.text();
@@ -79,8 +103,11 @@ impl TableValue {
         format!("{text} ({contributions})")
     }
 
-    /// Whether there is a number and it stands on every sample.
+    /// Whether there is a number and it stands on every sample, or none was asked for.
     pub(super) fn is_complete(&self) -> bool {
-        self.value.is_ok() && self.counts.scored == self.expected
+        match &self.value {
+            Ok(_) => self.counts.scored == self.expected,
+            Err(reason) => !reason.is_asked(),
+        }
     }
 }

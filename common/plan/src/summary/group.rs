@@ -12,6 +12,10 @@ pub struct SummaryGroup {
     pub average: Average,
     /// What its number is called; [`Average::name`] unless given.
     pub metric: Option<String>,
+    /// Whether it is shown only where every subset is in the table, as OpenCompass shows groups, or where it is asked for by
+    /// name.
+    #[serde(default)]
+    pub whole: bool,
 }
 
 /// A member of a group.
@@ -43,7 +47,7 @@ impl SummaryGroup {
     /// The plain mean over data sets by their first metrics.
     pub fn naive(name: impl Into<String>, subsets: impl IntoIterator<Item = String>) -> Self {
         let subsets = subsets.into_iter().map(|name| Subset { name, metric: None }).collect();
-        Self { name: name.into(), subsets, average: Average::Naive, metric: None }
+        Self { name: name.into(), subsets, average: Average::Naive, metric: None, whole: false }
     }
 
     /// What its number is called.

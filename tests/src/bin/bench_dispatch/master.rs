@@ -231,7 +231,8 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let service = WorkerService::new(Arc::new(Everyone(inbound)), PlanFiles::new(BTreeMap::new()), Uploads::default());
     let server = tokio::spawn(serve(listener, Access::Open, service, CancellationToken::new()));
     let (models, datasets) = (Vec::new(), Vec::new());
-    let empty = Plan { format: PLAN_FORMAT, config: digest, models, datasets, duplicates: None };
+    let empty =
+        Plan { format: PLAN_FORMAT, config: digest, models, datasets, duplicates: None, left_out: Default::default() };
     let (views, _view) = watch::channel(RunView::default());
     let (_fleet, reported) = watch::channel(Vec::new());
     let (_launching, given_up) = watch::channel(None);

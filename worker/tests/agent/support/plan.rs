@@ -59,6 +59,7 @@ impl TestPlan {
                 parts,
             }],
             duplicates: None,
+            left_out: Default::default(),
         };
         let head = serde_json::to_vec(&plan).unwrap();
         let digest = Digest::of(&head);

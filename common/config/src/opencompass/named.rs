@@ -1,0 +1,222 @@
+//! Models, data sets and summarizers by the names of their files in an OpenCompass tree, as its `--models`, `--datasets` and
+//! `--summarizer` find them.
+//!
+//! Presets come first: what is looked for here is what nothing else defines.
+
+use super::host::TreeHost;
+use super::tree::Places;
+use super::{Evaluated, datasets, evaluated, models, summarizer, world};
+use crate::check::Check;
+use crate::presets::Asked;
+use crate::source::Span;
+use crate::summary_files;
+use crate::tree::{KeyValue, Node, Table, Value};
+use compass_common::regular_file;
+use compass_diagnostic::spelling;
+use compass_python::Node as PythonNode;
+use std::path::{Path, PathBuf};
+
+/// Largest file that is read.
+const MOST_BYTES: u64 = 16 << 20;
+/// Deepest folder below `configs` that is looked into.
+const MOST_LEVELS: u32 = 16;
+/// Folders of `configs` that are searched.
+const MODELS: &[&str] = &["models"];
+const DATASETS: &[&str] = &["datasets", "dataset_collections"];
+const SUMMARIZERS: &[&str] = &["summarizers"];
+
+/// Adds to `root` the models of every file that `names` asks for and nothing defines.
+pub(crate) fn named_models(check: &mut Check, root: &mut Table, names: &[String], asked: &mut Asked) {
+    let finder = Finder::new(check);
+    for name in missing(root, "model", names, asked) {
+        let Some(found) = finder.evaluated(check, MODELS, &name) else { continue };
+        let Some((_, node)) = found.names.iter().find(|(key, _)| key == "models") else {
+            let message = format!("`{}` defines no `models`", found.path.display());
+            check.error(found.span, message, Some("name a file that does".into()));
+            continue;
+        };
+        let tables = models::read(check, &found.places, node);
+        add(root, "model", name, tables, asked);
+    }
+}
+
+/// Adds to `root` the data sets of every file that `names` asks for and nothing defines: `name` those of all lists whose
+/// names end in `_datasets`, `name/suffix` those whose names end in the suffix.
+pub(crate) fn named_datasets(check: &mut Check, root: &mut Table, names: &[String], asked: &mut Asked) {
+    let finder = Finder::new(check);
+    for name in missing(root, "dataset", names, asked) {
+        let (file, suffix) = name.split_once('/').unwrap_or((name.as_str(), "_datasets"));
+        let Some(found) = finder.evaluated(check, DATASETS, file) else { continue };
+        let lists: Vec<&PythonNode> =
+            found.names.iter().filter(|(key, _)| key.ends_with(suffix)).map(|(_, node)| node).collect();
+        if lists.is_empty() {
+            let keys: Vec<&str> = found.names.iter().map(|(key, _)| key.as_str()).collect();
+            let message = format!("`{}` defines nothing whose name ends in `{suffix}`", found.path.display());
+            check.error(found.span, message, Some(spelling::suggest(suffix, keys.into_iter(), "names")));
+            continue;
+        }
+        let world = world(check, &found.path, finder.host.trees());
+        let read = lists.into_iter().filter_map(|node| datasets::read(check, &found.places, &world, node));
+        let tables = read.flat_map(|node| node.items().to_vec()).collect();
+        let tables = Node { value: Value::Array(tables), span: found.span };
+        add(root, "dataset", name, Some(tables), asked);
+    }
+}
+
+/// `[summarizer]` of the file that `--summarizer NAME` or `NAME/KEY` asks for; OpenCompass's groups of that name where no tree
+/// is known.
+pub(crate) fn named_summarizer(check: &mut Check, root: &mut Table, name: &str, nowhere: Span) {
+    let (file, key) = name.split_once('/').unwrap_or((name, "summarizer"));
+    root.remove("summarizer");
+    let finder = Finder::new(check);
+    let node = match finder.evaluated(check, SUMMARIZERS, file) {
+        Some(found) => match found.names.iter().find(|(known, _)| known == key) {
+            Some((_, node)) => summarizer::read(check, &found.places, node),
+            None if summary_files::has(file) => Some(crate::summarizer::of_groups(file, nowhere)),
+            None => {
+                let keys = found.names.iter().map(|(key, _)| key.as_str());
+                let message = format!("`{}` defines no `{key}`", found.path.display());
+                check.error(found.span, message, Some(spelling::suggest(key, keys, "names")));
+                None
+            }
+        },
+        None if check.has_errors() || file == "example" => None,
+        None if summary_files::has(file) => Some(crate::summarizer::of_groups(file, nowhere)),
+        None => {
+            let near = spelling::nearest(file, summary_files::names().iter().map(String::as_str)).map(str::to_owned);
+            let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            let help = format!("{near}it is a file of configs/summarizers in {}", finder.looked());
+            check.report(None, format!("no summarizer `{file}` (given by --summarizer)"), Some(help));
+            None
+        }
+    };
+    if let Some(node) = node {
+        root.entries.push(KeyValue { key: "summarizer".to_owned(), key_span: node.span, node });
+    }
+}
+
+/// Names that neither a table of the list nor a preset has.
+fn missing(root: &Table, list: &str, names: &[String], asked: &Asked) -> Vec<String> {
+    let tables = root.get(list).map(Node::items).unwrap_or_default();
+    let defined: Vec<&str> = tables.iter().filter_map(|node| node.table()?.text("abbr")).collect();
+    let is_missing = |name: &&String| !defined.contains(&name.as_str()) && !asked.contains_key(name.as_str());
+    names.iter().filter(is_missing).cloned().collect()
+}
+
+fn add(root: &mut Table, list: &str, name: String, tables: Option<Node>, asked: &mut Asked) {
+    let Some(tables) = tables else { return };
+    let abbrs = tables.items().iter().filter_map(|node| Some(node.table()?.text("abbr")?.to_owned()));
+    asked.insert(name, abbrs.collect());
+    match root.get_mut(list) {
+        Some(Node { value: Value::Array(items), .. }) => items.extend(tables.items().iter().cloned()),
+        _ => {
+            root.remove(list);
+            root.entries.push(KeyValue { key: list.to_owned(), key_span: tables.span, node: tables });
+        }
+    }
+}
+
+/// A file that was found and evaluated.
+struct Found {
+    path: PathBuf,
+    places: Places,
+    names: Vec<(String, PythonNode)>,
+    /// Its beginning.
+    span: Span,
+}
+
+/// The trees in which names are looked for: those that a configuration in the current directory would have.
+struct Finder {
+    host: TreeHost,
+}
+
+impl Finder {
+    fn new(check: &Check) -> Self {
+        Self { host: TreeHost::new(Path::new("configuration.py"), check.python.clone()) }
+    }
+
+    /// The first file of that name; `None` where there is none, or it is not usable, which is reported.
+    fn evaluated(&self, check: &mut Check, folders: &[&str], name: &str) -> Option<Found> {
+        let pattern = name.strip_suffix(".py").unwrap_or(name).to_lowercase();
+        let mut found = Vec::new();
+        for tree in self.host.trees() {
+            for folder in folders {
+                let mut here = Vec::new();
+                walk(&tree.join("configs").join(folder), &pattern, MOST_LEVELS, &mut here);
+                here.sort_by_key(|path| (path.file_name().map(ToOwned::to_owned), path.clone()));
+                found.extend(here);
+            }
+        }
+        let path = found.first()?.clone();
+        let read = regular_file::read(&path, MOST_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let Some(text) = read else {
+            let message = format!("cannot read `{}`", path.display());
+            check.report(None, message, Some("it is no file of UTF-8 text".into()));
+            return None;
+        };
+        let canonical = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let Evaluated { places, names, span } = evaluated(check, &self.host, &path, canonical, text)?;
+        if let [_, second, ..] = found.as_slice() {
+            let message = format!("`{name}` is the name of {} files; taken is {}", found.len(), path.display());
+            check.note(span, message, &format!("another one is {}", second.display()));
+        }
+        Some(Found { path, places, names, span })
+    }
+
+    fn looked(&self) -> String {
+        match self.host.trees() {
+            [] => "an OpenCompass tree, and none is known: name one with --opencompass DIR".to_owned(),
+            trees => trees.iter().map(|tree| format!("`{}`", tree.display())).collect::<Vec<_>>().join(" and "),
+        }
+    }
+}
+
+/// Files below `folder` whose names, without `.py`, are as the pattern in small letters says.
+fn walk(folder: &Path, pattern: &str, levels: u32, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            if let Some(levels) = levels.checked_sub(1) {
+                walk(&path, pattern, levels, found);
+            }
+            continue;
+        }
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_lowercase();
+        if name.strip_suffix(".py").is_some_and(|stem| fits(pattern, stem)) {
+            found.push(path);
+        }
+    }
+}
+
+/// Whether a name is as a pattern says: `*` stands for any characters, `?` for one.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut rest = pattern.chars();
+    match rest.next() {
+        None => name.is_empty(),
+        Some('*') => {
+            let after = rest.as_str();
+            name.char_indices().map(|(at, _)| at).chain([name.len()]).any(|at| fits(after, &name[at..]))
+        }
+        Some(one) => {
+            let mut others = name.chars();
+            others.next().is_some_and(|other| one == '?' || one == other) && fits(rest.as_str(), others.as_str())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn patterns_of_names() {
+        for (pattern, name) in
+            [("race_gen", "race_gen"), ("race_*", "race_gen_69ee4f"), ("*", ""), ("r?ce*n", "race_gen")]
+        {
+            assert!(fits(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [("race", "race_gen"), ("race_?", "race_gen"), ("*x", "race")] {
+            assert!(!fits(pattern, name), "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `[summarizer]`: which rows the table shows in which order, and OpenCompass's groups, by name or written out.
+
+use super::check::Check;
+use super::fields::{Fields, text};
+use super::keys::SUMMARIZER;
+use super::tree::{Node, Table, Value};
+use super::{summary_files, summary_group};
+use compass_plan::summary::{RowName, SummaryGroup};
+
+/// What the table shows beside the data sets.
+#[derive(Debug, Default)]
+pub(super) struct Summarizer {
+    pub(super) groups: Vec<SummaryGroup>,
+    pub(super) rows: Option<Vec<RowName>>,
+}
+
+/// Reads `[[summary_group]]` and `[summarizer]`. `None` when something is wrong, which is reported.
+pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<Summarizer> {
+    let own = summary_group::read(check, root);
+    let Some(mut fields) = root.table(check, "summarizer", &SUMMARIZER) else {
+        return root.table.get("summarizer").is_none().then_some(Summarizer { groups: own?, rows: None });
+    };
+    let rows = match fields.get("dataset_abbrs") {
+        Some(node) => Some(rows(check, node)?),
+        None => None,
+    };
+    let named = fields.texts(check, "groups").unwrap_or_default();
+    let mut groups = own?;
+    for (name, span) in named {
+        let Some(nodes) = summary_files::groups(check, &name, span) else { continue };
+        groups.extend(nodes.iter().filter_map(|node| summary_group::published(check, node)));
+    }
+    if let Some(node) = fields.get("summary_groups") {
+        match &node.value {
+            Value::Array(items) => groups.extend(items.iter().filter_map(|item| summary_group::published(check, item))),
+            _ => check.wrong_type(
+                "summary_groups",
+                node,
+                "an array of tables",
+                "[{ name = \"...\", subsets = [\"...\"] }]",
+            ),
+        }
+    }
+    fields.finish(check);
+    Some(Summarizer { groups, rows })
+}
+
+/// Names, or pairs of name and metric; other texts are headings.
+fn rows(check: &mut Check, node: &Node) -> Option<Vec<RowName>> {
+    let Value::Array(items) = &node.value else {
+        check.wrong_type(
+            "dataset_abbrs",
+            node,
+            "an array of rows",
+            "[\"---- exams ----\", \"piqa\", [\"mmlu\", \"naive_average\"]]",
+        );
+        return None;
+    };
+    let rows: Vec<Option<RowName>> = items.iter().enumerate().map(|(at, item)| row(check, at, item)).collect();
+    rows.into_iter().collect()
+}
+
+fn row(check: &mut Check, at: usize, item: &Node) -> Option<RowName> {
+    let key = format!("dataset_abbrs[{at}]");
+    match item.items() {
+        [name, metric] => {
+            let (name, metric) = (text(check, &key, name), text(check, &key, metric));
+            Some(RowName { name: name?.to_owned(), metric: Some(metric?.to_owned()) })
+        }
+        _ if item.text().is_some() => Some(RowName { name: item.text()?.to_owned(), metric: None }),
+        _ => {
+            check.wrong_type(&key, item, "a row, or a pair of row and metric", "[\"squad\", \"f1\"]");
+            None
+        }
+    }
+}
+
+/// `groups = [name]`, as `--summarizer NAME` asks for.
+pub(super) fn of_groups(name: &str, span: super::source::Span) -> Node {
+    let groups = Node { value: Value::Array(vec![Node { value: Value::String(name.to_owned()), span }]), span };
+    let mut table = Table::default();
+    table.entries.push(super::tree::KeyValue { key: "groups".to_owned(), key_span: span, node: groups });
+    Node { value: Value::Table(table), span }
+}
