@@ -1,0 +1,72 @@
+//! Small data for configurations whose own data is not here.
+//!
+//! An error that names a file that is missing has it made, empty. Once every file is there, the splits say which columns each of
+//! those needs, and of what kind ([`shape`]): they are filled ([`write`]). Files that were there are left alone.
+
+mod shape;
+mod text;
+mod write;
+
+use compass_config::{Config, SourceConfig};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Ends of names that are data files.
+const ENDS: [&str; 9] = [".jsonl", ".json", ".csv", ".tsv", ".txt", ".parquet", ".lst", ".md", ".tab"];
+
+/// What was made for one file of data sets.
+pub(super) struct Making {
+    data: PathBuf,
+    /// The shape of a row of every file that is filled, as its splits ask for it.
+    shapes: BTreeMap<PathBuf, Value>,
+}
+
+impl Making {
+    pub(super) fn new(data: &Path) -> Self {
+        Self { data: data.to_owned(), shapes: BTreeMap::new() }
+    }
+
+    /// Makes every data file that the report asks for, empty; whether there was one.
+    pub(super) fn files(&mut self, report: &str) -> bool {
+        let named = report.split('`').filter(|part| ENDS.iter().any(|end| part.ends_with(end)));
+        let paths: Vec<PathBuf> = named.map(|part| self.data.join(part)).collect();
+        let mut any = false;
+        for path in paths.iter().filter(|path| path.starts_with(&self.data) && !path.exists()) {
+            let made = path.parent().is_some_and(|folder| std::fs::create_dir_all(folder).is_ok());
+            any |= made && std::fs::write(path, "").is_ok();
+        }
+        any
+    }
+
+    /// Fills the empty files of every split; whether there was one.
+    pub(super) fn rows(&mut self, config: &Config) -> bool {
+        let mut empty: BTreeMap<PathBuf, SourceConfig> = BTreeMap::new();
+        for dataset in &config.datasets {
+            for source in [Some(&dataset.test), dataset.train.as_ref()].into_iter().flatten() {
+                for file in source.files.iter().filter(|file| is_empty(&file.path)) {
+                    empty.entry(file.path.clone()).or_insert_with(|| source.clone());
+                }
+                shape::of_split(&mut self.shapes, dataset, source);
+            }
+        }
+        let mut any = false;
+        for (path, shape) in &self.shapes {
+            if is_empty(path) && path.starts_with(&self.data) {
+                let source = empty.get(path).cloned().unwrap_or_default();
+                let seed = path.strip_prefix(&self.data).unwrap_or(path);
+                any |= write::file(path, &source, shape, &seed.to_string_lossy()).is_ok();
+            }
+        }
+        any
+    }
+
+    /// Columns that the report misses; whether any could be made.
+    pub(super) fn columns(&mut self, _report: &str) -> bool {
+        false
+    }
+}
+
+fn is_empty(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
+}

@@ -1,0 +1,147 @@
+//! What a row of a file must look like, found from what a split makes of it.
+//!
+//! A shape is JSON in which texts that begin with `$` stand for what is drawn: `$text`, `$word`, `$letter`, `$int:0:3`,
+//! `$any:a|b`, `$list` (a list of texts, written as Python does), `$parts:SEP` (texts with SEP between them).
+
+use compass_config::{DatasetConfig, Expression, Key, SourceConfig, Test};
+use compass_pyfmt::python_str;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// Adds what a split asks of its files, and of those that stand beside them.
+pub(super) fn of_split(shapes: &mut BTreeMap<PathBuf, Value>, dataset: &DatasetConfig, source: &SourceConfig) {
+    let mut row = Map::new();
+    let mut computed: BTreeSet<&str> = source.file_column.as_deref().into_iter().collect();
+    computed.extend(source.read.key_column.as_deref());
+    for name in &source.read.names {
+        row.insert(name.clone(), "$text".into());
+    }
+    for column in &source.columns {
+        for (path, token) in wanted(&column.expression) {
+            let root = path.split('.').next().unwrap_or(path);
+            if !computed.contains(root) && column.default.is_none() {
+                put(&mut row, path, &token);
+            }
+        }
+        beside(shapes, &column.expression);
+        computed.insert(&column.name);
+    }
+    for condition in &source.keep {
+        let token = match &condition.test {
+            Test::Equals(value) => format!("$any:{}", python_str(value)),
+            Test::In(values) => format!("$any:{}", values.iter().map(python_str).collect::<Vec<_>>().join("|")),
+            Test::Regex(_) | Test::Exists(_) => continue,
+        };
+        if !condition.not && !computed.contains(condition.column.as_str()) {
+            put(&mut row, &condition.column, &token);
+        }
+    }
+    for (column, names) in &source.lists_to_columns {
+        computed.extend(names.iter().map(String::as_str));
+        if !computed.contains(column.as_str()) {
+            row.insert(column.clone(), vec![Value::from("$text"); names.len()].into());
+        }
+    }
+    let output = dataset.output_column.as_deref();
+    let columns = dataset.input_columns.iter().chain(&source.only).map(String::as_str);
+    let columns = columns.chain(dataset.eval.evaluator.program_columns().iter().copied());
+    for column in columns.filter(|column| Some(*column) != output) {
+        if !computed.contains(column) {
+            put(&mut row, column, "$text");
+        }
+    }
+    if let Some(output) = output.filter(|output| !computed.contains(output)) {
+        let token = if is_wordy(output) { "$word" } else { "$letter" };
+        if !row.get(output).is_some_and(|there| there != "$text") {
+            row.insert(output.to_owned(), token.into());
+        }
+    }
+    for file in &source.files {
+        let there = shapes.entry(file.path.clone()).or_insert_with(|| Value::Object(Map::new()));
+        for (name, value) in &row {
+            match there.get_mut(name) {
+                Some(held) if held != "$text" => {}
+                Some(held) => *held = value.clone(),
+                None => there[name] = value.clone(),
+            }
+        }
+    }
+}
+
+/// Whether a gold answer of this name is a text rather than a letter.
+fn is_wordy(name: &str) -> bool {
+    ["solution", "target", "summary", "completion", "text", "answers"].iter().any(|word| name.contains(word))
+}
+
+/// The shapes of files that a column reads itself.
+fn beside(shapes: &mut BTreeMap<PathBuf, Value>, expression: &Expression) {
+    let (file, shape) = match expression {
+        Expression::LinesOf { file } => (file, Value::from("$int:0:1")),
+        Expression::TextOf { file } => (file, Value::from("$text")),
+        Expression::RowsOf { file, column } => {
+            (file, Value::Object(Map::from_iter([(column.clone(), Value::from("$letter"))])))
+        }
+        _ => return,
+    };
+    shapes.entry(file.clone()).or_insert(shape);
+}
+
+/// Paths that an expression reads, with what must stand there.
+fn wanted(expression: &Expression) -> Vec<(&str, String)> {
+    match expression {
+        Expression::Split { of, by, .. } => vec![(of, format!("$parts:{by}"))],
+        Expression::LetterOf { of, base } => vec![(of, format!("$int:{base}:{}", base + 1))],
+        Expression::IndexOf { of, list: None, .. } => vec![(of, "$letter".into())],
+        Expression::Map { of, to } => {
+            let keys: Vec<&str> = to.iter().map(|(key, _)| key.as_str()).collect();
+            vec![(of, format!("$any:{}", keys.join("|")))]
+        }
+        Expression::Json { of } => vec![(of, "$list".into())],
+        Expression::JoinItems { of, .. } => vec![(of, "$texts".into())],
+        Expression::Item { of, at: Key::At(_) } => vec![(of, "$texts".into())],
+        expression => expression.paths().into_iter().map(|path| (path, "$text".to_owned())).collect(),
+    }
+}
+
+/// Puts a token at a path: `question.choices.0.text`.
+fn put(row: &mut Map<String, Value>, path: &str, token: &str) {
+    let Some((head, rest)) = path.split_once('.') else {
+        let there = row.entry(path).or_insert_with(|| token.into());
+        if there == "$text" {
+            *there = token.into();
+        }
+        return;
+    };
+    let inner = row.entry(head).or_insert(Value::Null);
+    put_into(inner, rest, token);
+}
+
+fn put_into(value: &mut Value, path: &str, token: &str) {
+    let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
+    let inner = match head.parse::<usize>() {
+        Ok(at) => {
+            if !value.is_array() {
+                *value = Value::Array(Vec::new());
+            }
+            let Some(items) = value.as_array_mut() else { return };
+            while items.len() <= at {
+                let like = items.first().cloned().unwrap_or(Value::Null);
+                items.push(like);
+            }
+            items.get_mut(at)
+        }
+        Err(_) => {
+            if !value.is_object() {
+                *value = Value::Object(Map::new());
+            }
+            value.as_object_mut().map(|map| map.entry(head).or_insert(Value::Null))
+        }
+    };
+    let Some(inner) = inner else { return };
+    match rest {
+        Some(rest) => put_into(inner, rest, token),
+        None if inner.is_null() || inner == "$text" => *inner = token.into(),
+        None => {}
+    }
+}
