@@ -67,6 +67,7 @@ mod split;
 mod split_columns;
 mod split_files;
 mod split_keep;
+mod split_lists;
 mod split_source;
 mod split_template;
 mod stage;
@@ -97,5 +98,7 @@ pub use reference::{reference_page, reference_parts, schema};
 pub use resolved::{
     Advertised, AuthorityConfig, Config, DatasetConfig, EtcdConfig, ModelConfig, RunnerConfig, StageConfig, StoreConfig,
 };
-pub use row_expression::{Cast, ColumnConfig, Condition, Expression, Group, Key, Pattern, Piece, Test};
+pub use row_expression::{
+    Cast, ColumnConfig, Condition, Expression, Group, Key, Pattern, Piece, Repeat, Span as TextSpan, Test,
+};
 pub use split_source::{ReadLimits, ReadOptions, SourceConfig, SourceFile};

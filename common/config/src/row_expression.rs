@@ -8,9 +8,9 @@
 //! a = { from = "PATH" }                        # copy, rename
 //! b = { const = "x" }                          # any value
 //! c = { format = "TEMPLATE" }
-//! d = { join = ["PATH", "PATH"], with = "\n" } # or the items of one list: join = "PATH"
+//! d = { join = ["PATH", "PATH"], with = "\n" } # or the items of one list: join = "PATH", each = "{letter}. {item}", skip = ["N/A"]
 //! e = { split = "PATH", by = "\n", at = 0 }    # without `at` the list
-//! f = { item = "PATH", at = 2 }                # from the end when negative; `at = "key"` of an object
+//! f = { item = "PATH", at = 2 }                # from the end when negative; `at = "key"` of an object; at_column = "PATH"
 //! g = { letter_of = "PATH", base = 0 }         # 0 -> "A"; base = 1: 1 -> "A"
 //! h = { index_of = "PATH", base = 0 }          # "A" -> 0; with in = "PATH": the place in that list
 //! i = { map = "PATH", to = { "0" = "no" } }    # keys as a prompt would print the value
@@ -23,11 +23,19 @@
 //! p = { text_of = "prompt.txt" }               # a whole file, the same for every row
 //! q = { object = ["PATH", "PATH"] }            # several values under their names; absent ones are left out
 //! r = { list = ["PATH", "PATH"] }              # several values in a list
+//! s = { items = "PATH", at = "key", order = "PATH", unique = true } # the items of a list: a place in each, in an order, each once
+//! t = { first_of = ["PATH", "PATH"] }          # the first that is there
+//! u = { cycle = ["x", "y"] }                   # "x" for the first row of the files, "y" for the second, "x" again
+//! v = { number = 0 }                           # which row of the files, counted from 0
+//! w = { splice = "PATH", by = " ", spans = [{ at = "PATH", like = "PATH", put = "TEMPLATE" }] } # pieces of a text replaced
+//! x = { upper = "PATH", first = true }         # capital letters, or the first one alone
 //! ```
 //! All take `as = "int" | "float" | "text"`, and `default = ...`: what stands where `PATH` is absent or null, or where
-//! nothing was found. Without `default` such a row is a fault. Then, over all columns:
+//! nothing was found. Without `default` such a row is a fault. Before them, `each` makes several rows of one; after them come
+//! keys over all columns:
 //!
 //! ```toml
+//! each = { qa = "paragraph.qas" }              # before columns: a row for every item; in turn = ["AB", "BA"] for every value
 //! lists_to_columns = { choices = ["A", "B", "C", "D"] }     # an item a column; the list goes
 //! keep = [{ column = "PATH", equals = "x" }]   # all must hold: equals | in = [..] | regex | exists = true; not = true
 //! drop_columns = ["..."]
@@ -76,6 +84,12 @@ pub enum Expression {
     JoinItems {
         of: String,
         with: String,
+        /// How an item is written: `{item}`, its `{letter}` and its `{number}` from 1, or a column.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        each: Option<Vec<Piece>>,
+        /// Items that are left out; those after them keep their letters.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        skip: Vec<Value>,
     },
     Split {
         of: String,
@@ -135,6 +149,40 @@ pub enum Expression {
     List {
         of: Vec<String>,
     },
+    /// Items of a list.
+    Items {
+        of: String,
+        /// Of each item this place.
+        at: Option<Key>,
+        /// A list of positions: the items in this order.
+        order: Option<String>,
+        /// Of equal items the first.
+        unique: bool,
+    },
+    /// The first that is there and not null.
+    FirstOf {
+        of: Vec<String>,
+    },
+    /// By the row's position among all rows of the files.
+    Cycle {
+        values: Vec<Value>,
+    },
+    /// That position.
+    Number {
+        base: i64,
+    },
+    /// A text with some of its pieces replaced.
+    Splice {
+        of: String,
+        /// What parts the pieces; empty for characters.
+        by: String,
+        spans: Vec<Span>,
+    },
+    Upper {
+        of: String,
+        /// The first letter alone.
+        first: bool,
+    },
 }
 
 impl Expression {
@@ -144,19 +192,36 @@ impl Expression {
             template.iter().filter_map(|piece| if let Piece::Path(path) = piece { Some(path.as_str()) } else { None })
         }
         match self {
-            Self::Const { .. } | Self::LinesOf { .. } | Self::RowsOf { .. } | Self::TextOf { .. } => Vec::new(),
+            Self::Const { .. }
+            | Self::LinesOf { .. }
+            | Self::RowsOf { .. }
+            | Self::TextOf { .. }
+            | Self::Cycle { .. }
+            | Self::Number { .. } => Vec::new(),
             Self::Format { template } => of_template(template).collect(),
-            Self::Join { of, .. } | Self::Object { of } | Self::List { of } => of.iter().map(String::as_str).collect(),
+            Self::Join { of, .. } | Self::Object { of } | Self::List { of } | Self::FirstOf { of } => {
+                of.iter().map(String::as_str).collect()
+            }
+            Self::JoinItems { of, each, .. } => {
+                of_template(each.as_deref().unwrap_or_default()).chain([of.as_str()]).collect()
+            }
+            Self::Item { of, at: Key::Column(at) } => vec![of, at],
+            Self::Items { of, order, .. } => [Some(of.as_str()), order.as_deref()].into_iter().flatten().collect(),
+            Self::Splice { of, spans, .. } => {
+                let places = spans.iter().flat_map(|span| [Some(span.at.as_str()), span.like.as_deref()]).flatten();
+                let put = spans.iter().flat_map(|span| of_template(&span.put));
+                places.chain(put).chain([of.as_str()]).collect()
+            }
             Self::Replace { of, by, .. } => of_template(by).chain([of.as_str()]).collect(),
             Self::IndexOf { of, list, .. } => [Some(of.as_str()), list.as_deref()].into_iter().flatten().collect(),
             Self::From { of }
-            | Self::JoinItems { of, .. }
             | Self::Split { of, .. }
             | Self::Item { of, .. }
             | Self::LetterOf { of, .. }
             | Self::Map { of, .. }
             | Self::Capture { of, .. }
             | Self::Strip { of, .. }
+            | Self::Upper { of, .. }
             | Self::Json { of } => vec![of],
         }
     }
@@ -184,6 +249,28 @@ pub enum Pattern {
 pub enum Key {
     At(i64),
     Name(String),
+    /// The position or key that a column holds.
+    Column(String),
+}
+
+/// Pieces of a text that one text takes the place of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Span {
+    /// Path to the position of its first piece.
+    pub at: String,
+    /// Path to a text of as many pieces; without one it is one piece.
+    pub like: Option<String>,
+    pub put: Vec<Piece>,
+}
+
+/// What several rows are made of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Repeat {
+    /// The list at a path: a row for each item.
+    Items(String),
+    /// A row for each of these values.
+    Values(Vec<Value>),
 }
 
 /// A group of a regular expression.

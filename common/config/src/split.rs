@@ -8,6 +8,7 @@ use super::keys::SPLIT;
 use super::split_columns;
 use super::split_files;
 use super::split_keep;
+use super::split_lists;
 use super::split_source::{ReadLimits, ReadOptions, SourceConfig};
 use super::tree::{Node, Table, Value};
 use std::path::Path;
@@ -22,6 +23,10 @@ pub(super) fn read(check: &mut Check, key: &'static str, node: &Node, data_dir: 
     let files = path.and_then(|path| split_files::read(check, path, split, has_format, data_dir));
     let file_column = fields.text(check, "file_column").map(str::to_owned);
     let mut table = |check: &mut Check, key| fields.get(key).and_then(|node| fields::any_table(check, key, node));
+    let each = match table(check, "each") {
+        Some(each) => split_lists::each(check, each),
+        None => Some(Vec::new()),
+    };
     let columns = match table(check, "columns") {
         Some(columns) => split_columns::read(check, columns, data_dir),
         None => Some(Vec::new()),
@@ -38,6 +43,7 @@ pub(super) fn read(check: &mut Check, key: &'static str, node: &Node, data_dir: 
         files: files?,
         read: options?,
         file_column,
+        each: each?,
         columns: columns?,
         lists_to_columns: lists_to_columns?,
         keep: keep?,

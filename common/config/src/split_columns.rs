@@ -5,7 +5,9 @@ use super::choice::Choices;
 use super::fields::{self, Fields};
 use super::keys::COLUMN;
 use super::paths;
-use super::row_expression::{Cast, ColumnConfig, Expression, Group, Key, Pattern, Piece};
+use super::row_expression::{Cast, ColumnConfig, Expression, Group, Pattern, Piece};
+use super::split;
+use super::split_lists;
 use super::split_template;
 use super::tree::{KeyValue, Node, Table, Value};
 use compass_diagnostic::spelling;
@@ -87,8 +89,14 @@ fn expression(
         }
         return Some(if verb == "list" { Expression::List { of } } else { Expression::Object { of } });
     }
-    if verb == "join" {
-        return join(check, node, fields);
+    match verb {
+        "join" => return split_lists::join(check, node, fields),
+        "first_of" => return split_lists::first_of(check, node),
+        "cycle" => return split_lists::cycle(check, node),
+        "number" => {
+            return fields::whole(check, verb, node, i64::MIN..=i64::MAX).map(|base| Expression::Number { base });
+        }
+        _ => {}
     }
     let text = fields::text(check, verb, node);
     let of = text.unwrap_or_default().to_owned();
@@ -107,9 +115,10 @@ fn expression(
             let at = fields.get("at").map(|node| fields::whole(check, "at", node, i64::MIN..=i64::MAX));
             by.zip(at.map_or(Some(None), |at| at.map(Some))).map(|(by, at)| Expression::Split { of, by, at })
         }
-        "item" => {
-            fields.require(check, "at", "0").and_then(|node| key(check, node)).map(|at| Expression::Item { of, at })
-        }
+        "item" => split_lists::item(check, of, fields),
+        "items" => split_lists::items(check, of, fields),
+        "splice" => split_lists::splice(check, of, fields),
+        "upper" => Some(Expression::Upper { of, first: split::flag(check, fields, "first").unwrap_or(false) }),
         "letter_of" => base(check, fields).map(|base| Expression::LetterOf { of, base }),
         "index_of" => {
             let list = fields.text(check, "in").map(str::to_owned);
@@ -134,7 +143,12 @@ fn expression(
     read.filter(|_| text.is_some_and(|text| !text.is_empty() || verb == "format"))
 }
 
-fn required_text(check: &mut Check, fields: &mut Fields<'_>, key: &'static str, example: &str) -> Option<String> {
+pub(super) fn required_text(
+    check: &mut Check,
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    example: &str,
+) -> Option<String> {
     let node = fields.require(check, key, example)?;
     let text = fields::text(check, key, node)?;
     if text.is_empty() {
@@ -144,30 +158,8 @@ fn required_text(check: &mut Check, fields: &mut Fields<'_>, key: &'static str, 
     Some(text.to_owned())
 }
 
-fn join(check: &mut Check, node: &Node, fields: &mut Fields<'_>) -> Option<Expression> {
-    let with = fields.text(check, "with").unwrap_or_default().to_owned();
-    match &node.value {
-        Value::String(of) => Some(Expression::JoinItems { of: of.clone(), with }),
-        _ => {
-            let of = check.texts("join", node)?.into_iter().map(|(path, _)| path).collect();
-            Some(Expression::Join { of, with })
-        }
-    }
-}
-
 fn base(check: &mut Check, fields: &mut Fields<'_>) -> Option<i64> {
     fields.get("base").map_or(Some(0), |node| fields::whole(check, "base", node, 0..=1))
-}
-
-fn key(check: &mut Check, node: &Node) -> Option<Key> {
-    match &node.value {
-        Value::Integer(at) => Some(Key::At(*at)),
-        Value::String(name) => Some(Key::Name(name.clone())),
-        _ => {
-            check.wrong_type("at", node, "a whole number or a string", "0");
-            None
-        }
-    }
 }
 
 fn table(check: &mut Check, node: &Node) -> Option<Vec<(String, serde_json::Value)>> {

@@ -1,7 +1,7 @@
 //! A split once checked: which files, how they are read, what is made of their rows.
 
 use super::file_format::FileFormat;
-use super::row_expression::{ColumnConfig, Condition};
+use super::row_expression::{ColumnConfig, Condition, Repeat};
 use compass_diagnostic::Origin;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -15,6 +15,9 @@ pub struct SourceConfig {
     pub read: ReadOptions,
     /// The column that is given each file's [`SourceFile::name`], before all others.
     pub file_column: Option<String>,
+    /// Columns for each of whose values there is a row, the later ones within the earlier.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub each: Vec<(String, Repeat)>,
     pub columns: Vec<ColumnConfig>,
     /// List columns whose items become columns of these names.
     pub lists_to_columns: Vec<(String, Vec<String>)>,
@@ -54,7 +57,8 @@ pub struct ReadOptions {
     pub format: Option<FileFormat>,
     /// csv, tsv: whether the first row names the columns.
     pub header: bool,
-    /// csv, tsv: names of the columns, in place of the header's; of txt the one column's.
+    /// csv, tsv: names of the columns, in place of the header's; of txt the one column's; json, jsonl: of rows that are
+    /// lists, for their first items.
     pub names: Vec<String>,
     /// csv, tsv: one ASCII character; `None` is the format's own.
     pub delimiter: Option<char>,

@@ -4,6 +4,7 @@ use crate::Row;
 use crate::bytes;
 use crate::error::DataError;
 use crate::json_lines::kind_of;
+use crate::list_expression;
 use compass_config::{Cast, Expression, Group, Key, Pattern, Piece, ReadLimits};
 use compass_pyfmt::literal;
 use compass_pyfmt::python_str;
@@ -21,7 +22,7 @@ pub(crate) struct Compiled<'s> {
 /// What a row lacks for a column; the `default` of the column stands in.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Lacking(String);
+pub(crate) struct Lacking(pub(crate) String);
 
 /// A row holds what an expression cannot be applied to: no default stands in.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +38,7 @@ pub(crate) enum Unfit {
 }
 
 impl Unfit {
-    fn kind(path: &str, found: impl Into<String>, wanted: &'static str) -> Self {
+    pub(crate) fn kind(path: &str, found: impl Into<String>, wanted: &'static str) -> Self {
         Self::Kind { path: path.to_owned(), found: found.into(), wanted }
     }
 }
@@ -69,11 +70,12 @@ impl<'s> Compiled<'s> {
         Ok(Self { expression, regex, text })
     }
 
-    /// The value for `row`; `beside` is that of another file, which `lines_of` and `rows_of` take.
+    /// The value for `row`, which is number `at` of the files; `beside` is that of another file, which `lines_of` and
+    /// `rows_of` take.
     ///
     /// # Errors
     /// The row holds what the expression cannot be applied to.
-    pub(crate) fn value(&self, row: &Row, beside: Option<&Value>) -> Result<Found, Unfit> {
+    pub(crate) fn value(&self, row: &Row, at: usize, beside: Option<&Value>) -> Result<Found, Unfit> {
         let of = match self.expression {
             Expression::Const { value } => return Ok(Found::Value(value.clone())),
             Expression::LinesOf { .. } => return Ok(Found::Value(beside.cloned().unwrap_or_default())),
@@ -97,7 +99,15 @@ impl<'s> Compiled<'s> {
                     of.iter().map(|path| found(row, path).map(python_str)).collect();
                 return Ok(texts.map(|texts| texts.join(with).into()).into());
             }
+            Expression::FirstOf { of } => return Ok(list_expression::first_of(row, of).into()),
+            Expression::Cycle { values } => {
+                return Ok(Found::Value(values.get(at % values.len().max(1)).cloned().unwrap_or_default()));
+            }
+            Expression::Number { base } => return Ok(Found::Value((at as i64).saturating_add(*base).into())),
             Expression::From { of }
+            | Expression::Items { of, .. }
+            | Expression::Splice { of, .. }
+            | Expression::Upper { of, .. }
             | Expression::JoinItems { of, .. }
             | Expression::Split { of, .. }
             | Expression::Item { of, .. }
@@ -119,9 +129,33 @@ impl<'s> Compiled<'s> {
     fn of(&self, value: &Value, path: &str, row: &Row) -> Result<Found, Unfit> {
         let text = || text_of(value, path);
         Ok(match self.expression {
-            Expression::JoinItems { with, .. } => {
-                let items: Vec<String> = list_of(value, path)?.iter().map(python_str).collect();
-                Found::Value(items.join(with).into())
+            Expression::JoinItems { with, each: None, skip, .. } => {
+                let items = list_of(value, path)?.iter().filter(|item| !skip.contains(item));
+                Found::Value(items.map(python_str).collect::<Vec<_>>().join(with).into())
+            }
+            Expression::JoinItems { with, each: Some(each), skip, .. } => {
+                list_expression::joined(list_of(value, path)?, each, skip, row)
+                    .map(|texts| texts.join(with).into())
+                    .into()
+            }
+            Expression::Items { at, order, unique, .. } => {
+                let order = match order {
+                    None => None,
+                    Some(order) => match found(row, order) {
+                        Err(nothing) => return Ok(Found::Nothing(nothing)),
+                        Ok(positions) => Some((list_of(positions, order)?, order.as_str())),
+                    },
+                };
+                list_expression::items(list_of(value, path)?, path, at.as_ref(), order, *unique, row)?
+            }
+            Expression::Splice { by, spans, .. } => list_expression::splice(&text()?, path, by, spans, row)?,
+            Expression::Upper { first, .. } => {
+                let text = text()?;
+                let mut characters = text.chars();
+                Found::Value(match characters.next().filter(|_| *first) {
+                    Some(letter) => letter.to_uppercase().chain(characters).collect::<String>().into(),
+                    None => text.to_uppercase().into(),
+                })
             }
             Expression::Split { by, at, .. } => {
                 let text = text()?;
@@ -131,11 +165,7 @@ impl<'s> Compiled<'s> {
                     Some(at) => item(&parts, *at, path),
                 }
             }
-            Expression::Item { at: Key::At(at), .. } => item(list_of(value, path)?, *at, path),
-            Expression::Item { at: Key::Name(name), .. } => {
-                let object = value.as_object().ok_or_else(|| Unfit::kind(path, kind_of(value), "an object"))?;
-                present(object.get(name), &format!("{path}.{name}")).cloned().into()
-            }
+            Expression::Item { at, .. } => place(value, at, path, row)?,
             Expression::LetterOf { base, .. } => Found::Value(letter(value, path, *base)?.into()),
             Expression::IndexOf { base, list: None, .. } => Found::Value(index(&text()?, path, *base)?.into()),
             Expression::IndexOf { base, list: Some(list), .. } => match found(row, list) {
@@ -222,7 +252,28 @@ pub(crate) fn look_up<'r>(row: &'r Row, path: &str) -> Option<&'r Value> {
     })
 }
 
-fn found<'r>(row: &'r Row, path: &str) -> Result<&'r Value, Lacking> {
+/// What stands at a place of a list or an object.
+pub(crate) fn place(value: &Value, at: &Key, path: &str, row: &Row) -> Result<Found, Unfit> {
+    Ok(match at {
+        Key::At(at) => item(list_of(value, path)?, *at, path),
+        Key::Name(name) => {
+            let object = value.as_object().ok_or_else(|| Unfit::kind(path, kind_of(value), "an object"))?;
+            present(object.get(name), &format!("{path}.{name}")).cloned().into()
+        }
+        Key::Column(column) => match found(row, column) {
+            Err(nothing) => Found::Nothing(nothing),
+            Ok(Value::String(name)) => place(value, &Key::Name(name.clone()), path, row)?,
+            Ok(number) => place(value, &Key::At(position(number, column)?), path, row)?,
+        },
+    })
+}
+
+/// A position in a list.
+pub(crate) fn position(value: &Value, path: &str) -> Result<i64, Unfit> {
+    value.as_i64().ok_or_else(|| Unfit::kind(path, short(value), "a position"))
+}
+
+pub(crate) fn found<'r>(row: &'r Row, path: &str) -> Result<&'r Value, Lacking> {
     present(look_up(row, path), path)
 }
 
@@ -234,7 +285,7 @@ fn present<'r>(value: Option<&'r Value>, path: &str) -> Result<&'r Value, Lackin
     }
 }
 
-fn fill(template: &[Piece], row: &Row, captured: Option<&Captures<'_>>) -> Result<String, Lacking> {
+pub(crate) fn fill(template: &[Piece], row: &Row, captured: Option<&Captures<'_>>) -> Result<String, Lacking> {
     let mut text = String::new();
     for piece in template {
         match (piece, captured) {
@@ -249,7 +300,7 @@ fn fill(template: &[Piece], row: &Row, captured: Option<&Captures<'_>>) -> Resul
     Ok(text)
 }
 
-fn item(items: &[Value], at: i64, path: &str) -> Found {
+pub(crate) fn item(items: &[Value], at: i64, path: &str) -> Found {
     let from_start = if at < 0 { at + items.len() as i64 } else { at };
     match usize::try_from(from_start).ok().and_then(|at| items.get(at)) {
         Some(value) => Found::Value(value.clone()),

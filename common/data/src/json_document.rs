@@ -4,7 +4,7 @@
 use crate::Row;
 use crate::bytes;
 use crate::error::DataError;
-use crate::json_lines::{self, bare, kind_of};
+use crate::json_lines::{self, bare};
 use crate::json_spans::{LineCount, Member, column, members, offset, syntax};
 use crate::stream::{Placed, RowStream};
 use compass_config::ReadOptions;
@@ -15,13 +15,14 @@ use std::path::{Path, PathBuf};
 pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<RowStream, DataError> {
     let bytes = bytes::load(path, options.limits)?;
     if is_lines(&bytes) && options.rows.is_empty() {
-        return json_lines::open(path, options.limits);
+        return json_lines::open(path, options);
     }
     let mut document = Document { path: path.into(), bytes, lines: LineCount::default() };
     let whole = (0, document.bytes.len());
     let rows = options.rows.iter().try_fold(whole, |at, step| document.inside(at, step))?;
     let shape = document.shape(rows, options)?;
-    Ok(Box::new(DocumentRows { document, shape, at: 0, key_column: options.key_column.clone() }))
+    let (key_column, names) = (options.key_column.clone(), options.names.clone());
+    Ok(Box::new(DocumentRows { document, shape, at: 0, key_column, names }))
 }
 
 fn is_lines(bytes: &[u8]) -> bool {
@@ -156,6 +157,8 @@ struct DocumentRows {
     shape: Shape,
     at: usize,
     key_column: Option<String>,
+    /// Of rows that are lists.
+    names: Vec<String>,
 }
 
 impl Iterator for DocumentRows {
@@ -186,10 +189,8 @@ impl DocumentRows {
     fn row(&mut self, member: Member) -> Result<Placed, DataError> {
         let document = &mut self.document;
         let start = document.start(member.value);
-        let row = match document.value(member)? {
-            Value::Object(row) => row,
-            other => return Err(document.fault(start, format!("{}, but a row is an object {{...}}", kind_of(&other)))),
-        };
+        let value = document.value(member)?;
+        let row = json_lines::named(value, &self.names).map_err(|message| document.fault(start, message))?;
         let row = match (&self.key_column, member.key(&document.bytes)) {
             (None, _) => row,
             (Some(column), Some(_)) if row.contains_key(column) => {

@@ -4,32 +4,40 @@ use crate::Row;
 use crate::error::DataError;
 use crate::lines::{SolidLines, TextLine};
 use crate::stream::{Placed, RowStream};
-use compass_config::ReadLimits;
+use compass_config::ReadOptions;
 use serde_json::Value;
 use std::path::Path;
 
-pub(crate) fn open(path: &Path, limits: ReadLimits) -> Result<RowStream, DataError> {
-    let at = path.to_owned();
-    Ok(Box::new(SolidLines::open(path, limits)?.map(move |line| {
+pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<RowStream, DataError> {
+    let (at, names) = (path.to_owned(), options.names.clone());
+    Ok(Box::new(SolidLines::open(path, options.limits)?.map(move |line| {
         let line = line?;
-        row(&line).map(|row| Placed { row, line: Some(line.number) }).map_err(|(column, message)| DataError::Row {
-            path: at.clone(),
-            line: line.number,
-            column,
-            message,
-        })
+        row(&line, &names)
+            .map(|row| Placed { row, line: Some(line.number) })
+            .map_err(|(column, message)| DataError::Row { path: at.clone(), line: line.number, column, message })
     })))
 }
 
-fn row(line: &TextLine) -> Result<Row, (usize, String)> {
+fn row(line: &TextLine, names: &[String]) -> Result<Row, (usize, String)> {
     let text = &line.text;
     match serde_json::from_str(text) {
-        Ok(Value::Object(row)) => Ok(row),
-        Ok(other) => Err((1, format!("{}, but a row is an object {{...}}", kind_of(&other)))),
+        Ok(value) => named(value, names).map_err(|message| (1, message)),
         Err(error) => {
             let cut_off = if error.is_eof() && !line.ended { "; the file ends here, it may be cut off" } else { "" };
             Err((column_in(text, error.column()), format!("not valid JSON: {}{cut_off}", bare(&error))))
         }
+    }
+}
+
+/// The row that a value is; a list is one where its items have names.
+///
+/// # Errors
+/// In words: it is none.
+pub(crate) fn named(value: Value, names: &[String]) -> Result<Row, String> {
+    match value {
+        Value::Object(row) => Ok(row),
+        Value::Array(items) if !names.is_empty() => Ok(names.iter().cloned().zip(items).collect()),
+        other => Err(format!("{}, but a row is an object {{...}}", kind_of(&other))),
     }
 }
 

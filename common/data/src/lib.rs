@@ -17,6 +17,7 @@ mod json_document;
 mod json_lines;
 mod json_spans;
 mod lines;
+mod list_expression;
 mod quotes;
 mod range;
 mod shaping;

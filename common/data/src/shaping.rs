@@ -5,7 +5,7 @@ use crate::error::{DataError, Faults};
 use crate::expression::{Compiled, Found, cast, look_up};
 use crate::json_lines::kind_of;
 use crate::side_column::{self, SideColumn};
-use compass_config::{ColumnConfig, Condition, SourceConfig, Test};
+use compass_config::{ColumnConfig, Condition, Repeat, SourceConfig, Test};
 use compass_pyfmt::python_str;
 use regex::Regex;
 use serde_json::Value;
@@ -34,7 +34,9 @@ impl<'s> Shaping<'s> {
             ));
         }
         let lists = source.lists_to_columns.iter().flat_map(|(list, names)| names.iter().chain([list]));
-        let made: BTreeSet<&String> = source.columns.iter().map(|column| &column.name).chain(lists).collect();
+        let each = source.each.iter().map(|(column, _)| column);
+        let made: BTreeSet<&String> =
+            source.columns.iter().map(|column| &column.name).chain(lists).chain(each).collect();
         let conditions = source.keep.iter().map(|condition| {
             let regex = if let Test::Regex(text) = &condition.test { Some(Regex::new(text)) } else { None };
             let about = condition.column.split('.').next().unwrap_or_default();
@@ -46,12 +48,12 @@ impl<'s> Shaping<'s> {
         Ok(Self { source, columns, conditions, unseen })
     }
 
-    /// The row as the split wants it; `None` when a condition drops it. `at` is its position among all rows of all
-    /// files.
+    /// The rows that the split makes of this one; none when conditions drop it. `at` is its position among all rows of
+    /// all files.
     ///
     /// # Errors
     /// In words: what the row lacks or holds wrongly.
-    pub(crate) fn shape(&mut self, mut row: Row, at: usize, file: &str) -> Result<Option<Row>, String> {
+    pub(crate) fn shape(&mut self, mut row: Row, at: usize, file: &str) -> Result<Vec<Row>, String> {
         if let Some(column) = &self.source.file_column {
             if row.contains_key(column) {
                 return Err(format!("the row has a column `{column}` already, which `file_column` would replace"));
@@ -59,11 +61,19 @@ impl<'s> Shaping<'s> {
             row.shift_insert(0, column.clone(), file.into());
         }
         if !self.holds(&row, true) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
+        let mut rows = vec![row];
+        for (column, repeat) in &self.source.each {
+            rows = repeated(rows, column, repeat)?;
+        }
+        rows.into_iter().filter_map(|row| self.one(row, at).transpose()).collect()
+    }
+
+    fn one(&mut self, mut row: Row, at: usize) -> Result<Option<Row>, String> {
         for (column, compiled, side) in &self.columns {
             let beside = side.as_ref().and_then(|side| side.values.get(at));
-            let value = compute(column, compiled, &row, beside)
+            let value = compute(column, compiled, &row, at, beside)
                 .map_err(|why| format!("column `{}` ({}): {why}", column.name, column.origin))?;
             row.insert(column.name.clone(), value);
         }
@@ -115,9 +125,13 @@ impl<'s> Shaping<'s> {
     /// Columns that are dropped without having been looked at.
     pub(crate) fn never_read(&self) -> Vec<String> {
         let of_columns = self.source.columns.iter().flat_map(|column| column.expression.paths());
+        let of_each = self.source.each.iter().filter_map(|(_, repeat)| match repeat {
+            Repeat::Items(path) => Some(path.as_str()),
+            Repeat::Values(_) => None,
+        });
         let of_keep = self.source.keep.iter().map(|condition| condition.column.as_str());
         let lists = self.source.lists_to_columns.iter().map(|(list, _)| list.as_str());
-        let looked_at: Vec<&str> = of_columns.chain(of_keep).chain(lists).collect();
+        let looked_at: Vec<&str> = of_columns.chain(of_each).chain(of_keep).chain(lists).collect();
         let is_looked_at = |column: &String| {
             looked_at.iter().any(|path| path == column || path.split('.').next() == Some(column.as_str()))
         };
@@ -130,14 +144,41 @@ impl<'s> Shaping<'s> {
     }
 }
 
-fn compute(column: &ColumnConfig, compiled: &Compiled<'_>, row: &Row, beside: Option<&Value>) -> Result<Value, String> {
-    let value = compiled.value(row, beside).map_err(|unfit| unfit.to_string())?;
+fn compute(
+    column: &ColumnConfig,
+    compiled: &Compiled<'_>,
+    row: &Row,
+    at: usize,
+    beside: Option<&Value>,
+) -> Result<Value, String> {
+    let value = compiled.value(row, at, beside).map_err(|unfit| unfit.to_string())?;
     match (value, &column.default, column.cast) {
         (Found::Value(value), _, None) => Ok(value),
         (Found::Value(value), _, Some(to)) => cast(value, to).map_err(|unfit| unfit.to_string()),
         (Found::Nothing(_), Some(default), _) => Ok(default.clone()),
         (Found::Nothing(why), None, _) => Err(format!("{why}; `default = ...` says what then stands there")),
     }
+}
+
+/// Each row once for every value, which becomes a column.
+fn repeated(rows: Vec<Row>, column: &str, repeat: &Repeat) -> Result<Vec<Row>, String> {
+    let mut made = Vec::new();
+    for row in rows {
+        let values = match repeat {
+            Repeat::Values(values) => values,
+            Repeat::Items(path) => match look_up(&row, path) {
+                Some(Value::Array(items)) => items,
+                Some(other) => return Err(format!("`{path}` is {}, not a list, for `each`", kind_of(other))),
+                None => return Err(format!("there is no `{path}`, which `each` names")),
+            },
+        };
+        made.extend(values.iter().map(|value| {
+            let mut one = row.clone();
+            one.insert(column.to_owned(), value.clone());
+            one
+        }));
+    }
+    Ok(made)
 }
 
 /// Makes the items of a list columns, and takes the list away.

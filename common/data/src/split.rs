@@ -144,13 +144,14 @@ fn read_pass(
                 }
             };
             match shaped {
-                Ok(Some(shaped)) => {
-                    if is_wanted(pass.kept) {
-                        pass.held.insert(pass.kept, (RowOrigin { file, line, row, kept: pass.kept }, shaped));
+                Ok(shaped) => {
+                    for shaped in shaped {
+                        if is_wanted(pass.kept) {
+                            pass.held.insert(pass.kept, (RowOrigin { file, line, row, kept: pass.kept }, shaped));
+                        }
+                        pass.kept += 1;
                     }
-                    pass.kept += 1;
                 }
-                Ok(None) => {}
                 Err(message) => faults.add(DataError::at(&named.path, line, row, message)),
             }
         }

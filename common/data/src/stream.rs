@@ -24,7 +24,7 @@ pub type RowStream = Box<dyn Iterator<Item = Result<Placed, DataError>>>;
 /// The file cannot be opened, or is in no known format.
 pub fn open(path: &Path, options: &ReadOptions, skip: &[String]) -> Result<RowStream, DataError> {
     match options.format.or_else(|| FileFormat::of(path)) {
-        Some(FileFormat::Jsonl) => json_lines::open(path, options.limits),
+        Some(FileFormat::Jsonl) => json_lines::open(path, options),
         Some(FileFormat::Json) => json_document::open(path, options),
         Some(FileFormat::Csv) => delimited::open(path, options, ',', true),
         Some(FileFormat::Tsv) => delimited::open(path, options, '\t', false),

@@ -33,7 +33,7 @@ pub(crate) use model::{
 pub(crate) use pool::POOL;
 pub(crate) use retriever::RETRIEVER;
 pub(crate) use runner::{LAUNCHER, RUNNER};
-pub(crate) use split::{COLUMN, KEEP, SPLIT};
+pub(crate) use split::{COLUMN, KEEP, SPAN, SPLIT};
 pub(crate) use stage::{EVAL, INFER, PARTITIONER};
 pub(crate) use summarizer::SUMMARIZER;
 pub(crate) use summary_group::SUMMARY_GROUP;
@@ -41,7 +41,7 @@ pub(crate) use template::{LINE, MESSAGE, MESSAGES, ROUNDS};
 pub(crate) use top::TOP;
 
 /// Every table.
-pub(crate) static TABLES: [&TableKeys; 36] = [
+pub(crate) static TABLES: [&TableKeys; 37] = [
     &TOP,
     &MASTER,
     &ETCD,
@@ -57,6 +57,7 @@ pub(crate) static TABLES: [&TableKeys; 36] = [
     &READER_CFG,
     &SPLIT,
     &COLUMN,
+    &SPAN,
     &KEEP,
     &INFER_CFG,
     &ROUNDS,

@@ -19,7 +19,7 @@ pub(crate) static SPLIT: TableKeys = TableKeys {
         key("format", Choice(|| split::FORMAT.words()), "layout of the files")
             .default("by the name; `.gz` is read as what it holds"),
         key("header", Boolean, "csv, tsv: the first row names the columns").default("`true`"),
-        key("names", Texts, "csv, tsv: names of the columns; txt: of its one column").default("the header's"),
+        key("names", Texts, "csv, tsv: names of the columns; txt: of its one column; json: of rows that are lists").default("the header's"),
         key("delimiter", Text, "csv, tsv: between two values").takes("one ASCII character").default("the format's own"),
         key("quoted", Boolean, "whether `\"` quotes").default("csv `true`, tsv `false`"),
         key("rows", Text, "json: where the rows are, as in `data.test`").takes("dotted path").default("the document"),
@@ -29,6 +29,14 @@ pub(crate) static SPLIT: TableKeys = TableKeys {
         key("file_column", Text, "column that gets what `*` stood for, else the file's name").default("none"),
         key("max_line_mb", Kind::from(1), "bound of a line or record, in millions of bytes").default("64"),
         key("max_document_mb", Kind::from(1), "bound of a file that is read whole").default("1024"),
+        key(
+            "each",
+            MapOf(&Either(&[Text, ArrayOf(&Anything)])),
+            "`{ qa = \"paragraph.qas\" }`: before all else, a row for every item of that list, in a new column; several nest; \
+             of an array, a row for every value",
+        )
+        .takes("table from column to `PATH` or array")
+        .default("none"),
         key("columns", MapOf(&Table(&COLUMN)), "new columns").takes("table").default("none"),
         key(
             "lists_to_columns",
@@ -61,6 +69,17 @@ pub(crate) static KEEP: TableKeys = TableKeys {
     types: &[],
 };
 
+pub(crate) static SPAN: TableKeys = TableKeys {
+    name: "span",
+    title: "a span",
+    keys: &[
+        key("at", Text, "`PATH` of the position of its first piece, from 0").required(),
+        key("like", Text, "`PATH` of a text that has as many pieces").default("one piece"),
+        key("put", Text, "`TEMPLATE` that stands in its place").required(),
+    ],
+    types: &[],
+};
+
 const BASE: &[Key] = &[key("base", Whole(0, 1), "number of the letter A").takes("0 or 1").default("0")];
 const REGEX: Key = key("regex", Text, "a regular expression");
 
@@ -83,6 +102,11 @@ pub(crate) static COLUMN: TableKeys = TableKeys {
             &[&[
                 key("join", Either(&[Text, Texts]), "several `PATH`s, or one of a list"),
                 key("with", Text, "between two values").default("nothing"),
+                key("each", Text, "of one list: `TEMPLATE` of an item, with `{item}`, `{letter}` and `{number}`")
+                    .default("the item"),
+                key("skip", ArrayOf(&Anything), "of one list: items that are left out, without moving the letters")
+                    .takes("array")
+                    .default("none"),
             ]],
         ),
         verb(
@@ -98,7 +122,8 @@ pub(crate) static COLUMN: TableKeys = TableKeys {
             &[&[
                 key("item", Text, "`PATH`"),
                 key("at", Either(&[Text, Whole(i64::MIN, i64::MAX)]), "position, from the end when negative, or key")
-                    .required(),
+                    .default("this or `at_column`"),
+                key("at_column", Text, "`PATH` of the position or key").default("this or `at`"),
             ]],
         ),
         verb("letter_of", &[&[key("letter_of", Text, "`PATH`")], BASE]),
@@ -147,6 +172,34 @@ pub(crate) static COLUMN: TableKeys = TableKeys {
         verb("text_of", &[&[key("text_of", Text, "a file")]]),
         verb("object", &[&[key("object", Texts, "several `PATH`s")]]),
         verb("list", &[&[key("list", Texts, "several `PATH`s")]]),
+        verb(
+            "items",
+            &[&[
+                key("items", Text, "`PATH` of a list"),
+                key("at", Either(&[Text, Whole(i64::MIN, i64::MAX)]), "position or key in each item")
+                    .default("the items"),
+                key("order", Text, "`PATH` of a list of positions, in whose order the items come")
+                    .default("as they are"),
+                key("unique", Boolean, "of equal items the first alone").default("`false`"),
+            ]],
+        ),
+        verb("first_of", &[&[key("first_of", Texts, "several `PATH`s")]]),
+        verb("cycle", &[&[key("cycle", ArrayOf(&Anything), "values that rows take in turn")]]),
+        verb("number", &[&[key("number", Whole(i64::MIN, i64::MAX), "what the first row is counted as")]]),
+        verb(
+            "splice",
+            &[&[
+                key("splice", Text, "`PATH`"),
+                key("by", Text, "what parts the pieces; `\"\"` for characters").required(),
+                key("spans", ArrayOf(&Table(&SPAN)), "pieces that are replaced; where two overlap, the first counts")
+                    .takes("array of spans")
+                    .required(),
+            ]],
+        ),
+        verb(
+            "upper",
+            &[&[key("upper", Text, "`PATH`"), key("first", Boolean, "the first letter alone").default("`false`")]],
+        ),
     ],
 };
 

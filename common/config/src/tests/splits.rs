@@ -55,6 +55,21 @@ fn columns() {
         ),
         ("{ lines_of = \"gone.lst\" }", 32, "no file `gone.lst`", "looked for"),
         ("{ rows_of = \"data/test.jsonl\" }", 19, "missing key `column` in column `x`", "write `column = \"...\"`"),
+        ("{ item = \"a\", at = 0, at_column = \"b\" }", 38, "`at` and `at_column` are given", "remove one"),
+        (
+            "{ join = [\"a\"], each = \"{item}\" }",
+            42,
+            "`each` and `skip` are for the items of one list",
+            "`join = \"choices\"`",
+        ),
+        ("{ cycle = [] }", 29, "`cycle` is empty", "values that rows take in turn"),
+        ("{ first_of = [] }", 32, "`first_of` is empty", "the first choice first"),
+        (
+            "{ splice = \"a\", by = \"\", spans = [{ put = \"x\" }] }",
+            53,
+            "missing key `at` in a span",
+            "write `at = \"...\"`",
+        ),
         ("{ const = 1979-05-27 }", 29, "`const` cannot be a date", "write it in quotes"),
     ] {
         wrong(&format!("columns = {{ x = {column} }}"), at, message, help);
@@ -70,6 +85,8 @@ fn conditions_and_options() {
         ("keep = { column = \"a\", equals = 1, exists = true }", 10, "`keep` asks two things at once", "in a list"),
         ("keep = [{ column = \"a\", in = 1 }]", 32, "`in` takes an array, found an integer", "write `in = [\"...\"]`"),
         ("keep = { column = \"a\", equal = 1 }", 26, "unknown key `equal`", "did you mean `equals`?"),
+        ("each = { a = 1 }", 14, "`each.a` takes a string or an array, found an integer", "\"paragraph.qas\""),
+        ("each = { a = [] }", 14, "`each.a` is empty", "or write the values"),
         ("format = \"xml\"", 12, "unknown format `xml`", "served are `jsonl`, `json`, `csv`"),
         ("names = [\"a\", \"b\", \"a\"]", 22, "`names` has `a` twice", "a name of its own"),
         ("delimiter = \"ab\"", 15, "`delimiter` cannot be `ab`", "write one ASCII character"),

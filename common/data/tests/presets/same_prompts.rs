@@ -226,6 +226,11 @@ fn every_preset_asks_what_its_configuration_asks() {
 }
 
 #[test]
+fn presets_of_further_families_ask_what_their_configurations_ask() {
+    compare(&committed("further.json.gz"));
+}
+
+#[test]
 fn configurations_drawn_at_random_ask_the_same_as_toml() {
     compare(&committed("configs.json.gz"));
 }

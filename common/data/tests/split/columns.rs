@@ -25,6 +25,8 @@ fn every_verb() {
         "choices": ["w", "x", "y", "z"], "lines": "a\nb\n\nc", "flag": true, "none": null, "a.b": "dotted",
         "nested": {"text": ["t0", "t1"], "label": ["A", "B"]}, "python": "['it\\'s', \"x\", None]",
         "json": "{\"k\": [1]}", "solution": "so 7 - 2 = 5\n#### 5,000 ", "options": ["A)12", "B)7"], "f": 2.0,
+        "order": [3, 0], "spans": [{"text": "b"}, {"text": "a"}, {"text": "b"}], "pairs": [[1, 2]], "field": "text",
+        "two": "a b",
     });
     for (expression, value) in [
         ("{ from = \"opt\" }", json!("cat")),
@@ -65,6 +67,29 @@ fn every_verb() {
         ("{ json = \"python\" }", json!(["it's", "x", null])),
         ("{ json = \"json\" }", json!({"k": [1]})),
         ("{ json = \"choices\" }", json!(["w", "x", "y", "z"])),
+        (
+            "{ join = \"choices\", each = \"{number}{letter} {item} of {opt}\", with = \"|\", skip = [\"w\", \"y\"] }",
+            json!("2B x of cat|4D z of cat"),
+        ),
+        ("{ join = \"choices\", skip = [\"w\"] }", json!("xyz")),
+        ("{ item = \"choices\", at_column = \"n\" }", json!("y")),
+        ("{ item = \"nested\", at_column = \"field\" }", json!(["t0", "t1"])),
+        ("{ items = \"choices\", order = \"order\" }", json!(["z", "w"])),
+        ("{ items = \"spans\", at = \"text\" }", json!(["b", "a", "b"])),
+        ("{ items = \"spans\", at = \"text\", unique = true }", json!(["b", "a"])),
+        ("{ items = \"pairs\", at = 1, order = \"order\", default = 0 }", json!(0)),
+        ("{ first_of = [\"gone\", \"none\", \"opt\"] }", json!("cat")),
+        ("{ first_of = [\"gone\"], default = 7 }", json!(7)),
+        ("{ number = 1 }", json!(1)),
+        ("{ cycle = [\"even\", \"odd\"] }", json!("even")),
+        ("{ upper = \"opt\" }", json!("CAT")),
+        ("{ upper = \"opt\", first = true }", json!("Cat")),
+        ("{ splice = \"s\", by = \" \", spans = [{ at = \"n\", put = \"<{opt}>\" }] }", json!("The _ <cat> from _.")),
+        (
+            "{ splice = \"s\", by = \" \", spans = [{ at = \"label\", like = \"two\", put = \"1\" }, { at = \"n\", like = \"two\", put = \"2\" }] }",
+            json!("The 1 _."),
+        ),
+        ("{ splice = \"opt\", by = \"\", spans = [{ at = \"label\", put = \"u\" }] }", json!("cut")),
         ("{ from = \"one\", as = \"int\" }", json!(2)),
         ("{ from = \"f\", as = \"int\" }", json!(2)),
         ("{ from = \"flag\", as = \"int\" }", json!(1)),
@@ -77,7 +102,7 @@ fn every_verb() {
 
 #[test]
 fn rows_that_an_expression_cannot_be_applied_to() {
-    let row = json!({"t": "text", "n": 2, "none": null, "list": ["x"], "o": {"k": 1}, "big": 30});
+    let row = json!({"t": "text", "n": 2, "none": null, "list": ["x"], "o": {"k": 1}, "big": 30, "far": [4]});
     let remedy = "; `default = ...` says what then stands there";
     for (expression, why) in [
         ("{ from = \"gone\" }", format!("there is no `gone`{remedy}")),
@@ -93,6 +118,15 @@ fn rows_that_an_expression_cannot_be_applied_to() {
         ("{ index_of = \"t\", in = \"list\" }", format!("`t` is \"text\", which is not in `list`{remedy}")),
         ("{ map = \"n\", to = { 1 = \"x\" } }", format!("`n` is 2, which `to` does not have{remedy}")),
         ("{ capture = \"t\", regex = '\\d' }", format!("the regex finds nothing in `t`, which is \"text\"{remedy}")),
+        ("{ first_of = [\"gone\", \"none\"] }", format!("there is none of `gone`, `none`{remedy}")),
+        ("{ items = \"list\", at = \"k\" }", "`list` is a text, not an object".into()),
+        ("{ items = \"list\", order = \"far\" }", format!("`list` has 1 items, none at 4{remedy}")),
+        ("{ items = \"list\", order = \"list\" }", "`list` is \"x\", not a position".into()),
+        ("{ item = \"list\", at_column = \"n\" }", format!("`list` has 1 items, none at 2{remedy}")),
+        (
+            "{ splice = \"t\", by = \" \", spans = [{ at = \"n\", put = \"\" }] }",
+            "`n` is 2 where `t` has 1 pieces, not one of them".into(),
+        ),
         ("{ strip = \"list\" }", "`list` is a list, not a text".into()),
         ("{ json = \"t\" }", "`t` is neither JSON nor a Python literal: a value is missing at character 1".into()),
         ("{ from = \"t\", as = \"int\" }", "`text` is not an integer".into()),
@@ -188,4 +222,37 @@ fn the_text_of_a_whole_file() {
     assert!(missing.contains("no file `gone.txt`"), "{missing}");
     let empty = fixture.config("path = \"a.jsonl\"\ncolumns = { x = { object = [] } }").unwrap_err();
     assert!(empty.contains("`object` is empty"), "{empty}");
+}
+
+#[test]
+fn several_rows_of_one() {
+    let document =
+        "{\"data\": [{\"id\": 1, \"ps\": [{\"c\": \"x\", \"qs\": [\"q1\", \"q2\"]}, {\"c\": \"y\", \"qs\": []}]},
+{\"id\": 2, \"ps\": [{\"c\": \"z\", \"qs\": [\"q3\"]}]}]}";
+    let fixture = Fixture::with(&[
+        ("a.json", document),
+        ("b.json", "[[\"t\", [1], 5], [\"u\", [2, 3], 6]]"),
+        ("c.jsonl", "{\"a\": 1}\n{\"a\": 2}\n"),
+    ]);
+    let nested = "path = \"a.json\"\nrows = \"data\"\neach = { p = \"ps\", q = \"p.qs\", turn = [1, 2] }
+columns = { c = { from = \"p.c\" }, n = { number = 10 } }\nonly = [\"id\", \"c\", \"q\", \"turn\", \"n\"]
+keep = [{ column = \"q\", equals = \"q2\", not = true }, { column = \"turn\", equals = 2 }]";
+    assert_eq!(
+        fixture.rows(nested),
+        json!([{"id": 1, "c": "x", "q": "q1", "turn": 2, "n": 10}, {"id": 2, "c": "z", "q": "q3", "turn": 2, "n": 11}])
+    );
+    let listed = "path = \"b.json\"\nnames = [\"text\", \"numbers\"]\neach = { number = \"numbers\" }\ndrop_columns = [\"numbers\"]";
+    assert_eq!(
+        fixture.rows(listed),
+        json!([{"text": "t", "number": 1}, {"text": "u", "number": 2}, {"text": "u", "number": 3}])
+    );
+    let turns = "path = \"c.jsonl\"\ncolumns = { x = { cycle = [[0, 1], [1, 0]] } }";
+    assert_eq!(fixture.rows(turns), json!([{"a": 1, "x": [0, 1]}, {"a": 2, "x": [1, 0]}]));
+    for (each, why) in
+        [("gone", "there is no `gone`, which `each` names"), ("a", "`a` is a number, not a list, for `each`")]
+    {
+        let faults = fixture.faults(&format!("path = \"c.jsonl\"\neach = {{ x = \"{each}\" }}"));
+        assert_eq!(faults[0], format!("c.jsonl:1:1: {why}"));
+    }
+    assert!(fixture.faults("path = \"b.json\"")[0].contains("a list, but a row is an object"));
 }
