@@ -1,6 +1,7 @@
 //! Reading the file on the command line and what it includes: included files lie below, in the order named.
 
 use super::check::Check;
+use super::import;
 use super::merge::{NAMED_LISTS, merge_files};
 use super::opencompass;
 use super::parse::parse;
@@ -44,14 +45,7 @@ fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut 
         }
     };
     if is_python(path, &text) {
-        return match named_at {
-            None => opencompass::read(check, path, canonical, text),
-            Some(_) => {
-                let message = format!("`{}` is a Python configuration, which TOML cannot include", path.display());
-                check.report(named_at, message, Some(PYTHON_HELP.into()));
-                None
-            }
-        };
+        return opencompass::read(check, path, canonical, text, named_at.is_some());
     }
     if open.contains(&canonical) {
         let message = format!("`{}` includes itself, directly or through others", path.display());
@@ -61,6 +55,7 @@ fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut 
     let file = check.sources.add(path, canonical.clone(), text);
     let mut table = parse(check, file)?;
     repeated_names(check, &table);
+    import::apply(check, &table);
 
     open.push(canonical);
     let mut base = Table::default();
@@ -74,8 +69,6 @@ fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut 
     open.pop();
     Some((merge_files(base, table), Span { file, start: 0, end: 0 }))
 }
-
-const PYTHON_HELP: &str = "give it to --config by itself; a Python file takes others by `with read_base():`";
 
 /// Whether a file is written in Python: by its name, or because it begins as only Python does.
 fn is_python(path: &Path, text: &str) -> bool {

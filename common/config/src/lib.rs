@@ -22,6 +22,7 @@ mod filter;
 mod for_each;
 mod http;
 mod hub;
+mod import;
 mod include;
 mod infer_cfg;
 mod inferencer;
@@ -90,7 +91,10 @@ pub use launching::{CommandConfig, DlcConfig, Piece as CommandPiece, PoolConfig,
 pub use load::{Loaded, load, load_authority, preset_datasets};
 pub use master::default_listen;
 pub use model_presets::{ModelPreset, model_presets};
-pub use opencompass::{LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, PythonWorld, RowLoader};
+pub use opencompass::{
+    EvaluatedConfiguration, Interpreter, LoadedRows, Loader, LoaderCall, LoaderChain, LoaderWorld, NoRows, PythonWorld,
+    RowLoader,
+};
 pub use overrides::{CustomDataset, DlcFlags, HfModel, ModelFlags, Overrides, SlurmFlags};
 pub use presets::{Preset, presets};
 pub use presets_later::preset_later;

@@ -87,6 +87,8 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     flags(check, overrides);
     let mut root = Fields::new(&table, span, &keys::TOP);
     root.get("include");
+    // Applied when the files were read: what they include may be in Python.
+    root.get("import");
 
     let work_dir = match (&overrides.work_dir, root.get("work_dir")) {
         (Some(dir), _) => flag_folder(check, dir),

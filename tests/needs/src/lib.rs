@@ -17,6 +17,8 @@ pub enum Need {
     Netns,
     /// The `openssl` program.
     Openssl,
+    /// The `python3` program.
+    Python,
     /// Other users of this machine, which root may become.
     Root,
     /// An isolation in which a program that a model wrote can be run.
@@ -28,8 +30,17 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Self; 8] =
-        [Self::Cgroup, Self::Etcd, Self::Netns, Self::Openssl, Self::Root, Self::Sandbox, Self::Shared, Self::Slurm];
+    const ALL: [Self; 9] = [
+        Self::Cgroup,
+        Self::Etcd,
+        Self::Netns,
+        Self::Openssl,
+        Self::Python,
+        Self::Root,
+        Self::Sandbox,
+        Self::Shared,
+        Self::Slurm,
+    ];
 
     /// Its name in `COMPASS_REQUIRE`.
     pub fn name(self) -> &'static str {
@@ -38,6 +49,7 @@ impl Need {
             Self::Etcd => "etcd",
             Self::Netns => "netns",
             Self::Openssl => "openssl",
+            Self::Python => "python",
             Self::Root => "root",
             Self::Sandbox => "sandbox",
             Self::Shared => "shared",

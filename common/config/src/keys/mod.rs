@@ -4,6 +4,7 @@ mod aliyun;
 mod combination;
 mod dataset;
 mod evaluation;
+mod import;
 mod inferencer;
 mod key;
 mod master;
@@ -24,6 +25,7 @@ pub(crate) use aliyun::ALIYUN;
 pub(crate) use combination::COMBINATION;
 pub(crate) use dataset::{DATASET, INFER_CFG, READER_CFG};
 pub(crate) use evaluation::{EVAL_CFG, EVALUATOR, PIPELINE};
+pub(crate) use import::IMPORT;
 pub(crate) use inferencer::INFERENCER;
 pub(crate) use key::{Key, Kind, Standing, TableKeys, TypeKeys};
 pub(crate) use master::{ETCD, MASTER};
@@ -41,8 +43,9 @@ pub(crate) use template::{LINE, MESSAGE, MESSAGES, ROUNDS};
 pub(crate) use top::TOP;
 
 /// Every table.
-pub(crate) static TABLES: [&TableKeys; 37] = [
+pub(crate) static TABLES: [&TableKeys; 38] = [
     &TOP,
+    &IMPORT,
     &MASTER,
     &ETCD,
     &MODEL,

@@ -27,6 +27,7 @@ pub(crate) static TOP: TableKeys = TableKeys {
         key("datasets", Texts, "data sets of this job: an `abbr`, or a preset (`compass-master datasets`)")
             .takes("array of names")
             .default("every `[[dataset]]` defined"),
+        key("import", Table(&super::IMPORT), "what configurations in Python need").default("none"),
         key("master", Table(&super::MASTER), "addresses, store, admission of workers"),
         key("model", Tables(&super::MODEL), "one model each"),
         key("dataset", Tables(&super::DATASET), "one data set each"),

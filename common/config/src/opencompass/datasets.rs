@@ -60,19 +60,39 @@ pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node
                 Err(none) => {
                     let reason = if none.reason.is_empty() { draft.reason } else { none.reason };
                     let (class, at) = draft.class;
-                    refused.entry(class).or_insert((at, reason, none.help, 0)).3 += 1;
+                    // What hinders several classes alike is one error.
+                    let group = refused.entry((reason, none.help)).or_insert((at, Vec::new(), 0));
+                    if !group.1.contains(&class) {
+                        group.1.push(class);
+                    }
+                    group.2 += 1;
                 }
             },
         }
     }
-    for (name, (span, reason, help, count)) in refused {
+    for ((reason, help), (span, classes, count)) in refused {
         let times = if count > 1 { format!(" ({count} data sets)") } else { String::new() };
         let help = help.unwrap_or_else(|| {
-            "leave these data sets out, or write their rows as TOML: [dataset.test] names a file and its columns".into()
+            "leave these data sets out, write their rows as TOML ([dataset.test] names a file and its columns), or name the \
+             Python in whose environment OpenCompass is installed: --python ENV/bin/python"
+                .into()
         });
-        check.error(span, format!("`{name}` cannot be read here{times}: {reason}"), Some(help));
+        check.error(span, format!("{} cannot be read here{times}: {reason}", quoted(&classes)), Some(help));
     }
     Some(array(tables, span))
+}
+
+/// Classes by name, as many as a line holds.
+fn quoted(classes: &[String]) -> String {
+    const SHOWN: usize = 4;
+    let mut shown: Vec<String> = classes.iter().take(SHOWN).map(|class| format!("`{class}`")).collect();
+    if classes.len() > SHOWN {
+        shown.push(format!("{} more classes", classes.len() - SHOWN));
+    }
+    match shown.split_last() {
+        Some((last, others @ [_, ..])) => format!("{} and {last}", others.join(", ")),
+        _ => shown.join(""),
+    }
 }
 
 /// The rows of every entry that the table does not know, in order.

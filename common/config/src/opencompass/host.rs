@@ -35,7 +35,9 @@ impl TreeHost {
         }
         let absolute = std::path::absolute(&folder).unwrap_or_else(|_| folder.clone());
         trees.extend(absolute.ancestors().flat_map(|above| [above.join("opencompass"), above.to_path_buf()]));
-        for environment in &world.environments {
+        // Of the Python that was named: an environment is the folder around its `bin`.
+        let named = world.interpreter.as_deref().and_then(|program| program.parent()?.parent());
+        for environment in named.into_iter().chain(world.environments.iter().map(PathBuf::as_path)) {
             let Ok(versions) = std::fs::read_dir(environment.join("lib")) else { continue };
             let mut found: Vec<PathBuf> =
                 versions.flatten().map(|entry| entry.path().join("site-packages/opencompass")).collect();

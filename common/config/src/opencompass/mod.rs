@@ -5,6 +5,7 @@
 //! here. A data set is rows and how they are asked; how they are asked is the same in both, and which rows OpenCompass's loader
 //! class stands for is in `loaders`.
 
+mod chain;
 mod class;
 mod combinations;
 mod datasets;
@@ -12,6 +13,7 @@ mod host;
 mod loaders;
 mod models;
 mod named;
+mod own_python;
 mod parameters;
 mod rows;
 mod stages;
@@ -22,10 +24,11 @@ mod tree;
 use super::check::Check;
 use super::source::Span;
 use super::tree::{KeyValue, Node, Table, Value};
+pub use chain::LoaderChain;
 use compass_python::{Evaluation, Limits, Node as PythonNode, PythonError};
 use host::TreeHost;
 pub(super) use named::{named_datasets, named_models, named_summarizer};
-pub use rows::{LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, RowLoader};
+pub use rows::{EvaluatedConfiguration, Interpreter, LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, RowLoader};
 use std::path::{Path, PathBuf};
 
 /// Where a configuration finds what it imports, beside its own folder. Plain data: the command line fills it.
@@ -37,12 +40,23 @@ pub struct PythonWorld {
     pub environments: Vec<PathBuf>,
     /// Variables of the environment, which configurations may ask for.
     pub variables: Vec<(String, String)>,
+    /// `--python`: the user's own Python, which reads what cannot be read without it. A path, or a name on the `PATH`.
+    pub interpreter: Option<PathBuf>,
+    /// `--python-network`: whether it may use the network.
+    pub network: bool,
     /// Runs loader classes that the table of splits does not know.
     pub loader: Option<Loader>,
 }
 
-/// Reads the configuration `path`; `None` when it is not usable, which is reported.
-pub(super) fn read(check: &mut Check, path: &Path, canonical: PathBuf, text: String) -> Option<(Table, Span)> {
+/// Reads the configuration `path`; `None` when it is not usable, which is reported. What is included by a file in TOML
+/// (`is_part`) need not define all of a job.
+pub(super) fn read(
+    check: &mut Check,
+    path: &Path,
+    canonical: PathBuf,
+    text: String,
+    is_part: bool,
+) -> Option<(Table, Span)> {
     let host = TreeHost::new(path, check.python.clone());
     let Evaluated { places, names, span } = evaluated(check, &host, path, canonical, text)?;
     let mut root = Table::default();
@@ -68,7 +82,7 @@ pub(super) fn read(check: &mut Check, path: &Path, canonical: PathBuf, text: Str
         }
     }
     for (key, noun) in [("model", "models"), ("dataset", "datasets")] {
-        if root.get(key).is_none() && !check.has_errors() {
+        if root.get(key).is_none() && !is_part && !check.has_errors() {
             let message = format!("`{noun}` is not defined");
             let near = names.iter().find(|(name, _)| name.ends_with(&format!("_{noun}")) || name.contains(key));
             let help = near.map_or_else(
@@ -94,12 +108,14 @@ struct Evaluated {
 
 /// What loaders may look at.
 fn world(check: &Check, path: &Path, trees: &[PathBuf]) -> LoaderWorld {
+    let program = check.python.interpreter.clone();
     LoaderWorld {
         config: path.to_path_buf(),
         trees: trees.to_vec(),
         data_dir: check.data_root.clone(),
         hub_caches: check.hub_caches(),
         variables: check.python.variables.clone(),
+        interpreter: program.map(|program| Interpreter { program, network: check.python.network }),
     }
 }
 
@@ -120,10 +136,7 @@ fn evaluated(check: &mut Check, host: &TreeHost, path: &Path, canonical: PathBuf
     let places = tree::Places::new(ids);
     let names = match result {
         Ok(names) => names,
-        Err(error) => {
-            report(check, &places, path, error);
-            return None;
-        }
+        Err(error) => instead(check, &places, &world(check, path, host.trees()), error)?,
     };
     let span = places.beginning()?;
     Some(Evaluated { places, names, span })
@@ -133,6 +146,37 @@ fn put(root: &mut Table, key: &str, node: Option<Node>) {
     if let Some(node) = node {
         let key_span = node.span;
         root.entries.push(KeyValue { key: key.to_owned(), key_span, node });
+    }
+}
+
+/// What the user's own Python makes of a file whose evaluation ended with `error`; `None` when that cannot either, which is
+/// reported.
+fn instead(
+    check: &mut Check,
+    places: &tree::Places,
+    world: &LoaderWorld,
+    error: PythonError,
+) -> Option<Vec<(String, PythonNode)>> {
+    match own_python::names(&check.python, world) {
+        Some(Ok((names, said))) => {
+            let span = places.beginning()?;
+            let message = format!("beyond what is evaluated here ({}): {said}", error.line());
+            check.note(span, message, "errors in it stand at the beginning of the file");
+            Some(names)
+        }
+        Some(Err(none)) => {
+            report(check, places, &world.config, error);
+            check.report(
+                places.beginning(),
+                format!("the Python that was named cannot read it either: {}", none.reason),
+                none.help,
+            );
+            None
+        }
+        None => {
+            report(check, places, &world.config, error);
+            None
+        }
     }
 }
 

@@ -31,6 +31,17 @@ pub struct LoaderWorld {
     pub hub_caches: Vec<PathBuf>,
     /// Variables of the environment.
     pub variables: Vec<(String, String)>,
+    /// The user's own Python, where one may be asked.
+    pub interpreter: Option<Interpreter>,
+}
+
+/// A Python in whose environment OpenCompass is installed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interpreter {
+    /// A path, or a name on the `PATH`.
+    pub program: PathBuf,
+    /// Whether it may use the network.
+    pub network: bool,
 }
 
 /// The rows of one call.
@@ -49,10 +60,24 @@ pub struct NoRows {
     pub help: Option<String>,
 }
 
+/// What a configuration in Python defines, as a program evaluated it that runs Python.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvaluatedConfiguration {
+    /// `{"dict": [[name, value], ...]}`: what JSON cannot tell apart is an object with one key, which says what it is.
+    pub names: serde_json::Value,
+    /// Who evaluated it, for the screen.
+    pub said: String,
+}
+
 /// Runs loader classes.
 pub trait RowLoader: Debug + Send + Sync {
     /// The rows of all `calls` of a configuration, which are asked for at once; as many results, in their order.
     fn load(&self, world: &LoaderWorld, calls: &[LoaderCall]) -> Vec<Result<LoadedRows, NoRows>>;
+
+    /// The configuration of `world`, which could not be evaluated here; `None` where there is no other way.
+    fn configuration(&self, _world: &LoaderWorld) -> Option<Result<EvaluatedConfiguration, NoRows>> {
+        None
+    }
 }
 
 /// The loader of a program; two are equal when they are the same.

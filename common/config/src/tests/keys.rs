@@ -13,6 +13,7 @@ fn file(name: &str, line: &str) -> String {
     let template = |text: String| dataset("prompt_template = \"{q}\"", format!("prompt_template = {text}"));
     match name {
         "top" => format!("{line}\n{MODEL}{DATASET}"),
+        "import" => format!("[import]\n{line}\n{MODEL}{DATASET}"),
         "master" => format!("[master]\n{line}\n{MODEL}{DATASET}"),
         "master.etcd" => format!("[master]\nstore = \"etcd://h\"\netcd = {{ {line} }}\n{MODEL}{DATASET}"),
         "model" => format!("{MODEL}{line}\n{DATASET}"),

@@ -1,7 +1,10 @@
 //! Configurations of OpenCompass: what they come to is what TOML comes to, and what is wrong has its place in the .py.
 
 use super::fixture::Fixture;
-use crate::{Config, Diagnostics, PythonWorld, load, preset_datasets};
+use crate::{
+    Config, Diagnostics, EvaluatedConfiguration, LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, PythonWorld,
+    RowLoader, load, preset_datasets,
+};
 
 const SCRIPT: &str = "from mmengine.config import read_base\n\nwith read_base():\n    from .datasets.siqa.siqa_gen import siqa_datasets\n\n\
                       datasets = [*siqa_datasets]\nmodels = [dict(type='echo', abbr='m', path='m')]\n";
@@ -98,11 +101,78 @@ fn classes_of_models_are_kinds_of_models() {
 }
 
 #[test]
-fn a_python_file_is_not_included_by_toml() {
-    let fixture = Fixture::new();
-    fixture.write("base.py", "models = []\n");
+fn a_python_file_is_included_by_toml_as_any_other() {
+    let mut fixture = Fixture::new();
+    fixture.flags.data_dir = Some(data(&fixture));
+    fixture.write("base.py", SCRIPT);
+    let config = fixture.good("include = [\"base.py\"]\n[[model]]\nabbr = \"m\"\nmax_out_len = 7\n");
+    assert_eq!((config.datasets[0].abbr.as_str(), config.models[0].max_out_len), ("siqa", 7));
+    fixture.write("base.py", "models = [1 / 0]\n");
     let said = fixture.bad("include = [\"base.py\"]\n");
-    assert!(said.contains("which TOML cannot include") && said.contains("eval.toml:1:12"), "{said}");
+    assert!(said.contains("ZeroDivisionError") && said.contains("base.py:1:11"), "{said}");
+}
+
+/// Gives every class the same rows, or the configuration of one model; tells with which interpreter.
+#[derive(Debug)]
+struct Canned(std::path::PathBuf);
+
+impl RowLoader for Canned {
+    fn load(&self, world: &LoaderWorld, calls: &[LoaderCall]) -> Vec<Result<LoadedRows, NoRows>> {
+        let of_call = |call: &LoaderCall| match &world.interpreter {
+            Some(interpreter) if call.class.ends_with("Good") => Ok(LoadedRows {
+                splits: call.splits.iter().map(|split| (split.clone(), self.0.clone())).collect(),
+                said: format!("{interpreter:?} read them"),
+            }),
+            Some(_) => Err(NoRows { reason: "it raised".into(), help: None }),
+            None => Err(NoRows::default()),
+        };
+        calls.iter().map(of_call).collect()
+    }
+
+    fn configuration(&self, world: &LoaderWorld) -> Option<Result<EvaluatedConfiguration, NoRows>> {
+        world.interpreter.as_ref()?;
+        let names = serde_json::json!({"dict": [["models", {"list": [{"dict": [["type", "echo"], ["abbr", "m"], ["path", "m"]]}]}],
+            ["datasets", {"list": []}]]});
+        Some(Ok(EvaluatedConfiguration { names, said: "mmengine evaluated it".into() }))
+    }
+}
+
+const CLASSES: &str = "from x import Good, Bad, Worse\nmodels = [dict(type='echo', abbr='m', path='m')]\n\
+    reader = dict(input_columns=['q'], output_column='a')\n\
+    asks = dict(prompt_template='{q}', inferencer='gen')\n\
+    entry = lambda abbr, kind: dict(abbr=abbr, type=kind, path='p', reader_cfg=reader, infer_cfg=asks, eval_cfg=dict(evaluator='em'))\n";
+
+#[test]
+fn the_interpreter_that_is_named_reads_what_nothing_else_reads() {
+    let mut fixture = Fixture::new();
+    fixture.write("rows.jsonl", "{\"q\": 1, \"a\": 2}\n");
+    fixture.flags.python.loader = Some(Loader(std::sync::Arc::new(Canned(fixture.path("rows.jsonl")))));
+    let script = |datasets: &str| format!("{CLASSES}datasets = [{datasets}]\ndel entry\n");
+    let toml = "include = [\"eval.py\"]\n[import]\npython = \"env/bin/python\"\npython_network = true\n";
+    fixture.write("eval.py", &script("entry('a', Good), entry('b', Good)"));
+    let loaded = fixture.load(toml).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(loaded.config.datasets[1].test.files[0].path, fixture.path("rows.jsonl"));
+    let notes: Vec<&str> = loaded.notes.iter().map(|note| note.message.as_str()).collect();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].contains("env/bin/python") && notes[0].contains("network: true"), "{notes:?}");
+    assert!(fixture.bad("include = [\"eval.py\"]\n").contains("--python ENV/bin/python"));
+    fixture.write("eval.py", &script("entry('a', Bad), entry('b', Worse), entry('c', Bad)"));
+    let said = fixture.bad(toml);
+    assert!(said.contains("`x.Bad` and `x.Worse` cannot be read here (3 data sets): it raised"), "{said}");
+    assert!(said.contains("1 error"), "{said}");
+}
+
+#[test]
+fn a_configuration_beyond_us_is_evaluated_by_the_interpreter() {
+    let mut fixture = Fixture::new();
+    fixture.flags.python.loader = Some(Loader(std::sync::Arc::new(Canned(fixture.path("rows.jsonl")))));
+    fixture.write("eval.py", "import threading\nmodels = threading.main()\n");
+    let toml = format!("include = [\"eval.py\"]\n{}", super::fixture::DATASET);
+    let with = format!("{toml}[import]\npython = \"python3\"\n");
+    let loaded = fixture.load(&with).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(loaded.config.models[0].abbr, "m");
+    assert!(loaded.notes[0].message.contains("mmengine evaluated it"), "{:?}", loaded.notes);
+    assert!(fixture.bad(&toml).contains("eval.py:2"));
 }
 
 #[test]

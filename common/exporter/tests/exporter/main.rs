@@ -1,0 +1,12 @@
+//! Rows and configurations from an interpreter, with a Python whose OpenCompass is a stand-in that each test writes; and from
+//! the real one, where `COMPASS_OPENCOMPASS_PYTHON` names its interpreter.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+
+mod configuration;
+mod contained;
+mod faults;
+mod kept;
+mod real;
+mod rows;
+mod site;
