@@ -2,9 +2,9 @@
 
 use clap::{CommandFactory, Parser};
 use compass_common::status_output::{OutputError, print, print_status, report};
-use compass_config::{Base, Config, Overrides};
+use compass_config::{Base, Config, DataCache, Overrides};
 use compass_diagnostic::Diagnostic;
-use compass_master::cli::{Cli, Command, Explain, JobArguments, StateArguments, TokenArguments, not_yet};
+use compass_master::cli::{Cli, Command, Explain, JobArguments, StateArguments, TokenArguments, data_cache, not_yet};
 use compass_master::control::{self, About, Submission};
 use compass_master::exit;
 use compass_master::job::{self, Failure, JobRequest, Mode};
@@ -46,7 +46,10 @@ fn main() -> ExitCode {
 
 async fn run(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
-        Some(Command::Datasets { name, data_dir }) => list_datasets(name.as_deref(), data_dir.as_deref()),
+        Some(Command::Datasets { name, data_dir }) => {
+            let cache = || Some(DataCache::of(&data_cache()?).folder);
+            list_datasets(name.as_deref(), data_dir.clone().or_else(cache).as_deref())
+        }
         Some(Command::Models) => show(pipeline::list_models()),
         Some(Command::Token(arguments)) => token(arguments).await,
         Some(Command::Serve { config }) => Box::pin(server::serve(base(config.as_deref())?, watch_signals())).await,

@@ -104,3 +104,89 @@ fn missing_short_and_foreign_shards_are_named() {
     assert!(finished.stderr.contains("took over the predictions of 100 of 120 samples"), "{}", finished.stderr);
     assert!(finished.stdout.contains("100/120") || finished.stdout.contains("20 missing"), "{}", finished.stdout);
 }
+
+/// Resumes the other evaluator's folder, and runs what it lacks.
+const FILL: [&str; 4] = ["-r", "20200101_000000", "--datasets", "answer_gen"];
+
+#[test]
+fn what_lacks_of_shards_is_run_and_nothing_else() {
+    // A gap in the middle, the end, and the beginning with a record that has no answer.
+    for (missing, taken) in [("answer_gen_1.json", 80), ("answer_gen_2.json", 80), ("answer_gen_0.json", 80)] {
+        let job = after_one_run();
+        let (results, predictions) = (job.result("echo", "answer_gen"), job.predictions("echo", "answer_gen"));
+        let folder = sharded(&job, &[40, 40, 40]);
+        fs::remove_file(folder.join(missing)).unwrap();
+        let finished = job.run(&FILL).expect(0);
+        let said = format!("took over the predictions of {taken} of 120 samples in");
+        assert!(finished.stderr.contains(&said), "{missing}: {}", finished.stderr);
+        assert_eq!(job.facts()["resumed_samples"], taken, "{missing}: {}", job.facts());
+        assert_eq!(job.result("echo", "answer_gen"), results, "{missing}");
+        assert_eq!(job.predictions("echo", "answer_gen"), predictions, "{missing}");
+        assert!(!folder.join("../../plan").exists(), "the other evaluator's folder stays as it is");
+    }
+}
+
+#[test]
+fn an_answer_that_is_missing_in_a_file_is_run() {
+    let job = after_one_run();
+    let predictions = job.predictions("echo", "answer_gen");
+    let folder = sharded(&job, &[120]);
+    let path = folder.join("answer_gen_0.json");
+    let mut records: Map<String, Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    records.remove("5");
+    records["9"]["prediction"] = Value::Null;
+    fs::write(&path, Value::from(records).to_string()).unwrap();
+    let finished = job.run(&ADOPT).expect(2);
+    assert!(finished.stderr.contains("none is called \"5\""), "{}", finished.stderr);
+    let finished = job.run(&FILL).expect(0);
+    assert!(finished.stderr.contains("took over the predictions of 118 of 120 samples"), "{}", finished.stderr);
+    assert_eq!(job.predictions("echo", "answer_gen"), predictions);
+}
+
+#[test]
+fn what_was_scored_with_samples_missing_is_filled_as_well() {
+    let job = after_one_run();
+    let (results, predictions) = (job.result("echo", "answer_gen"), job.predictions("echo", "answer_gen"));
+    let folder = sharded(&job, &[50, 50, 20]);
+    fs::remove_file(folder.join("answer_gen_2.json")).unwrap();
+    job.run(&ADOPT).expect(1);
+    let finished = job.run(&FILL).expect(0);
+    assert!(finished.stderr.contains("100 of 120 samples are the same and kept"), "{}", finished.stderr);
+    assert_eq!(job.result("echo", "answer_gen"), results);
+    assert_eq!(job.predictions("echo", "answer_gen"), predictions);
+    assert!(!folder.join("answer_gen.json").exists(), "the other evaluator's files stay as they are");
+}
+
+#[test]
+fn predictions_of_other_prompts_are_refused() {
+    let job = after_one_run();
+    let folder = sharded(&job, &[120]);
+    let path = folder.join("answer_gen_0.json");
+    let records: Map<String, Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    // The rows turned by seven, with answers that do not tell.
+    let turned = (0..120).map(|at| {
+        let mut record = records[&((at + 7) % 120).to_string()].clone();
+        record.as_object_mut().unwrap().remove("gold");
+        (at.to_string(), record)
+    });
+    fs::write(&path, Value::Object(turned.collect()).to_string()).unwrap();
+    let finished = job.run(&ADOPT).expect(2);
+    let said = "record \"0\" was not asked as sample 0 of answer_gen is: from character ";
+    assert!(finished.stderr.contains(said), "{}", finished.stderr);
+    // Another template.
+    let mut records = records;
+    let asked = records["3"]["origin_prompt"].as_str().unwrap().to_owned();
+    records["3"]["origin_prompt"] = format!("{asked}\nAnswer:").into();
+    fs::write(&path, Value::from(records.clone()).to_string()).unwrap();
+    let finished = job.run(&ADOPT).expect(2);
+    let said = "its prompt has \"\\nAnswer:\", where the plan has its end";
+    assert!(finished.stderr.contains("record \"3\" ") && finished.stderr.contains(said), "{}", finished.stderr);
+    // What the user of a chat says is the same prompt.
+    for record in records.values_mut() {
+        record["origin_prompt"] = serde_json::json!([{ "role": "HUMAN", "prompt": record["origin_prompt"] }]);
+    }
+    records["3"]["origin_prompt"][0]["prompt"] = asked.into();
+    fs::write(&path, Value::from(records).to_string()).unwrap();
+    let finished = job.run(&ADOPT).expect(0);
+    assert!(finished.stderr.contains("took over the predictions of 120 of 120 samples"), "{}", finished.stderr);
+}

@@ -1,9 +1,12 @@
 //! Collecting what is wrong, all of it, with where it stands.
 
+use super::missing_files::DataFiles;
 use super::opencompass::PythonWorld;
-use super::source::{Sources, Span};
+use super::presets::Preset;
+use super::source::{FileId, Sources, Span};
 use super::tree::{Node, Value};
 use compass_diagnostic::{Diagnostic, Diagnostics, Severity};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The state of one check of one configuration.
@@ -27,6 +30,10 @@ pub(super) struct Check {
     pub(super) plans_only: bool,
     /// How often everything that is generated runs, where the command line says so.
     pub(super) num_runs: Option<u32>,
+    /// Presets that were read, by their files.
+    pub(super) presets: BTreeMap<FileId, Preset>,
+    /// The files with data that were looked for.
+    pub(super) files: DataFiles,
     found: Vec<(Option<Span>, Diagnostic)>,
 }
 
@@ -128,11 +135,27 @@ impl Check {
     }
 
     pub(super) fn has_errors(&self) -> bool {
-        self.found.iter().any(|(_, diagnostic)| diagnostic.is_error())
+        self.files.lacks_any() || self.found.iter().any(|(_, diagnostic)| diagnostic.is_error())
+    }
+
+    /// As [`Check::note`], of what stands in no file.
+    pub(super) fn tell(&mut self, message: String, help: &str) {
+        self.push(Severity::Note, None, message, Some(help.into()));
+    }
+
+    /// As [`Check::finish`], with files that are missing told together: by preset, or by folder.
+    pub(super) fn finish_grouped(mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
+        for group in std::mem::take(&mut self.files).grouped(&self.presets, &self.data_root) {
+            self.report(Some(group.span), group.message, Some(group.help));
+        }
+        self.finish()
     }
 
     /// The notes, or the errors when there are any; by file and position, each once.
     pub(super) fn finish(mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
+        for file in std::mem::take(&mut self.files).each() {
+            self.report(Some(file.span), file.message, Some(file.help));
+        }
         self.found.sort_by_key(|(span, _)| (span.is_none(), *span));
         self.found.dedup();
         let (errors, notes): (Vec<_>, Vec<_>) =

@@ -6,7 +6,7 @@
 use super::check::Check;
 use super::custom_dataset;
 use super::merge::merge_tables;
-use super::overrides::{HfModel, ModelFlags, Overrides};
+use super::overrides::{HfKind, HfModel, ModelFlags, Overrides};
 use super::parse::parse;
 use super::source::Span;
 use super::tree::{Node, Table, Value};
@@ -61,9 +61,12 @@ fn hf_model(model: &HfModel) -> (String, Toml) {
     let mut table = Toml::new();
     table.insert("abbr".into(), abbr.clone().into());
     table.insert("path".into(), absolute(&model.path));
-    if model.chat {
-        table.insert("chat".into(), true.into());
-    }
+    let chat: Item = match model.kind {
+        HfKind::Auto => "auto".into(),
+        HfKind::Base => false.into(),
+        HfKind::Chat => true.into(),
+    };
+    table.insert("chat".into(), chat);
     (abbr, table)
 }
 

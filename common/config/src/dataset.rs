@@ -12,6 +12,7 @@ use super::row_range;
 use super::source::Span;
 use super::split;
 use super::tree::{Node, Value};
+use super::version;
 use compass_plan::InferSpec;
 use compass_plan::retriever::RetrieverKind;
 use compass_types::range::RangeSpec;
@@ -39,8 +40,10 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
     let eval = section(check, &mut fields, "eval_cfg", &EVAL_CFG, "{ evaluator = \"acc\" }")
         .and_then(|fields| evaluation::read(check, fields));
     let repeats = repeats(check, &mut fields);
+    let version = version::read(check, &mut fields);
     // Already written out.
     fields.get("for_each");
+    fields.get("preset");
     fields.finish(check);
 
     let mut infer = infer?;
@@ -109,6 +112,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         prompt: infer.prompt,
         infer: infer.infer,
         eval,
+        version,
     })
 }
 

@@ -3,11 +3,13 @@
 mod abbr;
 mod aliyun;
 mod base;
+mod chat_template;
 mod check;
 mod choice;
 mod combination;
 mod command_line;
 mod custom_dataset;
+mod data_cache;
 mod dataset;
 mod decoding;
 mod digest;
@@ -27,6 +29,7 @@ mod include;
 mod infer_cfg;
 mod inferencer;
 mod inherit;
+mod inherit_preset;
 mod keys;
 mod kwargs;
 mod launcher_flags;
@@ -35,6 +38,7 @@ mod load;
 mod master;
 mod merge;
 mod meta_template;
+mod missing_files;
 mod model;
 mod model_class;
 mod model_files;
@@ -80,10 +84,12 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod version;
 
 pub use aliyun::{AliyunConfig, DlcCommand, JobEnvironment};
 pub use base::{Base, load_base};
 pub use compass_diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
+pub use data_cache::DataCache;
 pub use digest::digest;
 pub use file_format::FileFormat;
 pub use http::HttpConfig;
@@ -95,7 +101,7 @@ pub use opencompass::{
     EvaluatedConfiguration, Interpreter, LoadedRows, Loader, LoaderCall, LoaderChain, LoaderWorld, NoRows, PythonWorld,
     RowLoader,
 };
-pub use overrides::{CustomDataset, DlcFlags, HfModel, ModelFlags, Overrides, SlurmFlags};
+pub use overrides::{CustomDataset, DlcFlags, HfKind, HfModel, ModelFlags, Overrides, SlurmFlags};
 pub use presets::{Preset, presets};
 pub use presets_later::preset_later;
 pub use reference::{reference_page, reference_parts, schema};

@@ -1,6 +1,7 @@
 //! From a path to a configuration, or to everything that is wrong with it.
 
 use super::check::Check;
+use super::data_cache::DataCache;
 use super::fields::Fields;
 use super::keys::TableKeys;
 use super::launching::come_from_elsewhere;
@@ -10,8 +11,8 @@ use super::resolved::{AuthorityConfig, Config, DatasetConfig};
 use super::selection::{self, List};
 use super::tree::{Node, Table};
 use super::{
-    combination, command_line, dataset, for_each, include, inherit, keys, launcher_flags, master, model, model_presets,
-    opencompass, paths, pool, stage, summarizer,
+    combination, command_line, dataset, for_each, include, inherit, inherit_preset, keys, launcher_flags, master, model,
+    model_presets, opencompass, paths, pool, stage, summarizer,
 };
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
@@ -49,20 +50,21 @@ pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagno
         let path = path.unwrap_or(Path::new("the command line"));
         check.report(None, format!("`{}` is not usable", path.display()), Some("please report this file".into()));
     }
-    let notes = check.finish()?;
+    let notes = check.finish_grouped()?;
     config.map(|config| Loaded { config, notes }).ok_or_else(Diagnostics::default)
 }
 
 fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option<Config> {
     // Configurations in Python read rows while they are evaluated, and none of them names the folder.
-    let flagged_dir = overrides.data_dir.as_ref().and_then(|dir| std::path::absolute(dir).ok());
-    check.data_root = flagged_dir.unwrap_or_else(|| DATA_DIR.into());
+    let flagged_dir = flagged_dir(check, overrides);
+    check.data_root = flagged_dir.clone().unwrap_or_else(|| DATA_DIR.into());
     let (mut table, span) = match path {
         Some(path) => include::read(check, path)?,
         None => (Table::default(), command_line::nowhere(check)),
     };
     inherit::resolve(check, &mut table);
     for_each::expand(check, &mut table);
+    inherit_preset::resolve(check, &mut table);
     let mut asked_models = model_presets::resolve(check, &mut table, overrides.models.as_deref());
     let flagged = command_line::apply(check, &mut table, overrides);
     let wanted_models = flagged.models.as_deref().or(overrides.models.as_deref());
@@ -96,8 +98,8 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         (None, None) => std::path::absolute(WORK_DIR).ok(),
     };
     let named = root.get("data_dir").filter(|node| !node.is_empty());
-    let data_dir: Option<PathBuf> = match &overrides.data_dir {
-        Some(dir) => std::path::absolute(dir).ok(),
+    let data_dir: Option<PathBuf> = match flagged_dir {
+        Some(dir) => Some(dir),
         None => named.and_then(|node| paths::resolve(check, "data_dir", node)),
     };
     check.data_root = data_dir.clone().unwrap_or_else(|| DATA_DIR.into());
@@ -196,6 +198,18 @@ pub fn preset_datasets(name: &str, data_dir: Option<&Path>) -> Option<Result<Vec
         .collect();
     let datasets: Option<Vec<DatasetConfig>> = datasets.into_iter().collect();
     Some(check.finish().map(|_| datasets.unwrap_or_default()))
+}
+
+/// The folder with data sets that `--data-dir` names, or else COMPASS_DATA_CACHE.
+fn flagged_dir(check: &mut Check, overrides: &Overrides) -> Option<PathBuf> {
+    if let Some(dir) = &overrides.data_dir {
+        return std::path::absolute(dir).ok();
+    }
+    let DataCache { folder, note } = DataCache::of(&std::path::absolute(overrides.data_cache.as_ref()?).ok()?);
+    if let Some((message, help)) = note {
+        check.tell(message, help);
+    }
+    Some(folder)
 }
 
 /// The folder that `--work-dir` names.

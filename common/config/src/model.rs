@@ -1,6 +1,7 @@
 //! One [[model]].
 
 use super::abbr;
+use super::chat_template::{self, Chat};
 use super::check::Check;
 use super::choice::{Choices, Words};
 use super::decoding::{self, flag};
@@ -80,7 +81,8 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let max_seq_len = fields.u32(check, "max_seq_len");
     let max_out_len = fields.u32(check, "max_out_len");
     let min_out_len = fields.u32(check, "min_out_len");
-    let chat = fields.get("chat").and_then(|node| flag(check, "chat", node)).unwrap_or(false);
+    let chat_node = fields.get("chat");
+    let chat = chat_node.and_then(|node| chat_template::read(check, node)).unwrap_or(Chat::Never);
     // lm-eval's name, and its default.
     let turns = fields.get("fewshot_as_multiturn").and_then(|node| flag(check, "fewshot_as_multiturn", node));
     if let Some(node) = fields.get("batch_size") {
@@ -100,6 +102,12 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let pools = fields.texts(check, "pools").unwrap_or_default();
     fields.finish(check);
     let files = files?;
+    let chat = match (chat, chat_node, &abbr) {
+        // A meta template of its own says how prompts look.
+        (Chat::Auto, ..) if meta_template.is_some() => false,
+        (Chat::Auto, Some(node), Some(abbr)) => chat_template::decide(check, node, abbr, &files.tokenizer_path),
+        (chat, ..) => chat == Chat::Always,
+    };
     // `None` would be a model without one: what is wrong must not become that.
     let meta_template = match meta_template {
         Some(read) => Some(read?),

@@ -16,8 +16,10 @@ pub struct Overrides {
     pub dataset_num_runs: Option<u32>,
     /// `-w/--work-dir`.
     pub work_dir: Option<PathBuf>,
-    /// `--data-dir`, or `COMPASS_DATA_CACHE`.
+    /// `--data-dir`.
     pub data_dir: Option<PathBuf>,
+    /// `COMPASS_DATA_CACHE`, where `--data-dir` is not given: see [`DataCache`](super::DataCache).
+    pub data_cache: Option<PathBuf>,
     /// `--max-num-workers`: of both runners, and of the `num_worker` partitioner where the file gives it no number.
     pub max_num_workers: Option<u32>,
     /// `--max-partition-size`: selects the `size` partitioner for inference.
@@ -77,8 +79,17 @@ pub struct DlcFlags {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HfModel {
     pub path: String,
-    /// Whether prompts go through the tokenizer's chat template.
-    pub chat: bool,
+    pub kind: HfKind,
+}
+
+/// Whether the prompts of a model go through its tokenizer's chat template.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HfKind {
+    /// Where it has one.
+    #[default]
+    Auto,
+    Base,
+    Chat,
 }
 
 /// Flags that hold for every model; what is `None` or empty leaves the file's word.

@@ -1,6 +1,7 @@
 //! Paths of the configuration: relative to the file that names them, `~` expanded, absolute afterwards.
 
 use super::check::Check;
+use super::missing_files::MissingFile;
 use super::source::Span;
 use super::tree::Node;
 use std::path::{Path, PathBuf};
@@ -64,20 +65,22 @@ pub(super) fn data_place(
     is_there: &dyn Fn(&Path) -> bool,
 ) -> Option<PathBuf> {
     let near = resolve(check, key, node)?;
-    if is_there(&near) || check.unselected {
+    if check.unselected {
         return Some(near);
     }
     let text = node.text().unwrap_or_default();
     let far = data_dir.map(|dir| dir.join(text)).filter(|far| *far != near);
-    if let Some(far) = far.as_ref().filter(|far| is_there(far)) {
-        return Some(far.clone());
+    let place = [Some(near.clone()), far.clone()].into_iter().flatten().find(|place| is_there(place));
+    match place {
+        Some(place) => {
+            check.files.found(node.span.file, text);
+            Some(place)
+        }
+        None => {
+            check.files.missing(MissingFile { span: node.span, text: text.to_owned(), near, far });
+            None
+        }
     }
-    let help = match far {
-        Some(far) => format!("looked for `{}` and `{}`", near.display(), far.display()),
-        None => format!("looked for `{}`; `data_dir` would be looked in too", near.display()),
-    };
-    check.error(node.span, format!("no file `{text}`"), Some(help));
-    None
 }
 
 /// The folder of the file that `span` is in; for a preset, the data folder.

@@ -7,6 +7,7 @@ use super::check::Check;
 use super::merge::merge_files;
 use super::parse::parse;
 use super::tree::{Node, Table};
+use super::version;
 use include_dir::{Dir, File, include_dir};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -60,6 +61,18 @@ pub(super) fn resolve(check: &mut Check, root: &mut Table, flag: Option<&[String
     asked
 }
 
+/// The data sets of the preset (or the one of `preset/abbr`) that `name` asks for; empty where none answers to it.
+pub(super) fn tables(check: &mut Check, name: &str) -> Vec<Node> {
+    let (preset, one) = name.split_once('/').map_or((name, None), |(preset, one)| (preset, Some(one)));
+    let Some((_, table)) = find(check, preset) else { return Vec::new() };
+    let all = table.get("dataset").map(Node::items).unwrap_or_default();
+    let is_asked = |node: &&Node| {
+        let abbr = node.table().and_then(|table| table.text("abbr"));
+        one.is_none_or(|one| abbr == Some(one))
+    };
+    all.iter().filter(is_asked).cloned().collect()
+}
+
 /// Names that a preset answers to, for suggestions.
 pub(super) fn names() -> Vec<String> {
     presets().into_iter().flat_map(|preset| std::iter::once(preset.name).chain(preset.aliases)).collect()
@@ -94,6 +107,8 @@ fn read(check: &mut Check, file: &File<'_>) -> Option<(Preset, Table)> {
         source: text("source"),
     };
     super::for_each::expand(check, &mut table);
+    version::mark(&preset.name, &mut table);
+    check.presets.insert(id, preset.clone());
     Some((preset, table))
 }
 

@@ -167,6 +167,9 @@ pub struct DatasetConfig {
     pub prompt: PromptConfig,
     pub infer: InferSpec,
     pub eval: EvalSpec,
+    /// What the table shows of it as its version; `None` for the digest of its prompts. No part of what is computed.
+    #[serde(skip)]
+    pub version: Option<String>,
 }
 
 /// How a stage is cut into tasks and which workers run them.

@@ -61,8 +61,9 @@ pub struct JobArguments {
     #[arg(long, short = 'w', value_name = "DIR")]
     pub work_dir: Option<PathBuf>,
 
-    /// Where presets look for data
-    #[arg(long, env = "COMPASS_DATA_CACHE", value_name = "DIR")]
+    /// The folder with the data sets, where presets look [default: `data` in the folder that the environment's
+    /// COMPASS_DATA_CACHE names, else here]
+    #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
 
     /// Resume a run: its name (YYYYmmdd_HHMMSS), or the latest when none is given. What is recorded is not run again
@@ -185,8 +186,9 @@ pub enum Command {
     Datasets {
         /// A preset, by any of its names
         name: Option<String>,
-        /// Where its data is
-        #[arg(long, env = "COMPASS_DATA_CACHE", value_name = "DIR")]
+        /// The folder with the data sets [default: `data` in the folder that the environment's COMPASS_DATA_CACHE names,
+        /// else here]
+        #[arg(long, value_name = "DIR")]
         data_dir: Option<PathBuf>,
     },
     #[command(flatten)]
@@ -292,6 +294,7 @@ impl JobArguments {
             dataset_num_runs: self.dataset_num_runs,
             work_dir: self.work_dir.clone(),
             data_dir: self.data_dir.clone(),
+            data_cache: data_cache(),
             max_num_workers: self.max_num_workers,
             max_partition_size: self.max_partition_size,
             gen_task_coef: self.gen_task_coef,
@@ -335,6 +338,11 @@ fn configuration(word: &str) -> Result<PathBuf, String> {
         return Ok(path);
     }
     Err("no such command, and no configuration (a .toml or a .py file)".to_owned())
+}
+
+/// Where the environment says that OpenCompass's data is.
+pub fn data_cache() -> Option<PathBuf> {
+    std::env::var_os("COMPASS_DATA_CACHE").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Where the environment says that the Hugging Face hub's cache is, as the hub's own library reads it.

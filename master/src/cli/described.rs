@@ -1,14 +1,16 @@
 //! Flags that describe a model or a data set without a file.
 
 use clap::{Args, ValueEnum};
-use compass_config::{CustomDataset, HfModel, ModelFlags};
+use compass_config::{CustomDataset, HfKind, HfModel, ModelFlags};
 use std::path::{Path, PathBuf};
 
 /// What kind of model `--hf-path` names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum HfType {
-    /// Prompts as they are.
+    /// `chat` where the tokenizer has a chat template, `base` where it has none.
     #[default]
+    Auto,
+    /// Prompts as they are.
     Base,
     /// Prompts through the tokenizer's chat template.
     Chat,
@@ -22,8 +24,8 @@ pub struct ModelArguments {
     #[arg(long, value_name = "DIR")]
     pub hf_path: Option<String>,
 
-    /// Whether it is a base model or a chat model
-    #[arg(long, value_enum, default_value_t = HfType::Base, requires = "hf_path")]
+    /// Whether it is a base model or a chat model; `ppl` data sets are scored under each
+    #[arg(long, value_enum, default_value_t = HfType::Auto, requires = "hf_path")]
     pub hf_type: HfType,
 
     /// Directory of its tokenizer [default: the model's]
@@ -105,7 +107,12 @@ pub struct CustomArguments {
 impl ModelArguments {
     /// The model that is described, if one is.
     pub(super) fn hf(&self) -> Option<HfModel> {
-        self.hf_path.clone().map(|path| HfModel { path, chat: self.hf_type == HfType::Chat })
+        let kind = match self.hf_type {
+            HfType::Auto => HfKind::Auto,
+            HfType::Base => HfKind::Base,
+            HfType::Chat => HfKind::Chat,
+        };
+        self.hf_path.clone().map(|path| HfModel { path, kind })
     }
 
     /// What holds for every model.

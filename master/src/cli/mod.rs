@@ -7,7 +7,7 @@ mod launching;
 mod mode;
 mod token;
 
-pub use arguments::{Cli, Command, Explain, JobArguments, StateArguments};
+pub use arguments::{Cli, Command, Explain, JobArguments, StateArguments, data_cache};
 pub use described::{CustomArguments, HfType, ModelArguments};
 pub use later::not_yet;
 pub use token::{TokenAction, TokenArguments};

@@ -3,11 +3,12 @@
 use super::failure::Failure;
 use super::request::JobRequest;
 use crate::exit;
-use crate::pipeline::{self, Begun, CarriedOver, EarlierRun, PlanError, Planned, ReadPlan, RunFolder};
+use crate::pipeline::{self, Begun, CarriedOver, EarlierRun, Gaps, PlanError, Planned, ReadPlan, RunFolder};
 use compass_common::status_output::{print_status, report};
 use compass_config::Config;
 use compass_diagnostic::Diagnostic;
-use compass_types::ids::Digest;
+use compass_types::ids::{Digest, UnitId};
+use compass_types::result::SampleResult;
 use std::sync::Arc;
 use tokio::task::block_in_place;
 
@@ -51,7 +52,7 @@ pub async fn open_run(
         };
     };
     if let Some(folder) = RunFolder::foreign(&config.work_dir, name) {
-        return adopt(&folder, config).map(|()| folder.into());
+        return adopt(folder, config, request).await;
     }
     let begun = match request.infers() {
         true => RunFolder::find_begun(&config.work_dir, Some(name)),
@@ -66,9 +67,12 @@ pub async fn open_run(
     let is_same = read.plan.config == compass_config::digest(config);
     // What was computed can be scored whatever lies at the models' paths by now.
     let holds = is_same && (!request.infers() || block_in_place(|| pipeline::holds(&read.plan)));
-    let earlier = if holds { None } else { Some(earlier_run(config, &folder, &read).await?) };
-    let overwritten = |run: &EarlierRun| !block_in_place(|| run.overwritten()).is_empty();
-    let Some(run) = earlier.filter(|run| !is_same || overwritten(run)) else {
+    // What is run beside the predictions of another evaluator has a folder of its own.
+    let is_adopted = request.infers() && folder.is_adopted();
+    let earlier = if holds && !is_adopted { None } else { Some(earlier_run(config, &folder, &read).await?) };
+    let overwritten = |run: &EarlierRun| !holds && !block_in_place(|| run.overwritten()).is_empty();
+    let lacks_some = |run: &EarlierRun| is_adopted && run.recorded() < read.plan.expected();
+    let Some(run) = earlier.filter(|run| !is_same || overwritten(run) || lacks_some(run)) else {
         let earlier = folder.earlier().and_then(|name| RunFolder::at(&config.work_dir.join(name)));
         return Ok(OpenedRun { folder, earlier, plan: Some(read) });
     };
@@ -80,7 +84,11 @@ pub async fn open_run(
     let kept = kept(folder, run, &planned)?;
     let (name, count, expected) = (kept.from.name(), kept.carried.results.len(), planned.plan.expected());
     let opened = begin(config, request, None, &planned, Some(kept)).await?;
-    let what = if is_same { "the weights are not those" } else { "the configuration is not that" };
+    let what = match (is_same, holds && is_adopted) {
+        (false, _) => "the configuration is not that",
+        (true, true) => "the predictions are those",
+        (true, false) => "the weights are not those",
+    };
     print_status(format!(
         "{what} of {name}: {count} of {expected} samples are the same and kept, in {}",
         opened.folder.shown()
@@ -93,12 +101,17 @@ async fn plan_again(config: &Config, request: &JobRequest, folder: RunFolder) ->
     let planned = planned(config)?;
     let earlier = folder.earlier();
     let (name, from) = (folder.name(), earlier.as_ref().and_then(|name| RunFolder::at(&config.work_dir.join(name))));
-    let kept = match from {
-        Some(from) => {
+    let foreign = earlier.as_ref().and_then(|name| RunFolder::foreign(&config.work_dir, name));
+    let kept = match (from, foreign) {
+        (Some(from), _) => {
             let run = earlier_run(config, &from, &read_plan(&from)?).await?;
             Some(kept(from, run, &planned)?)
         }
-        None => None,
+        (None, Some(from)) => {
+            let results = adopted(&from, &planned, request)?;
+            Some(EarlierResults { from, carried: CarriedOver { results, ..CarriedOver::default() } })
+        }
+        (None, None) => None,
     };
     let missing = earlier.filter(|_| kept.is_none());
     let opened = begin(config, request, Some(folder), &planned, kept).await?;
@@ -155,21 +168,47 @@ pub async fn led_elsewhere(config: &Config, plan: &Digest) -> Result<Option<RunF
     }
 }
 
-/// Takes over the predictions of another evaluator, in the folder where they lie.
-fn adopt(folder: &RunFolder, config: &Config) -> Result<(), Failure> {
+/// Takes over the predictions of another evaluator: in the folder where they lie, or, where some are to be run beside them,
+/// in a new one.
+async fn adopt(folder: RunFolder, config: &Config, request: &JobRequest) -> Result<OpenedRun, Failure> {
     let planned = planned(config)?;
-    let adopted = pipeline::adopt(folder, &planned).map_err(|faults| Failure::of_plan(&PlanError::Data(faults)))?;
-    folder.furnish().map_err(|error| Failure::of_folder(&error))?;
+    let results = adopted(&folder, &planned, request)?;
+    let (taken, expected) = (results.len(), planned.plan.expected());
+    if request.infers() && (taken as u64) < expected {
+        let carried = CarriedOver { results, ..CarriedOver::default() };
+        let kept = EarlierResults { from: folder.clone(), carried };
+        let opened = begin(config, request, None, &planned, Some(kept)).await?;
+        print_status(format!(
+            "took over the predictions of {taken} of {expected} samples in {}; the others are run, in {}",
+            folder.shown(),
+            opened.folder.shown()
+        ));
+        return Ok(opened);
+    }
+    folder.furnish().and_then(|()| folder.mark_adopted()).map_err(|error| Failure::of_folder(&error))?;
     let digest = Digest::of(&planned.head);
-    pipeline::import_adopted(folder, digest, &adopted.results)
-        .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-    pipeline::write_plan(folder, &planned).map_err(|error| Failure::of_plan(&error))?;
-    let (taken, expected) = (adopted.results.len(), planned.plan.expected());
+    pipeline::import_adopted(&folder, digest, &results).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    pipeline::write_plan(&folder, &planned).map_err(|error| Failure::of_plan(&error))?;
     print_status(format!("took over the predictions of {taken} of {expected} samples in {}", folder.shown()));
+    Ok(folder.into())
+}
+
+/// What another evaluator's folder holds of a plan; what there is to know of it is said.
+fn adopted(
+    folder: &RunFolder,
+    planned: &Planned,
+    request: &JobRequest,
+) -> Result<Vec<(UnitId, SampleResult)>, Failure> {
+    let gaps = if request.infers() { Gaps::Run } else { Gaps::Refused };
+    let adopted = block_in_place(|| pipeline::adopt(folder, planned, gaps));
+    let adopted = adopted.map_err(|faults| Failure::of_plan(&PlanError::Data(faults)))?;
     if !adopted.without.is_empty() {
         report(Diagnostic::note(format!("no predictions of {}", adopted.without.join(", "))));
     }
-    Ok(())
+    for note in adopted.notes {
+        report(Diagnostic::note(note));
+    }
+    Ok(adopted.results)
 }
 
 /// A run folder with its plan: `folder`, or a new one. What is `kept` comes first, the plan's head last: a folder without

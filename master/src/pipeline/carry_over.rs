@@ -108,6 +108,11 @@ impl EarlierRun {
         }
     }
 
+    /// How many samples have a result.
+    pub fn recorded(&self) -> u64 {
+        self.results.len() as u64
+    }
+
     fn has_results(&self, model: ModelId) -> bool {
         self.results.keys().any(|(unit, _)| self.plan.model_of(*unit) == model)
     }

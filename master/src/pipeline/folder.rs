@@ -41,6 +41,9 @@ const EXECUTION: &str = "execution";
 /// Within the plan's folder: the name of the run from which this one took over what is the same.
 const EARLIER: &str = "earlier";
 
+/// Within the plan's folder: says that the predictions in the run folder are another evaluator's.
+const ADOPTED: &str = "adopted";
+
 /// A run that goes on.
 #[derive(Clone, Debug)]
 pub enum Begun {
@@ -266,6 +269,19 @@ impl RunFolder {
     /// The name of that run.
     pub fn earlier(&self) -> Option<String> {
         fs::read_to_string(self.plan().join(EARLIER)).ok()
+    }
+
+    /// Remembers that the predictions in this folder are another evaluator's.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn mark_adopted(&self) -> Result<(), FolderError> {
+        write_atomically(&self.plan().join(ADOPTED), &[])
+    }
+
+    /// Whether the predictions in this folder are another evaluator's, so that none is written here.
+    pub fn is_adopted(&self) -> bool {
+        self.plan().join(ADOPTED).is_file()
     }
 
     /// The run in this very folder; `None` when there is no plan in it.

@@ -1,6 +1,10 @@
 //! The walk of the data: configuration -> plan -> tasks -> results -> scores -> summary.
 
 mod adopt;
+mod adopt_files;
+mod adopt_gold;
+mod adopt_prompt;
+mod adopt_record;
 mod carry_over;
 mod clock;
 mod connections;
@@ -41,7 +45,7 @@ mod wire_mutator;
 pub(crate) mod worker_endpoint;
 mod worker_source;
 
-pub use adopt::{Adopted, adopt};
+pub use adopt::{Adopted, Gaps, adopt};
 pub use carry_over::{CarriedOver, CarryOverError, EarlierRun};
 pub use drive::{DriveError, Driven, Driver, Ending, Setup};
 pub use dry_run::{check_launcher, dry_run};

@@ -291,7 +291,8 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         .map_err(|faults| faults.into_iter().map(named).collect::<Vec<_>>())?;
     let config = encode::json("its prompts", &(&dataset.prompt, &dataset.infer, &dataset.retriever));
     let config = config.map_err(|error| vec![named(Diagnostic::of(&error).message)])?;
-    let version = Digest::of(&config).to_string().chars().take(6).collect();
+    let of_prompts = || Digest::of(&config).to_string().chars().take(6).collect();
+    let version = dataset.version.clone().unwrap_or_else(of_prompts);
     let labels = match rendered.samples.first().map(|sample| &sample.body) {
         Some(Body::Ppl { options }) if dataset.infer != InferSpec::PplOnly => Some(options.len() as u32),
         Some(Body::Loglikelihood { options, .. }) => Some(options.len() as u32),

@@ -233,8 +233,9 @@ fn score_unit(
                 });
                 let judged = ran.as_ref().unwrap_or(result);
                 total.observe(sample, judged);
-                findings.observe(sample, judged, &eval);
-                records.push(Ok((sample.index, prediction_record(unit.dataset, meta.as_ref(), &part, sample, result))));
+                let record = prediction_record(unit.dataset, meta.as_ref(), &part, sample, result);
+                findings.observe(sample, judged, &eval, (write == Some(Details::Include)).then_some(&record));
+                records.push(Ok((sample.index, record)));
             }
             records
         }

@@ -20,6 +20,16 @@ pub(crate) static DATASET: TableKeys = TableKeys {
         key("train", Table(&super::SPLIT), "the rows from which shots are drawn").default("none"),
         key("infer_cfg", Table(&INFER_CFG), "retriever, inferencer, templates").required(),
         key("eval_cfg", Table(&super::EVAL_CFG), "evaluator, postprocessors, filters").required(),
+        key(
+            "preset",
+            Text,
+            "takes every key of a preset (`siqa_gen`, or `mmlu_ppl/lukaemon_mmlu_virology` for one of its data sets), then \
+             overrides; of a preset with several data sets, `abbr` holds `${abbr}`, which is each one's own",
+        )
+        .takes("preset's name")
+        .default("none"),
+        key("version", Text, "what the column of that name shows")
+            .default("the digest in a preset's name while its `infer_cfg` is the preset's own, else that of the prompts"),
         key("n", Kind::from(1), "OpenCompass's: so many runs of a generation, averaged").default("none"),
         key(
             "k",

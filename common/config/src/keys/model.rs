@@ -2,7 +2,7 @@
 
 use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Number, Path, Table, Text, Texts, Whole};
 use super::key::{Key, Kind, TableKeys, ignored, key, later};
-use crate::{meta_template, model};
+use crate::{chat_template, meta_template, model};
 
 /// A postprocessor as models and data sets take it: a name, a table with `type`, or several.
 pub(super) const POSTPROCESSOR: Kind = Either(&[Text, MapOf(&Anything), ArrayOf(&Either(&[Text, MapOf(&Anything)]))]);
@@ -61,7 +61,13 @@ pub(crate) static MODEL: TableKeys = TableKeys {
             "whose formulas hold where they differ ([numbers](numbers.md))",
         )
         .default("`canonical`"),
-        key("chat", Boolean, "prompts go through the tokenizer's chat template").default("`false`"),
+        key(
+            "chat",
+            Either(&[Choice(chat_template::auto), Boolean]),
+            "prompts go through the tokenizer's chat template; `auto`: where it has one",
+        )
+        .takes("`\"auto\"`, `true`, `false`")
+        .default("`false`"),
         key(
             "fewshot_as_multiturn",
             Boolean,

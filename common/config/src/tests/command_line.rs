@@ -1,7 +1,7 @@
 //! Flags over the file.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::{CustomDataset, HfModel, Overrides, RunnerKind, digest};
+use crate::{CustomDataset, HfKind, HfModel, Overrides, RunnerKind, digest};
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::partition::{PartitionStrategy, PartitionerKind};
 use std::path::PathBuf;
@@ -123,7 +123,7 @@ fn a_model_and_a_data_set_by_flags() {
     let by_ppl = custom(None, Some("ppl"), &["question", "A", "B", "answer"]);
     let qa = custom(None, None, &["question", "answer"]);
     let wrong = custom(Some("mcq"), None, &["question", "answer"]);
-    fixture.flags.hf = Some(HfModel { path: fixture.path("models/tiny").display().to_string(), chat: true });
+    fixture.flags.hf = Some(HfModel { path: fixture.path("models/tiny").display().to_string(), kind: HfKind::Chat });
     fixture.flags.model.max_seq_len = Some(77);
     fixture.flags.model.generation_kwargs = vec![("temperature".into(), "0.5".into())];
     let mut load = |custom: CustomDataset| {

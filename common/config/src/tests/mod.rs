@@ -1,6 +1,7 @@
 //! Tests of the configuration from files on disk to what a person reads.
 
 mod aliyun;
+mod chat_auto;
 mod command_line;
 mod evaluator_fit;
 mod example;
@@ -8,11 +9,13 @@ mod fixture;
 mod jinja;
 mod keys;
 mod layers;
+mod missing_files;
 mod model_files;
 mod not_yet;
 mod opencompass;
 mod pools;
 mod positions;
+mod preset_twice;
 mod presets;
 mod programs;
 mod rendered;

@@ -44,3 +44,4 @@ pub use metric_contribution::{Aggregation, MetricContribution, SampleValue, Scal
 pub use metrics::{ACC_NORM, Counts, Metric, Metrics};
 pub use proportion::{Proportion, Z_95};
 pub use sample_score::{SampleScore, Unscored, judge};
+pub use scored_answer::processed;

@@ -71,7 +71,7 @@ impl<'a> ScoredAnswer<'a> {
 ///
 /// # Errors
 /// A pattern takes too many steps: whether the answer is right stays undecided.
-pub(super) fn processed(postprocessors: &[Postprocessor], value: &Value) -> Result<Value, Unscored> {
+pub fn processed(postprocessors: &[Postprocessor], value: &Value) -> Result<Value, Unscored> {
     match value {
         value if postprocessors.is_empty() || value.is_null() => Ok(value.clone()),
         Value::Array(items) => items.iter().map(|item| processed(postprocessors, item)).collect(),

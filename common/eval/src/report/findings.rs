@@ -7,6 +7,9 @@ use compass_types::result::{Outcome, SampleResult};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
+/// Before the label in the keys of a record.
+const LABEL: &str = "label: ";
+
 /// Whether a results document holds a line for every sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Details {
@@ -26,12 +29,17 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Takes note of one sample; the caller hands each one once.
-    pub fn observe(&mut self, sample: &Sample, result: &SampleResult, spec: &EvalSpec) {
+    /// Takes note of one sample; the caller hands each one once. `record` is its record in `predictions/`, from which
+    /// details say what was asked and answered.
+    pub fn observe(&mut self, sample: &Sample, result: &SampleResult, spec: &EvalSpec, record: Option<&Value>) {
         let index = sample.index;
         match judge(sample, result, spec) {
             Ok(score) => {
-                self.sample_scores.insert(index, detail(score));
+                // Evaluators that run programs have keys of their own.
+                let origin = record.filter(|_| score.details.is_none()).map(origin);
+                let mut line = origin.unwrap_or_default();
+                line.extend(detail(score));
+                self.sample_scores.insert(index, line.into());
             }
             Err(unscored) => {
                 self.failed.insert(index, unscored.to_string());
@@ -54,8 +62,9 @@ impl Findings {
     /// Appends what was found to `document`, each key only when there is something: too_long and fewer_shots (indices),
     /// failed_samples (index to reason), details.
     ///
-    /// `details`, which `Details` may leave out, has OpenCompass's form: "type", then per index predictions and references
-    /// (as postprocessed texts) and correct; then what the sample gives to each further metric, by the metric's name (of
+    /// `details`, which `Details` may leave out, has OpenCompass's form: "type", then per index origin_prediction (of a
+    /// generation the answer before postprocessors, after its prompt; of scored options each one's prompt and score), predictions
+    /// and references (as postprocessed texts) and correct; then what the sample gives to each further metric, by the metric's name (of
     /// `acc_norm` it is correct_norm).
     pub(super) fn append(&self, document: &mut Map<String, Value>, mode: &str, details: Details) {
         if !self.too_long.is_empty() {
@@ -76,10 +85,37 @@ impl Findings {
     }
 }
 
+/// What OpenCompass's `format_details` keeps of a record.
+fn origin(record: &Value) -> Map<String, Value> {
+    let Some(record) = record.as_object() else { return Map::new() };
+    let mut line = Map::new();
+    if !record.keys().any(|key| key.starts_with(LABEL)) {
+        for (key, from) in [("prompt", "origin_prompt"), ("origin_prediction", "prediction")] {
+            if let Some(value) = record.get(from) {
+                line.insert(key.into(), value.clone());
+            }
+        }
+        return line;
+    }
+    let mut kept = Map::new();
+    // Labels follow what else the record says.
+    let (labels, others): (Vec<_>, Vec<_>) = record.iter().partition(|(key, _)| key.starts_with(LABEL));
+    for (key, value) in others.into_iter().filter(|(key, _)| ["origin_prompt", "gold"].contains(&key.as_str())) {
+        kept.insert(key.clone(), value.clone());
+    }
+    for (key, value) in labels {
+        let mut scores = value.as_object().cloned().unwrap_or_default();
+        scores.shift_remove("testing input");
+        kept.insert(key.strip_prefix(LABEL).unwrap_or(key).to_owned(), scores.into());
+    }
+    line.insert("origin_prediction".into(), kept.into());
+    line
+}
+
 /// One line of the details.
-fn detail(score: SampleScore) -> Value {
+fn detail(score: SampleScore) -> Map<String, Value> {
     if let Some(details) = score.details {
-        return Value::Object(details);
+        return details;
     }
     let SampleScore { processed, answers, correct, contributions, .. } = score;
     let mut line = Map::new();
@@ -105,7 +141,7 @@ fn detail(score: SampleScore) -> Value {
         let key = if name == ACC_NORM { "correct_norm".into() } else { name };
         Some((key, shown(item)?))
     }));
-    Value::Object(line)
+    line
 }
 
 fn as_texts(value: Value) -> Value {

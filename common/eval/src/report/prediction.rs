@@ -166,7 +166,10 @@ impl<'a> Page<'a> {
             entry.insert("prompt".into(), self.whole(&option.prompt).printed());
             if let Some(score) = scores.get(at) {
                 entry.insert("PPL".into(), score.mean().into());
-                entry.insert("BPB".into(), (score.mean() * f64::from(score.tokens) / bytes).into());
+                // Another evaluator's files do not count tokens.
+                if score.tokens > 0 {
+                    entry.insert("BPB".into(), (score.mean() * f64::from(score.tokens) / bytes).into());
+                }
             }
             record.insert(label_key(&option.label), entry.into());
         }
@@ -193,8 +196,10 @@ impl<'a> Page<'a> {
             entry.insert("prompt".into(), continued(self.whole(context)));
             if let Some(score) = scores.get(at) {
                 entry.insert("Loglikelihood".into(), score.sum.into());
-                entry.insert("is_greedy".into(), score.is_greedy.into());
-                entry.insert("tokens".into(), score.tokens.into());
+                if score.tokens > 0 || option.continuation.is_empty() {
+                    entry.insert("is_greedy".into(), score.is_greedy.into());
+                    entry.insert("tokens".into(), score.tokens.into());
+                }
             }
             if let Some(alone) = scores.get(asked + at) {
                 entry.insert("Unconditional Loglikelihood".into(), alone.sum.into());

@@ -62,7 +62,7 @@ mod tests {
         // the order of observation leaves no trace
         for (sample, result) in pairs.iter().rev() {
             accumulator.observe(sample, result);
-            findings.observe(sample, result, &dataset.eval);
+            findings.observe(sample, result, &dataset.eval, None);
         }
         let mut out = Vec::new();
         super::super::pretty(&mut out, &results_document(&dataset, &accumulator.finish(), &findings, Details::Include))

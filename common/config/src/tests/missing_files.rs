@@ -1,0 +1,74 @@
+//! Data that is not there: one error for what is missed together, and where the data cache is.
+
+use super::fixture::{DATASET, Fixture, MODEL};
+
+fn asked(presets: &[&str]) -> String {
+    let names: Vec<String> = presets.iter().map(|name| format!("\"{name}\"")).collect();
+    format!("datasets = [{}]\n{MODEL}", names.join(", "))
+}
+
+#[test]
+fn a_missing_data_folder_is_one_error() {
+    let mut fixture = Fixture::new();
+    fixture.flags.data_dir = Some(fixture.path("nothing"));
+    let places = fixture.places(&asked(&["mmlu_ppl", "piqa_ppl"]));
+    assert_eq!(places.len(), 1, "{places:#?}");
+    let said = "no folder `nothing`, where 116 files of 2 presets are looked for: `mmlu_ppl_ac766d`, `piqa_ppl_1cf9f0`";
+    assert!(places[0].contains(said), "{places:#?}");
+    let shown = fixture.bad(&asked(&["mmlu_ppl"]));
+    assert!(shown.contains("`--data-dir`") && shown.contains("COMPASS_DATA_CACHE"), "{shown}");
+}
+
+#[test]
+fn files_of_one_preset_are_one_error() {
+    let mut fixture = Fixture::new();
+    fixture.flags.data_dir = Some(fixture.path("cache"));
+    fixture.write("cache/piqa/dev.jsonl", "{}");
+    let places = fixture.places(&asked(&["mmlu_ppl", "piqa_ppl"]));
+    assert_eq!(places.len(), 2, "{places:#?}");
+    assert!(places[0].contains("`cache` has none of the 114 files of mmlu_ppl_ac766d: `mmlu/dev/"), "{places:#?}");
+    assert!(places[0].ends_with("and 110 more"), "{places:#?}");
+    assert!(places[1].contains("no file `piqa/dev-labels.lst`"), "few are named each: {places:#?}");
+    for name in ["abstract_algebra", "anatomy"] {
+        fixture.write(&format!("cache/mmlu/dev/{name}_dev.csv"), "q,a,b,c,d,A\n");
+    }
+    let shown = fixture.bad(&asked(&["mmlu_ppl"]));
+    assert!(shown.contains("`cache` lacks 112 of the 114 files of mmlu_ppl_ac766d"), "{shown}");
+    assert!(shown.contains("they come from http"), "{shown}");
+}
+
+#[test]
+fn files_of_one_folder_are_one_error() {
+    let tables = DATASET.replace("abbr = \"d\"", "abbr = \"${n}\"").replace("data/test.jsonl", "rows/${n}.jsonl");
+    let text = format!("{MODEL}{tables}for_each = {{ n = [\"a\", \"b\", \"c\", \"d\", \"e\"] }}\n");
+    let fixture = Fixture::new();
+    let places = fixture.places(&text);
+    assert_eq!(places.len(), 1, "{places:#?}");
+    let said = "no folder `rows`, which would hold 5 files: `rows/a.jsonl`, `rows/b.jsonl`, `rows/c.jsonl`, `rows/d.jsonl` and 1 more";
+    assert!(places[0].contains(said), "{places:#?}");
+    for name in ["a", "b", "c"] {
+        fixture.write(&format!("rows/{name}.jsonl"), "{}");
+    }
+    assert_eq!(fixture.places(&text).len(), 2, "few are named each");
+}
+
+#[test]
+fn the_data_cache_is_the_folder_above_data() {
+    let mut fixture = Fixture::new();
+    fixture.flags.data_cache = Some(fixture.path("cache"));
+    for file in ["piqa/dev.jsonl", "piqa/dev-labels.lst"] {
+        fixture.write(&format!("cache/data/{file}"), "0");
+    }
+    assert_eq!(fixture.notes(&asked(&["piqa_ppl"])), [""; 0]);
+    let config = fixture.good(&asked(&["piqa_ppl"]));
+    assert_eq!(config.data_dir, Some(fixture.path("cache/data")));
+    // As releases before had it.
+    fixture.flags.data_cache = Some(fixture.path("cache/data"));
+    let notes = fixture.notes(&asked(&["piqa_ppl"]));
+    assert!(notes.len() == 1 && notes[0].contains("holds no folder `data`, where OpenCompass looks"), "{notes:?}");
+    assert_eq!(fixture.good(&asked(&["piqa_ppl"])).data_dir, Some(fixture.path("cache/data")));
+    // A flag says more.
+    fixture.flags.data_cache = Some(fixture.path("nowhere"));
+    fixture.flags.data_dir = Some(fixture.path("cache/data"));
+    assert_eq!(fixture.notes(&asked(&["piqa_ppl"])), [""; 0]);
+}
