@@ -7,6 +7,7 @@
 
 pub mod cli;
 pub mod control;
+pub mod convert_command;
 pub mod descriptors;
 pub mod exit;
 pub mod job;

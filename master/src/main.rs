@@ -6,6 +6,7 @@ use compass_config::{Base, Config, DataCache, Overrides};
 use compass_diagnostic::Diagnostic;
 use compass_master::cli::{Cli, Command, Explain, JobArguments, StateArguments, TokenArguments, data_cache, not_yet};
 use compass_master::control::{self, About, Submission};
+use compass_master::convert_command;
 use compass_master::exit;
 use compass_master::job::{self, Failure, JobRequest, Mode};
 use compass_master::pipeline::{self, RunFolder};
@@ -50,6 +51,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
             let cache = || Some(DataCache::of(&data_cache()?).folder);
             list_datasets(name.as_deref(), data_dir.clone().or_else(cache).as_deref())
         }
+        Some(Command::Convert { job, output }) => convert_command::run(job, output.as_deref()),
         Some(Command::Models) => show(pipeline::list_models()),
         Some(Command::Token(arguments)) => token(arguments).await,
         Some(Command::Serve { config }) => Box::pin(server::serve(base(config.as_deref())?, watch_signals())).await,

@@ -1,7 +1,10 @@
 //! Collecting what is wrong, all of it, with where it stands.
 
+use super::left_out::LeftOut;
+use super::load::{self, DATA_DIR};
 use super::missing_files::DataFiles;
 use super::opencompass::PythonWorld;
+use super::overrides::Overrides;
 use super::presets::Preset;
 use super::source::{FileId, Sources, Span};
 use super::tree::{Node, Value};
@@ -30,16 +33,48 @@ pub(super) struct Check {
     pub(super) plans_only: bool,
     /// How often everything that is generated runs, where the command line says so.
     pub(super) num_runs: Option<u32>,
+    /// The folder of the data that the command line or the environment names.
+    pub(super) flagged_dir: Option<PathBuf>,
     /// Presets that were read, by their files.
     pub(super) presets: BTreeMap<FileId, Preset>,
     /// The files with data that were looked for.
     pub(super) files: DataFiles,
-    found: Vec<(Option<Span>, Diagnostic)>,
+    /// Whether what is not served is left out instead of stopping the job.
+    pub(super) skip_unsupported: bool,
+    /// What is left out.
+    pub(super) left_out: Vec<LeftOut>,
+    found: Vec<Found>,
+}
+
+/// A finding with its place.
+#[derive(Debug, PartialEq)]
+struct Found {
+    span: Option<Span>,
+    diagnostic: Diagnostic,
+    /// Whether it is no mistake, but something that this program does not do.
+    is_unserved: bool,
 }
 
 impl Check {
     pub(super) fn new(home: Option<PathBuf>) -> Self {
         Self { home, ..Self::default() }
+    }
+
+    /// What flags say of how a configuration is read.
+    pub(super) fn of(overrides: &Overrides) -> Self {
+        let mut check = Self {
+            home: overrides.home.clone(),
+            hub_cache: overrides.hub_cache.clone(),
+            python: overrides.python.clone(),
+            skip_unsupported: overrides.skip_unsupported,
+            plans_only: overrides.dry_run,
+            num_runs: overrides.dataset_num_runs,
+            ..Self::default()
+        };
+        // Configurations in Python read rows while they are evaluated, and none of them names the folder.
+        check.flagged_dir = load::flagged_dir(&mut check, overrides);
+        check.data_root = check.flagged_dir.clone().unwrap_or_else(|| DATA_DIR.into());
+        check
     }
 
     /// Where repositories of the Hugging Face hub are looked for, the first that has one.
@@ -79,6 +114,22 @@ impl Check {
     pub(super) fn not_yet(&mut self, span: Span, what: &str, help: &str) {
         if !self.unselected {
             self.error(span, format!("{what} is not yet supported"), Some(help.into()));
+            self.last_is_unserved();
+        }
+    }
+
+    /// A name that is not known. In Python it is that of a class or a function, which was imported: no misspelling as a rule.
+    pub(super) fn unknown_class(&mut self, span: Span, message: String, help: String) {
+        self.error(span, message, Some(help));
+        let is_python = self.sources.path(span.file).extension().is_some_and(|kind| kind.eq_ignore_ascii_case("py"));
+        if is_python && !self.sources.is_preset(span.file) {
+            self.last_is_unserved();
+        }
+    }
+
+    fn last_is_unserved(&mut self) {
+        if let Some(last) = self.found.last_mut() {
+            last.is_unserved = true;
         }
     }
 
@@ -135,7 +186,7 @@ impl Check {
     }
 
     pub(super) fn has_errors(&self) -> bool {
-        self.files.lacks_any() || self.found.iter().any(|(_, diagnostic)| diagnostic.is_error())
+        self.files.lacks_any() || self.found.iter().any(|found| found.diagnostic.is_error())
     }
 
     /// As [`Check::note`], of what stands in no file.
@@ -151,15 +202,43 @@ impl Check {
         self.finish()
     }
 
+    /// How many findings there are.
+    pub(super) fn count(&self) -> usize {
+        self.found.len()
+    }
+
+    /// The errors beyond the first `before` findings, and whether each is of something that is not served.
+    pub(super) fn errors_since(&self, before: usize) -> impl Iterator<Item = (&Diagnostic, bool)> {
+        let since = self.found.iter().skip(before).filter(|found| found.diagnostic.is_error());
+        since.map(|found| (&found.diagnostic, found.is_unserved))
+    }
+
+    /// Drops these errors.
+    pub(super) fn forget_errors_since(&mut self, before: usize) {
+        let since = self.found.split_off(before);
+        self.found.extend(since.into_iter().filter(|found| !found.diagnostic.is_error()));
+    }
+
+    /// Adds a remedy to these errors, where they are in Python.
+    pub(super) fn add_help_since(&mut self, before: usize, help: &str) {
+        for found in self.found.iter_mut().skip(before).filter(|found| found.diagnostic.is_error()) {
+            let path = found.span.map(|span| self.sources.path(span.file));
+            if path.and_then(std::path::Path::extension).is_some_and(|kind| kind.eq_ignore_ascii_case("py")) {
+                let before = found.diagnostic.help.take().map_or(String::new(), |before| before + "; ");
+                found.diagnostic.help = Some(before + help);
+            }
+        }
+    }
+
     /// The notes, or the errors when there are any; by file and position, each once.
     pub(super) fn finish(mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
         for file in std::mem::take(&mut self.files).each() {
             self.report(Some(file.span), file.message, Some(file.help));
         }
-        self.found.sort_by_key(|(span, _)| (span.is_none(), *span));
+        self.found.sort_by_key(|found| (found.span.is_none(), found.span));
         self.found.dedup();
         let (errors, notes): (Vec<_>, Vec<_>) =
-            self.found.into_iter().map(|(_, found)| found).partition(Diagnostic::is_error);
+            self.found.into_iter().map(|found| found.diagnostic).partition(Diagnostic::is_error);
         if errors.is_empty() { Ok(notes) } else { Err(Diagnostics::nothing_started(errors)) }
     }
 
@@ -175,6 +254,6 @@ impl Check {
         if let Some(span) = span {
             diagnostic = diagnostic.at(self.sources.origin(span), self.sources.snippet(span));
         }
-        self.found.push((span, diagnostic));
+        self.found.push(Found { span, diagnostic, is_unserved: false });
     }
 }

@@ -98,7 +98,11 @@ impl<T: Clone> Choices<'_, T> {
         let known = now.iter().chain(self.later).copied();
         let near = spelling::nearest(written, known).map(|near| format!("did you mean `{near}`? "));
         let help = format!("{}served are {}", near.unwrap_or_default(), spelling::list(&now));
-        check.error(node.span, format!("unknown {what} `{written}`"), Some(help));
+        let message = format!("unknown {what} `{written}`");
+        match self.suffix {
+            Some(_) => check.unknown_class(node.span, message, help),
+            None => check.error(node.span, message, Some(help)),
+        }
         None
     }
 

@@ -14,19 +14,19 @@ struct Computed<'c> {
     models: &'c [ModelConfig],
     datasets: &'c [DatasetConfig],
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    left_out: &'c BTreeSet<(String, String)>,
+    not_combined: &'c BTreeSet<(String, String)>,
 }
 
 /// The digest over everything in `config` that can change a number: models and data sets, their paths included, and which of them are paired. Work
 /// and state folders, runners, partitioners and addresses are not in it.
 pub fn digest(config: &Config) -> Digest {
     let computed =
-        Computed { format: FORMAT, models: &config.models, datasets: &config.datasets, left_out: &config.left_out };
+        Computed { format: FORMAT, models: &config.models, datasets: &config.datasets, not_combined: &config.not_combined };
     match serde_json::to_vec(&computed) {
         Ok(bytes) => Digest::of(&bytes),
         // JSON refuses a path that is not UTF-8; its debug form names it just as well.
         Err(_) => Digest::of(
-            format!("{FORMAT} {:?} {:?} {:?}", computed.models, computed.datasets, computed.left_out).as_bytes(),
+            format!("{FORMAT} {:?} {:?} {:?}", computed.models, computed.datasets, computed.not_combined).as_bytes(),
         ),
     }
 }

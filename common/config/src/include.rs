@@ -71,7 +71,7 @@ fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut 
 }
 
 /// Whether a file is written in Python: by its name, or because it begins as only Python does.
-fn is_python(path: &Path, text: &str) -> bool {
+pub(super) fn is_python(path: &Path, text: &str) -> bool {
     let named = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("py"));
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let begins = |line: &str| {

@@ -5,6 +5,7 @@ use super::data_cache::DataCache;
 use super::fields::Fields;
 use super::keys::TableKeys;
 use super::launching::come_from_elsewhere;
+use super::left_out::{self, LeftOutKind};
 use super::overrides::Overrides;
 use super::presets;
 use super::resolved::{AuthorityConfig, Config, DatasetConfig};
@@ -29,7 +30,7 @@ pub struct Loaded {
 const MODELS: List = List { table: "model", names: "models", noun: "model" };
 const DATASETS: List = List { table: "dataset", names: "datasets", noun: "data set" };
 /// Where presets look for their data when no folder is named; relative to the current directory.
-const DATA_DIR: &str = "data";
+pub(super) const DATA_DIR: &str = "data";
 /// Where OpenCompass puts its runs; relative to the current directory.
 const WORK_DIR: &str = "outputs/default";
 
@@ -39,11 +40,7 @@ const WORK_DIR: &str = "outputs/default";
 /// # Errors
 /// All errors at once, by file and position.
 pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
-    let mut check = Check::new(overrides.home.clone());
-    check.hub_cache.clone_from(&overrides.hub_cache);
-    check.python.clone_from(&overrides.python);
-    check.plans_only = overrides.dry_run;
-    check.num_runs = overrides.dataset_num_runs;
+    let mut check = Check::of(overrides);
     let config = read(&mut check, path, overrides);
     if config.is_none() && !check.has_errors() {
         // Whatever is missing has been reported. Should it not have been, nothing is started all the same.
@@ -55,9 +52,6 @@ pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagno
 }
 
 fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option<Config> {
-    // Configurations in Python read rows while they are evaluated, and none of them names the folder.
-    let flagged_dir = flagged_dir(check, overrides);
-    check.data_root = flagged_dir.clone().unwrap_or_else(|| DATA_DIR.into());
     let (mut table, span) = match path {
         Some(path) => include::read(check, path)?,
         None => (Table::default(), command_line::nowhere(check)),
@@ -98,7 +92,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         (None, None) => std::path::absolute(WORK_DIR).ok(),
     };
     let named = root.get("data_dir").filter(|node| !node.is_empty());
-    let data_dir: Option<PathBuf> = match flagged_dir {
+    let data_dir: Option<PathBuf> = match check.flagged_dir.clone() {
         Some(dir) => Some(dir),
         None => named.and_then(|node| paths::resolve(check, "data_dir", node)),
     };
@@ -108,10 +102,10 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     let pools = pool::read(check, &mut root);
     check.elsewhere = pools.iter().flatten().flat_map(|pool| pool.paths.clone()).collect();
     let chosen = selection::read(check, &mut root, &MODELS, wanted_models, &asked_models);
-    let models = each(check, &chosen, model::read, &keys::MODEL);
+    let models = each(check, &chosen, model::read, &keys::MODEL, LeftOutKind::Model);
     let chosen = selection::read(check, &mut root, &DATASETS, wanted_datasets, &asked);
     let read_dataset = |check: &mut Check, fields: Fields<'_>| dataset::read(check, fields, data_dir.as_deref());
-    let datasets = each(check, &chosen, read_dataset, &keys::DATASET).map(|mut datasets| {
+    let datasets = each(check, &chosen, read_dataset, &keys::DATASET, LeftOutKind::Dataset).map(|mut datasets| {
         datasets.iter_mut().for_each(|dataset: &mut DatasetConfig| dataset.limit = overrides.limit);
         datasets
     });
@@ -122,7 +116,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     let summarizer = summarizer::read(check, &mut root);
     let known =
         combination::Names { asked_models: &asked_models, asked_datasets: &asked, ..combination::Names::of(&table) };
-    let left_out = match (&models, &datasets) {
+    let not_combined = match (&models, &datasets) {
         (Some(models), Some(datasets)) => combination::read(check, &mut root, &known, (models, datasets)),
         _ => root.get("combination").is_none().then(Default::default),
     };
@@ -156,7 +150,8 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         pools,
         summary_groups: summarizer.groups,
         summary_rows: summarizer.rows,
-        left_out: left_out?,
+        not_combined: not_combined?,
+        left_out: check.left_out.clone(),
     })
 }
 
@@ -201,7 +196,7 @@ pub fn preset_datasets(name: &str, data_dir: Option<&Path>) -> Option<Result<Vec
 }
 
 /// The folder with data sets that `--data-dir` names, or else COMPASS_DATA_CACHE.
-fn flagged_dir(check: &mut Check, overrides: &Overrides) -> Option<PathBuf> {
+pub(super) fn flagged_dir(check: &mut Check, overrides: &Overrides) -> Option<PathBuf> {
     if let Some(dir) = &overrides.data_dir {
         return std::path::absolute(dir).ok();
     }
@@ -231,14 +226,24 @@ fn each<T: Clone>(
     chosen: &selection::Selection<'_>,
     mut read: impl FnMut(&mut Check, Fields<'_>) -> Option<T>,
     keys: &'static TableKeys,
+    kind: LeftOutKind,
 ) -> Option<Vec<T>> {
     let mut all: Vec<Option<T>> = Vec::with_capacity(chosen.defined.len());
+    let mut left_out = Vec::new();
     for (at, (table, span)) in chosen.defined.iter().enumerate() {
         check.unselected = !chosen.wanted.contains(&at);
+        let before = check.count();
         all.push(read(check, Fields::new(table, *span, keys)));
+        if !check.unselected && left_out::settle(check, before, kind, *span, table.text("abbr")) {
+            left_out.push(at);
+        }
     }
     check.unselected = false;
-    chosen.wanted.iter().map(|at| all.get(*at).cloned().flatten()).collect()
+    let rest: Vec<usize> = chosen.wanted.iter().copied().filter(|at| !left_out.contains(at)).collect();
+    if rest.is_empty() && !left_out.is_empty() {
+        left_out::nothing_left(check, None, kind);
+    }
+    rest.into_iter().map(|at| all.get(at).cloned().flatten()).collect()
 }
 
 /// Numbers given by flags obey the same bounds as those of the file.

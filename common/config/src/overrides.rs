@@ -46,6 +46,8 @@ pub struct Overrides {
     pub limit: Option<u32>,
     /// `--dry-run`: nothing is started, so that models need not be where they are named.
     pub dry_run: bool,
+    /// `--skip-unsupported`: what is not served is left out instead of stopping the job.
+    pub skip_unsupported: bool,
     /// Whether a server will run the job: pools that models name may be the server's.
     pub served: bool,
     /// What `~` stands for, as a rule `HOME`.

@@ -35,7 +35,7 @@ fn one(check: &mut Check, key: &str, node: &Node) -> Option<Postprocessor> {
             let near = spelling::nearest(&name, names.iter().copied());
             let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
             let help = format!("{near}served are {}", spelling::list(&names));
-            check.error(node.span, format!("unknown {key} `{name}`"), Some(help));
+            check.unknown_class(node.span, format!("unknown {key} `{name}`"), help);
             None
         }
         Err(error) => {

@@ -2,6 +2,7 @@
 
 use super::http::HttpConfig;
 use super::launching::{PoolConfig, RunnerKind};
+use super::left_out::LeftOut;
 use super::split_source::SourceConfig;
 use compass_plan::partition::PartitionerKind;
 use compass_plan::prompt::{MetaTemplate, PromptConfig};
@@ -54,7 +55,9 @@ pub struct Config {
     pub summary_rows: Option<Vec<RowName>>,
     /// Pairs of a model and a data set, by abbr, that are not asked for.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub left_out: BTreeSet<(String, String)>,
+    pub not_combined: BTreeSet<(String, String)>,
+    /// What was asked for and is not run, which makes the exit code 1. Likewise no part of the job's identity.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// How workers reach this master.

@@ -117,6 +117,11 @@ pub struct JobArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: Option<u32>,
 
+    /// Leave out data sets and models that are not served (a loader class, an evaluator, an API model) and run the rest.
+    /// They are named below the table, and the exit code is 1
+    #[arg(long)]
+    pub skip_unsupported: bool,
+
     #[command(flatten)]
     pub launch: LaunchArguments,
 
@@ -177,6 +182,14 @@ pub enum Command {
         about: Option<Explain>,
         #[command(flatten)]
         place: StateArguments,
+    },
+    /// Write a configuration of OpenCompass as TOML: what was understood of it, with the place of each part
+    Convert {
+        #[command(flatten)]
+        job: Box<JobArguments>,
+        /// The file to write, which must not be there yet [default: standard output]
+        #[arg(long, short = 'o', value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// List the models that come by name, with the repositories of the hub that they stand for
     Models,
@@ -243,6 +256,7 @@ Examples:
   compass-master --config eval.toml -m eval -r 20260102_030405
                                                           score a run again
   compass-master eval_xxx.py --slurm -p llmeval           a configuration of OpenCompass, as it is
+  compass-master convert eval_xxx.py -o eval.toml         the same configuration as TOML
   compass-master --config eval.toml --datasets piqa_ppl --max-num-workers 4
   compass-master --hf-path models/llama-7b --datasets piqa_ppl hellaswag_ppl --data-dir data --limit 100
   compass-master datasets                                 the data sets that are included
@@ -288,6 +302,7 @@ impl JobArguments {
         Overrides {
             served: false,
             dry_run: self.dry_run,
+            skip_unsupported: self.skip_unsupported,
             models: self.models.clone(),
             datasets: self.datasets.clone(),
             summarizer: self.summarizer.clone(),

@@ -3,7 +3,7 @@
 use super::request::JobRequest;
 use super::request::Mode;
 use crate::pipeline::{ModelPlacement, RunFolder};
-use compass_config::{Config, RunnerConfig, StageConfig};
+use compass_config::{Config, LeftOut, RunnerConfig, StageConfig};
 use compass_diagnostic::Diagnostic;
 use compass_eval::report::Details;
 use compass_plan::partition::PartitionerKind;
@@ -36,6 +36,9 @@ pub struct JobRecord {
     /// The rows that its table shows; `None` shows all.
     #[serde(default)]
     pub summary_rows: Option<Vec<RowName>>,
+    /// What was asked for and is not run.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
     /// Where its models may run, in the order of the plan's.
     #[serde(default)]
     pub placements: Vec<ModelPlacement>,
@@ -102,6 +105,7 @@ impl JobRecord {
             eval: StageTerms::of(config, &config.eval),
             summary_groups: config.summary_groups.clone(),
             summary_rows: config.summary_rows.clone(),
+            left_out: config.left_out.clone(),
             placements: config.models.iter().map(ModelPlacement::from).collect(),
             cancelled: None,
             ended: None,

@@ -71,7 +71,7 @@ pub async fn run(
                 answered.diverged
             )));
         }
-        let is_whole = answered.failures.is_empty() && answered.diverged == 0;
+        let is_whole = answered.failures.is_empty() && answered.diverged == 0 && config.left_out.is_empty();
         return Ok(if is_whole { exit::SCORED } else { exit::INCOMPLETE });
     }
     let answers = match answered.answers.take() {
@@ -208,7 +208,7 @@ impl Job<'_> {
         let scored = block_in_place(|| pipeline::score(folder, &self.plan, evidence, write, advance));
         bar.finish();
         let scored = scored.map_err(|error| Failure::of_score(&error, folder, request))?;
-        let scored = scored.with_groups(&config.summary_groups, config.summary_rows.as_deref());
+        let scored = scored.with_groups(&config.summary_groups, config.summary_rows.as_deref()).without(&config.left_out);
         let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
         pipeline::summarize(folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
         let printed = print(format!("{}\n", scored.summary.text()));

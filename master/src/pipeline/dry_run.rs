@@ -21,7 +21,12 @@ use std::fmt::Write as _;
 /// The partitioner's settings make no sense, or there is no worker to launch.
 pub fn dry_run(config: &Config, planned: &Planned, unsafe_local_exec: bool) -> Result<String, InferError> {
     let plan = &planned.plan;
-    let mut text = stage(config, plan, &planned.duplicates, Programs::None, "")?;
+    let mut text = String::new();
+    for left in &config.left_out {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{left}");
+    }
+    text.push_str(&stage(config, plan, &planned.duplicates, Programs::None, "")?);
     if has_programs(plan) {
         let config = stage_config(config);
         let programs = if unsafe_local_exec { Programs::Unsafe } else { Programs::Contained };

@@ -2,6 +2,7 @@
 
 use super::view::{RunView, WorkerView};
 use crate::leader::Refusals;
+use compass_config::LeftOut;
 use compass_ledger::Tally;
 use compass_plan::engine::TokenCounters;
 use compass_proto::v1;
@@ -37,6 +38,9 @@ pub struct RunFacts {
     pub summarizer: String,
     pub runner: String,
     pub tasks: u32,
+    /// What the job was asked for and does not run, with the reasons.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
     /// Grants that followed a failed or lost one, of all terms.
     pub retries: u64,
     /// Results that came again, equal.

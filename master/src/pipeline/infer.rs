@@ -379,6 +379,7 @@ async fn open(
         summarizer: "default".into(),
         runner: runner_name(config),
         tasks: views.len() as u32,
+        left_out: config.left_out.clone(),
         datasets: plan.datasets.len() as u32,
         model_names: plan.models.iter().map(|model| model.abbr.clone()).collect(),
         ..RunFacts::default()

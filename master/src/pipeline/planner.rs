@@ -161,7 +161,7 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
 /// The units of the pairs that the configuration leaves out.
 fn left_out(config: &Config, plan: &Plan) -> BTreeSet<UnitId> {
     let is_left_out = |unit: &Unit<'_>| {
-        config.left_out.iter().any(|(model, dataset)| *model == unit.model.abbr && *dataset == unit.dataset.abbr)
+        config.not_combined.iter().any(|(model, dataset)| *model == unit.model.abbr && *dataset == unit.dataset.abbr)
     };
     plan.units().filter(is_left_out).map(|unit| unit.id).collect()
 }
@@ -187,7 +187,7 @@ fn misfits(config: &Config) -> Vec<Diagnostic> {
     let pairs =
         with_meta.iter().flat_map(|(model, meta)| config.datasets.iter().map(move |dataset| (model, meta, dataset)));
     let is_asked = |model: &ModelConfig, dataset: &DatasetConfig| {
-        config.left_out.iter().all(|(left, data)| *left != model.abbr || *data != dataset.abbr)
+        config.not_combined.iter().all(|(left, data)| *left != model.abbr || *data != dataset.abbr)
     };
     pairs
         .filter(|(model, _, dataset)| is_asked(model, dataset))

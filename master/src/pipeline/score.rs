@@ -7,6 +7,7 @@ use super::folder::{FolderError, RunFolder, remove_leftovers, write_atomically};
 use super::import::ADOPTED;
 use super::planner::{PlanError, read_part};
 use super::reasons::{self, Reasons};
+use compass_config::LeftOut;
 use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION, executed};
 use compass_eval::report::{Details, Findings, prediction_record, pretty, results_document, write_records};
@@ -52,6 +53,13 @@ impl Scored {
     pub fn with_groups(mut self, groups: &[SummaryGroup], rows: Option<&[RowName]>) -> Self {
         self.summary = self.summary.with_groups(groups, rows).in_order(rows);
         self.complete &= self.summary.is_complete();
+        self
+    }
+
+    /// With what the job was asked for and does not run, below the table: it is not complete then.
+    pub fn without(mut self, left_out: &[LeftOut]) -> Self {
+        self.summary = self.summary.with_notes(left_out.iter().map(LeftOut::to_string));
+        self.complete &= left_out.is_empty();
         self
     }
 }

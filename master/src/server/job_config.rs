@@ -26,7 +26,8 @@ pub(super) fn launch_config(base: &Base) -> Config {
         pools: base.pools.clone(),
         summary_groups: Vec::new(),
         summary_rows: None,
-        left_out: BTreeSet::new(),
+        not_combined: BTreeSet::new(),
+        left_out: Vec::new(),
     }
 }
 
@@ -51,6 +52,7 @@ pub(super) fn job_config(base: &Base, address: SocketAddr, job: &JobRecord) -> C
         pools: base.pools.iter().map(|pool| PoolConfig { runner: RunnerKind::None, ..pool.clone() }).collect(),
         summary_groups: job.summary_groups.clone(),
         summary_rows: job.summary_rows.clone(),
+        left_out: job.left_out.clone(),
         listen: address,
         http: None,
         ..launch_config(base)

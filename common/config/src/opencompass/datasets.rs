@@ -5,6 +5,7 @@ use super::rows::{LoadedRows, LoaderCall, LoaderWorld, NoRows};
 use super::tree::{self, Places};
 use super::{array, class, parameters};
 use crate::check::Check;
+use crate::left_out::{self, LeftOutKind};
 use crate::source::Span;
 use crate::tree::{KeyValue, Node, Table, Value};
 use compass_python::{Node as PythonNode, Plain};
@@ -58,8 +59,15 @@ pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node
                     tables.push(with_rows(*draft, &rows));
                 }
                 Err(none) => {
-                    let reason = if none.reason.is_empty() { draft.reason } else { none.reason };
-                    let (class, at) = draft.class;
+                    let reason = if none.reason.is_empty() { draft.reason.clone() } else { none.reason };
+                    let (class, at) = draft.class.clone();
+                    if check.skip_unsupported {
+                        let left = finished(draft.table, &draft.parameters, draft.span);
+                        let name = left.table().and_then(|table| table.text("abbr")).unwrap_or_default().to_owned();
+                        let reason = format!("`{class}` cannot be read here: {reason}");
+                        left_out::leave_out(check, draft.span, LeftOutKind::Dataset, name, reason);
+                        continue;
+                    }
                     // What hinders several classes alike is one error.
                     let group = refused.entry((reason, none.help)).or_insert((at, Vec::new(), 0));
                     if !group.1.contains(&class) {
@@ -77,7 +85,11 @@ pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node
              Python in whose environment OpenCompass is installed: --python ENV/bin/python"
                 .into()
         });
+        let help = left_out::or_skip(&help);
         check.error(span, format!("{} cannot be read here{times}: {reason}", quoted(&classes)), Some(help));
+    }
+    if tables.is_empty() {
+        left_out::nothing_left(check, Some(span), LeftOutKind::Dataset);
     }
     Some(array(tables, span))
 }

@@ -3,6 +3,7 @@
 use super::tree::{self, Places};
 use super::{array, class};
 use crate::check::Check;
+use crate::left_out::{self, LeftOutKind};
 use crate::model::KINDS;
 use crate::source::Span;
 use crate::tree::{KeyValue, Node, Table, Value};
@@ -20,7 +21,17 @@ pub(super) fn read(check: &mut Check, places: &Places, node: &PythonNode) -> Opt
         check.error(span, "`models` is not a list".into(), Some("write `models = [...]`".into()));
         return None;
     }
-    let models = node.items().iter().filter_map(|entry| model(check, places, entry)).collect();
+    let mut models = Vec::with_capacity(node.items().len());
+    for entry in node.items() {
+        let before = check.count();
+        let read = model(check, places, entry);
+        let name = entry.get("abbr").and_then(PythonNode::text);
+        let is_left_out = left_out::settle(check, before, LeftOutKind::Model, places.span(entry.place), name);
+        models.extend(read.filter(|_| !is_left_out));
+    }
+    if models.is_empty() {
+        left_out::nothing_left(check, Some(span), LeftOutKind::Model);
+    }
     Some(array(models, span))
 }
 

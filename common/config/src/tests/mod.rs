@@ -3,12 +3,14 @@
 mod aliyun;
 mod chat_auto;
 mod command_line;
+mod convert;
 mod evaluator_fit;
 mod example;
 mod fixture;
 mod jinja;
 mod keys;
 mod layers;
+mod left_out;
 mod missing_files;
 mod model_files;
 mod not_yet;

@@ -69,6 +69,12 @@ impl Summary {
         Self { models: plan.models.iter().map(|model| model.abbr.clone()).collect(), rows, listed: None, remarks }
     }
 
+    /// With these notes below the table, each on a line of its own.
+    pub fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.remarks.extend(notes.into_iter().map(|note| note.replace(['\n', '\r'], " ")));
+        self
+    }
+
     /// Whether every number stands on all its samples: nothing failed, nothing missing, nothing withheld. A group some of
     /// whose subsets are not part of the job is not asked.
     pub fn is_complete(&self) -> bool {

@@ -1,0 +1,91 @@
+//! `--skip-unsupported`: what is not served is named and left out, and a mistake stays an error.
+
+use super::fixture::Fixture;
+use crate::{Config, Diagnostics, LeftOutKind, load};
+
+const ENTRY: &str = "dict(abbr='NAME', test=dict(path='data/test.jsonl'), reader_cfg=dict(input_columns=['q'], output_column='a'),\n\
+    \x20   infer_cfg=dict(prompt_template=dict(type='PromptTemplate', template='{q}'), inferencer=dict(type='GenInferencer')),\n\
+    \x20   eval_cfg=dict(evaluator=dict(type=EVALUATOR)))";
+const MODELS: &str = "models = [dict(type='echo', abbr='m', path='m')]\n";
+
+fn entry(name: &str, evaluator: &str) -> String {
+    ENTRY.replace("NAME", name).replace("EVALUATOR", evaluator)
+}
+
+fn read(fixture: &Fixture, script: &str, skip_unsupported: bool) -> Result<Config, Diagnostics> {
+    fixture.write("eval.py", script);
+    let flags = crate::Overrides { skip_unsupported, ..fixture.flags.clone() };
+    load(Some(&fixture.path("eval.py")), &flags).map(|loaded| loaded.config)
+}
+
+fn script() -> String {
+    format!(
+        "from opencompass.datasets import MyDataset\nfrom opencompass.openicl import OddEvaluator, TopkRetriever\n\
+         from opencompass.models import OpenAI\nfrom opencompass.utils import odd\ndatasets = [{}, {}, {}, {},\n\
+         \x20   dict(type=MyDataset, path='opencompass/mine', name='x')]\n\
+         models = [dict(type='echo', abbr='m', path='m'), dict(type=OpenAI, abbr='gpt', path='gpt-4')]\n",
+        entry("good", "'AccEvaluator'"),
+        entry("judged", "OddEvaluator"),
+        entry("shots", "'AccEvaluator'")
+            .replace("inferencer=", "retriever=dict(type=TopkRetriever, ice_num=2), inferencer="),
+        entry("post", "'AccEvaluator'), pred_postprocessor=dict(type=odd"),
+    )
+}
+
+#[test]
+fn what_is_not_served_is_left_out_and_named() {
+    let fixture = Fixture::new();
+    let config = read(&fixture, &script(), true).unwrap_or_else(|errors| panic!("{errors}"));
+    let abbrs: Vec<&str> = config.datasets.iter().map(|dataset| dataset.abbr.as_str()).collect();
+    assert_eq!((abbrs, config.models.len()), (vec!["good"], 1));
+    let left: Vec<(LeftOutKind, &str)> = config.left_out.iter().map(|left| (left.kind, left.name.as_str())).collect();
+    for name in ["judged", "shots", "post", "mine_x"] {
+        assert!(left.contains(&(LeftOutKind::Dataset, name)), "{name}: {left:?}");
+    }
+    assert!(left.contains(&(LeftOutKind::Model, "gpt")) && left.len() == 5, "{left:?}");
+    let mine = config.left_out.iter().find(|left| left.name == "mine_x").unwrap().to_string();
+    assert!(mine.contains("`opencompass.datasets.MyDataset` cannot be read here"), "{mine}");
+}
+
+#[test]
+fn a_refusal_names_the_flag() {
+    let fixture = Fixture::new();
+    let said = read(&fixture, &script(), false).unwrap_err().to_string();
+    assert!(said.contains("--skip-unsupported runs the rest"), "{said}");
+    let one =
+        format!("from opencompass.openicl import OddEvaluator\ndatasets = [{}]\n{MODELS}", entry("d", "OddEvaluator"));
+    let said = read(&fixture, &one, false).unwrap_err().to_string();
+    assert!(said.contains("`OddEvaluator` is not yet supported") && said.contains("--skip-unsupported"), "{said}");
+}
+
+#[test]
+fn mistakes_are_errors_with_the_flag_too() {
+    let fixture = Fixture::new();
+    let wrong = entry("d", "'AccEvaluator'").replace("data/test.jsonl", "data/none.jsonl");
+    let said = read(&fixture, &format!("datasets = [{wrong}]\n{MODELS}"), true).unwrap_err().to_string();
+    assert!(said.contains("no file `data/none.jsonl`"), "{said}");
+    // One of each: the mistake is said, and what is not served stays beside it.
+    let both = entry("d", "'OddEvaluator'").replace("input_columns=['q']", "input_columns=[]");
+    let said = read(&fixture, &format!("datasets = [{both}]\n{MODELS}"), true).unwrap_err().to_string();
+    assert!(said.contains("names no column") && said.contains("OddEvaluator"), "{said}");
+    let toml = super::fixture::MODEL.to_owned() + &super::fixture::DATASET.replace("\"em\"", "\"emm\"");
+    assert!(fixture.bad(&toml).contains("did you mean `em`?"));
+}
+
+#[test]
+fn where_nothing_is_left_nothing_is_started() {
+    let fixture = Fixture::new();
+    for script in [
+        format!("datasets = [dict(abbr='a', type='MyDataset'), dict(abbr='b', type='MyDataset')]\n{MODELS}"),
+        format!("datasets = [{}]\n{MODELS}", entry("a", "'OddEvaluator'")),
+    ] {
+        let said = read(&fixture, &script, true).unwrap_err().to_string();
+        assert!(said.contains("no data set is left to run") && said.contains("1 error"), "{said}");
+    }
+    let script = format!(
+        "datasets = [{}]\nmodels = [dict(type='OpenAI', abbr='gpt', path='x')]\n",
+        entry("a", "'AccEvaluator'")
+    );
+    let said = read(&fixture, &script, true).unwrap_err().to_string();
+    assert!(said.contains("no model is left to run"), "{said}");
+}
