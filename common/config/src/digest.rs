@@ -20,8 +20,12 @@ struct Computed<'c> {
 /// The digest over everything in `config` that can change a number: models and data sets, their paths included, and which of them are paired. Work
 /// and state folders, runners, partitioners and addresses are not in it.
 pub fn digest(config: &Config) -> Digest {
-    let computed =
-        Computed { format: FORMAT, models: &config.models, datasets: &config.datasets, not_combined: &config.not_combined };
+    let computed = Computed {
+        format: FORMAT,
+        models: &config.models,
+        datasets: &config.datasets,
+        not_combined: &config.not_combined,
+    };
     match serde_json::to_vec(&computed) {
         Ok(bytes) => Digest::of(&bytes),
         // JSON refuses a path that is not UTF-8; its debug form names it just as well.

@@ -12,8 +12,8 @@ use super::resolved::{AuthorityConfig, Config, DatasetConfig};
 use super::selection::{self, List};
 use super::tree::{Node, Table};
 use super::{
-    combination, command_line, dataset, for_each, include, inherit, inherit_preset, keys, launcher_flags, master, model,
-    model_presets, opencompass, paths, pool, stage, summarizer,
+    combination, command_line, dataset, for_each, include, inherit, inherit_preset, keys, launcher_flags, master,
+    model, model_presets, opencompass, paths, pool, stage, summarizer,
 };
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;

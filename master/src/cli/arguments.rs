@@ -340,6 +340,8 @@ impl JobArguments {
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
             loader: None,
+            interpreter: None,
+            network: false,
         }
     }
 }

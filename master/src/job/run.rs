@@ -208,7 +208,8 @@ impl Job<'_> {
         let scored = block_in_place(|| pipeline::score(folder, &self.plan, evidence, write, advance));
         bar.finish();
         let scored = scored.map_err(|error| Failure::of_score(&error, folder, request))?;
-        let scored = scored.with_groups(&config.summary_groups, config.summary_rows.as_deref()).without(&config.left_out);
+        let scored =
+            scored.with_groups(&config.summary_groups, config.summary_rows.as_deref()).without(&config.left_out);
         let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
         pipeline::summarize(folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
         let printed = print(format!("{}\n", scored.summary.text()));
