@@ -51,6 +51,33 @@ pub(super) fn files(id: &str, split: &str, caches: &[PathBuf]) -> Result<Vec<Pat
     Ok(chosen.into_iter().map(|path| snapshot.join(path)).collect())
 }
 
+/// The snapshot of a data set's repository in the first of `caches` that has it.
+///
+/// # Errors
+/// In words: where it was looked for, and how it is fetched.
+pub fn dataset_snapshot(repo: &str, revision: Option<&str>, caches: &[PathBuf]) -> Result<PathBuf, String> {
+    let id = HubId { repo, revision: revision.unwrap_or("main"), config: None };
+    let id = check(id).ok_or_else(|| format!("`{repo}` is not the name of a data set of the hub"))?;
+    let folder = format!("datasets--{}", id.repo.replace('/', "--"));
+    let Some(found) = caches.iter().map(|cache| cache.join(&folder)).find(|folder| folder.is_dir()) else {
+        return Err(format!("the data set `{repo}` is not in the local hub cache; {}", download(&id)));
+    };
+    snapshot(&found, &id).map_err(|fault| format!("{}; {}", fault.message, fault.help))
+}
+
+/// The files of a split below a folder that lies as a repository of the hub does.
+///
+/// # Errors
+/// In words: no file, or a choice of several.
+pub fn dataset_files(folder: &Path, config: Option<&str>, split: &str) -> Result<Vec<PathBuf>, String> {
+    let mut all = Vec::new();
+    walk(folder, Path::new(""), &mut all);
+    all.retain(|path| FileFormat::of(path).is_some());
+    let shown = folder.display().to_string();
+    let chosen = choose(&all, &HubId { repo: &shown, revision: "main", config }, split)?;
+    Ok(chosen.into_iter().map(|path| folder.join(path)).collect())
+}
+
 /// The snapshot of a model's repository, `owner/name` or `owner/name@revision`, in the first of `caches` that has it.
 pub(super) fn model(id: &str, caches: &[PathBuf]) -> Option<PathBuf> {
     let (repo, revision) = id.split_once('@').unwrap_or((id, "main"));

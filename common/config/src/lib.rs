@@ -98,6 +98,7 @@ pub use data_cache::DataCache;
 pub use digest::digest;
 pub use file_format::FileFormat;
 pub use http::HttpConfig;
+pub use hub::{dataset_files, dataset_snapshot};
 pub use launching::{CommandConfig, DlcConfig, Piece as CommandPiece, PoolConfig, RunnerKind, SlurmConfig};
 pub use left_out::{LeftOut, LeftOutKind};
 pub use load::{Loaded, load, load_authority, preset_datasets};

@@ -5,9 +5,11 @@ use super::launching::LaunchArguments;
 use super::token::TokenArguments;
 use crate::job::{JobRequest, Mode};
 use clap::{Args, Parser, Subcommand};
-use compass_config::{Overrides, PythonWorld};
+use compass_config::{Loader, Overrides, PythonWorld};
 use compass_eval::report::Details;
+use compass_loader::TreeLoader;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Evaluate language models: plan every prompt, lease the work to workers, count every sample once, print the table.
 #[derive(Debug, Parser)]
@@ -339,7 +341,7 @@ impl JobArguments {
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
-            loader: None,
+            loader: Some(Loader(Arc::new(TreeLoader::new(rows_folder())))),
             interpreter: None,
             network: false,
         }
@@ -360,6 +362,12 @@ fn configuration(word: &str) -> Result<PathBuf, String> {
 /// Where the environment says that OpenCompass's data is.
 pub fn data_cache() -> Option<PathBuf> {
     std::env::var_os("COMPASS_DATA_CACHE").filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Where rows of loader classes are kept.
+fn rows_folder() -> PathBuf {
+    let named = std::env::var_os("COMPASS_ROWS").filter(|value| !value.is_empty()).map(PathBuf::from);
+    named.unwrap_or_else(|| std::env::home_dir().unwrap_or_default().join(".local/state/compass/rows"))
 }
 
 /// Where the environment says that the Hugging Face hub's cache is, as the hub's own library reads it.

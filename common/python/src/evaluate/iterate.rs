@@ -36,6 +36,12 @@ impl Items {
     }
 }
 
+/// Whether CPython goes through a set in an order that a program can rely on: texts are in another one in every run.
+fn has_an_order(set: &crate::value::Set) -> bool {
+    let items = set.items.borrow();
+    items.len() > 1 && items.values().any(|value| !matches!(value, Value::Text(_)))
+}
+
 impl Interpreter<'_> {
     /// What a `for` goes through. `place` is what elements without a place of their own get.
     ///
@@ -50,12 +56,27 @@ impl Interpreter<'_> {
         })
     }
 
+    /// All elements at once, for what gives the same in any order.
+    pub(crate) fn unordered(&mut self, value: &Value, place: Place) -> Result<Vec<Slot>> {
+        match value {
+            Value::Set(set) => {
+                Ok(set.items.borrow().values().map(|value| Slot { value: value.clone(), place }).collect())
+            }
+            other => self.items(other, place),
+        }
+    }
+
     /// All elements at once.
     pub(crate) fn items(&mut self, value: &Value, place: Place) -> Result<Vec<Slot>> {
         Ok(match value {
             Value::List(list) => list.items.borrow().clone(),
             Value::Tuple(items) | Value::View(items) => items.to_vec(),
             Value::Dict(dict) => dict.borrow().iter().map(|entry| entry.key.clone()).collect(),
+            Value::Set(set) if self.library.is_some() && has_an_order(set) => {
+                let text =
+                    "the order of a set of numbers is the order of CPython's table, which is not known here: sort it";
+                return Err(crate::error::Stop::unsupported(text));
+            }
             Value::Set(set) => set.items.borrow().values().map(|value| Slot { value: value.clone(), place }).collect(),
             Value::Text(text) => {
                 self.budget.make(text.len() * size_of::<Slot>())?;

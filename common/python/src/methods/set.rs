@@ -53,7 +53,7 @@ pub(super) fn call(
         "copy" => return Ok(Value::set(set.items.borrow().clone())),
         "update" => {
             for slot in arguments.positional {
-                for item in interpreter.items(&slot.value, slot.place)? {
+                for item in interpreter.unordered(&slot.value, slot.place)? {
                     set.items.borrow_mut().entry(Key::of(&item.value)?).or_insert(item.value);
                 }
             }
@@ -66,7 +66,7 @@ pub(super) fn call(
 /// `union` and its like, of a set with anything that can be iterated over.
 pub(crate) fn combine(interpreter: &mut Interpreter<'_>, left: &Value, name: &str, others: &[Slot]) -> Result<Value> {
     let mut keyed = |value: &Value| -> Result<IndexMap<Key, Value>> {
-        let items = interpreter.items(value, Default::default())?;
+        let items = interpreter.unordered(value, Default::default())?;
         interpreter.budget.make(items.len() * size_of::<Slot>() * 2)?;
         items.into_iter().map(|slot| Ok((Key::of(&slot.value)?, slot.value))).collect()
     };

@@ -112,7 +112,7 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
             if matches!(total, Value::Text(_)) {
                 return Err(type_error("sum() can't sum strings [use ''.join(seq) instead]"));
             }
-            for slot in interpreter.items(&items.unwrap_or(Value::None), place)? {
+            for slot in interpreter.unordered(&items.unwrap_or(Value::None), place)? {
                 interpreter.budget.step()?;
                 total = binary(interpreter, &total, Operator::Add, &slot.value, slot.place)?;
             }
@@ -120,7 +120,7 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
         }
         "any" | "all" => {
             let [items] = arguments.bind(name, ["iterable"], 1)?;
-            let items = interpreter.items(&items.unwrap_or(Value::None), place)?;
+            let items = interpreter.unordered(&items.unwrap_or(Value::None), place)?;
             Ok(Value::Bool(if name == "any" {
                 items.iter().any(|slot| slot.value.is_true())
             } else {
@@ -132,7 +132,7 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
             let key = arguments.take("key").map(|slot| slot.value);
             let is_reversed = arguments.take("reverse").is_some_and(|slot| slot.value.is_true());
             let [items] = arguments.bind("sorted", ["iterable"], 1)?;
-            let items = interpreter.items(&items.unwrap_or(Value::None), place)?;
+            let items = interpreter.unordered(&items.unwrap_or(Value::None), place)?;
             Ok(Value::list(methods::sort(interpreter, items, key.as_ref(), is_reversed, place)?))
         }
         "reversed" => {
@@ -248,7 +248,7 @@ fn extreme(interpreter: &mut Interpreter<'_>, name: &str, mut arguments: Argumen
     let key = arguments.take("key").map(|slot| slot.value).filter(|key| !matches!(key, Value::None));
     let default = arguments.take("default");
     let items = match arguments.positional.as_slice() {
-        [one] => interpreter.items(&one.value, one.place)?,
+        [one] => interpreter.unordered(&one.value, one.place)?,
         many => many.to_vec(),
     };
     let mut best: Option<(Value, Value)> = None;

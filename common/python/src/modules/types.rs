@@ -105,6 +105,7 @@ pub(super) fn make(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arg
         "list" | "tuple" | "set" | "frozenset" | "deque" => {
             let given = arguments.positional.into_iter().next();
             let items = match given {
+                Some(slot) if matches!(name, "set" | "frozenset") => interpreter.unordered(&slot.value, slot.place)?,
                 Some(slot) => interpreter.items(&slot.value, slot.place)?,
                 None => Vec::new(),
             };

@@ -67,7 +67,10 @@ impl Type {
             Value::List(list) => self.widen_list(&list.items.borrow(), value, depth),
             Value::Tuple(items) => self.widen_list(items, value, depth),
             Value::Set(set) => {
-                let items: Vec<Slot> = super::column::slots(set.items.borrow().values());
+                let items: Vec<Slot> = slots(set.items.borrow().values());
+                if items.len() > 1 && items.iter().any(|slot| !matches!(slot.value, Value::Text(_))) {
+                    return Err(Stop::unsupported("a set of numbers in a column: its order is not known here"));
+                }
                 self.widen_list(&items, value, depth)
             }
             Value::Dict(dict) => {

@@ -1,0 +1,104 @@
+//! The loader of the program: every class's own `load`, evaluated.
+
+use crate::cache::{Cache, Record};
+use crate::observed::Look;
+use crate::world::TreeWorld;
+use compass_config::{LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader};
+use compass_python::{LibraryCall, LibraryFault, Limits, load_rows};
+use std::path::PathBuf;
+
+/// What one class may use. Rows of a data set are more than a configuration is.
+const LIMITS: Limits = Limits { steps: 2_000_000_000, bytes: 64 << 30, depth: 400, file_bytes: 8 << 20 };
+
+/// Evaluates loader classes and keeps their rows.
+#[derive(Clone, Debug)]
+pub struct TreeLoader {
+    cache: Cache,
+}
+
+impl TreeLoader {
+    /// A loader that keeps rows in `folder`.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { cache: Cache(folder) }
+    }
+
+    fn one(&self, world: &LoaderWorld, call: &LoaderCall) -> Result<LoadedRows, NoRows> {
+        let record = match self.cache.known(world, call) {
+            Some(record) => record,
+            None => self.evaluate(world, call)?,
+        };
+        self.rows(&record, call)
+    }
+
+    fn evaluate(&self, world: &LoaderWorld, call: &LoaderCall) -> Result<Record, NoRows> {
+        let host = TreeWorld::new(world, call);
+        let asked = LibraryCall { class: call.class.clone(), parameters: call.parameters.clone() };
+        let loaded = load_rows(&asked, &host, LIMITS);
+        let splits = loaded.result.map_err(no_rows)?;
+        for (path, text) in loaded.files {
+            let digest = blake3::hash(text.as_bytes()).to_hex().to_string();
+            // The text without a mark of its encoding is not the file.
+            let digest = Look::Source(path.clone()).now(&[]).unwrap_or(digest);
+            host.saw(Look::Source(path), Some(digest));
+        }
+        let place = loaded.place.map_or_else(String::new, |(path, line)| {
+            format!("{}:{line}", path.file_name().unwrap_or_default().display())
+        });
+        self.cache.keep(world, call, host.looks(), &splits, place).map_err(|error| NoRows {
+            reason: format!("its rows cannot be kept in `{}`: {error}", self.cache.0.display()),
+            help: Some("make room there, or let this user write there".into()),
+        })
+    }
+
+    fn rows(&self, record: &Record, call: &LoaderCall) -> Result<LoadedRows, NoRows> {
+        let mut splits = Vec::new();
+        let mut count = 0;
+        for wanted in &call.splits {
+            let of_name = |(name, _): &&(Option<String>, usize)| name.as_ref().is_none_or(|name| name == wanted);
+            let Some((name, rows)) = record.splits.iter().find(of_name) else {
+                let names: Vec<String> =
+                    record.splits.iter().flat_map(|(name, _)| name).map(|name| format!("`{name}`")).collect();
+                let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                return Err(NoRows {
+                    reason: format!("it gives no split `{wanted}`, but {there}"),
+                    help: Some("name one of these in `reader_cfg`: test_split or train_split".into()),
+                });
+            };
+            let file = self.cache.file(record, name.as_deref());
+            if splits.iter().all(|(_, known)| *known != file) {
+                count += rows;
+            }
+            splits.push((wanted.clone(), file));
+        }
+        let class = call.class.rsplit('.').next().unwrap_or(&call.class);
+        let said = format!("{class}: read by OpenCompass's own loader ({}), {} rows", record.place, thousands(count));
+        Ok(LoadedRows { splits, said })
+    }
+}
+
+/// The reason with its place, and what to do: about data and about the tree the evaluation knows, all else needs Python.
+fn no_rows(fault: LibraryFault) -> NoRows {
+    let reason = fault.to_string();
+    let is_own = matches!(fault.class.as_str(), "FileNotFoundError" | "");
+    let elsewhere = "read its rows with --python PATH, an interpreter that has OpenCompass, or run the rest with \
+                     --skip-unsupported";
+    NoRows { reason, help: Some(fault.help.filter(|_| is_own).unwrap_or_else(|| elsewhere.to_owned())) }
+}
+
+fn thousands(count: usize) -> String {
+    let digits = count.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+impl RowLoader for TreeLoader {
+    fn load(&self, world: &LoaderWorld, calls: &[LoaderCall]) -> Vec<Result<LoadedRows, NoRows>> {
+        calls.iter().map(|call| self.one(world, call)).collect()
+    }
+}

@@ -1,0 +1,181 @@
+//! The world of one evaluation: modules of the tree, data below the roots that may be read, and a record of every look.
+
+use crate::observed::{self, Look};
+use compass_common::regular_file;
+use compass_config::{LoaderCall, LoaderWorld};
+use compass_python::{FileFault, FileKind, Host, Imported, Library, LibrarySource, TableRequest, Tables};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Largest data file that is read.
+const MOST_BYTES: u64 = 2 << 30;
+/// Largest file of source.
+const MOST_SOURCE: u64 = 8 << 20;
+/// Variables that would lead a loader to another hub, whose data is not read here.
+const UNSET: &[&str] = &["DATASET_SOURCE"];
+
+/// The host of one evaluation.
+#[derive(Debug)]
+pub(crate) struct TreeWorld<'w> {
+    pub(crate) world: &'w LoaderWorld,
+    /// Folders and files below which data may be read.
+    roots: Vec<PathBuf>,
+    looks: Mutex<BTreeMap<Look, Option<String>>>,
+}
+
+impl<'w> TreeWorld<'w> {
+    pub(crate) fn new(world: &'w LoaderWorld, call: &LoaderCall) -> Self {
+        let mut roots = vec![world.data_dir.clone(), PathBuf::from(".")];
+        roots.extend(world.data_dir.parent().map(|above| above.join("data")));
+        roots.extend(world.config.parent().map(Path::to_path_buf));
+        roots.extend(world.trees.iter().cloned());
+        roots.extend(world.hub_caches.iter().cloned());
+        roots.extend(home(world).map(|home| home.join(".cache/opencompass")));
+        // A path that the configuration names is meant to be read.
+        call.parameters.values().for_each(|value| named(value, &mut roots));
+        let mut canonical: Vec<PathBuf> = roots.iter().filter_map(|root| std::fs::canonicalize(root).ok()).collect();
+        canonical.sort();
+        canonical.dedup();
+        Self { world, roots: canonical, looks: Mutex::default() }
+    }
+
+    /// Everything that was seen.
+    pub(crate) fn looks(self) -> BTreeMap<Look, Option<String>> {
+        self.looks.into_inner().unwrap_or_default()
+    }
+
+    pub(crate) fn saw(&self, look: Look, what: Option<String>) {
+        if let Ok(mut looks) = self.looks.lock() {
+            looks.insert(look, what);
+        }
+    }
+
+    /// Where a path of a loader leads: `./data/...` is below the data folder.
+    pub(crate) fn place(&self, path: &Path) -> PathBuf {
+        if path.is_absolute() {
+            return path.to_path_buf();
+        }
+        let plain = path.strip_prefix("./").unwrap_or(path);
+        let below = plain.strip_prefix("data").ok();
+        let own = below.map(|below| self.world.data_dir.join(below));
+        let beside = self.world.data_dir.parent().map(|above| above.join(plain));
+        let candidates = [own.clone(), beside, Some(path.to_path_buf()), Some(self.world.data_dir.join(plain))];
+        let found = candidates.into_iter().flatten().find(|candidate| candidate.exists());
+        let found = found.or_else(|| {
+            let default = home(self.world)?.join(".cache/opencompass").join(plain);
+            default.exists().then_some(default)
+        });
+        found.or(own).unwrap_or_else(|| path.to_path_buf())
+    }
+
+    /// The same, if it may be read.
+    pub(crate) fn allowed(&self, path: &Path) -> Result<PathBuf, FileFault> {
+        let place = self.place(path);
+        let Ok(canonical) = std::fs::canonicalize(&place) else {
+            self.saw(Look::Kind(place.clone()), None);
+            return Err(FileFault::Missing(place));
+        };
+        if self.roots.iter().any(|root| canonical.starts_with(root)) || self.is_blob(&canonical) {
+            return Ok(place);
+        }
+        Err(FileFault::Refused(format!(
+            "`{}` is neither in the data folder nor beside the configuration",
+            place.display()
+        )))
+    }
+
+    /// Snapshots of the hub's cache are links into its blobs.
+    fn is_blob(&self, canonical: &Path) -> bool {
+        self.world
+            .hub_caches
+            .iter()
+            .any(|cache| std::fs::canonicalize(cache).is_ok_and(|cache| canonical.starts_with(cache)))
+    }
+}
+
+fn home(world: &LoaderWorld) -> Option<PathBuf> {
+    world.variables.iter().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home))
+}
+
+fn named(value: &Value, roots: &mut Vec<PathBuf>) {
+    match value {
+        Value::String(text) if text.starts_with('/') && text.len() > 1 => roots.push(text.into()),
+        Value::Array(items) => items.iter().for_each(|item| named(item, roots)),
+        Value::Object(entries) => entries.values().for_each(|value| named(value, roots)),
+        _ => {}
+    }
+}
+
+impl Host for TreeWorld<'_> {
+    fn base(&self, _: &Path, _: u32, module: &str) -> Imported {
+        Imported::Missing { reason: format!("No module named '{module}'"), help: None }
+    }
+
+    fn read(&self, path: &Path) -> Result<String, String> {
+        let bytes = self.bytes(path).map_err(|fault| format!("{fault:?}"))?;
+        String::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8 text", path.display()))
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        if UNSET.contains(&name) {
+            return None;
+        }
+        let look = Look::Variable(name.to_owned());
+        let value = look.now(&self.world.variables);
+        self.saw(look, value.clone());
+        value
+    }
+}
+
+impl Library for TreeWorld<'_> {
+    fn module(&self, dotted: &str) -> Option<LibrarySource> {
+        let inner = dotted.strip_prefix("opencompass.")?;
+        let relative: PathBuf = inner.split('.').collect();
+        for tree in &self.world.trees {
+            let file = tree.join(&relative).with_extension("py");
+            let package = tree.join(&relative).join("__init__.py");
+            for (path, is_package) in [(package, true), (file, false)] {
+                // A name with dots of its own is no file.
+                let Ok(bytes) = regular_file::read(&path, MOST_SOURCE) else { continue };
+                let text = String::from_utf8(bytes).ok()?;
+                return Some(LibrarySource { path, text, is_package });
+            }
+        }
+        None
+    }
+
+    fn bytes(&self, path: &Path) -> Result<Vec<u8>, FileFault> {
+        let place = self.allowed(path)?;
+        let bytes = regular_file::read(&place, MOST_BYTES);
+        let bytes = bytes.map_err(|error| FileFault::Other(format!("`{}`: {error}", place.display())))?;
+        self.saw(Look::Data(place), Some(blake3::hash(&bytes).to_hex().to_string()));
+        Ok(bytes)
+    }
+
+    fn kind(&self, path: &Path) -> Option<FileKind> {
+        let place = self.allowed(path).ok()?;
+        let kind = observed::kind(&place);
+        self.saw(Look::Kind(place), kind.map(str::to_owned));
+        kind.map(|kind| if kind == "folder" { FileKind::Folder } else { FileKind::File })
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<String>, FileFault> {
+        let place = self.allowed(path)?;
+        let names = observed::names(&place);
+        let names = names.ok_or_else(|| FileFault::Other(format!("`{}` is not a folder", place.display())))?;
+        self.saw(Look::Names(place), Some(names.join("\n")));
+        Ok(names)
+    }
+
+    fn data(&self, path: &str) -> Result<PathBuf, FileFault> {
+        let place = self.place(Path::new(path));
+        self.saw(Look::Kind(place.clone()), observed::kind(&place).map(str::to_owned));
+        if place.exists() { Ok(place) } else { Err(FileFault::Missing(place)) }
+    }
+
+    fn tables(&self, request: &TableRequest, split: Option<&str>) -> Result<Tables, FileFault> {
+        crate::tables::read(self, request, split)
+    }
+}

@@ -1,0 +1,1 @@
+"""A small tree of loaders, for tests."""

@@ -1,0 +1,1 @@
+"""Nothing: what is looked for is the folder."""

@@ -1,0 +1,1 @@
+from .datasets import *  # noqa: F401, F403
