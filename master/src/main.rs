@@ -157,7 +157,7 @@ async fn dry_run(job: &JobArguments, config: &Config) -> Result<(), Failure> {
         }
     }
     let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
-    let listing = pipeline::dry_run(config, &planned, job.unsafe_local_exec);
+    let listing = pipeline::dry_run(config, &planned, job.unsafe_local_exec, job.debug);
     let listing = listing.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }

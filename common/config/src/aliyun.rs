@@ -247,7 +247,7 @@ fn dlc_config(check: &mut Check, fields: &mut Fields<'_>) -> Option<PathBuf> {
     let path = paths::resolve(check, "dlc_config_path", node)?;
     if !path.is_file() {
         let message = format!("no file `{}`", path.display());
-        check.error(node.span, message, Some("run `dlc config` to make one, or correct the path".into()));
+        check.needed(node.span, message, Some("run `dlc config` to make one, or correct the path".into()));
     }
     Some(path)
 }

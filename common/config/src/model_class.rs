@@ -4,7 +4,7 @@
 //! what these settings come to is in `model_settings` and `model_generation`.
 
 use super::check::Check;
-use super::choice;
+use super::choice::{self, Words};
 use super::model::KINDS;
 use super::model_generation;
 use super::model_settings::{self, Ignored};
@@ -93,6 +93,12 @@ const NO_EFFECT: &[&str] = &[
 /// Names of the classes that are served, the usual ones first.
 pub(super) fn names() -> Vec<&'static str> {
     CLASSES.iter().map(|class| class.name).collect()
+}
+
+/// What `type` takes: the kinds, and the classes.
+pub(super) fn words() -> Words {
+    let words = KINDS.words();
+    Words { aliases: words.aliases.into_iter().chain(names()).collect(), ..words }
 }
 
 /// The model with the keys of its kind. `None` where `type` names no class; in it, `None` when something is wrong, which is

@@ -90,7 +90,7 @@ pub(super) fn model_kwargs(
         let full = format!("model_kwargs.{}", entry.key);
         right
             & match entry.key.as_str() {
-                "max_model_len" => length(model, entry),
+                "max_model_len" | "max_seq_len" => length(model, entry),
                 "tensor_parallel_size" => gpus(model, entry),
                 "torch_dtype" | "dtype" => dtype(check, model, entry, &full),
                 "revision" => revision(model, entry),

@@ -67,7 +67,16 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         engine_timeout(check, &mut fields);
     }
     if let Some((tag, mut fields)) = known {
-        config.kind = kind(check, tag.unwrap_or(Tag::Local), &mut fields, flags.dlc.aliyun_cfg.as_deref());
+        config.kind = match tag.unwrap_or(Tag::Local) {
+            // With `--slurm` it does not matter how jobs of DLC would be made.
+            Tag::Dlc if flags.slurm.asked => {
+                fields.of_type(RUNNERS.name_of(&Tag::Dlc));
+                fields.get("aliyun_cfg");
+                fields.get("preemptible");
+                RunnerKind::Local
+            }
+            tag => kind(check, tag, &mut fields, flags.dlc.aliyun_cfg.as_deref()),
+        };
         config.max_num_workers = fields.u32(check, "max_num_workers");
         config.max_workers_per_gpu = fields.u32(check, "max_workers_per_gpu").unwrap_or(config.max_workers_per_gpu);
         config.max_gpus = fields.u32(check, "max_gpus").unwrap_or(config.max_gpus);

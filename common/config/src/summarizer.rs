@@ -21,11 +21,11 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<Summarize
         return root.table.get("summarizer").is_none().then_some(Summarizer { groups: own?, rows: None });
     };
     let rows = match fields.get("dataset_abbrs") {
-        Some(node) => Some(rows(check, node)?),
-        None => None,
+        Some(node) => rows(check, node).map(Some),
+        None => Some(None),
     };
     let named = fields.texts(check, "groups").unwrap_or_default();
-    let mut groups = own?;
+    let mut groups = Vec::new();
     for (name, span) in named {
         let Some(nodes) = summary_files::groups(check, &name, span) else { continue };
         groups.extend(nodes.iter().filter_map(|node| summary_group::published(check, node)));
@@ -42,7 +42,8 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<Summarize
         }
     }
     fields.finish(check);
-    Some(Summarizer { groups, rows })
+    let groups = own?.into_iter().chain(groups).collect();
+    Some(Summarizer { groups, rows: rows? })
 }
 
 /// Names, or pairs of name and metric; other texts are headings.

@@ -68,11 +68,12 @@ mod tests {
     #[test]
     fn every_group_of_opencompass_is_read() {
         let mut check = Check::default();
-        let span = Span::default();
+        let span = crate::command_line::nowhere(&mut check);
         assert_eq!(names().len(), 56);
         let all: Vec<_> = names().iter().flat_map(|name| groups(&mut check, name, span).unwrap()).collect();
         let read = all.iter().filter(|node| summary_group::published(&mut check, node).is_some()).count();
-        assert_eq!((all.len(), read), (508, 508));
-        assert!(check.finish().is_ok());
+        assert_eq!((all.len(), read), (509, 495));
+        let notes = check.finish().unwrap();
+        assert!(notes.iter().all(|note| note.message.ends_with("`transforms` are not yet supported")), "{notes:?}");
     }
 }

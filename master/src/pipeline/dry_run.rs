@@ -15,37 +15,37 @@ use compass_scheduler::{Duplicates, Recorded};
 use compass_types::ids::Digest;
 use std::fmt::Write as _;
 
-/// The tasks that a run would grant and the commands that it would launch, as text.
+/// The tasks that a run would grant and the commands that it would launch, as text; with `debug`, one slot.
 ///
 /// # Errors
 /// The partitioner's settings make no sense, or there is no worker to launch.
-pub fn dry_run(config: &Config, planned: &Planned, unsafe_local_exec: bool) -> Result<String, InferError> {
+pub fn dry_run(config: &Config, planned: &Planned, unsafe_local_exec: bool, debug: bool) -> Result<String, InferError> {
     let plan = &planned.plan;
     let mut text = String::new();
     for left in &config.left_out {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{left}");
     }
-    text.push_str(&stage(config, plan, &planned.duplicates, Programs::None, "")?);
+    text.push_str(&stage(config, (plan, &planned.duplicates), Programs::None, "", debug)?);
     if has_programs(plan) {
         let config = stage_config(config);
         let programs = if unsafe_local_exec { Programs::Unsafe } else { Programs::Contained };
         text.push_str("then the programs that the answers are:\n");
-        text.push_str(&stage(&config, &outline(plan), &DuplicateGroups::default(), programs, "execute ")?);
+        text.push_str(&stage(&config, (&outline(plan), &DuplicateGroups::default()), programs, "execute ", debug)?);
     }
     Ok(text)
 }
 
 fn stage(
     config: &Config,
-    plan: &Plan,
-    groups: &DuplicateGroups,
+    (plan, groups): (&Plan, &DuplicateGroups),
     programs: Programs,
     kind: &str,
+    debug: bool,
 ) -> Result<String, InferError> {
     let recorded = Recorded::default();
     let duplicates = Duplicates::beside(groups.of_units(plan), &recorded);
-    let tasks = tasks(config, plan, (&recorded, &duplicates), slots(config, false))?;
+    let tasks = tasks(config, plan, (&recorded, &duplicates), slots(config, debug))?;
     // What it is the list of does not show.
     let mut text = listing(&TaskList::new(plan, &Digest([0; 32]), &tasks), kind, |_| String::new());
     // Writing to a string cannot fail.
@@ -56,7 +56,7 @@ fn stage(
     };
     let _ = writeln!(text, "{equal}");
     let (near, far) = told(config, config.listen);
-    for pool in autoscaler(config, &near, &far, launching(programs))?.pools {
+    for pool in autoscaler(config, &near, &far, launching(programs, debug))?.pools {
         for line in pool.launcher.command_lines(pool.spec.most) {
             let _ = writeln!(text, "would launch: {line}");
         }
@@ -73,12 +73,12 @@ fn stage(
 /// They cannot.
 pub async fn check_launcher(config: &Config) -> Result<(), InferError> {
     let (near, far) = told(config, config.listen);
-    for mut pool in autoscaler(config, &near, &far, launching(Programs::None))?.pools {
+    for mut pool in autoscaler(config, &near, &far, launching(Programs::None, false))?.pools {
         pool.launcher.check().await?;
     }
     Ok(())
 }
 
-fn launching(programs: Programs) -> LaunchOptions<'static> {
-    LaunchOptions { debug: false, stage: "", programs, folder: None, logs_here: None, token_file: None, job: "JOB" }
+fn launching(programs: Programs, debug: bool) -> LaunchOptions<'static> {
+    LaunchOptions { debug, stage: "", programs, folder: None, logs_here: None, token_file: None, job: "JOB" }
 }

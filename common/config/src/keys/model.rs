@@ -2,7 +2,7 @@
 
 use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Number, Path, Table, Text, Texts, Whole};
 use super::key::{Key, Kind, TableKeys, ignored, key, later};
-use crate::{chat_template, meta_template, model};
+use crate::{chat_template, meta_template, model, model_class};
 
 /// A postprocessor as models and data sets take it: a name, a table with `type`, or several.
 pub(super) const POSTPROCESSOR: Kind = Either(&[Text, MapOf(&Anything), ArrayOf(&Either(&[Text, MapOf(&Anything)]))]);
@@ -30,9 +30,10 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         .required(),
         key(
             "type",
-            Choice(|| model::KINDS.words()),
+            Choice(model_class::words),
             "layout of the directory: Hugging Face's, Meta's (params.json, consolidated.NN.pth, tokenizer.model), that of \
-             InternLM's training code (model_config.pt, model_tpN_ppN.pt). `echo` answers with a hash of the prompt, for tests",
+             InternLM's training code (model_config.pt, model_tpN_ppN.pt). `echo` answers with a hash of the prompt, for tests. \
+             OpenCompass's classes (`HuggingFaceBaseModel`, `VLLMwithChatTemplate` ...) are understood too, with the settings of their engines",
         )
         .default("`hf`"),
         key("inherit", Text, "takes every key of another model, then overrides").takes("`abbr`").default("none"),

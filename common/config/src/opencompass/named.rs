@@ -29,10 +29,18 @@ const SUMMARIZERS: &[&str] = &["summarizers"];
 pub(crate) fn named_models(check: &mut Check, root: &mut Table, names: &[String], asked: &mut Asked) {
     let finder = Finder::new(check);
     for name in missing(root, "model", names, asked) {
-        let Some(found) = finder.evaluated(check, MODELS, &name) else { continue };
+        let found = match finder.evaluated(check, MODELS, &name) {
+            Search::Found(found) => found,
+            Search::Nothing => continue,
+            Search::Unusable => {
+                asked.insert(name, Vec::new());
+                continue;
+            }
+        };
         let Some((_, node)) = found.names.iter().find(|(key, _)| key == "models") else {
             let message = format!("`{}` defines no `models`", found.path.display());
             check.error(found.span, message, Some("name a file that does".into()));
+            asked.insert(name, Vec::new());
             continue;
         };
         let tables = models::read(check, &found.places, node);
@@ -46,13 +54,21 @@ pub(crate) fn named_datasets(check: &mut Check, root: &mut Table, names: &[Strin
     let finder = Finder::new(check);
     for name in missing(root, "dataset", names, asked) {
         let (file, suffix) = name.split_once('/').unwrap_or((name.as_str(), "_datasets"));
-        let Some(found) = finder.evaluated(check, DATASETS, file) else { continue };
+        let found = match finder.evaluated(check, DATASETS, file) {
+            Search::Found(found) => found,
+            Search::Nothing => continue,
+            Search::Unusable => {
+                asked.insert(name, Vec::new());
+                continue;
+            }
+        };
         let lists: Vec<&PythonNode> =
             found.names.iter().filter(|(key, _)| key.ends_with(suffix)).map(|(_, node)| node).collect();
         if lists.is_empty() {
             let keys: Vec<&str> = found.names.iter().map(|(key, _)| key.as_str()).collect();
             let message = format!("`{}` defines nothing whose name ends in `{suffix}`", found.path.display());
             check.error(found.span, message, Some(spelling::suggest(suffix, keys.into_iter(), "names")));
+            asked.insert(name.clone(), Vec::new());
             continue;
         }
         let world = world(check, &found.path, finder.host.trees());
@@ -70,7 +86,7 @@ pub(crate) fn named_summarizer(check: &mut Check, root: &mut Table, name: &str, 
     root.remove("summarizer");
     let finder = Finder::new(check);
     let node = match finder.evaluated(check, SUMMARIZERS, file) {
-        Some(found) => match found.names.iter().find(|(known, _)| known == key) {
+        Search::Found(found) => match found.names.iter().find(|(known, _)| known == key) {
             Some((_, node)) => summarizer::read(check, &found.places, node),
             None if summary_files::has(file) => Some(crate::summarizer::of_groups(file, nowhere)),
             None => {
@@ -80,9 +96,10 @@ pub(crate) fn named_summarizer(check: &mut Check, root: &mut Table, name: &str, 
                 None
             }
         },
-        None if check.has_errors() || file == "example" => None,
-        None if summary_files::has(file) => Some(crate::summarizer::of_groups(file, nowhere)),
-        None => {
+        Search::Unusable => None,
+        Search::Nothing if file == "example" => None,
+        Search::Nothing if summary_files::has(file) => Some(crate::summarizer::of_groups(file, nowhere)),
+        Search::Nothing => {
             let near = spelling::nearest(file, summary_files::names().iter().map(String::as_str)).map(str::to_owned);
             let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
             let help = format!("{near}it is a file of configs/summarizers in {}", finder.looked());
@@ -116,6 +133,15 @@ fn add(root: &mut Table, list: &str, name: String, tables: Option<Node>, asked: 
     }
 }
 
+/// What became of a name.
+enum Search {
+    Found(Box<Found>),
+    /// No file has it.
+    Nothing,
+    /// The file is wrong, which is reported.
+    Unusable,
+}
+
 /// A file that was found and evaluated.
 struct Found {
     path: PathBuf,
@@ -135,32 +161,37 @@ impl Finder {
         Self { host: TreeHost::new(Path::new("configuration.py"), check.python.clone()) }
     }
 
-    /// The first file of that name; `None` where there is none, or it is not usable, which is reported.
-    fn evaluated(&self, check: &mut Check, folders: &[&str], name: &str) -> Option<Found> {
+    /// The first file of that name.
+    fn evaluated(&self, check: &mut Check, folders: &[&str], name: &str) -> Search {
         let pattern = name.strip_suffix(".py").unwrap_or(name).to_lowercase();
         let mut found = Vec::new();
         for tree in self.host.trees() {
             for folder in folders {
                 let mut here = Vec::new();
                 walk(&tree.join("configs").join(folder), &pattern, MOST_LEVELS, &mut here);
-                here.sort_by_key(|path| (path.file_name().map(ToOwned::to_owned), path.clone()));
+                // Among equal names, those of folders above come first.
+                let place =
+                    |path: &PathBuf| (path.file_name().map(ToOwned::to_owned), path.iter().count(), path.clone());
+                here.sort_by_key(place);
                 found.extend(here);
             }
         }
-        let path = found.first()?.clone();
+        let Some(path) = found.first().cloned() else { return Search::Nothing };
         let read = regular_file::read(&path, MOST_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let Some(text) = read else {
             let message = format!("cannot read `{}`", path.display());
             check.report(None, message, Some("it is no file of UTF-8 text".into()));
-            return None;
+            return Search::Unusable;
         };
         let canonical = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-        let Evaluated { places, names, span } = evaluated(check, &self.host, &path, canonical, text)?;
+        let Some(Evaluated { places, names, span }) = evaluated(check, &self.host, &path, canonical, text) else {
+            return Search::Unusable;
+        };
         if let [_, second, ..] = found.as_slice() {
             let message = format!("`{name}` is the name of {} files; taken is {}", found.len(), path.display());
             check.note(span, message, &format!("another one is {}", second.display()));
         }
-        Some(Found { path, places, names, span })
+        Search::Found(Box::new(Found { path, places, names, span }))
     }
 
     fn looked(&self) -> String {

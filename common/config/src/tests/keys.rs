@@ -46,6 +46,10 @@ fn file(name: &str, line: &str) -> String {
         "pool" => format!("{MODEL}{DATASET}[[pool]]\n{line}\n"),
         "launcher" => format!("{MODEL}{DATASET}[[pool]]\nname = \"p\"\nlauncher = {{ {line} }}\n"),
         "summary_group" => format!("{MODEL}{DATASET}[[summary_group]]\nname = \"g\"\nsubsets = [\"d\"]\n{line}\n"),
+        "summarizer" => format!("{MODEL}{DATASET}[summarizer]\n{line}\n"),
+        "combination" => {
+            format!("{MODEL}{DATASET}[[combination]]\nmodels = [\"m\"]\ndatasets = [\"d\"]\n{line}\n")
+        }
         other => panic!("where does `{other}` stand?"),
     }
 }
