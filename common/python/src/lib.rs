@@ -15,6 +15,7 @@ mod library;
 mod limits;
 mod methods;
 mod modules;
+mod nesting;
 mod node;
 mod object;
 mod place;

@@ -1,6 +1,8 @@
 //! What an evaluation may use. No file can exceed it: an endless loop, a list that grows without bound and a function that
 //! calls itself end with an error at their place.
 
+use std::cell::Cell;
+
 /// The bounds of one evaluation, all files that it imports included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -23,6 +25,26 @@ impl Default for Limits {
 /// Expressions inside each other. Far above what people write, and what the stack of an evaluation holds.
 pub(crate) const MOST_NESTED: u32 = 4_000;
 
+/// Bytes that a list, a dict or a call counts for beside what is in it. It bounds how deep values lie inside each other: they are
+/// freed from the outside in, on the stack.
+const CONTAINER: usize = 1 << 10;
+/// Comparisons and keys of parts of values, which are made without a step of the evaluation: lists that share their parts have
+/// more of them than they have bytes.
+const MOST_PARTS: u64 = 20_000_000;
+
+thread_local! {
+    /// Parts that this thread's evaluation has looked at.
+    static PARTS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts parts of values; whether more may be looked at. Where not, the next step ends the evaluation.
+pub(crate) fn look_at(parts: u64) -> bool {
+    PARTS.with(|seen| {
+        seen.set(seen.get().saturating_add(parts));
+        seen.get() <= MOST_PARTS
+    })
+}
+
 /// What is left of the limits.
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -40,6 +62,7 @@ pub(crate) enum Exhausted {
 
 impl Budget {
     pub(crate) fn new(limits: Limits) -> Self {
+        PARTS.with(|seen| seen.set(0));
         Self { limits, steps: 0, bytes: 0 }
     }
 
@@ -49,7 +72,20 @@ impl Budget {
 
     pub(crate) fn step(&mut self) -> Result<(), Exhausted> {
         self.steps += 1;
-        if self.steps > self.limits.steps { Err(Exhausted::Steps(self.limits.steps)) } else { Ok(()) }
+        if self.steps > self.limits.steps {
+            return Err(Exhausted::Steps(self.limits.steps));
+        }
+        if look_at(0) { Ok(()) } else { Err(Exhausted::Steps(MOST_PARTS)) }
+    }
+
+    /// Counts a container, or a call, beside what is in it.
+    pub(crate) fn container(&mut self) -> Result<(), Exhausted> {
+        self.make(CONTAINER)
+    }
+
+    /// Bytes that may still be made.
+    pub(crate) fn left(&self) -> usize {
+        usize::try_from(self.limits.bytes.saturating_sub(self.bytes)).unwrap_or(usize::MAX)
     }
 
     /// Counts `bytes` before they are made.

@@ -75,6 +75,7 @@ impl Interpreter<'_> {
     /// Calls a value.
     pub(crate) fn call(&mut self, function: &Value, arguments: Arguments) -> Result<Value> {
         self.budget.step()?;
+        self.budget.container()?;
         match function {
             Value::Function(function) => self.call_function(function, arguments),
             Value::Native(native) => match builtin_class(native.name).filter(|_| native.module == "builtins") {

@@ -2,6 +2,7 @@
 
 use super::Interpreter;
 use crate::error::{Result, type_error};
+use crate::limits::look_at;
 use crate::value::{Key, Slot, Value};
 use ruff_python_ast::CmpOp;
 use std::cmp::Ordering;
@@ -60,17 +61,23 @@ impl Interpreter<'_> {
             Value::Dict(dict) => Ok(dict.borrow().get(item)?.is_some()),
             Value::Set(set) => Ok(set.items.borrow().contains_key(&Key::of(item)?)),
             Value::Range(range) => Ok(item.as_int().is_some_and(|int| {
-                let offset = int - range.start;
+                let offset = int.saturating_sub(range.start);
                 offset % range.step == 0 && usize::try_from(offset / range.step).is_ok_and(|at| at < range.len())
             })),
+            Value::List(list) => Ok(is_among(&list.items.borrow(), item)),
+            Value::Tuple(items) | Value::View(items) => Ok(is_among(items, item)),
             other => {
                 let items = self
                     .items(other, Default::default())
                     .map_err(|_| type_error(format!("argument of type '{}' is not iterable", other.type_name())))?;
-                Ok(items.iter().any(|slot| slot.value.is(item) || equal(&slot.value, item)))
+                Ok(is_among(&items, item))
             }
         }
     }
+}
+
+fn is_among(items: &[Slot], item: &Value) -> bool {
+    items.iter().any(|slot| slot.value.is(item) || equal(&slot.value, item))
 }
 
 /// `left == right`.
@@ -79,7 +86,7 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
 }
 
 fn same(left: &Value, right: &Value, depth: u32) -> bool {
-    if depth > DEEPEST {
+    if depth > DEEPEST || !look_at(1) {
         return false;
     }
     let all = |a: &[Slot], b: &[Slot]| {
@@ -87,7 +94,7 @@ fn same(left: &Value, right: &Value, depth: u32) -> bool {
     };
     match (left, right) {
         (Value::List(a), Value::List(b)) => std::rc::Rc::ptr_eq(a, b) || all(&a.items.borrow(), &b.items.borrow()),
-        (Value::Tuple(a) | Value::View(a), Value::Tuple(b) | Value::View(b)) => all(a, b),
+        (Value::Tuple(a) | Value::View(a), Value::Tuple(b) | Value::View(b)) => std::rc::Rc::ptr_eq(a, b) || all(a, b),
         (Value::Dict(a), Value::Dict(b)) => {
             if std::rc::Rc::ptr_eq(a, b) {
                 return true;

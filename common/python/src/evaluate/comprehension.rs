@@ -17,6 +17,7 @@ impl Interpreter<'_> {
         generators: &[Comprehension],
     ) -> Result<Vec<Slot>> {
         let mut slots = Vec::new();
+        self.budget.container()?;
         self.generate(scope, generators, &mut |this, inside| {
             this.budget.make(size_of::<Slot>())?;
             slots.push(this.slot(inside, element)?);
@@ -27,6 +28,7 @@ impl Interpreter<'_> {
 
     pub(crate) fn comprehend_dict(&mut self, scope: &Rc<Scope>, comprehension: &ExprDictComp) -> Result<Value> {
         let mut dict = Dict::default();
+        self.budget.container()?;
         self.generate(scope, &comprehension.generators, &mut |this, inside| {
             this.budget.make(size_of::<Slot>() * 2)?;
             let Some(key) = &comprehension.key else { return Ok(()) };

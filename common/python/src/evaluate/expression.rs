@@ -6,7 +6,7 @@ use crate::error::{Result, Stop, type_error};
 use crate::methods::format;
 use crate::modules;
 use crate::place::Place;
-use crate::value::{Body, Dict, Function, Slice, Slot, Value, repr, str_of};
+use crate::value::{Body, Dict, Function, Slice, Slot, Value, written, written_repr};
 use ruff_python_ast::{
     BoolOp, ConversionFlag, Expr, ExprDict, ExprFString, ExprLambda, FStringPart, InterpolatedStringElement, Number,
     UnaryOp,
@@ -183,6 +183,7 @@ impl Interpreter<'_> {
     /// Elements of a list, a tuple or a set, `*other` spread out.
     fn elements(&mut self, scope: &Rc<Scope>, expressions: &[Expr]) -> Result<Vec<Slot>> {
         let mut slots = Vec::with_capacity(expressions.len());
+        self.budget.container()?;
         self.budget.make(expressions.len() * size_of::<Slot>())?;
         for expression in expressions {
             match expression {
@@ -203,6 +204,7 @@ impl Interpreter<'_> {
 
     fn dict(&mut self, scope: &Rc<Scope>, expression: &ExprDict) -> Result<Value> {
         let mut dict = Dict::default();
+        self.budget.container()?;
         self.budget.make(expression.items.len() * size_of::<Slot>() * 2)?;
         for item in &expression.items {
             match &item.key {
@@ -230,6 +232,7 @@ impl Interpreter<'_> {
     }
 
     fn lambda(&mut self, scope: &Rc<Scope>, lambda: &ExprLambda) -> Result<Value> {
+        self.budget.container()?;
         let parameters = lambda.parameters.as_deref().cloned().unwrap_or_default();
         let defaults = self.defaults(scope, &parameters)?;
         let locals = super::statement::with_parameters(Default::default(), &parameters);
@@ -281,11 +284,14 @@ impl Interpreter<'_> {
                     }
                     let value = match conversion {
                         ConversionFlag::None => value,
-                        ConversionFlag::Str => Value::text(str_of(&value)),
-                        ConversionFlag::Repr | ConversionFlag::Ascii => Value::text(repr(&value)),
+                        ConversionFlag::Str => Value::text(written(&mut self.budget, &value)?),
+                        ConversionFlag::Repr | ConversionFlag::Ascii => {
+                            Value::text(written_repr(&mut self.budget, &value)?)
+                        }
                     };
                     let place = Place::of(scope.file, element.range);
-                    text.push_str(&format(&value, &spec).map_err(|stop| stop.at(place))?);
+                    let shown = format(&mut self.budget, &value, &spec);
+                    text.push_str(&shown.map_err(|stop| stop.at(place))?);
                 }
             }
         }

@@ -51,7 +51,7 @@ impl<'h> Interpreter<'h> {
         let file = FileId(self.files.len() as u32);
         let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
         let most = self.budget.limits().file_bytes;
-        let refused = too_long(&path, text.len(), most).or_else(|| without_nul(&text, file));
+        let refused = too_long(&path, text.len(), most).or_else(|| refused(&text, file));
         self.files.push(SourceFile { path, text });
         if let Some(refused) = refused {
             // Keeps the two lists alike.
@@ -77,7 +77,7 @@ impl<'h> Interpreter<'h> {
     pub(crate) fn add_expression(&mut self, text: &str) -> Result<(FileId, ModExpression)> {
         let file = FileId(self.files.len() as u32);
         let refused = too_long(Path::new("<eval>"), text.len(), self.budget.limits().file_bytes);
-        if let Some(refused) = refused.or_else(|| without_nul(text, file)) {
+        if let Some(refused) = refused.or_else(|| self::refused(text, file)) {
             return Err(refused);
         }
         self.budget.make(text.len())?;
@@ -128,8 +128,16 @@ fn too_long(path: &Path, bytes: usize, most: usize) -> Option<Stop> {
     (bytes > most).then(|| Stop::new("ValueError", text))
 }
 
-fn without_nul(text: &str, file: FileId) -> Option<Stop> {
-    let at = u32::try_from(text.find('\0')?).ok()?;
-    let stop = Stop::new("SyntaxError", "source code string cannot contain null bytes");
-    Some(stop.at(Place { file, start: at, end: at + 1 }))
+/// What is not even parsed.
+fn refused(text: &str, file: FileId) -> Option<Stop> {
+    let place = |range: std::ops::Range<usize>| {
+        let bound = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Place { file, start: bound(range.start), end: bound(range.end) }
+    };
+    if let Some(at) = text.find('\0') {
+        let stop = Stop::new("SyntaxError", "source code string cannot contain null bytes");
+        return Some(stop.at(place(at..at + 1)));
+    }
+    let (range, why) = crate::nesting::too_deep(text)?;
+    Some(Stop::new(if why.starts_with("too many") { "SyntaxError" } else { "RecursionError" }, why).at(place(range)))
 }

@@ -68,6 +68,15 @@ impl Interpreter<'_> {
 
     /// All elements at once.
     pub(crate) fn items(&mut self, value: &Value, place: Place) -> Result<Vec<Slot>> {
+        let count = match value {
+            Value::List(list) => list.items.borrow().len(),
+            Value::Tuple(items) | Value::View(items) => items.len(),
+            Value::Dict(dict) => dict.borrow().len(),
+            Value::Set(set) => set.items.borrow().len(),
+            Value::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        };
+        self.budget.make(count.saturating_mul(size_of::<Slot>()))?;
         Ok(match value {
             Value::List(list) => list.items.borrow().clone(),
             Value::Tuple(items) | Value::View(items) => items.to_vec(),

@@ -18,6 +18,6 @@ pub(crate) use call::Arguments;
 pub(crate) use call::native;
 pub(crate) use compare::{equal, less_than};
 pub(crate) use interpreter::Interpreter;
-pub(crate) use operator::binary;
+pub(crate) use operator::{binary, overflow};
 pub(crate) use scope::{Found, Kind, Scope, assigned};
 pub(crate) use subscript::{index, key_error, slice_indices};

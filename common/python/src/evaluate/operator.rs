@@ -2,9 +2,10 @@
 
 use super::Interpreter;
 use crate::error::{Result, Stop, type_error, value_error};
+use crate::limits::Budget;
 use crate::methods::format;
 use crate::place::Place;
-use crate::value::{Dict, Key, Slot, Value, repr, str_of};
+use crate::value::{Dict, Key, Slot, Value, written, written_repr};
 use ruff_python_ast::Operator;
 use std::rc::Rc;
 
@@ -62,6 +63,12 @@ fn numbers(left: &Value, op: Operator, right: &Value) -> Option<Result<Value>> {
         Operator::Mod if b == 0.0 => return zero("float modulo"),
         Operator::Mod => float_modulo(a, b),
         Operator::Pow if a == 0.0 && b < 0.0 => return zero("0.0 cannot be raised to a negative power"),
+        Operator::Pow if a < 0.0 && b.is_finite() && b.fract() != 0.0 => {
+            return Some(Err(Stop::unsupported("complex numbers are not evaluated here")));
+        }
+        Operator::Pow if a.is_finite() && b.is_finite() && a.powf(b).is_infinite() => {
+            return Some(Err(Stop::new("OverflowError", "(34, 'Numerical result out of range')")));
+        }
         Operator::Pow => a.powf(b),
         _ => return None,
     })))
@@ -90,6 +97,7 @@ fn integers(a: i128, op: Operator, b: i128) -> Option<Result<Value>> {
             let rest = a.checked_rem(b).unwrap_or(0);
             int(Some(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest }))
         }
+        Operator::Pow if b < 0 && a == 0 => zero("0.0 cannot be raised to a negative power"),
         Operator::Pow if b < 0 => Some(Ok(Value::Float((a as f64).powf(b as f64)))),
         Operator::Pow => int(u32::try_from(b).ok().and_then(|b| a.checked_pow(b))),
         Operator::LShift => {
@@ -132,7 +140,9 @@ fn containers(
         (count, Operator::Mult, Value::Text(_) | Value::List(_) | Value::Tuple(_)) if count.as_int().is_some() => {
             Some(repeated(interpreter, right, count.as_int().unwrap_or(0)))
         }
-        (Value::Text(text), Operator::Mod, _) => Some(percent_format(text, right).map(Value::text)),
+        (Value::Text(text), Operator::Mod, _) => {
+            Some(percent_format(&mut interpreter.budget, text, right).map(Value::text))
+        }
         (Value::Dict(a), Operator::BitOr, Value::Dict(b)) => Some(merged(&a.borrow(), &b.borrow())),
         (
             Value::Set(_) | Value::View(_),
@@ -186,7 +196,8 @@ fn merged(left: &Dict, right: &Dict) -> Result<Value> {
 }
 
 /// `"%s of %d" % (a, b)`.
-pub(crate) fn percent_format(text: &str, right: &Value) -> Result<String> {
+pub(crate) fn percent_format(budget: &mut Budget, text: &str, right: &Value) -> Result<String> {
+    budget.make(text.len())?;
     let mut values: std::collections::VecDeque<Value> = match right {
         Value::Tuple(items) => items.iter().map(|slot| slot.value.clone()).collect(),
         Value::Dict(_) => Default::default(),
@@ -228,22 +239,31 @@ pub(crate) fn percent_format(text: &str, right: &Value) -> Result<String> {
             None => flags.to_owned(),
         };
         out.push_str(&match kind {
-            's' => format(&Value::text(str_of(&value)), &aligned)?,
-            'r' => format(&Value::text(repr(&value)), &aligned)?,
+            's' => {
+                let text = Value::text(written(budget, &value)?);
+                format(budget, &text, &aligned)?
+            }
+            'r' => {
+                let text = Value::text(written_repr(budget, &value)?);
+                format(budget, &text, &aligned)?
+            }
             'd' | 'i' | 'u' => {
                 let whole = value.as_float().ok_or_else(|| {
                     type_error(format!("%{kind} format: a real number is required, not {}", value.type_name()))
                 })?;
-                let whole = value.as_int().unwrap_or(whole.trunc() as i128);
-                format(&Value::Int(whole), &(aligned + "d"))?
+                let whole = match value.as_int() {
+                    Some(whole) => Value::Int(whole),
+                    None => Value::whole(whole.trunc())?,
+                };
+                format(budget, &whole, &(aligned + "d"))?
             }
             'f' | 'F' | 'e' | 'E' | 'g' | 'G' => {
                 let number = value
                     .as_float()
                     .ok_or_else(|| type_error(format!("must be real number, not {}", value.type_name())))?;
-                format(&Value::Float(number), &format!("{aligned}{kind}"))?
+                format(budget, &Value::Float(number), &format!("{aligned}{kind}"))?
             }
-            'x' | 'X' | 'o' => format(&value, &format!("{aligned}{kind}"))?,
+            'x' | 'X' | 'o' => format(budget, &value, &format!("{aligned}{kind}"))?,
             other => return Err(value_error(format!("unsupported format character '{other}'"))),
         });
     }

@@ -213,6 +213,7 @@ impl Interpreter<'_> {
 
     fn define(&mut self, scope: &Rc<Scope>, definition: &StmtFunctionDef) -> Result<()> {
         let place = Place::of(scope.file, definition.range);
+        self.budget.container()?;
         if definition.is_async {
             return Err(Stop::unsupported("`async def` is not evaluated here"));
         }

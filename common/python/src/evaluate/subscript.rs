@@ -82,6 +82,7 @@ impl Interpreter<'_> {
             }
             Value::Tuple(items) => {
                 let indices = slice_indices(slice, items.len())?;
+                self.budget.make(items.len() * size_of::<Slot>())?;
                 Ok(Value::Tuple(indices.filter_map(|at| items.get(at).cloned()).collect()))
             }
             Value::Text(text) => {
@@ -95,8 +96,12 @@ impl Interpreter<'_> {
                 Ok(Value::Bytes(indices.filter_map(|at| bytes.get(at).copied()).collect()))
             }
             Value::Range(range) => {
-                let indices = slice_indices(slice, range.len())?;
-                Ok(Value::list_at(indices.map(|at| Value::Int(range.get(at))), Place::default()))
+                let mut items = Vec::new();
+                for at in slice_indices(slice, range.len())? {
+                    self.budget.make(size_of::<Slot>())?;
+                    items.push(Slot { value: Value::Int(range.get(at)), place: Place::default() });
+                }
+                Ok(Value::list(items))
             }
             other => Err(type_error(format!("'{}' object is not subscriptable", other.type_name()))),
         }

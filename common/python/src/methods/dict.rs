@@ -60,8 +60,12 @@ pub(super) fn call(
             interpreter.budget.make(pairs.len() * size_of::<Slot>() * 3)?;
             Ok(Value::View(pairs))
         }
-        "keys" => Ok(Value::View(dict.borrow().iter().map(|entry| entry.key.clone()).collect())),
-        "values" => Ok(Value::View(dict.borrow().iter().map(|entry| entry.slot.clone()).collect())),
+        "keys" | "values" => {
+            let dict = dict.borrow();
+            interpreter.budget.make(dict.len() * size_of::<Slot>())?;
+            let one = |entry: &Entry| if name == "keys" { entry.key.clone() } else { entry.slot.clone() };
+            Ok(Value::View(dict.iter().map(one).collect()))
+        }
         "get" => {
             let [key, default] = arguments.bind("get", ["key", "default"], 1)?;
             let found = dict.borrow().get(&key.unwrap_or(Value::None))?.map(|slot| slot.value.clone());

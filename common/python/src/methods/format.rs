@@ -2,11 +2,12 @@
 
 use crate::error::{Result, Stop, type_error, value_error};
 use crate::evaluate::{Arguments, Interpreter};
-use crate::value::{Value, repr, str_of};
+use crate::limits::Budget;
+use crate::value::{Value, str_of, written, written_repr};
 use compass_pyfmt::float_text;
 
-/// Wider fields are refused: what a file asks for is bounded.
-const WIDEST: usize = 1 << 20;
+/// Wider fields are refused: what a file asks for is bounded. No float has so many digits.
+const WIDEST: usize = 60_000;
 
 /// A format specification: `[[fill]align][sign][#][0][width][,][.precision][type]`.
 #[derive(Debug, Default)]
@@ -67,9 +68,15 @@ fn parse(spec: &str) -> Option<Spec> {
 ///
 /// # Errors
 /// `ValueError` for a specification that the type does not know, as in CPython.
-pub(crate) fn format(value: &Value, spec: &str) -> Result<String> {
+pub(crate) fn format(budget: &mut Budget, value: &Value, spec: &str) -> Result<String> {
+    let text = formatted(budget, value, spec)?;
+    budget.make(text.len())?;
+    Ok(text)
+}
+
+fn formatted(budget: &mut Budget, value: &Value, spec: &str) -> Result<String> {
     if spec.is_empty() {
-        return Ok(str_of(value));
+        return written(budget, value);
     }
     let invalid = || {
         let text = format!("Invalid format specifier '{spec}' for object of type '{}'", value.type_name());
@@ -271,15 +278,14 @@ fn fill(
         let value = looked_up(interpreter, name, arguments, next)?;
         let value = match conversion {
             "" => value,
-            "s" => Value::text(str_of(&value)),
-            "r" | "a" => Value::text(repr(&value)),
+            "s" => Value::text(written(&mut interpreter.budget, &value)?),
+            "r" | "a" => Value::text(written_repr(&mut interpreter.budget, &value)?),
             other => {
                 return Err(value_error(format!("Unknown conversion specifier '{other}'")));
             }
         };
         let spec = fill(interpreter, spec, arguments, next, depth + 1)?;
-        out.push_str(&format(&value, &spec)?);
-        interpreter.budget.make(out.len())?;
+        out.push_str(&format(&mut interpreter.budget, &value, &spec)?);
     }
     out.push_str(rest);
     Ok(out)

@@ -50,13 +50,14 @@ pub(super) fn call(
         }
         "remove" => {
             let [slot] = exactly("remove", arguments)?;
-            let mut items = list.items.borrow_mut();
-            let at = items.iter().position(|item| equal(&item.value, &slot.value));
+            // The list may be compared with itself.
+            let at = list.items.borrow().iter().position(|item| equal(&item.value, &slot.value));
             let at = at.ok_or_else(|| value_error("list.remove(x): x not in list"))?;
-            items.remove(at);
+            let removed = list.items.borrow_mut().remove(at);
+            drop(removed);
         }
         "clear" => list.items.borrow_mut().clear(),
-        "copy" => return Ok(Value::list(list.items.borrow().clone())),
+        "copy" => return Ok(Value::list(interpreter.items(&Value::List(Rc::clone(list)), place)?)),
         "reverse" => list.items.borrow_mut().reverse(),
         "sort" => {
             let key = arguments.take("key").map(|slot| slot.value);

@@ -3,7 +3,7 @@
 use super::format::format_method;
 use crate::error::{Result, type_error, value_error};
 use crate::evaluate::{Arguments, Interpreter};
-use crate::value::{Slot, Value, find_char, str_of};
+use crate::value::{Slot, Value, find_char};
 use compass_pyfmt::{is_digit, is_space};
 use std::rc::Rc;
 
@@ -121,11 +121,13 @@ pub(super) fn call(
         }
         "expandtabs" => text.replace('\t', "        "),
         "zfill" | "center" | "ljust" | "rjust" => padded(interpreter, text, name, arguments)?,
-        "split" | "rsplit" => return split(text, name, arguments),
+        "split" | "rsplit" => return split(interpreter, text, name, arguments),
         "splitlines" => {
             let [keep] = arguments.bind("splitlines", ["keepends"], 0)?;
             let is_kept = keep.is_some_and(|keep| keep.is_true());
-            return Ok(Value::list_at(lines(text, is_kept), place));
+            let lines = lines(text, is_kept);
+            interpreter.budget.make(lines.len() * 2 * size_of::<Slot>() + text.len())?;
+            return Ok(Value::list_at(lines, place));
         }
         "partition" | "rpartition" => {
             let [separator] = arguments.bind(name, ["sep"], 1)?;
@@ -239,7 +241,11 @@ fn padded(interpreter: &mut Interpreter<'_>, text: &str, name: &str, arguments: 
     let length = text.chars().count();
     let missing = usize::try_from(width).unwrap_or(0).saturating_sub(length);
     interpreter.budget.make(missing.saturating_mul(4))?;
-    let fill = fill.map(|fill| str_of(&fill)).unwrap_or_else(|| if name == "zfill" { "0" } else { " " }.to_owned());
+    let fill = match fill {
+        None => if name == "zfill" { "0" } else { " " }.to_owned(),
+        Some(Value::Text(fill)) if fill.chars().count() == 1 => fill.to_string(),
+        Some(_) => return Err(type_error("The fill character must be exactly one character long")),
+    };
     Ok(match name {
         "ljust" => format!("{text}{}", fill.repeat(missing)),
         "rjust" => format!("{}{text}", fill.repeat(missing)),
@@ -255,7 +261,7 @@ fn padded(interpreter: &mut Interpreter<'_>, text: &str, name: &str, arguments: 
     })
 }
 
-fn split(text: &str, name: &str, arguments: Arguments) -> Result<Value> {
+fn split(interpreter: &mut Interpreter<'_>, text: &str, name: &str, arguments: Arguments) -> Result<Value> {
     let place = arguments.place;
     let [separator, most] = arguments.bind(name, ["sep", "maxsplit"], 0)?;
     let most = most.and_then(|most| most.as_int()).filter(|most| *most >= 0);
@@ -276,6 +282,7 @@ fn split(text: &str, name: &str, arguments: Arguments) -> Result<Value> {
         }
         Some(other) => return Err(type_error(format!("must be str or None, not {}", other.type_name()))),
     };
+    interpreter.budget.make(parts.len() * 2 * size_of::<Slot>() + text.len())?;
     Ok(Value::list(parts.into_iter().map(|part| Slot { value: Value::text(part), place }).collect()))
 }
 

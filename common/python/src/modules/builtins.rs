@@ -4,7 +4,7 @@ use super::types;
 use crate::error::{Result, Stop, type_error, value_error};
 use crate::evaluate::{Arguments, Interpreter, binary, less_than};
 use crate::methods;
-use crate::value::{Slot, Value, repr};
+use crate::value::{Slot, Value, written_repr};
 use ruff_python_ast::Operator;
 
 pub(super) const NAMES: &[&str] = &[
@@ -72,12 +72,13 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
         "open" => super::file::open(interpreter, arguments),
         "repr" | "ascii" => {
             let [value] = arguments.bind(name, ["obj"], 1)?;
-            Ok(Value::text(repr(&value.unwrap_or(Value::None))))
+            Ok(Value::text(written_repr(&mut interpreter.budget, &value.unwrap_or(Value::None))?))
         }
         "format" => {
             let [value, spec] = arguments.bind("format", ["value", "format_spec"], 1)?;
             let spec = spec.and_then(|spec| spec.as_text().cloned()).unwrap_or_else(|| "".into());
-            Ok(Value::text(methods::format(&value.unwrap_or(Value::None), &spec)?))
+            let text = methods::format(&mut interpreter.budget, &value.unwrap_or(Value::None), &spec)?;
+            Ok(Value::text(text))
         }
         "isinstance" => {
             let [value, class] = arguments.bind("isinstance", ["obj", "class_or_tuple"], 2)?;
@@ -146,9 +147,10 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
             let start = start.and_then(|start| start.as_int()).unwrap_or(0);
             let items = interpreter.items(&items.unwrap_or(Value::None), place)?;
             interpreter.budget.make(items.len() * size_of::<Slot>() * 3)?;
-            let numbered = items.into_iter().zip(start..).map(|(slot, at)| {
+            let numbered = items.into_iter().enumerate().map(|(at, slot)| {
                 let item_place = slot.place;
-                let pair = [Slot { value: Value::Int(at), place }, slot];
+                let number = start.saturating_add(at as i128);
+                let pair = [Slot { value: Value::Int(number), place }, slot];
                 Slot { value: Value::Tuple(pair.into()), place: item_place }
             });
             Ok(Value::iterator(numbered))
@@ -175,7 +177,10 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
             let [value] = arguments.bind("abs", ["x"], 1)?;
             match value {
                 Some(Value::Float(float)) => Ok(Value::Float(float.abs())),
-                Some(value) if value.as_int().is_some() => Ok(Value::Int(value.as_int().unwrap_or(0).abs())),
+                Some(value) if value.as_int().is_some() => {
+                    let magnitude = value.as_int().unwrap_or(0).checked_abs();
+                    magnitude.map(Value::Int).ok_or_else(crate::evaluate::overflow)
+                }
                 other => {
                     let kind = other.as_ref().map_or("NoneType", Value::type_name);
                     Err(type_error(format!("bad operand type for abs(): '{kind}'")))
@@ -214,7 +219,7 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
         }
         "hex" => {
             let [value] = arguments.bind("hex", ["number"], 1)?;
-            methods::format(&value.unwrap_or(Value::None), "#x").map(Value::text)
+            methods::format(&mut interpreter.budget, &value.unwrap_or(Value::None), "#x").map(Value::text)
         }
         "hash" | "id" | "issubclass" | "setattr" => Err(Stop::unsupported(format!("`{name}` is not evaluated here"))),
         "staticmethod" | "classmethod" | "property" => {
@@ -328,7 +333,7 @@ fn round(arguments: Arguments) -> Result<Value> {
     let value = value.unwrap_or(Value::None);
     let digits = digits.filter(|digits| !matches!(digits, Value::None)).and_then(|digits| digits.as_int());
     match (&value, digits) {
-        (Value::Float(float), None) => Ok(Value::Int(float.round_ties_even() as i128)),
+        (Value::Float(float), None) => Value::whole(float.round_ties_even()),
         (Value::Float(float), Some(digits)) if digits >= 0 => {
             let digits = usize::try_from(digits).unwrap_or(0).min(400);
             // Writing a float with so many digits rounds its exact value, halves to even.

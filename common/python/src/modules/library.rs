@@ -308,11 +308,14 @@ fn math(name: &str, arguments: &Arguments) -> Result<Value> {
     let Some(&x) = numbers.first() else {
         return Err(type_error(format!("math.{name}() takes at least one argument (0 given)")));
     };
+    let exact = arguments.positional.first().and_then(|slot| slot.value.as_int());
     let domain = || value_error("math domain error");
     Ok(match name {
-        "ceil" => Value::Int(x.ceil() as i128),
-        "floor" => Value::Int(x.floor() as i128),
-        "trunc" => Value::Int(x.trunc() as i128),
+        "ceil" | "floor" | "trunc" if exact.is_some() => Value::Int(exact.unwrap_or(0)),
+        "ceil" => return Value::whole(x.ceil()),
+        "floor" => return Value::whole(x.floor()),
+        "trunc" => return Value::whole(x.trunc()),
+        "exp" if x.is_finite() && x.exp().is_infinite() => return Err(Stop::new("OverflowError", "math range error")),
         "isnan" => Value::Bool(x.is_nan()),
         "fabs" => Value::Float(x.abs()),
         "exp" => Value::Float(x.exp()),

@@ -2,7 +2,7 @@
 
 use crate::error::{Result, type_error, value_error};
 use crate::evaluate::{Arguments, Interpreter, native};
-use crate::value::{Dict, Key, Native, Range, Slice, Slot, Value, builtin_class, is_subclass, repr, str_of};
+use crate::value::{Dict, Key, Native, Range, Slice, Slot, Value, builtin_class, is_subclass, repr, written};
 use indexmap::IndexMap;
 use std::cell::Cell;
 use std::cell::RefCell;
@@ -124,7 +124,10 @@ pub(super) fn make(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arg
         }
         "str" => {
             let [value, _, _] = arguments.bind("str", ["object", "encoding", "errors"], 0)?;
-            let text = value.as_ref().map(str_of).unwrap_or_default();
+            let text = match &value {
+                Some(value) => written(&mut interpreter.budget, value)?,
+                None => String::new(),
+            };
             interpreter.budget.make(text.len())?;
             Ok(Value::text(text))
         }
@@ -157,11 +160,7 @@ fn int(arguments: Arguments) -> Result<Value> {
     let Some(value) = value else { return Ok(Value::Int(0)) };
     let base = base.and_then(|base| base.as_int()).unwrap_or(10);
     match &value {
-        Value::Float(float) if float.is_nan() => Err(value_error("cannot convert float NaN to integer")),
-        Value::Float(float) if float.is_infinite() => {
-            Err(crate::error::Stop::new("OverflowError", "cannot convert float infinity to integer"))
-        }
-        Value::Float(float) => Ok(Value::Int(*float as i128)),
+        Value::Float(float) => Value::whole(float.trunc()),
         Value::Text(text) => {
             let invalid = || value_error(format!("invalid literal for int() with base {base}: {}", repr(&value)));
             let digits = compass_pyfmt::strip(text).replace('_', "");

@@ -1,5 +1,8 @@
 //! Python as configurations use it.
 
+mod hostile;
+mod mutations;
+
 use crate::{Evaluation, Host, Imported, Limits, Plain, evaluate};
 use std::path::Path;
 
@@ -27,6 +30,10 @@ impl Host for Files {
 
 fn run(text: &str, files: &'static [(&'static str, &'static str)]) -> Evaluation {
     evaluate(Path::new("eval.py"), text.to_owned(), &Files(files), Limits::default())
+}
+
+fn run_within(text: &str, limits: Limits) -> Evaluation {
+    evaluate(Path::new("eval.py"), text.to_owned(), &Files(&[]), limits)
 }
 
 /// The value of `x`.

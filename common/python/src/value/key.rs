@@ -1,7 +1,8 @@
 //! What a dict or a set finds its elements by: Python's equality and hash. `1`, `1.0` and `True` are one key.
 
 use super::{Symbol, Value};
-use crate::error::{Result, type_error};
+use crate::error::{Result, Stop, type_error};
+use crate::limits::look_at;
 use std::rc::Rc;
 
 /// A hashable value.
@@ -27,6 +28,10 @@ impl Key {
     /// # Errors
     /// `TypeError` for what is not hashable.
     pub(crate) fn of(value: &Value) -> Result<Self> {
+        // Each part is a key of its own.
+        if !look_at(16) {
+            return Err(Stop::new("MemoryError", "a key has too many parts"));
+        }
         Ok(match value {
             Value::None => Self::None,
             Value::Ellipsis => Self::Ellipsis,
@@ -40,6 +45,9 @@ impl Key {
             Value::Tuple(items) => Self::Tuple(items.iter().map(|slot| Self::of(&slot.value)).collect::<Result<_>>()?),
             Value::Set(set) if set.frozen.get() => {
                 let mut keys: Vec<String> = set.items.borrow().keys().map(|key| format!("{key:?}")).collect();
+                if keys.iter().map(String::len).sum::<usize>() > 1 << 20 {
+                    return Err(Stop::unsupported("a set of sets this large is not evaluated here"));
+                }
                 keys.sort_unstable();
                 Self::FrozenSet(keys)
             }

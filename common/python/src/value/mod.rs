@@ -14,10 +14,11 @@ pub(crate) use dict::{Dict, DictCell, Entry};
 pub(crate) use exception::{Exception, builtin_class, is_subclass};
 pub(crate) use function::{Body, Class, Function, Instance, Method, Native, Partial};
 pub(crate) use key::Key;
-pub(crate) use show::{repr, str_of};
+pub(crate) use show::{repr, str_of, written, written_repr};
 pub(crate) use symbol::Symbol;
 pub(crate) use text::{find_char, slice_chars};
 
+use crate::error::{Result, Stop, value_error};
 use crate::object::Object;
 use crate::place::Place;
 use std::cell::{Cell, RefCell};
@@ -98,14 +99,17 @@ impl Range {
         let (start, stop, step) = (self.start, self.stop, self.step);
         let count = match step {
             1.. => stop.saturating_sub(start).max(0).saturating_add(step - 1) / step,
-            _ => start.saturating_sub(stop).max(0).saturating_add(-step - 1) / -step,
+            _ => {
+                let down = step.saturating_neg();
+                start.saturating_sub(stop).max(0).saturating_add(down - 1) / down
+            }
         };
         usize::try_from(count).unwrap_or(usize::MAX)
     }
 
     /// The element at `at`, which is below the length.
     pub(crate) fn get(&self, at: usize) -> i128 {
-        self.start + self.step * at as i128
+        self.start.saturating_add(self.step.saturating_mul(at as i128))
     }
 }
 
@@ -199,6 +203,20 @@ impl Value {
             Self::Int(value) => Some(*value),
             _ => None,
         }
+    }
+
+    /// The integer of a float that is whole.
+    ///
+    /// # Errors
+    /// NaN and infinity, as in CPython; integers beyond 128 bits, which are not evaluated here.
+    pub(crate) fn whole(float: f64) -> Result<Self> {
+        if float.is_nan() {
+            return Err(value_error("cannot convert float NaN to integer"));
+        }
+        if float.is_infinite() {
+            return Err(Stop::new("OverflowError", "cannot convert float infinity to integer"));
+        }
+        if float.abs() >= 1.7e38 { Err(crate::evaluate::overflow()) } else { Ok(Self::Int(float as i128)) }
     }
 
     /// As a float: integers and bools are numbers.

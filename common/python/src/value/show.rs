@@ -1,13 +1,18 @@
 //! `str` and `repr`, as CPython writes them.
 
 use super::{Dict, Slot, Value};
+use crate::error::{Result, Stop};
+use crate::limits::Budget;
 use compass_pyfmt::{float_text, python_repr_text};
 use std::fmt::Write;
+use std::rc::Rc;
 
-/// Containers inside each other deeper than this are shown as `...`: one that holds itself has no end.
-const DEEPEST: u32 = 200;
+/// Containers inside each other deeper than this are refused.
+const DEEPEST: usize = 1_000;
+/// Longest text of a value within a message.
+const LONGEST: usize = 1 << 16;
 
-/// What `str(value)` gives.
+/// What `str(value)` gives, for a message: cut off where it is long.
 pub(crate) fn str_of(value: &Value) -> String {
     match value {
         Value::Text(text) => text.to_string(),
@@ -17,17 +22,75 @@ pub(crate) fn str_of(value: &Value) -> String {
     }
 }
 
-/// What `repr(value)` gives.
+/// What `repr(value)` gives, for a message: cut off where it is long.
 pub(crate) fn repr(value: &Value) -> String {
-    let mut text = String::new();
-    write_repr(&mut text, value, 0);
-    text
+    let mut writer = Writer { text: String::new(), open: Vec::new(), most: LONGEST, is_cut: false };
+    writer.value(value);
+    writer.text
 }
 
-fn write_repr(out: &mut String, value: &Value, depth: u32) {
-    if depth > DEEPEST {
-        return out.push_str("...");
+/// What `str(value)` gives.
+///
+/// # Errors
+/// It has more bytes than may be made, or lies too deep.
+pub(crate) fn written(budget: &mut Budget, value: &Value) -> Result<String> {
+    match value {
+        Value::Text(text) => Ok(text.to_string()),
+        Value::Exception(exception) => Ok(exception.text()),
+        other => written_repr(budget, other),
     }
+}
+
+/// What `repr(value)` gives.
+///
+/// # Errors
+/// As [`written`].
+pub(crate) fn written_repr(budget: &mut Budget, value: &Value) -> Result<String> {
+    let most = budget.left();
+    let mut writer = Writer { text: String::new(), open: Vec::new(), most, is_cut: false };
+    writer.value(value);
+    let is_too_long = writer.text.len() >= most;
+    if writer.is_cut && !is_too_long {
+        return Err(Stop::new(
+            "RecursionError",
+            "maximum recursion depth exceeded while getting the repr of an object",
+        ));
+    }
+    budget.make(writer.text.len().saturating_add(usize::from(is_too_long)))?;
+    Ok(writer.text)
+}
+
+/// A text being written, and the containers around what is written next.
+struct Writer {
+    text: String,
+    /// Addresses: a container within itself is `[...]`.
+    open: Vec<usize>,
+    most: usize,
+    is_cut: bool,
+}
+
+impl Writer {
+    fn value(&mut self, value: &Value) {
+        if self.open.len() > DEEPEST || self.text.len() >= self.most {
+            self.is_cut = true;
+            return self.text.push_str("...");
+        }
+        let (address, again) = match value {
+            Value::List(list) => (Rc::as_ptr(list) as usize, "[...]"),
+            Value::Dict(dict) => (Rc::as_ptr(dict) as usize, "{...}"),
+            _ => (0, ""),
+        };
+        if address != 0 && self.open.contains(&address) {
+            return self.text.push_str(again);
+        }
+        self.open.push(address);
+        write_repr(self, value);
+        self.open.pop();
+    }
+}
+
+fn write_repr(writer: &mut Writer, value: &Value) {
+    let out = &mut writer.text;
     match value {
         Value::None => out.push_str("None"),
         Value::Ellipsis => out.push_str("Ellipsis"),
@@ -37,15 +100,15 @@ fn write_repr(out: &mut String, value: &Value, depth: u32) {
         Value::Float(value) => out.push_str(&float_text(*value)),
         Value::Text(text) => out.push_str(&python_repr_text(text)),
         Value::Bytes(bytes) => write_bytes(out, bytes),
-        Value::List(list) => sequence(out, ("[", "]"), &list.items.borrow(), depth),
+        Value::List(list) => sequence(writer, ("[", "]"), &list.items.borrow()),
         Value::View(items) => {
             out.push_str("dict_view(");
-            sequence(out, ("[", "]"), items, depth);
-            out.push(')');
+            sequence(writer, ("[", "]"), items);
+            writer.text.push(')');
         }
-        Value::Tuple(items) if items.len() == 1 => sequence(out, ("(", ",)"), items, depth),
-        Value::Tuple(items) => sequence(out, ("(", ")"), items, depth),
-        Value::Dict(dict) => write_dict(out, &dict.borrow(), depth),
+        Value::Tuple(items) if items.len() == 1 => sequence(writer, ("(", ",)"), items),
+        Value::Tuple(items) => sequence(writer, ("(", ")"), items),
+        Value::Dict(dict) => write_dict(writer, &dict.borrow()),
         Value::Set(set) => {
             let items = set.items.borrow();
             if items.is_empty() {
@@ -53,20 +116,20 @@ fn write_repr(out: &mut String, value: &Value, depth: u32) {
             }
             out.push_str(if set.frozen.get() { "frozenset({" } else { "{" });
             for (at, item) in items.values().enumerate() {
-                out.push_str(if at > 0 { ", " } else { "" });
-                write_repr(out, item, depth + 1);
+                writer.text.push_str(if at > 0 { ", " } else { "" });
+                writer.value(item);
             }
-            out.push_str(if set.frozen.get() { "})" } else { "}" });
+            writer.text.push_str(if set.frozen.get() { "})" } else { "}" });
         }
         Value::Range(range) if range.step == 1 => push(out, format_args!("range({}, {})", range.start, range.stop)),
         Value::Range(range) => push(out, format_args!("range({}, {}, {})", range.start, range.stop, range.step)),
         Value::Slice(slice) => {
             out.push_str("slice(");
             for (at, part) in [&slice.lower, &slice.upper, &slice.step].into_iter().enumerate() {
-                out.push_str(if at > 0 { ", " } else { "" });
-                write_repr(out, part, depth + 1);
+                writer.text.push_str(if at > 0 { ", " } else { "" });
+                writer.value(part);
             }
-            out.push(')');
+            writer.text.push(')');
         }
         Value::Iterator(_) => out.push_str("<generator object>"),
         Value::Function(function) => push(out, format_args!("<function {}>", function.name)),
@@ -80,10 +143,10 @@ fn write_repr(out: &mut String, value: &Value, depth: u32) {
             out.push_str(exception.short_class());
             out.push('(');
             for (at, argument) in exception.arguments.borrow().iter().enumerate() {
-                out.push_str(if at > 0 { ", " } else { "" });
-                write_repr(out, argument, depth + 1);
+                writer.text.push_str(if at > 0 { ", " } else { "" });
+                writer.value(argument);
             }
-            out.push(')');
+            writer.text.push(')');
         }
         Value::Symbol(symbol) => out.push_str(symbol.dotted()),
         Value::Module(name) => push(out, format_args!("<module '{name}'>")),
@@ -96,24 +159,30 @@ fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }
 
-fn sequence(out: &mut String, (open, close): (&str, &str), items: &[Slot], depth: u32) {
-    out.push_str(open);
+fn sequence(writer: &mut Writer, (open, close): (&str, &str), items: &[Slot]) {
+    writer.text.push_str(open);
     for (at, item) in items.iter().enumerate() {
-        out.push_str(if at > 0 { ", " } else { "" });
-        write_repr(out, &item.value, depth + 1);
+        writer.text.push_str(if at > 0 { ", " } else { "" });
+        writer.value(&item.value);
+        if writer.is_cut {
+            break;
+        }
     }
-    out.push_str(close);
+    writer.text.push_str(close);
 }
 
-fn write_dict(out: &mut String, dict: &Dict, depth: u32) {
-    out.push('{');
+fn write_dict(writer: &mut Writer, dict: &Dict) {
+    writer.text.push('{');
     for (at, entry) in dict.iter().enumerate() {
-        out.push_str(if at > 0 { ", " } else { "" });
-        write_repr(out, &entry.key.value, depth + 1);
-        out.push_str(": ");
-        write_repr(out, &entry.slot.value, depth + 1);
+        writer.text.push_str(if at > 0 { ", " } else { "" });
+        writer.value(&entry.key.value);
+        writer.text.push_str(": ");
+        writer.value(&entry.slot.value);
+        if writer.is_cut {
+            break;
+        }
     }
-    out.push('}');
+    writer.text.push('}');
 }
 
 fn write_bytes(out: &mut String, bytes: &[u8]) {
