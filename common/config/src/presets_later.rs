@@ -40,7 +40,7 @@ const LATER: &[Later] = &[
         names: &["gsm8k_gen_a3e34a", "math_gen_943d32", "gsm8k_gen_57b0b1"],
         parts: &["_agent_"],
         why: "its answers come from an agent with a Python interpreter, or from several passes",
-        meanwhile: "use gsm8k_gen or math_gen",
+        meanwhile: "use gsm8k_gen, math_gen or mathbench_gen",
     },
     Later {
         names: &["aime2024_gen", "aime2024_gen_17d799"],

@@ -216,6 +216,9 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
 /// Adds a split that the table knows.
 fn add(check: &mut Check, table: &mut Table, ours: &str, known: Known) {
     let key_span = known.source.span;
+    if ours == "test" {
+        keep_given(table, &known.source);
+    }
     table.entries.push(KeyValue { key: ours.to_owned(), key_span, node: known.source });
     if let Some(range) = known.range {
         narrow(check, table, &format!("{ours}_range"), range);
@@ -225,6 +228,17 @@ fn add(check: &mut Check, table: &mut Table, ours: &str, known: Known) {
         && eval.get(&gold.key).is_none()
     {
         eval.entries.push(gold);
+    }
+}
+
+/// Leaves out input columns that the class does not give: OpenCompass never looks for them.
+fn keep_given(table: &mut Table, source: &Node) {
+    let only = source.table().and_then(|source| source.get("only")).map(Node::items).unwrap_or_default();
+    let Some(Node { value: Value::Table(reader), .. }) = table.get_mut("reader_cfg") else { return };
+    if let Some(Node { value: Value::Array(columns), .. }) = reader.get_mut("input_columns")
+        && !only.is_empty()
+    {
+        columns.retain(|column| only.iter().any(|given| given.text() == column.text()));
     }
 }
 

@@ -28,6 +28,10 @@ fn file(name: &str, line: &str) -> String {
         "reader_cfg" | "infer_cfg" | "eval_cfg" => dataset(&format!("{name} = {{ "), format!("{name} = {{ {line}, ")),
         "split" => dataset("test = { ", format!("test = {{ {line}, ")),
         "column" => dataset("test = { ", format!("test = {{ columns = {{ x = {{ {line} }} }}, ")),
+        "span" => dataset(
+            "test = { ",
+            format!("test = {{ columns = {{ x = {{ splice = \"q\", by = \" \", spans = [{{ {line} }}] }} }}, "),
+        ),
         "keep" => dataset("test = { ", format!("test = {{ keep = {{ {line} }}, ")),
         "retriever" => dataset("infer_cfg = { ", format!("infer_cfg = {{ retriever = {{ {line} }}, ")),
         "inferencer" => dataset("inferencer = \"gen\"", format!("inferencer = {{ {line} }}")),

@@ -67,6 +67,21 @@ fn a_class_of_a_tree_is_the_split_of_the_preset() {
 }
 
 #[test]
+fn columns_that_a_class_does_not_give_are_not_asked_for() {
+    let fixture = Fixture::new();
+    fixture.write("data/CLUE/C3/dev_0.json", "");
+    let script = "from opencompass.datasets import C3Dataset_V2\ndatasets = [dict(abbr='C3', type=C3Dataset_V2, \
+                  path='./data/CLUE/C3/dev_0.json', reader_cfg=dict(input_columns=['content', 'question', 'choices'], \
+                  output_column='label'), infer_cfg=dict(prompt_template='{content}{question}', inferencer='gen'), \
+                  eval_cfg=dict(evaluator='acc'))]\nmodels = [dict(type='echo', abbr='m', path='m')]\n";
+    let config = read(&fixture, script).unwrap();
+    assert_eq!(config.datasets[0].input_columns, ["content", "question"]);
+    let preset = preset_datasets("CLUE_C3_gen", Some(&data(&fixture))).unwrap().unwrap();
+    assert_eq!(config.datasets[0].test.columns.len(), preset[0].test.columns.len());
+    assert_eq!(config.datasets[0].test.each, preset[0].test.each);
+}
+
+#[test]
 fn what_cannot_be_read_is_said_at_its_place() {
     let fixture = Fixture::new();
     let said = |script: &str| read(&fixture, script).unwrap_err().to_string();

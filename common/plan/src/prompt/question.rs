@@ -69,7 +69,7 @@ impl Writer<'_> {
                 Ok((None, Body::Clp { prompt: self.prompt(prompt, row)?, choices }))
             }
             RequestForm::Whole(map) => {
-                labels::find(map, gold)?;
+                labels::check(map, gold)?;
                 let options = map.iter().map(|(label, form)| self.whole(label, form, row));
                 Ok((None, Body::Ppl { options: options.collect::<Result<_, _>>()? }))
             }

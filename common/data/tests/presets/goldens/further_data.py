@@ -155,7 +155,8 @@ for i in range(9):
     if i == 6:
         options[2] = options[0]
     made.writerow([words() for _ in range(6)] + [str(i), words(), *options, words() + "\nthus", f"rec{i}"])
-write("gpqa/gpqa_diamond.csv", table.getvalue())
+for name in ("diamond", "extended", "main"):
+    write(f"gpqa/gpqa_{name}.csv", table.getvalue())
 
 CATEGORIES = ["math", "physics", "chemistry", "law", "engineering", "other", "economics", "health", "psychology", "business", "biology", "philosophy", "computer science", "history"]  # fmt: skip
 

@@ -1,7 +1,7 @@
 //! From the tables of subjects to groups.
 
 use super::super::group::{Average, SummaryGroup};
-use super::{ceval, cmmlu, exams, mmlu};
+use super::{ceval, cmmlu, exams, mathbench, mmlu};
 
 /// The group of that name; `None` when none comes with the program.
 pub fn group(name: &str) -> Option<SummaryGroup> {
@@ -41,6 +41,8 @@ pub fn groups() -> Vec<SummaryGroup> {
     ] {
         all.push(named(name, "mgsm_", languages));
     }
+    all.push(named("mmlu_pro", "mmlu_pro_", &mmlu::PRO));
+    mathbench::add(&mut all);
     all
 }
 

@@ -39,3 +39,10 @@ pub(super) const OTHER: [(&str, u32); 13] = [
     ("miscellaneous", 783), ("nutrition", 306), ("professional_accounting", 282), ("professional_medicine", 272),
     ("virology", 166),
 ];
+
+/// Categories of MMLU-Pro, in OpenCompass's order.
+#[rustfmt::skip]
+pub(super) const PRO: [&str; 14] = [
+    "math", "physics", "chemistry", "law", "engineering", "other", "economics", "health", "psychology", "business",
+    "biology", "philosophy", "computer_science", "history",
+];

@@ -4,6 +4,7 @@ mod ceval;
 mod cmmlu;
 mod exams;
 mod groups;
+mod mathbench;
 mod mmlu;
 
 pub use groups::{group, groups};
