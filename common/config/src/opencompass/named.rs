@@ -67,7 +67,7 @@ pub(crate) fn named_datasets(check: &mut Check, root: &mut Table, names: &[Strin
         if lists.is_empty() {
             let keys: Vec<&str> = found.names.iter().map(|(key, _)| key.as_str()).collect();
             let message = format!("`{}` defines nothing whose name ends in `{suffix}`", found.path.display());
-            check.error(found.span, message, Some(spelling::suggest(suffix, keys.into_iter(), "names")));
+            check.error(found.span, message, Some(spelling::suggest(suffix, keys, "names")));
             asked.insert(name.clone(), Vec::new());
             continue;
         }

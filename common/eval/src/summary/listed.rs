@@ -90,5 +90,21 @@ mod tests {
         assert_eq!(summary().in_order(None), summary());
     }
 
-    const TEXT: &str = "";
+    const TEXT: &str = r#"dataset                    version   metric          mode                                 tiny   tiny, "big" | brother
+------------------------------------------------------------------------------------------------------------------------
+--------- exam ---------   -         -               -                                       -                       -
+gsm8k                      1cf9f0    accuracy        gen                           missing [1]            withheld [2]
+gsm8k                      1cf9f0    score           gen                           missing [1]            withheld [2]
+                           -         -               -                                       -                       -
+arc_easy                   1cf9f0    acc_norm        ll     33.33 (30/40, 1 failed, 9 missing)            withheld [3]
+arc_easy                   1cf9f0    accuracy        ll     20.00 (30/40, 1 failed, 9 missing)            withheld [3]
+arc_easy                   -         -               -                                       -                       -
+both                       -         naive_average   ppl                          withheld [4]            withheld [4]
+
+[1] missing: not evaluated
+[2] withheld: 6 of 6 failed: no weights
+[3] withheld: no sample was scored: 40 of 40 failed
+[4] withheld: 1 of 2 subsets have no number: x (not in this job)
+arc_easy: has no metric `f1`, but accuracy, acc_norm
+"#;
 }
