@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, wait_until};
+use compass_tests::{Job, children_of, is_alive, wait_until};
 
 const MODELS: &str = "[[model]]\nabbr = \"m\"\ntype = \"echo\"\n[[model]]\nabbr = \"n\"\ntype = \"echo\"\n";
 const PAIRS: &str = "[[combination]]\nmodels = [\"m\"]\ndatasets = [\"d\"]\n[[combination]]\nmodels = [\"n\"]\ndatasets = [\"d\", \"e\"]\n";
@@ -61,12 +61,11 @@ fn a_run_with_combinations_goes_on_after_its_master_was_killed() {
     job.set_env("COMPASS_ECHO_DELAY_MS", "20");
     let master = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
-    let workers = compass_tests::children_of(master.pid());
+    let workers = children_of(master.pid());
     master.signal("KILL");
     master.finish();
-    wait_until("the workers end with their master", || {
-        workers.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()).then_some(())
-    });
+    let gone = || workers.iter().all(|pid| !is_alive(*pid)).then_some(());
+    wait_until("the workers end with their master", gone);
     job.run(&["-r"]).expect(0);
     assert_eq!(job.facts()["violations"], 0);
     assert_eq!(job.tree("results").len(), 3);

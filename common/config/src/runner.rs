@@ -55,7 +55,11 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         unschedulable_timeout: UNSCHEDULABLE_TIMEOUT,
         engine_timeout: ENGINE_TIMEOUT,
     };
+    // What a flag replaces need not be served.
+    let unselected = check.unselected;
+    check.unselected |= flags.slurm.asked || flags.dlc.asked;
     let known = node.and_then(|node| tagged(check, node));
+    check.unselected = unselected;
     // Of a kind that is not known only the numbers that every kind has can be checked.
     let of_any_kind = node.and_then(Node::table).zip(node).filter(|_| known.is_none());
     if let Some((table, node)) = of_any_kind {

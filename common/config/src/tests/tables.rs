@@ -224,3 +224,22 @@ fn runs_of_everything_that_is_generated() {
     let once = fixture.good(&text.replace("[[dataset]]\nabbr = \"e\"", "[[dataset]]\nn = 1\nabbr = \"e\""));
     assert_eq!(once.datasets[1].infer, config.datasets[1].infer);
 }
+
+#[test]
+fn runners_of_other_clusters_are_refused_unless_a_flag_replaces_them() {
+    let mut fixture = Fixture::new();
+    for runner in ["VOLCRunner", "RJOBRunner", "LocalAPIRunner"] {
+        fixture.flags.slurm.asked = false;
+        let text = format!("{MODEL}{DATASET}[infer.runner]\ntype = \"{runner}\"\nmax_num_workers = 4\n");
+        let said = fixture.bad(&text);
+        assert!(said.contains(&format!("`type = \"{runner}\"` is not yet supported")), "{said}");
+        fixture.flags.slurm.asked = true;
+        assert!(matches!(fixture.good(&text).infer.runner.kind, crate::RunnerKind::Slurm(_)));
+    }
+    // How jobs of DLC would be made does not matter either.
+    let text =
+        format!("{MODEL}{DATASET}[infer.runner]\ntype = \"DLCRunner\"\naliyun_cfg = {{}}\nmax_num_workers = 4\n");
+    assert_eq!(fixture.good(&text).infer.runner.max_num_workers, Some(4));
+    fixture.flags.slurm.asked = false;
+    assert!(fixture.bad(&text).contains("missing key `workspace_id`"));
+}
