@@ -40,13 +40,14 @@ fn covers(theirs: &Value, ours: &Value, is_row: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_plan::Body;
     use compass_plan::evaluation::EvaluatorSpec;
+    use compass_plan::prompt::Prompt;
     use compass_postprocess::Postprocessor;
     use serde_json::json;
 
     fn sample(gold: Value) -> Sample {
-        let text = json!({"index": 0, "gold": gold, "body": {"gen": {"prompt": []}}, "shots": []});
-        serde_json::from_value(text).unwrap()
+        Sample { index: 0, gold, shots: Vec::new(), body: Body::Gen { prompt: Prompt::question("q") } }
     }
 
     #[test]

@@ -121,13 +121,12 @@ impl Words {
 
 /// OpenCompass's name of a role.
 fn role(name: &str) -> String {
-    match name {
-        "user" => "HUMAN",
-        "assistant" => "BOT",
-        "system" => "SYSTEM",
-        other => other,
+    match name.to_lowercase().as_str() {
+        "user" | "human" => "HUMAN".to_owned(),
+        "assistant" | "bot" => "BOT".to_owned(),
+        "system" => "SYSTEM".to_owned(),
+        _ => name.to_owned(),
     }
-    .to_owned()
 }
 
 impl Asked<'_> {
@@ -165,20 +164,22 @@ impl Asked<'_> {
     /// How many shots stayed where all prompts agree; or the first difference, and whether both are texts or both messages.
     fn same(&self, theirs: &[(String, Words)], meta: Option<&MetaTemplate>) -> Result<u32, (Difference, bool)> {
         let all = self.sample.shots.len() as u32;
+        let whole = self.record(meta, all);
         let mut fewest = all;
         for (key, words) in theirs {
             let label = key.strip_prefix("label: ").map(|label| format!(" of label {label}")).unwrap_or_default();
-            let whole = self.ours(key, meta, all);
-            let Some(whole) = whole else { continue };
-            if self.says(&whole, words) {
+            let Some(ours) = prompt_at(&whole, key).and_then(Words::of) else { continue };
+            if self.says(&ours, words) {
                 continue;
             }
             // From one prompt to the next ever fewer stay.
-            let kept =
-                (0..fewest).rev().find(|kept| self.ours(key, meta, *kept).is_some_and(|ours| self.says(&ours, words)));
-            match kept {
+            let is_same = |kept: &u32| {
+                let fewer = self.record(meta, *kept);
+                prompt_at(&fewer, key).and_then(Words::of).is_some_and(|ours| self.says(&ours, words))
+            };
+            match (0..fewest).rev().find(is_same) {
                 Some(kept) => fewest = kept,
-                None => return Err((whole.difference(words, &label), whole.is_text() == words.is_text())),
+                None => return Err((ours.difference(words, &label), ours.is_text() == words.is_text())),
             }
         }
         Ok(fewest)
@@ -205,13 +206,15 @@ impl Asked<'_> {
         }
     }
 
-    /// The prompt at `key` of the record that the sample would have, with its first `shots`.
-    fn ours(&self, key: &str, meta: Option<&MetaTemplate>, shots: u32) -> Option<Words> {
+    /// The record that the sample would have, with its first `shots`.
+    fn record(&self, meta: Option<&MetaTemplate>, shots: u32) -> Map<String, Value> {
         let fit = PromptFit { shots_kept: shots, tokens: 1, truncated_from: 0 };
         let outcome = Outcome::Failed { reason: String::new() };
         let result = SampleResult { index: self.sample.index, fit, outcome };
-        let record = prediction_record(self.dataset, meta, self.part, self.sample, &result);
-        Words::of(prompt_at(record.as_object()?, key)?)
+        match prediction_record(self.dataset, meta, self.part, self.sample, &result) {
+            Value::Object(record) => record,
+            _ => Map::new(),
+        }
     }
 }
 

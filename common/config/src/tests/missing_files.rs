@@ -26,7 +26,7 @@ fn files_of_one_preset_are_one_error() {
     fixture.write("cache/piqa/dev.jsonl", "{}");
     let places = fixture.places(&asked(&["mmlu_ppl", "piqa_ppl"]));
     assert_eq!(places.len(), 2, "{places:#?}");
-    assert!(places[0].contains("`cache` has none of the 114 files of mmlu_ppl_ac766d: `mmlu/dev/"), "{places:#?}");
+    assert!(places[0].contains("`cache` has none of the 114 files of mmlu_ppl_ac766d: `mmlu/test/"), "{places:#?}");
     assert!(places[0].ends_with("and 110 more"), "{places:#?}");
     assert!(places[1].contains("no file `piqa/dev-labels.lst`"), "few are named each: {places:#?}");
     for name in ["abstract_algebra", "anatomy"] {

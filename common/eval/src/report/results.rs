@@ -52,7 +52,8 @@ mod tests {
     use super::*;
     use crate::evaluator::Accumulator;
     use crate::evaluator::fixture::*;
-    use compass_plan::{GenSpec, InferSpec, Sample};
+    use crate::report::prediction_record;
+    use compass_plan::{GenSpec, InferSpec, Part, Sample};
     use compass_types::result::SampleResult;
 
     fn document(infer: InferSpec, expected: u32, pairs: &[(Sample, SampleResult)]) -> String {
@@ -96,6 +97,38 @@ mod tests {
             r#""2": { "predictions": "1", "references": "1", "correct": true, "correct_norm": true } } }"#
         );
         assert_eq!(one_line(&text), expected);
+    }
+
+    #[test]
+    fn details_say_what_was_asked_and_answered() {
+        let origin = |infer: InferSpec, sample: &Sample, result: &SampleResult| {
+            let dataset = dataset("d", infer, 1);
+            let part = Part { shots: vec!["S0".into()], samples: vec![sample.clone()] };
+            let record = prediction_record(&dataset, None, &part, sample, result);
+            let mut findings = Findings::default();
+            findings.observe(sample, result, &dataset.eval, Some(&record));
+            let mut document = Map::new();
+            findings.append(&mut document, dataset.infer.mode(), Details::Include);
+            document["details"]["0"].to_string()
+        };
+        // The keys of OpenCompass's `format_details`, in its order.
+        assert_eq!(
+            origin(InferSpec::Gen(GenSpec::default()), &generate(0, json!("42")), &generated(0, " 42")),
+            concat!(
+                r#"{"prompt":"H: \nQ: go on","origin_prediction":" 42","predictions":" 42","references":"42","#,
+                r#""correct":false}"#
+            )
+        );
+        let sample = ppl(0, json!("B"), &[json!("A"), json!("B")]);
+        assert_eq!(
+            origin(InferSpec::Ppl, &sample, &ppl_result(0, &[(9.0, 3), (8.0, 4)])),
+            concat!(
+                r#"{"origin_prediction":{"origin_prompt":"H: Q: answer é \"A\"","gold":"B","#,
+                r#""A":{"prompt":"H: \nQ: answer é \"A\"","PPL":3.0,"BPB":0.47368421052631576},"#,
+                r#""B":{"prompt":"H: \nQ: answer é \"B\"","PPL":2.0,"BPB":0.42105263157894735}},"#,
+                r#""predictions":"B","references":"B","correct":true}"#
+            )
+        );
     }
 
     fn one_line(text: &str) -> String {
