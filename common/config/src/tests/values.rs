@@ -118,7 +118,7 @@ fn settings_that_cannot_be() {
         ("generation_kwargs = { num_return_sequences = 4 }", "nothing is drawn"),
         ("generation_kwargs = { temprature = 0.5 }", "did you mean `temperature`?"),
         ("tokenizer_kwargs = { truncation_side = \"up\" }", "takes \"left\" or \"right\""),
-        ("chat = \"yes\"", "takes a boolean"),
+        ("chat = \"yes\"", "or a boolean"),
     ] {
         let shown = Fixture::new().bad(&format!("{MODEL}{line}\n{DATASET}"));
         assert!(shown.contains(said) && shown.contains("eval.toml:5:"), "{line}: {shown}");
