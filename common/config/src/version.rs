@@ -1,7 +1,7 @@
 //! `version` of a data set: what the table's column of that name shows.
 //!
 //! Names of OpenCompass's presets end with the digest of what they ask, which is its version there. Here a preset brings it
-//! along with a fingerprint of its `infer_cfg`: under another one, whoever changed it, other prompts are asked, and their own
+//! along with a fingerprint of its `infer_cfg`: under another one other prompts are asked, whatever changed it, and their own
 //! digest is shown.
 
 use super::check::Check;

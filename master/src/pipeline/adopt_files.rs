@@ -58,7 +58,7 @@ pub(super) struct Records(BTreeMap<usize, Map<String, Value>>);
 
 impl Records {
     /// # Errors
-    /// The file cannot be read, or is no table from number to record.
+    /// The file cannot be read, or holds something else than a table from number to record.
     pub(super) fn read(file: &Path) -> Result<Self, Diagnostic> {
         let fault = |what: String| Diagnostic::error(format!("{}: {what}", file.display()));
         let bytes = fs::read(file).map_err(|error| fault(error.to_string()))?;

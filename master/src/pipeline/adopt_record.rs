@@ -2,7 +2,7 @@
 
 use super::adopt_gold::is_gold_of;
 use super::adopt_prompt::{Asked, Difference, Found};
-use compass_plan::prompt::MetaTemplate;
+use compass_plan::prompt::{MetaItem, MetaRole, MetaStyle, MetaTemplate};
 use compass_plan::{Body, OptionText, Part, Sample, Unit};
 use compass_pyfmt::python_str;
 use compass_types::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
@@ -58,7 +58,7 @@ impl<'p> Adopter<'p> {
         let mut metas = vec![own.clone()];
         // What was asked is the same whatever wraps it: predictions say how a model was spoken to, and a plan for scoring
         // them need not.
-        for other in [None, Some(MetaTemplate::chat())] {
+        for other in [None, Some(MetaTemplate::chat()), Some(of_services())] {
             if !metas.contains(&other) {
                 metas.push(other);
             }
@@ -100,6 +100,23 @@ impl<'p> Adopter<'p> {
         };
         let outcome = outcome(sample, record).ok_or(Mismatch::NoAnswer(self.unit.dataset.infer.mode()))?;
         Ok(SampleResult { index: sample.index, fit: PromptFit { shots_kept, ..PromptFit::default() }, outcome })
+    }
+}
+
+/// How OpenCompass speaks to services: each role for itself, where a chat model's `SYSTEM` speaks as `HUMAN`.
+fn of_services() -> MetaTemplate {
+    let role = |role: &str, api_role: &str, generate| MetaRole {
+        role: role.to_owned(),
+        api_role: Some(api_role.to_owned()),
+        generate,
+        ..MetaRole::default()
+    };
+    let round = [role("HUMAN", "user", false), role("BOT", "assistant", true)].map(MetaItem::Role);
+    MetaTemplate {
+        style: MetaStyle::Messages,
+        round: round.into(),
+        reserved_roles: vec![role("SYSTEM", "system", false)],
+        ..MetaTemplate::default()
     }
 }
 
