@@ -68,17 +68,19 @@ pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node
                         left_out::leave_out(check, draft.span, LeftOutKind::Dataset, name, reason);
                         continue;
                     }
-                    // What hinders several classes alike is one error.
-                    let group = refused.entry((reason, none.help)).or_insert((at, Vec::new(), 0));
-                    if !group.1.contains(&class) {
-                        group.1.push(class);
-                    }
-                    group.2 += 1;
+                    refused.entry(class).or_insert((at, reason, none.help, 0)).3 += 1;
                 }
             },
         }
     }
-    for ((reason, help), (span, classes, count)) in refused {
+    // What hinders several classes alike is one error.
+    let mut alike: BTreeMap<_, (Span, Vec<String>, u32)> = BTreeMap::new();
+    for (class, (span, reason, help, count)) in refused {
+        let group = alike.entry((reason, help)).or_insert((span, Vec::new(), 0));
+        group.1.push(class);
+        group.2 += count;
+    }
+    for ((reason, help), (span, classes, count)) in alike {
         let times = if count > 1 { format!(" ({count} data sets)") } else { String::new() };
         let help = help.unwrap_or_else(|| {
             "leave these data sets out, write their rows as TOML ([dataset.test] names a file and its columns), or name the \
