@@ -22,6 +22,8 @@ pub(crate) struct Record {
     digest: String,
     /// Names of the splits, and how many rows each has.
     pub(crate) splits: Vec<(Option<String>, usize)>,
+    /// Bytes of the file of each split: a file that a crash cut short is made again.
+    sizes: Vec<u64>,
     /// `cmrc.py:17`.
     pub(crate) place: String,
 }
@@ -43,7 +45,11 @@ impl Cache {
         let bytes = std::fs::read(self.record_path(world, call)).ok()?;
         let record: Record = serde_json::from_slice(&bytes).ok()?;
         let is_so = record.looks.iter().all(|(look, what)| look.now(&world.variables) == *what);
-        let is_there = record.splits.iter().all(|(name, _)| self.file(&record, name.as_deref()).is_file());
+        let is_whole = |((name, _), size): (&(Option<String>, usize), &u64)| {
+            std::fs::metadata(self.file(&record, name.as_deref())).is_ok_and(|found| found.len() == *size)
+        };
+        let is_there =
+            record.splits.len() == record.sizes.len() && record.splits.iter().zip(&record.sizes).all(is_whole);
         (is_so && is_there).then_some(record)
     }
 
@@ -80,7 +86,9 @@ impl Cache {
         }
         let digest = hasher.finalize().to_hex().get(..32).unwrap_or_default().to_owned();
         let counts = splits.iter().map(|split| (split.name.clone(), split.lines.len())).collect();
-        let record = Record { looks: looks.into_iter().collect(), digest, splits: counts, place };
+        let size = |split: &LoadedSplit| split.lines.iter().map(|line| line.len() as u64 + 1).sum();
+        let sizes = splits.iter().map(size).collect();
+        let record = Record { sizes, looks: looks.into_iter().collect(), digest, splits: counts, place };
         for split in splits {
             let path = self.file(&record, split.name.as_deref());
             write(&path, |file| {
@@ -116,6 +124,6 @@ fn write(path: &Path, fill: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -
     let draft = folder.join(format!(".{}.{}", name(path), std::process::id()));
     let mut file = io::BufWriter::new(std::fs::File::create(&draft)?);
     fill(&mut file)?;
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)?;
     std::fs::rename(&draft, path)
 }

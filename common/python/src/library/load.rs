@@ -130,19 +130,15 @@ fn rows(interpreter: &mut Interpreter<'_>, call: &LibraryCall, place: &mut Optio
     let value = Value::Class(Rc::clone(&class));
     let at = Place::default();
     let (definer, load) = member(&class, "load").ok_or_else(|| no_load(&class))?;
-    if let Some((other, _)) = member(&class, "__init__")
-        && &*other != "BaseDataset"
-    {
-        return Err(Stop::unsupported(format!("`{other}` has an `__init__` of its own")));
-    }
+    let has_init = member(&class, "__init__").is_some_and(|(other, _)| &*other != "BaseDataset");
     if &*definer == "BaseDataset" {
         return Err(no_load(&class));
     }
     *place = Some(load.place);
-    let is_plain = matches!(load.value, Value::Function(_));
-    let receiver = if is_plain {
-        let instance = crate::value::Instance { class: Rc::clone(&class), attributes: Default::default() };
-        Value::Instance(Rc::new(instance))
+    let instance = crate::value::Instance { class: Rc::clone(&class), attributes: Default::default() };
+    let instance = Rc::new(instance);
+    let receiver = if has_init || matches!(load.value, Value::Function(_)) {
+        Value::Instance(Rc::clone(&instance))
     } else {
         value
     };
@@ -155,7 +151,14 @@ fn rows(interpreter: &mut Interpreter<'_>, call: &LibraryCall, place: &mut Optio
     if let Some(tree) = &mut interpreter.library {
         tree.random = None;
     }
-    let loaded = interpreter.call_method(&receiver, "load", arguments).map_err(|stop| stop.at(load.place))?;
+    let entry = if has_init { "__init__" } else { "load" };
+    let mut loaded = interpreter.call_method(&receiver, entry, arguments).map_err(|stop| stop.at(load.place))?;
+    if has_init {
+        let dataset = instance.attributes.borrow().get_text("dataset").map(|slot| slot.value.clone());
+        loaded = dataset.ok_or_else(|| {
+            Stop::unsupported(format!("the `__init__` of `{}` leaves no data set", class.name)).at(load.place)
+        })?;
+    }
     if let Some(table) = table_of(&loaded) {
         return Ok(vec![split(&mut interpreter.budget, None, table).map_err(|stop| stop.at(load.place))?]);
     }

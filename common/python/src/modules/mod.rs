@@ -18,7 +18,7 @@ pub(crate) use file::{is_file, lines as file_lines};
 pub(crate) use files::{attribute as path_attribute, call_path};
 pub(crate) use literal::literal_eval;
 pub(crate) use random::call as call_random;
-pub(crate) use tables::from_json;
+pub(crate) use tables::{from_class, from_json};
 pub(crate) use types::{set_of, type_of};
 
 use crate::error::{Result, Stop};

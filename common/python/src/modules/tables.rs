@@ -85,6 +85,11 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
     Ok(table.into_value())
 }
 
+/// `Dataset.from_list` and `from_dict`, called on a data set.
+pub(crate) fn from_class(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arguments) -> Result<Value> {
+    call(interpreter, &format!("Dataset.{name}"), arguments)
+}
+
 fn load(interpreter: &mut Interpreter<'_>, mut arguments: Arguments) -> Result<Value> {
     let place = arguments.place;
     for ignored in IGNORED {

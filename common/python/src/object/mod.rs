@@ -38,6 +38,8 @@ pub(crate) enum Object {
         class: Rc<Class>,
         receiver: Value,
     },
+    /// `BaseDataset.__init__` of the tree, as `super()` finds it: it loads, and leaves the rest.
+    BaseInit(Value),
     /// A logger: whatever it is told is swallowed.
     Logger,
 }
@@ -54,6 +56,7 @@ impl Object {
             Self::ClassMethod(_) => "classmethod",
             Self::Property(_) => "property",
             Self::Super { .. } => "super",
+            Self::BaseInit(_) => "method",
             Self::Logger => "Logger",
         }
     }
@@ -113,6 +116,7 @@ pub(crate) fn value(object: Object) -> Value {
 pub(crate) fn call(interpreter: &mut Interpreter<'_>, object: &Rc<Object>, arguments: Arguments) -> Result<Value> {
     match &**object {
         Object::StaticMethod(function) => interpreter.call(function, arguments),
+        Object::BaseInit(instance) => base_init(interpreter, instance, arguments),
         other => Err(type_error(format!("'{}' object is not callable", other.type_name()))),
     }
 }
@@ -176,6 +180,9 @@ fn super_member(interpreter: &mut Interpreter<'_>, class: &Rc<Class>, receiver: 
             let instance = matches!(receiver, Value::Instance(_)).then_some(receiver);
             interpreter.bound_member(&found, instance, own)
         }
+        Some(Value::Function(function)) if name == "__init__" && function.is_of("BaseDataset") => {
+            Ok(value(Object::BaseInit(receiver.clone())))
+        }
         Some(Value::Function(function)) => Ok(Value::Method(Rc::new(Method {
             receiver: receiver.clone(),
             name: name.into(),
@@ -190,6 +197,23 @@ fn super_member(interpreter: &mut Interpreter<'_>, class: &Rc<Class>, receiver: 
             Err(attribute_error(text).finally())
         }
     }
+}
+
+/// What OpenCompass's `BaseDataset.__init__` does before it makes a reader: the data set is an attribute of the instance.
+pub(crate) fn base_init(
+    interpreter: &mut Interpreter<'_>,
+    instance: &Value,
+    mut arguments: Arguments,
+) -> Result<Value> {
+    for own in ["reader_cfg", "k", "n", "abbr"] {
+        arguments.take(own);
+    }
+    let place = arguments.place;
+    let dataset = interpreter.call_method(instance, "load", arguments)?;
+    if let Value::Instance(instance) = instance {
+        instance.attributes.borrow_mut().insert_text("dataset", place, Slot { value: dataset, place });
+    }
+    Ok(Value::None)
 }
 
 /// `object[key]`.

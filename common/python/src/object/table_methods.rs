@@ -166,6 +166,7 @@ pub(super) fn call(
         }
         "to_list" => return Ok(Value::list(super::items(interpreter, &Rc::new(Object::Table(table.clone())), place)?)),
         "to_dict" => return table.to_dict(interpreter),
+        "from_list" | "from_dict" => return crate::modules::from_class(interpreter, name, arguments),
         "flatten_indices" => table.clone(),
         "__len__" => return Ok(Value::Int(table.len() as i128)),
         _ => return Err(Stop::unsupported(format!("`Dataset.{name}` is not evaluated here"))),

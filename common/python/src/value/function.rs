@@ -23,6 +23,11 @@ pub(crate) struct Function {
 }
 
 impl Function {
+    /// Whether a class of this name defines it.
+    pub(crate) fn is_of(&self, class: &str) -> bool {
+        self.owner.borrow().upgrade().is_some_and(|owner| &*owner.name == class)
+    }
+
     /// Its class and the name of its first parameter.
     pub(crate) fn method(&self) -> Option<(Rc<Class>, Rc<str>)> {
         let class = self.owner.borrow().upgrade()?;
