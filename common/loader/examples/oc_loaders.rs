@@ -4,7 +4,8 @@
 //! - `calls ROOT` prints what the files ask of classes that the table of splits does not know, each call once, as JSON;
 //! - `load ROOT DATA` reads such lines and prints the rows of each, or why there are none;
 //! - `corpus ROOT DATA [--list] [--all]` counts the files that are planned, and the reasons of the others. Data files that the
-//!   table of splits asks for are made, empty; what loader classes ask for must lie in DATA.
+//!   table of splits asks for are made, empty; what loader classes ask for must lie in DATA, or is made of what `examples.json`
+//!   there has for the class.
 
 use compass_config::{LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, Overrides, PythonWorld, RowLoader, load};
 use compass_loader::TreeLoader;
@@ -31,19 +32,83 @@ impl RowLoader for Noting {
 
 /// Gives what it gave before: many files ask for the same rows.
 #[derive(Debug)]
-struct Remembering(TreeLoader, Mutex<HashMap<String, Result<LoadedRows, NoRows>>>);
+struct Remembering {
+    loader: TreeLoader,
+    known: Mutex<HashMap<String, Result<LoadedRows, NoRows>>>,
+    /// Small files of each class, by their names.
+    examples: HashMap<String, Vec<(String, String)>>,
+}
 
 impl RowLoader for Remembering {
     fn load(&self, world: &LoaderWorld, calls: &[LoaderCall]) -> Vec<Result<LoadedRows, NoRows>> {
-        let Ok(mut known) = self.1.lock() else { return Vec::new() };
-        let one = |call: &LoaderCall| {
-            let key = format!("{call:?}");
-            let load =
-                || self.0.load(world, std::slice::from_ref(call)).pop().unwrap_or_else(|| Err(NoRows::default()));
-            known.entry(key).or_insert_with(load).clone()
-        };
+        let Ok(mut known) = self.known.lock() else { return Vec::new() };
+        let one =
+            |call: &LoaderCall| known.entry(format!("{call:?}")).or_insert_with(|| self.made(world, call)).clone();
         calls.iter().map(one).collect()
     }
+}
+
+impl Remembering {
+    /// Loads; data that is missing is made of a file that stands for its class.
+    fn made(&self, world: &LoaderWorld, call: &LoaderCall) -> Result<LoadedRows, NoRows> {
+        let load =
+            || self.loader.load(world, std::slice::from_ref(call)).pop().unwrap_or_else(|| Err(NoRows::default()));
+        let mut loaded = load();
+        for _ in 0..12 {
+            let Err(none) = &loaded else { break };
+            if !self.lay(world, call, &none.reason).unwrap_or(false) {
+                break;
+            }
+            loaded = load();
+        }
+        loaded
+    }
+
+    fn lay(&self, world: &LoaderWorld, call: &LoaderCall, reason: &str) -> Option<bool> {
+        let class = call.class.rsplit('.').next()?;
+        let examples = self.examples.get(class).map(Vec::as_slice).unwrap_or_default();
+        let example = |end: &str| examples.iter().find(|(path, _)| path.ends_with(end)).map(|(_, text)| text.as_str());
+        let between = |from: &str, to: char| {
+            reason.split_once(from).and_then(|(_, rest)| rest.split_once(to)).map(|(part, _)| part)
+        };
+        let splits = |folder: &Path| {
+            let text = example(".jsonl")?;
+            let names = call.splits.iter().map(String::as_str).chain(["train", "validation", "test"]);
+            Some(names.fold(false, |any, name| written(&folder.join(format!("{name}.jsonl")), text) || any))
+        };
+        if let Some(missing) = between("No such file or directory: '", '\'') {
+            let path = if missing.starts_with('/') { PathBuf::from(missing) } else { world.data_dir.join(missing) };
+            if !path.starts_with(&world.data_dir) || path.exists() {
+                return None;
+            }
+            return match path.extension().and_then(|end| end.to_str()) {
+                Some(end) => Some(written(&path, example(&format!(".{end}"))?)),
+                None => Some(std::fs::create_dir_all(&path).is_ok()),
+            };
+        }
+        if let Some(repository) = between("the data set `", '`') {
+            let folder = format!("datasets--{}", repository.replace('/', "--"));
+            return splits(&world.data_dir.join("hub").join(folder).join("snapshots/x"));
+        }
+        let folder = PathBuf::from(between("OSError: `", '`')?);
+        if !reason.contains("has no file of split") || !folder.starts_with(&world.data_dir) {
+            return None;
+        }
+        let folder = between("of config `", '`').map_or(folder.clone(), |config| folder.join(config));
+        if folder.join("test.jsonl").exists() {
+            return None;
+        }
+        splits(&folder)
+    }
+}
+
+fn written(path: &Path, text: &str) -> bool {
+    path.parent().is_some_and(|folder| std::fs::create_dir_all(folder).is_ok()) && std::fs::write(path, text).is_ok()
+}
+
+/// `examples.json` beside the data: of each class, the names and texts of small files.
+fn examples(path: &Path) -> HashMap<String, Vec<(String, String)>> {
+    std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -210,7 +275,11 @@ fn main() -> std::io::Result<()> {
             }
         }
         _ => {
-            let loader: Arc<dyn RowLoader> = Arc::new(Remembering(TreeLoader::new(cache), Mutex::default()));
+            let loader: Arc<dyn RowLoader> = Arc::new(Remembering {
+                loader: TreeLoader::new(cache),
+                known: Mutex::default(),
+                examples: examples(&data.with_file_name("examples.json")),
+            });
             let (mut planned, mut all, mut lacks_data) = (0_u32, 0_u32, 0_u32);
             let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
             let begun = std::time::Instant::now();

@@ -11,4 +11,5 @@ mod pandas;
 mod tables;
 mod world;
 
+pub use compass_python::Limits;
 pub use load::TreeLoader;

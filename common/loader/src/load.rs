@@ -8,18 +8,24 @@ use compass_python::{LibraryCall, LibraryFault, Limits, load_rows};
 use std::path::PathBuf;
 
 /// What one class may use. Rows of a data set are more than a configuration is.
-const LIMITS: Limits = Limits { steps: 2_000_000_000, bytes: 64 << 30, depth: 400, file_bytes: 8 << 20 };
+const LIMITS: Limits = Limits { steps: 500_000_000, bytes: 64 << 30, depth: 400, file_bytes: 8 << 20 };
 
 /// Evaluates loader classes and keeps their rows.
 #[derive(Clone, Debug)]
 pub struct TreeLoader {
     cache: Cache,
+    limits: Limits,
 }
 
 impl TreeLoader {
     /// A loader that keeps rows in `folder`.
     pub fn new(folder: PathBuf) -> Self {
-        Self { cache: Cache(folder) }
+        Self { cache: Cache(folder), limits: LIMITS }
+    }
+
+    /// The same with other limits for each class.
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     fn one(&self, world: &LoaderWorld, call: &LoaderCall) -> Result<LoadedRows, NoRows> {
@@ -33,7 +39,7 @@ impl TreeLoader {
     fn evaluate(&self, world: &LoaderWorld, call: &LoaderCall) -> Result<Record, NoRows> {
         let host = TreeWorld::new(world, call);
         let asked = LibraryCall { class: call.class.clone(), parameters: call.parameters.clone() };
-        let loaded = load_rows(&asked, &host, LIMITS);
+        let loaded = load_rows(&asked, &host, self.limits);
         let splits = loaded.result.map_err(no_rows)?;
         for (path, text) in loaded.files {
             let digest = blake3::hash(text.as_bytes()).to_hex().to_string();

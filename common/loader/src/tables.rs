@@ -6,6 +6,7 @@ use crate::world::TreeWorld;
 use compass_config::{FileFormat, ReadOptions, dataset_files, dataset_snapshot};
 use compass_python::{FileFault, TableRequest, Tables};
 use serde_json::{Map, Value};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Splits that a repository may have, by their usual names.
@@ -146,7 +147,10 @@ fn rows(
         }
         match format {
             Some(FileFormat::Csv | FileFormat::Tsv) => pandas::typed(&mut rows),
-            Some(FileFormat::Json) => no_dates(path, &rows)?,
+            Some(FileFormat::Json) => {
+                no_dates(path, &rows)?;
+                one_shape(path, &rows)?;
+            }
             _ => {}
         }
         all.extend(rows);
@@ -165,6 +169,35 @@ fn no_dates(path: &Path, rows: &[Map<String, Value>]) -> Result<(), FileFault> {
         }
     }
     Ok(())
+}
+
+/// Objects of one column with different keys: versions of the library differ in what they make of them.
+fn one_shape(path: &Path, rows: &[Map<String, Value>]) -> Result<(), FileFault> {
+    let mut shapes: HashMap<String, BTreeSet<String>> = HashMap::new();
+    for row in rows {
+        for (name, value) in row {
+            if !is_of_shape(&mut shapes, name, value) {
+                let text = format!(
+                    "`{}`: the objects of the column `{name}` have different keys, which versions of `datasets` read differently",
+                    path.display()
+                );
+                return Err(FileFault::Other(text));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_of_shape(shapes: &mut HashMap<String, BTreeSet<String>>, at: &str, value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().all(|item| is_of_shape(shapes, &format!("{at}[]"), item)),
+        Value::Object(entries) => {
+            let keys: BTreeSet<String> = entries.keys().cloned().collect();
+            let known = shapes.entry(at.to_owned()).or_insert_with(|| keys.clone());
+            *known == keys && entries.iter().all(|(key, value)| is_of_shape(shapes, &format!("{at}.{key}"), value))
+        }
+        _ => true,
+    }
 }
 
 fn is_date(text: &str) -> bool {

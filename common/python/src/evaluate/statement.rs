@@ -240,6 +240,7 @@ impl Interpreter<'_> {
                 value = self.call(&decorating, arguments)?;
             }
         }
+        let place = Place::of(scope.file, definition.name.range);
         scope.bind(definition.name.as_str(), Slot { value, place });
         Ok(())
     }

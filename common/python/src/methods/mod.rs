@@ -15,6 +15,29 @@ use crate::error::{Result, attribute_error};
 use crate::evaluate::{Arguments, Interpreter};
 use crate::value::Value;
 
+/// Methods that CPython has and this evaluator has not: no `except AttributeError` may take them for missing there.
+const NOT_EVALUATED: &[&str] = &[
+    "as_integer_ratio",
+    "conjugate",
+    "from_bytes",
+    "fromhex",
+    "hex",
+    "isascii",
+    "isidentifier",
+    "isprintable",
+    "maketrans",
+    "subtract",
+    "elements",
+    "to_bytes",
+    "appendleft",
+    "popleft",
+    "extendleft",
+    "rotate",
+    "intersection_update",
+    "difference_update",
+    "symmetric_difference_update",
+];
+
 /// Whether values of this type have the method `name`.
 pub(crate) fn has(value: &Value, name: &str) -> bool {
     names(value).contains(&name)
@@ -44,7 +67,8 @@ pub(crate) fn call(
     arguments: Arguments,
 ) -> Result<Value> {
     if !has(receiver, name) {
-        return Err(attribute_error(format!("'{}' object has no attribute '{name}'", receiver.type_name())));
+        let stop = attribute_error(format!("'{}' object has no attribute '{name}'", receiver.type_name()));
+        return Err(if NOT_EVALUATED.contains(&name) { stop.finally() } else { stop });
     }
     match receiver {
         Value::Text(text) => text::call(interpreter, text, name, arguments),

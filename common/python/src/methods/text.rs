@@ -48,6 +48,7 @@ pub(super) const NAMES: &[&str] = &[
     "strip",
     "swapcase",
     "title",
+    "translate",
     "upper",
     "zfill",
 ];
@@ -89,6 +90,10 @@ pub(super) fn call(
                 interpreter.budget.make(part.len() + text.len())?;
             }
             out
+        }
+        "translate" => {
+            let [table] = super::list::exactly("translate", arguments)?;
+            translated(interpreter, text, &table.value)?
         }
         "lower" | "casefold" => text.to_lowercase(),
         "upper" => text.to_uppercase(),
@@ -187,6 +192,28 @@ pub(super) fn call(
     };
     interpreter.budget.make(out.len())?;
     Ok(Value::text(out))
+}
+
+/// Each character as the table has it by its number: a text, a number, or nothing for `None`.
+fn translated(interpreter: &mut Interpreter<'_>, text: &str, table: &Value) -> Result<String> {
+    let Value::Dict(table) = table else {
+        return Err(crate::error::Stop::unsupported("`translate` with a table that is not a dict"));
+    };
+    let table = table.borrow();
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        interpreter.budget.step()?;
+        match table.get(&Value::Int(u32::from(c).into()))?.map(|slot| &slot.value) {
+            None => out.push(c),
+            Some(Value::None) => {}
+            Some(Value::Text(other)) => out.push_str(other),
+            Some(other) => {
+                let code = other.as_int().and_then(|code| u32::try_from(code).ok()).and_then(char::from_u32);
+                out.push(code.ok_or_else(|| type_error("character mapping must return integer, None or str"))?);
+            }
+        }
+    }
+    Ok(out)
 }
 
 fn part(value: Option<Value>, function: &str) -> Result<Rc<str>> {

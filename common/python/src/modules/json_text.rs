@@ -369,7 +369,7 @@ fn write_text(out: &mut String, text: &str, is_ascii: bool) {
             '\t' => out.push_str("\\t"),
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
-            c if u32::from(c) < 0x20 || (is_ascii && !c.is_ascii()) => {
+            c if u32::from(c) < 0x20 || (is_ascii && !(' '..='~').contains(&c)) => {
                 let mut units = [0_u16; 2];
                 for unit in c.encode_utf16(&mut units) {
                     // Writing to a String cannot fail.

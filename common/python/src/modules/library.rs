@@ -69,11 +69,7 @@ pub(super) fn member(interpreter: &mut Interpreter<'_>, module: &'static str, na
         },
         "copy" => of(&["copy", "deepcopy"], "copy"),
         "functools" => of(&["partial", "reduce", "wraps", "lru_cache", "cache"], "functools"),
-        "itertools" => match name {
-            "chain" => Some(Value::Module("itertools.chain")),
-            _ => of(ITERTOOLS, "itertools"),
-        },
-        "itertools.chain" => of(&["from_iterable"], "itertools"),
+        "itertools" => of(ITERTOOLS, "itertools"),
         "collections" => of(COLLECTIONS, "builtins"),
         "string" => match name {
             "ascii_uppercase" => Some(Value::text("ABCDEFGHIJKLMNOPQRSTUVWXYZ")),

@@ -219,6 +219,9 @@ pub(super) fn member(native: Native, name: &str) -> Option<Value> {
     if native.module == "datasets" || native.module == "pathlib" {
         return super::host::class_member(native, name);
     }
+    if native.module == "itertools" && native.name == "chain" && name == "from_iterable" {
+        return Some(crate::evaluate::native("itertools", "from_iterable"));
+    }
     let sample = match native.name {
         "dict" | "OrderedDict" => Value::Dict(Rc::new(RefCell::default())),
         "str" => Value::text(""),
