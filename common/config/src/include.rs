@@ -82,7 +82,7 @@ pub(super) fn is_python(path: &Path, text: &str) -> bool {
 }
 
 /// The first byte that is not UTF-8, with its line and column from 1, the column in characters.
-fn invalid_utf8(bytes: &[u8], at: usize) -> String {
+pub(super) fn invalid_utf8(bytes: &[u8], at: usize) -> String {
     let (before, after) = bytes.split_at(at);
     let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
     let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
@@ -91,7 +91,7 @@ fn invalid_utf8(bytes: &[u8], at: usize) -> String {
     format!("byte 0x{byte:02x} at line {line}, column {column}")
 }
 
-fn reason(error: &std::io::Error) -> String {
+pub(super) fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "no such file".into(),
         std::io::ErrorKind::IsADirectory => "it is a directory".into(),

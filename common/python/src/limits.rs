@@ -18,7 +18,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 50_000_000, bytes: 2 << 30, depth: 200, file_bytes: 1 << 20 }
+        Self { steps: 50_000_000, bytes: 1 << 30, depth: 200, file_bytes: 1 << 20 }
     }
 }
 

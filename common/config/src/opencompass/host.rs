@@ -1,10 +1,12 @@
 //! Where imports of a configuration are found: beside it, in an OpenCompass tree, and in what comes with the program.
 
 use super::{PythonWorld, stand_in};
+use crate::include::{invalid_utf8, reason};
 use crate::summary_files;
 use compass_common::regular_file;
 use compass_diagnostic::spelling;
 use compass_python::{Host, Imported};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Largest file that `open` may read.
@@ -59,13 +61,23 @@ impl TreeHost {
         let mut path = folder.to_path_buf();
         path.extend(parts);
         path.set_extension("py");
-        let bytes = regular_file::read(&path, MOST_BYTES).ok()?;
+        let bytes = match regular_file::read(&path, MOST_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return None,
+            Err(error) => {
+                let reason = format!("cannot read `{}`: {}", path.display(), reason(&error));
+                return Some(Imported::Missing { reason, help: Some("it is what the import names".into()) });
+            }
+        };
         Some(match String::from_utf8(bytes) {
             Ok(text) => Imported::Source { path, text },
-            Err(_) => Imported::Missing {
-                reason: format!("`{}` is not UTF-8 text", path.display()),
-                help: Some("save the file as UTF-8".into()),
-            },
+            Err(error) => {
+                let place = invalid_utf8(error.as_bytes(), error.utf8_error().valid_up_to());
+                Imported::Missing {
+                    reason: format!("`{}` is not UTF-8 text: {place}", path.display()),
+                    help: Some("save the file as UTF-8".into()),
+                }
+            }
         })
     }
 

@@ -104,6 +104,24 @@ fn what_cannot_be_read_is_said_at_its_place() {
 }
 
 #[test]
+fn files_that_cannot_be_imported_say_why() {
+    let fixture = Fixture::new();
+    let script = "with read_base():\n    from .part import models\n";
+    let said = |script: &str| read(&fixture, script).unwrap_err().to_string();
+    std::fs::write(fixture.path("part.py"), b"models = []\nname = 'caf\xe9'\n").unwrap();
+    let latin = said(script);
+    assert!(latin.contains("part.py` is not UTF-8 text: byte 0xe9 at line 2, column 12"), "{latin}");
+    std::fs::remove_file(fixture.path("part.py")).unwrap();
+    std::fs::create_dir(fixture.path("part.py")).unwrap();
+    assert!(said(script).contains("part.py`: it is a directory"), "{}", said(script));
+    std::fs::write(fixture.path("other.py"), "models = [\n").unwrap();
+    let broken = said("with read_base():\n    from .other import models\n");
+    assert!(broken.contains("SyntaxError") && broken.contains("other.py:"), "{broken}");
+    let spoilt = said("models = ['a\0']\n");
+    assert!(spoilt.contains("null bytes") && spoilt.contains("eval.py:1:12"), "{spoilt}");
+}
+
+#[test]
 fn classes_of_models_are_kinds_of_models() {
     let fixture = Fixture::new();
     let script = "from opencompass.models import HuggingFacewithChatTemplate, LLMv2\n".to_owned()

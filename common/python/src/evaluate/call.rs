@@ -224,7 +224,13 @@ fn bind_parameters(function: &Function, arguments: Arguments, scope: &Scope) -> 
         None if !rest.is_empty() => {
             let plural = if accepted == 1 { "" } else { "s" };
             let were = if given == 1 { "was" } else { "were" };
-            let text = format!("{name}() takes {accepted} positional argument{plural} but {given} {were} given");
+            let has_none = |parameter: &&ruff_python_ast::ParameterWithDefault| parameter.default.is_none();
+            let least = parameters.posonlyargs.iter().chain(&parameters.args).filter(has_none).count();
+            let takes = match least == accepted {
+                true => format!("{accepted}"),
+                false => format!("from {least} to {accepted}"),
+            };
+            let text = format!("{name}() takes {takes} positional argument{plural} but {given} {were} given");
             return Err(type_error(text));
         }
         None => {}

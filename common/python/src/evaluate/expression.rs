@@ -320,6 +320,13 @@ impl Interpreter<'_> {
         }
         if let Expr::Attribute(attribute) = &*call.func {
             let receiver = self.evaluate(scope, &attribute.value)?;
+            // As in CPython, what is called is looked up before its arguments are evaluated.
+            if matches!(
+                receiver,
+                Value::Text(_) | Value::List(_) | Value::Tuple(_) | Value::Int(_) | Value::None | Value::Float(_)
+            ) {
+                self.attribute(&receiver, attribute.attr.as_str()).map_err(|stop| stop.at(place))?;
+            }
             let arguments = self.arguments(scope, &call.arguments, place)?;
             return self
                 .call_method(&receiver, attribute.attr.as_str(), arguments)

@@ -89,7 +89,8 @@ fn integers(a: i128, op: Operator, b: i128) -> Option<Result<Value>> {
         Operator::Mult => int(a.checked_mul(b)),
         Operator::Div if b == 0 => zero("division by zero"),
         Operator::Div => Some(Ok(Value::Float(a as f64 / b as f64))),
-        Operator::FloorDiv | Operator::Mod if b == 0 => zero("integer division or modulo by zero"),
+        Operator::FloorDiv if b == 0 => zero("integer division or modulo by zero"),
+        Operator::Mod if b == 0 => zero("integer modulo by zero"),
         Operator::FloorDiv => {
             int(a.checked_div(b).map(|quotient| quotient - i128::from(a % b != 0 && (a < 0) != (b < 0))))
         }
@@ -262,6 +263,10 @@ pub(crate) fn percent_format(budget: &mut Budget, text: &str, right: &Value) -> 
                     .as_float()
                     .ok_or_else(|| type_error(format!("must be real number, not {}", value.type_name())))?;
                 format(budget, &Value::Float(number), &format!("{aligned}{kind}"))?
+            }
+            'x' | 'X' | 'o' if value.as_int().is_none() => {
+                let text = format!("%{kind} format: an integer is required, not {}", value.type_name());
+                return Err(type_error(text));
             }
             'x' | 'X' | 'o' => format(budget, &value, &format!("{aligned}{kind}"))?,
             other => return Err(value_error(format!("unsupported format character '{other}'"))),

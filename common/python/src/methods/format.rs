@@ -92,6 +92,10 @@ fn formatted(budget: &mut Budget, value: &Value, spec: &str) -> Result<String> {
     };
     match value {
         Value::Text(text) => match spec_read.kind {
+            None | Some('s') if spec_read.grouping.is_some() => {
+                let grouping = spec_read.grouping.unwrap_or(',');
+                Err(value_error(format!("Cannot specify '{grouping}' with 's'.")))
+            }
             None | Some('s') => {
                 let cut: String = match spec_read.precision {
                     Some(most) => text.chars().take(most).collect(),
@@ -103,6 +107,9 @@ fn formatted(budget: &mut Budget, value: &Value, spec: &str) -> Result<String> {
         },
         Value::Bool(_) if spec_read.kind.is_none() => Ok(pad(&spec_read, "", &str_of(value), '<')),
         Value::Bool(_) | Value::Int(_) => match spec_read.kind {
+            None | Some('d' | 'n' | 'x' | 'X' | 'o' | 'b' | 'c') if spec_read.precision.is_some() => {
+                Err(value_error("Precision not allowed in integer format specifier"))
+            }
             None | Some('d' | 'n' | 'x' | 'X' | 'o' | 'b' | 'c') => {
                 Ok(integer(&spec_read, value.as_int().unwrap_or(0)))
             }

@@ -136,7 +136,10 @@ pub(super) fn call(
         }
         "partition" | "rpartition" => {
             let [separator] = arguments.bind(name, ["sep"], 1)?;
-            let separator = part(separator, name)?;
+            let separator = searched(separator)?;
+            if separator.is_empty() {
+                return Err(value_error("empty separator"));
+            }
             let found = if name == "partition" { text.find(&*separator) } else { text.rfind(&*separator) };
             let parts = match found {
                 Some(at) => [&text[..at], &separator, &text[at + separator.len()..]],
@@ -167,7 +170,7 @@ pub(super) fn call(
         }
         "find" | "rfind" | "index" | "rindex" | "count" => {
             let [wanted, start, end] = arguments.bind(name, ["sub", "start", "end"], 1)?;
-            let wanted = part(wanted, name)?;
+            let wanted = searched(wanted)?;
             let (offset, inside) = cut(text, start, end);
             if name == "count" {
                 return Ok(Value::Int(inside.matches(&*wanted).count() as i128));
@@ -214,6 +217,14 @@ fn translated(interpreter: &mut Interpreter<'_>, text: &str, table: &Value) -> R
         }
     }
     Ok(out)
+}
+
+/// A text that is looked for.
+fn searched(value: Option<Value>) -> Result<Rc<str>> {
+    match value {
+        Some(Value::Text(text)) => Ok(text),
+        other => Err(type_error(format!("must be str, not {}", other.as_ref().map_or("NoneType", Value::type_name)))),
+    }
 }
 
 fn part(value: Option<Value>, function: &str) -> Result<Rc<str>> {

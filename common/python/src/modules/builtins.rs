@@ -196,6 +196,10 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
         "divmod" => {
             let [a, b] = arguments.bind("divmod", ["x", "y"], 2)?;
             let (a, b) = (a.unwrap_or(Value::None), b.unwrap_or(Value::None));
+            if a.as_float().is_none() || b.as_float().is_none() {
+                let (a, b) = (a.type_name(), b.type_name());
+                return Err(type_error(format!("unsupported operand type(s) for divmod(): '{a}' and '{b}'")));
+            }
             let quotient = binary(interpreter, &a, Operator::FloorDiv, &b, place)?;
             Ok(Value::tuple_at([quotient, binary(interpreter, &a, Operator::Mod, &b, place)?], place))
         }
@@ -274,7 +278,7 @@ fn extreme(interpreter: &mut Interpreter<'_>, name: &str, mut arguments: Argumen
     match (best, default) {
         (Some((_, value)), _) => Ok(value),
         (None, Some(default)) => Ok(default.value),
-        (None, None) => Err(value_error(format!("{name}() iterable argument is empty"))),
+        (None, None) => Err(value_error(format!("{name}() arg is an empty sequence"))),
     }
 }
 

@@ -1,0 +1,97 @@
+"""Compares what the example `corpus` wrote with what mmengine makes of the same files.
+
+    cargo run -p compass-python --example corpus -- ROOT --json ours.jsonl
+    python compare_with_mmengine.py ROOT ours.jsonl
+
+ROOT holds the package `opencompass`. mmengine imports no class while it reads a configuration: classes are dotted names in both.
+"""
+import collections
+import json
+import logging
+import os
+import sys
+import types
+import warnings
+
+
+def plain(value):
+    """Like `Config.to_dict`, with classes and functions as their dotted names."""
+    name = type(value).__name__
+    if name in ('LazyObject', 'LazyAttr'):
+        return dotted(value)
+    if isinstance(value, dict):
+        return {str(key) if not isinstance(key, bool) else str(key).lower(): plain(item) for key, item in dict.items(value)}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, type):
+        return f'{value.__module__}.{value.__qualname__}'
+    if isinstance(value, float) and value != value:
+        return 'NaN'
+    return value
+
+
+def dotted(value):
+    own = object.__getattribute__
+    if type(value).__name__ == 'LazyAttr':
+        return f"{dotted(own(value, 'source'))}.{own(value, 'name')}"
+    imported = own(value, '_imported')
+    return f'{value.module}.{imported}' if imported is not None else value.module
+
+
+def read(path):
+    import mmengine.config.utils
+    from mmengine.config import Config
+    # In a virtual environment, the standard library lies elsewhere: mmengine would not run it.
+    mmengine.config.utils.PYTHON_ROOT_DIR = sys.base_prefix
+    config = Config.fromfile(path, format_python_code=False)
+    values = config._cfg_dict if not hasattr(config, '_to_lazy_dict') else config._to_lazy_dict()
+    skipped = (types.ModuleType, types.FunctionType)
+    return {key: plain(value) for key, value in dict.items(values) if not isinstance(value, skipped) and not key.startswith('__')}
+
+
+def first_difference(ours, theirs, path=''):
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in [*theirs, *ours]:
+            if key not in ours or key not in theirs:
+                return f'{path}.{key}: only {"there" if key in theirs else "here"}'
+            found = first_difference(ours[key], theirs[key], f'{path}.{key}')
+            if found:
+                return found
+        return None if list(ours) == list(theirs) else f'{path}: another order'
+    if isinstance(ours, list) and isinstance(theirs, list):
+        if len(ours) != len(theirs):
+            return f'{path}: {len(ours)} and {len(theirs)} items'
+        return next(filter(None, (first_difference(a, b, f'{path}[{at}]') for at, (a, b) in enumerate(zip(ours, theirs)))), None)
+    same = ours == theirs and isinstance(ours, bool) == isinstance(theirs, bool) and isinstance(ours, float) == isinstance(theirs, float)
+    return None if same else f'{path}: {ours!r:.80} and {theirs!r:.80}'
+
+
+def main():
+    root, written = sys.argv[1:3]
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter('ignore')
+    sys.path.insert(0, root)
+    os.environ['PYTHONDONTWRITEBYTECODE'] = '1'
+    counts = collections.defaultdict(collections.Counter)
+    for line in open(written, encoding='utf-8'):
+        entry = json.loads(line)
+        folder = entry['file'].split('/')[2]
+        try:
+            theirs = read(os.path.join(root, entry['file']))
+        except Exception as error:  # what mmengine cannot read has nothing to be compared with
+            counts[folder]['mmengine fails'] += 1
+            print(f"{entry['file']}: mmengine: {type(error).__name__}: {str(error)[:120]}")
+            continue
+        # Classes and functions by themselves are no value of a configuration here.
+        ours = entry['names']
+        theirs = {key: value for key, value in theirs.items() if key in ours or not isinstance(value, str) or '.' not in value}
+        found = first_difference(ours, theirs)
+        counts[folder]['differ' if found else 'equal'] += 1
+        if found:
+            print(f"{entry['file']}: {found}")
+    for folder, count in sorted(counts.items()):
+        print(folder, dict(count))
+
+
+if __name__ == '__main__':
+    main()
