@@ -31,7 +31,8 @@ pub(super) fn add(all: &mut Vec<SummaryGroup>) {
 }
 
 fn group(name: &str, subsets: impl IntoIterator<Item = Subset>) -> SummaryGroup {
-    SummaryGroup { name: name.into(), subsets: subsets.into_iter().collect(), average: Average::Naive, metric: None }
+    let subsets = subsets.into_iter().collect();
+    SummaryGroup { name: name.into(), subsets, average: Average::Naive, metric: None, whole: true }
 }
 
 fn subset(name: &str, metric: Option<&str>) -> Subset {
