@@ -49,7 +49,7 @@ fn check_ppl(config: &str, name: &str, spec: &EvalSpec) {
         let result = result(index, Outcome::Ppl(scores));
         assert_eq!(judge(&sample, &result, spec).unwrap().prediction, record["prediction"], "{config} {index}");
         accumulator.observe(&sample, &result);
-        findings.observe(&sample, &result, spec);
+        findings.observe(&sample, &result, spec, None);
         ours.push((index, prediction_record(&dataset, None, &part, &sample, &result)));
     }
     let metrics = accumulator.finish();
