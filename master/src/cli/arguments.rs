@@ -1,15 +1,14 @@
 //! The command line, with OpenCompass's names. Flags override the file.
 
 use super::described::{CustomArguments, ModelArguments};
+use super::importing::{ImportArguments, loader};
 use super::launching::LaunchArguments;
 use super::token::TokenArguments;
 use crate::job::{JobRequest, Mode};
 use clap::{Args, Parser, Subcommand};
-use compass_config::{Loader, Overrides, PythonWorld};
+use compass_config::{Overrides, PythonWorld};
 use compass_eval::report::Details;
-use compass_loader::TreeLoader;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Evaluate language models: plan every prompt, lease the work to workers, count every sample once, print the table.
 #[derive(Debug, Parser)]
@@ -123,6 +122,9 @@ pub struct JobArguments {
     /// They are named below the table, and the exit code is 1
     #[arg(long)]
     pub skip_unsupported: bool,
+
+    #[command(flatten)]
+    pub import: ImportArguments,
 
     #[command(flatten)]
     pub launch: LaunchArguments,
@@ -259,6 +261,7 @@ Examples:
                                                           score a run again
   compass-master eval_xxx.py --slurm -p llmeval           a configuration of OpenCompass, as it is
   compass-master convert eval_xxx.py -o eval.toml         the same configuration as TOML
+  compass-master eval_xxx.py --python ENV/bin/python      rows that nothing else reads, from OpenCompass's own loaders
   compass-master --config eval.toml --datasets piqa_ppl --max-num-workers 4
   compass-master --hf-path models/llama-7b --datasets piqa_ppl hellaswag_ppl --data-dir data --limit 100
   compass-master datasets                                 the data sets that are included
@@ -341,9 +344,9 @@ impl JobArguments {
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
-            loader: Some(Loader(Arc::new(TreeLoader::new(rows_folder())))),
-            interpreter: None,
-            network: false,
+            interpreter: self.import.python.clone(),
+            network: self.import.python_network,
+            loader: loader(std::env::home_dir()),
         }
     }
 }
@@ -362,12 +365,6 @@ fn configuration(word: &str) -> Result<PathBuf, String> {
 /// Where the environment says that OpenCompass's data is.
 pub fn data_cache() -> Option<PathBuf> {
     std::env::var_os("COMPASS_DATA_CACHE").filter(|value| !value.is_empty()).map(PathBuf::from)
-}
-
-/// Where rows of loader classes are kept.
-fn rows_folder() -> PathBuf {
-    let named = std::env::var_os("COMPASS_ROWS").filter(|value| !value.is_empty()).map(PathBuf::from);
-    named.unwrap_or_else(|| std::env::home_dir().unwrap_or_default().join(".local/state/compass/rows"))
 }
 
 /// Where the environment says that the Hugging Face hub's cache is, as the hub's own library reads it.

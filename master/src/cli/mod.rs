@@ -2,6 +2,7 @@
 
 mod arguments;
 mod described;
+mod importing;
 mod later;
 mod launching;
 mod mode;
@@ -9,5 +10,6 @@ mod token;
 
 pub use arguments::{Cli, Command, Explain, JobArguments, StateArguments, data_cache};
 pub use described::{CustomArguments, HfType, ModelArguments};
+pub use importing::ImportArguments;
 pub use later::not_yet;
 pub use token::{TokenAction, TokenArguments};
