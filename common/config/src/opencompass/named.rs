@@ -180,7 +180,7 @@ impl Finder {
         let read = regular_file::read(&path, MOST_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let Some(text) = read else {
             let message = format!("cannot read `{}`", path.display());
-            check.report(None, message, Some("it is no file of UTF-8 text".into()));
+            check.report(None, message, Some("save it as UTF-8 text".into()));
             return Search::Unusable;
         };
         let canonical = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
