@@ -24,7 +24,7 @@ pub struct Converted {
 }
 
 /// The configuration `path`, which is Python, as TOML for a file in `folder`. Paths that begin in the data folder stay relative to
-/// it, and the file names that folder; all others become absolute. Whether data and models are there is not asked.
+/// it, and the file names that folder; all others become absolute. It does not look whether data and models exist.
 ///
 /// # Errors
 /// Everything that cannot be read, by file and position.

@@ -60,14 +60,14 @@ fn section(out: &mut String, path: &str, table: &Table) {
     }
     for KeyValue { key, node, .. } in sections {
         let path = format!("{path}.{}", name(key));
-        let _ = write!(out, "[{path}]\n");
+        let _ = writeln!(out, "[{path}]");
         section(out, &path, node.table().unwrap_or(&Table::default()));
     }
 }
 
 fn line(out: &mut String, key: &str, node: &Node) {
     let key = name(key);
-    let _ = write!(out, "{key} = {}\n", inline(node, key.len() + 3));
+    let _ = writeln!(out, "{key} = {}", inline(node, key.len() + 3));
 }
 
 /// A value within a line that has `before` characters already; long lists have a line for each item.

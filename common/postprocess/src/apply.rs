@@ -1,8 +1,7 @@
 //! From a postprocessor to its function.
 
-use super::literal::string_literal;
 use super::*;
-use compass_pyfmt::NONE;
+use compass_pyfmt::{NONE, string_literal};
 
 impl Postprocessor {
     /// What it makes of `text`, byte for byte as OpenCompass's function of that name; `None` where that returns nothing.

@@ -1,8 +1,7 @@
 //! Programs out of answers: code blocks and completions of function bodies.
 
-use super::literal::string_literal;
 use super::pattern::constant;
-use compass_pyfmt::{is_space, strip};
+use compass_pyfmt::{is_space, string_literal, strip};
 use regex::Regex;
 use std::sync::LazyLock;
 

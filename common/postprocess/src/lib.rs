@@ -15,7 +15,6 @@ mod general;
 mod gsm8k;
 mod kind;
 mod line;
-mod literal;
 mod math;
 mod math_intern;
 mod mbpp;

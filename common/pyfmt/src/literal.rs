@@ -1,6 +1,7 @@
 //! Lists and dictionaries that a file holds as text: JSON, or what Python's `repr` prints (`ast.literal_eval` reads it
 //! back). TriviaQA's and others' answers come so.
 
+use crate::string_literal;
 use serde_json::{Map, Number, Value};
 
 /// Parses JSON, or else a Python literal. Tuples and sets are lists; keys of a dictionary become texts.
@@ -121,61 +122,20 @@ impl<'t> Parser<'t> {
     /// A string; neighbours are joined, as Python does.
     fn text(&mut self) -> Result<String, String> {
         let mut text = String::new();
-        while let Some(quote) = self.rest.chars().next().filter(|c| matches!(c, '\'' | '"')) {
-            let triple = [quote; 3].iter().collect::<String>();
-            let close = if self.rest.starts_with(&triple) { triple } else { quote.to_string() };
-            self.rest = &self.rest[close.len()..];
-            loop {
-                if let Some(rest) = self.rest.strip_prefix(close.as_str()) {
+        while self.rest.starts_with(['\'', '"']) {
+            match string_literal::plain(self.rest) {
+                Ok((piece, rest)) => {
+                    text.push_str(&piece);
                     self.rest = rest;
-                    break;
                 }
-                let mut characters = self.rest.chars();
-                let next = characters.next().ok_or("a string does not end")?;
-                self.rest = characters.as_str();
-                if next == '\\' {
-                    self.escape(&mut text)?;
-                } else {
-                    text.push(next);
+                Err(why) => {
+                    self.rest = "";
+                    return Err(why.to_owned());
                 }
             }
             self.skip_space();
         }
         Ok(text)
-    }
-
-    fn escape(&mut self, text: &mut String) -> Result<(), String> {
-        let mut characters = self.rest.chars();
-        let escaped = characters.next().ok_or("a string does not end")?;
-        self.rest = characters.as_str();
-        let digits = match escaped {
-            'x' => 2,
-            'u' => 4,
-            'U' => 8,
-            _ => 0,
-        };
-        if digits > 0 {
-            let code = self.rest.get(..digits).and_then(|code| u32::from_str_radix(code, 16).ok());
-            let character = code.and_then(char::from_u32).ok_or("an escape names no character")?;
-            self.rest = &self.rest[digits..];
-            text.push(character);
-            return Ok(());
-        }
-        match escaped {
-            '\n' => {}
-            'n' => text.push('\n'),
-            't' => text.push('\t'),
-            'r' => text.push('\r'),
-            '0' => text.push('\0'),
-            'a' => text.push('\u{7}'),
-            'b' => text.push('\u{8}'),
-            'f' => text.push('\u{c}'),
-            'v' => text.push('\u{b}'),
-            '\\' | '\'' | '"' => text.push(escaped),
-            // Python keeps the backslash before what is not an escape.
-            other => text.extend(['\\', other]),
-        }
-        Ok(())
     }
 
     /// `None`, `True`, `False`, or a number.

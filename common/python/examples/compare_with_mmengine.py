@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import sys
-import types
 import warnings
 
 
@@ -38,15 +37,18 @@ def dotted(value):
     return f'{value.module}.{imported}' if imported is not None else value.module
 
 
-def read(path):
-    import mmengine.config.utils
-    from mmengine.config import Config
-    # In a virtual environment, the standard library lies elsewhere: mmengine would not run it.
-    mmengine.config.utils.PYTHON_ROOT_DIR = sys.base_prefix
-    config = Config.fromfile(path, format_python_code=False)
-    values = config._cfg_dict if not hasattr(config, '_to_lazy_dict') else config._to_lazy_dict()
-    skipped = (types.ModuleType, types.FunctionType)
-    return {key: plain(value) for key, value in dict.items(values) if not isinstance(value, skipped) and not key.startswith('__')}
+def prepared():
+    from mmengine.config import Config, config, utils
+    # mmengine takes modules that are frozen, or beside a virtual environment, for modules of others and would not run them.
+    own = utils._is_builtin_module
+    utils._is_builtin_module = config._is_builtin_module = lambda name: name.split('.')[0] in sys.stdlib_module_names or own(name)
+    return Config
+
+
+def read(config, path):
+    values = dict.items(config.fromfile(path, format_python_code=False)._to_lazy_dict())
+    kept = (dict, list, tuple, str, int, float, type(None))
+    return {key: plain(value) for key, value in values if isinstance(value, kept) and not key.startswith('__')}
 
 
 def first_difference(ours, theirs, path=''):
@@ -72,20 +74,18 @@ def main():
     warnings.simplefilter('ignore')
     sys.path.insert(0, root)
     os.environ['PYTHONDONTWRITEBYTECODE'] = '1'
+    config = prepared()
     counts = collections.defaultdict(collections.Counter)
     for line in open(written, encoding='utf-8'):
         entry = json.loads(line)
         folder = entry['file'].split('/')[2]
         try:
-            theirs = read(os.path.join(root, entry['file']))
+            theirs = read(config, os.path.join(root, entry['file']))
         except Exception as error:  # what mmengine cannot read has nothing to be compared with
             counts[folder]['mmengine fails'] += 1
             print(f"{entry['file']}: mmengine: {type(error).__name__}: {str(error)[:120]}")
             continue
-        # Classes and functions by themselves are no value of a configuration here.
-        ours = entry['names']
-        theirs = {key: value for key, value in theirs.items() if key in ours or not isinstance(value, str) or '.' not in value}
-        found = first_difference(ours, theirs)
+        found = first_difference(entry['names'], theirs)
         counts[folder]['differ' if found else 'equal'] += 1
         if found:
             print(f"{entry['file']}: {found}")

@@ -28,10 +28,6 @@ impl Key {
     /// # Errors
     /// `TypeError` for what is not hashable.
     pub(crate) fn of(value: &Value) -> Result<Self> {
-        // Each part is a key of its own.
-        if !look_at(16) {
-            return Err(Stop::new("MemoryError", "a key has too many parts"));
-        }
         Ok(match value {
             Value::None => Self::None,
             Value::Ellipsis => Self::Ellipsis,
@@ -42,6 +38,10 @@ impl Key {
             Value::Float(value) => Self::Float(value.to_bits()),
             Value::Text(text) => Self::Text(Rc::clone(text)),
             Value::Bytes(bytes) => Self::Bytes(Rc::clone(bytes)),
+            // Each part is a key of its own.
+            Value::Tuple(items) if !look_at(16 * items.len() as u64) => {
+                return Err(Stop::new("MemoryError", "a key has too many parts"));
+            }
             Value::Tuple(items) => Self::Tuple(items.iter().map(|slot| Self::of(&slot.value)).collect::<Result<_>>()?),
             Value::Set(set) if set.frozen.get() => {
                 let mut keys: Vec<String> = set.items.borrow().keys().map(|key| format!("{key:?}")).collect();

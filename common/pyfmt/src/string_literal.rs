@@ -1,9 +1,9 @@
-//! Python's string literals: some interfaces return the `repr` of an answer.
+//! Python's string literals, wherever they stand: in files that hold `repr`s, and as answers, which some interfaces return so.
 
 /// The value of a text that is nothing but one or more string literals; `None` for anything else.
 ///
 /// Prefixes `r`, `u` and, without braces, `f`; single and triple quotes; all escapes but `\N{...}`.
-pub(super) fn string_literal(text: &str) -> Option<String> {
+pub fn string_literal(text: &str) -> Option<String> {
     // CPython takes white space at the start of an unfinished last line for an indented block.
     let last_line = text.rsplit_once('\n').map_or("", |(_, line)| line);
     if last_line.trim_start_matches('\x0c').starts_with([' ', '\t']) && last_line.trim().is_empty() {
@@ -44,9 +44,25 @@ fn literal(text: &str) -> Option<(String, &str)> {
     if (mark.len() == 1 && content.replace("\\\n", "").contains('\n')) || (formatted && content.contains(['{', '}'])) {
         return None;
     }
-    let value = if raw { content.to_owned() } else { unescape(content)? };
+    let value = if raw { content.to_owned() } else { unescape(content).ok()? };
     Some((value, &body[end + mark.len()..]))
 }
+
+/// One literal without a prefix, and what follows it. Lines may end within it, whatever its quotes: files hold them so.
+///
+/// # Errors
+/// What is wrong, in words.
+pub(super) fn plain(text: &str) -> Result<(String, &str), &'static str> {
+    let quote = text.get(..1).ok_or(UNENDED)?;
+    let long = quote.repeat(3);
+    let mark = if text.starts_with(&long) { long.as_str() } else { quote };
+    let body = text.get(mark.len()..).ok_or(UNENDED)?;
+    let end = closing(body, mark).ok_or(UNENDED)?;
+    Ok((unescape(&body[..end])?, &body[end + mark.len()..]))
+}
+
+const UNENDED: &str = "a string does not end";
+const NO_CHARACTER: &str = "an escape names no character";
 
 /// Where `mark` first stands unescaped.
 fn closing(body: &str, mark: &str) -> Option<usize> {
@@ -58,7 +74,7 @@ fn closing(body: &str, mark: &str) -> Option<usize> {
     })
 }
 
-fn unescape(content: &str) -> Option<String> {
+fn unescape(content: &str) -> Result<String, &'static str> {
     let mut out = String::with_capacity(content.len());
     let mut rest = content.chars();
     while let Some(c) = rest.next() {
@@ -66,7 +82,7 @@ fn unescape(content: &str) -> Option<String> {
             out.push(c);
             continue;
         }
-        match rest.next()? {
+        match rest.next().ok_or(UNENDED)? {
             '\n' => {}
             'n' => out.push('\n'),
             't' => out.push('\t'),
@@ -79,26 +95,27 @@ fn unescape(content: &str) -> Option<String> {
             'x' => out.push(hexadecimal(&mut rest, 2)?),
             'u' => out.push(hexadecimal(&mut rest, 4)?),
             'U' => out.push(hexadecimal(&mut rest, 8)?),
-            'N' => return None,
+            'N' => return Err("characters by name are not read"),
             digit @ '0'..='7' => {
-                let mut point = digit.to_digit(8)?;
+                let mut point = digit.to_digit(8).unwrap_or(0);
                 for _ in 0..2 {
                     let Some(next) = rest.clone().next().and_then(|c| c.to_digit(8)) else { break };
                     point = point * 8 + next;
                     rest.next();
                 }
-                out.push(char::from_u32(point)?);
+                out.push(char::from_u32(point).ok_or(NO_CHARACTER)?);
             }
             other => out.extend(['\\', other]),
         }
     }
-    Some(out)
+    Ok(out)
 }
 
-fn hexadecimal(rest: &mut std::str::Chars<'_>, digits: usize) -> Option<char> {
+fn hexadecimal(rest: &mut std::str::Chars<'_>, digits: usize) -> Result<char, &'static str> {
     let text: String = rest.by_ref().take(digits).collect();
     let valid = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    char::from_u32(u32::from_str_radix(&text, 16).ok().filter(|_| valid)?)
+    let code = u32::from_str_radix(&text, 16).ok().filter(|_| valid);
+    code.and_then(char::from_u32).ok_or(NO_CHARACTER)
 }
 
 #[cfg(test)]
