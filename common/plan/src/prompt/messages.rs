@@ -65,6 +65,12 @@ fn walk(list: &[Flat<'_>], meta: &MetaTemplate, mode: Mode) -> Vec<Message> {
             Flat::Close(_) => {
                 let Some((section @ (Section::Round | Section::Ice), start)) = open.pop() else { continue };
                 let dialogue = turns(list.get(start..at).unwrap_or_default());
+                // OpenCompass hands messages of services on untouched: no silent role comes between them.
+                let raw: Option<Vec<Message>> = dialogue.iter().map(|turn| raw(turn, meta)).collect();
+                if let Some(raw) = raw.filter(|raw| !raw.is_empty()) {
+                    messages.extend(raw);
+                    continue;
+                }
                 let rounds = rounds(&dialogue, meta);
                 for (number, round) in rounds.iter().enumerate() {
                     let generates = mode == Mode::Gen && section == Section::Round && number + 1 == rounds.len();
@@ -81,12 +87,17 @@ fn walk(list: &[Flat<'_>], meta: &MetaTemplate, mode: Mode) -> Vec<Message> {
     messages
 }
 
-fn said_outside(turn: &FlatTurn<'_>, meta: &MetaTemplate) -> Option<Message> {
+/// The message, where the turn is one as services take it.
+fn raw(turn: &FlatTurn<'_>, meta: &MetaTemplate) -> Option<Message> {
     let name = turn.turn.role.as_str();
     let is_raw = api_role(name) != name && turn.turn.fallback_role.as_deref() == Some(api_role(name));
-    if is_raw && meta.role(name).is_none() {
-        // A message as services take it, which OpenCompass hands on untouched.
-        return Some(Message { role: name.into(), content: turn.prompt.clone().unwrap_or_default() });
+    let message = || Message { role: name.into(), content: turn.prompt.clone().unwrap_or_default() };
+    (is_raw && meta.role(name).is_none()).then(message)
+}
+
+fn said_outside(turn: &FlatTurn<'_>, meta: &MetaTemplate) -> Option<Message> {
+    if let Some(message) = raw(turn, meta) {
+        return Some(message);
     }
     let role = meta.spoken_by(&turn.turn.role, turn.turn.fallback_role.as_deref(), false)?;
     let mut words = Words { begin: &role.begin, prompt: &role.prompt, end: &role.end };
