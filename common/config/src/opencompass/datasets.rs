@@ -3,7 +3,7 @@
 use super::loaders::{Known, Loaders, Rows};
 use super::rows::{LoadedRows, LoaderCall, LoaderWorld, NoRows};
 use super::tree::{self, Places};
-use super::{array, class, parameters};
+use super::{array, class, parameters, unused};
 use crate::check::Check;
 use crate::left_out::{self, LeftOutKind};
 use crate::source::Span;
@@ -159,6 +159,7 @@ fn finished(mut table: Table, parameters: &[(&str, &PythonNode)], span: Span) ->
         reader.remove("test_split");
         reader.remove("train_split");
     }
+    unused::remove(&mut table);
     named(&mut table, parameters, span);
     Node { value: Value::Table(table), span }
 }
@@ -267,7 +268,7 @@ fn wants_shots(entry: &PythonNode) -> bool {
     retriever.and_then(class::of).is_some_and(|name| name != "ZeroRetriever")
 }
 
-/// OpenCompass's name of a data set that has none: the end of its path, and its name.
+/// OpenCompass's name of a data set that has none: its path, and its name. A dot before it would hide its files.
 fn named(table: &mut Table, parameters: &[(&str, &PythonNode)], span: Span) {
     if table.get("abbr").is_some() {
         return;
@@ -278,10 +279,10 @@ fn named(table: &mut Table, parameters: &[(&str, &PythonNode)], span: Span) {
     table.entries.insert(0, KeyValue { key: "abbr".to_owned(), key_span: span, node });
 }
 
+/// The whole path and the name, as OpenCompass has it; but for leading dots, which no folder of results may have.
 fn usual_abbr(path: Option<&str>, name: Option<&str>) -> String {
-    let path = path.unwrap_or_default().trim_end_matches('/');
-    let end = path.rsplit('/').next().unwrap_or_default();
-    let abbr = name.map_or_else(|| end.to_owned(), |name| format!("{end}_{name}"));
+    let path = path.unwrap_or_default().trim_start_matches('.');
+    let abbr = name.map_or_else(|| path.to_owned(), |name| format!("{path}_{name}"));
     abbr.replace('/', "_")
 }
 

@@ -132,7 +132,7 @@ impl TreeHost {
     }
 
     fn shown_trees(&self) -> String {
-        let shown: Vec<String> = self.trees.iter().map(|tree| format!("`{}`", tree.display())).collect();
+        let shown: Vec<String> = self.trees.iter().map(|tree| tree.display().to_string()).collect();
         spelling::list(&shown.iter().map(String::as_str).collect::<Vec<_>>())
     }
 }

@@ -20,6 +20,7 @@ mod stages;
 mod stand_in;
 mod summarizer;
 mod tree;
+mod unused;
 
 use super::check::Check;
 use super::source::Span;

@@ -8,6 +8,7 @@ use crate::model::KINDS;
 use crate::source::Span;
 use crate::tree::{KeyValue, Node, Table, Value};
 use compass_python::{Node as PythonNode, Plain};
+use std::path::Path;
 
 /// Keys whose values are paths, or names on the hub.
 const PATHS: &[&str] = &["path", "tokenizer_path", "peft_path", "model_config"];
@@ -77,13 +78,14 @@ fn model(check: &mut Check, places: &Places, entry: &PythonNode) -> Option<Node>
     Some(Node { value: Value::Table(table), span })
 }
 
-/// The name of a model: its own, or as OpenCompass makes it of its class and the last two parts of its path.
+/// The name of a model: its own, or as OpenCompass makes it of its class and the last two parts of its real path.
 pub(super) fn abbr(entry: &PythonNode) -> Option<String> {
     if let Some(abbr) = entry.get("abbr").and_then(PythonNode::text) {
         return Some(abbr.to_owned());
     }
-    let path = std::path::absolute(entry.get("path")?.text()?).ok()?;
-    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    let path = Path::new(entry.get("path")?.text()?);
+    let real = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok()?;
+    let parts: Vec<_> = real.iter().map(|part| part.to_string_lossy().replace('/', "")).collect();
     let last = parts.get(parts.len().saturating_sub(2)..).unwrap_or_default().join("_");
     Some(format!("{}_{last}", class::dotted(entry)?))
 }

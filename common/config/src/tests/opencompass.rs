@@ -221,3 +221,37 @@ fn the_environment_is_what_was_given() {
     let config = load(Some(&fixture.path("eval.py")), &flags).unwrap().config;
     assert_eq!(config.models[0].abbr, "given");
 }
+
+/// A data set of SIQA's class, with further keys of the entry and of its parts.
+fn siqa(entry: &str, columns: &str) -> String {
+    format!(
+        "from opencompass.datasets import SiqaDatasetV3\n\
+         datasets = [dict(type=SiqaDatasetV3, path='opencompass/siqa', {entry}\n\
+         \x20   reader_cfg=dict(input_columns={columns}, output_column='answer', test_split='validation'),\n\
+         \x20   infer_cfg=dict(prompt_template=dict(type='PromptTemplate', template='{{question}}'),\n\
+         \x20       retriever=dict(type='ZeroRetriever'), inferencer=dict(type='GenInferencer', labels=['A', 'B'])),\n\
+         \x20   eval_cfg=dict(evaluator=dict(type='AccEvaluator')))]\n\
+         models = [dict(type='opencompass.models.HuggingFaceBaseModel', path='meta-llama/Llama-2-7b', run_cfg=dict(num_gpus=1))]\n"
+    )
+}
+
+#[test]
+fn what_has_no_abbr_is_called_as_opencompass_calls_it() {
+    let fixture = Fixture::new();
+    let path = fixture.path("models/tiny").display().to_string();
+    let script = siqa("", "['question']").replace("meta-llama/Llama-2-7b", &path);
+    let config = read(&fixture, &script).unwrap();
+    assert_eq!(config.datasets[0].abbr, "opencompass_siqa");
+    assert_eq!(config.models[0].abbr, "opencompass.models.HuggingFaceBaseModel_models_tiny");
+}
+
+#[test]
+fn what_opencompass_never_looks_at_is_no_error() {
+    let fixture = Fixture::new();
+    let script = siqa("n=1, k=1,", "['query', 'question', 'A']").replace(
+        "type='opencompass.models.HuggingFaceBaseModel', path='meta-llama/Llama-2-7b'",
+        "type='echo', abbr='m', path='m'",
+    );
+    let config = read(&fixture, &script).unwrap();
+    assert_eq!(config.datasets[0].input_columns, ["question", "A"]);
+}
