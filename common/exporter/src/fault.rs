@@ -91,7 +91,7 @@ pub(crate) fn no_rows(class: &str, line: &str, place: Option<&str>, is_offline: 
     } else if wants(&["FileNotFound", "Please make sure", "No such file", "doesn't exist"]) {
         "its data is not where OpenCompass looks for it: name the folder that holds it with --data-dir".to_owned()
     } else if wants(&["Read-only file system", "PermissionError"]) {
-        "it may read everything and write nothing but its own temporary folder: bring its data to where it looks for it"
+        "it may write nothing but temporary files, so it downloads nothing: name the folder that holds its data with --data-dir"
             .to_owned()
     } else {
         "leave these data sets out, or make the loader work with that Python: it is OpenCompass's own".to_owned()
