@@ -43,7 +43,7 @@ fn pairs_that_are_not_asked_for() {
     let some = fixture.good(&format!(
         "{text}[[combination]]\nmodels = [\"m\", \"n\"]\ndatasets = [\"d\"]\n[[combination]]\nmodels = [\"n\"]\ndatasets = [\"e\"]\n"
     ));
-    assert_eq!(some.left_out.iter().collect::<Vec<_>>(), [&("m".to_owned(), "e".to_owned())]);
+    assert_eq!(some.not_combined.iter().collect::<Vec<_>>(), [&("m".to_owned(), "e".to_owned())]);
     assert!(all.left_out.is_empty() && crate::digest(&all) != crate::digest(&some));
     let every = fixture.good(&format!("{text}[[combination]]\nmodels = [\"m\", \"n\"]\ndatasets = [\"d\", \"e\"]\n"));
     assert_eq!(crate::digest(&every), crate::digest(&all), "all pairs are what there is without combinations");
@@ -198,7 +198,7 @@ fn a_script_with_combinations_and_a_summarizer() {
         ),
     );
     let loaded = load(Some(&fixture.path("eval.py")), &fixture.flags).unwrap();
-    assert_eq!(loaded.config.left_out.iter().collect::<Vec<_>>(), [&("m".to_owned(), "e".to_owned())]);
+    assert_eq!(loaded.config.not_combined.iter().collect::<Vec<_>>(), [&("m".to_owned(), "e".to_owned())]);
     let rows = [row("--- all ---", None), row("d", None), row("e", Some("score")), row("", None)];
     assert_eq!(loaded.config.summary_rows.as_deref(), Some(rows.as_slice()));
     assert_eq!(loaded.config.summary_groups.len(), 6 + 15);

@@ -6,7 +6,7 @@ use super::options::Options;
 use super::scoring::parts;
 use compass_eval::evaluator::Accumulator;
 use compass_eval::report::{Details, Findings, results_document};
-use compass_master::pipeline::{Planned, RunFolder, adopt};
+use compass_master::pipeline::{Gaps, Planned, RunFolder, adopt};
 use compass_plan::{DatasetPlan, Plan};
 use compass_pyfmt::python_str;
 use compass_types::ids::Digest;
@@ -137,7 +137,7 @@ impl Comparison {
         let own = |at: &compass_plan::PartRef| Some((at.digest, served.parts.get(&at.digest)?.clone()));
         let own: BTreeMap<Digest, Vec<u8>> = dataset.parts.iter().filter_map(own).collect();
         let planned = Planned { plan, head, parts: own, duplicates: Default::default() };
-        let adopted = match adopt(&folder, &planned) {
+        let adopted = match adopt(&folder, &planned, Gaps::Refused) {
             Ok(adopted) => adopted,
             Err(faults) => {
                 let fault = faults.first().map(|fault| fault.message.clone()).unwrap_or_default();
@@ -153,7 +153,7 @@ impl Comparison {
             for sample in &part.samples {
                 let Some(result) = results.get(&sample.index) else { continue };
                 total.observe(sample, result);
-                findings.observe(sample, result, &dataset.eval);
+                findings.observe(sample, result, &dataset.eval, None);
             }
         }
         let found = results_document(dataset, &total.finish(), &findings, Details::Include);
