@@ -137,7 +137,7 @@ impl Library for TreeWorld<'_> {
             let file = tree.join(&relative).with_extension("py");
             let package = tree.join(&relative).join("__init__.py");
             for (path, is_package) in [(package, true), (file, false)] {
-                // A name with dots of its own is no file.
+                // A tree need not have this module.
                 let Ok(bytes) = regular_file::read(&path, MOST_SOURCE) else { continue };
                 let text = String::from_utf8(bytes).ok()?;
                 return Some(LibrarySource { path, text, is_package });

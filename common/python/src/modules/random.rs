@@ -34,7 +34,7 @@ fn generator(seed: Option<&Value>) -> Result<PythonRandom> {
 /// `random.Random(seed)`.
 pub(super) fn make(arguments: Arguments) -> Result<Value> {
     let [seed] = arguments.bind("Random", ["x"], 0)?;
-    Ok(object::value(Object::Random(RefCell::new(generator(seed.as_ref())?))))
+    Ok(object::value(Object::Random(Box::new(RefCell::new(generator(seed.as_ref())?)))))
 }
 
 /// A function of the module, or the method of a generator.

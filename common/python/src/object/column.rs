@@ -48,7 +48,7 @@ impl Type {
             return Err(Stop::new("RecursionError", "a value of a column lies too deep"));
         }
         match value {
-            Value::None => return Ok(()),
+            Value::None => Ok(()),
             Value::Bool(_) => self.become_if(matches!(self, Self::Null | Self::Bool), || Self::Bool, value),
             Value::Int(int) => {
                 if i64::try_from(*int).is_err() {

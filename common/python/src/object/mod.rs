@@ -23,11 +23,11 @@ pub(crate) enum Object {
     /// `datasets.Dataset`.
     Table(Table),
     /// `re.compile(...)`.
-    Pattern(Pattern),
+    Pattern(Box<Pattern>),
     /// A match of a pattern.
     Match(Match),
     /// `random.Random(seed)`.
-    Random(RefCell<PythonRandom>),
+    Random(Box<RefCell<PythonRandom>>),
     /// `pathlib.Path`.
     Path(Rc<str>),
     StaticMethod(Value),

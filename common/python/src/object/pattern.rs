@@ -160,7 +160,7 @@ pub(crate) fn compiled(interpreter: &mut Interpreter<'_>, pattern: &Value, flags
                 return Ok(known);
             }
             interpreter.budget.make(written.len() * 64)?;
-            let made = Rc::new(Object::Pattern(Pattern::new(written, flags)?));
+            let made = Rc::new(Object::Pattern(Box::new(Pattern::new(written, flags)?)));
             if let Some(tree) = &mut interpreter.library {
                 tree.patterns.insert(key, Rc::clone(&made));
             }
