@@ -74,7 +74,7 @@ impl Remembering {
         let splits = |folder: &Path| {
             let text = example(".jsonl")?;
             let names = call.splits.iter().map(String::as_str).chain(["train", "validation", "test"]);
-            Some(names.fold(false, |any, name| written(&folder.join(format!("{name}.jsonl")), text) || any))
+            Some(names.filter(|name| written(&folder.join(format!("{name}.jsonl")), text)).count() > 0)
         };
         if let Some(missing) = between("No such file or directory: '", '\'') {
             let path = if missing.starts_with('/') { PathBuf::from(missing) } else { world.data_dir.join(missing) };
