@@ -58,7 +58,7 @@ impl Comparison {
         for record in report.as_array().into_iter().flatten() {
             let abbr = record["abbr"].as_str().unwrap_or_default();
             for (key, error) in record.as_object().into_iter().flatten() {
-                if ["load", "eval", "file"].contains(&key.as_str()) || key.starts_with("infer ") {
+                if ["load", "file"].contains(&key.as_str()) || key.starts_with("infer ") || key.starts_with("eval ") {
                     let error = format!("{key}: {}", error.as_str().unwrap_or_default());
                     self.peer_failed.push((format!("{} {abbr}", file.name), error));
                 }
@@ -120,19 +120,29 @@ impl Comparison {
                 self.differs("gold", file, &dataset.abbr, how);
             }
         }
-        if let Some(results) = read(&root.join(format!("results/base/{}.json", dataset.abbr))) {
-            self.results(file, served, dataset, &root, &results);
+        for model in asked::MODELS {
+            if let Some(results) = read(&root.join(format!("results/{model}/{}.json", dataset.abbr))) {
+                self.results(file, served, dataset, (&root, model), &results);
+            }
         }
         compared
     }
 
     /// OpenCompass's predictions taken over and scored, beside its own results.
-    fn results(&mut self, file: &File, served: &Planned, dataset: &DatasetPlan, root: &Path, expected: &Value) {
+    fn results(
+        &mut self,
+        file: &File,
+        served: &Planned,
+        dataset: &DatasetPlan,
+        (root, model): (&Path, &str),
+        expected: &Value,
+    ) {
         let (Some(parent), Some(name)) = (root.parent(), root.file_name().and_then(|name| name.to_str())) else {
             return;
         };
         let Some(folder) = RunFolder::foreign(parent, name) else { return };
-        let plan = Plan { datasets: vec![dataset.clone()], duplicates: None, ..served.plan.clone() };
+        let mut plan = Plan { datasets: vec![dataset.clone()], duplicates: None, ..served.plan.clone() };
+        plan.models.iter_mut().for_each(|one| one.abbr = model.to_owned());
         let head = Vec::new();
         let own = |at: &compass_plan::PartRef| Some((at.digest, served.parts.get(&at.digest)?.clone()));
         let own: BTreeMap<Digest, Vec<u8>> = dataset.parts.iter().filter_map(own).collect();

@@ -2,7 +2,7 @@
 
 use compass_eval::evaluator::{Accumulator, programs};
 use compass_master::pipeline::Planned;
-use compass_plan::{Body, DatasetPlan, Part, Sample};
+use compass_plan::{Body, DatasetPlan, InferSpec, Part, Sample};
 use compass_pyfmt::python_str;
 use compass_types::result::{
     Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, RollingScore, SampleResult,
@@ -28,7 +28,7 @@ fn score(served: &Planned, dataset: &DatasetPlan) -> Result<(), String> {
     let mut runnable = false;
     for part in parts(served, dataset) {
         for sample in &part.samples {
-            let result = made(sample);
+            let result = made(dataset, sample);
             if dataset.eval.evaluator.executes() {
                 // What the answers are as programs; a sandbox would run them.
                 runnable |= programs(sample, &result, &dataset.eval).is_ok();
@@ -45,7 +45,7 @@ fn score(served: &Planned, dataset: &DatasetPlan) -> Result<(), String> {
     }
 }
 
-fn made(sample: &Sample) -> SampleResult {
+fn made(dataset: &DatasetPlan, sample: &Sample) -> SampleResult {
     let draw = |at: usize| f64::from((sample.index.wrapping_mul(7) + at as u32 * 5) % 11) / 8.0 + 0.5;
     let gold = match &sample.gold {
         Value::Array(items) => items.first().map(python_str).unwrap_or_default(),
@@ -59,6 +59,9 @@ fn made(sample: &Sample) -> SampleResult {
     };
     let generated = |text: &str| Generation { text: text.to_owned(), tokens: 1, finish: Finish::Eos };
     let outcome = match &sample.body {
+        Body::Gen { .. } if dataset.infer == InferSpec::PplOnly => {
+            Outcome::Ppl(vec![PplScore { nll_sum: draw(0), tokens: 1, normalizer: None }])
+        }
         Body::Ppl { options } => {
             let score = |at| PplScore { nll_sum: draw(at), tokens: 1, normalizer: None };
             Outcome::Ppl((0..options.len()).map(score).collect())

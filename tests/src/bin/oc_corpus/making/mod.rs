@@ -12,6 +12,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// Shapes of rows that no split tells, by the folder of their files.
+const KNOWN: &str = include_str!("known.json");
 /// Ends of names that are data files.
 const ENDS: [&str; 9] = [".jsonl", ".json", ".csv", ".tsv", ".txt", ".parquet", ".lst", ".md", ".tab"];
 
@@ -50,12 +52,15 @@ impl Making {
                 shape::of_split(&mut self.shapes, dataset, source);
             }
         }
+        let known: BTreeMap<String, Value> = serde_json::from_str(KNOWN).unwrap_or_default();
         let mut any = false;
         for (path, shape) in &self.shapes {
-            if is_empty(path) && path.starts_with(&self.data) {
+            if let Ok(inner) = path.strip_prefix(&self.data)
+                && is_empty(path)
+            {
                 let source = empty.get(path).cloned().unwrap_or_default();
-                let seed = path.strip_prefix(&self.data).unwrap_or(path);
-                any |= write::file(path, &source, shape, &seed.to_string_lossy()).is_ok();
+                let known = known.iter().find(|(folder, _)| inner.starts_with(folder)).map(|(_, shape)| shape);
+                any |= write::file(path, &source, known.unwrap_or(shape), &inner.to_string_lossy()).is_ok();
             }
         }
         any

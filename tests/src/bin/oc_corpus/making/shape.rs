@@ -4,6 +4,7 @@
 //! `$any:a|b`, `$list` (a list of texts, written as Python does), `$parts:SEP` (texts with SEP between them).
 
 use compass_config::{DatasetConfig, Expression, Key, SourceConfig, Test};
+use compass_plan::prompt::Template;
 use compass_pyfmt::python_str;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 /// Adds what a split asks of its files, and of those that stand beside them.
 pub(super) fn of_split(shapes: &mut BTreeMap<PathBuf, Value>, dataset: &DatasetConfig, source: &SourceConfig) {
     let mut row = Map::new();
+    let labels = labels(dataset);
     let mut computed: BTreeSet<&str> = source.file_column.as_deref().into_iter().collect();
     computed.extend(source.read.key_column.as_deref());
     for name in &source.read.names {
@@ -24,14 +26,22 @@ pub(super) fn of_split(shapes: &mut BTreeMap<PathBuf, Value>, dataset: &DatasetC
                 put(&mut row, path, &token);
             }
         }
-        beside(shapes, &column.expression);
+        let file = format!("$any:{}", labels.join("|"));
+        let is_gold = dataset.output_column.as_deref() == Some(column.name.as_str()) && !labels.is_empty();
+        let base = source.columns.iter().find_map(|other| match &other.expression {
+            Expression::LetterOf { of, base } if *of == column.name => Some(*base),
+            _ => None,
+        });
+        let base = base.unwrap_or(0);
+        beside(shapes, &column.expression, if is_gold { file } else { format!("$int:{base}:{}", base + 1) });
         computed.insert(&column.name);
     }
     for condition in &source.keep {
         let token = match &condition.test {
             Test::Equals(value) => format!("$any:{}", python_str(value)),
             Test::In(values) => format!("$any:{}", values.iter().map(python_str).collect::<Vec<_>>().join("|")),
-            Test::Regex(_) | Test::Exists(_) => continue,
+            Test::Exists(true) => "$text".to_owned(),
+            Test::Regex(_) | Test::Exists(false) => continue,
         };
         if !condition.not && !computed.contains(condition.column.as_str()) {
             put(&mut row, &condition.column, &token);
@@ -52,7 +62,11 @@ pub(super) fn of_split(shapes: &mut BTreeMap<PathBuf, Value>, dataset: &DatasetC
         }
     }
     if let Some(output) = output.filter(|output| !computed.contains(output)) {
-        let token = if is_wordy(output) { "$word" } else { "$letter" };
+        let token = match (labels.is_empty(), is_wordy(output)) {
+            (false, _) => format!("$any:{}", labels.join("|")),
+            (true, true) => "$word".to_owned(),
+            (true, false) => "$letter".to_owned(),
+        };
         if !row.get(output).is_some_and(|there| there != "$text") {
             row.insert(output.to_owned(), token.into());
         }
@@ -69,15 +83,25 @@ pub(super) fn of_split(shapes: &mut BTreeMap<PathBuf, Value>, dataset: &DatasetC
     }
 }
 
+/// The answers that the templates spell out.
+fn labels(dataset: &DatasetConfig) -> Vec<String> {
+    let prompt = &dataset.prompt;
+    match prompt.prompt_template.as_ref().or(prompt.ice_template.as_ref()) {
+        Some(Template::Labels(all)) => all.iter().map(|(label, _)| label.clone()).collect(),
+        Some(Template::LabelRounds(all)) => all.iter().map(|(label, _)| label.clone()).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Whether a gold answer of this name is a text rather than a letter.
 fn is_wordy(name: &str) -> bool {
     ["solution", "target", "summary", "completion", "text", "answers"].iter().any(|word| name.contains(word))
 }
 
-/// The shapes of files that a column reads itself.
-fn beside(shapes: &mut BTreeMap<PathBuf, Value>, expression: &Expression) {
+/// The shapes of files that a column reads itself; `line` stands in each line of one.
+fn beside(shapes: &mut BTreeMap<PathBuf, Value>, expression: &Expression, line: String) {
     let (file, shape) = match expression {
-        Expression::LinesOf { file } => (file, Value::from("$int:0:1")),
+        Expression::LinesOf { file } => (file, Value::from(line)),
         Expression::TextOf { file } => (file, Value::from("$text")),
         Expression::RowsOf { file, column } => {
             (file, Value::Object(Map::from_iter([(column.clone(), Value::from("$letter"))])))
@@ -91,6 +115,7 @@ fn beside(shapes: &mut BTreeMap<PathBuf, Value>, expression: &Expression) {
 fn wanted(expression: &Expression) -> Vec<(&str, String)> {
     match expression {
         Expression::Split { of, by, .. } => vec![(of, format!("$parts:{by}"))],
+        Expression::Capture { of, regex, .. } if regex.contains('_') => vec![(of, "$parts: _ ".into())],
         Expression::LetterOf { of, base } => vec![(of, format!("$int:{base}:{}", base + 1))],
         Expression::IndexOf { of, list: None, .. } => vec![(of, "$letter".into())],
         Expression::Map { of, to } => {
