@@ -177,6 +177,13 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
         check.error(span, "a data set without `type`".into(), Some("name its class: `type=SiqaDataset`".into()));
         return None;
     };
+    let inferencer = entry.get("infer_cfg").and_then(|infer| infer.get("inferencer"));
+    if inferencer.and_then(class::of) == Some("LLInferencer") {
+        // There the column `cont` is what is scored; a template of labels would be scored whole here.
+        let help = "name the preset of the same name in `--datasets` or in TOML: it says that the column `cont` is what is scored";
+        check.not_yet(span, "`LLInferencer` of a Python configuration", help);
+        return None;
+    }
     let is_parameter = |key: &str| !OWN.contains(&key);
     let parameters: Vec<(&str, &PythonNode)> = entries
         .iter()

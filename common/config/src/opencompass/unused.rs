@@ -1,7 +1,7 @@
 //! What an entry of `datasets` names and OpenCompass never looks at: left out here, where it would be an error.
 
 use super::tree;
-use crate::tree::{Node, Table, Value};
+use crate::tree::{KeyValue, Node, Table, Value};
 
 /// Retrievers that compare rows by their input columns.
 const COMPARING: &[&str] = &["BM25Retriever", "TopkRetriever", "VotekRetriever", "DPPRetriever", "MDLRetriever"];
@@ -49,13 +49,14 @@ pub(super) fn remove(table: &mut Table) {
     }
 }
 
-/// Whether a text below the node is the column's name, or has a place for it.
+/// Whether a text below the node has a place for the column, or a message expands it.
 fn names(node: &Node, column: &str) -> bool {
     match &node.value {
-        Value::String(text) => text == column || text.contains(&format!("{{{column}}}")),
+        Value::String(text) => text.contains(&format!("{{{column}}}")),
         Value::Array(items) => items.iter().any(|item| names(item, column)),
         Value::Table(table) => {
-            table.entries.iter().any(|entry| entry.key.contains(&format!("{{{column}}}")) || names(&entry.node, column))
+            let is_column = |entry: &KeyValue| entry.key == "expand_column" && entry.node.text() == Some(column);
+            table.entries.iter().any(|entry| is_column(entry) || names(&entry.node, column))
         }
         _ => false,
     }
