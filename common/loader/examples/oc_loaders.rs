@@ -244,6 +244,7 @@ fn main() -> std::io::Result<()> {
                 data_dir: data.clone(),
                 hub_caches: vec![data.join("hub")],
                 variables: Vec::new(),
+                interpreter: None,
             };
             for line in std::io::stdin().lock().lines() {
                 let asked: serde_json::Value = serde_json::from_str(&line?)?;
