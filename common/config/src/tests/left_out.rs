@@ -39,11 +39,11 @@ fn what_is_not_served_is_left_out_and_named() {
     let abbrs: Vec<&str> = config.datasets.iter().map(|dataset| dataset.abbr.as_str()).collect();
     assert_eq!((abbrs, config.models.len()), (vec!["good"], 1));
     let left: Vec<(LeftOutKind, &str)> = config.left_out.iter().map(|left| (left.kind, left.name.as_str())).collect();
-    for name in ["judged", "shots", "post", "mine_x"] {
+    for name in ["judged", "shots", "post", "opencompass_mine_x"] {
         assert!(left.contains(&(LeftOutKind::Dataset, name)), "{name}: {left:?}");
     }
     assert!(left.contains(&(LeftOutKind::Model, "gpt")) && left.len() == 5, "{left:?}");
-    let mine = config.left_out.iter().find(|left| left.name == "mine_x").unwrap().to_string();
+    let mine = config.left_out.iter().find(|left| left.name == "opencompass_mine_x").unwrap().to_string();
     assert!(mine.contains("`opencompass.datasets.MyDataset` cannot be read here"), "{mine}");
 }
 

@@ -118,7 +118,7 @@ fn files_that_cannot_be_imported_say_why() {
     let broken = said("with read_base():\n    from .other import models\n");
     assert!(broken.contains("SyntaxError") && broken.contains("other.py:"), "{broken}");
     let spoilt = said("models = ['a\0']\n");
-    assert!(spoilt.contains("null bytes") && spoilt.contains("eval.py:1:12"), "{spoilt}");
+    assert!(spoilt.contains("null bytes") && spoilt.contains("eval.py:1:13"), "{spoilt}");
 }
 
 #[test]
