@@ -2,8 +2,8 @@
 
 `import opencompass.datasets` imports every loader there is, and with them what each of them needs. A package that only
 gathers the names of its modules is replaced by one that imports a module when one of its names is asked for. A library that
-is not installed is stood in for where only the text of an import needs it: whoever calls it while rows are read hears that it
-is missing.
+is not installed is stood in for where only the text of an import needs it: a call of it while rows are read
+raises an error that names what is missing.
 """
 import ast
 import importlib

@@ -29,12 +29,12 @@ pub(crate) struct Ended {
 pub(crate) enum How {
     Itself(ExitStatus),
     /// Stopped: it told nothing for too long.
-    Patience,
+    TimedOut,
     /// Stopped: it wrote too much.
     Output,
 }
 
-/// Runs `words` with exactly `variables`, in `directory`. Whenever `told` grows, `folder` is looked at with fresh patience.
+/// Runs `words` with exactly `variables`, in `directory`. Whenever `told` grows, `folder` is looked at and the idle timeout begins once more.
 ///
 /// # Errors
 /// It cannot be started.
@@ -80,8 +80,8 @@ fn wait(child: &mut Child, folder: &Path, limits: &Limits) -> io::Result<Option<
         if grown != told {
             (told, since) = (grown, Instant::now());
         }
-        if since.elapsed() >= limits.patience {
-            return Ok(Some(How::Patience));
+        if since.elapsed() >= limits.idle_timeout {
+            return Ok(Some(How::TimedOut));
         }
         if look % LOOKS == 0 && bytes_below(folder) > limits.most_bytes {
             return Ok(Some(How::Output));

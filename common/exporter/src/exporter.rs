@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// How long it may work on one data set, or start.
-    pub patience: Duration,
+    pub idle_timeout: Duration,
     /// How much it may write.
     pub most_bytes: u64,
 }
@@ -31,7 +31,7 @@ pub struct Exporter {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(30 * 60), most_bytes: 64 << 30 }
+        Self { idle_timeout: Duration::from_secs(30 * 60), most_bytes: 64 << 30 }
     }
 }
 

@@ -18,8 +18,8 @@ pub(crate) enum Fault {
     Module { program: PathBuf, module: String, class: String, line: String },
     #[error("`{program}` {ended}{during}{tail}")]
     Ended { program: PathBuf, ended: String, during: String, tail: String },
-    #[error("`{program}` was stopped after {} s without a result{during}{tail}", patience.as_secs())]
-    Patience { program: PathBuf, patience: Duration, during: String, tail: String },
+    #[error("`{program}` was stopped after {} s without a result{during}{tail}", idle_timeout.as_secs())]
+    TimedOut { program: PathBuf, idle_timeout: Duration, during: String, tail: String },
     #[error("`{program}` was stopped: it wrote more than {} MB{during}", most >> 20)]
     Output { program: PathBuf, most: u64, during: String },
 }
@@ -48,7 +48,7 @@ impl Fault {
             Self::Ended { .. } => {
                 "run OpenCompass's own `run.py` with this Python to see it fail, or leave the data set out".to_owned()
             }
-            Self::Patience { .. } => "leave that data set out, or write its rows as TOML".to_owned(),
+            Self::TimedOut { .. } => "leave that data set out, or write its rows as TOML".to_owned(),
             Self::Output { .. } => "leave that data set out, or read less of it: its `path` or `name`".to_owned(),
         }
     }

@@ -197,7 +197,7 @@ impl Session<'_> {
         match ended.how {
             How::Itself(_) if is_full => Fault::Full { folder: self.folder.to_path_buf() },
             How::Itself(status) => Fault::Ended { program, ended: child::said(status), during, tail },
-            How::Patience => Fault::Patience { program, patience: self.limits.patience, during, tail },
+            How::TimedOut => Fault::TimedOut { program, idle_timeout: self.limits.idle_timeout, during, tail },
             How::Output => Fault::Output { program, most: self.limits.most_bytes, during },
         }
     }

@@ -65,7 +65,7 @@ fn a_loader_that_never_ends_or_ends_the_process() {
     let write = "import os; f = open(os.path.join(os.environ['TMPDIR'], 'x'), 'w')\nwhile True: f.write('x' * 100000)";
     let said = ended(&site, write);
     assert!(said.contains("it wrote more than 1 MB while `Ended` was loaded"), "{said}");
-    site.limits.patience = Duration::from_secs(4);
+    site.limits.idle_timeout = Duration::from_secs(4);
     let said = ended(&site, "while True: pass");
     assert!(said.contains("stopped after 4 s without a result while `Ended` was loaded"), "{said}");
 }

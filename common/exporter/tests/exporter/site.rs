@@ -57,7 +57,7 @@ class BaseDataset:
     def _init_reader(self, **kwargs):
         raise AssertionError('the reader is for those who evaluate')
 ";
-/// A logger of which the first caller says the level: as there, whoever is imported first has to be the package.
+/// A logger of which the first caller says the level: as there, the package has to be imported first.
 const LOGGING: &str = "\
 LOGGERS = []
 
@@ -185,7 +185,7 @@ impl Site {
             interpreter: Some(Interpreter { program, network: false }),
             ..LoaderWorld::default()
         };
-        let site = Self { dir, world, limits: Limits { patience: Duration::from_secs(120), most_bytes: 1 << 30 } };
+        let site = Self { dir, world, limits: Limits { idle_timeout: Duration::from_secs(120), most_bytes: 1 << 30 } };
         for (name, text) in [
             ("site/mmengine/__init__.py", ""),
             ("site/mmengine/config.py", MMENGINE),

@@ -238,10 +238,10 @@ fn verdict_difference(found: &Value, expected: &Value) -> Option<String> {
         Value::Array(lines) => lines.get(at).cloned(),
         details => details.get(at.to_string()).cloned(),
     };
-    let verdict =
+    let is_right =
         |line: &Value| ["correct", "is_correct"].iter().find_map(|key| line.get(key).and_then(Value::as_bool));
     (0..).map_while(|at| Some((at, line(ours, at)?, line(theirs, at)?))).find_map(|(at, ours, theirs)| {
-        let (a, b) = (verdict(&ours)?, verdict(&theirs)?);
+        let (a, b) = (is_right(&ours)?, is_right(&theirs)?);
         (a != b).then(|| format!("sample {at}: {a} here, {b} there: {ours} {theirs}"))
     })
 }
