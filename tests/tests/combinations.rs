@@ -5,7 +5,8 @@
 
 use compass_tests::{Job, children_of, is_alive, wait_until};
 
-const MODELS: &str = "[[model]]\nabbr = \"m\"\ntype = \"echo\"\n[[model]]\nabbr = \"n\"\ntype = \"echo\"\n";
+const MODELS: &str =
+    "[[model]]\nabbr = \"m\"\ntype = \"echo\"\n[[model]]\nabbr = \"n\"\ntype = \"echo\"\nmax_seq_len = 512\n";
 const PAIRS: &str = "[[combination]]\nmodels = [\"m\"]\ndatasets = [\"d\"]\n[[combination]]\nmodels = [\"n\"]\ndatasets = [\"d\", \"e\"]\n";
 const ROWS: usize = 40;
 

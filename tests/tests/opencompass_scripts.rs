@@ -65,7 +65,7 @@ fn what_is_not_served_stops_the_job_or_is_left_out() {
     let listed = job.command_line(&["eval.py", "--skip-unsupported", "--dry-run"]).run().expect(0);
     let left = [
         "data set `odd` is left out: evaluator `OddEvaluator`",
-        "data set `mine` is left out: ",
+        "data set `x_mine` is left out: ",
         "model `gpt` is left out: ",
     ];
     assert!(left.iter().all(|part| listed.stdout.contains(part) && listed.stderr.contains(part)), "{listed:?}");
@@ -84,7 +84,7 @@ fn what_is_not_served_stops_the_job_or_is_left_out() {
             run.stdout
         );
     }
-    for name in ["odd", "mine", "gpt"] {
+    for name in ["odd", "x_mine", "gpt"] {
         assert!(facts.contains(&format!("\"name\":\"{name}\"")), "{facts}");
     }
     assert!(

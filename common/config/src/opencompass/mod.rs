@@ -95,7 +95,14 @@ pub(super) fn read(
             check.error(span, message, Some(help));
         }
     }
-    (!check.has_errors()).then_some((root, span))
+    // What is left of both lists is checked beside what is refused, so that all of it is said at once.
+    let has_both = ["model", "dataset"].iter().all(|key| root.get(key).is_some_and(|node| !node.is_empty()));
+    if check.has_errors() {
+        // They name data sets and models that may be among what is refused.
+        root.remove("combination");
+        root.remove("summarizer");
+    }
+    (has_both || !check.has_errors()).then_some((root, span))
 }
 
 /// A file that was evaluated.
