@@ -1,8 +1,6 @@
 //! Configurations of OpenCompass from the command line to the table: as they are, written as TOML, and with parts that are not
 //! served.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use compass_tests::{Job, echo_job};
 
 const SCRIPT: &str = r#"from opencompass.datasets import MyDataset

@@ -52,11 +52,10 @@ fn difference(program: &Value) -> Option<String> {
     match (evaluation.result, program["class"].as_str()) {
         (Ok(names), None) => {
             let wanted = program["names"].as_object().unwrap();
-            let differs = wanted.iter().find_map(|(name, wanted)| {
+            wanted.iter().find_map(|(name, wanted)| {
                 let found = names.iter().find(|(known, _)| known == name).map(|(_, node)| repr(node));
                 (found.as_deref() != wanted.as_str()).then(|| format!("{name} = {found:?}, CPython {wanted}"))
-            });
-            differs
+            })
         }
         (Ok(_), Some(class)) => Some(format!("no error, CPython {class}: {}", program["text"])),
         (Err(error), None) => Some(format!("{}, CPython none", error.line())),

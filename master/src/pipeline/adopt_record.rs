@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 #[derive(Debug)]
 pub(super) enum Mismatch {
     /// It has another gold answer.
-    Gold { theirs: Value, ours: Value },
+    Gold { theirs: Box<Value>, ours: Box<Value> },
     /// It was asked with another prompt.
     Prompt(Difference),
     /// It holds no answer of the kind that the sample asks for, which is given.
@@ -86,7 +86,7 @@ impl<'p> Adopter<'p> {
         let eval = &self.unit.dataset.eval;
         if let Some(gold) = record.get("gold").filter(|gold| !is_gold_of(eval, sample, gold)) {
             let ours = eval.evaluator.reference(&sample.gold).clone();
-            return Err(Mismatch::Gold { theirs: gold.clone(), ours });
+            return Err(Mismatch::Gold { theirs: Box::new(gold.clone()), ours: Box::new(ours) });
         }
         let asked = Asked { dataset: self.unit.dataset, part, sample };
         let shots_kept = match asked.find(record, &self.metas).map_err(Mismatch::Prompt)? {

@@ -7,11 +7,11 @@ use super::rows::{EvaluatedConfiguration, LoaderWorld, NoRows};
 use compass_python::{Node, Place, Plain};
 use serde_json::Value;
 
+/// The names of a configuration with their values, and what is told of where they come from.
+type Told = (Vec<(String, Node)>, String);
+
 /// The names of the configuration, and what is told of where they come from; `None` where no interpreter was named.
-pub(super) fn names(
-    python: &PythonWorld,
-    world: &LoaderWorld,
-) -> Option<Result<(Vec<(String, Node)>, String), NoRows>> {
+pub(super) fn names(python: &PythonWorld, world: &LoaderWorld) -> Option<Result<Told, NoRows>> {
     let evaluated = python.loader.as_ref()?.0.configuration(world)?;
     Some(evaluated.and_then(|EvaluatedConfiguration { names, said }| {
         let unreadable = || NoRows { reason: "it gave a configuration that cannot be read".into(), help: None };

@@ -213,8 +213,7 @@ fn read(path: &Path) -> Option<Value> {
 /// Whether two prompts are the same. The order of labels counts: it decides ties.
 fn is_same(found: &Value, expected: &Value) -> bool {
     // Of a service OpenCompass lists empty messages too; chat models are not given them.
-    found.to_string() == expected.to_string()
-        || expected.is_string() && *found == json!([{"role": "user", "prompt": expected}])
+    found == expected || expected.is_string() && *found == json!([{"role": "user", "prompt": expected}])
 }
 
 /// A metric that is not the same to the last printed digit, or is missing on either side.
