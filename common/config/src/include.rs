@@ -18,7 +18,9 @@ const MOST_BYTES: u64 = 16 << 20;
 pub(super) fn read(check: &mut Check, path: &Path) -> Option<(Table, Span)> {
     let mut open = Vec::new();
     let (table, file) = read_file(check, path, None, &mut open)?;
-    (!check.has_errors()).then_some((table, file))
+    // Of a script, what is refused does not keep the rest from being checked.
+    let is_script = path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("py"));
+    (is_script || !check.has_errors()).then_some((table, file))
 }
 
 /// `named_at` is the place that includes `path`; `open` holds the files whose includes are being read.
