@@ -181,7 +181,13 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
     if inferencer.and_then(class::of) == Some("LLInferencer") {
         // There the column `cont` is what is scored; a template of labels would be scored whole here.
         let help = "name the preset of the same name in `--datasets` or in TOML: it says that the column `cont` is what is scored";
-        check.not_yet(span, "`LLInferencer` of a Python configuration", help);
+        let what = "`LLInferencer` of a Python configuration";
+        if check.skip_unsupported {
+            let reason = format!("{what} is not yet supported");
+            left_out::leave_out(check, span, LeftOutKind::Dataset, abbr(entry).unwrap_or_default(), reason);
+        } else {
+            check.not_yet(span, what, &left_out::or_skip(help));
+        }
         return None;
     }
     let is_parameter = |key: &str| !OWN.contains(&key);
