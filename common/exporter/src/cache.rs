@@ -24,7 +24,7 @@ pub(crate) struct Cache {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) outputs: Vec<Output>,
-    /// Who read it: `Python 3.11.7, OpenCompass 0.5.4`.
+    /// What read it: `Python 3.11.7, OpenCompass 0.5.4`.
     pub(crate) versions: String,
     pub(crate) stamps: Stamps,
 }

@@ -65,7 +65,7 @@ pub struct NoRows {
 pub struct EvaluatedConfiguration {
     /// `{"dict": [[name, value], ...]}`: what JSON cannot tell apart is an object with one key, which says what it is.
     pub names: serde_json::Value,
-    /// Who evaluated it, for the screen.
+    /// What evaluated it, for the screen.
     pub said: String,
 }
 
