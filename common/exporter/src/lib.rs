@@ -1,6 +1,6 @@
 //! Rows and configurations from the Python that a user's OpenCompass is installed in (`--python`).
 //!
-//! Only a user who names an interpreter has it started: once for all data sets of a job that nothing else reads, and once more
+//! An interpreter is started only where a user names it: once for all data sets of a job that nothing else reads, and once more
 //! where a configuration is beyond compass-python. A script that comes with the program (`script/`) runs OpenCompass's own
 //! loaders and leaves their rows in files; the interpreter sees the machine read-only, without a network unless it was
 //! asked for, where bubblewrap works, and otherwise runs as any process of the user, which is said.
