@@ -93,3 +93,75 @@ fn what_is_not_served_stops_the_job_or_is_left_out() {
     // The same table is made again from what is recorded, with the same notes.
     job.command_line(&["eval.py", "--skip-unsupported", "-m", "viz", "-r"]).run().expect(1);
 }
+
+/// A function of a team's own, in its own copy of OpenCompass, with all that it needs.
+const OWN: &str = r"import re
+
+import torch
+from opencompass.registry import TEXT_POSTPROCESSORS
+from opencompass.utils.words import NAMES
+
+
+def unused(x):
+    return torch.tensor(x)
+
+
+@TEXT_POSTPROCESSORS.register_module('parity')
+def parity_postprocess(text: str, none: str = 'even') -> str:
+    digits = re.findall(r'\d', text)
+    return NAMES[int(digits[0]) % 2] if digits else none
+";
+
+const PARITY: &str = r"
+from opencompass.datasets.own import parity_postprocess
+from opencompass.openicl.icl_evaluator import AccEvaluator
+served['eval_cfg'] = dict(evaluator=dict(type=AccEvaluator), pred_postprocessor=dict(type=parity_postprocess, none='odd'),
+                          dataset_postprocessor=dict(type=parity_postprocess))
+";
+
+#[test]
+fn a_postprocessor_of_the_tree_judges_without_python() {
+    let job = job(&format!("{SCRIPT}{PARITY}"));
+    job.write("opencompass/configs/none.py", "");
+    job.write("opencompass/datasets/__init__.py", "from .own import *\n");
+    job.write("opencompass/datasets/own.py", OWN);
+    job.write("opencompass/utils/words.py", "NAMES = ['even', 'odd']\n");
+    job.command_line(&["eval.py"]).run().expect(0);
+
+    let parity = |text: &str, none: usize| {
+        let digit = text.chars().find_map(|c| c.to_digit(10));
+        digit.map_or(none, |digit| digit as usize % 2)
+    };
+    let predictions: serde_json::Value =
+        serde_json::from_slice(&job.tree("predictions")["echo/answer_gen.json"]).unwrap();
+    let asked = predictions.as_object().unwrap();
+    let right = asked.values().filter(|sample| {
+        parity(sample["prediction"].as_str().unwrap(), 1) == parity(sample["gold"].as_str().unwrap(), 0)
+    });
+    let (right, all) = (right.count(), asked.len());
+    assert!(right > 0 && right < all, "{right} of {all}");
+    let results: serde_json::Value = serde_json::from_slice(&job.tree("results")["echo/answer_gen.json"]).unwrap();
+    let accuracy = results["accuracy"].as_f64().unwrap();
+    assert!((accuracy - 100.0 * right as f64 / all as f64).abs() < 1e-9, "{accuracy} of {right} in {all}");
+
+    // Another function is another evaluation of the same answers.
+    let plan = job.facts()["plan"].clone();
+    job.write("opencompass/utils/words.py", "NAMES = ['odd', 'even']\n");
+    job.command_line(&["eval.py"]).run().expect(0);
+    assert_ne!(job.facts()["plan"], plan);
+
+    // From TOML, by its module or as it is registered.
+    job.command_line(&["convert", "eval.py", "-o", "made.toml"]).run().expect(0);
+    let results = job.tree("results");
+    job.command_line(&["--config", "made.toml"]).run().expect(0);
+    assert_eq!(job.tree("results"), results);
+    let made = std::fs::read_to_string(job.path("made.toml")).unwrap();
+    job.write("named.toml", &made.replace("opencompass.datasets.own.parity_postprocess", "parity"));
+    job.command_line(&["--config", "named.toml"]).run().expect(0);
+    assert_eq!(job.tree("results"), results);
+
+    job.write("opencompass/datasets/own.py", &OWN.replace("int(digits[0])", "int(torch.tensor(int(digits[0])))"));
+    let refused = job.command_line(&["eval.py"]).run().expect(2).stderr;
+    let reason = "postprocessor `parity_postprocess` cannot be evaluated here: it needs `torch` (own.py): `torch` is a package that has to be run";
+    assert!(refused.contains(reason), "{refused}");
+}

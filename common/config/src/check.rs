@@ -9,6 +9,7 @@ use super::presets::Preset;
 use super::source::{FileId, Sources, Span};
 use super::tree::{Node, Value};
 use compass_diagnostic::{Diagnostic, Diagnostics, Severity};
+use compass_postprocess::Postprocessor;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -43,6 +44,9 @@ pub(super) struct Check {
     pub(super) skip_unsupported: bool,
     /// What is left out.
     pub(super) left_out: Vec<LeftOut>,
+    /// Postprocessors of the user's OpenCompass by name and parameters, or why they are not evaluated; `None` where no tree has
+    /// one of that name.
+    pub(super) functions: BTreeMap<(String, String), Option<Result<Postprocessor, String>>>,
     found: Vec<Found>,
 }
 

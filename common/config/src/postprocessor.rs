@@ -2,10 +2,14 @@
 
 use super::check::Check;
 use super::evaluation::one_or_several;
+use super::opencompass;
 use super::tree::{Node, Table, Value};
 use compass_diagnostic::spelling;
 use compass_postprocess::{NameError, Postprocessor};
 use serde_json::{Map, Value as Json};
+
+/// Where a person finds their names: there are too many for a line.
+const LISTED: &str = "the chapter on evaluators (docs/src/evaluators.md) lists those that come with the program";
 
 /// The postprocessors in `node`, the value of `key`, applied in order; an empty value asks for none.
 pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Vec<Postprocessor>> {
@@ -25,8 +29,21 @@ fn one(check: &mut Check, key: &str, node: &Node) -> Option<Postprocessor> {
     };
     match Postprocessor::named(name, &parameters) {
         Ok(postprocessor) => Some(postprocessor),
+        Err(NameError::Unknown(_)) if let Some(found) = of_tree(check, node, name, &parameters) => match found {
+            Ok(postprocessor) => Some(postprocessor),
+            Err(reason) => {
+                let last = name.rsplit('.').next().unwrap_or(name);
+                let message = format!("postprocessor `{last}` cannot be evaluated here: {reason}");
+                check.unknown_class(
+                    node.span,
+                    message,
+                    "write one that is served, or a function that uses `re` alone".into(),
+                );
+                None
+            }
+        },
         Err(NameError::Unknown(name)) if name.contains("postprocess") => {
-            let help = format!("served are {}", spelling::list(&Postprocessor::names().collect::<Vec<_>>()));
+            let help = format!("name the OpenCompass tree that has it: --opencompass DIR; {LISTED}");
             check.not_yet(node.span, &format!("postprocessor `{name}`"), &help);
             None
         }
@@ -34,7 +51,7 @@ fn one(check: &mut Check, key: &str, node: &Node) -> Option<Postprocessor> {
             let names: Vec<&str> = Postprocessor::names().collect();
             let near = spelling::nearest(&name, names.iter().copied());
             let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-            let help = format!("{near}served are {}", spelling::list(&names));
+            let help = format!("{near}{LISTED}");
             check.unknown_class(node.span, format!("unknown {key} `{name}`"), help);
             None
         }
@@ -43,6 +60,24 @@ fn one(check: &mut Check, key: &str, node: &Node) -> Option<Postprocessor> {
             None
         }
     }
+}
+
+/// The function of that name in the user's OpenCompass, which is evaluated from its source. Data sets that name it alike have
+/// one function.
+fn of_tree(
+    check: &mut Check,
+    node: &Node,
+    name: &str,
+    parameters: &Map<String, Json>,
+) -> Option<Result<Postprocessor, String>> {
+    let key = (name.to_owned(), Json::Object(parameters.clone()).to_string());
+    if let Some(known) = check.functions.get(&key) {
+        return known.clone();
+    }
+    let config = check.sources.path(node.span.file).to_path_buf();
+    let found = opencompass::interpreted(&check.python, &config, name, parameters.clone());
+    check.functions.insert(key, found.clone());
+    found
 }
 
 fn tag<'t>(check: &mut Check, key: &str, node: &Node, table: &'t Table) -> Option<&'t str> {

@@ -7,7 +7,7 @@ impl Postprocessor {
     /// What it makes of `text`, byte for byte as OpenCompass's function of that name; `None` where that returns nothing.
     ///
     /// # Errors
-    /// A pattern of the configuration takes too many steps on this text.
+    /// A pattern of the configuration takes too many steps on this text, or a function of the user's own fails on it.
     pub fn extract(&self, text: &str) -> Result<Option<String>, Undecided> {
         Ok(Some(match self {
             Self::General => general(text),
@@ -65,6 +65,7 @@ impl Postprocessor {
             Self::TriviaqaAnswer => triviaqa(text),
             Self::NqAnswer => nq(text),
             Self::LambadaAnswer => lambada(text),
+            Self::Interpreted(function) => return function.extract(text),
         }))
     }
 

@@ -1,5 +1,6 @@
 //! Which postprocessor a data set or a model names, with its parameters.
 
+use super::interpreted::Interpreted;
 use super::option::{FirstOption, Letters};
 use super::pattern::Pattern;
 use super::tags::{Tag, ThinkTokens};
@@ -113,4 +114,6 @@ pub enum Postprocessor {
     NqAnswer,
     /// [`super::lambada`].
     LambadaAnswer,
+    /// A function of the user's own OpenCompass.
+    Interpreted(Interpreted),
 }

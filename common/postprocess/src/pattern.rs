@@ -12,14 +12,17 @@ use std::sync::Arc;
 /// pattern keeps it busy for minutes or indefinitely.
 const STEPS: usize = 1_000_000;
 
-/// A search that was given up after [`STEPS`] steps: whether the text matches is not known, so an answer is neither right
-/// nor wrong.
+/// Why it is not known what an answer says, so that it is neither right nor wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "undecided: the pattern `{pattern}` takes more than {STEPS} steps on this text; write it with fewer nested repetitions"
-)]
-pub struct Undecided {
-    pattern: String,
+pub enum Undecided {
+    /// A search that was given up.
+    #[error(
+        "undecided: the pattern `{pattern}` takes more than {STEPS} steps on this text; write it with fewer nested repetitions"
+    )]
+    Steps { pattern: String },
+    /// A function of the user's own that gives nothing for this text.
+    #[error("undecided: `{function}` fails on this text: {reason}")]
+    Raised { function: String, reason: String },
 }
 
 /// A pattern of Python's `re`.
@@ -120,7 +123,7 @@ impl Pattern {
     }
 
     fn undecided(&self) -> Undecided {
-        Undecided { pattern: self.text.clone() }
+        Undecided::Steps { pattern: self.text.clone() }
     }
 
     fn from<'t>(&self, text: &'t str, at: usize) -> Result<Option<Found<'t>>, Undecided> {

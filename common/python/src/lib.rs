@@ -25,8 +25,8 @@ mod value;
 pub use error::PythonError;
 pub use host::{Host, Imported};
 pub use library::{
-    FileFault, FileKind, Library, LibraryCall, LibraryFault, LibraryLoad, LibrarySource, LoadedSplit, TableRequest,
-    Tables, load_rows,
+    FileFault, FileKind, Function, FunctionSource, FunctionValue, Library, LibraryCall, LibraryFault, LibraryLoad,
+    LibrarySource, LoadedSplit, ModulePart, Modules, TableRequest, Tables, load_rows, trace_function,
 };
 pub use limits::Limits;
 pub use node::{Node, Plain};

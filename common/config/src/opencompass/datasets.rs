@@ -3,7 +3,7 @@
 use super::loaders::{Known, Loaders, Rows};
 use super::rows::{LoadedRows, LoaderCall, LoaderWorld, NoRows};
 use super::tree::{self, Places};
-use super::{array, class, parameters, unused};
+use super::{array, class, functions, parameters, unused};
 use crate::check::Check;
 use crate::left_out::{self, LeftOutKind};
 use crate::source::Span;
@@ -171,7 +171,7 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
         return None;
     };
     if NATIVE.iter().any(|key| entry.get(key).is_some()) {
-        return Some(Entry::Ready(Node { value: Value::Table(tree::table(check, places, entries)), span }));
+        return Some(Entry::Ready(Node { value: Value::Table(table(check, places, entries, entry)), span }));
     }
     let Some(name) = class::of(entry) else {
         check.error(span, "a data set without `type`".into(), Some("name its class: `type=SiqaDataset`".into()));
@@ -198,7 +198,7 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
         .collect();
     let own: Vec<(PythonNode, PythonNode)> =
         entries.iter().filter(|(key, _)| key.text().is_none_or(|key| !is_parameter(key))).cloned().collect();
-    let mut table = tree::table(check, places, &own);
+    let mut table = table(check, places, &own, entry);
     table.remove("type");
     table.remove("mode");
     let untouched = table.clone();
@@ -227,6 +227,16 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
         return Some(Entry::Unread(Box::new(draft)));
     }
     Some(Entry::Ready(finished(table, &parameters, span)))
+}
+
+/// The table of these entries of `entry`. Postprocessors that are not known here keep the names of their modules.
+fn table(check: &mut Check, places: &Places, entries: &[(PythonNode, PythonNode)], entry: &PythonNode) -> Table {
+    let mut table = tree::table(check, places, entries);
+    let theirs = entry.get("eval_cfg");
+    if let (Some(Node { value: Value::Table(eval), .. }), Some(theirs)) = (table.get_mut("eval_cfg"), theirs) {
+        functions::keep_modules(eval, theirs);
+    }
+    table
 }
 
 /// Adds a split that the table knows.

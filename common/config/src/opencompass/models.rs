@@ -1,7 +1,7 @@
 //! `models`: tables as TOML has them. What a class stands for is said in [`crate::model_class`], for both.
 
 use super::tree::{self, Places};
-use super::{array, class};
+use super::{array, class, functions};
 use crate::check::Check;
 use crate::left_out::{self, LeftOutKind};
 use crate::model::KINDS;
@@ -43,6 +43,7 @@ fn model(check: &mut Check, places: &Places, entry: &PythonNode) -> Option<Node>
         return None;
     };
     let mut table = tree::table(check, places, entries);
+    functions::keep_modules(&mut table, entry);
     // The kinds of TOML, `type="hf"`, with TOML's keys; a model that comes with the program has no class of OpenCompass's.
     let is_native = match class::dotted(entry) {
         Some(written) => KINDS.now.iter().any(|(kind, _)| *kind == written),

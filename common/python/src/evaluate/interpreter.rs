@@ -92,6 +92,14 @@ impl<'h> Interpreter<'h> {
         }
     }
 
+    /// Forgets the texts of `eval` that were added last.
+    pub(crate) fn forget_expressions(&mut self) {
+        while self.files.last().is_some_and(|file| file.path == Path::new("<eval>")) {
+            self.files.pop();
+            self.trees.pop();
+        }
+    }
+
     pub(crate) fn path(&self, file: FileId) -> &Path {
         self.files.get(file.index()).map_or(Path::new(""), |file| &file.path)
     }

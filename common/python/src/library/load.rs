@@ -73,7 +73,7 @@ impl LibraryFault {
         }
     }
 
-    fn plain(text: String) -> Self {
+    pub(super) fn plain(text: String) -> Self {
         Self { text, ..Self::default() }
     }
 }
@@ -116,7 +116,7 @@ fn line_column(text: &str, at: u32) -> (usize, usize) {
     (line, before.rsplit('\n').next().unwrap_or_default().chars().count() + 1)
 }
 
-fn fault(interpreter: &Interpreter<'_>, error: PythonError) -> LibraryFault {
+pub(super) fn fault(interpreter: &Interpreter<'_>, error: PythonError) -> LibraryFault {
     let place = error.place.or_else(|| error.trace.first().copied()).and_then(|place| {
         let file = interpreter.files.get(place.file.index())?;
         let (line, column) = line_column(&file.text, place.start);

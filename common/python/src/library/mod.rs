@@ -3,9 +3,13 @@
 //! Modules are evaluated lazily, each once, and what one of their statements cannot do here is an error only where its name is
 //! used. What is imported from other packages is a symbol, as in configurations; using one is an error at its place.
 
+mod closure;
+mod function;
 mod load;
 mod tree;
 
+pub use closure::{FunctionSource, ModulePart, Modules, trace_function};
+pub use function::{Function, FunctionValue};
 pub use load::{LibraryCall, LibraryFault, LibraryLoad, LoadedSplit, load_rows};
 pub(crate) use tree::{Tree, not_evaluated};
 

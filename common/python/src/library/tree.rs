@@ -73,6 +73,15 @@ impl<'h> Tree<'h> {
         source
     }
 
+    /// Forgets every value: what is asked next evaluates the modules again.
+    pub(super) fn forget(&mut self) {
+        self.modules.clear();
+        self.of_file.clear();
+        self.resolved.clear();
+        self.resolving.clear();
+        self.random = None;
+    }
+
     /// Files of the modules that were evaluated.
     pub(crate) fn evaluated(&self) -> Vec<FileId> {
         let mut files: Vec<FileId> = self.modules.values().map(|module| module.file).collect();
@@ -320,7 +329,7 @@ impl Interpreter<'_> {
 }
 
 /// The module that an import of `level` dots means in the module `own`.
-fn inner(own: &str, is_package: bool, level: u32, module: &str) -> Option<String> {
+pub(super) fn inner(own: &str, is_package: bool, level: u32, module: &str) -> Option<String> {
     if level == 0 {
         return Some(module.to_owned());
     }

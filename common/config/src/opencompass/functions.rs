@@ -1,0 +1,159 @@
+//! Postprocessors that only the user's OpenCompass has: functions from a text to a text, evaluated from their source.
+//!
+//! A function is traced when the configuration is read and tried on a few texts, so that what cannot be evaluated here is
+//! refused before anything runs. What it raises on a text is its own: such an answer is undecided.
+
+use super::PythonWorld;
+use super::host::TreeHost;
+use crate::tree::{Node, Table, Value};
+use compass_common::regular_file;
+use compass_postprocess::{Interpreted, NameError, Postprocessor};
+use compass_python::{FunctionSource, LibraryFault, LibrarySource, Node as PythonNode, Plain, trace_function};
+use serde_json::{Map, Value as Json};
+use std::path::{Path, PathBuf};
+
+/// Largest file of source.
+const MOST_SOURCE: u64 = 8 << 20;
+/// Keys whose values name postprocessors.
+const KEYS: &[&str] = &["pred_postprocessor", "dataset_postprocessor"];
+/// Answers as models give them.
+const TRIED: &[&str] = &[
+    "",
+    "The answer is (B).\n",
+    "Let me think.\n\n2 + 3 = 5, so \\boxed{5}. #### 5\n",
+    "```python\ndef f(x):\n    return x\n```\n",
+    "<answer>yes</answer> {\"answer\": [1, 2]} 答案：A",
+];
+
+/// The function that `written` names in an OpenCompass tree, or why it is not evaluated. `None` where no tree is known, or none
+/// that has it.
+pub(crate) fn interpreted(
+    world: &PythonWorld,
+    config: &Path,
+    written: &str,
+    parameters: Map<String, Json>,
+) -> Option<Result<Postprocessor, String>> {
+    let host = TreeHost::new(config, world.clone());
+    let trees = host.trees();
+    if trees.is_empty() {
+        return None;
+    }
+    let source = match traced(trees, written)? {
+        Ok(source) => source,
+        Err(fault) => return Some(Err(fault.to_string())),
+    };
+    let function = Interpreted::new(source, parameters);
+    match function.refusal(TRIED) {
+        Some(reason) => Some(Err(reason)),
+        None => Some(Ok(Postprocessor::Interpreted(function))),
+    }
+}
+
+/// A name with a module is looked up there; another one where OpenCompass keeps them, then among those that are registered.
+fn traced(trees: &[PathBuf], written: &str) -> Option<Result<FunctionSource, LibraryFault>> {
+    let modules = |dotted: &str| module(trees, dotted);
+    if written.starts_with("opencompass.") {
+        return Some(trace_function(written, &modules));
+    }
+    let usual = ["opencompass.datasets", "opencompass.utils.text_postprocessors"];
+    let found =
+        usual.iter().map(|package| trace_function(&format!("{package}.{written}"), &modules)).find(Result::is_ok);
+    found.or_else(|| Some(trace_function(&registered(trees, written)?, &modules)))
+}
+
+/// The function that registers itself as `name`: `@TEXT_POSTPROCESSORS.register_module('name')`.
+fn registered(trees: &[PathBuf], name: &str) -> Option<String> {
+    let marks = [format!("register_module('{name}')"), format!("register_module(\"{name}\")")];
+    for tree in trees {
+        for folder in ["utils", "datasets"] {
+            let mut files = Vec::new();
+            python_files(&tree.join(folder), 0, &mut files);
+            files.sort();
+            for file in files {
+                let Some(text) =
+                    regular_file::read(&file, MOST_SOURCE).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+                else {
+                    continue;
+                };
+                let Some(at) = marks.iter().find_map(|mark| text.find(mark.as_str())) else { continue };
+                let after = text.get(at..)?.split("\ndef ").nth(1)?;
+                let function = after.split('(').next()?.trim();
+                let relative = file.strip_prefix(tree).ok()?.with_extension("");
+                let parts: Vec<String> = relative
+                    .iter()
+                    .map(|part| part.to_string_lossy().into_owned())
+                    .filter(|part| part != "__init__")
+                    .collect();
+                return Some(format!("opencompass.{}.{function}", parts.join(".")));
+            }
+        }
+    }
+    None
+}
+
+fn python_files(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() && depth < 4 {
+            python_files(&path, depth + 1, found);
+        } else if path.extension().is_some_and(|kind| kind == "py") {
+            found.push(path);
+        }
+    }
+}
+
+/// A module of the first tree that has it.
+fn module(trees: &[PathBuf], dotted: &str) -> Option<LibrarySource> {
+    let relative: PathBuf = dotted.strip_prefix("opencompass.")?.split('.').collect();
+    for tree in trees {
+        let file = tree.join(&relative).with_extension("py");
+        let package = tree.join(&relative).join("__init__.py");
+        for (path, is_package) in [(package, true), (file, false)] {
+            // A tree need not have this module.
+            let Ok(bytes) = regular_file::read(&path, MOST_SOURCE) else { continue };
+            let text = String::from_utf8(bytes).ok()?;
+            return Some(LibrarySource { path, text, is_package });
+        }
+    }
+    None
+}
+
+/// Gives the postprocessors of `table` that are not known here the names of their modules, which plain names have lost.
+pub(super) fn keep_modules(table: &mut Table, node: &PythonNode) {
+    for key in KEYS {
+        let (Some(ours), Some(theirs)) = (table.get_mut(key), node.get(key)) else { continue };
+        match &mut ours.value {
+            Value::Array(items) => {
+                for (item, theirs) in items.iter_mut().zip(theirs.items()) {
+                    keep_module(item, theirs);
+                }
+            }
+            _ => keep_module(ours, theirs),
+        }
+    }
+}
+
+fn keep_module(ours: &mut Node, theirs: &PythonNode) {
+    let named = |node: &PythonNode| match &node.value {
+        Plain::Symbol(dotted) if is_unknown(dotted) => Some(dotted.clone()),
+        _ => None,
+    };
+    match &mut ours.value {
+        Value::Table(table) => {
+            if let (Some(node), Some(dotted)) = (table.get_mut("type"), theirs.get("type").and_then(named)) {
+                node.value = Value::String(dotted);
+            }
+        }
+        Value::String(name) => {
+            if let Some(dotted) = named(theirs) {
+                *name = dotted;
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_unknown(name: &str) -> bool {
+    matches!(Postprocessor::named(name, &Map::new()), Err(NameError::Unknown(_)))
+}
