@@ -1,15 +1,16 @@
 //! `aliyun_cfg`: how a job of Alibaba's Deep Learning Center (DLC) is made, with the keys of OpenCompass's `DLCRunner`.
 //!
-//! It is a table of the runner, or a file of its own: TOML, or Python's plain values as teams have them. Paths of the job
+//! It is a table of the runner, or a file of its own: TOML, Python as teams have it, or JSON. Paths of the job
 //! (`bashrc_path`, caches, the worker) are those of the job's machine, so they are not looked for here. What is secret has no
 //! place in it: it would stand on the command line of `dlc`, where everybody on this host can read it.
 
 use super::check::Check;
 use super::fields::Fields;
 use super::keys::ALIYUN;
+use super::opencompass::{json_settings, python_settings};
 use super::source::Span;
 use super::tree::{Node, Table, Value};
-use super::{parse, paths, python};
+use super::{parse, paths};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -135,9 +136,14 @@ fn from_file(check: &mut Check, path: &Path, named_at: Option<Span>) -> Option<A
         "py" | "json" => false,
         _ => toml::de::DeTable::parse_recoverable(&text).1.is_empty(),
     };
-    let file = check.sources.add(path, canonical, text);
-    let span = Span { file, start: 0, end: 0 };
-    let table = if is_toml { parse::parse(check, file)? } else { python::read(check, file, "aliyun_cfg")? };
+    let (table, span) = match extension {
+        _ if is_toml => {
+            let file = check.sources.add(path, canonical, text);
+            (parse::parse(check, file)?, Span { file, start: 0, end: 0 })
+        }
+        "json" => json_settings(check, path, canonical, text)?,
+        _ => python_settings(check, path, canonical, text, "aliyun_cfg")?,
+    };
     match table.get("aliyun_cfg").map(|node| (&node.value, node.span)) {
         Some((Value::Table(inner), span)) => settings(check, inner, span),
         _ => settings(check, &table, span),

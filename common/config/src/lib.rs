@@ -57,8 +57,6 @@ mod pool;
 mod postprocessor;
 mod presets;
 mod presets_later;
-mod python;
-mod python_token;
 mod raw_template;
 mod reference;
 mod resolved;

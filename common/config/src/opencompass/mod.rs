@@ -17,6 +17,7 @@ mod named;
 mod own_python;
 mod parameters;
 mod rows;
+mod settings;
 mod stages;
 mod stand_in;
 mod summarizer;
@@ -32,6 +33,7 @@ pub(super) use functions::interpreted;
 use host::TreeHost;
 pub(super) use named::{named_datasets, named_models, named_summarizer};
 pub use rows::{EvaluatedConfiguration, Interpreter, LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, RowLoader};
+pub(super) use settings::{json_settings, python_settings};
 use std::path::{Path, PathBuf};
 
 /// Where a configuration finds what it imports, beside its own folder. Plain data: the command line fills it.
