@@ -78,6 +78,7 @@ fn model_flags(flags: &ModelFlags) -> Toml {
         }
     };
     put("tokenizer_path", flags.tokenizer_path.as_deref().map(absolute));
+    put("peft_path", flags.peft_path.as_deref().map(absolute));
     for (key, number) in
         [("max_seq_len", flags.max_seq_len), ("max_out_len", flags.max_out_len), ("min_out_len", flags.min_out_len)]
     {

@@ -100,6 +100,8 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let pred_postprocessors = fields.get(key).map_or(Some(Vec::new()), |node| postprocessor::read(check, key, node));
     let meta_template = fields.get("meta_template").map(|node| meta_template::read(check, node));
     let pools = fields.texts(check, "pools").unwrap_or_default();
+    let adapter = fields.get("peft_path").filter(|node| !node.is_empty());
+    let peft_path = adapter.and_then(|node| model_files::adapter(check, node, kind));
     fields.finish(check);
     let files = files?;
     let chat = match (chat, chat_node, &abbr) {
@@ -130,6 +132,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         kind: kind?,
         path: files.path,
         tokenizer_path: files.tokenizer_path,
+        peft_path,
         max_seq_len,
         max_out_len: max_out_len.or(generation.max_new_tokens).unwrap_or(MAX_OUT_LEN),
         min_out_len: min_out_len.or(generation.min_new_tokens).unwrap_or(0),

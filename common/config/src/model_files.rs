@@ -6,6 +6,7 @@ use super::hub;
 use super::paths;
 use super::tree::Node;
 use compass_plan::ModelKind;
+use compass_plan::weights::adapter;
 use compass_types::path_rules::map_path;
 use std::path::{Path, PathBuf};
 
@@ -50,6 +51,28 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>, kind: Option<Mode
         }
         _ => None,
     }
+}
+
+/// Reads `peft_path`: a directory that `peft` saved.
+pub(super) fn adapter(check: &mut Check, node: &Node, kind: Option<ModelKind>) -> Option<PathBuf> {
+    if kind.is_some_and(|kind| kind != ModelKind::Hf) {
+        let help = "adapters are merged into Hugging Face models: write `type = \"hf\"`, or merge it with peft";
+        check.error(node.span, "`peft_path` of a model that is not a Hugging Face directory".into(), Some(help.into()));
+        return None;
+    }
+    let path = resolved(check, "peft_path", node)?;
+    if !holds(check, node, &path, adapter::CONFIG) {
+        return None;
+    }
+    let is_elsewhere = is_elsewhere(check, &path.display().to_string());
+    if path.is_dir() && !is_elsewhere && !check.unselected && adapter::weights_of(&path).is_none() {
+        let message = format!(
+            "`{}` holds neither adapter_model.safetensors nor adapter_model.bin",
+            node.text().unwrap_or_default()
+        );
+        check.needed(node.span, message, Some("name a directory that `peft` saved; was it downloaded whole?".into()));
+    }
+    Some(path)
 }
 
 /// The directory of a `tokenizer.model`, which is how configurations for Meta's and InternLM's code name a tokenizer.
@@ -126,6 +149,7 @@ fn holds(check: &mut Check, node: &Node, path: &Path, file: &str) -> bool {
                 "this is a directory of InternLM's training code: write `type = \"internlm\"`".into()
             }
             "config.json" => format!("name a Hugging Face directory with {file}"),
+            adapter::CONFIG => "name a directory that `peft` saved".into(),
             _ if path.join("config.json").is_file() => "this is a Hugging Face directory: write `type = \"hf\"`".into(),
             _ => format!("name a directory with {file}"),
         };

@@ -98,6 +98,7 @@ pub enum HfKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelFlags {
     pub tokenizer_path: Option<String>,
+    pub peft_path: Option<String>,
     pub max_seq_len: Option<u32>,
     pub max_out_len: Option<u32>,
     pub min_out_len: Option<u32>,

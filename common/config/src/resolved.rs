@@ -117,6 +117,9 @@ pub struct ModelConfig {
     pub path: PathBuf,
     /// Directory of tokenizer.json; [`ModelConfig::path`] unless given.
     pub tokenizer_path: PathBuf,
+    /// `peft_path`: directory of an adapter that is merged into the weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peft_path: Option<PathBuf>,
     /// Longest input in tokens; `None` takes the model's own.
     pub max_seq_len: Option<u32>,
     /// Tokens to generate when the data set does not say.

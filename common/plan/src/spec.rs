@@ -83,6 +83,9 @@ pub struct ModelPlan {
     pub path: String,
     /// Directory of the tokenizer's files, absolute.
     pub tokenizer_path: String,
+    /// Directory of an adapter of `peft` that is merged into the weights when they are loaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peft_path: Option<String>,
     /// Longest input in tokens; `None` means what the model's config.json says.
     pub max_seq_len: Option<u32>,
     /// Tokens to generate when the data set does not say.
@@ -126,6 +129,7 @@ impl ModelPlan {
             abbr: abbr.into(),
             kind,
             tokenizer_path: path.clone(),
+            peft_path: None,
             path,
             max_seq_len: None,
             max_out_len: 16,

@@ -32,6 +32,10 @@ pub struct ModelArguments {
     #[arg(long, value_name = "DIR")]
     pub tokenizer_path: Option<String>,
 
+    /// Directory of an adapter (LoRA, DoRA) as `peft` saves it, merged into the weights
+    #[arg(long, value_name = "DIR")]
+    pub peft_path: Option<String>,
+
     /// For the model, as transformers has them
     #[arg(long, num_args = 1.., value_name = "K=V", value_parser = key_value)]
     pub model_kwargs: Vec<(String, String)>,
@@ -119,6 +123,7 @@ impl ModelArguments {
     pub(super) fn flags(&self) -> ModelFlags {
         ModelFlags {
             tokenizer_path: self.tokenizer_path.clone(),
+            peft_path: self.peft_path.clone(),
             max_seq_len: self.max_seq_len,
             max_out_len: self.max_out_len,
             min_out_len: self.min_out_len,

@@ -4,8 +4,6 @@ use compass_diagnostic::Diagnostic;
 
 /// Flags and commands that are known by name and served by a later version.
 const NOT_YET: &[(&str, &str)] = &[
-    ("--peft-path", "merge the adapter into the model and name that"),
-    ("--peft-kwargs", "it belongs to --peft-path"),
     ("--lark", "watch the exit code, or logs/run.json"),
     ("-l", "it is short for --lark"),
     ("--dump-res-length", "logs/run.json counts tokens"),
@@ -15,6 +13,7 @@ const NOT_YET: &[(&str, &str)] = &[
 
 /// OpenCompass's flags for which there is no use here, with the reason.
 const NEVER: &[(&str, &str)] = &[
+    ("--peft-kwargs", "remove it: an adapter is merged when it is loaded, as its adapter_config.json says"),
     ("-a", "it is short for --accelerator"),
     ("--accelerator", "remove it: the engine that is included batches and shares prefixes by itself"),
     ("--config-dir", "presets come with the program; name further files in `include`"),

@@ -181,6 +181,7 @@ fn content(unit: Unit<'_>, pin: Option<&Pin>, part: &Part, sample: &Sample) -> R
         model.pin = Some(pin.clone());
         model.path.clear();
         model.tokenizer_path.clear();
+        model.peft_path = None;
     }
     let shots: Vec<_> = sample.shots.iter().map(|&at| part.shots.get(at as usize)).collect();
     let all = (&model, &unit.dataset.infer, &unit.dataset.shot_format, shots, &sample.body);

@@ -14,12 +14,19 @@ pub struct ModelPlacement {
     /// Its files; empty where it has none.
     pub path: PathBuf,
     pub tokenizer_path: PathBuf,
+    #[serde(default)]
+    pub peft_path: PathBuf,
 }
 
 impl From<&ModelConfig> for ModelPlacement {
     fn from(model: &ModelConfig) -> Self {
-        let ModelConfig { pools, path, tokenizer_path, .. } = model;
-        Self { pools: pools.clone(), path: path.clone(), tokenizer_path: tokenizer_path.clone() }
+        let ModelConfig { pools, path, tokenizer_path, peft_path, .. } = model;
+        Self {
+            pools: pools.clone(),
+            path: path.clone(),
+            tokenizer_path: tokenizer_path.clone(),
+            peft_path: peft_path.clone().unwrap_or_default(),
+        }
     }
 }
 
@@ -29,7 +36,8 @@ impl ModelPlacement {
         let is_found = |path: &Path| {
             path.as_os_str().is_empty() || path.exists() || pool.map_path(&path.display().to_string()).is_some()
         };
-        pool.takes(&self.pools) && is_found(&self.path) && is_found(&self.tokenizer_path)
+        pool.takes(&self.pools)
+            && [&self.path, &self.tokenizer_path, &self.peft_path].into_iter().all(|path| is_found(path))
     }
 }
 

@@ -36,7 +36,8 @@ pub fn holds(plan: &Plan) -> bool {
 
 fn find(model: &ModelPlan) -> io::Result<Pin> {
     let directory = Path::new(&model.path);
-    let weights = read(directory, Path::new(&model.tokenizer_path), model.kind)?;
+    let weights =
+        read(directory, Path::new(&model.tokenizer_path), model.peft_path.as_deref().map(Path::new), model.kind)?;
     let file: Map<String, Value> = match std::fs::read(directory.join("generation_config.json")) {
         Ok(bytes) => serde_json::from_slice(&bytes)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Map::new(),

@@ -224,6 +224,7 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
         kind: model.kind,
         path: model.path.display().to_string(),
         tokenizer_path: model.tokenizer_path.display().to_string(),
+        peft_path: model.peft_path.as_ref().map(|path| path.display().to_string()),
         max_seq_len: model.max_seq_len,
         max_out_len: model.max_out_len,
         dtype: dtype(model),

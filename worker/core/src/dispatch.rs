@@ -196,7 +196,7 @@ impl AgentCore {
         };
         let mut model = unit.model.clone();
         let paths = self.terms.as_ref().map_or(&[][..], |terms| &terms.paths);
-        for path in [&mut model.path, &mut model.tokenizer_path] {
+        for path in [&mut model.path, &mut model.tokenizer_path].into_iter().chain(&mut model.peft_path) {
             if let Some(here) = map_path(paths, path) {
                 *path = here;
             }

@@ -12,6 +12,7 @@ use crate::reproducible::make_mkl_reproducible;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use crate::weights::Weights;
 use compass_plan::engine::{Engine, EngineFault, ModelFacts};
+use compass_plan::weights::adapter::read_adapter;
 use compass_plan::weights::{FileMark, Pin, files};
 use compass_plan::{Dtype, ModelKind, ModelPlan};
 use std::collections::BTreeMap;
@@ -72,7 +73,10 @@ pub fn load_colocated(
         return Err(EngineFault::Model(format!("model `{}`: max_seq_len must be at least 1", plan.abbr)));
     }
     let on = Spread::ByMemory { devices: &devices, colocated_engines };
-    let opened = open(directory, plan.kind, &config, plan.dtype, on.home())?;
+    let mut opened = open(directory, plan.kind, &config, plan.dtype, on.home())?;
+    if let Some(adapter) = &plan.peft_path {
+        opened.weights.adapt(Path::new(adapter))?;
+    }
     let weights = opened.weights.digest(small.clone())?;
     if let Some(difference) = plan.pin.as_ref().and_then(|pin| pin.weights.difference(&weights)) {
         return Err(file_fault(directory, difference));
@@ -118,7 +122,12 @@ pub fn load_colocated(
 /// Digests of the small files of a model, which are read whole.
 fn small_files(plan: &ModelPlan) -> Result<BTreeMap<String, FileMark>, EngineFault> {
     let directory = Path::new(&plan.path);
-    files::read_small(directory, Path::new(&plan.tokenizer_path)).map_err(|error| missing_fault(directory, error))
+    let files = files::read_small(directory, Path::new(&plan.tokenizer_path));
+    let mut files = files.map_err(|error| missing_fault(directory, error))?;
+    if let Some(adapter) = plan.peft_path.as_deref().map(Path::new) {
+        files.extend(read_adapter(adapter).map_err(|error| missing_fault(adapter, error))?);
+    }
+    Ok(files)
 }
 
 /// Devices on which to load a model.

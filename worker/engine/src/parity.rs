@@ -52,6 +52,27 @@ impl ParityModel {
         Ok(Self { model })
     }
 
+    /// Loads the model as [`ParityModel::load`] does, with the adapter in `adapter` merged.
+    ///
+    /// # Errors
+    /// As [`crate::load`].
+    pub fn load_adapted(
+        directory: &Path,
+        adapter: &Path,
+        dtype: Dtype,
+        device: &DeviceChoice,
+    ) -> Result<Self, EngineFault> {
+        tch::set_num_threads(1);
+        let _no_grad = tch::no_grad_guard();
+        make_mkl_reproducible();
+        let config = ModelConfig::read(directory, ModelKind::Hf)?;
+        let devices = [resolve(*device)?];
+        let on = Spread::ByMemory { devices: &devices, colocated_engines: 1 };
+        let mut opened = open(directory, ModelKind::Hf, &config, dtype, on.home())?;
+        opened.weights.adapt(adapter)?;
+        Ok(Self { model: load_model(opened, &config, on, 64, &mut Vec::new())? })
+    }
+
     /// Loads the model as [`ParityModel::load`] does, with the layers on their own devices, in order; the rest is on
     /// the first.
     ///

@@ -1,7 +1,7 @@
 //! `[[model]]` and the tables in it.
 
 use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Number, Path, Table, Text, Texts, Whole};
-use super::key::{Key, Kind, TableKeys, ignored, key, later};
+use super::key::{Key, Kind, TableKeys, ignored, key};
 use crate::{chat_template, meta_template, model, model_class};
 
 /// A postprocessor as models and data sets take it: a name, a table with `type`, or several.
@@ -98,7 +98,7 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         )
         .takes("`\"auto\"` or whole number")
         .default("`\"auto\"`"),
-        later("peft_path", "merge the adapter into the model's weights"),
+        key("peft_path", Path, "directory of a LoRA or DoRA adapter as `peft` saves it, merged into the weights"),
     ],
     types: &[],
 };

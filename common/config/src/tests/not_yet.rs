@@ -11,7 +11,6 @@ fn refused(text: &str, place: &str, message: &str) {
 #[test]
 fn of_a_model() {
     for (line, place, message) in [
-        ("peft_path = \"adapter\"", "5:1", "`peft_path`"),
         ("model_kwargs = { load_in_8bit = true }", "5:18", "`model_kwargs.load_in_8bit`"),
         ("tokenizer_kwargs = { truncation = false }", "5:35", "`tokenizer_kwargs.truncation = false`"),
         ("generation_kwargs = { num_beams = 4 }", "5:35", "`num_beams = 4`"),

@@ -104,7 +104,7 @@ fn the_schema_refuses_what_the_reader_refuses() {
         ("[[model]]\nmax_seq_len = \"512\"", "model.0.max_seq_len"),
         ("[[model]]\nmax_seq_len = 0", "model.0.max_seq_len"),
         ("[[model]]\ndtype = \"float64\"", "model.0.dtype"),
-        ("[[model]]\npeft_path = \"adapter\"", "model.0.peft_path"),
+        ("[[model]]\npeft_path = 3", "model.0.peft_path"),
         ("[[dataset]]\ninfer_cfg = { retriever = \"zreo\" }", "dataset.0.infer_cfg.retriever"),
         ("[[dataset]]\ninfer_cfg = { retriever = { type = \"fix_k\", idds = [0] } }", "dataset.0.infer_cfg.retriever"),
         ("[infer.runner]\nretry = -1", "infer.runner"),

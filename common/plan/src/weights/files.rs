@@ -1,5 +1,6 @@
 //! Which files of a model's directories are digested, and under which names.
 
+use super::adapter::read_adapter;
 use super::manifest::{FileMark, WeightsDigest};
 use super::mark::{DigestExtent, mark};
 use crate::ModelKind;
@@ -35,12 +36,16 @@ const TOKENIZER: [&str; 12] = [
 /// Chat templates beside the first.
 const TEMPLATES: &str = "additional_chat_templates";
 
-/// The digest of a model whose weights and configuration are in `directory`, its tokenizer in `tokenizer`.
+/// The digest of a model whose weights and configuration are in `directory`, its tokenizer in `tokenizer`, and the adapter that is
+/// merged into it, if there is one, in `adapter`.
 ///
 /// # Errors
 /// Something of it cannot be read, or no weights are there.
-pub fn read(directory: &Path, tokenizer: &Path, kind: ModelKind) -> io::Result<WeightsDigest> {
+pub fn read(directory: &Path, tokenizer: &Path, adapter: Option<&Path>, kind: ModelKind) -> io::Result<WeightsDigest> {
     let mut files = read_small(directory, tokenizer)?;
+    if let Some(adapter) = adapter {
+        files.extend(read_adapter(adapter)?);
+    }
     for name in weights(directory, kind)? {
         let content = File::open(directory.join(&name))?;
         files.insert(weights_name(&name), mark(&content, reading_of(&name))?);

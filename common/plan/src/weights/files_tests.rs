@@ -38,7 +38,7 @@ fn model() -> tempfile::TempDir {
 }
 
 fn digest(directory: &Path) -> WeightsDigest {
-    read(directory, directory, ModelKind::Hf).unwrap()
+    read(directory, directory, None, ModelKind::Hf).unwrap()
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! [`WeightsDigest`] names a checkpoint with its configuration and tokenizer; [`mark`] is what stands in it of one file;
 //! [`files`] says which files of a directory belong to it. Neither time stamps nor paths are in it.
 
+pub mod adapter;
 pub mod files;
 mod manifest;
 mod mark;

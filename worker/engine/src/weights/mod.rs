@@ -1,5 +1,6 @@
 //! Checkpoints: mapped, checked by name and shape, loaded as tensors without a copy where possible.
 
+mod adapter;
 mod file;
 mod files;
 mod finite;

@@ -1,6 +1,7 @@
 //! The weights of one model, in one file or in shards: every expected tensor exactly once, in its shape, finite, and no
 //! other tensor.
 
+use super::adapter::Adapter;
 use super::files::{self, Files};
 use super::{MappedFile, finite, merge};
 use crate::fault::{device_fault, file_fault, missing_fault};
@@ -23,6 +24,8 @@ pub(crate) struct Weights {
     /// Indices in `files` by tensor name: several if each file has a part.
     places: BTreeMap<String, Vec<usize>>,
     taken: BTreeSet<String>,
+    /// What is merged into tensors as they are loaded.
+    adapter: Option<Adapter>,
     /// A prefix of the model's names that this checkpoint's names lack.
     absent_prefix: Option<&'static str>,
     kind: Kind,
@@ -64,7 +67,28 @@ impl Weights {
             }
         }
         let (taken, absent_prefix, notes) = (BTreeSet::new(), None, Vec::new());
-        Ok(Self { root, config, files, places, taken, absent_prefix, kind, device, layers: Vec::new(), notes })
+        Ok(Self {
+            root,
+            config,
+            files,
+            places,
+            taken,
+            adapter: None,
+            absent_prefix,
+            kind,
+            device,
+            layers: Vec::new(),
+            notes,
+        })
+    }
+
+    /// Merges the adapter in `directory` into the tensors that are loaded from now on.
+    ///
+    /// # Errors
+    /// As [`Adapter::open`].
+    pub(crate) fn adapt(&mut self, directory: &Path) -> Result<(), EngineFault> {
+        self.adapter = Some(Adapter::open(directory)?);
+        Ok(())
     }
 
     /// Returns the digest of the checkpoint, including `marks`, those of its configuration and tokenizer.
@@ -158,7 +182,7 @@ impl Weights {
     /// # Errors
     /// As [`Weights::take`].
     pub(crate) fn take_blocks(&mut self, name: &str, shape: &[i64], blocks: i64) -> Result<Tensor, EngineFault> {
-        let (name, config) = (self.stored_name(name), self.config);
+        let (named, name, config) = (name, self.stored_name(name), self.config);
         let holders = self.holders(name);
         let options = (self.kind, self.device_of(name));
         let (path, tensor) = match holders.as_slice() {
@@ -176,13 +200,18 @@ impl Weights {
             }
             shards @ [file, ..] => (file.path(), merge::merged(shards, name, shape, blocks, options)?),
         };
+        let path = path.to_path_buf();
+        let tensor = match &mut self.adapter {
+            Some(adapter) => adapter.merge(named, tensor)?,
+            None => tensor,
+        };
         if !finite::is_finite(&tensor).map_err(|error| device_fault(&error))? {
             let what = format!(
                 "tensor `{name}` holds NaN or infinite numbers in {:?}; fetch the file again, or write `dtype = \
                  \"float32\"` if it was float16 that could not hold them",
                 self.kind
             );
-            return Err(file_fault(path, what));
+            return Err(file_fault(&path, what));
         }
         self.taken.insert(name.to_owned());
         Ok(tensor)
@@ -215,10 +244,13 @@ impl Weights {
     /// # Errors
     /// [`EngineFault::Model`] if a tensor was not loaded: the architecture is not that of the configuration. Stored
     /// rotary tables of old checkpoints are ignored.
-    pub(crate) fn finish(self) -> Result<Vec<MappedFile>, EngineFault> {
+    pub(crate) fn finish(mut self) -> Result<Vec<MappedFile>, EngineFault> {
         let left = |name: &&String| !self.taken.contains(*name) && !name.ends_with("rotary_emb.inv_freq");
         let extra: Vec<&String> = self.places.keys().filter(left).collect();
         let Some(first) = extra.first() else {
+            if let Some(adapter) = self.adapter.take() {
+                self.files.push(adapter.finish()?);
+            }
             return Ok(self.files);
         };
         let file = self.holders(first).first().map_or(self.root.clone(), |file| file.path().to_path_buf());

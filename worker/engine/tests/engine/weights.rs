@@ -8,7 +8,7 @@ use compass_plan::{GenerationDefaults, ModelKind, ModelPlan};
 use std::path::Path;
 
 fn planned(plan: &ModelPlan) -> Pin {
-    let weights = read(Path::new(&plan.path), Path::new(&plan.tokenizer_path), plan.kind).unwrap();
+    let weights = read(Path::new(&plan.path), Path::new(&plan.tokenizer_path), None, plan.kind).unwrap();
     Pin { weights, generation: GenerationDefaults::default() }
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod absurd;
+mod adapters;
 mod damaged;
 mod goldens;
 mod layouts;

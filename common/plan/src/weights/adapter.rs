@@ -1,0 +1,33 @@
+//! The files of an adapter that `peft` saved.
+
+use super::manifest::FileMark;
+use super::mark::{DigestExtent, mark};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How it is to be merged.
+pub const CONFIG: &str = "adapter_config.json";
+
+/// Its weights, in the order in which `peft` looks for them.
+const WEIGHTS: [&str; 2] = ["adapter_model.safetensors", "adapter_model.bin"];
+
+/// The file of an adapter's weights.
+pub fn weights_of(directory: &Path) -> Option<PathBuf> {
+    WEIGHTS.iter().map(|name| directory.join(name)).find(|path| path.exists())
+}
+
+/// The marks of an adapter's files, by canonical name: whole files, for they are small.
+///
+/// # Errors
+/// One of them cannot be read.
+pub fn read_adapter(directory: &Path) -> io::Result<BTreeMap<String, FileMark>> {
+    let weights = weights_of(directory).ok_or(io::ErrorKind::NotFound)?;
+    let mut files = BTreeMap::new();
+    for path in [directory.join(CONFIG), weights] {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        files.insert(format!("adapter/{name}"), mark(&File::open(&path)?, DigestExtent::Whole)?);
+    }
+    Ok(files)
+}
