@@ -1,0 +1,34 @@
+//! How the job of a checkpoint ended.
+
+use serde::{Deserialize, Serialize};
+
+/// How a job ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// The exit code of its run.
+    pub code: u8,
+    /// Why it has no table; empty where it has one.
+    pub reason: String,
+}
+
+/// What an ending means for the curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndingKind {
+    /// Every sample has a score.
+    Whole,
+    /// There is a table, and numbers are missing.
+    Incomplete,
+    /// There is no table.
+    Failed,
+}
+
+impl Ending {
+    /// What it means for the curve.
+    pub fn kind(&self) -> EndingKind {
+        match self.code {
+            0 => EndingKind::Whole,
+            1 if self.reason.is_empty() => EndingKind::Incomplete,
+            _ => EndingKind::Failed,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Checkpoints as they appear: which are whole, and which of them are to be evaluated when.
+//!
+//! [`Watch`] decides, and holds neither a file nor a clock; [`look`](mod@look) and [`examine`](mod@examine) read directories,
+//! [`Journal`] keeps what was decided. Who submits the jobs and who reads their results is the master's concern.
+//!
+//! Invariants, checked by the property tests: a content is evaluated once, whatever its paths and however often its watcher is
+//! killed; a checkpoint begins only after it was examined as whole and did not change since; what is recorded is restored.
+
+mod checkpoint;
+pub mod curve;
+pub mod ending;
+mod evaluation;
+pub mod event;
+pub mod examine;
+pub mod journal;
+pub mod look;
+pub mod pattern;
+pub mod policy;
+pub mod record;
+pub mod step;
+pub mod watch;
+
+pub use curve::{Curve, Point, ResultRow, WEIGHTS_GONE, rows_of};
+pub use ending::{Ending, EndingKind};
+pub use event::{Action, Event, Examined, Look};
+pub use examine::{ModelParts, content_of, examine};
+pub use journal::{Journal, JournalError};
+pub use pattern::{Pattern, PatternError};
+pub use policy::Policy;
+pub use record::Record;
+pub use step::step_of;
+pub use watch::{Evaluation, EvaluationState, History, Standing, Watch};
