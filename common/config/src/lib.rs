@@ -5,6 +5,7 @@ mod aliyun;
 mod base;
 mod chat_template;
 mod check;
+mod checkpoint;
 mod choice;
 mod combination;
 mod command_line;

@@ -40,6 +40,8 @@ pub struct Overrides {
     pub hf: Option<HfModel>,
     /// Flags over every model of the job.
     pub model: ModelFlags,
+    /// The directory of the checkpoint that a configuration for many is used for: it stands in the place of `${checkpoint}`.
+    pub checkpoint: Option<PathBuf>,
     /// `--custom-dataset-path`: a data set that the command line describes; the job has it alone.
     pub custom_dataset: Option<CustomDataset>,
     /// `--limit`: at most so many samples of each data set, the first ones of its range.
