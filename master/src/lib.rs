@@ -16,4 +16,5 @@ pub mod pipeline;
 pub mod server;
 pub mod signals;
 pub mod token_command;
+pub mod watch;
 pub mod web;

@@ -13,6 +13,7 @@ use compass_master::pipeline::{self, RunFolder};
 use compass_master::server::{self, run_alone};
 use compass_master::signals::watch_signals;
 use compass_master::token_command::{self, TokenCommandError};
+use compass_master::watch;
 use compass_types::ids::Digest;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -57,6 +58,10 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Serve { config }) => Box::pin(server::serve(base(config.as_deref())?, watch_signals())).await,
         Some(Command::Submit { job, priority, wait, state_dir }) => {
             Box::pin(submit(job, *priority, *wait, state_dir.clone())).await
+        }
+        Some(Command::Watch(arguments)) => {
+            let order = arguments.order().map_err(Failure::bad_input)?;
+            Box::pin(watch::watch(order, watch_signals())).await
         }
         Some(Command::Status { job, json, place }) => control::status(&state_dir(place)?, job.as_deref(), *json).await,
         Some(Command::Cancel { job, reason, place }) => {

@@ -4,6 +4,7 @@ use super::described::{CustomArguments, ModelArguments};
 use super::importing::{ImportArguments, loader};
 use super::launching::LaunchArguments;
 use super::token::TokenArguments;
+use super::watching::WatchArguments;
 use crate::job::{JobRequest, Mode};
 use clap::{Args, Parser, Subcommand};
 use compass_config::{Overrides, PythonWorld};
@@ -159,6 +160,8 @@ pub enum Command {
         #[arg(long, value_name = "DIR")]
         state_dir: Option<PathBuf>,
     },
+    /// Evaluate the checkpoints of a training run as they appear, one job for each, and draw the curve
+    Watch(Box<WatchArguments>),
     /// What runs on this host, and how far it is; with JOB, that job with its workers
     Status {
         /// The id of a job or the beginning of it, or the name of its run
@@ -267,6 +270,7 @@ Examples:
   compass-master datasets                                 the data sets that are included
   compass-master serve                                    stay, and take jobs from now on:
   compass-master submit --config eval.toml --wait         run one there, to its table
+  compass-master watch run/checkpoints --config eval.toml evaluate every checkpoint there as it appears
   compass-master status                                   what runs, and how far it is
   compass-master explain                                  why nothing more is running
 
@@ -325,6 +329,7 @@ impl JobArguments {
             dlc: self.launch.dlc_flags(),
             hf: self.model.hf(),
             model: self.model.flags(),
+            checkpoint: None,
             custom_dataset: self.custom.dataset(),
             limit: self.limit,
             home: std::env::home_dir(),

@@ -7,9 +7,11 @@ mod later;
 mod launching;
 mod mode;
 mod token;
+mod watching;
 
 pub use arguments::{Cli, Command, Explain, JobArguments, StateArguments, data_cache};
 pub use described::{CustomArguments, HfType, ModelArguments};
 pub use importing::ImportArguments;
 pub use later::not_yet;
+pub use watching::WatchArguments;
 pub use token::{TokenAction, TokenArguments};

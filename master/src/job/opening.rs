@@ -96,6 +96,21 @@ pub async fn open_run(
     Ok(opened)
 }
 
+/// The run in the folder called `name`, which was made for this job: planned now where it has no plan, else as it was planned,
+/// whatever lies at the models' paths by now.
+///
+/// # Errors
+/// Bad input, no such folder, or a disk or a store that fails; nothing was started.
+pub async fn open_in(config: &Config, request: &JobRequest, name: &str) -> Result<OpenedRun, Failure> {
+    match RunFolder::find_begun(&config.work_dir, Some(name)).map_err(|error| Failure::of_folder(&error))? {
+        Begun::Planned(folder) => {
+            let plan = Some(read_plan(&folder)?);
+            Ok(OpenedRun { folder, earlier: None, plan })
+        }
+        Begun::Unplanned(folder) => begin(config, request, Some(folder), &planned(config)?, None).await,
+    }
+}
+
 /// Goes on in a folder in which a master was stopped before its plan was whole.
 async fn plan_again(config: &Config, request: &JobRequest, folder: RunFolder) -> Result<OpenedRun, Failure> {
     let planned = planned(config)?;

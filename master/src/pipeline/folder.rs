@@ -94,7 +94,7 @@ pub(super) fn remove_leftovers(path: &Path) {
 ///
 /// # Errors
 /// Those of the disk.
-pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     let failed = |action| move |source| FolderError::Io { action, path: path.to_owned(), source };
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed("create the folder of"))?;

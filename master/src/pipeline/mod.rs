@@ -51,6 +51,7 @@ pub use drive::{DriveError, Driven, Driver, Ending, Setup};
 pub use dry_run::{check_launcher, dry_run};
 pub use execution::{ExecuteError, Executed, Source, execute, execution_options, has_programs};
 pub use facts::{RunFacts, WorkerFacts};
+pub(crate) use folder::write_atomically;
 pub use folder::{Begun, FolderError, RunFolder, check_writable, keep_config};
 pub use import::{import, import_adopted};
 pub use infer::{InferError, InferOptions, infer};
