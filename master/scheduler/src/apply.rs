@@ -73,6 +73,7 @@ impl Core {
                 let worker = self.heard(&worker);
                 self.loaded(worker, model, slot, ms);
             }
+            Event::WeightsGone { model } => self.bars.weights_gone(model),
             Event::Supply(supply) => self.bars.set_supply(supply),
             Event::Returned { worker, grant, samples, held } => {
                 let worker = self.heard(&worker);

@@ -69,6 +69,8 @@ struct ModelBars {
     /// Since when tasks wait and no worker is able, or since the latest bar.
     waiting_since: Option<u64>,
     say_at: u64,
+    /// Whether its weights do not lie at its path any more.
+    is_gone: bool,
 }
 
 impl ModelBars {
@@ -188,6 +190,16 @@ impl Bars {
         self.models.get(&model).map(ModelBars::words)
     }
 
+    /// What a model was planned with is gone: there is no use in waiting for a worker that can load it.
+    pub(super) fn weights_gone(&mut self, model: ModelId) {
+        self.models.entry(model).or_default().is_gone = true;
+    }
+
+    /// Whether a model's weights are gone.
+    pub(super) fn is_gone(&self, model: ModelId) -> bool {
+        self.models.get(&model).is_some_and(|bars| bars.is_gone)
+    }
+
     /// Takes note of a worker that cannot load a model.
     pub(super) fn tell(&mut self, bar: Barred, now: u64) {
         let host = bar.host.clone();
@@ -241,11 +253,12 @@ impl Bars {
         timeouts: BarTimeouts,
     ) -> Prospect {
         let supply = self.supply;
-        let Some(bars) = self.models.get_mut(&model) else { return Prospect::Wait };
+        let Some(bars) = self.models.get_mut(&model).filter(|bars| !bars.told.is_empty()) else { return Prospect::Wait };
         let since = *bars.waiting_since.get_or_insert(now);
         let left = (since + timeouts.unschedulable).saturating_sub(now);
         let no_more = supply == Supply::None && !here.is_empty() && now >= since + timeouts.settles;
-        if no_more || left == 0 || bars.is_content(here, supply) {
+        let is_hopeless = bars.is_gone && !here.is_empty();
+        if is_hopeless || no_more || left == 0 || bars.is_content(here, supply) {
             return Prospect::Fail;
         }
         if now < bars.say_at {

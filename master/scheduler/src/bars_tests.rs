@@ -69,6 +69,17 @@ fn a_barred_worker_goes_on_with_other_models() {
 }
 
 #[test]
+fn a_model_whose_weights_are_gone_ends_once_no_connected_worker_can_load_it() {
+    let mut bench = Bench::new(Limits::default(), vec![view(0, 0, 4), view(1, 0, 4)]);
+    attach_on(&mut bench, 0, "a");
+    bench.apply(Event::WeightsGone { model: ModelId(0) });
+    assert_eq!(bench.core.progress().open_tasks, 2, "a worker may hold it loaded");
+    cannot_load(&mut bench, 0, 0, UnableKind::Missing, "no such file");
+    assert_eq!(bench.core.progress().open_tasks, 1, "the other model goes on");
+    assert!(bench.core.failures()[0].2.starts_with("no such file"));
+}
+
+#[test]
 fn a_model_ends_at_once_where_no_other_worker_can_come() {
     let limits = Limits { others_may_come: false, ..Limits::default() };
     let mut bench = Bench::new(limits, vec![view(0, 0, 4), view(0, 4, 8), view(1, 0, 2)]);

@@ -54,6 +54,8 @@ pub struct HeldGrant {
 pub enum FailureClass {
     /// The model or its configuration: never tried again.
     User,
+    /// The model's weights were removed or overwritten while the job ran: never tried again.
+    WeightsGone,
     /// Two distinct workers failed with the same words: tried no more.
     Deterministic,
     /// Tried again, `retry` times.
@@ -119,6 +121,8 @@ pub enum Event {
     Unable { worker: WorkerId, model: ModelId, kind: UnableKind, text: String },
     /// A slot of the worker has loaded a model, in so many milliseconds.
     Loaded { worker: WorkerId, model: ModelId, slot: u32, ms: u64 },
+    /// What the plan pins a model to does not lie at its path any more. Workers that hold it go on with it.
+    WeightsGone { model: ModelId },
     /// What launchers can still do has changed.
     Supply(Supply),
     /// The worker will take no more.

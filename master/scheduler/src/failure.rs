@@ -27,7 +27,7 @@ impl Failures {
     fn count(&mut self, worker: WorkerIx, class: FailureClass, message: &str, limits: &Limits) -> To {
         let mut to = To::Pending;
         let spent = match class {
-            FailureClass::User | FailureClass::Deterministic => true,
+            FailureClass::User | FailureClass::WeightsGone | FailureClass::Deterministic => true,
             FailureClass::Preempted | FailureClass::Unable(_) => false,
             FailureClass::Transient => {
                 self.transient += 1;

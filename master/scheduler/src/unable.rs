@@ -122,7 +122,7 @@ impl Core {
 
     fn fail_model(&mut self, model: ModelId, effects: &mut Vec<Effect>) {
         let Some(words) = self.bars.words(model) else { return };
-        let class = FailureClass::User;
+        let class = if self.bars.is_gone(model) { FailureClass::WeightsGone } else { FailureClass::User };
         let tasks = self.queue.of_model(model).collect::<Vec<_>>();
         let name = self.labels.model(model);
         let text = format!("no worker can load {name}; its {} tasks failed: {words}", tasks.len());

@@ -16,6 +16,7 @@ use super::progress::ProgressBoard;
 use super::score::Answers;
 use super::task_list::keep_tasks;
 use super::view::RunView;
+use super::weights_gone;
 use super::worker_source::{StageRegistration, StageWorkers, WorkerSource};
 use crate::leader::{Leader, Pins};
 use compass_common::encode::{self, EncodeError};
@@ -231,6 +232,7 @@ pub async fn infer(
     let stopping = stop.clone().drop_guard();
     let board = ProgressBoard::new(plan.clone());
     let watching = tokio::spawn(with_same_log(board.show(stage, opened.facts.resumed_samples)));
+    let telling = tokio::spawn(weights_gone::tell(plan.clone(), job_handle.clone()));
     let writing = tokio::spawn(opened.live.run(options.predictions, opened.durability.clone(), stop));
     let driver = Driver::new(Setup {
         leader: opened.leader,
@@ -250,6 +252,7 @@ pub async fn infer(
         demands: DemandPublisher::from(wanted),
     });
     let driven = Box::pin(driver.run()).await;
+    telling.abort();
     job_handle.close();
     source.leave(&digest).await;
     drop(stopping);
@@ -286,7 +289,8 @@ async fn left_behind(
     let record = encode::pretty_json("the facts of the run", &facts)?;
     write_atomically(&folder.logs().join("run.json"), &record)?;
     let term = store.map(|store| lead.term(store));
-    Ok(Inferred { ending, failures: core.failures(), diverged, term, answers })
+    let failures = block_in_place(|| weights_gone::classified(plan, &core, core.failures()));
+    Ok(Inferred { ending, failures, diverged, term, answers })
 }
 
 /// Begins a term: ledger, segment, tasks, in this order. What earlier leaders recorded is read under this lead, since

@@ -40,6 +40,7 @@ mod score;
 mod score_tests;
 mod task_list;
 mod view;
+mod weights_gone;
 #[cfg(test)]
 mod wire_mutator;
 pub(crate) mod worker_endpoint;

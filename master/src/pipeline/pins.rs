@@ -34,7 +34,7 @@ pub fn holds(plan: &Plan) -> bool {
     plan.models.iter().all(holds)
 }
 
-fn find(model: &ModelPlan) -> io::Result<Pin> {
+pub(super) fn find(model: &ModelPlan) -> io::Result<Pin> {
     let directory = Path::new(&model.path);
     let weights =
         read(directory, Path::new(&model.tokenizer_path), model.peft_path.as_deref().map(Path::new), model.kind)?;
