@@ -14,6 +14,7 @@ mod cuda;
 mod device;
 mod executor;
 mod fault;
+mod guarded;
 mod load;
 mod memory;
 mod models;

@@ -5,12 +5,13 @@ use crate::cuda::cuda_memory;
 use crate::device::{DeviceChoice, device_name, resolve_all};
 use crate::executor::{Executor, generation_defaults};
 use crate::fault::{file_fault, missing_fault};
+use crate::guarded::Guarded;
 use crate::memory::free_bytes;
 use crate::models::{CausalLm, Family, Placement};
 use crate::placement::{Rooms, place_layers, workers_that_fit};
 use crate::reproducible::make_mkl_reproducible;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
-use crate::weights::Weights;
+use crate::weights::{UnchangedFile, Weights};
 use compass_plan::engine::{Engine, EngineFault, ModelFacts};
 use compass_plan::weights::adapter::read_adapter;
 use compass_plan::weights::{FileMark, Pin, files};
@@ -81,6 +82,7 @@ pub fn load_colocated(
     if let Some(difference) = plan.pin.as_ref().and_then(|pin| pin.weights.difference(&weights)) {
         return Err(file_fault(directory, difference));
     }
+    let files = opened.weights.unchanged()?;
     let model = load_model(opened, &config, on, max_seq_len, &mut notes)?;
     if let Some(most) = model.most_positions().filter(|&most| most < max_seq_len as usize) {
         let what = format!(
@@ -106,6 +108,9 @@ pub fn load_colocated(
     if small_files(plan)? != small {
         return Err(file_fault(directory, "its configuration or tokenizer changed while the model was loaded"));
     }
+    if let Some(path) = files.iter().find_map(UnchangedFile::changed) {
+        return Err(file_fault(path, "it was written to while the model was loaded"));
+    }
     let pin = Some(Pin { weights, generation: generation.clone() });
     let facts = ModelFacts {
         device: device_name(home),
@@ -116,7 +121,10 @@ pub fn load_colocated(
         notes,
         pin,
     };
-    Ok(Box::new(Executor::new(plan, model, (tokenizer, kwargs), facts, eos, generation)?))
+    let executor = Executor::new(plan, model, (tokenizer, kwargs), facts, eos, generation)?;
+    // On a GPU the weights are copies.
+    let files = if home == Device::Cpu { files } else { Vec::new() };
+    Ok(Box::new(Guarded::new(executor, files)))
 }
 
 /// Digests of the small files of a model, which are read whole.

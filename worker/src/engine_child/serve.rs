@@ -179,6 +179,8 @@ impl Child {
                     prefix_segments: segments.map(v1::PrefixSegment::from).collect(),
                 }))
             }
+            // The weights under this engine are other ones by now: a new engine finds out what lies there.
+            (None, Err(EngineFault::Missing(why))) => Err(io::Error::other(why)),
             (None, Err(fault)) => Ok(Err(fault.to_string())),
         }
     }

@@ -1,5 +1,6 @@
 //! One memory-mapped file of weights. `set` combines the files of a model; the formats have their own files.
 
+use super::UnchangedFile;
 use super::stored::{Directory, StoredKind, StoredTensor};
 use super::{safetensors_file, torch_file};
 use crate::fault::{device_fault, file_fault, missing_fault};
@@ -14,6 +15,7 @@ use tch::{Device, Kind, TchError, Tensor};
 /// A mapped file and its directory of tensors. It must outlive every tensor made from it.
 pub(crate) struct MappedFile {
     path: PathBuf,
+    unchanged: UnchangedFile,
     map: Mmap,
     tensors: Directory,
 }
@@ -25,14 +27,16 @@ impl MappedFile {
     /// # Errors
     /// [`EngineFault::Model`] when the file is missing, cut short or of another format.
     pub(crate) fn open(path: &Path) -> Result<Self, EngineFault> {
-        let map = map(path)?;
+        let file = open(path)?;
+        let unchanged = UnchangedFile::new(path, file).map_err(|error| missing_fault(path, error))?;
+        let map = map_file(path, unchanged.file())?;
         if map.starts_with(b"version https://git-lfs") {
             return Err(missing_fault(path, "this is a Git LFS pointer, not the weights; run `git lfs pull` there"));
         }
         let pickled = path.extension().is_some_and(|ending| ["bin", "pth", "pt"].iter().any(|&known| ending == known));
         let tensors = if pickled { torch_file::directory(&map) } else { safetensors_file::directory(&map) };
         let tensors = tensors.map_err(|what| file_fault(path, what))?;
-        Ok(Self { path: path.to_path_buf(), map, tensors })
+        Ok(Self { path: path.to_path_buf(), unchanged, map, tensors })
     }
 
     /// Renames every tensor by `name`.
@@ -55,6 +59,11 @@ impl MappedFile {
     /// The file became shorter since it was mapped.
     pub(super) fn mark(&self, reading: DigestExtent) -> io::Result<FileMark> {
         mark(&self.map[..], reading)
+    }
+
+    /// The file as it was before it was mapped.
+    pub(crate) fn unchanged(&self) -> &UnchangedFile {
+        &self.unchanged
     }
 
     /// The file's path, for messages.
@@ -164,6 +173,11 @@ impl MappedFile {
 /// # Errors
 /// [`EngineFault::Missing`] if it does not exist or is not a file.
 pub(super) fn map(path: &Path) -> Result<Mmap, EngineFault> {
+    map_file(path, &open(path)?)
+}
+
+/// Opens a file to be mapped.
+fn open(path: &Path) -> Result<File, EngineFault> {
     let fault = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => missing_fault(path, "no such weights file (safetensors or pytorch_model.bin)"),
         _ => missing_fault(path, error),
@@ -172,9 +186,13 @@ pub(super) fn map(path: &Path) -> Result<Mmap, EngineFault> {
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(missing_fault(path, "this is a directory, not a weights file"));
     }
-    // SAFETY: the map is read-only. Model directories are not written to while a job runs; who does so anyway gets
-    // wrong numbers or a bus error, as with every program that maps its weights.
-    unsafe { Mmap::map(&file) }.map_err(fault)
+    Ok(file)
+}
+
+fn map_file(path: &Path, file: &File) -> Result<Mmap, EngineFault> {
+    // SAFETY: the map is read-only. A file that is written to while a job runs gives a bus error, which ends the engine, or
+    // other numbers, which `UnchangedFile` tells: no result of them is handed out.
+    unsafe { Mmap::map(file) }.map_err(|error| missing_fault(path, error))
 }
 
 /// Creates a tensor over its bytes.

@@ -12,8 +12,10 @@ mod safetensors_file;
 mod set;
 mod stored;
 mod torch_file;
+mod unchanged;
 mod zip;
 
 pub(crate) use file::MappedFile;
 pub(crate) use pickle_json::read_pickled_json;
 pub(crate) use set::Weights;
+pub(crate) use unchanged::UnchangedFile;

@@ -3,7 +3,7 @@
 
 use super::adapter::Adapter;
 use super::files::{self, Files};
-use super::{MappedFile, finite, merge};
+use super::{MappedFile, UnchangedFile, finite, merge};
 use crate::fault::{device_fault, file_fault, missing_fault};
 use crate::placement::Sizes;
 use compass_plan::ModelKind;
@@ -103,6 +103,15 @@ impl Weights {
             marks.insert(weights_name(&name), mark);
         }
         Ok(WeightsDigest::new(marks))
+    }
+
+    /// The files of weights as they were before they were mapped.
+    ///
+    /// # Errors
+    /// [`EngineFault::Device`] if this process may open no more files.
+    pub(crate) fn unchanged(&self) -> Result<Vec<UnchangedFile>, EngineFault> {
+        let files = self.files.iter().map(|file| file.unchanged().again());
+        files.collect::<std::io::Result<_>>().map_err(|error| EngineFault::Device(format!("cannot watch the weights: {error}")))
     }
 
     /// Sets the devices of the layers; everything else stays on its device.

@@ -1,10 +1,11 @@
 //! Digests of models: the engine computes the same digest as a planner, and loads nothing else under its name.
 
-use crate::support::{TinyModel, tiny_plan};
+use crate::support::{TinyModel, ppl_sample, run_all, tiny_plan};
 use compass_engine::DeviceChoice;
-use compass_plan::engine::{EngineFault, UnableKind};
+use compass_plan::engine::{BatchSpec, EngineFault, Request, UnableKind};
+use compass_plan::prompt::ShotFormat;
 use compass_plan::weights::{Pin, read};
-use compass_plan::{GenerationDefaults, ModelKind, ModelPlan};
+use compass_plan::{GenerationDefaults, InferSpec, ModelKind, ModelPlan};
 use std::path::Path;
 
 fn planned(plan: &ModelPlan) -> Pin {
@@ -93,4 +94,28 @@ fn replaced_file_is_not_loaded() {
     std::fs::rename(directory.path().join("new"), directory.path().join("model.safetensors")).unwrap();
     assert_eq!(engine.facts().pin.as_ref(), Some(&before));
     assert_ne!(loaded(&plan).unwrap().weights, before.weights);
+}
+
+#[test]
+fn no_result_is_handed_out_once_the_weights_were_written_to() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut model = TinyModel::default();
+    model.write(directory.path());
+    let plan = tiny_plan(directory.path());
+    let mut engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
+    let samples = [ppl_sample(0, &["ab", "ba"])];
+    assert_eq!(run_all(engine.as_mut(), &InferSpec::Ppl, &samples).0.len(), 1);
+    // Over the very file that is mapped, as a trainer does that overwrites its latest checkpoint.
+    model.tensors.get_mut("lm_head.weight").unwrap().1.iter_mut().for_each(|value| *value = -*value);
+    model.write_weights(&directory.path().join("new"), |_| true);
+    let bytes = std::fs::read(directory.path().join("new")).unwrap();
+    let mut file = std::fs::File::options().write(true).open(directory.path().join("model.safetensors")).unwrap();
+    std::io::Write::write_all(&mut file, &bytes).unwrap();
+    let spec =
+        BatchSpec { infer: InferSpec::Ppl, shot_format: ShotFormat::default(), meta_template: None };
+    let requests = samples.iter().map(|sample| Request { sample, shots: Vec::new() }).collect::<Vec<_>>();
+    let mut results = 0;
+    let fault = engine.run(&spec, &requests, &mut |_| results += 1).unwrap_err();
+    assert_eq!((results, fault.kind()), (0, UnableKind::Missing));
+    assert!(fault.to_string().ends_with("model.safetensors: it was written to while the model was in use"), "{fault}");
 }

@@ -1,0 +1,46 @@
+//! Whether a file that is mapped was written to since: its pages may be other ones then.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// An open file and how it was when it was opened. That its name goes away, or is given to another file, changes nothing.
+#[derive(Debug)]
+pub(crate) struct UnchangedFile {
+    path: PathBuf,
+    file: File,
+    before: (u64, i64, i64),
+}
+
+impl UnchangedFile {
+    /// Takes note of how a file is.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub(super) fn new(path: &Path, file: File) -> io::Result<Self> {
+        let before = written(&file)?;
+        Ok(Self { path: path.to_path_buf(), file, before })
+    }
+
+    /// The same once more, with the state of the first.
+    pub(super) fn again(&self) -> io::Result<Self> {
+        Ok(Self { path: self.path.clone(), file: self.file.try_clone()?, before: self.before })
+    }
+
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Its path, if it was written to.
+    pub(crate) fn changed(&self) -> Option<&Path> {
+        let is_same = written(&self.file).is_ok_and(|now| now == self.before);
+        (!is_same).then_some(&self.path)
+    }
+}
+
+/// Size and time of the last write.
+fn written(file: &File) -> io::Result<(u64, i64, i64)> {
+    let metadata = file.metadata()?;
+    Ok((metadata.size(), metadata.mtime(), metadata.mtime_nsec()))
+}
