@@ -5,6 +5,7 @@
 
 mod client;
 mod commands;
+mod keyed;
 mod refusal;
 mod registry;
 mod service;
@@ -13,6 +14,7 @@ mod status;
 mod submit;
 
 pub use commands::{About, cancel, explain, status};
+pub use keyed::{Followed, ServerOfJobs};
 pub use registry::{Accepted, Declined, JobEntry, JobRegistry, ServerBackend};
 pub use service::ControlService;
 pub use socket::{SERVER, Socket, SocketError, open};

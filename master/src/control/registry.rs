@@ -24,6 +24,8 @@ pub struct JobEntry {
     pub folder: PathBuf,
     pub priority: u32,
     pub submitted: String,
+    /// What tells its submission from others of the same plan.
+    pub key: Option<String>,
     pub max_slots: Option<u32>,
     pub job_handle: JobHandle,
     /// What it says; `None` where that goes to a terminal.
@@ -122,6 +124,13 @@ impl JobRegistry {
     /// The job of a plan, unless it has ended.
     pub fn find(&self, plan: &Digest) -> Option<JobEntry> {
         self.jobs(|jobs| jobs.values().find(|job| job.plan == *plan && job.ended.borrow().is_none()).cloned())
+    }
+
+    /// The job that was submitted under this key, unless its host ended it: it has ended, or will.
+    pub fn keyed(&self, key: &str) -> Option<JobEntry> {
+        let goes_on = |job: &JobEntry| job.ended.borrow().as_ref().is_none_or(|ended| !ended.is_resumable());
+        let is_keyed = |job: &&JobEntry| job.key.as_deref() == Some(key) && goes_on(job);
+        self.jobs(|jobs| jobs.values().find(is_keyed).cloned())
     }
 
     /// The job of this name: its id or the beginning of it, or its run.
@@ -321,6 +330,7 @@ fn shares_in_words(id: &JobId, job: &JobEntry, shares: &BTreeMap<JobId, FairShar
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit;
 
     fn entry(number: u32, ended: bool) -> JobEntry {
         let plan = Digest::of(&number.to_le_bytes());
@@ -339,11 +349,26 @@ mod tests {
             folder: PathBuf::new(),
             priority: 1,
             submitted: format!("2026-11-23T00:00:{number:02}Z"),
+            key: Some(format!("key {number}")),
             max_slots: None,
             job_handle: JobHandle::default(),
             job_log: None,
             ended: watch::channel(outcome).1,
         }
+    }
+
+    #[test]
+    fn a_key_names_what_runs_and_what_came_to_its_own_end() {
+        let registry = JobRegistry::default();
+        registry.add(entry(1, false));
+        registry.add(entry(2, true));
+        let mut stopped = entry(3, true);
+        let ended = stopped.ended.borrow().clone().map(|ended| Ended { exit_code: exit::INFRASTRUCTURE, ..ended });
+        stopped.ended = watch::channel(ended).1;
+        registry.add(stopped);
+        assert!(registry.keyed("key 1").is_some() && registry.keyed("key 2").is_some());
+        assert!(registry.keyed("key 3").is_none(), "it goes on when it is submitted again");
+        assert!(registry.keyed("key 4").is_none());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::request::JobRequest;
 use super::request::Mode;
+use crate::exit;
 use crate::pipeline::{ModelPlacement, RunFolder};
 use compass_config::{Config, LeftOut, RunnerConfig, StageConfig};
 use compass_diagnostic::Diagnostic;
@@ -42,6 +43,9 @@ pub struct JobRecord {
     /// Where its models may run, in the order of the plan's.
     #[serde(default)]
     pub placements: Vec<ModelPlacement>,
+    /// What tells this submission from others of the same plan: submitted again under the same key, it is not run again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// Why nothing more of it is wanted.
     pub cancelled: Option<String>,
     pub ended: Option<Ended>,
@@ -70,6 +74,13 @@ pub struct Ended {
     pub recorded_samples: u64,
     pub expected_samples: u64,
     pub failed_tasks: u32,
+}
+
+impl Ended {
+    /// Whether the host or a signal ended it, rather than the job: it can go on where it was.
+    pub fn is_resumable(&self) -> bool {
+        matches!(self.exit_code, exit::INFRASTRUCTURE | exit::LEADERSHIP_LOST | exit::INTERRUPTED | exit::TERMINATED)
+    }
 }
 
 /// Why a job has no table, from what is kept of it: `None` where it has one.
@@ -107,6 +118,7 @@ impl JobRecord {
             summary_rows: config.summary_rows.clone(),
             left_out: config.left_out.clone(),
             placements: config.models.iter().map(ModelPlacement::from).collect(),
+            key: None,
             cancelled: None,
             ended: None,
         }

@@ -38,6 +38,7 @@ pub async fn run_alone(
         folder: std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().into()),
         priority: 1,
         submitted: now(),
+        key: None,
         max_slots: config.infer.runner.max_num_workers,
         job_handle: job_handle.clone(),
         job_log: None,

@@ -152,6 +152,7 @@ impl Jobs {
             folder: job.folder.clone(),
             priority: job.priority,
             submitted: job.submitted.clone(),
+            key: job.key.clone(),
             max_slots: job.infer.slots,
             job_handle: job_handle.clone(),
             job_log: Some(job_log.clone()),
@@ -278,7 +279,8 @@ impl ServerBackend for Arc<Jobs> {
         // Held to the end: of two who submit the same at once, one attaches.
         let mut book = self.book.lock().await;
         let id = JobId::of(&job.plan);
-        if let Some(known) = self.server.registry.find(&job.plan) {
+        let keyed = job.key.as_deref().and_then(|key| self.server.registry.keyed(key));
+        if let Some(known) = keyed.or_else(|| self.server.registry.find(&job.plan)) {
             return Ok(Accepted { job: known.id, folder: known.folder, attached: true });
         }
         let folder = job.folder.clone();

@@ -1,6 +1,7 @@
 //! The job of one content: its run folder, its plan, and what tells the watch of it.
 
 use super::here;
+use super::served;
 use super::subject::{Subject, planned_content};
 use crate::exit;
 use crate::job::{Failure, JobRequest, OpenedRun, open_in};
@@ -8,7 +9,9 @@ use crate::pipeline::{FolderError, RunFolder};
 use compass_config::Config;
 use compass_types::ids::Digest;
 use compass_watch::{Ending, Event};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// Tries of a job that ends for want of workers, a store or a disk.
@@ -37,9 +40,21 @@ pub(super) struct Task {
 pub(super) struct Jobs {
     pub(super) subject: Arc<Subject>,
     pub(super) request: JobRequest,
+    /// Where they are submitted; `None` where they run in this process.
+    pub(super) server: Option<ServerPlace>,
     pub(super) told: mpsc::Sender<Told>,
-    /// Lines for a person.
     pub(super) interrupted: watch::Receiver<Option<u8>>,
+}
+
+/// Where jobs are submitted, and how.
+#[derive(Clone, Debug)]
+pub(super) struct ServerPlace {
+    pub(super) state_dir: PathBuf,
+    pub(super) priority: u32,
+    /// Names this watch: with it and its content, a submission is told from every other.
+    pub(super) evaluated: Digest,
+    /// Whether it was said that no server answers.
+    pub(super) is_away: Arc<AtomicBool>,
 }
 
 /// Why a job goes no further now.
@@ -62,13 +77,20 @@ impl Jobs {
     /// Runs the job of a content to its end, and tells the watch.
     pub(super) async fn run(self, task: Task) {
         let Task { content, name, .. } = task.clone();
-        let event = match Box::pin(here::run(&self, &task)).await {
+        let event = match self.run_to_its_end(&task).await {
             Ok(ending) => Event::Ended { content, ending },
             Err(Stop::Changed) => Event::Changed { content, name },
             Err(Stop::Interrupted) => return,
             Err(Stop::Failed(failure)) => self.failed(&task, &failure),
         };
         self.tell(event).await;
+    }
+
+    async fn run_to_its_end(&self, task: &Task) -> Result<Ending, Stop> {
+        match &self.server {
+            None => Box::pin(here::run(self, task)).await,
+            Some(server) => Box::pin(served::run(self, server, task)).await,
+        }
     }
 
     /// What a failure means: another try where the host is to blame, an end where the input is.

@@ -8,6 +8,7 @@ mod here;
 mod jobs;
 mod order;
 mod run;
+mod served;
 mod subject;
 mod tables;
 

@@ -1,7 +1,7 @@
 //! The loop of a watch: looks at the folder, carries out what is decided, keeps records, writes the curve.
 
 use super::folder::Folder;
-use super::jobs::{Jobs, Task, Told};
+use super::jobs::{Jobs, ServerPlace, Task, Told};
 use super::order::Order;
 use super::subject::Subject;
 use super::tables::Tables;
@@ -44,10 +44,16 @@ pub async fn watch(order: Order, interrupted: watch::Receiver<Option<u8>>) -> Re
     let (told, hears) = mpsc::channel(ON_THEIR_WAY);
     let mut request = order.request.clone();
     request.served = !order.here;
+    let server = (!order.here).then(|| ServerPlace {
+        state_dir: subject.general.state_dir.clone(),
+        priority: order.priority,
+        evaluated: Digest::of(place.as_os_str().as_encoded_bytes()),
+        is_away: Arc::default(),
+    });
     let mut watcher = Watcher {
         watch: Watch::new(order.policy.clone(), records),
         folder: Folder::new(folder, order.pattern.clone(), order.markers.clone()),
-        jobs: Jobs { subject: subject.clone(), request, told, interrupted: interrupted.clone() },
+        jobs: Jobs { subject: subject.clone(), request, server, told, interrupted: interrupted.clone() },
         running: JoinSet::new(),
         journal,
         tables: Tables::default(),
@@ -126,6 +132,7 @@ impl Watcher {
         loop {
             block_in_place(|| self.pass())?;
             if self.order.once && self.watch.is_idle() {
+                self.say_if_none();
                 return Ok(if self.curve().is_complete() { exit::SCORED } else { exit::INCOMPLETE });
             }
             let pause = tokio::time::sleep(self.order.pause);
@@ -222,7 +229,8 @@ impl Watcher {
             _ => 0,
         };
         if postponed == 0 {
-            print_status(format!("{name}: its job begins (weights {})", content.short()));
+            let what = if folder.is_some() { "goes on" } else { "begins" };
+            print_status(format!("{name}: its job {what} (weights {})", content.short()));
         }
         self.running.spawn(self.jobs.clone().run(Task { content, name, folder, postponed }));
     }
@@ -241,6 +249,13 @@ impl Watcher {
             self.written = Some(csv);
         }
         Ok(())
+    }
+
+    fn say_if_none(&self) {
+        if self.curve().0.is_empty() {
+            let (folder, pattern) = (self.order.folder.display(), &self.order.pattern);
+            print_status(format!("there is no checkpoint in {folder}: no folder there is called {pattern}"));
+        }
     }
 
     fn say_end(&self, content: &Digest) {

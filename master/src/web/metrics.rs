@@ -160,6 +160,7 @@ mod tests {
             folder: "out/20260101_000000".into(),
             priority: 1,
             submitted: String::new(),
+            key: None,
             max_slots: None,
             job_handle: JobHandle::default(),
             job_log: None,

@@ -112,6 +112,7 @@ mod tests {
             folder,
             priority,
             submitted,
+            key: None,
             max_slots,
             job_handle,
             job_log: None,

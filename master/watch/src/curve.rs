@@ -13,6 +13,9 @@ use std::fmt::Write as _;
 /// What the words of a failed sample begin with whose weights were removed or overwritten while its job ran.
 pub const WEIGHTS_GONE: &str = "weights_gone";
 
+/// Why a content that was whole has no job.
+const NEVER_BEGAN: &str = "removed or overwritten before it was evaluated";
+
 /// A row of a job's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultRow {
@@ -62,7 +65,12 @@ impl Curve {
         let of_content = watch.history().iter().map(|known| {
             let evaluation = watch.evaluation(&known.content);
             let rows = tables.get(&known.content).cloned().unwrap_or_default();
-            let (state, reason) = evaluation.map_or(("waiting", String::new()), |evaluation| standing(evaluation, &rows));
+            let (state, reason) = match evaluation {
+                Some(evaluation) => standing(evaluation, &rows),
+                // It waited when an earlier watch was killed.
+                None if watch.is_past(known) => ("gone", NEVER_BEGAN.to_owned()),
+                None => ("waiting", String::new()),
+            };
             Point {
                 step: known.step,
                 name: known.name.clone(),
@@ -183,7 +191,7 @@ fn standing(evaluation: &Evaluation, rows: &[ResultRow]) -> (&'static str, Strin
         EvaluationState::Queued => ("waiting", String::new()),
         EvaluationState::Skipped => ("skipped", words("too many waited")),
         EvaluationState::Begun { .. } => ("running", String::new()),
-        EvaluationState::Gone => ("gone", words("removed or overwritten before it was evaluated")),
+        EvaluationState::Gone => ("gone", words(NEVER_BEGAN)),
         EvaluationState::Ended(ending) => match ending.kind() {
             EndingKind::Whole => ("scored", String::new()),
             EndingKind::Incomplete => match rows.iter().find(|row| row.value.contains(WEIGHTS_GONE)) {

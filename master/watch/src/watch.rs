@@ -168,6 +168,11 @@ impl Watch {
                 checkpoint.phase = Phase::New;
             }
         }
+        // Removed while no watch was there.
+        let unlisted = self.seen.keys().filter(|name| !names.contains(*name) && !self.checkpoints.contains_key(*name));
+        for name in unlisted.cloned().collect::<Vec<_>>() {
+            self.checkpoints.insert(name.clone(), Checkpoint::new(step_of(&name)));
+        }
         let there = |checkpoint: &Checkpoint| checkpoint.phase != Phase::Gone;
         let gone = self.checkpoints.iter().filter(|(name, checkpoint)| there(checkpoint) && !names.contains(*name));
         for name in gone.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
@@ -203,10 +208,11 @@ impl Watch {
         }
     }
 
-    /// A checkpoint that has this content now.
+    /// The checkpoint that has this content now; of several the earliest, and one without a step last.
     fn holder(&self, content: Digest) -> Option<&str> {
         let holders = self.checkpoints.iter().filter(|(_, checkpoint)| checkpoint.content() == Some(content));
-        holders.map(|(name, _)| name.as_str()).next()
+        let earliest = holders.min_by_key(|(name, checkpoint)| (checkpoint.step.is_none(), checkpoint.step, *name));
+        earliest.map(|(name, _)| name.as_str())
     }
 
     fn looked(&mut self, now: u64, name: &str, look: Look, actions: &mut Vec<Action>) {
@@ -297,6 +303,9 @@ impl Watch {
                 _ if evaluation.name != name => {
                     let text = format!("{name} has the content of {}: it is not evaluated again", evaluation.name);
                     actions.push(Action::Say(text));
+                    if evaluation.state == EvaluationState::Queued {
+                        self.requeue(content);
+                    }
                 }
                 _ => {}
             },
@@ -384,9 +393,19 @@ impl Watch {
         &self.history
     }
 
-    /// Checkpoints that never were whole.
+    /// Whether a checkpoint does not have this content any more.
+    pub fn is_past(&self, known: &History) -> bool {
+        let is_gone = |checkpoint: &Checkpoint| matches!(checkpoint.phase, Phase::Gone | Phase::Lacking { .. });
+        known.overwritten || self.checkpoints.get(&known.name).is_some_and(is_gone)
+    }
+
+    /// Checkpoints that are not whole now, or never were.
     pub fn without_content(&self) -> impl Iterator<Item = (&str, Option<u64>, Standing)> {
-        let unseen = self.checkpoints.iter().filter(|(name, _)| !self.seen.contains_key(*name));
+        let unseen = self.checkpoints.iter().filter(|(name, checkpoint)| match checkpoint.phase {
+            Phase::Settling { .. } | Phase::Examining { .. } | Phase::Lacking { .. } => true,
+            Phase::New | Phase::Gone => !self.seen.contains_key(*name),
+            Phase::Known { .. } => false,
+        });
         unseen.map(|(name, checkpoint)| {
             let standing = match &checkpoint.phase {
                 Phase::Gone => Standing::Gone,

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_types::ids::Digest;
-use compass_watch::{Action, Ending, EvaluationState, Event, Examined, Look, Policy, Record, Watch};
+use compass_watch::{Action, Curve, Ending, EvaluationState, Event, Examined, Look, Policy, Record, Watch};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -223,7 +223,7 @@ fn policy() -> Policy {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_content_that_stays_is_evaluated_once_whatever_the_trainer_and_whoever_is_killed(
@@ -239,6 +239,13 @@ proptest! {
         }
         prop_assert!(world.ended.values().all(|count| *count == 1), "{:?}", world.ended);
         prop_assert!(world.watch.is_idle());
+        // Everything that was ever whole has a number, or a reason for having none.
+        let curve = Curve::new(&world.watch, &BTreeMap::new());
+        let of_content = curve.0.iter().filter(|point| point.content.is_some());
+        for point in of_content {
+            let is_ended = world.ended.contains_key(&point.content.unwrap());
+            prop_assert_eq!(point.state, if is_ended { "scored" } else { "gone" }, "{:?}", world.journal);
+        }
         // What is restored knows what the living one knows.
         let mut restored = Watch::new(world.policy.clone(), world.journal.clone());
         let names: BTreeSet<String> = world.folders.keys().cloned().collect();
