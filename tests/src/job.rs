@@ -23,6 +23,14 @@ impl CommandLine {
         Running { child: child.unwrap_or_else(|error| unreachable!("cannot start a master: {error}")) }.finish()
     }
 
+    /// Starts it with its standard error at the end of a file, and its standard output to be read.
+    pub fn spawn_watched(mut self, log: &Path) -> Running {
+        let file = fs::File::options().create(true).append(true).open(log);
+        let file = file.unwrap_or_else(|error| unreachable!("cannot write {}: {error}", log.display()));
+        let child = self.0.stderr(Stdio::from(file)).spawn();
+        Running { child: child.unwrap_or_else(|error| unreachable!("cannot start a master: {error}")) }
+    }
+
     /// Starts it with its standard error at the end of a file.
     pub fn spawn_logged(mut self, log: &Path) -> Running {
         let file = fs::File::options().create(true).append(true).open(log);

@@ -19,6 +19,7 @@ mod proxy;
 mod real_size;
 mod slurm;
 mod table;
+pub mod training;
 mod tunnel;
 mod worker;
 
