@@ -223,6 +223,8 @@ full "bench-dispatch" 10 target/release/bench-dispatch
 full "bench-makespan" 20 target/release/bench-makespan --jobs 200 --first-seed 5000
 full "bench-far" 5 target/release/bench-far
 full "scale --small" 10 target/release/scale --small
+full "watched --full" 30 target/debug/watched --full
+full "bench-watch" 10 target/release/bench-watch
 full "soak --minutes 3" 10 target/release/soak --minutes 3
 full "bench-load" 10 target/release/bench-load
 full "bench-score --small" 10 target/release/bench-score --small
