@@ -1,4 +1,4 @@
-//! Checkpoints are evaluated as they appear: each content once, none that is half written, whoever is killed. Real processes.
+//! Checkpoints are evaluated as they appear: each content once, none that is half written, whatever is killed. Real processes.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -29,7 +29,8 @@ fn runs(job: &Job) -> Vec<PathBuf> {
 }
 
 fn curve(job: &Job) -> String {
-    let places: Vec<PathBuf> = fs::read_dir(job.path("out/watch")).unwrap().map(|place| place.unwrap().path()).collect();
+    let places: Vec<PathBuf> =
+        fs::read_dir(job.path("out/watch")).unwrap().map(|place| place.unwrap().path()).collect();
     assert_eq!(places.len(), 1, "{places:?}");
     fs::read_to_string(places[0].join("curve.csv")).unwrap()
 }
@@ -46,7 +47,7 @@ fn states(table: &str) -> Vec<(String, String)> {
 #[test]
 fn a_trainer_that_does_its_worst_and_a_watch_that_is_killed_give_every_number_once() {
     let run = play(20, 11).unwrap_or_else(|error| unreachable!("{error}"));
-    assert!(run.kills > 3 && run.judgement.whole > 10, "{run:?}");
+    assert!(run.kills > 3 && run.comparison.whole > 10, "{run:?}");
     assert!(run.table.lines().next().unwrap().starts_with("step  checkpoint"), "{}", run.table);
 }
 
@@ -72,7 +73,10 @@ fn one_look_evaluates_what_is_whole_and_another_look_nothing_more() {
     let first = fs::read_dir(runs(&job)[0].join("results")).unwrap().next().unwrap().unwrap();
     assert_eq!(first.file_name().to_string_lossy(), "tiny-step_100");
     let csv = curve(&job);
-    assert!(csv.contains("\n100,step_100,") && csv.contains(",tiny,choices,") && csv.contains("300,step_300,,unfinished,"), "{csv}");
+    assert!(
+        csv.contains("\n100,step_100,") && csv.contains(",tiny,choices,") && csv.contains("300,step_300,,unfinished,"),
+        "{csv}"
+    );
     let again = look(&job, &[]).expect(0);
     assert_eq!((again.stdout, runs(&job).len()), (finished.stdout, 2));
     assert!(again.stderr.contains("2 checkpoints were evaluated before"), "{}", again.stderr);
@@ -88,7 +92,11 @@ fn what_is_overwritten_or_removed_stays_in_the_curve() {
     checkpoint(&job, "step_1", 3);
     fs::remove_dir_all(job.path("run/step_2")).unwrap();
     let finished = look(&job, &[]).expect(0);
-    assert!(finished.stderr.contains("step_1 was overwritten with another content: it is evaluated again"), "{}", finished.stderr);
+    assert!(
+        finished.stderr.contains("step_1 was overwritten with another content: it is evaluated again"),
+        "{}",
+        finished.stderr
+    );
     let told = states(&finished.stdout);
     assert_eq!(told.len(), 3, "{}", finished.stdout);
     assert_eq!(told[0].1, "scored (as of the old content: it was overwritten since)");
@@ -129,7 +137,8 @@ fn bad_input_is_told_at_once() {
     let config = fs::read_to_string(job.path("eval.toml")).unwrap();
     let told = |config: &str, line: &[&str]| {
         job.write("eval.toml", config);
-        let finished = job.command_line(&[&["watch"], line, &["--config", "eval.toml", "--once"]].concat()).run().expect(2);
+        let finished =
+            job.command_line(&[&["watch"], line, &["--config", "eval.toml", "--once"]].concat()).run().expect(2);
         assert_eq!(finished.stdout, "", "{}", finished.stderr);
         assert!(!job.path("out").exists(), "nothing was started");
         finished.stderr
@@ -148,7 +157,11 @@ fn bad_input_is_told_at_once() {
     assert!(says.starts_with("error: no model is defined\n --> eval.toml:1:1"), "{says}");
     let two = config.replace(model, &format!("{model}[[model]]\nabbr = \"base\"\npath = \"elsewhere\"\n"));
     let says = told(&two, &["run"]);
-    assert!(says.contains("the model `base` has no place for the checkpoint") && says.contains("write `path = \"${checkpoint}\"`"), "{says}");
+    assert!(
+        says.contains("the model `base` has no place for the checkpoint")
+            && says.contains("write `path = \"${checkpoint}\"`"),
+        "{says}"
+    );
     let says = told(&config.replace("path = \"${checkpoint}\"", "type = \"echo\""), &["run"]);
     assert!(says.starts_with("error: the model `tiny` has no weights: there are no checkpoints of it"), "{says}");
 }

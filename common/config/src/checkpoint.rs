@@ -44,7 +44,8 @@ pub(super) fn put(check: &mut Check, root: &mut Table, names: &[String], directo
         return;
     }
     for (name, span) in without {
-        let message = format!("the model `{name}` has no place for the checkpoint: it would be evaluated again with each");
+        let message =
+            format!("the model `{name}` has no place for the checkpoint: it would be evaluated again with each");
         let help = "write `path = \"${checkpoint}\"` in every model that is made of the checkpoint, and name these alone: \
                     `--models ABBR`";
         check.error(span, message, Some(help.into()));

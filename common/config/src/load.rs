@@ -12,8 +12,8 @@ use super::resolved::{AuthorityConfig, Config, DatasetConfig};
 use super::selection::{self, List};
 use super::tree::{Node, Table};
 use super::{
-    checkpoint, combination, command_line, dataset, for_each, include, inherit, inherit_preset, keys, launcher_flags, master,
-    model, model_presets, opencompass, paths, pool, stage, summarizer,
+    checkpoint, combination, command_line, dataset, for_each, include, inherit, inherit_preset, keys, launcher_flags,
+    master, model, model_presets, opencompass, paths, pool, stage, summarizer,
 };
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
@@ -78,7 +78,8 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     opencompass::named_models(check, &mut table, &names.0, &mut asked_models);
     opencompass::named_datasets(check, &mut table, &names.1, &mut asked);
     if let Some(directory) = &overrides.checkpoint {
-        let wanted = names.0.iter().flat_map(|name| asked_models.get(name).cloned().unwrap_or_else(|| vec![name.clone()]));
+        let wanted =
+            names.0.iter().flat_map(|name| asked_models.get(name).cloned().unwrap_or_else(|| vec![name.clone()]));
         checkpoint::put(check, &mut table, &wanted.collect::<Vec<_>>(), directory);
     }
     if let Some(name) = &overrides.summarizer {

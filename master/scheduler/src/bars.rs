@@ -253,7 +253,9 @@ impl Bars {
         timeouts: BarTimeouts,
     ) -> Prospect {
         let supply = self.supply;
-        let Some(bars) = self.models.get_mut(&model).filter(|bars| !bars.told.is_empty()) else { return Prospect::Wait };
+        let Some(bars) = self.models.get_mut(&model).filter(|bars| !bars.told.is_empty()) else {
+            return Prospect::Wait;
+        };
         let since = *bars.waiting_since.get_or_insert(now);
         let left = (since + timeouts.unschedulable).saturating_sub(now);
         let no_more = supply == Supply::None && !here.is_empty() && now >= since + timeouts.settles;

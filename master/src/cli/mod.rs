@@ -13,5 +13,5 @@ pub use arguments::{Cli, Command, Explain, JobArguments, StateArguments, data_ca
 pub use described::{CustomArguments, HfType, ModelArguments};
 pub use importing::ImportArguments;
 pub use later::not_yet;
-pub use watching::WatchArguments;
 pub use token::{TokenAction, TokenArguments};
+pub use watching::WatchArguments;

@@ -155,4 +155,3 @@ impl Jobs {
         self.interrupted.borrow().is_some()
     }
 }
-

@@ -104,8 +104,8 @@ struct Watcher {
     tables: Tables,
     /// Where the curve is written.
     curve: PathBuf,
-    /// The curve as it was written last.
-    written: Option<String>,
+    /// The curve as it was written last, and the revision of the watch that it is of.
+    written: Option<(u64, String)>,
     /// Its clock begins here.
     begun: Instant,
     /// Whether the folder could not be listed the last time.
@@ -142,7 +142,7 @@ impl Watcher {
                     Some(Told { event, durable }) = hears.recv() => {
                         let is_end = matches!(event, Event::Ended { .. });
                         block_in_place(|| self.apply(event))?;
-                        // Nobody waits for it where the job is gone.
+                        // An error means that the job is gone.
                         let _ = durable.send(());
                         if is_end {
                             break;
@@ -150,7 +150,7 @@ impl Watcher {
                     }
                     () = &mut pause => break,
                     code = stopped(&mut interrupted) => {
-                        // Jobs of this process hear of the signal by themselves, and keep what they have.
+                        // Jobs of this process see the signal, and keep what they have.
                         if !self.order.here {
                             self.running.abort_all();
                         }
@@ -241,13 +241,17 @@ impl Watcher {
 
     /// Writes the curve where it has changed.
     fn write_curve(&mut self) -> Result<(), Failure> {
+        let revision = self.watch.revision();
+        if self.written.as_ref().is_some_and(|(written, _)| *written == revision) {
+            return Ok(());
+        }
         self.tables.read(&self.subject.general.work_dir, &self.watch);
         let csv = self.curve().csv();
-        if self.written.as_ref() != Some(&csv) {
+        if self.written.as_ref().is_none_or(|(_, before)| *before != csv) {
             let written: Result<(), FolderError> = write_atomically(&self.curve, csv.as_bytes());
             written.map_err(|error| Failure::of_folder(&error))?;
-            self.written = Some(csv);
         }
+        self.written = Some((revision, csv));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The job of a checkpoint with a server.
 //!
-//! It is submitted under a key that follows from the watch and the content: whoever is killed between any two steps, the next
-//! one submits the same job in the same run folder, and the server runs it once.
+//! It is submitted under a key that follows from the watch and the content: after a kill between any two steps the next watch
+//! submits the same job in the same run folder, and the server runs it once.
 
 use super::jobs::{Jobs, ServerPlace, Stop, Task};
 use crate::control::{Followed, ServerOfJobs};

@@ -75,8 +75,11 @@ impl Subject {
             Err(_) => path.clone(),
         };
         let parts = self.parts.iter();
-        let parts =
-            parts.map(|part| ModelParts { kind: part.kind, directory: own(&part.directory), tokenizer: own(&part.tokenizer) });
+        let parts = parts.map(|part| ModelParts {
+            kind: part.kind,
+            directory: own(&part.directory),
+            tokenizer: own(&part.tokenizer),
+        });
         parts.collect()
     }
 

@@ -13,7 +13,9 @@ impl Tables {
     /// Reads those that are there by now.
     pub(super) fn read(&mut self, work_dir: &Path, watch: &Watch) {
         for (content, evaluation) in watch.evaluations() {
-            let (EvaluationState::Ended(ending), Some(folder)) = (&evaluation.state, &evaluation.folder) else { continue };
+            let (EvaluationState::Ended(ending), Some(folder)) = (&evaluation.state, &evaluation.folder) else {
+                continue;
+            };
             if ending.kind() == EndingKind::Failed || self.0.contains_key(content) {
                 continue;
             }
@@ -32,6 +34,7 @@ impl Tables {
 /// The latest table of a run.
 fn table(run: &Path) -> Option<Vec<ResultRow>> {
     let entries = std::fs::read_dir(run.join("summary")).ok()?;
-    let names = entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|kind| kind == "csv"));
+    let names =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|kind| kind == "csv"));
     rows_of(&std::fs::read_to_string(names.max()?).ok()?)
 }

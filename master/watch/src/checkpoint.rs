@@ -19,13 +19,26 @@ pub(super) enum Phase {
     /// It has not been looked at.
     New,
     /// It may still be being written; it looks so since then.
-    Settling { fingerprint: Digest, since: u64, unfinished: Option<String> },
+    Settling {
+        fingerprint: Digest,
+        since: u64,
+        unfinished: Option<String>,
+    },
     /// It is being read.
-    Examining { fingerprint: Digest },
+    Examining {
+        fingerprint: Digest,
+    },
     /// It is at rest and not whole.
-    Lacking { fingerprint: Digest, since: u64, reason: String },
+    Lacking {
+        fingerprint: Digest,
+        since: u64,
+        reason: String,
+    },
     /// Its content is known.
-    Known { fingerprint: Digest, content: Digest },
+    Known {
+        fingerprint: Digest,
+        content: Digest,
+    },
     Gone,
 }
 

@@ -104,8 +104,22 @@ impl Curve {
     /// Comma-separated values, a line for each number and one for each checkpoint without any.
     pub fn csv(&self) -> String {
         let header = [
-            "step", "checkpoint", "weights", "state", "overwritten", "model", "dataset", "version", "metric", "mode", "value",
-            "expected", "scored", "failed", "run", "reason",
+            "step",
+            "checkpoint",
+            "weights",
+            "state",
+            "overwritten",
+            "model",
+            "dataset",
+            "version",
+            "metric",
+            "mode",
+            "value",
+            "expected",
+            "scored",
+            "failed",
+            "run",
+            "reason",
         ];
         let mut lines: Vec<Vec<String>> = vec![header.map(str::to_owned).to_vec()];
         for point in &self.0 {
@@ -117,9 +131,13 @@ impl Curve {
                 let mut fields = head.to_vec();
                 let reason = match row {
                     Some(row) => {
-                        let (value, reason) =
-                            if row.has_number() { (row.value.clone(), "") } else { (String::new(), row.value.as_str()) };
-                        fields.extend([&row.model, &row.dataset, &row.version, &row.metric, &row.mode].map(Clone::clone));
+                        let (value, reason) = if row.has_number() {
+                            (row.value.clone(), "")
+                        } else {
+                            (String::new(), row.value.as_str())
+                        };
+                        fields
+                            .extend([&row.model, &row.dataset, &row.version, &row.metric, &row.mode].map(Clone::clone));
                         fields.push(value);
                         fields.extend([&row.expected, &row.scored, &row.failed].map(Clone::clone));
                         reason.to_owned()
@@ -215,7 +233,8 @@ fn written(lines: &[Vec<String>]) -> String {
 
 fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let width =
+        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut text = String::new();
     for row in rows {

@@ -24,7 +24,11 @@ pub enum EvaluationState {
     Skipped,
     /// Its job has begun. `active` says whether this process sees to it, which no restored one is; it is not tried before
     /// `not_before`, and `postponed` counts how often it could not begin.
-    Begun { active: bool, not_before: u64, postponed: u32 },
+    Begun {
+        active: bool,
+        not_before: u64,
+        postponed: u32,
+    },
     Ended(Ending),
     /// Its checkpoint was removed or overwritten before it began.
     Gone,

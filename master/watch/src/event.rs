@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub struct Look {
     /// Of names, sizes, times and inodes of its files: another one where anything was written.
     pub fingerprint: Digest,
-    /// For how long nothing of it has changed, by the clock of this host.
+    /// For how long nothing of it has changed, by the clock that the watch has.
     pub age_ms: u64,
     /// What says that it is being written, in words.
     pub unfinished: Option<String>,

@@ -209,6 +209,7 @@ fn has_tokenizer(folder: &Path) -> Result<(), Lack> {
     if pairs.iter().any(|(vocab, merges)| is_there(vocab) && is_there(merges)) || numbered(folder, is_model).is_ok() {
         return Ok(());
     }
-    let words = "it holds no tokenizer; where the trainer writes none, name one by `tokenizer_path` in the configuration";
+    let words =
+        "it holds no tokenizer; where the trainer writes none, name one by `tokenizer_path` in the configuration";
     Err(Lack::Words(words.into()))
 }

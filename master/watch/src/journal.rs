@@ -23,12 +23,7 @@ pub enum JournalError {
         "{path}:{line}:{column}: cannot read this record: {cause}; a newer version may have written it, or the file is damaged: move \
          it away to evaluate every checkpoint again"
     )]
-    Damaged {
-        path: PathBuf,
-        line: usize,
-        column: usize,
-        cause: serde_json::Error,
-    },
+    Damaged { path: PathBuf, line: usize, column: usize, cause: serde_json::Error },
 }
 
 /// An open journal.
@@ -61,8 +56,11 @@ impl Journal {
         let lines = bytes.get(..whole).unwrap_or_default().split(|byte| *byte == b'\n');
         for (at, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
             let record = serde_json::from_slice(line);
-            let damaged = |cause: serde_json::Error| {
-                JournalError::Damaged { path: path.to_owned(), line: at + 1, column: cause.column(), cause }
+            let damaged = |cause: serde_json::Error| JournalError::Damaged {
+                path: path.to_owned(),
+                line: at + 1,
+                column: cause.column(),
+                cause,
             };
             records.push(record.map_err(damaged)?);
         }

@@ -30,10 +30,14 @@ pub fn look(folders: &[&Path], markers: &[String], now: SystemTime) -> io::Resul
         };
         let mut files = Vec::new();
         for entry in entries {
-            let name = entry?.file_name();
+            let entry = entry?;
             // Links are followed: a checkpoint may be made of links to what is kept elsewhere.
-            match std::fs::metadata(folder.join(&name)) {
-                Ok(metadata) => files.push((name, metadata)),
+            let metadata = match entry.metadata() {
+                Ok(metadata) if metadata.is_symlink() => std::fs::metadata(entry.path()),
+                metadata => metadata,
+            };
+            match metadata {
+                Ok(metadata) => files.push((entry.file_name(), metadata)),
                 // Removed since it was listed, or a link to nothing.
                 Err(error) if is_gone(&error) => {}
                 Err(error) => return Err(error),
@@ -70,7 +74,8 @@ pub fn look(folders: &[&Path], markers: &[String], now: SystemTime) -> io::Resul
 
 /// When anything of a file changed last, its name included: the time of writing alone is kept by copies.
 fn changed(metadata: &std::fs::Metadata) -> Duration {
-    let since = |seconds: i64, nanoseconds: i64| Duration::new(seconds.max(0) as u64, nanoseconds.clamp(0, 999_999_999) as u32);
+    let since =
+        |seconds: i64, nanoseconds: i64| Duration::new(seconds.max(0) as u64, nanoseconds.clamp(0, 999_999_999) as u32);
     since(metadata.ctime(), metadata.ctime_nsec()).max(since(metadata.mtime(), metadata.mtime_nsec()))
 }
 

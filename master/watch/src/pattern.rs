@@ -75,8 +75,12 @@ impl Pattern {
                     let end = inner.iter().skip(skipped + 1).position(|c| *c == ']').map(|end| end + skipped + 1);
                     let end = end.ok_or_else(|| PatternError::Unclosed { pattern: pattern(), column })?;
                     let members = inner.get(skipped..end).unwrap_or_default();
-                    let ranges = ranges(members)
-                        .map_err(|(from, to)| PatternError::Backwards { pattern: pattern(), from, to, column })?;
+                    let ranges = ranges(members).map_err(|(from, to)| PatternError::Backwards {
+                        pattern: pattern(),
+                        from,
+                        to,
+                        column,
+                    })?;
                     at += end + 1;
                     Token::Set { negated: skipped == 1, ranges }
                 }

@@ -42,6 +42,8 @@ pub struct Watch {
     /// How each checkpoint looked when it had the content that it had last.
     seen: BTreeMap<String, (Digest, Digest)>,
     history: Vec<History>,
+    /// Grows with everything that a curve may show.
+    revision: u64,
 }
 
 impl Watch {
@@ -53,6 +55,7 @@ impl Watch {
             evaluations: BTreeMap::new(),
             seen: BTreeMap::new(),
             history: Vec::new(),
+            revision: 0,
         };
         records.into_iter().for_each(|record| watch.restore(record));
         watch
@@ -116,6 +119,12 @@ impl Watch {
 
     /// Takes in what happened at `now`, in milliseconds of a clock that never goes back, and appends what is to be done.
     pub fn apply(&mut self, now: u64, event: Event, actions: &mut Vec<Action>) {
+        let before = actions.len();
+        let is_quiet = match &event {
+            Event::Looked { name, look } => self.is_as_before(name, look.as_ref()),
+            Event::Pass => true,
+            _ => false,
+        };
         match event {
             Event::Listed(names) => self.listed(&names, actions),
             Event::Looked { name, look: None } => self.vanish(&name, actions),
@@ -155,6 +164,23 @@ impl Watch {
                 }
             }),
         }
+        if !is_quiet || actions.len() > before {
+            self.revision += 1;
+        }
+    }
+
+    /// Whether a look shows nothing new of a checkpoint at rest.
+    fn is_as_before(&self, name: &str, look: Option<&Look>) -> bool {
+        let (Some(checkpoint), Some(look)) = (self.checkpoints.get(name), look) else { return false };
+        match &checkpoint.phase {
+            Phase::Known { fingerprint, .. } | Phase::Lacking { fingerprint, .. } => *fingerprint == look.fingerprint,
+            _ => false,
+        }
+    }
+
+    /// A number that is another one whenever something of what a curve shows may be another.
+    pub fn revision(&self) -> u64 {
+        self.revision
     }
 
     fn listed(&mut self, names: &BTreeSet<String>, actions: &mut Vec<Action>) {
@@ -181,7 +207,9 @@ impl Watch {
     }
 
     fn vanish(&mut self, name: &str, actions: &mut Vec<Action>) {
-        let Some(checkpoint) = self.checkpoints.get_mut(name).filter(|known| known.phase != Phase::Gone) else { return };
+        let Some(checkpoint) = self.checkpoints.get_mut(name).filter(|known| known.phase != Phase::Gone) else {
+            return;
+        };
         let content = checkpoint.content();
         checkpoint.phase = Phase::Gone;
         checkpoint.said = None;
@@ -259,7 +287,9 @@ impl Watch {
     }
 
     fn examined(&mut self, now: u64, name: &str, found: Examined, after: Option<Look>, actions: &mut Vec<Action>) {
-        let Some(Checkpoint { phase: Phase::Examining { fingerprint }, .. }) = self.checkpoints.get(name) else { return };
+        let Some(Checkpoint { phase: Phase::Examining { fingerprint }, .. }) = self.checkpoints.get(name) else {
+            return;
+        };
         let fingerprint = *fingerprint;
         let Some(after) = after else { return self.vanish(name, actions) };
         let Some(checkpoint) = self.checkpoints.get_mut(name) else { return };
@@ -325,7 +355,8 @@ impl Watch {
     /// Contents that wait, in the order in which they begin.
     fn queue(&self) -> Vec<Digest> {
         let queued = self.evaluations.iter().filter(|(_, evaluation)| evaluation.state == EvaluationState::Queued);
-        let mut queue: Vec<_> = queued.map(|(content, evaluation)| (evaluation.step, &evaluation.name, *content)).collect();
+        let mut queue: Vec<_> =
+            queued.map(|(content, evaluation)| (evaluation.step, &evaluation.name, *content)).collect();
         queue.sort_unstable();
         if self.policy.newest_first {
             queue.reverse();
@@ -352,7 +383,7 @@ impl Watch {
             let Some(name) = self.holder(content).map(str::to_owned) else { continue };
             let Some(evaluation) = self.evaluations.get_mut(&content) else { continue };
             evaluation.state = EvaluationState::Begun { active: true, not_before: now, postponed: 0 };
-            // Of an earlier try, for what is begun anew.
+            // Of an earlier try.
             (evaluation.folder, evaluation.job) = (None, None);
             evaluation.name.clone_from(&name);
             let step = evaluation.step;

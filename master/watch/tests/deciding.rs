@@ -1,8 +1,6 @@
 //! The decisions of a watch under histories that are drawn: trainers that write, delete, rename and overwrite, and watchers
 //! that are killed between any two actions.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use compass_types::ids::Digest;
 use compass_watch::{Action, Curve, Ending, EvaluationState, Event, Examined, Look, Policy, Record, Watch};
 use proptest::prelude::*;
@@ -23,14 +21,28 @@ struct Folder {
 /// What a trainer does.
 #[derive(Clone, Debug)]
 enum Step {
-    Write { at: u8, content: u8 },
-    Finish { at: u8 },
-    Delete { at: u8 },
-    Rename { from: u8, to: u8 },
+    Write {
+        at: u8,
+        content: u8,
+    },
+    Finish {
+        at: u8,
+    },
+    Delete {
+        at: u8,
+    },
+    Rename {
+        from: u8,
+        to: u8,
+    },
     /// The watcher is killed; of the actions of its next pass only so many are carried out.
-    Kill { actions: usize },
+    Kill {
+        actions: usize,
+    },
     /// Time passes, and the watcher looks.
-    Pass { seconds: u64 },
+    Pass {
+        seconds: u64,
+    },
     /// The job of the content that began first ends.
     End,
 }
@@ -121,12 +133,20 @@ impl World {
                     }
                 }
                 Action::Begin { content, name, .. } => {
-                    let intended = |record: &Record| matches!(record, Record::Intended { content: of, .. } if *of == content);
+                    let intended =
+                        |record: &Record| matches!(record, Record::Intended { content: of, .. } if *of == content);
                     assert!(self.journal.iter().any(intended), "an intention is durable first");
-                    assert!(!self.journal.iter().any(
-                        |record| matches!(record, Record::Ended { content: of, .. } if *of == content)
-                    ), "{name} begins after its end");
-                    let is_there = self.folders.get(&name).is_some_and(|folder| folder.is_whole && digest(folder.content) == content);
+                    assert!(
+                        !self
+                            .journal
+                            .iter()
+                            .any(|record| matches!(record, Record::Ended { content: of, .. } if *of == content)),
+                        "{name} begins after its end"
+                    );
+                    let is_there = self
+                        .folders
+                        .get(&name)
+                        .is_some_and(|folder| folder.is_whole && digest(folder.content) == content);
                     let is_known = self.running.contains(&content) || self.ended.contains_key(&content);
                     let event = match (is_known, is_there) {
                         (false, false) => Event::Changed { content, name },

@@ -75,14 +75,20 @@ fn what_is_missing_is_named() {
     assert_eq!(told(&|_| {}), "nothing");
     assert_eq!(told(&remove("two.safetensors")), "two.safetensors is missing");
     assert_eq!(told(&remove("config.json")), "config.json is missing");
-    assert!(told(&remove("tokenizer.json")).starts_with("it holds no tokenizer; where the trainer writes none, name one by"));
+    assert!(
+        told(&remove("tokenizer.json"))
+            .starts_with("it holds no tokenizer; where the trainer writes none, name one by")
+    );
     let long = [safetensors(800), vec![0; 3]].concat();
     assert!(told(&write("two.safetensors", long)).ends_with("bytes, 3 more than its header says"));
     assert!(told(&write("two.safetensors", safetensors(800)[..860].to_vec())).contains("two.safetensors has 860 of "));
     assert_eq!(told(&write("two.safetensors", vec![0xff; 99])), "two.safetensors has no header of safetensors");
     let lfs = b"version https://git-lfs.github.com/spec/v1\n".to_vec();
     assert_eq!(told(&write("one.safetensors", lfs)), "one.safetensors has no header of safetensors");
-    assert_eq!(told(&write("model.safetensors.index.json", b"{}".to_vec())), "model.safetensors.index.json names no file");
+    assert_eq!(
+        told(&write("model.safetensors.index.json", b"{}".to_vec())),
+        "model.safetensors.index.json names no file"
+    );
     assert!(told(&write("config.json", b"{".to_vec())).starts_with("config.json cannot be read: EOF"));
     // An archive of torch.save ends with its directory.
     let cut = write("pytorch_model.bin", b"PK\x03\x04 and so on".to_vec());

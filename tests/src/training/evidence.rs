@@ -13,9 +13,9 @@ pub struct Evidence {
     runs: BTreeMap<String, Vec<PathBuf>>,
 }
 
-/// The numbers of a judgement.
+/// How contents compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Judgement {
+pub struct Comparison {
     /// Contents with all their numbers.
     pub whole: u64,
     /// Contents whose weights went away while they were evaluated.
@@ -41,8 +41,8 @@ impl Evidence {
     ///
     /// # Errors
     /// Everything that is wrong.
-    pub fn judge(&self, written: &[Written], expected: impl Fn(u64) -> Value) -> Result<Judgement, Vec<String>> {
-        let (mut wrong, mut judgement) = (Vec::new(), Judgement::default());
+    pub fn judge(&self, written: &[Written], expected: impl Fn(u64) -> Value) -> Result<Comparison, Vec<String>> {
+        let (mut wrong, mut comparison) = (Vec::new(), Comparison::default());
         let known: BTreeMap<String, &Written> = written.iter().map(|one| (one.content.to_string(), one)).collect();
         for digest in self.runs.keys().filter(|digest| !known.contains_key(*digest)) {
             wrong.push(format!("content {digest} was planned, and never was whole"));
@@ -52,15 +52,16 @@ impl Evidence {
             let runs = self.runs.get(digest).map(Vec::as_slice).unwrap_or_default();
             match runs {
                 [] if one.stays => wrong.push(format!("{shown} was not evaluated")),
-                [] => judgement.never += 1,
+                [] => comparison.never += 1,
                 [run] => {
                     let results = results(run);
                     let failed = results["failed_samples"].as_object().cloned().unwrap_or_default();
-                    let is_gone = |reason: &Value| reason.as_str().is_some_and(|reason| reason.starts_with("weights_gone: "));
+                    let is_gone =
+                        |reason: &Value| reason.as_str().is_some_and(|reason| reason.starts_with("weights_gone: "));
                     if results == expected(one.number) {
-                        judgement.whole += 1;
+                        comparison.whole += 1;
                     } else if !one.stays && !failed.is_empty() && failed.values().all(is_gone) {
-                        judgement.weights_gone += 1;
+                        comparison.weights_gone += 1;
                     } else {
                         wrong.push(format!("{shown}: {} has {results}, not {}", run.display(), expected(one.number)));
                     }
@@ -68,7 +69,7 @@ impl Evidence {
                 several => wrong.push(format!("{shown} was planned {} times: {several:?}", several.len())),
             }
         }
-        if wrong.is_empty() { Ok(judgement) } else { Err(wrong) }
+        if wrong.is_empty() { Ok(comparison) } else { Err(wrong) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A training run beside a server and a watch that is killed again and again.
 
-use super::evidence::{Evidence, Judgement};
+use super::evidence::{Comparison, Evidence};
 use super::trainer::{Trainer, Written};
 use super::variant::watched_job;
 use crate::{Job, Running, wait_until};
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longest wait for one more checkpoint to be evaluated.
-const PATIENCE: Duration = Duration::from_secs(120);
+const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
 /// What happened, for people.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct TrainingRun {
     pub contents: usize,
     pub kills: u32,
     pub server_kills: u32,
-    pub judgement: Judgement,
+    pub comparison: Comparison,
     pub seconds: f64,
     /// The table that the watch printed last.
     pub table: String,
@@ -72,13 +72,13 @@ pub fn play(checkpoints: u64, seed: u64) -> Result<TrainingRun, Box<dyn Error>> 
     }
     let evidence = Evidence::read(&job.path("out"));
     let judged = evidence.judge(&written, |number| undisturbed.result(&format!("v{number}"), "choices"));
-    let judgement = judged.map_err(|wrong| format!("{}\n{}", wrong.join("\n"), logs(&job)))?;
+    let comparison = judged.map_err(|wrong| format!("{}\n{}", wrong.join("\n"), logs(&job)))?;
     Ok(TrainingRun {
         checkpoints,
         contents: written.len(),
         kills,
         server_kills,
-        judgement,
+        comparison,
         seconds: begun.elapsed().as_secs_f64(),
         table: finished.stdout,
     })
@@ -126,7 +126,7 @@ fn wait_for_all(job: &Job, watch: &mut Running, written: &[Written]) -> Result<(
         if curve != before {
             (before, since) = (curve, Instant::now());
         }
-        if watch.has_ended() || since.elapsed() > PATIENCE {
+        if watch.has_ended() || since.elapsed() > LONGEST_WAIT {
             return Err(format!("the watch does not come to an end: {before:?}\n{}", logs(job)));
         }
         thread::sleep(Duration::from_millis(50));

@@ -119,7 +119,7 @@ impl Variant {
             if name.ends_with("mlp.down_proj.weight") && self.number > 0 {
                 for (at, number) in bytes.chunks_exact_mut(width).enumerate() {
                     let drawn = (at as u64 + 1).wrapping_mul(self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1) >> 40;
-                    if drawn % TURNED == 0 {
+                    if drawn.is_multiple_of(TURNED) {
                         number[width - 1] ^= 0x80;
                     }
                 }

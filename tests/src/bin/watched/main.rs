@@ -37,9 +37,9 @@ fn main() -> ExitCode {
                  before; the watch was killed {} times, the server {} times ({:.0} s)",
                 run.checkpoints,
                 run.contents,
-                run.judgement.whole,
-                run.judgement.weights_gone,
-                run.judgement.never,
+                run.comparison.whole,
+                run.comparison.weights_gone,
+                run.comparison.never,
                 run.kills,
                 run.server_kills,
                 run.seconds

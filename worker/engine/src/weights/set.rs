@@ -111,7 +111,9 @@ impl Weights {
     /// [`EngineFault::Device`] if this process may open no more files.
     pub(crate) fn unchanged(&self) -> Result<Vec<UnchangedFile>, EngineFault> {
         let files = self.files.iter().map(|file| file.unchanged().again());
-        files.collect::<std::io::Result<_>>().map_err(|error| EngineFault::Device(format!("cannot watch the weights: {error}")))
+        files
+            .collect::<std::io::Result<_>>()
+            .map_err(|error| EngineFault::Device(format!("cannot watch the weights: {error}")))
     }
 
     /// Sets the devices of the layers; everything else stays on its device.
