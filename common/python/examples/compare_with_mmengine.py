@@ -6,6 +6,7 @@
 ROOT holds the package `opencompass`. mmengine imports no class while it reads a configuration: classes are dotted names in both.
 """
 import collections
+import contextlib
 import json
 import logging
 import os
@@ -68,6 +69,27 @@ def first_difference(ours, theirs, path=''):
     return None if same else f'{path}: {ours!r:.80} and {theirs!r:.80}'
 
 
+def files(root):
+    """Every configuration below `root`, as the example goes through them."""
+    for folder, _, names in os.walk(os.path.join(root, 'opencompass', 'configs')):
+        for name in names:
+            if name.endswith('.py') and name != '__init__.py':
+                yield os.path.relpath(os.path.join(folder, name), root).replace(os.sep, '/')
+
+
+def compared(config, root, file, ours):
+    """What to count the file as, and what to say of it. What neither can read has nothing to be compared with."""
+    try:
+        theirs = read(config, os.path.join(root, file))
+    except Exception as error:
+        what = f'mmengine: {type(error).__name__}: {str(error)[:120]}'
+        return ('refused by both', None) if ours is None else ('mmengine fails', what)
+    if ours is None:
+        return 'refused here', 'mmengine reads it'
+    found = first_difference(ours, theirs)
+    return ('differ', found) if found else ('equal', None)
+
+
 def main():
     root, written = sys.argv[1:3]
     logging.disable(logging.CRITICAL)
@@ -75,22 +97,18 @@ def main():
     sys.path.insert(0, root)
     os.environ['PYTHONDONTWRITEBYTECODE'] = '1'
     config = prepared()
+    with open(written, encoding='utf-8') as lines:
+        ours = {entry['file']: entry['names'] for entry in map(json.loads, lines)}
     counts = collections.defaultdict(collections.Counter)
-    for line in open(written, encoding='utf-8'):
-        entry = json.loads(line)
-        folder = entry['file'].split('/')[2]
-        try:
-            theirs = read(config, os.path.join(root, entry['file']))
-        except Exception as error:  # what mmengine cannot read has nothing to be compared with
-            counts[folder]['mmengine fails'] += 1
-            print(f"{entry['file']}: mmengine: {type(error).__name__}: {str(error)[:120]}")
-            continue
-        found = first_difference(entry['names'], theirs)
-        counts[folder]['differ' if found else 'equal'] += 1
-        if found:
-            print(f"{entry['file']}: {found}")
+    for file in sorted(files(root)):
+        # Some files print what they define.
+        with contextlib.redirect_stdout(None):
+            count, what = compared(config, root, file, ours.get(file))
+        counts[file.split('/')[2]][count] += 1
+        if what:
+            print(f'{file}: {what}')
     for folder, count in sorted(counts.items()):
-        print(folder, dict(count))
+        print(f'{folder}: {sum(count.values())} files', dict(count))
 
 
 if __name__ == '__main__':

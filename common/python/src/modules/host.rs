@@ -17,7 +17,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("glob", &["glob"]),
     ("json", &["dumps", "load", "loads"]),
     ("logging", &["getLogger"]),
-    ("os", &["getcwd", "getenv", "listdir"]),
+    ("os", &["listdir"]),
     ("pathlib", &["Path"]),
     ("random", random::NAMES),
     ("re", &["compile", "escape", "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"]),
