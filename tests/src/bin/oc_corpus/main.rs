@@ -19,9 +19,15 @@ mod refusals;
 mod scoring;
 mod served;
 
+use compass_master::pipeline::Planned;
+use making::Sources;
 use options::Options;
 use refusals::Refusals;
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn main() -> ExitCode {
     let Some(options) = Options::read(std::env::args().skip(1)) else {
@@ -42,12 +48,11 @@ fn run(options: &Options) -> std::io::Result<bool> {
     let begun = std::time::Instant::now();
     let folder = tempfile::tempdir()?;
     let work = options.keep.clone().unwrap_or_else(|| folder.path().to_owned());
-    std::fs::create_dir_all(work.join("data"))?;
     let files = corpus::files(&options.tree, options.only.as_deref());
-    let mut refusals = Refusals::default();
+    let mut refusals = Refusals { reports: options.reports.clone(), ..Refusals::default() };
     let (mut planned, mut scored) = (Vec::new(), 0_u32);
-    for file in &files {
-        match served::serve(options, &work, file) {
+    for (file, served) in files.iter().zip(all_served(options, &work, &files)) {
+        match served {
             Err(reason) => refusals.add(&file.name, &reason),
             Ok(one) => {
                 if options.list {
@@ -80,4 +85,33 @@ fn run(options: &Options) -> std::io::Result<bool> {
         return Ok(comparison.print());
     }
     Ok(true)
+}
+
+/// What every file came to, in their order. Files have nothing in common, so each processor takes the next one.
+fn all_served(options: &Options, work: &Path, files: &[corpus::File]) -> Vec<Result<Planned, String>> {
+    let sources = Arc::new(Sources::new(&options.tree));
+    let next = AtomicUsize::new(0);
+    let done: Mutex<BTreeMap<usize, Result<Planned, String>>> = Mutex::default();
+    let one = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = files.get(at) else { return };
+            let folder = work.join(&file.name);
+            let served = served::serve(options, &sources, &folder, file);
+            if options.keep.is_none() {
+                // What is left behind is removed with the folder above.
+                let _ = std::fs::remove_dir_all(&folder);
+            }
+            if let Ok(mut done) = done.lock() {
+                done.insert(at, served);
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(one);
+        }
+    });
+    done.into_inner().map(|done| done.into_values().collect()).unwrap_or_default()
 }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-pub(super) const USAGE: &str = "usage: oc-corpus TREE [--list] [--all] [--only TEXT] [--keep FOLDER] [--peer PYTHON] [--compare] \
-                                [--entries N]";
+pub(super) const USAGE: &str = "usage: oc-corpus TREE [--list] [--all] [--only TEXT] [--keep FOLDER] [--reports FOLDER] \
+                                [--peer PYTHON] [--compare] [--entries N]";
 
 #[derive(Debug, Default)]
 pub(super) struct Options {
@@ -14,6 +14,8 @@ pub(super) struct Options {
     pub(super) all: bool,
     pub(super) only: Option<String>,
     pub(super) keep: Option<PathBuf>,
+    /// Where the whole report of every refused file is written.
+    pub(super) reports: Option<PathBuf>,
     /// The interpreter that has OpenCompass's dependencies.
     pub(super) peer: Option<PathBuf>,
     pub(super) compare: bool,
@@ -31,6 +33,7 @@ impl Options {
                 "--compare" => options.compare = true,
                 "--only" => options.only = Some(words.next()?),
                 "--keep" => options.keep = Some(std::path::absolute(words.next()?).ok()?),
+                "--reports" => options.reports = Some(words.next()?.into()),
                 "--peer" => options.peer = Some(words.next()?.into()),
                 "--entries" => options.entries = Some(words.next()?),
                 tree if !tree.starts_with("--") && options.tree.as_os_str().is_empty() => {

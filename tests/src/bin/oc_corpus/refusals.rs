@@ -1,6 +1,7 @@
 //! Files that are refused, grouped by reason: fits on two screens.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Groups that are printed, unless all are asked for.
 const MOST: usize = 60;
@@ -8,17 +9,26 @@ const MOST: usize = 60;
 const LENGTH: usize = 150;
 
 #[derive(Debug, Default)]
-pub(super) struct Refusals(BTreeMap<String, Vec<String>>);
+pub(super) struct Refusals {
+    pub(super) by_reason: BTreeMap<String, Vec<String>>,
+    /// Where whole reports are written.
+    pub(super) reports: Option<PathBuf>,
+}
 
 impl Refusals {
     /// `reason` is a report: its first error counts.
     pub(super) fn add(&mut self, file: &str, reason: &str) {
         let line = reason.lines().find(|line| line.contains("error")).or(reason.lines().next()).unwrap_or_default();
-        self.0.entry(general(line)).or_default().push(file.to_owned());
+        if let Some(folder) = &self.reports {
+            // A report that cannot be written changes no count.
+            let _ = std::fs::create_dir_all(folder);
+            let _ = std::fs::write(folder.join(file.replace('/', "__") + ".txt"), reason);
+        }
+        self.by_reason.entry(general(line)).or_default().push(file.to_owned());
     }
 
     pub(super) fn print(&self, all: bool) {
-        let mut groups: Vec<(&String, &Vec<String>)> = self.0.iter().collect();
+        let mut groups: Vec<(&String, &Vec<String>)> = self.by_reason.iter().collect();
         groups.sort_by_key(|(reason, files)| (std::cmp::Reverse(files.len()), *reason));
         let shown = if all { groups.len() } else { MOST };
         for (reason, files) in groups.iter().take(shown) {

@@ -3,13 +3,21 @@
 //! An error that names a file that is missing has it made, empty. Once every file is there, the splits say which columns each of
 //! those needs, and of what kind ([`shape`]): they are filled ([`write`]). Files that were there are left alone.
 
+mod classes;
+mod fault;
+mod reads;
 mod shape;
+mod sources;
 mod text;
+mod tokens;
 mod write;
+
+pub(super) use classes::Classes;
+pub(super) use sources::Sources;
 
 use compass_config::{Config, SourceConfig};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Shapes of rows that no split tells, by the folder of their files.
@@ -66,10 +74,26 @@ impl Making {
         any
     }
 
-    /// Columns that the report misses; whether any could be made.
-    pub(super) fn columns(&mut self, _report: &str) -> bool {
-        false
+}
+
+/// Columns that a configuration's text asks of its rows: those of `reader_cfg`, and what stands in braces.
+pub(super) fn columns(text: &str) -> BTreeSet<String> {
+    let words = tokens::tokens(text, 1);
+    let mut found = BTreeSet::new();
+    let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let mut is_reader = false;
+    for word in &words {
+        match word {
+            tokens::Token::Name(name) => is_reader = matches!(name.as_str(), "input_columns" | "output_column"),
+            tokens::Token::Text(text) if matches!(text.as_str(), "input_columns" | "output_column") => is_reader = true,
+            tokens::Token::Text(text) => {
+                let names = text.split_whitespace().filter(|_| is_reader).chain(tokens::braces(text));
+                found.extend(names.filter(|name| is_name(name)).map(str::to_owned));
+            }
+            _ => {}
+        }
     }
+    found
 }
 
 fn is_empty(path: &Path) -> bool {

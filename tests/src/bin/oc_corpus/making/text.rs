@@ -74,9 +74,14 @@ impl Draw {
     /// A value of a shape; see [`super::shape`].
     pub(super) fn value(&mut self, shape: &Value) -> Value {
         match shape {
+            // One shape of an item stands for several.
+            Value::Array(items) if items.len() == 1 && items.iter().all(is_drawn) => {
+                (0..4).filter_map(|_| items.first().map(|item| self.value(item))).collect()
+            }
             Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
             Value::Object(map) => {
-                let pairs = map.iter().map(|(key, shape)| (key.clone(), self.value(shape)));
+                let there = map.iter().filter(|(_, shape)| *shape != "$absent");
+                let pairs = there.map(|(key, shape)| (key.clone(), self.value(shape)));
                 Value::Object(pairs.collect::<Map<_, _>>())
             }
             Value::String(token) => self.token(token),
@@ -105,5 +110,15 @@ impl Draw {
             "$parts" => format!("{}{rest}{}{rest}{}", self.plain(), self.plain(), self.plain()).into(),
             _ => token.into(),
         }
+    }
+}
+
+/// Whether several values of this shape differ.
+fn is_drawn(shape: &Value) -> bool {
+    match shape {
+        Value::String(token) => token.starts_with('$'),
+        Value::Object(map) => map.values().any(is_drawn),
+        Value::Array(items) => items.iter().any(is_drawn),
+        _ => false,
     }
 }
