@@ -25,7 +25,7 @@ impl File {
     }
 }
 
-/// All of them whose name holds `only`.
+/// All of them whose name holds one of the texts of `only`, which commas separate.
 pub(super) fn files(tree: &Path, only: Option<&str>) -> Vec<File> {
     let root = tree.join("opencompass/configs/datasets");
     let mut paths = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn files(tree: &Path, only: Option<&str>) -> Vec<File> {
         let defines = std::fs::read_to_string(&path).ok()?.contains("_datasets");
         let module = format!("opencompass.configs.datasets.{}", name.replace('/', "."));
         let path = path.strip_prefix(tree).ok()?.to_str()?.to_owned();
-        let is_asked = defines && only.is_none_or(|only| name.contains(only));
+        let is_asked = defines && only.is_none_or(|only| only.split(',').any(|only| name.contains(only)));
         is_asked.then_some(File { name, path, module })
     };
     paths.into_iter().filter_map(file).collect()

@@ -27,6 +27,11 @@ impl MakingLoader {
         self.making.lock().is_ok_and(|mut making| making.column(name))
     }
 
+    /// Gives a column one of the values that its templates spell out; whether there was one.
+    pub(super) fn labels(&self, name: &str, labels: &[&str]) -> bool {
+        self.making.lock().is_ok_and(|mut making| making.labels(name, labels))
+    }
+
     fn one(&self, world: &LoaderWorld, call: &LoaderCall) -> Result<LoadedRows, NoRows> {
         let mut rounds = 0;
         loop {

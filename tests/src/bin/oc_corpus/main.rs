@@ -2,7 +2,7 @@
 //!
 //! TREE holds the package `opencompass`. Every file of data sets is imported by a script of its own, its data files are made
 //! ([`making`]), every prompt is rendered as a run does, and made-up answers are scored. The count is printed, and the files
-//! that are refused, grouped by reason. `--list` prints the files that are served, `--only TEXT` takes files whose name holds it,
+//! that are refused, grouped by reason. `--list` prints the files that are served, `--only A,B` takes files whose name holds one of these,
 //! `--keep FOLDER` works in a folder that stays (data that exists already is not made).
 //!
 //! `--peer PYTHON` runs OpenCompass itself over the same data (`tests/peers/opencompass_corpus.py`) and compares: every prompt of

@@ -4,7 +4,7 @@ use super::corpus::File;
 use super::loader::MakingLoader;
 use super::making::{self, Classes, Making, Sources};
 use super::options::Options;
-use compass_config::{Loader, Overrides, PythonWorld, RowLoader, load};
+use compass_config::{Config, Loader, Overrides, PythonWorld, RowLoader, load};
 use compass_master::pipeline::{Planned, plan};
 use std::path::Path;
 use std::sync::Arc;
@@ -53,7 +53,8 @@ pub(super) fn serve(options: &Options, sources: &Arc<Sources>, work: &Path, file
             Ok(planned) => return Ok(planned),
             Err(found) => {
                 errors = format!("error: {found}");
-                if !missing_columns(&errors).iter().any(|name| loader.column(name)) {
+                let columns = missing_columns(&errors).iter().filter(|name| loader.column(name)).count();
+                if columns == 0 && !labels(&config, &errors, &loader) {
                     break;
                 }
             }
@@ -64,5 +65,18 @@ pub(super) fn serve(options: &Options, sources: &Arc<Sources>, work: &Path, file
 
 /// Columns that a plan says are missing.
 fn missing_columns(report: &str) -> Vec<&str> {
-    report.split("there is no `").skip(1).filter_map(|rest| rest.split_once('`')).map(|(name, _)| name).collect()
+    let after = |words| report.split(words).skip(1).filter_map(|rest: &str| rest.split_once('`'));
+    let lacking = after("there is no `").map(|(name, _)| name);
+    let unnamed = after("names `").filter(|(_, rest)| rest.starts_with(", but no row")).map(|(name, _)| name);
+    lacking.chain(unnamed).collect()
+}
+
+/// Gold answers that a plan says are no label of theirs: `... is not among the labels 0, 1: ...`.
+fn labels(config: &Config, report: &str, loader: &MakingLoader) -> bool {
+    let Some((_, rest)) = report.split_once("is not among the labels ") else { return false };
+    let labels: Vec<&str> = rest.split(':').next().unwrap_or_default().split(", ").collect();
+    let abbr = report.split_once("data set `").and_then(|(_, rest)| rest.split_once('`')).map(|(abbr, _)| abbr);
+    let dataset = config.datasets.iter().find(|dataset| Some(dataset.abbr.as_str()) == abbr);
+    let output = dataset.and_then(|dataset| dataset.output_column.as_deref());
+    output.is_some_and(|output| loader.labels(output, &labels))
 }

@@ -20,7 +20,7 @@ const KNOWN: &str = include_str!("classes.json");
 /// Rows of a file.
 const ROWS: usize = 30;
 /// Kinds that a value is given in turn where the loader stumbles over it.
-const KINDS: usize = 7;
+const KINDS: usize = 8;
 const SPLITS: [&str; 3] = ["train", "validation", "test"];
 
 /// What is made for one file of data sets.
@@ -68,8 +68,8 @@ impl Classes {
             None => self.begin(&call.class),
         };
         // Values of another kind come to other words at the same place.
-        let told = match (&fault.place, &fault.key, &fault.missing) {
-            (Some((file, line)), None, None) => format!("{file}:{line}"),
+        let told = match (&fault.place, &fault.missing) {
+            (Some((file, line)), None) => format!("{file}:{line}:{}", fault.named_key().unwrap_or_default()),
             _ => reason.to_owned(),
         };
         let count = asked.errors.entry(told).or_default();
@@ -84,7 +84,25 @@ impl Classes {
         mended
     }
 
-    /// Adds a column to the rows of every class that has made files below `path`, or of all; whether there was one.
+    /// Gives a column of every class's rows one of the values; whether there was one.
+    pub(in super::super) fn labels(&mut self, name: &str, labels: &[&str]) -> bool {
+        let token = Value::from(format!("$any:{}", labels.join("|")));
+        let mut any = false;
+        let classes: Vec<String> = self.asked.keys().cloned().collect();
+        for class in classes {
+            let Some(mut asked) = self.asked.remove(&class) else { continue };
+            if let Some(map) = asked.row.as_object_mut()
+                && map.get(name) != Some(&token)
+            {
+                map.insert(name.to_owned(), token.clone());
+                any |= self.again(&asked);
+            }
+            self.asked.insert(class, asked);
+        }
+        any
+    }
+
+    /// Adds a column to the rows of every class; whether there was one.
     pub(in super::super) fn column(&mut self, name: &str) -> bool {
         let mut any = false;
         let classes: Vec<String> = self.asked.keys().cloned().collect();
@@ -254,7 +272,15 @@ impl Classes {
             asked.row = (0..columns).map(|at| (name(at), Value::from(token(at)))).collect::<Map<_, _>>().into();
             return self.again(asked);
         }
-        if let Some(key) = &fault.key {
+        let is_named = |key: &String| {
+            let spelled = reads.iter().any(|read| read.at.steps.contains(&Step::Key(key.clone())));
+            let is_plain = !key.contains(char::is_whitespace) && !key.starts_with(|c: char| c.is_ascii_digit());
+            spelled || (is_plain && fault.place.as_ref().is_some_and(|(file, line)| {
+                self.sources.line_text(&call.class, file, *line).contains(key.as_str())
+            }))
+        };
+        // Another key is a drawn value that the loader looks up.
+        if let Some(key) = fault.key.as_ref().filter(|key| is_named(key) || (count == 1 && fault.class != "KeyError")) {
             if count > 2 {
                 return false;
             }
@@ -294,6 +320,7 @@ impl Classes {
             3 => json!({"A": "$text", "B": "$text", "C": "$text", "D": "$text"}),
             4 => json!("$list"),
             5 => json!("$absent"),
+            6 => json!("$many"),
             _ => json!("$text"),
         };
         if let Some(there) = value_at(&mut asked.row, steps) {

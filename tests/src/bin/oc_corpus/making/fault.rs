@@ -29,6 +29,11 @@ pub(super) struct Fault {
 }
 
 impl Fault {
+    /// A key that is a name rather than a drawn text.
+    pub(super) fn named_key(&self) -> Option<&str> {
+        self.key.as_deref().filter(|key| !key.contains(char::is_whitespace))
+    }
+
     pub(super) fn of(reason: &str) -> Self {
         let mut parts = reason.splitn(4, ':');
         let place = match (parts.next(), parts.next().and_then(|line| line.parse().ok()), parts.next()) {
@@ -41,7 +46,7 @@ impl Fault {
         };
         let (class, text) = said.split_once(": ").unwrap_or(("", said));
         let between = |from: &str, to: &str| text.split_once(from)?.1.split_once(to).map(|(inner, _)| inner.to_owned());
-        let path = between("No such file or directory: '", "'").or_else(|| between("File ", " not found"));
+        let path = between("No such file or directory: '", "'").or_else(|| named_path(text));
         let folder_named = || between("`", "`").filter(|_| text.contains("is a folder") || text.contains("holds no data file"));
         let missing = match path {
             Some(path) => Some(Missing::Path(path.into())),
@@ -63,4 +68,12 @@ impl Fault {
         let split = split.or_else(|| between("Unknown split \"", "\""));
         Self { place, class: class.to_owned(), missing, split, key: key.filter(|key| !key.is_empty()) }
     }
+}
+
+/// The path of a sentence of a loader's own: `File /data/x.jsonl does not exist`.
+fn named_path(text: &str) -> Option<String> {
+    let is_told = ["does not exist", "not found", "not exist"].iter().any(|words| text.contains(words));
+    let words = text.split_whitespace().map(|word| word.trim_matches(['\'', '"', '`', ',', '!']));
+    let mut paths = words.filter(|word| word.contains('/') && !word.contains("://"));
+    paths.next().filter(|_| is_told).map(|path| path.trim_end_matches(['.', ':']).to_owned())
 }

@@ -41,6 +41,8 @@ pub(super) struct Read {
 
 /// Splits: the first key of a data set is one of them.
 const SPLITS: [&str; 6] = ["train", "test", "validation", "val", "dev", "default"];
+/// Names that are no data.
+const OTHERS: [&str; 6] = ["environ", "kwargs", "os", "self", "cls", "re"];
 const OF_TEXT: [&str; 13] = [
     "split", "strip", "rstrip", "lstrip", "replace", "lower", "upper", "startswith", "endswith", "splitlines", "find",
     "format", "encode",
@@ -141,7 +143,7 @@ impl Names {
 
     /// The value that the words from `at` on name.
     fn chain(&self, tokens: &[Token], at: usize) -> Option<Chain> {
-        let base = tokens.get(at)?.name()?;
+        let base = tokens.get(at)?.name().filter(|base| !OTHERS.contains(base))?;
         let mut found = self.0.get(base).cloned().unwrap_or_default();
         let mut end = at + 1;
         if base == "json" && tokens.get(at + 2).and_then(Token::name) == Some("load") {

@@ -105,6 +105,7 @@ impl Draw {
                 "False" => false.into(),
                 text => text.into(),
             },
+            "$many" => (0..8).map(|_| Value::from(self.text())).collect(),
             "$texts" => (0..4).map(|_| Value::from(self.text())).collect(),
             "$list" => format!("['{}', '{}']", self.plain(), self.plain()).into(),
             "$parts" => format!("{}{rest}{}{rest}{}", self.plain(), self.plain(), self.plain()).into(),
