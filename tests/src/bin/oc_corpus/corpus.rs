@@ -14,6 +14,13 @@ pub(super) struct File {
 }
 
 impl File {
+    /// Its text, and those of the files that it imports.
+    pub(super) fn text(&self, tree: &Path) -> String {
+        let mut text = String::new();
+        with_imports(tree, &tree.join(&self.path), 3, &mut text);
+        text
+    }
+
     /// A configuration that runs its data sets on a model that echoes.
     pub(super) fn script(&self) -> String {
         format!(
@@ -40,6 +47,25 @@ pub(super) fn files(tree: &Path, only: Option<&str>) -> Vec<File> {
         is_asked.then_some(File { name, path, module })
     };
     paths.into_iter().filter_map(file).collect()
+}
+
+fn with_imports(tree: &Path, path: &Path, depth: usize, all: &mut String) {
+    let Ok(text) = std::fs::read_to_string(path) else { return };
+    for line in text.lines().filter(|_| depth > 0) {
+        let Some(module) = line.trim().strip_prefix("from ").and_then(|rest| rest.split(" import").next()) else { continue };
+        let dots = module.chars().take_while(|c| *c == '.').count();
+        let inner = module.trim_start_matches('.').replace('.', "/");
+        let folder = match dots {
+            0 if inner.starts_with("opencompass/configs/") => Some(tree),
+            0 => None,
+            dots => path.ancestors().nth(dots),
+        };
+        if let Some(folder) = folder {
+            with_imports(tree, &folder.join(inner).with_extension("py"), depth - 1, all);
+        }
+    }
+    all.push_str(&text);
+    all.push('\n');
 }
 
 fn below(folder: &Path, paths: &mut Vec<PathBuf>) {

@@ -19,7 +19,7 @@ const ATTEMPTS: usize = 40;
 pub(super) fn serve(options: &Options, sources: &Arc<Sources>, work: &Path, file: &File) -> Result<Planned, String> {
     let (data, hub) = (work.join("data"), work.join("hub"));
     std::fs::create_dir_all(&data).map_err(|error| error.to_string())?;
-    let text = std::fs::read_to_string(options.tree.join(&file.path)).unwrap_or_default();
+    let text = file.text(&options.tree);
     let classes = Classes::new(Arc::clone(sources), &data, &hub, making::columns(&text));
     let loader = Arc::new(MakingLoader::new(&work.join("rows"), classes));
     let overrides = Overrides {

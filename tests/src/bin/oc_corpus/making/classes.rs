@@ -47,6 +47,8 @@ struct Asked {
     is_lines: bool,
     /// Ends of names that the source spells out.
     ends: Vec<&'static str>,
+    /// Files that a folder of the class has.
+    names: Vec<String>,
     made: Vec<PathBuf>,
     /// How often each error came.
     errors: BTreeMap<String, usize>,
@@ -123,7 +125,13 @@ impl Classes {
         let mut asked = Asked { row: json!({}), ..Asked::default() };
         let found = reads::reads(&words);
         for read in &found {
-            if read.at.of_document {
+            let has_rows = matches!(read.at.steps.as_slice(), [Step::Key(_)]) && read.used == Use::Any;
+            if read.at.of_document && has_rows {
+                // A list of rows that are passed on as they are, unless more is read of it.
+                if let Some(Step::Key(key)) = read.at.steps.first() {
+                    reads::put_rows(&mut asked.document, key);
+                }
+            } else if read.at.of_document {
                 reads::put(&mut asked.document, &read.at.steps, read.used);
             } else {
                 reads::put(&mut asked.row, &read.at.steps, read.used);
@@ -164,6 +172,8 @@ impl Classes {
             if let Some(lines) = known.get("lines").and_then(Value::as_bool) {
                 asked.is_lines = lines;
             }
+            let names = known.get("names").and_then(Value::as_array).into_iter().flatten();
+            asked.names = names.filter_map(Value::as_str).map(str::to_owned).collect();
             asked.files = known.get("files").and_then(Value::as_object).cloned().unwrap_or_default();
         }
         asked
@@ -210,7 +220,12 @@ impl Classes {
                     true => self.file(asked, &path, true),
                     false if line.contains("open(") => self.file(asked, &path, true),
                     false if line.contains("load_dataset(") => self.tables(call, asked, &path),
-                    false => std::fs::create_dir_all(&path).is_ok(),
+                    false => {
+                        for name in asked.names.clone() {
+                            self.file(asked, &path.join(name), true);
+                        }
+                        std::fs::create_dir_all(&path).is_ok()
+                    }
                 }
             }
         }
@@ -256,6 +271,14 @@ impl Classes {
         }
         let reads = fault.place.as_ref().map(|(file, line)| self.sources.line(&call.class, file, *line));
         let reads = reads.unwrap_or_default();
+        if fault.class == "KeyError"
+            && reads.is_empty()
+            && let Some(key) = fault.named_key()
+            && count == 1
+            && self.split(asked, key)
+        {
+            return true;
+        }
         if let Some(split) = &fault.split
             && self.split(asked, split)
         {
@@ -282,7 +305,7 @@ impl Classes {
         // Another key is a drawn value that the loader looks up.
         if let Some(key) = fault.key.as_ref().filter(|key| is_named(key) || (count == 1 && fault.class != "KeyError")) {
             if count > 2 {
-                return false;
+                return self.split(asked, key);
             }
             let of_key = reads.iter().find(|read| read.at.steps.last() == Some(&Step::Key(key.clone())));
             let read = of_key.map(|read| (read.at.clone(), read.used));
@@ -314,14 +337,14 @@ impl Classes {
         let at = count - 1;
         let Some(steps) = keys.get(at / KINDS) else { return false };
         let kind = match at % KINDS {
-            0 => json!("$int:0:3"),
-            1 => json!("$texts"),
-            2 => json!("$letter"),
-            3 => json!({"A": "$text", "B": "$text", "C": "$text", "D": "$text"}),
-            4 => json!("$list"),
-            5 => json!("$absent"),
+            0 => json!("$text"),
+            1 => json!("$int:0:1"),
+            2 => json!("$texts"),
+            3 => json!("$letter"),
+            4 => json!({"A": "$text", "B": "$text", "C": "$text", "D": "$text"}),
+            5 => json!("$list"),
             6 => json!("$many"),
-            _ => json!("$text"),
+            _ => json!("$absent"),
         };
         if let Some(there) = value_at(&mut asked.row, steps) {
             asked.tried = Some((steps.clone(), there.clone()));
@@ -345,6 +368,10 @@ impl Classes {
         let special = asked.files.iter().find(|(end, _)| inner.ends_with(end.as_str())).map(|(_, shape)| shape);
         let rows = |shape: &Value, draw: &mut Draw| -> Vec<Value> { (0..ROWS).map(|_| draw.value(shape)).collect() };
         let text = match (special, end.as_str()) {
+            (Some(Value::Object(special)), _) if special.contains_key("lines") => {
+                let shape = special.get("lines").cloned().unwrap_or_default();
+                rows(&shape, &mut draw).iter().map(|line| python_str(line) + "\n").collect()
+            }
             (Some(Value::Object(special)), _) if special.contains_key("document") => {
                 draw.value(special.get("document").unwrap_or(&Value::Null)).to_string()
             }
@@ -357,7 +384,11 @@ impl Classes {
             (Some(shape), _) => lines(&rows(shape, &mut draw)),
             (None, "json") if !asked.is_lines => match &asked.document {
                 Value::Null => Value::Array(rows(&asked.row, &mut draw)).to_string(),
-                document => draw.value(document).to_string(),
+                document => {
+                    let mut document = document.clone();
+                    with_rows(&mut document, &asked.row);
+                    draw.value(&document).to_string()
+                }
             },
             (None, "csv") => table(&asked.row, &rows(&asked.row, &mut draw), ','),
             (None, "tsv") => table(&asked.row, &rows(&asked.row, &mut draw), '\t'),
@@ -393,6 +424,16 @@ fn table(shape: &Value, rows: &[Value], delimiter: char) -> String {
         text += &join(names.iter().map(|name| cell(&row.get(*name).map(python_str).unwrap_or_default())).collect());
     }
     text
+}
+
+/// Puts rows where a document has them.
+fn with_rows(document: &mut Value, row: &Value) {
+    match document {
+        Value::String(token) if token == "$rows" => *document = Value::Array(vec![row.clone(); ROWS]),
+        Value::Array(items) => items.iter_mut().for_each(|item| with_rows(item, row)),
+        Value::Object(map) => map.values_mut().for_each(|item| with_rows(item, row)),
+        _ => {}
+    }
 }
 
 fn merge(into: &mut Value, from: Value) {

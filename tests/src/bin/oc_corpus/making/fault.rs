@@ -44,7 +44,7 @@ impl Fault {
             Some(_) => parts.next().unwrap_or_default().trim(),
             None => reason,
         };
-        let (class, text) = said.split_once(": ").unwrap_or(("", said));
+        let (class, text) = said.split_once(": ").or(said.split_once(':')).unwrap_or(("", said));
         let between = |from: &str, to: &str| text.split_once(from)?.1.split_once(to).map(|(inner, _)| inner.to_owned());
         let path = between("No such file or directory: '", "'").or_else(|| named_path(text));
         let folder_named = || between("`", "`").filter(|_| text.contains("is a folder") || text.contains("holds no data file"));

@@ -151,6 +151,8 @@ impl Names {
             end = closed(tokens, at + 3);
         }
         let mut used = None;
+        // `dataset[split]['answers'][i]`: columns before rows.
+        let mut by_column = false;
         loop {
             let next = |offset: usize| tokens.get(end + offset);
             let sign = |offset: usize, sign: char| next(offset).is_some_and(|token| token.is(sign));
@@ -158,10 +160,13 @@ impl Names {
                 match next(1) {
                     Some(Token::Text(key)) => {
                         let is_split = found.steps.is_empty() && SPLITS.contains(&key.as_str());
+                        by_column |= is_split;
                         if !is_split {
                             found.steps.push(Step::Key(key.clone()));
                         }
                     }
+                    Some(Token::Name(name)) if found.steps.is_empty() => by_column |= name.contains("split"),
+                    Some(Token::Number(_) | Token::Name(_)) if by_column => by_column = false,
                     Some(Token::Number(_) | Token::Name(_)) if !found.steps.is_empty() => found.steps.push(Step::Item),
                     Some(Token::Number(_) | Token::Name(_)) => {}
                     _ => break,
@@ -250,6 +255,16 @@ fn leaf(name: &str, used: Use) -> Value {
         Use::Any if ["idx", "index"].contains(&lower.as_str()) => "$int:0:3".into(),
         Use::Any if has(&["answer", "label", "gold", "target", "correct"]) => "$letter".into(),
         Use::Any => "$text".into(),
+    }
+}
+
+/// Rows behind a key of a document.
+pub(super) fn put_rows(document: &mut Value, key: &str) {
+    if document.is_null() {
+        *document = Value::Object(Map::new());
+    }
+    if let Some(map) = document.as_object_mut() {
+        map.entry(key).or_insert_with(|| "$rows".into());
     }
 }
 

@@ -20,7 +20,10 @@ pub(super) fn of_split(shapes: &mut BTreeMap<PathBuf, Value>, dataset: &DatasetC
         row.insert(name.clone(), "$text".into());
     }
     for column in &source.columns {
+        let of_gold = dataset.output_column.as_deref() == Some(column.name.as_str()) && !labels.is_empty();
         for (path, token) in wanted(&column.expression) {
+            let is_copied = of_gold && matches!(column.expression, Expression::From { .. });
+            let token = if is_copied { format!("$any:{}", labels.join("|")) } else { token };
             let root = path.split('.').next().unwrap_or(path);
             if !computed.contains(root) && column.default.is_none() {
                 put(&mut row, path, &token);

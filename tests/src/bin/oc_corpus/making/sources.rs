@@ -85,7 +85,7 @@ impl Sources {
         words.extend(own);
     }
 
-    /// What is read in a line of a file of this name; the class says which of several.
+    /// What is read in a line, and in those that may go on with it, of a file of this name; the class says which of several.
     pub(super) fn line(&self, class: &str, file: &str, line: usize) -> Vec<Read> {
         let name = class.rsplit('.').next().unwrap_or(class);
         let own = self.classes.get(name).and_then(|paths| paths.first());
@@ -94,7 +94,8 @@ impl Sources {
         of_name.sort_by_key(|path| (Some(*path) != own, path.parent() != near));
         let Some(text) = of_name.first().and_then(|path| self.texts.get(*path)) else { return Vec::new() };
         let mut found = reads::reads(&tokens::tokens(text, 1));
-        found.retain(|read| read.line == line);
+        // An expression may go on in the lines below.
+        found.retain(|read| (line..line + 3).contains(&read.line));
         found
     }
 
