@@ -47,6 +47,10 @@ struct Asked {
     is_lines: bool,
     /// Ends of names that the source spells out.
     ends: Vec<&'static str>,
+    /// Texts of the source.
+    words: BTreeSet<String>,
+    /// Rows are cells without names.
+    is_table: bool,
     /// Files that a folder of the class has.
     names: Vec<String>,
     made: Vec<PathBuf>,
@@ -93,10 +97,14 @@ impl Classes {
         let classes: Vec<String> = self.asked.keys().cloned().collect();
         for class in classes {
             let Some(mut asked) = self.asked.remove(&class) else { continue };
-            if let Some(map) = asked.row.as_object_mut()
-                && map.get(name) != Some(&token)
-            {
-                map.insert(name.to_owned(), token.clone());
+            if let Some(map) = asked.row.as_object_mut() {
+                // The gold answer of cells without names is the last one.
+                let last = map.keys().next_back().cloned().filter(|_| asked.is_table);
+                let name = last.unwrap_or_else(|| name.to_owned());
+                if map.insert(name, token.clone()).as_ref() == Some(&token) {
+                    self.asked.insert(class, asked);
+                    continue;
+                }
                 any |= self.again(&asked);
             }
             self.asked.insert(class, asked);
@@ -137,6 +145,7 @@ impl Classes {
                 reads::put(&mut asked.row, &read.at.steps, read.used);
             }
         }
+        asked.words = words.iter().filter_map(Token::text).map(str::to_owned).collect();
         let texts: BTreeSet<&str> = words.iter().filter_map(Token::text).collect();
         // A document whose items are rows needs no shape of its own.
         if let Value::Array(items) = &asked.document {
@@ -274,6 +283,7 @@ impl Classes {
         if fault.class == "KeyError"
             && reads.is_empty()
             && let Some(key) = fault.named_key()
+            && !asked.words.contains(key)
             && count == 1
             && self.split(asked, key)
         {
@@ -292,15 +302,13 @@ impl Classes {
             // Rows of a table without names.
             let name = |at: usize| format!("{}", char::from(b'a' + u8::try_from(at).unwrap_or(25)));
             let token = |at: usize| if at + 1 == columns { "$letter" } else { "$text" };
+            asked.is_table = true;
             asked.row = (0..columns).map(|at| (name(at), Value::from(token(at)))).collect::<Map<_, _>>().into();
             return self.again(asked);
         }
+        let is_spelled = |key: &str| asked.words.iter().any(|word| word == key);
         let is_named = |key: &String| {
-            let spelled = reads.iter().any(|read| read.at.steps.contains(&Step::Key(key.clone())));
-            let is_plain = !key.contains(char::is_whitespace) && !key.starts_with(|c: char| c.is_ascii_digit());
-            spelled || (is_plain && fault.place.as_ref().is_some_and(|(file, line)| {
-                self.sources.line_text(&call.class, file, *line).contains(key.as_str())
-            }))
+            is_spelled(key) || reads.iter().any(|read| read.at.steps.contains(&Step::Key(key.clone())))
         };
         // Another key is a drawn value that the loader looks up.
         if let Some(key) = fault.key.as_ref().filter(|key| is_named(key) || (count == 1 && fault.class != "KeyError")) {
@@ -357,6 +365,7 @@ impl Classes {
     fn again(&self, asked: &Asked) -> bool {
         let mut copy = Asked { row: asked.row.clone(), document: asked.document.clone(), files: asked.files.clone(), ..Asked::default() };
         copy.is_lines = asked.is_lines;
+        copy.is_table = asked.is_table;
         asked.made.iter().filter(|path| self.file(&mut copy, path, false)).count() > 0
     }
 
@@ -390,10 +399,25 @@ impl Classes {
                     draw.value(&document).to_string()
                 }
             },
-            (None, "csv") => table(&asked.row, &rows(&asked.row, &mut draw), ','),
+            (None, "csv") => {
+                let text = table(&asked.row, &rows(&asked.row, &mut draw), ',');
+                // The names of cells without names are no row.
+                match asked.is_table {
+                    true => text.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default(),
+                    false => text,
+                }
+            }
             (None, "tsv") => table(&asked.row, &rows(&asked.row, &mut draw), '\t'),
             (None, "txt" | "md" | "prompt") => (0..ROWS).map(|_| python_str(&draw.value(&"$word".into())) + "\n").collect(),
-            (None, "parquet" | "xlsx" | "zip" | "gz" | "pkl") => return false,
+            (None, "parquet") => {
+                let made = path.parent().is_some_and(|folder| std::fs::create_dir_all(folder).is_ok());
+                let made = made && std::fs::write(path, super::parquet::file(&rows(&asked.row, &mut draw))).is_ok();
+                if made && is_new {
+                    asked.made.push(path.to_owned());
+                }
+                return made;
+            }
+            (None, "xlsx" | "zip" | "gz" | "pkl") => return false,
             (None, _) => lines(&rows(&asked.row, &mut draw)),
         };
         if path.is_dir() && std::fs::remove_dir(path).is_err() {

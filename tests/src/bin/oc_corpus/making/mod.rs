@@ -5,6 +5,7 @@
 
 mod classes;
 mod fault;
+mod parquet;
 mod reads;
 mod shape;
 mod sources;

@@ -276,7 +276,7 @@ pub(super) fn put(shape: &mut Value, steps: &[Step], used: Use) {
 fn put_named(shape: &mut Value, steps: &[Step], used: Use, name: &str) {
     match steps.split_first() {
         None => {
-            let open = shape.is_null() || (shape.is_string() && used != Use::Any);
+            let open = shape.is_null() || shape == "$absent" || (shape.is_string() && used != Use::Any);
             if open && !(shape == "$texts" && used == Use::Text) {
                 *shape = leaf(name, used);
             }

@@ -1,7 +1,7 @@
 //! What a row of a file must look like, found from what a split makes of it.
 //!
 //! A shape is JSON in which texts that begin with `$` stand for what is drawn: `$text`, `$word`, `$letter`, `$int:0:3`,
-//! `$any:a|b`, `$list` (a list of texts, written as Python does), `$parts:SEP` (texts with SEP between them).
+//! `$any:a|b`, `$each:a|b` (in turn), `$list` (a list of texts, written as Python does), `$parts:SEP` (texts with SEP between them).
 
 use compass_config::{DatasetConfig, Expression, Key, SourceConfig, Test};
 use compass_plan::prompt::Template;
@@ -41,8 +41,8 @@ pub(super) fn of_split(shapes: &mut BTreeMap<PathBuf, Value>, dataset: &DatasetC
     }
     for condition in &source.keep {
         let token = match &condition.test {
-            Test::Equals(value) => format!("$any:{}", python_str(value)),
-            Test::In(values) => format!("$any:{}", values.iter().map(python_str).collect::<Vec<_>>().join("|")),
+            Test::Equals(value) => format!("$each:{}", python_str(value)),
+            Test::In(values) => format!("$each:{}", values.iter().map(python_str).collect::<Vec<_>>().join("|")),
             Test::Exists(true) => "$text".to_owned(),
             Test::Regex(_) | Test::Exists(false) => continue,
         };
@@ -78,11 +78,24 @@ pub(super) fn of_split(shapes: &mut BTreeMap<PathBuf, Value>, dataset: &DatasetC
         let there = shapes.entry(file.path.clone()).or_insert_with(|| Value::Object(Map::new()));
         for (name, value) in &row {
             match there.get_mut(name) {
-                Some(held) if held != "$text" => {}
+                Some(held) if held != "$text" => each_of_both(held, value),
                 Some(held) => *held = value.clone(),
                 None => there[name] = value.clone(),
             }
         }
+    }
+}
+
+/// Data sets of one file may keep rows of different values.
+fn each_of_both(held: &mut Value, further: &Value) {
+    let values = |token: &Value| token.as_str().and_then(|token| token.strip_prefix("$each:")).map(str::to_owned);
+    if let (Some(mut all), Some(further)) = (values(held), values(further)) {
+        for value in further.split('|') {
+            if all.split('|').all(|known| known != value) {
+                all = format!("{all}|{value}");
+            }
+        }
+        *held = format!("$each:{all}").into();
     }
 }
 

@@ -3,6 +3,7 @@
 
 use compass_types::seeded::Rng;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 const WORDS: [&str; 34] = [
     "amber",
@@ -44,30 +45,34 @@ const PLAIN: [&str; 10] = ["amber", "basin", "cedar", "delta", "grove", "harbor"
 const ENDS: [&str; 7] = ["", "", " ", "?", ".", "\t", "\n"];
 
 /// Draws for one file.
-pub(super) struct Draw(Rng);
+pub(super) struct Draw {
+    rng: Rng,
+    /// How often each `$each` was drawn.
+    turns: BTreeMap<String, usize>,
+}
 
 impl Draw {
     pub(super) fn new(name: &str) -> Self {
         let seed = name
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |seed, byte| (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        Self(Rng::new(seed))
+        Self { rng: Rng::new(seed), turns: BTreeMap::new() }
     }
 
     fn of<'t>(&mut self, words: &[&'t str]) -> &'t str {
-        let at = self.0.below(words.len() as u64) as usize;
+        let at = self.rng.below(words.len() as u64) as usize;
         words.get(at).copied().unwrap_or_default()
     }
 
     fn text(&mut self) -> String {
-        let count = 1 + self.0.below(6);
+        let count = 1 + self.rng.below(6);
         let words: Vec<&str> = (0..count).map(|_| self.of(&WORDS)).collect();
         // Files of lines and of tables are read by line here.
         words.join(" ") + self.of(&ENDS)
     }
 
     fn plain(&mut self) -> String {
-        let count = 1 + self.0.below(3);
+        let count = 1 + self.rng.below(3);
         (0..count).map(|_| self.of(&PLAIN)).collect::<Vec<_>>().join(" ")
     }
 
@@ -98,19 +103,30 @@ impl Draw {
             "$int" => {
                 let (low, high) = rest.split_once(':').unwrap_or(("0", "1"));
                 let (low, high): (i64, i64) = (low.parse().unwrap_or(0), high.parse().unwrap_or(1));
-                (low + self.0.below((high - low + 1).unsigned_abs()) as i64).into()
+                (low + self.rng.below((high - low + 1).unsigned_abs()) as i64).into()
             }
-            "$any" => match self.of(&rest.split('|').collect::<Vec<_>>()) {
-                "True" => true.into(),
-                "False" => false.into(),
-                text => text.into(),
-            },
+            "$any" => told(self.of(&rest.split('|').collect::<Vec<_>>())),
+            "$each" => {
+                let values: Vec<&str> = rest.split('|').collect();
+                let turn = self.turns.entry(rest.to_owned()).or_default();
+                *turn += 1;
+                told(values.get((*turn - 1) % values.len()).copied().unwrap_or_default())
+            }
             "$many" => (0..8).map(|_| Value::from(self.text())).collect(),
             "$texts" => (0..4).map(|_| Value::from(self.text())).collect(),
             "$list" => format!("['{}', '{}']", self.plain(), self.plain()).into(),
             "$parts" => format!("{}{rest}{}{rest}{}", self.plain(), self.plain(), self.plain()).into(),
             _ => token.into(),
         }
+    }
+}
+
+/// A value as Python writes it: a truth value, or a text.
+fn told(text: &str) -> Value {
+    match text {
+        "True" => true.into(),
+        "False" => false.into(),
+        text => text.into(),
     }
 }
 

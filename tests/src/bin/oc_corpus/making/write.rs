@@ -23,9 +23,12 @@ pub(super) fn file(path: &Path, source: &SourceConfig, shape: &Value, seed: &str
         "csv" => Some(FileFormat::Csv),
         "tsv" | "tab" => Some(FileFormat::Tsv),
         "txt" | "lst" | "md" => Some(FileFormat::Txt),
+        "parquet" => Some(FileFormat::Parquet),
         _ => None,
     });
-    let rows: Vec<Value> = (0..ROWS).map(|_| draw.value(shape)).collect();
+    let each = shape.as_object().into_iter().flat_map(|map| map.values()).filter_map(Value::as_str);
+    let each = each.filter(|token| token.starts_with("$each:")).map(|token| token.split('|').count()).max();
+    let rows: Vec<Value> = (0..ROWS.max(6 * each.unwrap_or(0))).map(|_| draw.value(shape)).collect();
     let text = match format {
         Some(FileFormat::Jsonl) => lines(&rows),
         Some(FileFormat::Json) => document(source, rows),
@@ -38,7 +41,8 @@ pub(super) fn file(path: &Path, source: &SourceConfig, shape: &Value, seed: &str
             };
             rows.iter().map(|row| line(row) + "\n").collect()
         }
-        Some(FileFormat::Parquet | FileFormat::Arrow) | None => {
+        Some(FileFormat::Parquet) => return std::fs::write(path, super::parquet::file(&rows)),
+        Some(FileFormat::Arrow) | None => {
             return Err(io::Error::new(io::ErrorKind::Unsupported, format!("cannot make {}", path.display())));
         }
     };
