@@ -7,7 +7,7 @@
 #   deploy/test.sh --stage set-up --stage lints    these stages alone, in the order of this file
 #   deploy/test.sh --list    the names of all stages, those of --full last
 #   COMPASS_REQUIRE=etcd,slurm   a test that skips for want of one of these fails instead; `all` for everything
-#                            (cgroup, etcd, netns, openssl, root, sandbox, shared, slurm)
+#                            (ceph, cgroup, etcd, netns, openssl, root, sandbox, shared, slurm)
 #
 # Every stage is run, whatever became of those before it; the summary at the end says which failed and how long each took.
 # Exit code 0: all of them passed.

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 /// Something that a test needs and a machine may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
+    /// Ceph's daemons with its object gateway.
+    Ceph,
     /// A control group whose memory can be limited.
     Cgroup,
     /// The `etcd` program.
@@ -30,7 +32,8 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
+        Self::Ceph,
         Self::Cgroup,
         Self::Etcd,
         Self::Netns,
@@ -45,6 +48,7 @@ impl Need {
     /// Its name in `COMPASS_REQUIRE`.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Ceph => "ceph",
             Self::Cgroup => "cgroup",
             Self::Etcd => "etcd",
             Self::Netns => "netns",

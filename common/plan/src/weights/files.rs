@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// The files of weights that transformers looks for, in its order.
 const SINGLES: [&str; 2] = ["model.safetensors", "pytorch_model.bin"];
 
+/// What the name of an index of shards ends in.
+const INDEX: &str = ".index.json";
+
 /// What says how a model is made and what its makers want of a generation.
 const CONFIGURATION: [&str; 4] = ["config.json", "generation_config.json", "params.json", "model_config.pt"];
 
@@ -97,17 +100,42 @@ pub fn reading_of(file: &str) -> DigestExtent {
     if file.ends_with(".safetensors") { DigestExtent::Tensors } else { DigestExtent::Ends }
 }
 
+/// Whether a file of a model's or of a tokenizer's directory is read whole, by an engine or by the planner: configuration,
+/// tokenizer, the index of shards.
+pub fn is_small(name: &str) -> bool {
+    let ends = |ending: &str| name.ends_with(ending);
+    match name.split_once('/') {
+        Some((folder, _)) => folder == TEMPLATES && ends(".jinja"),
+        None => {
+            CONFIGURATION.contains(&name)
+                || TOKENIZER.contains(&name)
+                || ends(".model")
+                || SINGLES.iter().any(|single| name.strip_prefix(single) == Some(INDEX))
+        }
+    }
+}
+
 /// The names of the files of weights in `directory`.
 fn weights(directory: &Path, kind: ModelKind) -> io::Result<Vec<String>> {
-    let named = |is_one: fn(&str) -> bool| -> io::Result<Vec<String>> {
-        let mut names = names_in(directory)?;
-        names.retain(|name| is_one(name));
-        Ok(names)
-    };
-    let names = match kind {
-        ModelKind::Hf => hugging_face(directory)?,
-        ModelKind::Llama => named(|name| name.starts_with("consolidated.") && name.ends_with(".pth"))?,
-        ModelKind::InternLm => named(|name| name.starts_with("model_tp") && name.ends_with(".pt"))?,
+    let mut names: BTreeSet<String> = names_in(directory)?.into_iter().collect();
+    names.retain(|name| directory.join(name).exists());
+    weights_among(&names, kind, &mut |name| std::fs::read(directory.join(name)))
+}
+
+/// As [`read`] finds them: the names of the weights among those of a directory, of which `read` reads small files.
+///
+/// # Errors
+/// Those of `read`; no weights are there.
+pub fn weights_among(
+    names: &BTreeSet<String>,
+    kind: ModelKind,
+    read: &mut dyn FnMut(&str) -> io::Result<Vec<u8>>,
+) -> io::Result<Vec<String>> {
+    let named = |is_one: fn(&str) -> bool| names.iter().filter(|name| is_one(name)).cloned().collect();
+    let names: Vec<String> = match kind {
+        ModelKind::Hf => hugging_face(names, read)?,
+        ModelKind::Llama => named(|name| name.starts_with("consolidated.") && name.ends_with(".pth")),
+        ModelKind::InternLm => named(|name| name.starts_with("model_tp") && name.ends_with(".pt")),
         ModelKind::Echo | ModelKind::Sandbox => Vec::new(),
     };
     if names.is_empty() {
@@ -116,16 +144,19 @@ fn weights(directory: &Path, kind: ModelKind) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-fn hugging_face(directory: &Path) -> io::Result<Vec<String>> {
+fn hugging_face(
+    names: &BTreeSet<String>,
+    read: &mut dyn FnMut(&str) -> io::Result<Vec<u8>>,
+) -> io::Result<Vec<String>> {
     for single in SINGLES {
-        if directory.join(single).exists() {
+        if names.contains(single) {
             return Ok(vec![single.to_owned()]);
         }
-        let index = match std::fs::read(directory.join(format!("{single}.index.json"))) {
-            Ok(bytes) => serde_json::from_slice::<Map<String, Value>>(&bytes)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
+        let index = format!("{single}{INDEX}");
+        if !names.contains(&index) {
+            continue;
+        }
+        let index = serde_json::from_slice::<Map<String, Value>>(&read(&index)?)?;
         let shards = index.get("weight_map").and_then(Value::as_object).into_iter().flat_map(Map::values);
         let shards: BTreeSet<&str> = shards.filter_map(Value::as_str).collect();
         return Ok(shards.into_iter().map(str::to_owned).collect());

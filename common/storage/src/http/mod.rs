@@ -1,0 +1,7 @@
+//! HTTP as object stores and the hub are spoken to: over hyper and rustls, through the proxies of the environment.
+
+mod connector;
+mod service;
+mod stall;
+
+pub(crate) use service::{HttpStack, chain};

@@ -1,0 +1,51 @@
+//! A body that ends with an error when nothing of it comes for a while.
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use object_store::client::{HttpError, HttpErrorKind};
+use std::future::Future as _;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep, sleep};
+
+/// How long an answer, or the next piece of it, may take.
+pub(super) const STALL: Duration = Duration::from_secs(60);
+
+pub(super) struct Watched {
+    body: Incoming,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl Watched {
+    pub(super) fn new(body: Incoming) -> Self {
+        Self { body, deadline: Box::pin(sleep(STALL)) }
+    }
+}
+
+impl Body for Watched {
+    type Data = Bytes;
+    type Error = HttpError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            self.deadline.as_mut().reset(Instant::now() + STALL);
+            return Poll::Ready(frame.map(|frame| {
+                frame.map_err(|error| {
+                    HttpError::new(HttpErrorKind::Interrupted, std::io::Error::other(super::chain(&error)))
+                })
+            }));
+        }
+        ready!(self.deadline.as_mut().poll(cx));
+        let late = std::io::Error::new(std::io::ErrorKind::TimedOut, format!("nothing came for {} s", STALL.as_secs()));
+        Poll::Ready(Some(Err(HttpError::new(HttpErrorKind::Timeout, late))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,8 @@
+//! Against servers of the tests' own: what comes, what is asked for, and what is said when it does not come.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+
+mod cache;
+mod ceph;
+mod hub;
+mod s3;
