@@ -54,7 +54,9 @@ fn changes_the_job(job: &JobArguments, flags: &Overrides) -> bool {
     let import = Overrides {
         home: flags.home.clone(),
         python: flags.python.clone(),
-        hub_cache: flags.hub_cache.clone(),
+        hub_caches: flags.hub_caches.clone(),
+        remote: flags.remote.clone(),
+        local_environment: flags.local_environment.clone(),
         data_dir: flags.data_dir.clone(),
         skip_unsupported: flags.skip_unsupported,
         ..Overrides::default()

@@ -13,6 +13,8 @@ pub mod exit;
 pub mod job;
 pub mod leader;
 pub mod pipeline;
+mod remote_data;
+pub mod remote_files;
 pub mod server;
 pub mod signals;
 pub mod token_command;

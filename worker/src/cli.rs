@@ -8,6 +8,7 @@ use crate::sandbox_command::{SandboxArgs, SandboxOptions};
 use crate::slurm::SlurmTask;
 use clap::{Args, Parser, Subcommand};
 use compass_cli::Generated;
+use compass_storage::StorageArguments;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -60,6 +61,8 @@ pub struct Cli {
     agent: Option<AgentArgs>,
     #[command(flatten)]
     once: OnceArgs,
+    #[command(flatten)]
+    storage: StorageArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -69,6 +72,8 @@ enum ChildCommand {
     Engine {
         #[arg(long, default_value = "1")]
         threads: NonZeroU32,
+        #[command(flatten)]
+        storage: StorageArguments,
     },
     /// Tests how this machine isolates model-written programs, or runs one
     Sandbox(SandboxArgs),
@@ -135,16 +140,19 @@ impl Cli {
     pub fn role(self) -> Role {
         let agent = self.agent.as_ref();
         let device = agent.map_or("auto", |agent| agent.device.0.as_str()).to_owned();
-        let threads = agent.map_or(1, |agent| agent.threads.get());
+        let engine =
+            EngineOptions { threads: agent.map_or(1, |agent| agent.threads.get()), storage: self.storage.clone() };
         let programs = agent.map_or(ProgramPolicy::Contained, AgentArgs::programs);
-        if let Some(options) = self.once.options(device, threads, programs) {
+        if let Some(options) = self.once.options(device, engine.clone(), programs) {
             return Role::Once(options);
         }
         match (self.child, self.agent) {
-            (Some(ChildCommand::Engine { threads }), _) => Role::Engine(EngineOptions { threads: threads.get() }),
+            (Some(ChildCommand::Engine { threads, storage }), _) => {
+                Role::Engine(EngineOptions { threads: threads.get(), storage })
+            }
             (Some(ChildCommand::Sandbox(args)), _) => Role::Sandbox(args.options()),
             (Some(ChildCommand::Generated(generated)), _) => Role::Generated(generated),
-            (None, Some(args)) => Role::Agent(args.options()),
+            (None, Some(args)) => Role::Agent(args.options(engine)),
             // `--master` is required: clap rejects a command line without it.
             (None, None) => clap::Command::new("compass-worker")
                 .error(clap::error::ErrorKind::MissingRequiredArgument, "--master HOST:PORT is missing")
@@ -162,7 +170,7 @@ impl AgentArgs {
         }
     }
 
-    fn options(self) -> AgentOptions {
+    fn options(self, engine: EngineOptions) -> AgentOptions {
         let slurm = SlurmTask::read(|name| std::env::var(name).ok());
         let programs = self.programs();
         let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -177,7 +185,7 @@ impl AgentArgs {
             ends_at: slurm.ends_at,
             // With an explicit number of engines, this process is meant to run.
             idle_reason: slurm.idle_reason.filter(|_| self.slots.is_none() && !self.exit_with_parent),
-            threads: self.threads.get(),
+            engine,
             master_lost_timeout: self.master_lost_timeout,
             exit_with_parent: self.exit_with_parent,
             plain_loopback: self.plain_loopback,
@@ -275,7 +283,7 @@ mod tests {
         let options = agent("compass-worker --master head:50051").unwrap();
         assert_eq!(options.masters, ["head:50051"]);
         assert_eq!(agent("compass-worker --master a:1,[::1]:2").unwrap().masters, ["a:1", "[::1]:2"]);
-        assert_eq!((options.slots, options.threads, options.device.as_str()), (1, 1, "auto"));
+        assert_eq!((options.slots, options.engine.threads, options.device.as_str()), (1, 1, "auto"));
         assert_eq!(options.master_lost_timeout, Duration::from_secs(600));
         assert!(options.name.ends_with(&std::process::id().to_string()));
     }
@@ -321,6 +329,6 @@ mod tests {
     #[test]
     fn engine_child_needs_no_master() {
         let cli = Cli::try_parse_from(["compass-worker", "engine", "--threads", "3"]).unwrap();
-        assert!(matches!(cli.role(), Role::Engine(EngineOptions { threads: 3 })));
+        assert!(matches!(cli.role(), Role::Engine(EngineOptions { threads: 3, .. })));
     }
 }

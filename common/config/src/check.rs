@@ -6,6 +6,7 @@ use super::missing_files::DataFiles;
 use super::opencompass::PythonWorld;
 use super::overrides::Overrides;
 use super::presets::Preset;
+use super::remote::Remote;
 use super::source::{FileId, Sources, Span};
 use super::tree::{Node, Value};
 use compass_diagnostic::{Diagnostic, Diagnostics, Severity};
@@ -19,8 +20,10 @@ pub(super) struct Check {
     pub(super) sources: Sources,
     /// What `~` stands for.
     pub(super) home: Option<PathBuf>,
-    /// The folder of the hub's local cache, where the environment names one.
-    pub(super) hub_cache: Option<PathBuf>,
+    /// The folders of the hub's local caches, where the environment names any.
+    pub(super) hub_caches: Vec<PathBuf>,
+    /// Finds what is in object stores and on the hub.
+    pub(super) remote: Option<Remote>,
     /// Where configurations in Python find what they import.
     pub(super) python: PythonWorld,
     /// Where the paths of presets begin.
@@ -68,7 +71,8 @@ impl Check {
     pub(super) fn of(overrides: &Overrides) -> Self {
         let mut check = Self {
             home: overrides.home.clone(),
-            hub_cache: overrides.hub_cache.clone(),
+            hub_caches: overrides.hub_caches.clone(),
+            remote: overrides.remote.clone(),
             python: overrides.python.clone(),
             skip_unsupported: overrides.skip_unsupported,
             plans_only: overrides.dry_run,
@@ -83,8 +87,10 @@ impl Check {
 
     /// Where repositories of the Hugging Face hub are looked for, the first that has one.
     pub(super) fn hub_caches(&self) -> Vec<PathBuf> {
-        let usual = self.home.as_ref().map(|home| home.join(".cache/huggingface/hub"));
-        self.hub_cache.clone().or(usual).into_iter().collect()
+        if !self.hub_caches.is_empty() {
+            return self.hub_caches.clone();
+        }
+        self.home.as_ref().map(|home| home.join(".cache/huggingface/hub")).into_iter().collect()
     }
 
     /// Something is wrong; nothing will be started.

@@ -60,6 +60,7 @@ mod presets;
 mod presets_later;
 mod raw_template;
 mod reference;
+mod remote;
 mod resolved;
 mod retriever;
 mod row_expression;
@@ -111,6 +112,7 @@ pub use overrides::{CustomDataset, DlcFlags, HfKind, HfModel, ModelFlags, Overri
 pub use presets::{Preset, presets};
 pub use presets_later::preset_later;
 pub use reference::{reference_page, reference_parts, schema};
+pub use remote::{Remote, RemoteFault, RemoteFiles, RemoteFolder, RemoteModel};
 pub use resolved::{
     Advertised, AuthorityConfig, Config, DatasetConfig, EtcdConfig, ModelConfig, RunnerConfig, StageConfig, StoreConfig,
 };

@@ -157,6 +157,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         summary_rows: summarizer.rows,
         not_combined: not_combined?,
         left_out: check.left_out.clone(),
+        local_environment: overrides.local_environment.clone(),
     })
 }
 

@@ -107,7 +107,10 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let chat = match (chat, chat_node, &abbr) {
         // A meta template of its own says how prompts look.
         (Chat::Auto, ..) if meta_template.is_some() => false,
-        (Chat::Auto, Some(node), Some(abbr)) => chat_template::decide(check, node, abbr, &files.tokenizer_path),
+        (Chat::Auto, Some(node), Some(abbr)) => {
+            let tokenizer = files.remote.as_ref().map_or(&files.tokenizer_path, |remote| &remote.tokenizer_path);
+            chat_template::decide(check, node, abbr, tokenizer)
+        }
         (chat, ..) => chat == Chat::Always,
     };
     // `None` would be a model without one: what is wrong must not become that.
@@ -133,6 +136,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         path: files.path,
         tokenizer_path: files.tokenizer_path,
         peft_path,
+        remote: files.remote,
         max_seq_len,
         max_out_len: max_out_len.or(generation.max_new_tokens).unwrap_or(MAX_OUT_LEN),
         min_out_len: min_out_len.or(generation.min_new_tokens).unwrap_or(0),

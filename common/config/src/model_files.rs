@@ -4,17 +4,74 @@ use super::check::Check;
 use super::fields::{Fields, text};
 use super::hub;
 use super::paths;
+use super::remote::{RemoteFault, RemoteFolder, RemoteModel, is_on_s3};
+use super::split_files::entries;
 use super::tree::Node;
 use compass_plan::ModelKind;
 use compass_plan::weights::adapter;
+use compass_plan::weights::files::weights_among;
 use compass_types::path_rules::map_path;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The directories of a model.
 #[derive(Debug, Default)]
 pub(super) struct ModelFiles {
     pub(super) path: PathBuf,
     pub(super) tokenizer_path: PathBuf,
+    /// What of it is elsewhere.
+    pub(super) remote: Option<RemoteModel>,
+}
+
+/// Where a directory is.
+#[derive(Clone, Debug)]
+enum Found {
+    /// On this host, if it is there.
+    Here(PathBuf),
+    /// In an object store, or on the hub.
+    Elsewhere(Arc<dyn RemoteFolder>),
+    /// Not looked at from here: a pool has it under a name of its own, or it has been said that it cannot be read.
+    Unread(PathBuf),
+}
+
+impl Found {
+    /// What stands in the plan.
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Here(path) | Self::Unread(path) => path.clone(),
+            Self::Elsewhere(folder) => folder.location().into(),
+        }
+    }
+
+    /// The directory on this host with its small files.
+    fn small(&self) -> PathBuf {
+        match self {
+            Self::Here(path) | Self::Unread(path) => path.clone(),
+            Self::Elsewhere(folder) => folder.small().to_owned(),
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        match self {
+            Self::Here(path) => path.join(name).is_file(),
+            Self::Elsewhere(folder) => folder.has(name),
+            Self::Unread(_) => true,
+        }
+    }
+
+    fn elsewhere(&self) -> Option<&Arc<dyn RemoteFolder>> {
+        match self {
+            Self::Elsewhere(folder) => Some(folder),
+            _ => None,
+        }
+    }
+}
+
+/// Which files of a directory are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Model(ModelKind),
+    Tokenizer,
 }
 
 /// Reads `path` and `tokenizer_path`. A directory without its file is reported only for a model that is served.
@@ -31,26 +88,31 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>, kind: Option<Mode
         };
         let path = path_of(fields.get("path"), "path");
         let tokenizer_path = path_of(tokenizer, "tokenizer_path");
-        return Some(ModelFiles { path: path?, tokenizer_path: tokenizer_path? });
+        return Some(ModelFiles { path: path?, tokenizer_path: tokenizer_path?, remote: None });
     }
     let node = fields.require(check, "path", "\"models/...\"");
     let path = node.and_then(|node| {
-        let path = resolved(check, "path", node)?;
+        let path = resolved(check, "path", node, Part::Model(kind))?;
         let (file, _) = files_of(kind);
         holds(check, node, &path, file).then_some(path)
     });
     let path = path.filter(|path| node.is_none_or(|node| holds_weights(check, node, path, kind)));
-    match (tokenizer, node, path) {
+    let (path, tokenizer_path) = match (tokenizer, node, path) {
         (Some(tokenizer), _, path) => {
-            let tokenizer_path = resolved(check, "tokenizer_path", tokenizer).map(directory_of);
-            let tokenizer_path = tokenizer_path.filter(|path| holds_tokenizer(check, tokenizer, path));
-            Some(ModelFiles { path: path?, tokenizer_path: tokenizer_path? })
+            let found = resolved(check, "tokenizer_path", tokenizer, Part::Tokenizer).map(directory_of);
+            let found = found.filter(|found| holds_tokenizer(check, tokenizer, found));
+            (path?, found?)
         }
-        (None, Some(node), Some(path)) => {
-            holds_tokenizer(check, node, &path).then(|| ModelFiles { tokenizer_path: path.clone(), path })
-        }
-        _ => None,
-    }
+        (None, Some(node), Some(path)) => (holds_tokenizer(check, node, &path).then(|| path.clone())?, path),
+        _ => return None,
+    };
+    let is_here = path.elsewhere().is_none() && tokenizer_path.elsewhere().is_none();
+    let remote = (!is_here).then(|| RemoteModel {
+        folder: path.elsewhere().cloned(),
+        path: path.small(),
+        tokenizer_path: tokenizer_path.small(),
+    });
+    Some(ModelFiles { path: path.path(), tokenizer_path: tokenizer_path.path(), remote })
 }
 
 /// Reads `peft_path`: a directory that `peft` saved.
@@ -60,26 +122,35 @@ pub(super) fn adapter(check: &mut Check, node: &Node, kind: Option<ModelKind>) -
         check.error(node.span, "`peft_path` of a model that is not a Hugging Face directory".into(), Some(help.into()));
         return None;
     }
-    let path = resolved(check, "peft_path", node)?;
-    if !holds(check, node, &path, adapter::CONFIG) {
+    let written = text(check, "peft_path", node)?;
+    if is_elsewhere(check, written) {
+        return Some(written.into());
+    }
+    if is_on_s3(written) {
+        let help = "copy the adapter to a directory that the workers have, too";
+        check.not_yet(node.span, "an adapter in an object store", help);
         return None;
     }
-    let is_elsewhere = is_elsewhere(check, &path.display().to_string());
-    if path.is_dir() && !is_elsewhere && !check.unselected && adapter::weights_of(&path).is_none() {
-        let message = format!(
-            "`{}` holds neither adapter_model.safetensors nor adapter_model.bin",
-            node.text().unwrap_or_default()
-        );
+    let path = paths::resolve(check, "peft_path", node)?;
+    if !holds(check, node, &Found::Here(path.clone()), adapter::CONFIG) {
+        return None;
+    }
+    if path.is_dir() && !check.unselected && adapter::weights_of(&path).is_none() {
+        let written = node.text().unwrap_or_default();
+        let message = format!("`{written}` holds neither adapter_model.safetensors nor adapter_model.bin");
         check.needed(node.span, message, Some("name a directory that `peft` saved; was it downloaded whole?".into()));
     }
     Some(path)
 }
 
 /// The directory of a `tokenizer.model`, which is how configurations for Meta's and InternLM's code name a tokenizer.
-fn directory_of(path: PathBuf) -> PathBuf {
-    match path.parent() {
-        Some(directory) if path.is_file() => directory.to_path_buf(),
-        _ => path,
+fn directory_of(found: Found) -> Found {
+    match &found {
+        Found::Here(path) if path.is_file() => match path.parent() {
+            Some(directory) => Found::Here(directory.to_path_buf()),
+            None => found,
+        },
+        _ => found,
     }
 }
 
@@ -100,65 +171,118 @@ fn files_of(kind: ModelKind) -> (&'static str, &'static [&'static str]) {
     }
 }
 
-/// A directory on this host, there or not.
-fn resolved(check: &mut Check, key: &str, node: &Node) -> Option<PathBuf> {
+/// Where the directory of `node` is, there or not.
+fn resolved(check: &mut Check, key: &str, node: &Node, part: Part) -> Option<Found> {
     let written = text(check, key, node)?;
     if is_elsewhere(check, written) {
-        return Some(written.into());
+        return Some(Found::Unread(written.into()));
     }
-    if written.contains("s3://") {
+    if is_on_s3(written) {
         if check.unselected {
             return None;
         }
-        let message = format!("{} is not yet supported", check.quoted(key, node));
-        let help = "copy the model to a directory on this host and name that";
-        return check.needed(node.span, message, Some(help.into())).then(|| written.into());
+        return match check.remote.clone() {
+            Some(remote) => fetched(check, node, remote.0.folder(written)),
+            None => {
+                let fault = RemoteFault {
+                    message: format!(
+                        "{} is in an object store, from which nothing is fetched here",
+                        check.quoted(key, node)
+                    ),
+                    help: "copy the model to a directory on this host and name that".into(),
+                };
+                fetched(check, node, Err(fault))
+            }
+        };
     }
     let path = paths::resolve(check, key, node)?;
-    let written = node.text().unwrap_or_default();
     if path.exists() || !looks_like_hub_id(written) {
-        return Some(path);
+        return Some(Found::Here(path));
     }
     if let Some((name, _)) = path.to_str().and_then(|path| path.rsplit_once('@'))
         && Path::new(name).exists()
     {
-        return Some(name.into());
+        return Some(Found::Here(name.into()));
     }
-    Some(hub::model(written, &check.hub_caches()).unwrap_or(path))
+    let local = hub::model(written, &check.hub_caches());
+    if let Some(local) = &local
+        && is_whole(local, part)
+    {
+        return Some(Found::Here(local.clone()));
+    }
+    let remote = check.remote.clone().filter(|remote| !check.unselected && remote.0.offline().is_none());
+    match remote {
+        Some(remote) => {
+            let found = remote.0.folder(&format!("{}{written}", hub::SCHEME)).map_err(|fault| RemoteFault {
+                message: format!("no directory `{}` on this host, and {}", path.display(), fault.message),
+                help: fault.help,
+            });
+            fetched(check, node, found)
+        }
+        None => Some(Found::Here(local.unwrap_or(path))),
+    }
+}
+
+/// A folder that is elsewhere; why it cannot be had is reported.
+fn fetched(check: &mut Check, node: &Node, found: Result<Arc<dyn RemoteFolder>, RemoteFault>) -> Option<Found> {
+    match found {
+        Ok(folder) => Some(Found::Elsewhere(folder)),
+        Err(RemoteFault { message, help }) => {
+            let written = node.text().unwrap_or_default();
+            check.needed(node.span, message, Some(help)).then(|| Found::Unread(written.into()))
+        }
+    }
+}
+
+/// Whether a snapshot of the hub has all that is read of it: it may have been fetched in part.
+fn is_whole(folder: &Path, part: Part) -> bool {
+    match part {
+        Part::Tokenizer => has_tokenizer(&Found::Here(folder.to_owned())),
+        Part::Model(kind) => {
+            let names = entries(folder).into_iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
+            let weights = weights_among(&names.collect(), kind, &mut |name| std::fs::read(folder.join(name)));
+            folder.join(files_of(kind).0).is_file()
+                && weights.is_ok_and(|weights| weights.iter().all(|name| folder.join(name).is_file()))
+        }
+    }
 }
 
 /// Whether `path` is a directory with `file` in it; if not, that is reported, for a model of this job.
-fn holds(check: &mut Check, node: &Node, path: &Path, file: &str) -> bool {
-    if is_told(check, node)
-        || check.unselected
-        || path.join(file).is_file()
-        || is_elsewhere(check, &path.display().to_string())
-    {
+fn holds(check: &mut Check, node: &Node, found: &Found, file: &str) -> bool {
+    if check.unselected || found.has(file) {
         return true;
     }
     let written = node.text().unwrap_or_default();
-    let (message, help) = if path.is_dir() {
+    let path = found.path();
+    let is_there = found.elsewhere().is_some() || path.is_dir();
+    let (message, help) = if is_there {
         let help = match file {
             "tokenizer.json" => {
                 format!("name a Hugging Face directory with {file}; `tokenizer_path` may name another directory")
             }
-            "config.json" if path.join("params.json").is_file() => {
+            "config.json" if found.has("params.json") => {
                 "this is a directory as Meta distributes it: write `type = \"llama\"`".into()
             }
-            "config.json" if path.join("model_config.pt").is_file() => {
+            "config.json" if found.has("model_config.pt") => {
                 "this is a directory of InternLM's training code: write `type = \"internlm\"`".into()
             }
             "config.json" => format!("name a Hugging Face directory with {file}"),
             adapter::CONFIG => "name a directory that `peft` saved".into(),
-            _ if path.join("config.json").is_file() => "this is a Hugging Face directory: write `type = \"hf\"`".into(),
+            _ if found.has("config.json") => "this is a Hugging Face directory: write `type = \"hf\"`".into(),
             _ => format!("name a directory with {file}"),
         };
         (format!("`{written}` holds no {file}"), help)
     } else if looks_like_hub_id(written) {
         let caches: Vec<String> = check.hub_caches().iter().map(|cache| format!("`{}`", cache.display())).collect();
+        let offline = check.remote.as_ref().and_then(|remote| remote.0.offline());
+        let how = match offline {
+            Some(variable) => {
+                format!("{variable} forbids to fetch it; where there is a network, `hf download {written}` does")
+            }
+            None => format!("with a network, `hf download {written}` fetches it"),
+        };
         let help = format!(
-            "looked for `{}` and for a model of that name in the hub cache {}; with a network, `hf download {written}` \
-             fetches it",
+            "looked for `{}` and for a model of that name in the hub cache {}; {how}",
             path.display(),
             caches.join(", ")
         );
@@ -169,18 +293,12 @@ fn holds(check: &mut Check, node: &Node, path: &Path, file: &str) -> bool {
     check.needed(node.span, message, Some(help))
 }
 
-/// Whether it has been said by now that there is no such directory, of a job that will not be started.
-fn is_told(check: &Check, node: &Node) -> bool {
-    check.plans_only && node.text().is_some_and(|written| written.contains("s3://"))
-}
-
 /// Whether there are weights to load in `path`; if not, that is reported, for a model of this job.
-fn holds_weights(check: &mut Check, node: &Node, path: &Path, kind: ModelKind) -> bool {
+fn holds_weights(check: &mut Check, node: &Node, found: &Found, kind: ModelKind) -> bool {
     let (_, known) = files_of(kind);
-    let is_there = known.iter().any(|file| path.join(file).is_file());
     // That the directory is not there has been said by now, where nothing will be started.
-    let is_absent = check.plans_only && !path.is_dir();
-    if check.unselected || is_there || is_absent || is_elsewhere(check, &path.display().to_string()) {
+    let is_absent = check.plans_only && found.elsewhere().is_none() && !found.path().is_dir();
+    if check.unselected || is_absent || known.iter().any(|file| found.has(file)) {
         return true;
     }
     let written = node.text().unwrap_or_default();
@@ -192,20 +310,20 @@ fn holds_weights(check: &mut Check, node: &Node, path: &Path, kind: ModelKind) -
     check.needed(node.span, message, Some(help.into()))
 }
 
-/// Whether there is a tokenizer in `path`, in one of the forms that engines read; if not, that is reported.
-fn holds_tokenizer(check: &mut Check, node: &Node, path: &Path) -> bool {
+/// Whether there is a tokenizer, in one of the forms that engines read; if not, that is reported.
+fn holds_tokenizer(check: &mut Check, node: &Node, found: &Found) -> bool {
+    has_tokenizer(found) || holds(check, node, found, "tokenizer.json")
+}
+
+fn has_tokenizer(found: &Found) -> bool {
     let whole = ["tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tokenizer.spm"];
     let pairs = [("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")];
-    let there = |file: &str| path.join(file).is_file();
     // The only one that ends so, as InternLM's are called.
-    let models = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
-    if models.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "model")).count() == 1 {
-        return true;
-    }
-    if whole.iter().any(|file| there(file)) || pairs.iter().any(|(vocab, merges)| there(vocab) && there(merges)) {
-        return true;
-    }
-    holds(check, node, path, "tokenizer.json")
+    let models = std::fs::read_dir(found.small()).into_iter().flatten().filter_map(Result::ok);
+    models.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "model")).count() == 1
+        || found.has("tokenizer.json")
+        || whole.iter().any(|file| found.has(file))
+        || pairs.iter().any(|(vocab, merges)| found.has(vocab) && found.has(merges))
 }
 
 /// `organisation/name`: a path to a person, a hub id to transformers.

@@ -1,6 +1,7 @@
 //! What the command line says over the file, as plain data.
 
 use super::opencompass::PythonWorld;
+use super::remote::Remote;
 use std::path::PathBuf;
 
 /// Values of flags; `None` leaves the file's word. Paths are relative to the current directory.
@@ -56,8 +57,12 @@ pub struct Overrides {
     pub home: Option<PathBuf>,
     /// Where configurations in Python find what they import.
     pub python: PythonWorld,
-    /// The Hugging Face hub's local cache: `HF_HUB_CACHE`, or `hub` in `HF_HOME`; otherwise it lies under [`Self::home`].
-    pub hub_cache: Option<PathBuf>,
+    /// The Hugging Face hub's local caches, as the environment names them; with none it lies under [`Self::home`].
+    pub hub_caches: Vec<PathBuf>,
+    /// Variables of the workers that the master starts on this host.
+    pub local_environment: Vec<(String, String)>,
+    /// Finds what is in object stores and on the hub.
+    pub remote: Option<Remote>,
 }
 
 /// `--slurm`, `--partition`, `--quotatype`, `--qos`: of both runners.

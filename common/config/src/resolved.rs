@@ -3,6 +3,7 @@
 use super::http::HttpConfig;
 use super::launching::{PoolConfig, RunnerKind};
 use super::left_out::LeftOut;
+use super::remote::RemoteModel;
 use super::split_source::SourceConfig;
 use compass_plan::partition::PartitionerKind;
 use compass_plan::prompt::{MetaTemplate, PromptConfig};
@@ -58,6 +59,9 @@ pub struct Config {
     pub not_combined: BTreeSet<(String, String)>,
     /// What was asked for and is not run, which makes the exit code 1. Likewise no part of the job's identity.
     pub left_out: Vec<LeftOut>,
+    /// Variables of the workers that this master starts on this host: what flags say of where models are fetched from.
+    #[serde(skip)]
+    pub local_environment: Vec<(String, String)>,
 }
 
 /// How workers reach this master.
@@ -147,6 +151,9 @@ pub struct ModelConfig {
     /// Names or labels of the pools where it may run; empty for any. No part of what it computes.
     #[serde(skip)]
     pub pools: Vec<String>,
+    /// Where it is elsewhere, what the planner reads of it on this host. No part of what it computes: the path is.
+    #[serde(skip)]
+    pub remote: Option<RemoteModel>,
     /// Applied to every prediction before the data set's own.
     pub pred_postprocessors: Vec<Postprocessor>,
 }

@@ -5,6 +5,7 @@ use super::check::Check;
 use super::file_format::FileFormat;
 use super::hub;
 use super::paths;
+use super::remote::{RemoteFault, is_on_s3};
 use super::split_source::SourceFile;
 use super::tree::{Node, Value};
 use std::path::{Path, PathBuf};
@@ -47,8 +48,15 @@ fn one(
         };
     }
     let has_star = text.contains('*');
-    let is_there = move |path: &Path| if has_star { matches(path).is_some() } else { path.exists() };
-    let place = paths::data_place(check, "path", node, data_dir, &is_there)?;
+    let place = if is_on_s3(text) {
+        if check.unselected {
+            return Some(Vec::new());
+        }
+        fetched(check, node, text)?
+    } else {
+        let is_there = move |path: &Path| if has_star { matches(path).is_some() } else { path.exists() };
+        paths::data_place(check, "path", node, data_dir, &is_there)?
+    };
     let files: Vec<SourceFile> = if check.unselected {
         vec![named(place)]
     } else if has_star {
@@ -66,6 +74,21 @@ fn one(
         return None;
     }
     Some(files)
+}
+
+/// The copy on this host of data in an object store; why there is none is reported.
+fn fetched(check: &mut Check, node: &Node, text: &str) -> Option<PathBuf> {
+    let found = match &check.remote {
+        Some(remote) => remote.0.data(text),
+        None => Err(RemoteFault {
+            message: format!(
+                "{} is in an object store, from which nothing is fetched here",
+                check.quoted("path", node)
+            ),
+            help: "copy the data to this host and name that".into(),
+        }),
+    };
+    found.map_err(|fault| check.error(node.span, fault.message, Some(fault.help))).ok()
 }
 
 /// A file under its own name up to its kind.

@@ -160,7 +160,7 @@ fn overrides(root: &Path, data: &Path, loader: Arc<dyn RowLoader>) -> Overrides 
     Overrides {
         home: Some(data.to_path_buf()),
         data_dir: Some(data.to_path_buf()),
-        hub_cache: Some(data.join("hub")),
+        hub_caches: vec![data.join("hub")],
         python: PythonWorld {
             opencompass: Some(root.to_path_buf()),
             loader: Some(Loader(loader)),

@@ -6,10 +6,13 @@ use super::launching::LaunchArguments;
 use super::token::TokenArguments;
 use super::watching::WatchArguments;
 use crate::job::{JobRequest, Mode};
+use crate::remote_files::StoredFiles;
 use clap::{Args, Parser, Subcommand};
-use compass_config::{Overrides, PythonWorld};
+use compass_config::{Overrides, PythonWorld, Remote};
 use compass_eval::report::Details;
+use compass_storage::{StorageArguments, Variables, hub};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Evaluate language models: plan every prompt, lease the work to workers, count every sample once, print the table.
 #[derive(Debug, Parser)]
@@ -67,6 +70,9 @@ pub struct JobArguments {
     /// COMPASS_DATA_CACHE names, else here]
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub storage: StorageArguments,
 
     /// Resume a run: its name (YYYYmmdd_HHMMSS), or the latest when none is given. What is recorded is not run again
     #[arg(long, short = 'r', num_args = 0..=1, default_missing_value = "latest", value_name = "RUN")]
@@ -334,7 +340,9 @@ impl JobArguments {
             limit: self.limit,
             home: std::env::home_dir(),
             python: self.python(),
-            hub_cache: hub_cache(),
+            hub_caches: hub::caches(&Variables::of_process()),
+            local_environment: self.storage.variables(),
+            remote: Some(Remote(Arc::new(StoredFiles::new(self.storage.options())))),
         }
     }
 }
@@ -370,13 +378,6 @@ fn configuration(word: &str) -> Result<PathBuf, String> {
 /// Where the environment says that OpenCompass's data is.
 pub fn data_cache() -> Option<PathBuf> {
     std::env::var_os("COMPASS_DATA_CACHE").filter(|value| !value.is_empty()).map(PathBuf::from)
-}
-
-/// Where the environment says that the Hugging Face hub's cache is, as the hub's own library reads it.
-fn hub_cache() -> Option<PathBuf> {
-    let folder = |key| std::env::var_os(key).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = folder("HF_HUB_CACHE").or_else(|| folder("HUGGINGFACE_HUB_CACHE"));
-    cache.or_else(|| folder("HF_HOME").map(|home| home.join("hub")))
 }
 
 #[cfg(test)]

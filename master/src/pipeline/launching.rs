@@ -290,6 +290,7 @@ fn launcher(
                 Some(pool) => format!("{}.log", pool.name),
             };
             let log: Option<PathBuf> = logs.filter(|_| !options.debug).map(|logs| logs.join(file));
+            environment.extend(config.local_environment.iter().cloned());
             let local = LocalLauncher::new(worker(device(&models, true)?)?, environment, log);
             Ok(Some(Box::new(local)))
         }

@@ -1,6 +1,7 @@
 //! Where models load: in which pools, as their configuration and the pools' say. No part of what they compute.
 
 use compass_config::{ModelConfig, PoolConfig};
+use compass_storage::Location;
 use compass_types::ids::ModelId;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +35,9 @@ impl ModelPlacement {
     /// Whether it may run in a pool: it may name its pools, and files that are not here must have a name there.
     pub fn loads_in(&self, pool: &PoolConfig) -> bool {
         let is_found = |path: &Path| {
-            path.as_os_str().is_empty() || path.exists() || pool.map_path(&path.display().to_string()).is_some()
+            let text = path.display().to_string();
+            // A worker fetches what is in an object store or on the hub.
+            path.as_os_str().is_empty() || path.exists() || Location::is_one(&text) || pool.map_path(&text).is_some()
         };
         pool.takes(&self.pools)
             && [&self.path, &self.tokenizer_path, &self.peft_path].into_iter().all(|path| is_found(path))

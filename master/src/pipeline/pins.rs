@@ -1,7 +1,10 @@
 //! What a model is pinned to when a job is planned: the digest of its weights, and what its generations begin from.
 
+use compass_config::RemoteModel;
 use compass_ledger::{Kind, Loaded};
-use compass_plan::weights::{Pin, read};
+use compass_plan::weights::adapter::read_adapter;
+use compass_plan::weights::files::read_small;
+use compass_plan::weights::{Pin, WeightsDigest, read};
 use compass_plan::{GenerationDefaults, ModelPlan, Plan};
 use compass_types::ids::ModelId;
 use serde_json::{Map, Value};
@@ -24,6 +27,28 @@ pub(super) fn pin(model: &ModelPlan) -> Option<Pin> {
     }
 }
 
+/// As [`pin`] for a model that is elsewhere: its small files are here, and of the weights some kilobytes are read there. What
+/// comes out is what a copy in a directory on this host would be known by.
+pub(super) fn pin_elsewhere(model: &ModelPlan, remote: &RemoteModel) -> Option<Pin> {
+    let folder = remote.folder.as_ref()?;
+    let found = || -> Result<Pin, String> {
+        let mut files = read_small(&remote.path, &remote.tokenizer_path).map_err(|error| error.to_string())?;
+        files.extend(folder.weights(model.kind).map_err(|fault| fault.message)?);
+        if let Some(adapter) = &model.peft_path {
+            files.extend(read_adapter(Path::new(adapter)).map_err(|error| error.to_string())?);
+        }
+        let generation = generation(&remote.path).map_err(|error| error.to_string())?;
+        Ok(Pin { weights: WeightsDigest::new(files), generation })
+    };
+    match found() {
+        Ok(pin) => Some(pin),
+        Err(error) => {
+            tracing::info!(model = model.abbr, error, "the first worker that loads the model pins its weights");
+            None
+        }
+    }
+}
+
 /// Whether all models of a plan are pinned, and lie at their paths as they are, as far as this host can read them.
 pub fn holds(plan: &Plan) -> bool {
     let differs = |model: &ModelPlan, planned: &Pin| pin(model).is_some_and(|now| planned.difference(&now).is_some());
@@ -38,12 +63,17 @@ pub(super) fn find(model: &ModelPlan) -> io::Result<Pin> {
     let directory = Path::new(&model.path);
     let weights =
         read(directory, Path::new(&model.tokenizer_path), model.peft_path.as_deref().map(Path::new), model.kind)?;
+    Ok(Pin { weights, generation: generation(directory)? })
+}
+
+/// What the makers of a model want of a generation.
+fn generation(directory: &Path) -> io::Result<GenerationDefaults> {
     let file: Map<String, Value> = match std::fs::read(directory.join("generation_config.json")) {
         Ok(bytes) => serde_json::from_slice(&bytes)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Map::new(),
         Err(error) => return Err(error),
     };
-    Ok(Pin { weights, generation: GenerationDefaults::of(&file) })
+    Ok(GenerationDefaults::of(&file))
 }
 
 /// What a run's ledger holds of pins, by the model's position: of each model the first, which was recorded before its

@@ -4,7 +4,7 @@
 
 use super::carry_over::EarlierRun;
 use super::folder::{FolderError, RunFolder, write_atomically};
-use super::pins::pin;
+use super::pins::{pin, pin_elsewhere};
 use super::rows::{self, Faults, Rows};
 use crate::descriptors::is_exhaustion;
 use compass_common::encode::{self, EncodeError};
@@ -208,7 +208,8 @@ fn dtype(model: &ModelConfig) -> Dtype {
         DeviceRequest::Cpu => false,
     };
     let own = || {
-        let config: Value = serde_json::from_slice(&std::fs::read(model.path.join("config.json")).ok()?).ok()?;
+        let directory = model.remote.as_ref().map_or(&model.path, |remote| &remote.path);
+        let config: Value = serde_json::from_slice(&std::fs::read(directory.join("config.json")).ok()?).ok()?;
         match config.get("torch_dtype").or_else(|| config.get("dtype"))?.as_str()? {
             "bfloat16" => Some(Dtype::Bfloat16),
             "float16" => Some(Dtype::Float16),
@@ -241,7 +242,11 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
         pred_postprocessors: model.pred_postprocessors.clone(),
         pin: None,
     };
-    ModelPlan { pin: pin(&plan), ..plan }
+    let pin = match &model.remote {
+        Some(remote) => pin_elsewhere(&plan, remote),
+        None => pin(&plan),
+    };
+    ModelPlan { pin, ..plan }
 }
 
 /// A data set, and the digests of its requests.

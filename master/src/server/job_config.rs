@@ -28,6 +28,7 @@ pub(super) fn launch_config(base: &Base) -> Config {
         summary_rows: None,
         not_combined: BTreeSet::new(),
         left_out: Vec::new(),
+        local_environment: Vec::new(),
     }
 }
 

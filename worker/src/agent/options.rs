@@ -1,7 +1,7 @@
 //! Options of an agent.
 
 use crate::dial::Proxies;
-use crate::engine_child::sees_gpu;
+use crate::engine_child::{EngineOptions, sees_gpu};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -28,8 +28,8 @@ pub struct AgentOptions {
     pub ends_at: Option<SystemTime>,
     /// Why this process has no work; another process of its node does it.
     pub idle_reason: Option<String>,
-    /// Threads per engine.
-    pub threads: u32,
+    /// Of every engine.
+    pub engine: EngineOptions,
     /// Time without an answer from any master after which the agent exits.
     pub master_lost_timeout: Duration,
     /// Whether EOF on stdin ends the agent.

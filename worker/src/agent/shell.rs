@@ -55,7 +55,8 @@ impl Shell {
         let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
         let count = options.slots as usize;
         let gpus = Gpus::new(&options.device, visible.as_deref(), count_gpus(), count);
-        let slots = (0..count).map(|slot| Slot::start(slot, options.threads, gpus.clone(), events.clone())).collect();
+        let slots =
+            (0..count).map(|slot| Slot::start(slot, options.engine.clone(), gpus.clone(), events.clone())).collect();
         Self {
             core,
             clock: Clock::start(),

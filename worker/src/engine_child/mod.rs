@@ -2,6 +2,7 @@
 
 #[cfg(feature = "engine")]
 mod device;
+mod fetch;
 mod inbox;
 mod load;
 mod parts;

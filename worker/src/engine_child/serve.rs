@@ -1,5 +1,6 @@
 //! The main thread of the child: loads the model, runs batches in order, sends every result as soon as it is known.
 
+use super::fetch::{FetchedModel, fetch};
 use super::inbox::read_on_a_thread;
 use super::load::load;
 use super::parts::Parts;
@@ -9,6 +10,7 @@ use compass_plan::engine::{BatchSpec, Engine, EngineFault, Request, progress};
 use compass_proto::v1::from_engine::Body as FromEngine;
 use compass_proto::v1::to_engine::Body as ToEngine;
 use compass_proto::{delimited, digest_from_wire, v1};
+use compass_storage::StorageArguments;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -24,10 +26,12 @@ const MAX_PREFIX_SEGMENTS: usize = 1024;
 const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
 
 /// Options of an engine child.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// Threads per operation.
     pub threads: u32,
+    /// Where models that are elsewhere are fetched from, and to.
+    pub storage: StorageArguments,
 }
 
 /// Serves the agent at the other end of stdin until either end exits.
@@ -58,6 +62,8 @@ struct Child {
     /// Whether a batch is running.
     busy: Arc<AtomicBool>,
     engine: Option<Box<dyn Engine>>,
+    /// What the engine reads, where it was fetched.
+    fetched: Option<FetchedModel>,
     parts: Parts,
 }
 
@@ -70,7 +76,7 @@ fn serve(options: EngineOptions) -> io::Result<()> {
     let inbox = read_on_a_thread(agent.try_clone()?)?;
     let (agent, busy) = (Agent(Arc::new(Mutex::new(agent))), Arc::new(AtomicBool::new(false)));
     report_progress(agent.clone(), busy.clone())?;
-    let mut child = Child { options, agent, busy, engine: None, parts: Parts::default() };
+    let mut child = Child { options, agent, busy, engine: None, fetched: None, parts: Parts::default() };
     while let Ok(message) = inbox.recv() {
         match message.body {
             Some(ToEngine::Load(load)) => child.load(&load)?,
@@ -111,7 +117,7 @@ impl Child {
         let start = Instant::now();
         let plan = serde_json::from_slice::<ModelPlan>(&request.model);
         let loaded = match &plan {
-            Ok(plan) => load(plan, &request.device, self.options.threads, request.colocated_engines),
+            Ok(plan) => self.load_fetched(plan, request),
             Err(error) => Err(EngineFault::Model(format!("cannot read the plan of the model: {error}"))),
         };
         match loaded {
@@ -125,6 +131,15 @@ impl Child {
                 self.send(FromEngine::LoadFailed(v1::LoadFailed { message: fault.to_string(), kind }))
             }
         }
+    }
+
+    fn load_fetched(&mut self, plan: &ModelPlan, request: &v1::LoadModel) -> Result<Box<dyn Engine>, EngineFault> {
+        let fetched = fetch(plan, &self.options.storage)?;
+        let loaded = load(&fetched.plan, &request.device, self.options.threads, request.colocated_engines);
+        let loaded = loaded.map_err(|fault| fetched.named(fault));
+        // The files must stay as long as they are mapped.
+        self.fetched = Some(fetched);
+        loaded
     }
 
     fn keep(&mut self, part: &v1::LoadPart) -> io::Result<()> {

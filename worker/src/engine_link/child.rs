@@ -3,6 +3,7 @@
 use super::cuda_environment;
 use super::gpus::GpuShare;
 use super::sent_parts::SentParts;
+use crate::engine_child::EngineOptions;
 use compass_agent::{BatchOrder, ModelOrder};
 use compass_proto::v1::from_engine::Body as FromEngine;
 use compass_proto::v1::to_engine::Body as ToEngine;
@@ -52,11 +53,16 @@ pub(super) struct EngineChild {
 
 impl EngineChild {
     /// Starts this same executable as an engine and asks it to load `model`.
-    pub(super) async fn start(model: &ModelOrder, threads: u32, share: Option<GpuShare>) -> io::Result<Self> {
+    pub(super) async fn start(
+        model: &ModelOrder,
+        options: &EngineOptions,
+        share: Option<GpuShare>,
+    ) -> io::Result<Self> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         let log = || io::stderr().as_fd().try_clone_to_owned().map(Stdio::from);
         let mut command = Command::new(this_executable()?);
-        command.arg("engine").arg("--threads").arg(threads.to_string());
+        command.arg("engine").arg("--threads").arg(options.threads.to_string());
+        command.envs(options.storage.variables());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(log()?).stderr(log()?);
         command.envs(cuda_environment::to_add(|name| std::env::var_os(name).is_some()));
         if let Some(share) = &share {

@@ -5,6 +5,7 @@
 
 use super::child::EngineChild;
 use super::gpus::Gpus;
+use crate::engine_child::EngineOptions;
 use compass_agent::{BatchEnd, BatchOrder, SlotEvent, SlotReport};
 use compass_plan::engine::UnableKind;
 use compass_proto::v1::from_engine::Body as FromEngine;
@@ -25,12 +26,12 @@ pub struct Slot {
 
 impl Slot {
     /// Starts the slot's task, which starts its child with the first batch. Events go to `reports`.
-    pub fn start<T>(slot: usize, threads: u32, gpus: Gpus, reports: mpsc::Sender<T>) -> Self
+    pub fn start<T>(slot: usize, options: EngineOptions, gpus: Gpus, reports: mpsc::Sender<T>) -> Self
     where
         T: From<SlotReport> + Send + 'static,
     {
         let (orders, inbox) = mpsc::channel(1);
-        let actor = Actor { slot, threads, gpus, reports, child: None };
+        let actor = Actor { slot, options, gpus, reports, child: None };
         Self { orders, task: tokio::spawn(actor.run(inbox)) }
     }
 
@@ -49,7 +50,7 @@ impl Slot {
 
 struct Actor<T> {
     slot: usize,
-    threads: u32,
+    options: EngineOptions,
     gpus: Gpus,
     reports: mpsc::Sender<T>,
     child: Option<EngineChild>,
@@ -114,7 +115,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             None => {}
         }
         let started =
-            EngineChild::start(&order.model, self.threads, self.gpus.share(self.slot, order.model.num_gpus)).await;
+            EngineChild::start(&order.model, &self.options, self.gpus.share(self.slot, order.model.num_gpus)).await;
         let mut child = started.map_err(|error| Unready::Died(error.to_string()))?;
         match child.recv().await {
             Some(FromEngine::Loaded(loaded)) => {

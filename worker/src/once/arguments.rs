@@ -1,6 +1,7 @@
 //! Command-line flags of `--once`.
 
 use crate::agent::ProgramPolicy;
+use crate::engine_child::EngineOptions;
 use clap::Args;
 use compass_plan::partition::TaskName;
 use std::path::PathBuf;
@@ -34,16 +35,16 @@ pub struct OnceOptions {
     pub out: Option<PathBuf>,
     /// `auto`, `cpu` or `cuda:N`.
     pub device: String,
-    /// Threads within the engine.
-    pub threads: u32,
+    /// Of the engine.
+    pub engine: EngineOptions,
     /// Whether model-written programs may run.
     pub programs: ProgramPolicy,
 }
 
 impl OnceArgs {
     /// Returns the options; `None` without `--once`.
-    pub(crate) fn options(self, device: String, threads: u32, programs: ProgramPolicy) -> Option<OnceOptions> {
+    pub(crate) fn options(self, device: String, engine: EngineOptions, programs: ProgramPolicy) -> Option<OnceOptions> {
         let (Some(plan), Some(task), true) = (self.plan, self.task, self.once) else { return None };
-        Some(OnceOptions { plan, task, out: self.out, device, threads, programs })
+        Some(OnceOptions { plan, task, out: self.out, device, engine, programs })
     }
 }

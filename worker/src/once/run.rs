@@ -120,7 +120,7 @@ impl Task<'_> {
             ModelKind::Sandbox => self.programs(&unit, batches).await,
             _ => {
                 let (reports, inbox) = mpsc::channel(1024);
-                let slot = Slot::start::<SlotReport>(0, self.options.threads, Gpus::default(), reports);
+                let slot = Slot::start::<SlotReport>(0, self.options.engine.clone(), Gpus::default(), reports);
                 let done = self.engine(&unit, batches, &slot, inbox).await;
                 slot.stop().await;
                 done

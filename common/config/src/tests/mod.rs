@@ -21,6 +21,7 @@ mod positions;
 mod preset_twice;
 mod presets;
 mod programs;
+mod remote;
 mod rendered;
 mod rounds;
 mod splits;

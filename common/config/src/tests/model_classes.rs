@@ -146,20 +146,19 @@ fn users(dry_run: bool) -> Result<(Config, Vec<String>), Diagnostics> {
 }
 
 #[test]
-fn the_users_own_block_plans_and_is_refused_when_run() {
+fn the_users_own_block_plans_where_nothing_is_fetched_and_is_refused_when_run() {
     let (config, notes) = users(true).unwrap();
     let model = &config.models[0];
     assert_eq!((model.kind, model.num_gpus, model.max_out_len), (ModelKind::InternLm, 8, 100));
     assert_eq!(model.abbr, "opencompass.models.internal.LLMv2_1006_pr_5499");
-    let refused =
-        "a run would be refused: `path='model_weights:s3://model_weights/0331/1006_pr/5499/'` is not yet supported";
     assert!(
-        notes.iter().any(|note| note.contains("a run would be refused: `path") && note.contains("not yet supported")),
-        "{refused}: {notes:?}"
+        notes.iter().any(|note| note.contains("a run would be refused: `path") && note.contains("in an object store")),
+        "{notes:?}"
     );
     let said = users(false).unwrap_err().to_string();
     assert!(
-        said.contains("is not yet supported") && said.contains("copy the model to a directory on this host"),
+        said.contains("from which nothing is fetched here")
+            && said.contains("copy the model to a directory on this host"),
         "{said}"
     );
     assert!(said.contains("no directory `/no/such/llamav4.model`") && said.contains("2 errors"), "{said}");

@@ -53,7 +53,7 @@ fn models_come_by_name_from_the_cache_of_the_hub() {
         fixture.write(&format!("{snapshot}/{file}"), "{}");
     }
     fixture.write("hub/models--facebook--opt-125m/refs/main", "0123");
-    fixture.flags.hub_cache = Some(fixture.path("hub"));
+    fixture.flags.hub_caches = vec![fixture.path("hub")];
     fixture.flags.models = Some(vec!["hf_opt_125m".into()]);
     let config = fixture.good(DATASET);
     assert_eq!(config.models.len(), 1);
@@ -75,7 +75,7 @@ fn a_hub_id_is_found_in_the_cache_of_the_hub() {
     for file in ["config.json", "model.safetensors", "tokenizer.json"] {
         fixture.write(&format!("hub/models--org--name/snapshots/9/{file}"), "{}");
     }
-    fixture.flags.hub_cache = Some(fixture.path("hub"));
+    fixture.flags.hub_caches = vec![fixture.path("hub")];
     let config = fixture.good(&(MODEL.replace("models/tiny", "org/name") + DATASET));
     assert_eq!(config.models[0].path, fixture.path("hub/models--org--name/snapshots/9"));
 }

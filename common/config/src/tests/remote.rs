@@ -1,0 +1,123 @@
+//! Models and data that are elsewhere, found by an implementation of the test's own.
+
+use super::fixture::{DATASET, Fixture, MODEL};
+use crate::{Remote, RemoteFault, RemoteFiles, RemoteFolder};
+use compass_plan::ModelKind;
+use compass_plan::weights::FileMark;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One folder with these files, of which the small ones are in `small`.
+#[derive(Clone, Debug)]
+struct Store {
+    small: PathBuf,
+    names: Vec<&'static str>,
+    offline: Option<String>,
+}
+
+impl RemoteFiles for Store {
+    fn folder(&self, path: &str) -> Result<Arc<dyn RemoteFolder>, RemoteFault> {
+        match path {
+            "p:s3://b/7b/" | "hub:org/name" => Ok(Arc::new(self.clone())),
+            _ => Err(RemoteFault { message: format!("nothing lies at {path}"), help: "check it".into() }),
+        }
+    }
+
+    fn data(&self, path: &str) -> Result<PathBuf, RemoteFault> {
+        let name = path
+            .strip_prefix("p:s3://data/")
+            .ok_or_else(|| RemoteFault { message: format!("no data at {path}"), help: "check it".into() })?;
+        Ok(self.small.join(name))
+    }
+
+    fn offline(&self) -> Option<String> {
+        self.offline.clone()
+    }
+}
+
+impl RemoteFolder for Store {
+    fn location(&self) -> String {
+        "p:s3://b/7b".into()
+    }
+
+    fn small(&self) -> &Path {
+        &self.small
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(&name)
+    }
+
+    fn weights(&self, _: ModelKind) -> Result<BTreeMap<String, FileMark>, RemoteFault> {
+        Ok(BTreeMap::new())
+    }
+}
+
+/// A fixture whose flags have a store with these files.
+fn with_store(names: &[&'static str]) -> Fixture {
+    let mut fixture = Fixture::new();
+    let small = fixture.path("small");
+    for name in ["config.json", "tokenizer.json", "rows_a.jsonl", "rows_b.jsonl"] {
+        fixture.write(&format!("small/{name}"), "{}");
+    }
+    fixture.flags.remote = Some(Remote(Arc::new(Store { small, names: names.to_vec(), offline: None })));
+    fixture
+}
+
+const WHOLE: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
+
+#[test]
+fn the_place_stands_in_the_configuration_and_the_small_files_are_here() {
+    let fixture = with_store(&WHOLE);
+    for path in ["p:s3://b/7b/", "org/name"] {
+        let model = fixture.good(&(MODEL.replace("models/tiny", path) + DATASET)).models.remove(0);
+        assert_eq!(model.path.to_str(), Some("p:s3://b/7b"), "{path}");
+        assert_eq!(model.tokenizer_path, model.path);
+        let remote = model.remote.unwrap();
+        assert_eq!((remote.path, remote.tokenizer_path), (fixture.path("small"), fixture.path("small")));
+    }
+    let text = MODEL.replace("models/tiny", "p:s3://b/7b/") + "tokenizer_path = \"models/tiny\"\n" + DATASET;
+    let model = fixture.good(&text).models.remove(0);
+    assert_eq!(model.tokenizer_path, fixture.path("models/tiny"), "a tokenizer on this host");
+    assert_eq!(model.remote.unwrap().tokenizer_path, fixture.path("models/tiny"));
+}
+
+#[test]
+fn what_is_missing_there_is_told_as_of_a_directory() {
+    let text = MODEL.replace("models/tiny", "p:s3://b/7b/") + DATASET;
+    let said = with_store(&["config.json", "tokenizer.json"]).bad(&text);
+    assert!(said.contains("`p:s3://b/7b/` holds neither model.safetensors nor pytorch_model.bin"), "{said}");
+    let said = with_store(&["model_config.pt"]).bad(&text);
+    assert!(said.contains("`p:s3://b/7b/` holds no config.json") && said.contains("`type = \"internlm\"`"), "{said}");
+}
+
+#[test]
+fn every_place_that_cannot_be_had_is_told_at_once_where_it_is_written() {
+    let fixture = with_store(&WHOLE);
+    let text = MODEL.replace("models/tiny", "q:s3://b/") + &DATASET.replace("data/test.jsonl", "q:s3://data/x.jsonl");
+    assert_eq!(
+        fixture.places(&text),
+        ["eval.toml:4:8: nothing lies at q:s3://b/", "eval.toml:8:17: no data at q:s3://data/x.jsonl"]
+    );
+    let said = fixture.bad(&(MODEL.replace("models/tiny", "org/other") + DATASET));
+    assert!(said.contains("no directory `org/other` on this host, and nothing lies at hub:org/other"), "{said}");
+}
+
+#[test]
+fn offline_the_hub_is_not_asked() {
+    let mut fixture = with_store(&WHOLE);
+    let store = Store { small: fixture.path("small"), names: WHOLE.to_vec(), offline: Some("HF_HUB_OFFLINE=1".into()) };
+    fixture.flags.remote = Some(Remote(Arc::new(store)));
+    let said = fixture.bad(&(MODEL.replace("models/tiny", "org/name") + DATASET));
+    assert!(said.contains("HF_HUB_OFFLINE=1 forbids to fetch it"), "{said}");
+}
+
+#[test]
+fn data_is_a_file_or_what_a_pattern_names() {
+    let fixture = with_store(&WHOLE);
+    for (path, files) in [("p:s3://data/rows_a.jsonl", 1), ("p:s3://data/rows_*.jsonl", 2)] {
+        let config = fixture.good(&(MODEL.to_owned() + &DATASET.replace("data/test.jsonl", path)));
+        assert_eq!(config.datasets[0].test.files.len(), files, "{path}");
+    }
+}
