@@ -210,7 +210,11 @@ impl Watcher {
                     Action::Record(record) => self.journal.keep(&record).map_err(|error| of_journal(&error))?,
                     Action::Say(text) => print_status(text),
                     Action::Examine { name } => events.push_back(self.folder.examine(&self.subject, &name)),
-                    Action::Begin { content, name, .. } => self.start(content, name),
+                    Action::Begin { content, name, .. } => {
+                        // One curve is of one configuration.
+                        self.subject.check_unchanged()?;
+                        self.start(content, name);
+                    }
                 }
             }
             if let Some(content) = ended {
@@ -267,7 +271,9 @@ impl Watcher {
         let EvaluationState::Ended(ending) = &evaluation.state else { return };
         let (name, folder) = (&evaluation.name, evaluation.folder.as_deref().unwrap_or_default());
         let text = match ending.kind() {
-            EndingKind::Failed => format!("{name}: no table (exit code {}): {}", ending.code, ending.reason),
+            EndingKind::Refused | EndingKind::Failed => {
+                format!("{name}: no table (exit code {}): {}", ending.code, ending.reason)
+            }
             EndingKind::Whole | EndingKind::Incomplete => {
                 let rows = self.tables.0.get(content).map(Vec::as_slice).unwrap_or_default();
                 let shown = rows.iter().take(4).map(|row| format!("{} {} {}", row.dataset, row.metric, row.value));

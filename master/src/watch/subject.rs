@@ -61,6 +61,20 @@ impl Subject {
         compass_config::digest(&self.general)
     }
 
+    /// Whether the configuration says what it said when the watch began.
+    ///
+    /// # Errors
+    /// It does not, or it is wrong by now.
+    pub(super) fn check_unchanged(&self) -> Result<(), Failure> {
+        let now = load(self.config.as_deref(), &self.overrides, &self.checkpoint(PLACEHOLDER))?;
+        if compass_config::digest(&now) == self.digest() {
+            return Ok(());
+        }
+        let message = "the configuration asks for something else than when the watch began";
+        let help = "start the watch again: it evaluates every checkpoint as the configuration says now; the curve so far stays";
+        Err(Failure::bad_input(Diagnostic::error(message).with_help(help)))
+    }
+
     /// The directory of a checkpoint.
     pub(super) fn checkpoint(&self, name: &str) -> PathBuf {
         self.folder.join(name)

@@ -16,7 +16,7 @@ impl Tables {
             let (EvaluationState::Ended(ending), Some(folder)) = (&evaluation.state, &evaluation.folder) else {
                 continue;
             };
-            if ending.kind() == EndingKind::Failed || self.0.contains_key(content) {
+            if matches!(ending.kind(), EndingKind::Refused | EndingKind::Failed) || self.0.contains_key(content) {
                 continue;
             }
             let rows = table(&work_dir.join(folder)).unwrap_or_default();

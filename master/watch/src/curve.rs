@@ -219,7 +219,7 @@ fn standing(evaluation: &Evaluation, rows: &[ResultRow]) -> (&'static str, Strin
                     ("incomplete", reason.unwrap_or_default())
                 }
             },
-            EndingKind::Failed => ("failed", ending.reason.clone()),
+            EndingKind::Refused | EndingKind::Failed => ("failed", ending.reason.clone()),
         },
     }
 }

@@ -18,6 +18,8 @@ pub enum EndingKind {
     Whole,
     /// There is a table, and numbers are missing.
     Incomplete,
+    /// Nothing was started: something that a person wrote is wrong.
+    Refused,
     /// There is no table.
     Failed,
 }
@@ -28,6 +30,7 @@ impl Ending {
         match self.code {
             0 => EndingKind::Whole,
             1 if self.reason.is_empty() => EndingKind::Incomplete,
+            2 => EndingKind::Refused,
             _ => EndingKind::Failed,
         }
     }

@@ -1,6 +1,7 @@
 //! The decisions of a watch: from what is seen in the folder to the jobs that begin. No file, no clock.
 
 use super::checkpoint::{Checkpoint, Phase};
+use super::ending::EndingKind;
 use super::event::{Action, Event, Examined, Look};
 use super::policy::Policy;
 use super::record::Record;
@@ -74,9 +75,14 @@ impl Watch {
                 self.with(content, |evaluation| evaluation.folder = Some(folder));
             }
             Record::Submitted { content, job } => self.with(content, |evaluation| evaluation.job = Some(job)),
-            Record::Ended { content, ending } => {
-                self.with(content, |evaluation| evaluation.state = EvaluationState::Ended(ending));
-            }
+            Record::Ended { content, ending } => self.with(content, |evaluation| {
+                // Nothing was started, for a fault that may be put right by now.
+                let is_tried_again = ending.kind() == EndingKind::Refused;
+                evaluation.state = match is_tried_again {
+                    true => EvaluationState::Begun { active: false, not_before: 0, postponed: 0 },
+                    false => EvaluationState::Ended(ending),
+                };
+            }),
             Record::Skipped { content } => {
                 let known = self.history.iter().find(|history| history.content == content);
                 if let Some((name, step)) = known.map(|history| (history.name.clone(), history.step)) {

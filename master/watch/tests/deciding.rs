@@ -140,7 +140,7 @@ impl World {
                         !self
                             .journal
                             .iter()
-                            .any(|record| matches!(record, Record::Ended { content: of, .. } if *of == content)),
+                            .any(|record| matches!(record, Record::Ended { content: of, ending } if *of == content && ending.code == 0)),
                         "{name} begins after its end"
                     );
                     let is_there = self
@@ -361,4 +361,23 @@ fn only_steps_that_are_multiples_are_taken_and_names_without_a_step_always() {
     world.folders.insert("checkpoint-final".into(), Folder { content: 7, ..written });
     world.settle();
     assert_eq!(world.ended.keys().copied().collect::<BTreeSet<_>>(), BTreeSet::from([digest(0), digest(2), digest(7)]));
+}
+
+#[test]
+fn what_was_refused_is_tried_again_by_the_next_watch() {
+    let mut world = World::new(policy());
+    world.step(Step::Write { at: 1, content: 1 });
+    world.step(Step::Finish { at: 1 });
+    world.now += STABLE;
+    world.pass();
+    let ending = Ending { code: 2, reason: "no file `rows.jsonl`".into() };
+    let content = digest(1);
+    world.tell(Event::Ended { content, ending: ending.clone() });
+    let state = |world: &World| world.watch.evaluation(&content).unwrap().state.clone();
+    world.pass();
+    assert_eq!(state(&world), EvaluationState::Ended(ending), "this watch leaves it alone");
+    world.restart();
+    world.running.clear();
+    world.pass();
+    assert!(matches!(state(&world), EvaluationState::Begun { active: true, .. }));
 }
