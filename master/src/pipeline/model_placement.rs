@@ -72,6 +72,7 @@ mod tests {
             pools: pools.iter().map(|name| (*name).to_owned()).collect(),
             path: path.into(),
             tokenizer_path: path.into(),
+            peft_path: PathBuf::new(),
         };
         let models = [
             model(&[], ""),

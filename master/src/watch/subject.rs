@@ -45,6 +45,7 @@ impl Subject {
             kind: model.kind,
             directory: model.path.clone(),
             tokenizer: model.tokenizer_path.clone(),
+            adapter: model.peft_path.clone(),
         });
         Ok(Self {
             parts: parts.collect(),
@@ -93,6 +94,7 @@ impl Subject {
             kind: part.kind,
             directory: own(&part.directory),
             tokenizer: own(&part.tokenizer),
+            adapter: part.adapter.as_ref().map(own),
         });
         parts.collect()
     }

@@ -19,6 +19,8 @@ pub struct ModelParts {
     pub kind: ModelKind,
     pub directory: PathBuf,
     pub tokenizer: PathBuf,
+    /// Of an adapter that is merged into the weights.
+    pub adapter: Option<PathBuf>,
 }
 
 /// No header of a safetensors file is longer.
@@ -35,7 +37,7 @@ pub fn examine(models: &[ModelParts]) -> Examined {
     let mut digests = Vec::new();
     for model in models {
         let whole = is_whole(model).and_then(|()| {
-            let digest = read(&model.directory, &model.tokenizer, model.kind);
+            let digest = read(&model.directory, &model.tokenizer, model.adapter.as_deref(), model.kind);
             digest.map_err(|error| Lack::Io(model.directory.clone(), error))
         });
         match whole {

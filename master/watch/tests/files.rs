@@ -29,7 +29,7 @@ fn checkpoint(place: &Path) {
 }
 
 fn parts(place: &Path, kind: ModelKind) -> Vec<ModelParts> {
-    vec![ModelParts { kind, directory: place.into(), tokenizer: place.into() }]
+    vec![ModelParts { kind, directory: place.into(), tokenizer: place.into(), adapter: None }]
 }
 
 fn lacks(place: &Path, kind: ModelKind) -> String {

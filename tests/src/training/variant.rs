@@ -103,7 +103,7 @@ impl Variant {
         for (name, bytes) in self.files()? {
             fs::write(folder.join(name), bytes)?;
         }
-        Ok(read(folder, folder, ModelKind::Hf)?.digest)
+        Ok(read(folder, folder, None, ModelKind::Hf)?.digest)
     }
 
     fn tensors(&self, bytes: &[u8]) -> io::Result<Vec<Tensor>> {

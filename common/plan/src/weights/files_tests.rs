@@ -53,7 +53,7 @@ fn a_copy_elsewhere_has_the_same_digest_whatever_lies_beside_it() {
     }
     std::fs::rename(two.path().join(TEMPLATES), elsewhere.path().join(TEMPLATES)).unwrap();
     std::fs::write(two.path().join("config.json"), "config.json").unwrap();
-    assert_eq!(digest(one.path()), read(two.path(), elsewhere.path(), ModelKind::Hf).unwrap());
+    assert_eq!(digest(one.path()), read(two.path(), elsewhere.path(), None, ModelKind::Hf).unwrap());
 }
 
 #[test]
@@ -111,14 +111,15 @@ fn files_that_come_or_go_or_are_cut_short_change_it() {
     assert!(said.ends_with("special_tokens_map.json is one too many"), "{said}");
     std::fs::remove_file(one.path().join("special_tokens_map.json")).unwrap();
     std::fs::remove_file(&path).unwrap();
-    assert!(read(one.path(), one.path(), ModelKind::Hf).is_err(), "no weights, no digest");
+    assert!(read(one.path(), one.path(), None, ModelKind::Hf).is_err(), "no weights, no digest");
 }
 
 #[test]
 fn shards_and_other_formats() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| std::fs::write(directory.path().join(name), bytes).unwrap();
-    let names = |kind| read(directory.path(), directory.path(), kind).unwrap().files.into_keys().collect::<Vec<_>>();
+    let names =
+        |kind| read(directory.path(), directory.path(), None, kind).unwrap().files.into_keys().collect::<Vec<_>>();
     write("model-1.safetensors", &safetensors(1));
     write("model-2.safetensors", &safetensors(2));
     write(
@@ -133,12 +134,12 @@ fn shards_and_other_formats() {
         names(ModelKind::Llama),
         ["config/params.json", "tokenizer/tokenizer.model", "weights/consolidated.00.pth"]
     );
-    let before = read(directory.path(), directory.path(), ModelKind::Llama).unwrap();
+    let before = read(directory.path(), directory.path(), None, ModelKind::Llama).unwrap();
     for at in [0, 10_000, 19_999] {
         let mut bytes = vec![7; 20_000];
         bytes[at] = 8;
         write("consolidated.00.pth", &bytes);
-        let now = read(directory.path(), directory.path(), ModelKind::Llama).unwrap();
+        let now = read(directory.path(), directory.path(), None, ModelKind::Llama).unwrap();
         assert!(before.difference(&now).unwrap().contains("consolidated.00.pth"), "{at}");
     }
 }
@@ -175,4 +176,20 @@ fn of_a_large_file_some_kilobytes_are_read_for_each_tensor() {
     let marked = mark(&counted, DigestExtent::Tensors).unwrap();
     assert_eq!(marked.bytes, bytes.len() as u64 + (291 << 26));
     assert_eq!(counted.1.get(), 8 + bytes.len() as u64 + 291 * 4096);
+}
+
+#[test]
+fn an_adapter_is_a_part_of_what_a_model_is_known_by() {
+    let (model, adapter) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(model.path().join("config.json"), "{}").unwrap();
+    std::fs::write(model.path().join("pytorch_model.bin"), "weights").unwrap();
+    let digest = |adapter| read(model.path(), model.path(), adapter, ModelKind::Hf).map(|digest| digest.digest);
+    let plain = digest(None).unwrap();
+    assert!(digest(Some(adapter.path())).is_err(), "an adapter without weights");
+    std::fs::write(adapter.path().join("adapter_config.json"), "{}").unwrap();
+    std::fs::write(adapter.path().join("adapter_model.safetensors"), "one").unwrap();
+    let one = digest(Some(adapter.path())).unwrap();
+    std::fs::write(adapter.path().join("adapter_model.safetensors"), "two").unwrap();
+    let other = digest(Some(adapter.path())).unwrap();
+    assert!(plain != one && one != other && other != plain);
 }

@@ -52,7 +52,9 @@ pub(super) fn files(tree: &Path, only: Option<&str>) -> Vec<File> {
 fn with_imports(tree: &Path, path: &Path, depth: usize, all: &mut String) {
     let Ok(text) = std::fs::read_to_string(path) else { return };
     for line in text.lines().filter(|_| depth > 0) {
-        let Some(module) = line.trim().strip_prefix("from ").and_then(|rest| rest.split(" import").next()) else { continue };
+        let Some(module) = line.trim().strip_prefix("from ").and_then(|rest| rest.split(" import").next()) else {
+            continue;
+        };
         let dots = module.chars().take_while(|c| *c == '.').count();
         let inner = module.trim_start_matches('.').replace('.', "/");
         let folder = match dots {

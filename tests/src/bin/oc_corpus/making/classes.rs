@@ -222,9 +222,10 @@ impl Classes {
                 if path.is_dir() {
                     return self.fill_folder(call, asked, &path);
                 }
-                let has_end = path.extension().and_then(|end| end.to_str()).is_some_and(|end| {
-                    (1..6).contains(&end.len()) && end.chars().all(|c| c.is_ascii_alphabetic())
-                });
+                let has_end = path
+                    .extension()
+                    .and_then(|end| end.to_str())
+                    .is_some_and(|end| (1..6).contains(&end.len()) && end.chars().all(|c| c.is_ascii_alphabetic()));
                 match has_end {
                     true => self.file(asked, &path, true),
                     false if line.contains("open(") => self.file(asked, &path, true),
@@ -307,9 +308,8 @@ impl Classes {
             return self.again(asked);
         }
         let is_spelled = |key: &str| asked.words.iter().any(|word| word == key);
-        let is_named = |key: &String| {
-            is_spelled(key) || reads.iter().any(|read| read.at.steps.contains(&Step::Key(key.clone())))
-        };
+        let is_named =
+            |key: &String| is_spelled(key) || reads.iter().any(|read| read.at.steps.contains(&Step::Key(key.clone())));
         // Another key is a drawn value that the loader looks up.
         if let Some(key) = fault.key.as_ref().filter(|key| is_named(key) || (count == 1 && fault.class != "KeyError")) {
             if count > 2 {
@@ -363,7 +363,12 @@ impl Classes {
 
     /// Writes every file of the class again.
     fn again(&self, asked: &Asked) -> bool {
-        let mut copy = Asked { row: asked.row.clone(), document: asked.document.clone(), files: asked.files.clone(), ..Asked::default() };
+        let mut copy = Asked {
+            row: asked.row.clone(),
+            document: asked.document.clone(),
+            files: asked.files.clone(),
+            ..Asked::default()
+        };
         copy.is_lines = asked.is_lines;
         copy.is_table = asked.is_table;
         asked.made.iter().filter(|path| self.file(&mut copy, path, false)).count() > 0
@@ -408,7 +413,9 @@ impl Classes {
                 }
             }
             (None, "tsv") => table(&asked.row, &rows(&asked.row, &mut draw), '\t'),
-            (None, "txt" | "md" | "prompt") => (0..ROWS).map(|_| python_str(&draw.value(&"$word".into())) + "\n").collect(),
+            (None, "txt" | "md" | "prompt") => {
+                (0..ROWS).map(|_| python_str(&draw.value(&"$word".into())) + "\n").collect()
+            }
             (None, "parquet") => {
                 let made = path.parent().is_some_and(|folder| std::fs::create_dir_all(folder).is_ok());
                 let made = made && std::fs::write(path, super::parquet::file(&rows(&asked.row, &mut draw))).is_ok();

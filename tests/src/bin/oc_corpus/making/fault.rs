@@ -11,7 +11,11 @@ pub(super) enum Missing {
     /// A revision of a repository.
     Revision(String, String),
     /// The file of a split below a folder.
-    Split { folder: String, config: Option<String>, split: String },
+    Split {
+        folder: String,
+        config: Option<String>,
+        split: String,
+    },
 }
 
 /// An error, taken apart: `aime2024.py:16:16: FileNotFoundError: [Errno 2] ...`.
@@ -47,16 +51,21 @@ impl Fault {
         let (class, text) = said.split_once(": ").or(said.split_once(':')).unwrap_or(("", said));
         let between = |from: &str, to: &str| text.split_once(from)?.1.split_once(to).map(|(inner, _)| inner.to_owned());
         let path = between("No such file or directory: '", "'").or_else(|| named_path(text));
-        let folder_named = || between("`", "`").filter(|_| text.contains("is a folder") || text.contains("holds no data file"));
+        let folder_named =
+            || between("`", "`").filter(|_| text.contains("is a folder") || text.contains("holds no data file"));
         let missing = match path {
             Some(path) => Some(Missing::Path(path.into())),
             None if text.contains("is not in the local hub cache") && text.contains("revision `") => {
-                between("of `", "`").zip(between("revision `", "`")).map(|(name, revision)| Missing::Revision(name, revision))
+                between("of `", "`")
+                    .zip(between("revision `", "`"))
+                    .map(|(name, revision)| Missing::Revision(name, revision))
             }
-            None if text.contains("is not in the local hub cache") => between("the data set `", "`").map(Missing::Repository),
-            None if text.contains("has no file of split `") => between("`", "`").zip(between("of split `", "`")).map(
-                |(folder, split)| Missing::Split { folder, config: between("of config `", "`"), split },
-            ),
+            None if text.contains("is not in the local hub cache") => {
+                between("the data set `", "`").map(Missing::Repository)
+            }
+            None if text.contains("has no file of split `") => between("`", "`")
+                .zip(between("of split `", "`"))
+                .map(|(folder, split)| Missing::Split { folder, config: between("of config `", "`"), split }),
             None => folder_named().map(|path| Missing::Path(path.into())),
         };
         let key = match class {

@@ -74,7 +74,6 @@ impl Making {
         }
         any
     }
-
 }
 
 /// Columns that a configuration's text asks of its rows: those of `reader_cfg`, and what stands in braces.

@@ -44,8 +44,19 @@ const SPLITS: [&str; 6] = ["train", "test", "validation", "val", "dev", "default
 /// Names that are no data.
 const OTHERS: [&str; 6] = ["environ", "kwargs", "os", "self", "cls", "re"];
 const OF_TEXT: [&str; 13] = [
-    "split", "strip", "rstrip", "lstrip", "replace", "lower", "upper", "startswith", "endswith", "splitlines", "find",
-    "format", "encode",
+    "split",
+    "strip",
+    "rstrip",
+    "lstrip",
+    "replace",
+    "lower",
+    "upper",
+    "startswith",
+    "endswith",
+    "splitlines",
+    "find",
+    "format",
+    "encode",
 ];
 const OF_ENTRIES: [&str; 3] = ["items", "keys", "values"];
 const OF_NUMBER: [&str; 4] = ["int", "float", "chr", "round"];
@@ -119,11 +130,11 @@ impl Names {
 
     fn bind_loop(&mut self, tokens: &[Token], at: usize) {
         let Some(length) = tokens.iter().skip(at).take(12).position(|token| token.name() == Some("in")) else { return };
-        let targets: Vec<&str> =
-            tokens.iter().skip(at + 1).take(length - 1).filter_map(Token::name).collect();
+        let targets: Vec<&str> = tokens.iter().skip(at + 1).take(length - 1).filter_map(Token::name).collect();
         let mut begin = at + length + 1;
         let called = |word: &str| {
-            tokens.get(begin).and_then(Token::name) == Some(word) && tokens.get(begin + 1).is_some_and(|next| next.is('('))
+            tokens.get(begin).and_then(Token::name) == Some(word)
+                && tokens.get(begin + 1).is_some_and(|next| next.is('('))
         };
         let counts = called("enumerate");
         if counts || called("tqdm") {
@@ -251,7 +262,9 @@ fn leaf(name: &str, used: Use) -> Value {
         Use::Entries => json!({"A": "$text", "B": "$text", "C": "$text", "D": "$text"}),
         Use::WrittenList => "$list".into(),
         Use::Text => "$text".into(),
-        Use::Any if ["options", "choices", "answers", "references", "turns"].contains(&lower.as_str()) => "$texts".into(),
+        Use::Any if ["options", "choices", "answers", "references", "turns"].contains(&lower.as_str()) => {
+            "$texts".into()
+        }
         Use::Any if ["idx", "index"].contains(&lower.as_str()) => "$int:0:3".into(),
         Use::Any if has(&["answer", "label", "gold", "target", "correct"]) => "$letter".into(),
         Use::Any => "$text".into(),

@@ -68,7 +68,8 @@ impl Sources {
         let Some(class) = blocks.iter().find(|block| block.name == name && block.is_class) else { return };
         let mut own = tokens::tokens(class.text, class.line);
         let head = class.text.lines().next().unwrap_or_default();
-        let bases = head.split_once('(').map(|(_, rest)| rest.trim_end_matches(['(', ')', ':', ' '])).unwrap_or_default();
+        let bases =
+            head.split_once('(').map(|(_, rest)| rest.trim_end_matches(['(', ')', ':', ' '])).unwrap_or_default();
         for base in bases.split(',').map(str::trim).filter(|base| !base.is_empty() && *base != "BaseDataset") {
             self.collect(base, words, seen);
         }
@@ -126,7 +127,10 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
         if at_margin && ends.len() < found.len() {
             ends.push(at);
         }
-        let head = line.strip_prefix("class ").map(|rest| (rest, true)).or(line.strip_prefix("def ").map(|rest| (rest, false)));
+        let head = line
+            .strip_prefix("class ")
+            .map(|rest| (rest, true))
+            .or(line.strip_prefix("def ").map(|rest| (rest, false)));
         if let Some((rest, is_class)) = head {
             found.push((at, number + 1, rest.split(['(', ':']).next().unwrap_or_default().trim(), is_class));
         }

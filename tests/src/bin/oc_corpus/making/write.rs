@@ -56,7 +56,8 @@ fn lines(rows: &[Value]) -> String {
 fn document(source: &SourceConfig, mut rows: Vec<Value>) -> String {
     // Lists whose places have names.
     for row in rows.iter_mut().filter(|_| !source.read.names.is_empty()) {
-        let cells: Vec<Value> = source.read.names.iter().map(|name| row.get(name).cloned().unwrap_or_default()).collect();
+        let cells: Vec<Value> =
+            source.read.names.iter().map(|name| row.get(name).cloned().unwrap_or_default()).collect();
         *row = cells.into();
     }
     let mut document = match &source.read.key_column {
