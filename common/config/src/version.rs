@@ -2,7 +2,7 @@
 //!
 //! Names of OpenCompass's presets end with the digest of what they ask, which is its version there. Here a preset brings it
 //! along with a fingerprint of its `infer_cfg`: under another one other prompts are asked, whatever changed it, and their own
-//! digest is shown.
+//! digest is shown. A data set of a configuration in Python brings the version that OpenCompass shows of it, in the same way.
 
 use super::check::Check;
 use super::fields::Fields;
@@ -25,6 +25,14 @@ pub(super) fn mark(preset: &str, root: &mut Table) {
             let node = Node { value: Value::String(text), span };
             table.entries.push(KeyValue { key: "version".to_owned(), key_span: span, node });
         }
+    }
+}
+
+/// Lets the version of a data set hold for the `infer_cfg` that it has now.
+pub(super) fn bind(dataset: &mut Table) {
+    let asked = fingerprint(dataset);
+    if let Some(Node { value: Value::String(text), .. }) = dataset.get_mut("version") {
+        *text = format!("{text}{MARK}{asked}");
     }
 }
 

@@ -5,6 +5,7 @@ mod float_text;
 pub mod literal;
 mod number;
 mod random;
+mod sha256;
 mod string_literal;
 mod text;
 
@@ -12,5 +13,6 @@ pub use dialect::{Dollar, translate};
 pub use float_text::float_text;
 pub use number::{NONE, float, int, is_digit, is_space, is_word, strip};
 pub use random::PythonRandom;
+pub use sha256::sha256_hex;
 pub use string_literal::string_literal;
 pub use text::{python_repr, python_repr_text, python_str};

@@ -3,11 +3,12 @@
 use super::loaders::{Known, Loaders, Rows};
 use super::rows::{LoadedRows, LoaderCall, LoaderWorld, NoRows};
 use super::tree::{self, Places};
-use super::{array, class, functions, parameters, unused};
+use super::{array, class, functions, parameters, prompt_version, unused};
 use crate::check::Check;
 use crate::left_out::{self, LeftOutKind};
 use crate::source::Span;
 use crate::tree::{KeyValue, Node, Table, Value};
+use crate::version;
 use compass_python::{Node as PythonNode, Plain};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -160,6 +161,7 @@ fn finished(mut table: Table, parameters: &[(&str, &PythonNode)], span: Span) ->
         reader.remove("train_split");
     }
     unused::remove(&mut table);
+    version::bind(&mut table);
     named(&mut table, parameters, span);
     Node { value: Value::Table(table), span }
 }
@@ -201,6 +203,11 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
     let mut table = table(check, places, &own, entry);
     table.remove("type");
     table.remove("mode");
+    // An entry may have a key `version`, which is its loader's.
+    if let Some(version) = prompt_version::of(entry) {
+        let node = Node { value: Value::String(version), span };
+        table.entries.push(KeyValue { key: "version".to_owned(), key_span: span, node });
+    }
     let untouched = table.clone();
     let mut wanted = vec![("test", "test_split")];
     if wants_shots(entry) {

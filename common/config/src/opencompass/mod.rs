@@ -16,6 +16,7 @@ mod models;
 mod named;
 mod own_python;
 mod parameters;
+mod prompt_version;
 mod rows;
 mod settings;
 mod stages;

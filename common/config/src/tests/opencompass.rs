@@ -213,13 +213,38 @@ fn the_environment_is_what_was_given() {
     let fixture = Fixture::new();
     fixture.write(
         "eval.py",
-        &("import os\n".to_owned() + SCRIPT + "models[0]['abbr'] = os.environ.get('NAME', 'none')\n"),
+        &("import os\n".to_owned()
+            + SCRIPT
+            + "models[0]['abbr'] = os.getenv('NAME', 'none') + os.environ.get('NAME') + os.getenv('OTHER', '')\n"),
     );
     let mut flags = fixture.flags.clone();
     flags.data_dir = Some(data(&fixture));
     flags.python = PythonWorld { variables: vec![("NAME".into(), "given".into())], ..PythonWorld::default() };
     let config = load(Some(&fixture.path("eval.py")), &flags).unwrap().config;
-    assert_eq!(config.models[0].abbr, "given");
+    assert_eq!(config.models[0].abbr, "givengiven");
+}
+
+#[test]
+fn the_version_is_opencompasss_own() {
+    let fixture = Fixture::new();
+    // `get_prompt_hash` of OpenCompass 0.5.4 over the same entries.
+    let script = |prompt: &str, ids: &str, more: &str| {
+        siqa("abbr='siqa',", "['question', 'A']")
+            .replace("template='{question}'", &format!("template={prompt}"))
+            .replace("type='ZeroRetriever'", &format!("type='FixKRetriever', fix_id_list={ids}"))
+            .replace("test_split=", "train_split='validation', test_split=")
+            .replace("type='GenInferencer'", &format!("type='GenInferencer'{more}"))
+            .replace("'PromptTemplate'", "'opencompass.openicl.icl_prompt_template.PromptTemplate', ice_token='</E>'")
+    };
+    let version =
+        |text: &str| read(&fixture, text).unwrap_or_else(|errors| panic!("{errors}")).datasets[0].version.clone();
+    assert_eq!(version(&siqa("abbr='siqa',", "['question', 'A']")).as_deref(), Some("aaf191"));
+    let text = "'</E>{question}\\u6cb3\\U0001f600\\t\\'\"'";
+    assert_eq!(version(&script(text, "[0]", ", max_out_len=7")).as_deref(), Some("8def62"));
+    // Which shots are fixed is part of it, how many rows are asked is not.
+    assert_eq!(version(&script(text, "[1]", ", max_out_len=7")).as_deref(), Some("9fa60d"));
+    let fewer = script(text, "[1]", ", max_out_len=7") + "datasets[0]['reader_cfg']['test_range'] = '[:8]'\n";
+    assert_eq!(version(&fewer).as_deref(), Some("9fa60d"));
 }
 
 /// A data set of SIQA's class, with further keys of the entry and of its parts.
