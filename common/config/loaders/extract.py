@@ -66,12 +66,17 @@ def completed(name, source):
     return source
 
 
-def own(entry, theirs, ours):
-    """What the class does to the rows that is said elsewhere here: the rows that it takes, and how it reads the right answer."""
-    made = {}
+def sliced(entry, theirs, ours):
+    """The split with the rows that the class takes of its file, which a preset asks for itself."""
     span = entry["reader_cfg"].get(ours + "_range")
     if span is not None and theirs.get("reader_cfg", {}).get(ours + "_range") is None:
-        made["range"] = span
+        return {**entry[ours], "slice": span}
+    return entry[ours]
+
+
+def own(entry, theirs):
+    """What the class does to the rows that is said elsewhere here: how it reads the right answer."""
+    made = {}
     gold = entry["eval_cfg"].get("dataset_postprocessor")
     if gold is not None and "dataset_postprocessor" not in theirs["eval_cfg"]:
         made["dataset_postprocessor"] = gold
@@ -115,7 +120,7 @@ def main():
             for ours, split in (("test", reader.get("test_split", "test")), ("train", reader.get("train_split", "train"))):
                 if ours in entry:
                     key = (theirs["type"].split(".")[-1], split, json.dumps(params, sort_keys=True))
-                    records.setdefault(key, (entry[ours], own(entry, theirs, ours)))
+                    records.setdefault(key, (sliced(entry, theirs, ours), own(entry, theirs)))
     groups = collections.defaultdict(list)
     for (name, split, params), (source, made) in records.items():
         params = json.loads(params)

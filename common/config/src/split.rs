@@ -11,6 +11,7 @@ use super::split_keep;
 use super::split_lists;
 use super::split_source::{ReadLimits, ReadOptions, SourceConfig};
 use super::tree::{Node, Table, Value};
+use std::ops::Range;
 use std::path::Path;
 
 /// Reads a split and checks that its files exist.
@@ -36,6 +37,10 @@ pub(super) fn read(check: &mut Check, key: &'static str, node: &Node, data_dir: 
         None => Some(Vec::new()),
     };
     let keep = fields.get("keep").map_or(Some(Vec::new()), |node| split_keep::read(check, node));
+    let slice = match fields.get("slice") {
+        Some(node) => slice(check, node).map(Some),
+        None => Some(None),
+    };
     let mut names = |key| fields.texts(check, key).unwrap_or_default().into_iter().map(|(name, _)| name).collect();
     let (drop_columns, order, only) = (names("drop_columns"), names("order"), names("only"));
     fields.finish(check);
@@ -47,6 +52,7 @@ pub(super) fn read(check: &mut Check, key: &'static str, node: &Node, data_dir: 
         columns: columns?,
         lists_to_columns: lists_to_columns?,
         keep: keep?,
+        slice: slice?,
         drop_columns,
         order,
         only,
@@ -99,6 +105,25 @@ pub(super) fn flag(check: &mut Check, fields: &mut Fields<'_>, key: &'static str
             None
         }
     }
+}
+
+/// `[10:510]`, with either end left out.
+fn slice(check: &mut Check, node: &Node) -> Option<Range<usize>> {
+    let text = fields::text(check, "slice", node)?;
+    let ends =
+        text.trim().strip_prefix('[').and_then(|text| text.strip_suffix(']')).and_then(|text| text.split_once(':'));
+    let end = |text: &str, none: usize| if text.trim().is_empty() { Some(none) } else { text.trim().parse().ok() };
+    let range =
+        ends.and_then(|(start, stop)| Some(end(start, 0)?..end(stop, usize::MAX)?)).filter(|range| !range.is_empty());
+    if range.is_none() {
+        let message = format!("`slice` cannot be `{}`", text.escape_debug());
+        check.error(
+            node.span,
+            message,
+            Some("write the first row and the one behind the last, as in `slice = \"[10:510]\"`".into()),
+        );
+    }
+    range
 }
 
 fn delimiter(check: &mut Check, node: &Node) -> Option<char> {

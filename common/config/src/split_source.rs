@@ -4,6 +4,7 @@ use super::file_format::FileFormat;
 use super::row_expression::{ColumnConfig, Condition, Repeat};
 use compass_diagnostic::Origin;
 use serde::Serialize;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// The files of a split, which existed when the configuration was read, and what is made of their rows, in the order of
@@ -23,6 +24,9 @@ pub struct SourceConfig {
     pub lists_to_columns: Vec<(String, Vec<String>)>,
     /// All must hold.
     pub keep: Vec<Condition>,
+    /// Rows that there are, of those that the conditions leave: the others might as well not be in the files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slice: Option<Range<usize>>,
     pub drop_columns: Vec<String>,
     /// Columns that stand first, in this order.
     pub order: Vec<String>,

@@ -109,6 +109,8 @@ pub fn read_split(source: &SourceConfig, key: &str, range: &RangeSpec) -> Result
 struct Pass {
     in_files: usize,
     kept: usize,
+    /// Rows that the conditions left, before `slice` took of them.
+    left: usize,
     /// Rows by their position among those kept.
     held: HashMap<usize, (RowOrigin, Row)>,
 }
@@ -146,6 +148,11 @@ fn read_pass(
             match shaped {
                 Ok(shaped) => {
                     for shaped in shaped {
+                        let left = pass.left;
+                        pass.left += 1;
+                        if source.slice.as_ref().is_some_and(|slice| !slice.contains(&left)) {
+                            continue;
+                        }
                         if is_wanted(pass.kept) {
                             pass.held.insert(pass.kept, (RowOrigin { file, line, row, kept: pass.kept }, shaped));
                         }

@@ -48,6 +48,7 @@ pub(crate) static SPLIT: TableKeys = TableKeys {
         key("keep", Either(&[Table(&KEEP), ArrayOf(&Table(&KEEP))]), "rows that are used; all conditions must hold")
             .takes("condition or array")
             .default("all rows"),
+        key("slice", Text, "rows that there are, of those: `\"[10:510]\"`; `test_range` takes from them").default("all"),
         key("drop_columns", Texts, "columns that go").takes("array").default("none"),
         key("order", Texts, "columns that stand first").takes("array").default("as read"),
         key("only", Texts, "these columns alone, in this order").takes("array").default("all"),

@@ -221,7 +221,7 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
     for (ours, split) in &wanted {
         let reason = match loaders.rows(name, &parameters, split) {
             Rows::Known(known) => {
-                add(check, &mut table, ours, *known);
+                add(&mut table, ours, *known);
                 continue;
             }
             Rows::Otherwise(reason) => reason,
@@ -247,15 +247,12 @@ fn table(check: &mut Check, places: &Places, entries: &[(PythonNode, PythonNode)
 }
 
 /// Adds a split that the table knows.
-fn add(check: &mut Check, table: &mut Table, ours: &str, known: Known) {
+fn add(table: &mut Table, ours: &str, known: Known) {
     let key_span = known.source.span;
     if ours == "test" {
         keep_given(table, &known.source);
     }
     table.entries.push(KeyValue { key: ours.to_owned(), key_span, node: known.source });
-    if let Some(range) = known.range {
-        narrow(check, table, &format!("{ours}_range"), range);
-    }
     if let Some(gold) = known.dataset_postprocessor
         && let Some(Node { value: Value::Table(eval), .. }) = table.get_mut("eval_cfg")
         && eval.get(&gold.key).is_none()
@@ -272,23 +269,6 @@ fn keep_given(table: &mut Table, source: &Node) {
         && !only.is_empty()
     {
         columns.retain(|column| only.iter().any(|given| given.text() == column.text()));
-    }
-}
-
-/// Puts the rows that a class takes below those that the file asks for: `[10:510]` and then `[:8]`.
-fn narrow(check: &mut Check, table: &mut Table, key: &str, range: Node) {
-    let Some(Node { value: Value::Table(reader), .. }) = table.get_mut("reader_cfg") else { return };
-    let text = range.text().unwrap_or_default().to_owned();
-    match reader.get_mut(key) {
-        None => {
-            let key_span = range.span;
-            reader.entries.push(KeyValue { key: key.to_owned(), key_span, node: range });
-        }
-        Some(Node { value: Value::String(asked), .. }) => *asked = text + asked,
-        Some(node) => {
-            let message = format!("`{key}` as a number, of a class that takes `{text}` of its file");
-            check.error(node.span, message, Some("write a slice: `\"[:100]\"`".into()));
-        }
     }
 }
 

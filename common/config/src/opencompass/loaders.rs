@@ -24,8 +24,6 @@ pub(super) enum Rows {
 /// What a class stands for.
 pub(super) struct Known {
     pub(super) source: Node,
-    /// The rows of the file that are its own.
-    pub(super) range: Option<Node>,
     /// How it reads the right answer.
     pub(super) dataset_postprocessor: Option<KeyValue>,
 }
@@ -49,7 +47,6 @@ impl Loaders {
                     if let Some(source) = record.get("source") {
                         return Rows::Known(Box::new(Known {
                             source: replaced(source, &values),
-                            range: record.get("range").cloned(),
                             dataset_postprocessor: record.entry("dataset_postprocessor").cloned(),
                         }));
                     }

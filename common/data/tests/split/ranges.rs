@@ -35,3 +35,22 @@ fn a_fault_outside_the_range_is_a_fault() {
     let faults = fixture.split("path = \"a.jsonl\"", &RangeSpec::Slices("[:1]".into())).unwrap_err();
     assert_eq!(faults, ["a.jsonl:3:1: not valid JSON: expected value"]);
 }
+
+#[test]
+fn a_slice_of_the_file_comes_before_ranges_and_is_counted_from_its_first_row() {
+    let lines: String = (0..12).map(|n| format!("{{\"n\": {n}}}\n")).collect();
+    let fixture = Fixture::with(&[("a.jsonl", &lines)]);
+    let slices = |text: &str| RangeSpec::Slices(text.into());
+    let sliced = |slice: &str| {
+        format!("path = \"a.jsonl\"\nkeep = {{ column = \"n\", regex = \"[02468]$\" }}\nslice = \"{slice}\"")
+    };
+    assert_eq!(numbers(&fixture, &sliced("[1:4]"), &RangeSpec::All), [2, 4, 6]);
+    assert_eq!(numbers(&fixture, &sliced("[1:4]"), &slices("[1:]")), [4, 6]);
+    assert_eq!(numbers(&fixture, &sliced("[1:4]"), &slices("[-1:]")), [6]);
+    assert_eq!(numbers(&fixture, &sliced("[:2]"), &RangeSpec::Count(9)), [0, 2], "more than there are");
+    assert_eq!(numbers(&fixture, &sliced("[3:]"), &RangeSpec::All), [6, 8, 10]);
+    let mut split = fixture.split(&sliced("[1:4]"), &slices("[1:]")).unwrap();
+    split.number("d");
+    let positions: Vec<_> = split.rows.iter().map(|row| row["idx"].clone()).collect();
+    assert_eq!(positions, [1, 2], "as OpenCompass counts the rows of a class that takes a part of its file");
+}
