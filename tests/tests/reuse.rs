@@ -105,6 +105,65 @@ fn missing_short_and_foreign_shards_are_named() {
     assert!(finished.stdout.contains("100/120") || finished.stdout.contains("20 missing"), "{}", finished.stdout);
 }
 
+#[test]
+fn rows_that_were_asked_several_times_over_are_answers_to_one_sample() {
+    let several = configuration("", LOCAL).replace("abbr = \"answer_gen\"", "abbr = \"answer_gen\"\nn = 3");
+    let job = fresh(&several);
+    let records = job.predictions("echo", "answer_gen");
+    let mut records: Vec<Value> = records.as_object().unwrap().values().cloned().collect();
+    for (at, record) in records.iter_mut().enumerate() {
+        let gold = record["gold"].clone();
+        let answer = |run: usize| if (at + run) % 4 == 0 || run == 2 { gold.clone() } else { "no".into() };
+        record["prediction"] = (0..3).map(answer).collect();
+    }
+    // As this program writes them, one record for a sample; and as OpenCompass does, one for an answer, all rows after all rows.
+    let own = records.clone().into_iter();
+    let theirs = (0..3_usize).flat_map(|run| {
+        records.clone().into_iter().map(move |mut record| {
+            record["prediction"] = record["prediction"][run].take();
+            record
+        })
+    });
+    let scored = |records: Vec<Value>| {
+        let folder = job.path("out/20200101_000000/predictions/echo");
+        fs::create_dir_all(&folder).unwrap();
+        let records: Map<String, Value> =
+            records.into_iter().enumerate().map(|(at, record)| (at.to_string(), record)).collect();
+        fs::write(folder.join("answer_gen.json"), Value::from(records).to_string()).unwrap();
+        let finished = job.run(&ADOPT).expect(0);
+        assert!(finished.stderr.contains("took over the predictions of 120 of 120 samples"), "{}", finished.stderr);
+        let results = fs::read(folder.join("../../results/echo/answer_gen.json")).unwrap();
+        serde_json::from_slice::<Value>(&results).unwrap()
+    };
+    let whole = scored(own.collect());
+    assert!(whole.to_string().contains("\"accuracy") || whole.to_string().contains("score"), "{whole}");
+    assert_eq!(scored(theirs.collect()), whole);
+}
+
+#[test]
+fn labels_that_were_all_asked_without_shots_are_taken_over() {
+    let job = after_one_run();
+    let whole = job.result("echo", "choice_ppl");
+    let mut records = job.predictions("echo", "choice_ppl");
+    // To fit the length of a model, OpenCompass leaves shots out with the first label, and they stay out with the others.
+    for record in records.as_object_mut().unwrap().values_mut() {
+        for label in ["label: 0", "label: 1"] {
+            let prompt = record[label]["prompt"].as_str().unwrap();
+            let question = prompt.rfind("What is").unwrap();
+            assert!(prompt.starts_with("Header\nWhat is 0?") && question > 20, "{prompt}");
+            record[label]["prompt"] = format!("Header\n\n{}", &prompt[question..]).into();
+        }
+    }
+    let folder = job.path("out/20200101_000000/predictions/echo");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("choice_ppl.json"), records.to_string()).unwrap();
+    let finished = job.run(&["-m", "eval", "-r", "20200101_000000", "--datasets", "choice_ppl"]).expect(0);
+    assert!(finished.stderr.contains("took over the predictions of 120 of 120 samples"), "{}", finished.stderr);
+    let results = fs::read(folder.join("../../results/echo/choice_ppl.json")).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    assert_eq!(results["accuracy"], whole["accuracy"]);
+}
+
 /// Resumes the other evaluator's folder, and runs what it lacks.
 const FILL: [&str; 4] = ["-r", "20200101_000000", "--datasets", "answer_gen"];
 

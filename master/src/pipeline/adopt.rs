@@ -3,16 +3,19 @@
 //! A record counts only for the sample that it answers: its gold answer and its prompt are that sample's, so that scores of
 //! other rows, or of another template, are never mixed in. What is missing is an error where nothing can be run, and is left
 //! to be run where it can; never a silent end.
+//!
+//! Of a data set with `n` OpenCompass asks all rows `n` times over: record `at` is an answer to sample `at` modulo the rows.
 
 use super::adopt_files::{Records, Shards};
 use super::adopt_record::{Adopter, Mismatch};
 use super::folder::RunFolder;
 use super::planner::Planned;
 use compass_diagnostic::Diagnostic;
-use compass_plan::{Part, Sample, Unit};
+use compass_plan::{InferSpec, Part, Sample, Unit};
 use compass_types::ids::{Digest, UnitId};
-use compass_types::result::SampleResult;
-use std::collections::BTreeSet;
+use compass_types::result::{Outcome, SampleResult};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What becomes of samples without a prediction.
@@ -83,6 +86,11 @@ fn read_unit(
     let samples: Vec<Place<'_>> =
         parts.iter().flat_map(|part| part.samples.iter().map(move |sample| (part, sample))).collect();
     let read: Vec<Records> = shards.files.iter().map(|(_, file)| Records::read(file)).collect::<Result<_, _>>()?;
+    let answers = answers(unit);
+    let records: usize = read.iter().map(Records::length).sum();
+    let times = if answers > 1 && records > samples.len() { answers } else { 1 };
+    let count = samples.len() * times;
+    let samples: Vec<Place<'_>> = samples.into_iter().cycle().take(count).collect();
     let mut adopter = Adopter::new(unit);
     let mut results = Vec::new();
     let mut next = 0;
@@ -103,7 +111,37 @@ fn read_unit(
         results.extend(place(&mut adopter, file, records, &samples, start, gaps)?);
         next = start + records.length();
     }
-    Ok((results, adopter.note()))
+    Ok((if times > 1 { gathered(results, times) } else { results }, adopter.note()))
+}
+
+/// Answers that each sample is asked for.
+fn answers(unit: Unit<'_>) -> usize {
+    match &unit.dataset.infer {
+        InferSpec::Gen(generation) => generation.decoding.over(&unit.model.decoding).sequences() as usize,
+        _ => 1,
+    }
+}
+
+/// One result for each sample of which every one of its answers is there.
+fn gathered(results: Vec<SampleResult>, times: usize) -> Vec<SampleResult> {
+    let mut all: BTreeMap<u32, SampleResult> = BTreeMap::new();
+    for result in results {
+        match all.entry(result.index) {
+            Entry::Vacant(place) => {
+                place.insert(result);
+            }
+            Entry::Occupied(mut first) => {
+                if let (Outcome::Generated(answers), Outcome::Generated(more)) =
+                    (&mut first.get_mut().outcome, result.outcome)
+                {
+                    answers.extend(more);
+                }
+            }
+        }
+    }
+    let is_whole =
+        |result: &SampleResult| matches!(&result.outcome, Outcome::Generated(answers) if answers.len() == times);
+    all.into_values().filter(is_whole).collect()
 }
 
 /// Where a shard may begin after shards that are missing, likeliest first: all but the last have one length there.

@@ -172,12 +172,12 @@ impl Asked<'_> {
             if self.says(&ours, words) {
                 continue;
             }
-            // From one prompt to the next ever fewer stay.
+            // From one prompt to the next no more stay.
             let is_same = |kept: &u32| {
                 let fewer = self.record(meta, *kept);
                 prompt_at(&fewer, key).and_then(Words::of).is_some_and(|ours| self.says(&ours, words))
             };
-            match (0..fewest).rev().find(is_same) {
+            match (0..=fewest).rev().find(is_same) {
                 Some(kept) => fewest = kept,
                 None => return Err((ours.difference(words, &label), ours.is_text() == words.is_text())),
             }
