@@ -89,7 +89,7 @@ import opencompass.tasks.openicl_infer as infer_module  # noqa: E402
 import opencompass.utils.datasets as data_module  # noqa: E402
 from opencompass.utils import build_dataset_from_cfg, dataset_abbr_from_cfg  # noqa: E402
 
-from opencompass.utils.prompt import PromptList  # noqa: E402
+from opencompass.utils.prompt import PromptList, get_prompt_hash  # noqa: E402
 
 import numpy  # noqa: E402
 
@@ -251,6 +251,12 @@ def said(error):
     return f"{type(error).__name__}: {error}"[:300] + place
 
 
+def runs_programs(entry):
+    """Whether the answers are run, which `oc-corpus` compares nothing of."""
+    evaluator = str(entry.get("eval_cfg", {}).get("evaluator", {}).get("type"))
+    return any(word in evaluator for word in ("MBPP", "HumanEval", "Humaneval"))
+
+
 def run(name, path, most):
     folder = os.path.join(WORK, "peer", name)
     os.makedirs(os.path.dirname(folder), exist_ok=True)
@@ -270,6 +276,7 @@ def run(name, path, most):
             golds = list(dataset.test[output]) if output else [""] * len(dataset.test)
             record["columns"] = dataset.test.column_names
             record["gold"] = golds if output else None
+            record["version"] = get_prompt_hash(copy.deepcopy(entry))[:6]
             oc.clear()
         except Exception as error:
             record["load"] = said(error)
@@ -291,6 +298,8 @@ def run(name, path, most):
             except Exception as error:
                 record[f"infer {model}"] = said(error)
                 continue
+            if runs_programs(entry):
+                continue
             try:
                 task = ConfigDict(models=[model_cfg], datasets=[[copy.deepcopy(entry)]], work_dir=folder)
                 task["eval"] = dict(runner=dict(task=dict(dump_details=True)))
@@ -304,7 +313,6 @@ def run(name, path, most):
 def main():
     names = sys.argv[3:]
     most = int(os.environ.get("OC_CORPUS_ENTRIES", "4"))
-    pass
     with open(os.path.join(WORK, "files.json")) as file:
         files = json.load(file)
     for record in files:

@@ -9,7 +9,8 @@ use compass_plan::{EvalSpec, Sample};
 use compass_pyfmt::python_str;
 use serde_json::Value;
 
-pub(super) fn is_gold_of(eval: &EvalSpec, sample: &Sample, theirs: &Value) -> bool {
+/// Whether `theirs` is the gold answer of `sample`.
+pub fn is_gold_of(eval: &EvalSpec, sample: &Sample, theirs: &Value) -> bool {
     if sample.gold.is_null() {
         // A conversation holds its own, and what is scored whole has none.
         return true;

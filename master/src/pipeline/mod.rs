@@ -47,6 +47,7 @@ pub(crate) mod worker_endpoint;
 mod worker_source;
 
 pub use adopt::{Adopted, Gaps, adopt};
+pub use adopt_gold::is_gold_of;
 pub use carry_over::{CarriedOver, CarryOverError, EarlierRun};
 pub use drive::{DriveError, Driven, Driver, Ending, Setup};
 pub use dry_run::{check_launcher, dry_run};

@@ -6,9 +6,8 @@ use super::options::Options;
 use super::scoring::parts;
 use compass_eval::evaluator::Accumulator;
 use compass_eval::report::{Details, Findings, results_document};
-use compass_master::pipeline::{Gaps, Planned, RunFolder, adopt};
+use compass_master::pipeline::{Gaps, Planned, RunFolder, adopt, is_gold_of};
 use compass_plan::{DatasetPlan, Plan};
-use compass_pyfmt::python_str;
 use compass_types::ids::Digest;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -88,6 +87,10 @@ impl Comparison {
         let root = work.join("peer").join(&file.name);
         let parts = parts(served, dataset);
         let samples: Vec<_> = parts.iter().flat_map(|part| part.samples.iter().map(move |at| (part, at))).collect();
+        // OpenCompass asks all rows `n` times over.
+        let times = dataset.infer.generation().and_then(|infer| infer.decoding.num_return_sequences).unwrap_or(1);
+        let count = samples.len() * times as usize;
+        let samples: Vec<_> = samples.into_iter().cycle().take(count).collect();
         let mut compared = false;
         for model in asked::MODELS {
             let Some(records) = read(&root.join(format!("predictions/{model}/{}.json", dataset.abbr))) else {
@@ -112,10 +115,16 @@ impl Comparison {
                 }
             }
         }
+        if let Some(version) = record["version"].as_str()
+            && version != dataset.version
+        {
+            self.differs("version", file, &dataset.abbr, format!("{} here, {version} there", dataset.version));
+        }
         if let Some(golds) = record["gold"].as_array() {
-            let known = samples.iter().map(|(_, sample)| dataset.eval.evaluator.reference(&sample.gold));
-            let wrong = known.zip(golds).enumerate().find(|(_, (a, b))| python_str(a) != python_str(b));
-            if let Some((at, (found, expected))) = wrong {
+            let known = samples.iter().zip(golds).enumerate();
+            let mut wrong = known.filter(|(_, ((_, sample), gold))| !is_gold_of(&dataset.eval, sample, gold));
+            if let Some((at, ((_, sample), expected))) = wrong.next() {
+                let found = dataset.eval.evaluator.reference(&sample.gold);
                 let how = format!("sample {at}: {found} here, {expected} there");
                 self.differs("gold", file, &dataset.abbr, how);
             }
@@ -142,7 +151,10 @@ impl Comparison {
         };
         let Some(folder) = RunFolder::foreign(parent, name) else { return };
         let mut plan = Plan { datasets: vec![dataset.clone()], duplicates: None, ..served.plan.clone() };
-        plan.models.iter_mut().for_each(|one| one.abbr = model.to_owned());
+        for one in &mut plan.models {
+            one.abbr = model.to_owned();
+            one.meta_template = asked::meta(model);
+        }
         let head = Vec::new();
         let own = |at: &compass_plan::PartRef| Some((at.digest, served.parts.get(&at.digest)?.clone()));
         let own: BTreeMap<Digest, Vec<u8>> = dataset.parts.iter().filter_map(own).collect();
