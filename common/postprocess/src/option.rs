@@ -3,7 +3,8 @@
 use super::pattern::constant;
 use compass_pyfmt::strip;
 use serde::{Deserialize, Serialize};
-use std::sync::{Arc, LazyLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, Mutex};
 
 /// The letters of the options of a question, such as `ABCD`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,11 +83,29 @@ impl Eq for FirstOption {}
 
 impl From<Parameters> for FirstOption {
     fn from(parameters: Parameters) -> Self {
-        let cushion: &[&str] = if parameters.cushion { &CUSHION } else { &[] };
-        let set = format!("[{}]", parameters.options.as_str());
-        let compile = |pattern: &&str| constant(&format!("(?s){}", pattern.replace('@', &set)));
-        Self { patterns: PATTERNS.iter().chain(cushion).map(compile).collect(), parameters }
+        let Ok(mut compiled) = COMPILED.lock() else { return Self { patterns: compile(&parameters), parameters } };
+        if compiled.len() >= MOST_COMPILED {
+            compiled.clear();
+        }
+        let key = (parameters.options.0.clone(), parameters.cushion);
+        let patterns = compiled.entry(key).or_insert_with(|| compile(&parameters));
+        Self { patterns: Arc::clone(patterns), parameters }
     }
+}
+
+type Compiled = BTreeMap<(String, bool), Arc<[regex::Regex]>>;
+
+/// Patterns by the letters and the cushion that they are for. Compiling them takes milliseconds, and an evaluation has the same
+/// ones for dozens of data sets.
+static COMPILED: Mutex<Compiled> = Mutex::new(BTreeMap::new());
+/// Most of them that are kept.
+const MOST_COMPILED: usize = 64;
+
+fn compile(parameters: &Parameters) -> Arc<[regex::Regex]> {
+    let cushion: &[&str] = if parameters.cushion { &CUSHION } else { &[] };
+    let set = format!("[{}]", parameters.options.as_str());
+    let one = |pattern: &&str| constant(&format!("(?s){}", pattern.replace('@', &set)));
+    PATTERNS.iter().chain(cushion).map(one).collect()
 }
 
 impl From<FirstOption> for Parameters {
