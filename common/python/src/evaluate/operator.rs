@@ -121,6 +121,9 @@ fn containers(
     place: Place,
 ) -> Option<Result<Value>> {
     match (left, op, right) {
+        (Value::Object(_), Operator::Div, Value::Text(_) | Value::Object(_)) | (Value::Text(_), Operator::Div, _) => {
+            crate::modules::path_joined(left, right).map(Ok)
+        }
         (Value::Text(a), Operator::Add, Value::Text(b)) => Some(made(interpreter, a.len() + b.len()).map(|()| {
             let mut text = String::with_capacity(a.len() + b.len());
             text.push_str(a);

@@ -67,6 +67,17 @@ pub(super) fn call(
     }
 }
 
+/// `path / part` of `pathlib`; `None` where neither is a path.
+pub(crate) fn path_joined(left: &Value, right: &Value) -> Option<Value> {
+    let part = |value: &Value| match value {
+        Value::Text(text) => Some((text.to_string(), false)),
+        Value::Object(object) if matches!(&**object, Object::Path(_)) => Some((object.text(), true)),
+        _ => None,
+    };
+    let ((folder, of_path), (name, by_path)) = (part(left)?, part(right)?);
+    (of_path || by_path).then(|| object::value(Object::Path(plain(&join(&folder, &name)).into())))
+}
+
 /// `folder/part`.
 pub(crate) fn join(folder: &str, part: &str) -> String {
     match (folder.is_empty() || part.starts_with('/'), folder.ends_with('/')) {

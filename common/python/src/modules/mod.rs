@@ -15,7 +15,7 @@ mod tables;
 mod types;
 
 pub(crate) use file::{is_file, lines as file_lines};
-pub(crate) use files::{attribute as path_attribute, call_path};
+pub(crate) use files::{attribute as path_attribute, call_path, path_joined};
 pub(crate) use literal::literal_eval;
 pub(crate) use random::call as call_random;
 pub(crate) use tables::{from_class, from_json};

@@ -66,7 +66,8 @@ class CsvDataset(BaseDataset):
         with open(os.path.join(path, 'dev.csv'), encoding='utf-8-sig', newline='') as f:
             made['dicts'] = Dataset.from_list(list(csv.DictReader(f)))
         names = sorted(os.listdir(path))
-        made['names'] = Dataset.from_list([{'name': n, 'stem': Path(n).stem, 'is': os.path.exists(osp.join(path, n))} for n in names])
+        made['names'] = Dataset.from_list([{'name': n, 'stem': Path(n).stem, 'is': os.path.exists(osp.join(path, n)),
+                                               'below': str(Path('up') / n / Path('down/')), 'above': str('/root' / Path(n))} for n in names])
         return made
 
 
