@@ -3,10 +3,10 @@ postprocessors, run as its tasks run them, with models that answer what is made 
 
     python tests/peers/opencompass_corpus.py TREE WORK [NAME ...]
 
-TREE holds the package `opencompass`. WORK is what `oc-corpus TREE --keep WORK` left: `data/` is OpenCompass's data folder,
-`files.json` names the configurations. For each of them `peer/NAME/` becomes a folder of results as OpenCompass writes it, with
-`predictions/` and `results/` of the models `base`, `lm`, `lm2` and `chat`, and `peer/NAME.json` says what could not be run. NAMEs
-restrict the run. `oc-corpus` compares. Packages that are missing are stood in for; without torch, `clp` is left out.
+TREE holds the package `opencompass`. WORK is what `oc-corpus TREE --keep WORK` left: `files.json` names the configurations, and
+each has a folder of its name, in which `data/` is OpenCompass's data folder and `hub/` the hub's cache. For each of them
+`peer/NAME/` becomes a folder of results as OpenCompass writes it, with `predictions/` and `results/` of the models `base`, `lm`,
+`lm2` and `chat`, and `peer/NAME.json` says what could not be run. NAMEs restrict the run. `oc-corpus` compares. Packages that are missing are stood in for; without torch, `clp` is left out.
 """
 
 import copy
@@ -30,6 +30,7 @@ os.chdir(WORK)
 import logging  # noqa: E402
 
 import datasets  # noqa: E402
+import huggingface_hub.constants  # noqa: E402
 
 SCREEN = os.fdopen(os.dup(1), "w", buffering=1)
 LOG = open(os.path.join(WORK, "peer.log"), "w", buffering=1)
@@ -257,7 +258,17 @@ def runs_programs(entry):
     return any(word in evaluator for word in ("MBPP", "HumanEval", "Humaneval"))
 
 
+def settle(home):
+    """Data is looked for below the folder of one configuration."""
+    global DATA
+    DATA = os.path.join(home, "data")
+    os.environ["COMPASS_DATA_CACHE"] = home
+    huggingface_hub.constants.HF_HUB_CACHE = os.path.join(home, "hub")
+    os.chdir(home)
+
+
 def run(name, path, most):
+    settle(os.path.join(WORK, name))
     folder = os.path.join(WORK, "peer", name)
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     shutil.rmtree(folder, ignore_errors=True)

@@ -49,7 +49,7 @@ fn run(options: &Options) -> std::io::Result<bool> {
     let folder = tempfile::tempdir()?;
     let work = options.keep.clone().unwrap_or_else(|| folder.path().to_owned());
     let files = corpus::files(&options.tree, options.only.as_deref());
-    let mut refusals = Refusals { reports: options.reports.clone(), ..Refusals::default() };
+    let mut refusals = Refusals::new(options.reports.clone());
     let (mut planned, mut scored) = (Vec::new(), 0_u32);
     for (file, served) in files.iter().zip(all_served(options, &work, &files)) {
         match served {

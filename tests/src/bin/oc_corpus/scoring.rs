@@ -18,7 +18,7 @@ pub(super) fn parts(served: &Planned, dataset: &DatasetPlan) -> Vec<Part> {
 /// Scores made-up answers to every data set.
 ///
 /// # Errors
-/// A data set of which no sample has a score.
+/// A data set of which no sample has a score, or whose metrics are not all numbers.
 pub(super) fn score_all(served: &Planned) -> Result<(), String> {
     served.plan.datasets.iter().try_for_each(|dataset| score(served, dataset))
 }
@@ -38,9 +38,11 @@ fn score(served: &Planned, dataset: &DatasetPlan) -> Result<(), String> {
         }
     }
     let metrics = total.finish();
-    let has_scores = metrics.counts.scored > 0 && !metrics.values.is_empty();
+    let is_number = metrics.values.iter().all(|metric| metric.value.is_finite());
+    let has_scores = metrics.counts.scored > 0 && !metrics.values.is_empty() && is_number;
     match has_scores || runnable {
         true => Ok(()),
+        false if !is_number => Err(format!("a metric of `{}` is not a number", dataset.abbr)),
         false => Err(format!("none of the samples of `{}` has a score", dataset.abbr)),
     }
 }

@@ -1,7 +1,8 @@
 //! Small data for configurations whose own data is not here.
 //!
 //! An error that names a file that is missing has it made, empty. Once every file is there, the splits say which columns each of
-//! those needs, and of what kind ([`shape`]): they are filled ([`write`]). Files that were there are left alone.
+//! those needs, and of what kind ([`shape`]): they are filled ([`write`]). Files that were there are left alone. Data of loader
+//! classes is made as their errors ask for it ([`classes`]), in shapes that their sources tell ([`sources`], [`reads`]).
 
 mod classes;
 mod fault;

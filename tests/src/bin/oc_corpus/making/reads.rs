@@ -113,14 +113,13 @@ impl Names {
             let sign = |offset: usize, sign: char| tokens.get(at + offset).is_some_and(|token| token.is(sign));
             let name = |offset: usize| tokens.get(at + offset).and_then(Token::name);
             let begins = matches!(tokens.get(at), Some(Token::Line(_)));
-            if let (true, Some(target), true, false) = (begins, name(1), sign(2, '='), sign(3, '=')) {
-                if let Some(chain) = self.chain(tokens, at + 3)
-                    && (!chain.at.steps.is_empty() || chain.at.of_document)
-                    && chain.used.is_none()
-                    && matches!(tokens.get(chain.end), Some(Token::Line(_)))
-                {
-                    self.0.insert(target.to_owned(), chain.at);
-                }
+            if let (true, Some(target), true, false) = (begins, name(1), sign(2, '='), sign(3, '='))
+                && let Some(chain) = self.chain(tokens, at + 3)
+                && (!chain.at.steps.is_empty() || chain.at.of_document)
+                && chain.used.is_none()
+                && matches!(tokens.get(chain.end), Some(Token::Line(_)))
+            {
+                self.0.insert(target.to_owned(), chain.at);
             }
             if name(0) == Some("for") {
                 self.bind_loop(tokens, at);
@@ -262,7 +261,7 @@ fn leaf(name: &str, used: Use) -> Value {
         Use::Entries => json!({"A": "$text", "B": "$text", "C": "$text", "D": "$text"}),
         Use::WrittenList => "$list".into(),
         Use::Text => "$text".into(),
-        Use::Any if ["options", "choices", "answers", "references", "turns"].contains(&lower.as_str()) => {
+        Use::Any if ["options", "choices", "answers", "references", "turns", "classes"].contains(&lower.as_str()) => {
             "$texts".into()
         }
         Use::Any if ["idx", "index"].contains(&lower.as_str()) => "$int:0:3".into(),
