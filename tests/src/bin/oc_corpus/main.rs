@@ -50,7 +50,8 @@ fn run(options: &Options) -> std::io::Result<bool> {
     let work = options.keep.clone().unwrap_or_else(|| folder.path().to_owned());
     let files = corpus::files(&options.tree, options.only.as_deref());
     let mut refusals = Refusals::new(options.reports.clone());
-    let (mut planned, mut scored) = (Vec::new(), 0_u32);
+    let (mut planned, mut scored) = (0_u32, 0_u32);
+    let mut kept = Vec::new();
     for (file, served) in files.iter().zip(all_served(options, &work, &files)) {
         match served {
             Err(reason) => refusals.add(&file.name, &reason),
@@ -58,11 +59,12 @@ fn run(options: &Options) -> std::io::Result<bool> {
                 if options.list {
                     println!("{}", file.name);
                 }
-                match scoring::score_all(&one) {
+                planned += 1;
+                match one.scored {
                     Ok(()) => scored += 1,
                     Err(reason) => refusals.add(&file.name, &format!("planned, not scored: {reason}")),
                 }
-                planned.push((file, one));
+                kept.extend(one.plan.map(|plan| (file, plan)));
             }
         }
     }
@@ -70,16 +72,16 @@ fn run(options: &Options) -> std::io::Result<bool> {
     println!(
         "{scored} of {} files that define data sets are planned and scored, {} planned; {:.1} s",
         files.len(),
-        planned.len(),
+        planned,
         begun.elapsed().as_secs_f64()
     );
     if let Some(python) = &options.peer {
-        let files: Vec<&corpus::File> = planned.iter().map(|(file, _)| *file).collect();
+        let files: Vec<&corpus::File> = kept.iter().map(|(file, _)| *file).collect();
         peer::run(python, options, &work, &files)?;
     }
     if options.peer.is_some() || options.compare {
         let mut comparison = peer::Comparison::default();
-        for (file, one) in &planned {
+        for (file, one) in &kept {
             comparison.compare(&work, file, one);
         }
         return Ok(comparison.print());
@@ -87,17 +89,27 @@ fn run(options: &Options) -> std::io::Result<bool> {
     Ok(true)
 }
 
+/// A file that is planned.
+struct Served {
+    scored: Result<(), String>,
+    /// Kept only where it is compared: the plans of all files take gigabytes.
+    plan: Option<Planned>,
+}
+
 /// What every file came to, in their order. Files have nothing in common, so each processor takes the next one.
-fn all_served(options: &Options, work: &Path, files: &[corpus::File]) -> Vec<Result<Planned, String>> {
+fn all_served(options: &Options, work: &Path, files: &[corpus::File]) -> Vec<Result<Served, String>> {
     let sources = Arc::new(Sources::new(&options.tree));
     let next = AtomicUsize::new(0);
-    let done: Mutex<BTreeMap<usize, Result<Planned, String>>> = Mutex::default();
+    let done: Mutex<BTreeMap<usize, Result<Served, String>>> = Mutex::default();
     let one = || {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(file) = files.get(at) else { return };
             let folder = work.join(&file.name);
-            let served = served::serve(options, &sources, &folder, file);
+            let served = served::serve(options, &sources, &folder, file).map(|plan| Served {
+                scored: scoring::score_all(&plan),
+                plan: (options.peer.is_some() || options.compare).then_some(plan),
+            });
             if options.keep.is_none() {
                 // What is left behind is removed with the folder above.
                 let _ = std::fs::remove_dir_all(&folder);
