@@ -36,6 +36,7 @@ pub(crate) fn repr(value: &Value) -> String {
 pub(crate) fn written(budget: &mut Budget, value: &Value) -> Result<String> {
     match value {
         Value::Text(text) => Ok(text.to_string()),
+        Value::Object(object) => Ok(object.text()),
         Value::Exception(exception) => Ok(exception.text()),
         other => written_repr(budget, other),
     }
