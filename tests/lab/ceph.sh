@@ -13,8 +13,9 @@ conf=$folder/ceph.conf
 
 down() {
   local pid
+  # Without a monitor the others never end on their own, and nothing of them is worth keeping.
   for pid in "$folder"/run/*.pid; do
-    [ ! -f "$pid" ] || kill "$(cat "$pid")" 2> /dev/null || true
+    [ ! -f "$pid" ] || kill -KILL "$(cat "$pid")" 2> /dev/null || true
   done
 }
 
@@ -43,6 +44,8 @@ osd pool default pgp num = 1
 osd pool default pg autoscale mode = off
 mon warn on pool no redundancy = false
 mon allow pool size one = true
+mon data avail warn = 1
+mon data avail crit = 0
 osd crush chooseleaf type = 0
 osd objectstore = memstore
 memstore device bytes = 1073741824
@@ -58,6 +61,8 @@ mon cluster log file = $folder/log/cluster.log
 keyring = $folder/keyring
 mgr initial modules =
 ms bind ipv6 = false
+# Buckets such as model_weights, as clusters have them.
+rgw relaxed s3 bucket names = true
 rgw frontends = beast endpoint=127.0.0.1:$gateway
 CONF
 {

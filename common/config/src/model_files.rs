@@ -214,8 +214,11 @@ fn resolved(check: &mut Check, key: &str, node: &Node, part: Part) -> Option<Fou
     match remote {
         Some(remote) => {
             let found = remote.0.folder(&format!("{}{written}", hub::SCHEME)).map_err(|fault| RemoteFault {
-                message: format!("no directory `{}` on this host, and {}", path.display(), fault.message),
-                help: fault.help,
+                message: format!(
+                    "no directory `{written}`, and the hub does not give a model of that name: {}",
+                    fault.message
+                ),
+                help: format!("looked for `{}` first; {}", path.display(), fault.help),
             });
             fetched(check, node, found)
         }

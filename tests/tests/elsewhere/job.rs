@@ -62,6 +62,7 @@ pub(crate) fn job(model: &str, rows_from: &str, infer: &str) -> Job {
     // The variables of the person who runs the tests are not these tests'.
     for name in [
         "HF_HOME",
+        "HF_HUB_OFFLINE",
         "HF_ENDPOINT",
         "HF_TOKEN",
         "AWS_ACCESS_KEY_ID",

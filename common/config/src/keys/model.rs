@@ -23,10 +23,10 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         key(
             "path",
             Path,
-            "directory of the model, or its repository in the local hub cache (`HF_HUB_CACHE`, `HUGGINGFACE_HUB_CACHE`, \
-             `$HF_HOME/hub`, `~/.cache/huggingface/hub`)",
+            "directory of the model, its repository on the hub, or a folder in an object store; the local hub cache \
+             comes first (`HF_HUB_CACHE`, `HUGGINGFACE_HUB_CACHE`, `$HF_HOME/hub`, `~/.cache/huggingface/hub`)",
         )
-        .takes("path or `owner/name`")
+        .takes("path, `owner/name` or `profile:s3://bucket/prefix/`")
         .required(),
         key(
             "type",

@@ -101,7 +101,12 @@ fn every_place_that_cannot_be_had_is_told_at_once_where_it_is_written() {
         ["eval.toml:4:8: nothing lies at q:s3://b/", "eval.toml:8:17: no data at q:s3://data/x.jsonl"]
     );
     let said = fixture.bad(&(MODEL.replace("models/tiny", "org/other") + DATASET));
-    assert!(said.contains("no directory `org/other` on this host, and nothing lies at hub:org/other"), "{said}");
+    assert!(
+        said.contains(
+            "no directory `org/other`, and the hub does not give a model of that name: nothing lies at hub:org/other"
+        ),
+        "{said}"
+    );
 }
 
 #[test]

@@ -20,8 +20,10 @@ use std::time::Duration;
 const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 /// Redirects of one request; the hub's own answers need two.
 const MOST_REDIRECTS: usize = 6;
-/// Tries of one request.
+/// Tries of a read.
 const TRIES: usize = 6;
+/// Tries of a listing: a person waits for it, and the name may be that of a directory, misspelt.
+const LIST_TRIES: usize = 2;
 /// Longest listing that is read.
 const MOST_LISTING: usize = 64 << 20;
 
@@ -55,7 +57,9 @@ impl Hub {
         let HubRepository { repository: name, revision } = repository;
         let url = format!("{}/api/models/{name}/revision/{}?blobs=true", self.endpoint, revision.replace('/', "%2F"));
         let what = format!("`{name}` at revision `{revision}`");
-        let response = self.get(&url, &what, None).await?;
+        let waits = backoff::policy(Duration::from_millis(200), Duration::from_secs(2)).take(LIST_TRIES - 1);
+        let once = || async { self.get(&url, &what, None).await };
+        let response = once.retry(Waits(waits.collect())).when(StorageFault::may_be_retried).await?;
         let bytes = response.into_body().bytes().await.map_err(|error| self.unavailable(&what, &chain(&error)))?;
         let odd = || self.unavailable(&what, "its answer is not a listing");
         let answer: Value = serde_json::from_slice(bytes.get(..bytes.len().min(MOST_LISTING)).unwrap_or_default())
@@ -87,15 +91,8 @@ impl Hub {
         }
     }
 
-    /// A GET that follows redirects, and is tried again where that may help.
+    /// A GET that follows redirects.
     async fn get(&self, url: &str, what: &str, range: Option<&Range<u64>>) -> Result<HttpResponse, StorageFault> {
-        let waits = backoff::policy(Duration::from_millis(200), Duration::from_secs(20)).take(TRIES - 1);
-        let once = || async { self.get_once(url, what, range).await };
-        let result = once.retry(Waits(waits.collect())).when(StorageFault::may_be_retried).await?;
-        Ok(result)
-    }
-
-    async fn get_once(&self, url: &str, what: &str, range: Option<&Range<u64>>) -> Result<HttpResponse, StorageFault> {
         let mut uri: Uri = url.parse().map_err(|_| self.unavailable(what, "its name makes no address"))?;
         for _ in 0..MOST_REDIRECTS {
             let mut request = HttpRequest::new(HttpRequestBody::empty());
@@ -249,7 +246,7 @@ impl RangeReader for HubFile {
     async fn read(&self, range: Range<u64>) -> Result<Bytes, StorageFault> {
         let waits = backoff::policy(Duration::from_millis(200), Duration::from_secs(20)).take(TRIES - 1);
         let once = || async {
-            let response = self.hub.get_once(&self.url, &self.what, Some(&range)).await?;
+            let response = self.hub.get(&self.url, &self.what, Some(&range)).await?;
             let is_whole = range.start == 0 && range.end == self.bytes;
             if response.status() != StatusCode::PARTIAL_CONTENT && !is_whole {
                 return Err(self.hub.unavailable(&self.what, "it does not serve ranges"));

@@ -24,7 +24,7 @@ const MANY_RETRIES: usize = 10;
 const LONGEST_RETRIES: Duration = Duration::from_secs(3 * 60);
 
 /// A bucket at an endpoint.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Bucket {
     endpoint: Arc<Endpoint>,
     name: String,
@@ -32,6 +32,13 @@ pub(crate) struct Bucket {
     quick: Arc<AmazonS3>,
     /// For transfers.
     patient: Arc<AmazonS3>,
+}
+
+impl std::fmt::Debug for Bucket {
+    /// Without the clients, which hold the keys.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bucket").field("endpoint", &self.endpoint).field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl Bucket {
