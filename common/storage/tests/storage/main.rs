@@ -1,6 +1,6 @@
 //! Against servers of the tests' own: what comes, what is asked for, and what is said when it does not come.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod cache;
 mod ceph;
