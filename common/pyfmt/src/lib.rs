@@ -5,7 +5,6 @@ mod float_text;
 pub mod literal;
 mod number;
 mod random;
-mod sha256;
 mod string_literal;
 mod text;
 
@@ -13,6 +12,5 @@ pub use dialect::{Dollar, translate};
 pub use float_text::float_text;
 pub use number::{NONE, float, int, is_digit, is_space, is_word, strip};
 pub use random::PythonRandom;
-pub use sha256::sha256_hex;
 pub use string_literal::string_literal;
 pub use text::{python_repr, python_repr_text, python_str};

@@ -3,8 +3,9 @@
 //! It is the SHA-256 of `infer_cfg` as `json.dumps(..., sort_keys=True)` writes it, with classes as their dotted names
 //! (`get_prompt_hash` of `opencompass/utils/prompt.py`).
 
-use compass_pyfmt::{float_text, sha256_hex};
+use compass_pyfmt::float_text;
 use compass_python::{Node, Plain};
+use ring::digest::{SHA256, digest};
 use std::cmp::Ordering;
 
 /// Hexadecimal digits that the table shows.
@@ -34,8 +35,10 @@ pub(super) fn of(entry: &Node) -> Option<String> {
         .collect::<Option<Vec<_>>>()?;
     texts.sort_by_key(|(key, _)| *key);
     let texts = texts.into_iter().map(|(key, text)| format!("{}: {text}", quoted(key)));
-    let digest = sha256_hex(format!("{{{}}}", texts.collect::<Vec<_>>().join(", ")).as_bytes());
-    digest.get(..SHOWN).map(str::to_owned)
+    let text = format!("{{{}}}", texts.collect::<Vec<_>>().join(", "));
+    let digest = digest(&SHA256, text.as_bytes());
+    let digits: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    digits.get(..SHOWN).map(str::to_owned)
 }
 
 /// The JSON of a dict with the entries whose key `keep` takes, and one more.

@@ -25,7 +25,7 @@ pub(super) fn serve(options: &Options, sources: &Arc<Sources>, work: &Path, file
     let overrides = Overrides {
         home: Some(work.to_owned()),
         data_dir: Some(data.clone()),
-        hub_cache: Some(hub),
+        hub_caches: vec![hub],
         python: PythonWorld {
             opencompass: Some(options.tree.clone()),
             loader: Some(Loader(Arc::clone(&loader) as Arc<dyn RowLoader>)),
