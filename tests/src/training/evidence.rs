@@ -37,6 +37,11 @@ impl Evidence {
         Self { runs }
     }
 
+    /// Whether a job was planned for what was written.
+    pub fn is_planned(&self, one: &Written) -> bool {
+        self.runs.contains_key(&one.content.to_string())
+    }
+
     /// Compares with what was written; `expected` has the results of an undisturbed run by the number of the variant.
     ///
     /// # Errors

@@ -60,9 +60,11 @@ pub fn play(checkpoints: u64, seed: u64) -> Result<TrainingRun, Box<dyn Error>> 
     let finished = last.finish();
     server.signal("TERM");
     drop(server.finish());
+    let evidence = Evidence::read(&job.path("out"));
     // One job with all variants under models of their own: nothing disturbs it, and each is loaded once.
     let models: Vec<(String, String)> = written
         .iter()
+        .filter(|one| evidence.is_planned(one))
         .map(|one| (format!("v{}", one.number), job.path("staging").join(one.number.to_string()).display().to_string()))
         .collect();
     let undisturbed = watched_job(&models);
@@ -70,7 +72,6 @@ pub fn play(checkpoints: u64, seed: u64) -> Result<TrainingRun, Box<dyn Error>> 
     if finished_alone.code != Some(0) {
         return Err(format!("the undisturbed run failed: {}", finished_alone.stderr).into());
     }
-    let evidence = Evidence::read(&job.path("out"));
     let judged = evidence.judge(&written, |number| undisturbed.result(&format!("v{number}"), "choices"));
     let comparison = judged.map_err(|wrong| format!("{}\n{}", wrong.join("\n"), logs(&job)))?;
     Ok(TrainingRun {
