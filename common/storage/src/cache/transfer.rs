@@ -10,6 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// Pieces of one file that are asked for at the same time.
 const AT_ONCE: usize = 8;
@@ -48,9 +49,19 @@ impl Transfer {
             let start = range.start;
             Ok::<_, StorageFault>((piece, start, reader.read(range).await?))
         };
-        let mut pieces = stream::iter(journal.missing(self.mark.bytes)).map(read).buffer_unordered(AT_ONCE);
+        let failure = Mutex::new(None);
+        let is_well = || failure.lock().unwrap_or_else(PoisonError::into_inner).is_none();
+        let missing = journal.missing(self.mark.bytes).into_iter().take_while(|_| is_well());
+        let mut pieces = stream::iter(missing).map(read).buffer_unordered(AT_ONCE);
         while let Some(piece) = pieces.next().await {
-            let (piece, start, bytes) = piece?;
+            let (piece, start, bytes) = match piece {
+                Ok(piece) => piece,
+                // Pieces that were asked for by now are kept all the same.
+                Err(fault) => {
+                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+                    continue;
+                }
+            };
             let keep = || {
                 file.write_all_at(&bytes, start)?;
                 file.sync_data()?;
@@ -60,6 +71,9 @@ impl Transfer {
             arrived(bytes.len() as u64, false);
         }
         drop(pieces);
+        if let Some(fault) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(fault);
+        }
         tokio::task::block_in_place(|| self.finish(&file))
     }
 
