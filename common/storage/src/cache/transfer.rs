@@ -58,7 +58,12 @@ impl Transfer {
                 Ok(piece) => piece,
                 // Pieces that were asked for by now are kept all the same.
                 Err(fault) => {
-                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+                    let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                    // What needs a person is told first.
+                    let is_first = failure.as_ref().is_none_or(StorageFault::may_be_retried);
+                    if is_first {
+                        *failure = Some(fault);
+                    }
                     continue;
                 }
             };
