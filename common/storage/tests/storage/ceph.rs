@@ -20,8 +20,15 @@ fn script() -> PathBuf {
 }
 
 impl Ceph {
-    /// `None`, said as skipped, where Ceph is not installed.
+    /// `None`, said as skipped, where Ceph is not installed, and outside of `deploy/test.sh --full`.
     fn start() -> Option<Self> {
+        let is_full = std::env::var("COMPASS_FULL").is_ok_and(|value| value == "1");
+        let is_named = std::env::var("COMPASS_REQUIRE")
+            .is_ok_and(|names| names.split(',').any(|name| matches!(name, "ceph" | "all")));
+        if !is_full && !is_named {
+            skipped(Need::Ceph, "it starts with COMPASS_FULL=1, which deploy/test.sh --full sets");
+            return None;
+        }
         let is_there = |program: &&str| {
             let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
             found.is_ok_and(|output| output.status.success())
