@@ -126,7 +126,10 @@ mod tests {
         assert_eq!(Need::Etcd.is_in("slurm,"), Ok(false));
         assert_eq!(Need::Etcd.is_in("all"), Ok(true));
         let error = Need::Etcd.is_in("etcd,bubblewrap").unwrap_err();
-        assert!(error.starts_with("COMPASS_REQUIRE names `bubblewrap`, which is not one of cgroup, etcd, "), "{error}");
+        assert!(
+            error.starts_with("COMPASS_REQUIRE names `bubblewrap`, which is not one of ceph, cgroup, etcd, "),
+            "{error}"
+        );
     }
 
     #[test]

@@ -473,7 +473,7 @@ mod tests {
             refused("def g(text):\n    return text\n"),
             "no OpenCompass tree that is known has a function `opencompass.datasets.a.f`"
         );
-        assert_eq!(refused("def f(text:\n"), "a.py:1:12: SyntaxError: Expected `)`, found newline");
+        assert_eq!(refused("def f(text:\n"), "a.py:2:1: SyntaxError: unexpected EOF while parsing");
     }
 
     #[test]

@@ -34,6 +34,9 @@ pub(crate) struct Wanted {
     pub(crate) files: BTreeMap<String, ObjectMark>,
 }
 
+/// Runs transfers, and tells how far they are.
+type RunTransfers<'r> = dyn FnMut(Vec<Transfer>, &mut dyn FnMut(Progress)) -> Result<(), StorageFault> + 'r;
+
 /// An entry that stays as long as this value does.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -48,7 +51,7 @@ impl Cache {
         wanted: &Wanted,
         said: &mut dyn FnMut(Progress),
         fetch: &mut dyn FnMut(&str, PathBuf) -> Result<Transfer, StorageFault>,
-        run: &mut dyn FnMut(Vec<Transfer>, &mut dyn FnMut(Progress)) -> Result<(), StorageFault>,
+        run: &mut RunTransfers<'_>,
     ) -> Result<Held, StorageFault> {
         let location = self.root.join(format!("{}-{}", wanted.title, Digest::of(wanted.identity.as_bytes()).short()));
         let content = serde_json::to_vec(&wanted.files).unwrap_or_default();

@@ -109,9 +109,8 @@ impl ModelConfig {
     /// As [`ModelConfig::read`].
     pub(crate) fn from_json(path: PathBuf, keys: Value) -> Result<Self, EngineFault> {
         let raw: RawConfig = culprit::read(&keys).map_err(|what| file_fault(&path, what))?;
-        if raw.quantization_config.is_some() {
-            let what = "quantised weights (quantization_config) are not supported; use the original checkpoint";
-            return Err(file_fault(&path, what));
+        if let Some(quantised) = &raw.quantization_config {
+            return Err(file_fault(&path, quantised_weights(quantised)));
         }
         sizes::check(&keys).map_err(|what| file_fault(&path, what))?;
         let bos = token_ids(raw.bos_token_id, "bos_token_id").map_err(|what| file_fault(&path, what))?;
@@ -141,6 +140,24 @@ impl ModelConfig {
     }
 }
 
+/// What is said of a checkpoint whose numbers are packed, by the name of the method.
+fn quantised_weights(config: &Value) -> String {
+    let method = config.get("quant_method").and_then(Value::as_str).unwrap_or_default();
+    let (name, way_out) = match method {
+        "gptq" => ("GPTQ", ""),
+        "awq" => ("AWQ", ""),
+        "bitsandbytes" => ("bitsandbytes", ", or save what `dequantize()` of transformers makes of it"),
+        "fp8" | "fbgemm_fp8" => {
+            ("fp8", ", or save what transformers makes of it with `FineGrainedFP8Config(dequantize=True)`")
+        }
+        "" => ("quantised", ""),
+        other => (other, ""),
+    };
+    format!(
+        "{name} weights (quantization_config) are not supported; use the checkpoint that they were made from{way_out}"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,8 +174,20 @@ mod tests {
 
     #[test]
     fn quantised_weights_are_refused() {
-        let keys = json!({"quantization_config": {"bits": 4}});
-        let message = ModelConfig::from_json("config.json".into(), keys).unwrap_err().to_string();
-        assert!(message.contains("config.json") && message.contains("quantization_config"), "{message}");
+        for (config, said) in [
+            (json!({"bits": 4}), "quantised weights (quantization_config)"),
+            (
+                json!({"quant_method": "gptq", "bits": 4}),
+                "GPTQ weights (quantization_config) are not supported; use the checkpoint",
+            ),
+            (json!({"quant_method": "awq"}), "AWQ weights"),
+            (json!({"quant_method": "bitsandbytes"}), "bitsandbytes weights"),
+            (json!({"quant_method": "fp8"}), "fp8 weights"),
+            (json!({"quant_method": "hqq"}), "hqq weights"),
+        ] {
+            let keys = json!({"quantization_config": config});
+            let message = ModelConfig::from_json("config.json".into(), keys).unwrap_err().to_string();
+            assert!(message.contains("config.json") && message.contains(said), "{message}");
+        }
     }
 }
