@@ -44,7 +44,7 @@ const MOST_HOPS: usize = 16;
 /// # Errors
 /// The tree has no such function; it needs a package that is not read; a file is not Python.
 pub fn trace_function(dotted: &str, tree: Modules<'_>) -> Result<FunctionSource, LibraryFault> {
-    let mut closure = Closure { tree, modules: BTreeMap::new(), open: Vec::new(), steps: 0 };
+    let mut closure = Closure { tree, modules: BTreeMap::new(), open: Vec::new() };
     let Some((module, name)) = dotted.rsplit_once('.') else {
         return Err(LibraryFault::plain(format!("`{dotted}` names no module")));
     };
@@ -81,7 +81,6 @@ struct Closure<'m> {
     modules: BTreeMap<String, Parsed>,
     /// Names that are needed and not yet looked at.
     open: Vec<(String, String)>,
-    steps: usize,
 }
 
 impl Closure<'_> {
@@ -125,6 +124,19 @@ impl Closure<'_> {
 
     /// What binds `name` at the level of a module: the last statement that does, else a star.
     fn binding(&mut self, module: &str, name: &str) -> Result<Option<Binding>, LibraryFault> {
+        self.binding_beyond(module, name, &mut BTreeSet::new())
+    }
+
+    /// The same; modules in `seen` take all names of each other, and are not asked again.
+    fn binding_beyond(
+        &mut self,
+        module: &str,
+        name: &str,
+        seen: &mut BTreeSet<String>,
+    ) -> Result<Option<Binding>, LibraryFault> {
+        if !seen.insert(module.to_owned()) {
+            return Ok(None);
+        }
         let Some(parsed) = self.modules.get(module) else { return Ok(None) };
         let (is_package, mut stars) = (parsed.source.is_package, Vec::new());
         let mut found = None;
@@ -162,11 +174,10 @@ impl Closure<'_> {
         }
         if found.is_none() {
             for star in stars.into_iter().rev() {
-                if !star.starts_with(TREE) || !self.has(&star)? || self.steps > MOST_NAMES {
+                if !star.starts_with(TREE) || !self.has(&star)? {
                     continue;
                 }
-                self.steps += 1;
-                if self.binding(&star, name)?.is_some() {
+                if self.binding_beyond(&star, name, seen)?.is_some() {
                     return Ok(Some(Binding::Import { module: star, name: Some(name.to_owned()) }));
                 }
             }
