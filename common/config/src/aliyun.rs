@@ -175,31 +175,37 @@ fn settings(check: &mut Check, table: &Table, span: Span) -> Option<AliyunConfig
         );
     }
     let hf_offline = truth(check, &mut fields, "hf_offline").unwrap_or(true);
-    let config = AliyunConfig {
+    let huggingface_cache = text(check, &mut fields, "huggingface_cache");
+    let torch_cache = text(check, &mut fields, "torch_cache");
+    let hf_endpoint = text(check, &mut fields, "hf_endpoint");
+    let env_file = text(check, &mut fields, "env_file");
+    let pre_cmd = text(check, &mut fields, "pre_cmd");
+    let worker_path = text(check, &mut fields, "worker_path");
+    let token_file = text(check, &mut fields, "token_file");
+    fields.finish(check);
+    Some(AliyunConfig {
         environment: environment?,
         dlc_config_path,
         workspace_id: workspace_id?,
         resource_id,
         worker_image: worker_image?,
         data_sources,
-        huggingface_cache: text(check, &mut fields, "huggingface_cache"),
-        torch_cache: text(check, &mut fields, "torch_cache"),
+        huggingface_cache,
+        torch_cache,
         hf_offline,
         http_proxy,
-        hf_endpoint: text(check, &mut fields, "hf_endpoint"),
+        hf_endpoint,
         extra_envs,
-        env_file: text(check, &mut fields, "env_file"),
+        env_file,
         priority,
         worker_cpu,
         worker_memory,
         job_command,
         sleep_seconds,
-        pre_cmd: text(check, &mut fields, "pre_cmd"),
-        worker_path: text(check, &mut fields, "worker_path"),
-        token_file: text(check, &mut fields, "token_file"),
-    };
-    fields.finish(check);
-    Some(config)
+        pre_cmd,
+        worker_path,
+        token_file,
+    })
 }
 
 /// Text that says something.
