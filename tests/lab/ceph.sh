@@ -75,7 +75,10 @@ CONF
   monmaptool --create --addv a "[v2:127.0.0.1:$monitor]" --fsid "$fsid" "$folder/monmap"
   ceph-mon -c "$conf" --mkfs -i a --monmap "$folder/monmap" --keyring "$folder/keyring"
   ceph-mon -c "$conf" -i a
-  for _ in $(seq 60); do timeout 5 ceph -c "$conf" -s && break || sleep 0.3; done
+  for _ in $(seq 60); do
+    if timeout 5 ceph -c "$conf" -s; then break; fi
+    sleep 0.3
+  done
   uuid=$(cat /proc/sys/kernel/random/uuid)
   ceph -c "$conf" osd new "$uuid" 0
   ceph-mgr -c "$conf" -i x
@@ -83,7 +86,10 @@ CONF
   ceph -c "$conf" osd crush add osd.0 1 root=default host=vm
   ceph-osd -c "$conf" -i 0
   radosgw -c "$conf" -n client.rgw.a
-  for _ in $(seq 200); do (exec 3<> "/dev/tcp/127.0.0.1/$gateway") && break || sleep 0.3; done
+  for _ in $(seq 200); do
+    if (exec 3<> "/dev/tcp/127.0.0.1/$gateway"); then break; fi
+    sleep 0.3
+  done
   radosgw-admin -c "$conf" user create --uid=t --display-name=t --access-key=AKTEST --secret-key=SKTEST
 } > "$folder/log/setup.log" 2>&1
 echo "127.0.0.1:$gateway"
