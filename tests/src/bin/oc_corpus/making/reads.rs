@@ -261,9 +261,7 @@ fn leaf(name: &str, used: Use) -> Value {
         Use::Entries => json!({"A": "$text", "B": "$text", "C": "$text", "D": "$text"}),
         Use::WrittenList => "$list".into(),
         Use::Text => "$text".into(),
-        Use::Any if ["options", "choices", "answers", "references", "turns", "classes"].contains(&lower.as_str()) => {
-            "$texts".into()
-        }
+        Use::Any if has(&["options", "choices", "answers", "references", "turns", "classes"]) => "$texts".into(),
         Use::Any if ["idx", "index"].contains(&lower.as_str()) => "$int:0:3".into(),
         Use::Any if has(&["answer", "label", "gold", "target", "correct"]) => "$letter".into(),
         Use::Any => "$text".into(),
