@@ -13,7 +13,7 @@ pub enum Location {
 /// A folder, or one object, in a bucket.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct S3Location {
-    /// A section of petreloss.conf; without one the variables of AWS say where and as whom.
+    /// A section of petreloss.conf; without one the variables of AWS name the endpoint and the keys.
     pub profile: Option<String>,
     pub bucket: String,
     /// Without slashes at its ends; empty for the whole bucket.

@@ -27,7 +27,7 @@ pub(crate) struct Cache {
 
 /// Files that are wanted from one location.
 pub(crate) struct Wanted {
-    /// Names the location apart from who asks.
+    /// Names the location, whoever asks.
     pub(crate) identity: String,
     /// A part of the folder's name for people.
     pub(crate) title: String,

@@ -1,4 +1,4 @@
-//! Where an object store is, and as whom it is asked: the variables of AWS.
+//! The endpoint of an object store, and the keys that sign its requests: the variables of AWS.
 
 use crate::fault::{FaultKind, StorageFault};
 use crate::variables::Variables;

@@ -1,4 +1,4 @@
-//! Object stores that speak S3: where one is and as whom it is asked, and the requests.
+//! Object stores that speak S3: endpoints with their keys, and the requests.
 
 mod bucket;
 mod endpoint;

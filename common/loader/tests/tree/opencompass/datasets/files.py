@@ -67,7 +67,7 @@ class CsvDataset(BaseDataset):
             made['dicts'] = Dataset.from_list(list(csv.DictReader(f)))
         names = sorted(os.listdir(path))
         made['names'] = Dataset.from_list([{'name': n, 'stem': Path(n).stem, 'is': os.path.exists(osp.join(path, n)),
-                                               'below': str(Path('up') / n / Path('down/')), 'above': str('/root' / Path(n))} for n in names])
+                                               'below': str(Path('up') / n / Path('down/')), 'above': str('/top' / Path(n))} for n in names])
         return made
 
 
