@@ -106,7 +106,7 @@ pub use master::default_listen;
 pub use model_presets::{ModelPreset, model_presets};
 pub use opencompass::{
     EvaluatedConfiguration, Interpreter, LoadedRows, Loader, LoaderCall, LoaderChain, LoaderWorld, NoRows, PythonWorld,
-    RowLoader,
+    RowLoader, tree_module,
 };
 pub use overrides::{CustomDataset, DlcFlags, HfKind, HfModel, ModelFlags, Overrides, SlurmFlags};
 pub use presets::{Preset, presets};

@@ -2,7 +2,7 @@
 
 use crate::observed::{self, Look};
 use compass_common::regular_file;
-use compass_config::{LoaderCall, LoaderWorld};
+use compass_config::{LoaderCall, LoaderWorld, tree_module};
 use compass_python::{FileFault, FileKind, Host, Imported, Library, LibrarySource, TableRequest, Tables};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -11,8 +11,6 @@ use std::sync::Mutex;
 
 /// Largest data file that is read.
 const MOST_BYTES: u64 = 2 << 30;
-/// Largest file of source.
-const MOST_SOURCE: u64 = 8 << 20;
 /// Variables that would lead a loader to another hub, whose data is not read here.
 const UNSET: &[&str] = &["DATASET_SOURCE"];
 
@@ -131,19 +129,7 @@ impl Host for TreeWorld<'_> {
 
 impl Library for TreeWorld<'_> {
     fn module(&self, dotted: &str) -> Option<LibrarySource> {
-        let inner = dotted.strip_prefix("opencompass.")?;
-        let relative: PathBuf = inner.split('.').collect();
-        for tree in &self.world.trees {
-            let file = tree.join(&relative).with_extension("py");
-            let package = tree.join(&relative).join("__init__.py");
-            for (path, is_package) in [(package, true), (file, false)] {
-                // A tree need not have this module.
-                let Ok(bytes) = regular_file::read(&path, MOST_SOURCE) else { continue };
-                let text = String::from_utf8(bytes).ok()?;
-                return Some(LibrarySource { path, text, is_package });
-            }
-        }
-        None
+        tree_module(&self.world.trees, dotted)
     }
 
     fn bytes(&self, path: &Path) -> Result<Vec<u8>, FileFault> {

@@ -2,6 +2,7 @@
 
 mod dialect;
 mod float_text;
+mod json;
 pub mod literal;
 mod number;
 mod random;
@@ -10,6 +11,7 @@ mod text;
 
 pub use dialect::{Dollar, translate};
 pub use float_text::float_text;
+pub use json::{json_float, json_text};
 pub use number::{NONE, float, int, is_digit, is_space, is_word, strip};
 pub use random::PythonRandom;
 pub use string_literal::string_literal;

@@ -4,16 +4,14 @@
 //! refused before anything runs. What it raises on a text is its own: such an answer is undecided.
 
 use super::PythonWorld;
-use super::host::TreeHost;
+use super::host::{MOST_SOURCE, TreeHost, tree_module};
 use crate::tree::{Node, Table, Value};
 use compass_common::regular_file;
 use compass_postprocess::{Interpreted, NameError, Postprocessor};
-use compass_python::{FunctionSource, LibraryFault, LibrarySource, Node as PythonNode, Plain, trace_function};
+use compass_python::{FunctionSource, LibraryFault, Node as PythonNode, Plain, trace_function};
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 
-/// Largest file of source.
-const MOST_SOURCE: u64 = 8 << 20;
 /// Keys whose values name postprocessors.
 const KEYS: &[&str] = &["pred_postprocessor", "dataset_postprocessor"];
 /// Answers as models give them.
@@ -51,7 +49,7 @@ pub(crate) fn interpreted(
 
 /// A name with a module is looked up there; another one where OpenCompass keeps them, then among those that are registered.
 fn traced(trees: &[PathBuf], written: &str) -> Option<Result<FunctionSource, LibraryFault>> {
-    let modules = |dotted: &str| module(trees, dotted);
+    let modules = |dotted: &str| tree_module(trees, dotted);
     if written.starts_with("opencompass.") {
         return Some(trace_function(written, &modules));
     }
@@ -101,22 +99,6 @@ fn python_files(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
             found.push(path);
         }
     }
-}
-
-/// A module of the first tree that has it.
-fn module(trees: &[PathBuf], dotted: &str) -> Option<LibrarySource> {
-    let relative: PathBuf = dotted.strip_prefix("opencompass.")?.split('.').collect();
-    for tree in trees {
-        let file = tree.join(&relative).with_extension("py");
-        let package = tree.join(&relative).join("__init__.py");
-        for (path, is_package) in [(package, true), (file, false)] {
-            // A tree need not have this module.
-            let Ok(bytes) = regular_file::read(&path, MOST_SOURCE) else { continue };
-            let text = String::from_utf8(bytes).ok()?;
-            return Some(LibrarySource { path, text, is_package });
-        }
-    }
-    None
 }
 
 /// Gives the postprocessors of `table` that are not known here the names of their modules, which plain names have lost.

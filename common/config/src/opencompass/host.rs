@@ -5,12 +5,14 @@ use crate::include::{invalid_utf8, reason};
 use crate::summary_files;
 use compass_common::regular_file;
 use compass_diagnostic::spelling;
-use compass_python::{Host, Imported};
+use compass_python::{Host, Imported, LibrarySource};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Largest file that `open` may read.
 const MOST_BYTES: u64 = 16 << 20;
+/// Largest file of source.
+pub(super) const MOST_SOURCE: u64 = 8 << 20;
 /// Where files stand that are written by `stand_in`: no folder has this name.
 const STAND_INS: &str = "<presets>";
 
@@ -21,6 +23,23 @@ pub(super) struct TreeHost {
     /// Folders that hold `configs`: of a tree, `opencompass`; of a clone of its repository, the clone.
     trees: Vec<PathBuf>,
     world: PythonWorld,
+}
+
+/// A module of the package `opencompass`, `opencompass.datasets.cmrc`, in the first of `trees` that has it. The trees are folders that
+/// hold `configs`, as [`LoaderWorld::trees`](super::LoaderWorld::trees) has them.
+pub fn tree_module(trees: &[PathBuf], dotted: &str) -> Option<LibrarySource> {
+    let relative: PathBuf = dotted.strip_prefix("opencompass.")?.split('.').collect();
+    for tree in trees {
+        let file = tree.join(&relative).with_extension("py");
+        let package = tree.join(&relative).join("__init__.py");
+        for (path, is_package) in [(package, true), (file, false)] {
+            // A tree need not have this module.
+            let Ok(bytes) = regular_file::read(&path, MOST_SOURCE) else { continue };
+            let text = String::from_utf8(bytes).ok()?;
+            return Some(LibrarySource { path, text, is_package });
+        }
+    }
+    None
 }
 
 /// Whether the file was written by `stand_in`.

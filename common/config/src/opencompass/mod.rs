@@ -32,6 +32,7 @@ pub use chain::LoaderChain;
 use compass_python::{Evaluation, Limits, Node as PythonNode, PythonError};
 pub(super) use functions::interpreted;
 use host::TreeHost;
+pub use host::tree_module;
 pub(super) use named::{named_datasets, named_models, named_summarizer};
 pub use rows::{EvaluatedConfiguration, Interpreter, LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, RowLoader};
 pub(super) use settings::{json_settings, python_settings};

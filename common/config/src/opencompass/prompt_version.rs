@@ -3,7 +3,7 @@
 //! It is the SHA-256 of `infer_cfg` as `json.dumps(..., sort_keys=True)` writes it, with classes as their dotted names
 //! (`get_prompt_hash` of `opencompass/utils/prompt.py`).
 
-use compass_pyfmt::float_text;
+use compass_pyfmt::{json_float, json_text};
 use compass_python::{Node, Plain};
 use ring::digest::{SHA256, digest};
 use std::cmp::Ordering;
@@ -57,7 +57,7 @@ fn json(node: &Node) -> Option<String> {
         Plain::None => "null".to_owned(),
         Plain::Bool(value) => value.to_string(),
         Plain::Int(value) => value.to_string(),
-        Plain::Float(value) => float(*value),
+        Plain::Float(value) => json_float(*value),
         Plain::Text(text) | Plain::Symbol(text) => quoted(text),
         Plain::List(items) | Plain::Tuple(items) => {
             format!("[{}]", items.iter().map(json).collect::<Option<Vec<_>>>()?.join(", "))
@@ -107,32 +107,9 @@ fn object(mut entries: Vec<(Key<'_>, &Node)>) -> Option<String> {
     Some(format!("{{{}}}", entries.into_iter().map(entry).collect::<Option<Vec<_>>>()?.join(", ")))
 }
 
-fn float(value: f64) -> String {
-    match value {
-        value if value.is_nan() => "NaN".to_owned(),
-        f64::INFINITY => "Infinity".to_owned(),
-        f64::NEG_INFINITY => "-Infinity".to_owned(),
-        value => float_text(value),
-    }
-}
-
 /// A text as `json.dumps` writes it: ASCII alone.
 fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            ' '..='~' => out.push(c),
-            c => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))),
-        }
-    }
-    out.push('"');
+    let mut out = String::new();
+    json_text(&mut out, text, true);
     out
 }

@@ -4,6 +4,7 @@
 //! without a change of what the function is. Other packages than the tree and the modules known here are refused before
 //! anything runs, by their place: a function that needs them would fail on some answers only.
 
+use super::load::line_column;
 use super::tree::inner;
 use super::{LibraryFault, LibrarySource};
 use crate::modules;
@@ -11,7 +12,6 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Decorator, Expr, Stmt};
 use ruff_text_size::Ranged;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 /// The tree, as a function from the dotted name of a module to its file.
 pub type Modules<'m> = &'m dyn Fn(&str) -> Option<LibrarySource>;
@@ -95,7 +95,10 @@ impl Closure<'_> {
             return Err(LibraryFault::plain(format!("{}: {why}", source.path.display())));
         }
         let parsed = ruff_python_parser::parse_module(&text).map_err(|error| LibraryFault {
-            place: Some(place(&source.path, &text, error.location.start().to_usize())),
+            place: Some({
+                let (line, column) = line_column(&text, error.location.start().to_u32());
+                (source.path.clone(), line, column)
+            }),
             class: "SyntaxError".into(),
             ..LibraryFault::plain(error.error.to_string())
         })?;
@@ -410,16 +413,10 @@ impl<'a> Visitor<'a> for Mentions {
     }
 }
 
-/// File, line and column, both from 1.
-fn place(path: &std::path::Path, text: &str, at: usize) -> (PathBuf, usize, usize) {
-    let before = text.get(..at).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    (path.to_path_buf(), line, before.rsplit('\n').next().unwrap_or_default().chars().count() + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     fn trace(files: &[(&str, &str)], function: &str) -> Result<FunctionSource, String> {
         let module = |dotted: &str| {

@@ -9,8 +9,7 @@ use crate::modules::from_json;
 use crate::object::{Table, table_of};
 use crate::place::Place;
 use crate::value::{Class, Slot, Value};
-use compass_pyfmt::float_text;
-use std::fmt::Write;
+use compass_pyfmt::{float_text, json_text};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -110,7 +109,7 @@ fn run(call: &LibraryCall, host: &dyn Library, limits: Limits) -> LibraryLoad {
     LibraryLoad { files, place, result }
 }
 
-fn line_column(text: &str, at: u32) -> (usize, usize) {
+pub(super) fn line_column(text: &str, at: u32) -> (usize, usize) {
     let before = text.get(..at as usize).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     (line, before.rsplit('\n').next().unwrap_or_default().chars().count() + 1)
@@ -220,7 +219,7 @@ fn split(budget: &mut Budget, name: Option<String>, table: &Table) -> Result<Loa
         let mut line = String::from("{");
         for (position, (column, value)) in table.columns.iter().zip(row.iter()).enumerate() {
             line.push_str(if position > 0 { ", " } else { "" });
-            text(&mut line, column);
+            json_text(&mut line, column, false);
             line.push_str(": ");
             json(budget, &mut line, value)
                 .map_err(|stop| stop.with_help(format!("row {at} (from 0), column `{column}`")))?;
@@ -240,7 +239,7 @@ fn json(budget: &mut Budget, out: &mut String, value: &Value) -> Result<()> {
         Value::Int(value) => out.push_str(&value.to_string()),
         Value::Float(value) if value.is_finite() => out.push_str(&float_text(*value)),
         Value::Float(_) => return Err(Stop::unsupported("a value that is not a finite number has no place in rows")),
-        Value::Text(value) => text(out, value),
+        Value::Text(value) => json_text(out, value, false),
         Value::List(list) => {
             out.push('[');
             for (at, slot) in list.items.borrow().iter().enumerate() {
@@ -253,7 +252,7 @@ fn json(budget: &mut Budget, out: &mut String, value: &Value) -> Result<()> {
             out.push('{');
             for (at, entry) in dict.borrow().iter().enumerate() {
                 out.push_str(if at > 0 { ", " } else { "" });
-                text(out, &crate::value::str_of(&entry.key.value));
+                json_text(out, &crate::value::str_of(&entry.key.value), false);
                 out.push_str(": ");
                 json(budget, out, &entry.slot.value)?;
             }
@@ -262,23 +261,4 @@ fn json(budget: &mut Budget, out: &mut String, value: &Value) -> Result<()> {
         other => return Err(Stop::unsupported(format!("a `{}` has no place in rows", other.type_name()))),
     }
     Ok(())
-}
-
-fn text(out: &mut String, value: &str) {
-    out.push('"');
-    for c in value.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if u32::from(c) < 0x20 => {
-                // Writing to a String cannot fail.
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }

@@ -5,8 +5,7 @@ use crate::error::{Result, Stop, type_error, value_error};
 use crate::limits::Budget;
 use crate::place::Place;
 use crate::value::{Dict, Slot, Value};
-use compass_pyfmt::float_text;
-use std::fmt::Write;
+use compass_pyfmt::{json_float, json_text};
 
 /// Containers inside each other deeper than this are refused.
 const DEEPEST: u32 = 500;
@@ -304,8 +303,8 @@ pub(super) fn write(budget: &mut Budget, out: &mut String, value: &Value, style:
         Value::None => out.push_str("null"),
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Value::Int(value) => out.push_str(&value.to_string()),
-        Value::Float(value) => out.push_str(&number(*value)),
-        Value::Text(text) => write_text(out, text, style.is_ascii),
+        Value::Float(value) => out.push_str(&json_float(*value)),
+        Value::Text(text) => json_text(out, text, style.is_ascii),
         Value::List(items) => list(budget, out, &items.items.borrow())?,
         Value::Tuple(items) => list(budget, out, items)?,
         Value::Dict(dict) => {
@@ -317,7 +316,7 @@ pub(super) fn write(budget: &mut Budget, out: &mut String, value: &Value, style:
                     Value::Bool(false) => "false".to_owned(),
                     Value::None => "null".to_owned(),
                     Value::Int(int) => int.to_string(),
-                    Value::Float(float) => number(*float),
+                    Value::Float(float) => json_float(*float),
                     other => {
                         let text = format!("keys must be str, int, float, bool or None, not {}", other.type_name());
                         return Err(type_error(text));
@@ -336,7 +335,7 @@ pub(super) fn write(budget: &mut Budget, out: &mut String, value: &Value, style:
             for (at, (key, value)) in entries.iter().enumerate() {
                 out.push_str(if at > 0 { &style.item } else { "" });
                 line(out, depth + 1);
-                write_text(out, key, style.is_ascii);
+                json_text(out, key, style.is_ascii);
                 out.push_str(&style.key);
                 write(budget, out, value, style, depth + 1)?;
             }
@@ -347,37 +346,4 @@ pub(super) fn write(budget: &mut Budget, out: &mut String, value: &Value, style:
     }
     budget.make(8)?;
     Ok(())
-}
-
-fn number(value: f64) -> String {
-    match value {
-        value if value.is_nan() => "NaN".to_owned(),
-        f64::INFINITY => "Infinity".to_owned(),
-        f64::NEG_INFINITY => "-Infinity".to_owned(),
-        value => float_text(value),
-    }
-}
-
-fn write_text(out: &mut String, text: &str, is_ascii: bool) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            c if u32::from(c) < 0x20 || (is_ascii && !(' '..='~').contains(&c)) => {
-                let mut units = [0_u16; 2];
-                for unit in c.encode_utf16(&mut units) {
-                    // Writing to a String cannot fail.
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }

@@ -27,7 +27,7 @@ pub(crate) struct Cache {
 
 /// Files that are wanted from one location.
 pub(crate) struct Wanted {
-    /// Names the location, whoever asks.
+    /// Names the location, by whatever address it is asked for.
     pub(crate) identity: String,
     /// A part of the folder's name for people.
     pub(crate) title: String,

@@ -1,10 +1,9 @@
 //! `tojson` as transformers overrides it: Python's `json.dumps`, without Jinja's HTML escapes.
 
 use compass_plan::prompt::template_limits;
-use compass_pyfmt::python_repr;
+use compass_pyfmt::{json_float, json_text};
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
-use std::fmt::Write as _;
 
 /// Maximum number of spaces per level of indentation.
 const MAX_INDENT: usize = 256;
@@ -129,26 +128,7 @@ impl Layout {
     }
 
     fn write_text(&self, out: &mut String, text: &str) {
-        out.push('"');
-        for c in text.chars() {
-            match c {
-                '"' => out.push_str("\\\""),
-                '\\' => out.push_str("\\\\"),
-                '\n' => out.push_str("\\n"),
-                '\r' => out.push_str("\\r"),
-                '\t' => out.push_str("\\t"),
-                '\u{8}' => out.push_str("\\b"),
-                '\u{c}' => out.push_str("\\f"),
-                c if u32::from(c) < 0x20 || (self.ensure_ascii && !c.is_ascii()) => {
-                    for unit in c.encode_utf16(&mut [0; 2]) {
-                        // Writing to a String never fails.
-                        let _ = write!(out, "\\u{unit:04x}");
-                    }
-                }
-                c => out.push(c),
-            }
-        }
-        out.push('"');
+        json_text(out, text, self.ensure_ascii);
     }
 }
 
@@ -157,9 +137,5 @@ pub(super) fn number(value: &Value) -> Result<String, Error> {
     if value.is_integer() {
         return Ok(value.to_string());
     }
-    Ok(match f64::try_from(value.clone())? {
-        float if float.is_nan() => "NaN".to_owned(),
-        float if float.is_infinite() => if float > 0.0 { "Infinity" } else { "-Infinity" }.to_owned(),
-        float => python_repr(&serde_json::Value::from(float)),
-    })
+    Ok(json_float(f64::try_from(value.clone())?))
 }
