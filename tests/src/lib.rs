@@ -18,6 +18,7 @@ mod processes;
 mod proxy;
 mod real_size;
 mod slurm;
+pub mod sums;
 mod table;
 pub mod training;
 mod tunnel;

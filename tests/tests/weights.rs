@@ -3,40 +3,14 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, Running, Tree, Worker, copy_demo_model, kill, told_address, wait_until, worker_command};
+use compass_tests::{
+    Job, Running, Tree, Worker, copy_demo_model, kill, sums, told_address, wait_until, worker_command,
+};
 use serde_json::Value;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 const ROWS: usize = 600;
-
-const DATASETS: &str = r#"
-[[dataset]]
-abbr = "choices"
-reader_cfg = { input_columns = ["a", "b"], output_column = "label" }
-[dataset.test]
-path = "rows.jsonl"
-[dataset.infer_cfg]
-retriever = "zero"
-inferencer = "ppl"
-[dataset.infer_cfg.prompt_template]
-0 = "Larger of {a} and {b}: {a}"
-1 = "Larger of {a} and {b}: {b}"
-[dataset.eval_cfg]
-evaluator = "acc"
-[[dataset]]
-abbr = "answers"
-reader_cfg = { input_columns = ["a", "b"], output_column = "sum" }
-[dataset.test]
-path = "rows.jsonl"
-[dataset.infer_cfg]
-retriever = "zero"
-inferencer = { type = "gen", max_out_len = 16 }
-prompt_template = "{a} + {b} ="
-[dataset.eval_cfg]
-evaluator = "em"
-"#;
 
 const LOCAL: &str = "[infer.partitioner]\ntype = \"size\"\nmax_task_size = 40\ngen_task_coef = 1\n\
                      [infer.runner]\ntype = \"local\"\nmax_num_workers = 1\n";
@@ -48,14 +22,9 @@ fn job(path: &str, infer: &str) -> Job {
 
 /// As [`job`], with a section of the master before it.
 fn job_with(master: &str, path: &str, infer: &str) -> Job {
-    let job = Job::new(&format!("{master}[[model]]\nabbr = \"m\"\npath = \"{path}\"\n{DATASETS}\n{infer}\n"));
-    let mut rows = String::new();
-    for at in 0..ROWS {
-        let (a, b) = (at % 97, at * 7 % 89);
-        // Writing to a string cannot fail.
-        let _ = writeln!(rows, r#"{{"a": {a}, "b": {b}, "sum": "{}", "label": {}}}"#, a + b, usize::from(b > a));
-    }
-    job.write("rows.jsonl", &rows);
+    let datasets = sums::choices("rows.jsonl") + &sums::answers("rows.jsonl", 16);
+    let job = Job::new(&format!("{master}[[model]]\nabbr = \"m\"\npath = \"{path}\"\n{datasets}\n{infer}\n"));
+    job.write("rows.jsonl", &sums::rows(ROWS));
     job
 }
 

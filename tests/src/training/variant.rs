@@ -1,6 +1,6 @@
 //! Checkpoints that differ: the demo's model with some numbers turned round, in one file or in shards.
 
-use crate::{Job, demo_model};
+use crate::{Job, demo_model, sums};
 use compass_plan::ModelKind;
 use compass_plan::weights::read;
 use compass_types::ids::Digest;
@@ -15,25 +15,8 @@ const TURNED: u64 = 16;
 /// Questions of the job.
 const ROWS: usize = 40;
 
-/// What is asked of every checkpoint, behind its model.
-const DATASET: &str = r#"
-[[dataset]]
-abbr = "choices"
-reader_cfg = { input_columns = ["a", "b"], output_column = "label" }
-[dataset.test]
-path = "rows.jsonl"
-[dataset.infer_cfg]
-retriever = "zero"
-inferencer = "ppl"
-[dataset.infer_cfg.prompt_template]
-0 = "Larger of {a} and {b}: {a}"
-1 = "Larger of {a} and {b}: {b}"
-[dataset.eval_cfg]
-evaluator = "acc"
-[infer.runner]
-type = "local"
-max_num_workers = 1
-"#;
+/// A worker on this host.
+const LOCAL: &str = "[infer.runner]\ntype = \"local\"\nmax_num_workers = 1\n";
 
 /// A job that asks the same few questions of `models`, pairs of a name and a path.
 pub fn watched_job(models: &[(String, String)]) -> Job {
@@ -42,13 +25,8 @@ pub fn watched_job(models: &[(String, String)]) -> Job {
         // Writing to a string cannot fail.
         let _ = writeln!(toml, "\n[[model]]\nabbr = \"{abbr}\"\npath = \"{path}\"");
     }
-    let job = Job::new(&(toml + DATASET));
-    let mut rows = String::new();
-    for at in 0..ROWS {
-        let (a, b) = (at % 97, at * 7 % 89);
-        let _ = writeln!(rows, r#"{{"a": {a}, "b": {b}, "label": {}}}"#, usize::from(b > a));
-    }
-    job.write("rows.jsonl", &rows);
+    let job = Job::new(&(toml + &sums::choices("rows.jsonl") + LOCAL));
+    job.write("rows.jsonl", &sums::rows(ROWS));
     job
 }
 

@@ -1,56 +1,22 @@
 //! A small job, and a store for it.
 
 use compass_mirrors::ObjectServer;
-use compass_tests::{Job, Tree, copy_demo_model, demo_model};
-use std::fmt::Write as _;
+use compass_tests::{Job, Tree, copy_demo_model, demo_model, sums};
 use std::path::Path;
 
 pub(crate) const ACCESS: &str = "reader";
 pub(crate) const SECRET: &str = "hunter2-not-to-be-seen";
 
-const DATASET: &str = r#"
-[[dataset]]
-abbr = "choices"
-reader_cfg = { input_columns = ["a", "b"], output_column = "label" }
-[dataset.test]
-path = "ROWS"
-[dataset.infer_cfg]
-retriever = "zero"
-inferencer = "ppl"
-[dataset.infer_cfg.prompt_template]
-0 = "Larger of {a} and {b}: {a}"
-1 = "Larger of {a} and {b}: {b}"
-[dataset.eval_cfg]
-evaluator = "acc"
-[[dataset]]
-abbr = "answers"
-reader_cfg = { input_columns = ["a", "b"], output_column = "sum" }
-[dataset.test]
-path = "ROWS"
-[dataset.infer_cfg]
-retriever = "zero"
-inferencer = { type = "gen", max_out_len = 8 }
-prompt_template = "{a} + {b} ="
-[dataset.eval_cfg]
-evaluator = "em"
-"#;
-
 /// A worker on this host.
 pub(crate) const LOCAL: &str = "[infer.runner]\ntype = \"local\"\nmax_num_workers = 1\n";
 
 pub(crate) fn rows() -> String {
-    let mut rows = String::new();
-    for at in 0..40 {
-        let (a, b) = (at % 97, at * 7 % 89);
-        // Writing to a string cannot fail.
-        let _ = writeln!(rows, r#"{{"a": {a}, "b": {b}, "sum": "{}", "label": {}}}"#, a + b, usize::from(b > a));
-    }
-    rows
+    sums::rows(40)
 }
 
 /// The data sets, with rows from `path`.
 pub(crate) fn datasets(path: &str) -> String {
-    DATASET.replace("ROWS", path)
+    sums::choices(path) + &sums::answers(path, 8)
 }
 
 /// A job of one model, which `model` describes after its name; what it fetches comes into its own folder.
