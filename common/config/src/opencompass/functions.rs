@@ -61,7 +61,8 @@ fn traced(trees: &[PathBuf], written: &str) -> Option<Result<FunctionSource, Lib
 
 /// The function that registers itself as `name`: `@TEXT_POSTPROCESSORS.register_module('name')`.
 fn registered(trees: &[PathBuf], name: &str) -> Option<String> {
-    let marks = [format!("register_module('{name}')"), format!("register_module(\"{name}\")")];
+    let registry = "TEXT_POSTPROCESSORS.register_module";
+    let marks = [format!("{registry}('{name}')"), format!("{registry}(\"{name}\")")];
     for tree in trees {
         for folder in ["utils", "datasets"] {
             let mut files = Vec::new();
@@ -74,8 +75,10 @@ fn registered(trees: &[PathBuf], name: &str) -> Option<String> {
                     continue;
                 };
                 let Some(at) = marks.iter().find_map(|mark| text.find(mark.as_str())) else { continue };
-                let after = text.get(at..)?.split("\ndef ").nth(1)?;
-                let function = after.split('(').next()?.trim();
+                // Below it further decorators may stand; a class is nothing that is called with a text.
+                let below =
+                    text.get(at..)?.lines().find(|line| line.starts_with("def ") || line.starts_with("class "))?;
+                let function = below.strip_prefix("def ")?.split('(').next()?.trim();
                 let relative = file.strip_prefix(tree).ok()?.with_extension("");
                 let parts: Vec<String> = relative
                     .iter()

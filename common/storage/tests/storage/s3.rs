@@ -194,5 +194,8 @@ fn what_came_before_a_failure_is_not_fetched_again() {
     assert!(std::fs::read(fetched.folder().join("model.safetensors")).unwrap() == large);
     let pieces = server.requests()[before..].iter().filter(|line| line.contains("bytes=")).count() as u64;
     let all = 50_000_000_u64.div_ceil(8 << 20);
-    assert!(kept == 2 * (8 << 20) && pieces == all - 2, "{kept} bytes were here, {pieces} of {all} pieces came");
+    // Which two pieces came first is the threads' affair; the last piece is a shorter one.
+    let last = 50_000_000 - (all - 1) * (8 << 20);
+    let two = [2 * (8 << 20), (8 << 20) + last];
+    assert!(two.contains(&kept) && pieces == all - 2, "{kept} bytes were here, {pieces} of {all} pieces came");
 }
