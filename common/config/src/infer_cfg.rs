@@ -3,6 +3,7 @@
 //! Which columns templates may name is not checked here: the data is not read yet.
 
 use super::check::Check;
+use super::decoding;
 use super::fields::Fields;
 use super::inferencer;
 use super::retriever;
@@ -67,6 +68,8 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
     let gen_prefix = text_template("gen_prefix", check);
     let target = text_template("target", check);
     let gold = text_template("gold", check);
+    let within = fields.get("target_within").map(|node| decoding::flag(check, "target_within", node));
+    let target_within = within.flatten().unwrap_or(false);
     let target_span = fields.table.get("target").map(|node| node.span);
     let of_class = |key| classes.iter().find_map(|class: &&Table| class.text(key)).map(str::to_owned);
     let sep_token = fields.text(check, "sep_token").map(str::to_owned).or_else(|| of_class("sep_token"));
@@ -98,6 +101,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
         description: description?,
         gen_prefix: gen_prefix?,
         target: target?,
+        target_within,
         gold: gold?,
         dialogue,
         unconditional: false,

@@ -1,6 +1,6 @@
 //! `[[dataset]]`, `reader_cfg` and `infer_cfg`.
 
-use super::key::Kind::{Anything, ArrayOf, Either, MapOf, Named, Number, Table, Text, Texts};
+use super::key::Kind::{Anything, ArrayOf, Boolean, Either, MapOf, Named, Number, Table, Text, Texts};
 use super::key::{Kind, TableKeys, key, later};
 
 /// A text, or `{ jinja = "..." }`.
@@ -97,6 +97,7 @@ pub(crate) static INFER_CFG: TableKeys = TableKeys {
         )
         .takes("text or Jinja")
         .default("none"),
+        key("target_within", Boolean, "whether the labels' texts end with the `target` themselves").default("`false`"),
         key("description", TEXT_OR_JINJA, "before everything").takes("text or Jinja").default("none"),
         key("gen_prefix", TEXT_OR_JINJA, "what every answer begins with").takes("text or Jinja").default("none"),
         key("dialogue", Text, "column that holds a conversation, for `chat`").default("none"),

@@ -3,7 +3,7 @@
 use super::loaders::{Known, Loaders, Rows};
 use super::rows::{LoadedRows, LoaderCall, LoaderWorld, NoRows};
 use super::tree::{self, Places};
-use super::{array, class, functions, parameters, prompt_version, unused};
+use super::{array, class, continuation, functions, parameters, prompt_version, unused};
 use crate::check::Check;
 use crate::left_out::{self, LeftOutKind};
 use crate::source::Span;
@@ -179,19 +179,6 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
         check.error(span, "a data set without `type`".into(), Some("name its class: `type=SiqaDataset`".into()));
         return None;
     };
-    let inferencer = entry.get("infer_cfg").and_then(|infer| infer.get("inferencer"));
-    if inferencer.and_then(class::of) == Some("LLInferencer") {
-        // There the column `cont` is what is scored; a template of labels would be scored whole here.
-        let help = "name the preset of the same name in `--datasets` or in TOML: it says that the column `cont` is what is scored";
-        let what = "`LLInferencer` of a Python configuration";
-        if check.skip_unsupported {
-            let reason = format!("{what} is not yet supported");
-            left_out::leave_out(check, span, LeftOutKind::Dataset, abbr(entry).unwrap_or_default(), reason);
-        } else {
-            check.not_yet(span, what, &left_out::or_skip(help));
-        }
-        return None;
-    }
     let is_parameter = |key: &str| !OWN.contains(&key);
     let parameters: Vec<(&str, &PythonNode)> = entries
         .iter()
@@ -203,6 +190,7 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
     let mut table = table(check, places, &own, entry);
     table.remove("type");
     table.remove("mode");
+    continuation::name(&mut table, span);
     // An entry may have a key `version`, which is its loader's.
     if let Some(version) = prompt_version::of(entry) {
         let node = Node { value: Value::String(version), span };

@@ -8,6 +8,7 @@
 mod chain;
 mod class;
 mod combinations;
+mod continuation;
 mod datasets;
 mod functions;
 mod host;

@@ -48,18 +48,6 @@ fn what_is_not_served_is_left_out_and_named() {
 }
 
 #[test]
-fn a_target_that_only_opencompass_knows_is_left_out_too() {
-    let fixture = Fixture::new();
-    let likely = "dict(abbr='ll', type='WinograndeDataset', path='opencompass/winogrande', infer_cfg=dict(inferencer=dict(type='LLInferencer')))";
-    let script = format!("datasets = [{}, {likely}]\n{MODELS}", entry("good", "'AccEvaluator'"));
-    let said = read(&fixture, &script, false).unwrap_err().to_string();
-    assert!(said.contains("`LLInferencer` of a Python configuration is not yet supported"), "{said}");
-    assert!(said.contains("--skip-unsupported runs the rest") && said.contains("1 error"), "{said}");
-    let config = read(&fixture, &script, true).unwrap_or_else(|errors| panic!("{errors}"));
-    assert_eq!((config.datasets.len(), config.left_out[0].name.as_str()), (1, "ll"));
-}
-
-#[test]
 fn a_refusal_names_the_flag() {
     let fixture = Fixture::new();
     let said = read(&fixture, &script(), false).unwrap_err().to_string();

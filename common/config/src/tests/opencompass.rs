@@ -42,6 +42,23 @@ fn what_a_script_changes_of_a_preset_holds() {
 }
 
 #[test]
+fn what_is_scored_after_each_label_is_the_column_of_the_class() {
+    let fixture = Fixture::new();
+    fixture.write("data/winogrande/dev.jsonl", "");
+    let script = "winogrande = dict(abbr='w', type='WinograndeDataset', path='opencompass/winogrande',\n\
+                  reader_cfg=dict(input_columns=['opt1', 'opt2'], output_column='answer'),\n\
+                  infer_cfg=dict(prompt_template=dict(type='PromptTemplate', template={1: '{opt1}', 2: '{opt2}'}),\n\
+                  retriever=dict(type='ZeroRetriever'), inferencer=dict(type='LLInferencer')),\n\
+                  eval_cfg=dict(evaluator=dict(type='AccEvaluator')))\n\
+                  datasets = [winogrande]\nmodels = [dict(type='echo', abbr='m', path='m')]\n";
+    let config = read(&fixture, script).unwrap_or_else(|errors| panic!("{errors}"));
+    let prompt = &config.datasets[0].prompt;
+    assert_eq!(config.datasets[0].infer, compass_plan::InferSpec::MeanLoglikelihood);
+    assert_eq!(prompt.target, Some(compass_plan::prompt::TemplateText::Text("{cont}".into())));
+    assert_eq!((prompt.target_within, prompt.target_delimiter.as_str()), (true, ""));
+}
+
+#[test]
 fn a_class_of_a_tree_is_the_split_of_the_preset() {
     let fixture = Fixture::new();
     fixture.write("opencompass/configs/__init__.py", "");

@@ -141,20 +141,27 @@ fn winogrande_with_a_context_per_label() {
         let (before, after) = sentence.split_once('_').unwrap();
         row(json!({
             "ctx1": format!("{before}{first}"), "ctx2": format!("{before}{second}"), "cont": after,
-            "answer": entry["answer"],
+            "opt1": sentence.replace('_', &first), "opt2": sentence.replace('_', &second), "answer": entry["answer"],
         }))
     });
-    let infer = "inferencer = \"ll\"\ntarget = \"{cont}\"\ntarget_delimiter = \"\"\n\
-                 prompt_template = { 1 = \"{ctx1}\", 2 = \"{ctx2}\" }\n";
-    let dataset = dataset("answer", infer);
-    let rendered = rendered(&dataset, &rows.collect::<Vec<_>>(), &[]);
-    for (sample, expected) in rendered.samples.iter().zip(&predictions) {
-        let Body::Loglikelihood { options, .. } = &sample.body else { panic!("{:?}", sample.body) };
-        assert_eq!(sample.gold, expected["gold"]);
-        for option in options {
-            let context = option.context.as_ref().unwrap().render(&[], &rendered.format);
-            let prompt = format!("{context}{}", option.continuation);
-            assert_eq!(expected[&format!("label: {}", python_str(&option.label))]["prompt"], prompt.as_str());
+    let rows: Vec<_> = rows.collect();
+    // Contexts as columns, and OpenCompass's own way: whole texts, which end with the column.
+    for labels in [
+        "prompt_template = { 1 = \"{ctx1}\", 2 = \"{ctx2}\" }\n",
+        "prompt_template = { 1 = \"{opt1}\", 2 = \"{opt2}\" }\ntarget_within = true\n",
+    ] {
+        let infer = format!("inferencer = \"ll\"\ntarget = \"{{cont}}\"\ntarget_delimiter = \"\"\n{labels}");
+        let dataset = dataset("answer", &infer);
+        let rendered = rendered(&dataset, &rows, &[]);
+        for (sample, expected) in rendered.samples.iter().zip(&predictions) {
+            let Body::Loglikelihood { options, .. } = &sample.body else { panic!("{:?}", sample.body) };
+            assert_eq!(sample.gold, expected["gold"]);
+            for option in options {
+                let context = option.context.as_ref().unwrap().render(&[], &rendered.format);
+                let prompt = format!("{context}{}", option.continuation);
+                assert!(context.len() < prompt.len(), "something is scored");
+                assert_eq!(expected[&format!("label: {}", python_str(&option.label))]["prompt"], prompt.as_str());
+            }
         }
     }
 }

@@ -98,11 +98,19 @@ impl Writer<'_> {
             }
             RequestForm::Inputs { contexts, target } => {
                 labels::find(contexts, gold)?;
-                let continuation = format!("{}{}", self.config.target_delimiter, target_of(target, row)?);
+                let target = target_of(target, row)?;
+                let continuation = format!("{}{target}", self.config.target_delimiter);
                 let options = contexts.iter().map(|(label, form)| {
+                    let mut context = self.prompt(form, row)?;
                     // lm-eval divides by the length of the choice, which here is the context.
-                    let length = form.question(row, &self.config.ice_token)?.chars().count() as u32;
-                    let context = Some(self.prompt(form, row)?);
+                    let mut length = form.question(row, &self.config.ice_token)?.chars().count();
+                    if self.config.target_within {
+                        cut_target(&mut context, &target).ok_or_else(|| {
+                            format!("has a text of label `{label}` that does not end with its `target` {target:?}")
+                        })?;
+                        length = length.saturating_sub(target.chars().count());
+                    }
+                    let (context, length) = (Some(context), length as u32);
                     let label = self.kind.typed(label);
                     let continuation = continuation.clone();
                     let delimiter = self.config.target_delimiter.len() as u32;
@@ -251,6 +259,14 @@ impl Writer<'_> {
         }
         Ok(prompt)
     }
+}
+
+/// Takes the target off the end of what is asked; `None` where that ends otherwise.
+fn cut_target(context: &mut Prompt, target: &str) -> Option<()> {
+    let Some(Segment::Question(text)) = context.0.last_mut() else { return None };
+    let rest = text.strip_suffix(target)?.len();
+    text.truncate(rest);
+    Some(())
 }
 
 fn target_of(target: &TemplateText, row: &Row) -> Result<String, String> {

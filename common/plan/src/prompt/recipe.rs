@@ -84,6 +84,8 @@ pub(super) fn resolve<'a>(
             Some(ShotRecipe::Answered { context: *context, options })
         }
         (RequestForm::Said { context, target }, ..) => Some(ShotRecipe::Told { context: *context, target }),
+        // Such texts hold all that a shot shows.
+        (RequestForm::Inputs { .. }, ..) if config.target_within => Some(ShotRecipe::Template(asking.clone())),
         (RequestForm::Inputs { contexts, target }, ..) => {
             Some(ShotRecipe::ToldInputs { contexts: contexts.clone(), target })
         }
@@ -159,6 +161,14 @@ fn question<'a>(
         return fail(format!("`{name}` is in rounds: write `description` and `gen_prefix` into it as lines"));
     }
     let mode = infer.mode();
+    if config.target_within
+        && !(infer.scores_continuations() && config.target.is_some() && matches!(asking, Forms::Labels(_)))
+    {
+        return fail(format!(
+            "`target_within` says that the texts of labels end with the `target` of a log-likelihood: it wants both, and \
+             here is {mode} over `{name}`"
+        ));
+    }
     if let (true, Some(target), None) = (infer.scores_continuations(), &config.target, &config.options) {
         return match asking {
             Forms::One(context) => Ok(RequestForm::Said { context: *context, target }),

@@ -71,6 +71,10 @@ pub struct PromptConfig {
     /// inputs); without options the only continuation; of a generation the answer that shots show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<TemplateText>,
+    /// Whether the labels' texts end with the target themselves, as those of OpenCompass's `LLInferencer` do: what stands
+    /// before it is the context.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub target_within: bool,
     /// The gold answer, in place of the output column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gold: Option<TemplateText>,
@@ -97,6 +101,7 @@ impl Default for PromptConfig {
             description: None,
             gen_prefix: None,
             target: None,
+            target_within: false,
             gold: None,
             dialogue: None,
             unconditional: false,

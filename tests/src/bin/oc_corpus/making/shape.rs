@@ -1,7 +1,8 @@
 //! What a row of a file must look like, found from what a split makes of it.
 //!
 //! A shape is JSON in which texts that begin with `$` stand for what is drawn: `$text`, `$word`, `$letter`, `$int:0:3`,
-//! `$any:a|b`, `$each:a|b` (in turn), `$list` (a list of texts, written as Python does), `$parts:SEP` (texts with SEP between them).
+//! `$any:a|b`, `$each:a|b` (in turn), `$list` (a list of texts, written as Python does), `$parts:SEP` (texts with SEP between
+//! them), `$gap` (a text with one `_`).
 
 use compass_config::{DatasetConfig, Expression, Key, SourceConfig, Test};
 use compass_plan::prompt::Template;
@@ -131,7 +132,7 @@ fn beside(shapes: &mut BTreeMap<PathBuf, Value>, expression: &Expression, line: 
 fn wanted(expression: &Expression) -> Vec<(&str, String)> {
     match expression {
         Expression::Split { of, by, .. } => vec![(of, format!("$parts:{by}"))],
-        Expression::Capture { of, regex, .. } if regex.contains('_') => vec![(of, "$parts: _ ".into())],
+        Expression::Capture { of, regex, .. } if regex.contains('_') => vec![(of, "$gap".into())],
         Expression::LetterOf { of, base } => vec![(of, format!("$int:{base}:{}", base + 1))],
         Expression::IndexOf { of, list: None, .. } => vec![(of, "$letter".into())],
         Expression::Map { of, to } => {

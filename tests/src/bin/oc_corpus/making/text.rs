@@ -116,6 +116,8 @@ impl Draw {
             "$texts" => (0..4).map(|_| Value::from(self.text())).collect(),
             "$list" => format!("['{}', '{}']", self.plain(), self.plain()).into(),
             "$parts" => format!("{}{rest}{}{rest}{}", self.plain(), self.plain(), self.plain()).into(),
+            // A sentence with one blank to fill.
+            "$gap" => format!("{} _ {}", self.plain(), self.plain()).into(),
             _ => token.into(),
         }
     }
