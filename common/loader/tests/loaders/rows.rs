@@ -179,6 +179,11 @@ fn what_cannot_be_read_says_where_and_why() {
             "from datasets import Dataset\nclass A:\n    @staticmethod\n    def load():\n        return Dataset.from_list([{'a': 2 ** 70}])\n",
             "OverflowError",
         ),
+        (
+            "from datasets import Dataset\nclass Meta(type):\n    pass\nclass B:\n    @staticmethod\n    def load():\n        \
+             return Dataset.from_list([{'a': 1}])\nclass A(B, metaclass=Meta):\n    pass\n",
+            "a.py:8:1: `A` has no value here: NotImplementedError: `class A(metaclass=Meta)` is not evaluated here",
+        ),
         ("class A:\n    @staticmethod\n    def load():\n        while True:\n            pass\n", "did not end"),
         (
             "class A:\n    @staticmethod\n    def load():\n        return eval('__import__(\"os\").system(\"ls\")')\n",

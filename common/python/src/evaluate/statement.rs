@@ -258,6 +258,17 @@ impl Interpreter<'_> {
     /// `class Name(bases):`.
     fn define_class(&mut self, scope: &Rc<Scope>, definition: &ruff_python_ast::StmtClassDef) -> Result<()> {
         let place = Place::of(scope.file, definition.range);
+        // What a metaclass makes of the members is not known: read as written, a class would be another.
+        for keyword in definition.arguments.as_deref().map_or(&[][..], |arguments| &arguments.keywords) {
+            let last = keyword.value.as_attribute_expr().map(|attribute| attribute.attr.as_str());
+            let value = last.or_else(|| keyword.value.as_name_expr().map(|name| name.id.as_str()));
+            let keyword = keyword.arg.as_ref().map_or("**", |name| name.as_str());
+            if (keyword, value) != ("metaclass", Some("ABCMeta")) {
+                let value = value.unwrap_or("...");
+                let what = format!("`class {}({keyword}={value})` is not evaluated here", definition.name);
+                return Err(Stop::unsupported(what));
+            }
+        }
         let mut bases = Vec::new();
         for base in definition.arguments.as_deref().map_or(&[][..], |arguments| &arguments.args) {
             bases.push(self.base_class(scope, base)?);
