@@ -15,6 +15,7 @@ mod device;
 mod executor;
 mod fault;
 mod guarded;
+mod kernels;
 mod load;
 mod memory;
 mod models;

@@ -4,6 +4,7 @@ use super::padded::{Pad, PaddedBatch};
 use crate::blocks::RmsNorm;
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig, RopeScaling};
 use crate::fault::device_fault;
+use crate::kernels::Reference;
 use crate::reproducible::make_mkl_reproducible;
 use crate::weights::{MappedFile, Weights};
 use compass_plan::ModelKind;
@@ -187,9 +188,10 @@ impl PaddedLlama {
         let (_, time) = ids.size2()?;
         for (number, layer) in self.layers.iter().enumerate() {
             let past = cache.as_mut().and_then(|cache| Some((cache.length, cache.layers.get_mut(number)?)));
-            let mixed = self.attention(layer, &layer.input_layernorm.forward(&x)?, &rotation, visible, past)?;
+            let mixed =
+                self.attention(layer, &layer.input_layernorm.forward(&Reference, &x)?, &rotation, visible, past)?;
             x = x.f_add(&mixed)?;
-            let inner = layer.post_attention_layernorm.forward(&x)?;
+            let inner = layer.post_attention_layernorm.forward(&Reference, &x)?;
             let none = None::<&Tensor>;
             let gate = inner.f_linear(&layer.gate_proj, none)?.f_silu()?;
             let inner = gate.f_mul(&inner.f_linear(&layer.up_proj, none)?)?;
@@ -198,7 +200,7 @@ impl PaddedLlama {
         if let Some(cache) = cache {
             cache.length += time;
         }
-        self.norm.forward(&x)
+        self.norm.forward(&Reference, &x)
     }
 
     fn attention(

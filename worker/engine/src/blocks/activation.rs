@@ -38,8 +38,8 @@ impl Activation {
         })
     }
 
-    /// Maps `[..., width]` to the same shape.
-    pub(crate) fn forward(self, x: &Tensor) -> Result<Tensor, TchError> {
+    /// Maps `[..., width]` to the same shape, by libtorch's operations.
+    pub(crate) fn of(self, x: &Tensor) -> Result<Tensor, TchError> {
         in_whole_vectors(x, |x| match self {
             Self::Silu => x.f_silu(),
             Self::Relu => x.f_relu(),

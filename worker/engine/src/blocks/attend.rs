@@ -1,7 +1,8 @@
 //! Attention of queries over keys and values: libtorch's fused kernel, in bands for a sliding window, and single
 //! operations for a soft cap, which the kernel does not support.
 
-use super::{ScoreRule, added_rows};
+use super::ScoreRule;
+use crate::kernels::added_rows;
 use crate::reproducible::on_one_thread;
 use tch::{Device, Kind, TchError, Tensor};
 

@@ -3,6 +3,7 @@
 
 use super::attend::attend;
 use super::{Linear, Pass, RmsNorm};
+use crate::kernels::Kernels;
 use tch::{TchError, Tensor};
 
 /// Number and width of heads.
@@ -66,16 +67,17 @@ impl Attention {
     /// before it in its cache.
     pub(crate) fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
         let rows = x.size().first().copied().unwrap_or(0);
-        let (queries, keys, values) = self.project(x, rows)?;
+        let kernels = pass.kernels();
+        let (queries, keys, values) = self.project(kernels, x, rows)?;
         let (queries, keys) = match &self.qk_norm {
             None => (queries, keys),
-            Some((q_norm, k_norm)) => (q_norm.forward(&queries)?, k_norm.forward(&keys)?),
+            Some((q_norm, k_norm)) => (q_norm.forward(kernels, &queries)?, k_norm.forward(kernels, &keys)?),
         };
         let heads_first = |x: Tensor| x.f_unsqueeze(0)?.f_transpose(1, 2);
         let (queries, keys, values) = (heads_first(queries)?, heads_first(keys)?, heads_first(values)?);
         let (queries, keys) = match pass.rotation() {
             None => (queries, keys),
-            Some(rotation) => (rotation.apply(&queries)?, rotation.apply(&keys)?),
+            Some(rotation) => (kernels.rotate(&queries, rotation)?, kernels.rotate(&keys, rotation)?),
         };
         let mut mixed = Vec::new();
         for at in pass.segment_rows() {
@@ -89,27 +91,27 @@ impl Attention {
             [one] => one.shallow_clone(),
             many => Tensor::f_cat(many, 1)?,
         };
-        self.o_proj.forward(&mixed.f_reshape([rows, self.shape.q_width()])?)
+        self.o_proj.forward(kernels, &mixed.f_reshape([rows, self.shape.q_width()])?)
     }
 
     /// Queries `[rows, heads, head_dim]`, keys and values `[rows, kv_heads, head_dim]`.
-    fn project(&self, x: &Tensor, rows: i64) -> Result<(Tensor, Tensor, Tensor), TchError> {
+    fn project(&self, kernels: &dyn Kernels, x: &Tensor, rows: i64) -> Result<(Tensor, Tensor, Tensor), TchError> {
         let AttentionShape { heads, kv_heads, head_dim } = self.shape;
         let split = |x: &Tensor, heads: i64| x.f_reshape([rows, heads, head_dim]);
         let (queries, keys, values) = match &self.projections {
             Projections::Separate { q_proj, k_proj, v_proj } => (
-                split(&q_proj.forward(x)?, heads)?,
-                split(&k_proj.forward(x)?, kv_heads)?,
-                split(&v_proj.forward(x)?, kv_heads)?,
+                split(&q_proj.forward(kernels, x)?, heads)?,
+                split(&k_proj.forward(kernels, x)?, kv_heads)?,
+                split(&v_proj.forward(kernels, x)?, kv_heads)?,
             ),
             Projections::Fused(qkv_proj) => {
-                let all = qkv_proj.forward(x)?.f_view([rows, heads + 2 * kv_heads, head_dim])?;
+                let all = qkv_proj.forward(kernels, x)?.f_view([rows, heads + 2 * kv_heads, head_dim])?;
                 let part = |start: i64, heads: i64| all.f_narrow(1, start, heads);
                 (part(0, heads)?, part(heads, kv_heads)?, part(heads + kv_heads, kv_heads)?)
             }
             Projections::FusedByHead(qkv_proj) => {
                 let groups = heads / kv_heads;
-                let all = qkv_proj.forward(x)?.f_view([rows, kv_heads, groups + 2, head_dim])?;
+                let all = qkv_proj.forward(kernels, x)?.f_view([rows, kv_heads, groups + 2, head_dim])?;
                 let queries = all.f_narrow(2, 0, groups)?.f_reshape([rows, heads, head_dim])?;
                 (queries, all.f_select(2, groups)?, all.f_select(2, groups + 1)?)
             }

@@ -1,6 +1,7 @@
 //! Feed-forward layers: gated ones, SwiGLU and GEGLU (Shazeer 2020), and the plain one of the first transformers.
 
 use super::{Activation, Linear};
+use crate::kernels::Kernels;
 use tch::{TchError, Tensor};
 
 /// `down(act(gate(x)) * up(x))`.
@@ -23,16 +24,16 @@ impl GatedMlp {
     }
 
     /// Maps `[rows, hidden]` to the same shape.
-    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+    pub(crate) fn forward(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Tensor, TchError> {
         let (gate, up) = match &self.gate_up {
-            GateUp::Separate { gate_proj, up_proj } => (gate_proj.forward(x)?, up_proj.forward(x)?),
+            GateUp::Separate { gate_proj, up_proj } => (gate_proj.forward(kernels, x)?, up_proj.forward(kernels, x)?),
             GateUp::Fused(gate_up_proj) => {
-                let both = gate_up_proj.forward(x)?;
+                let both = gate_up_proj.forward(kernels, x)?;
                 let half = both.size().last().copied().unwrap_or(0) / 2;
                 (both.f_narrow(1, 0, half)?, both.f_narrow(1, half, half)?)
             }
         };
-        self.down_proj.forward(&self.activation.forward(&gate)?.f_mul(&up)?)
+        self.down_proj.forward(kernels, &kernels.gate(self.activation, &gate, &up)?)
     }
 }
 
@@ -45,7 +46,7 @@ pub(crate) struct FeedForward {
 
 impl FeedForward {
     /// Maps `[rows, hidden]` to the same shape.
-    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        self.down.forward(&self.activation.forward(&self.up.forward(x)?)?)
+    pub(crate) fn forward(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Tensor, TchError> {
+        self.down.forward(kernels, &kernels.activate(self.activation, &self.up.forward(kernels, x)?)?)
     }
 }

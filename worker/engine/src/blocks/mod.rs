@@ -18,7 +18,7 @@ mod rotary;
 pub(crate) use activation::Activation;
 pub(crate) use attention::{Attention, AttentionShape, Projections, ScoreRule};
 pub(crate) use kv_cache::KvCache;
-pub(crate) use linear::{Linear, added_rows};
+pub(crate) use linear::Linear;
 pub(crate) use mlp::{FeedForward, GateUp, GatedMlp};
 pub(crate) use moe::{SharedExpert, SparseMoe};
 pub(crate) use norm::{LayerNorm, Norm, RmsNorm};

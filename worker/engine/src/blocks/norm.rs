@@ -1,8 +1,9 @@
 //! Normalisation of rows: root mean square (Zhang and Sennrich 2019) and mean with variance (Ba et al. 2016).
 
+use crate::kernels::Kernels;
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
-use tch::{Kind, TchError, Tensor};
+use tch::{TchError, Tensor};
 
 /// Either kind of normalisation.
 pub(crate) enum Norm {
@@ -12,10 +13,10 @@ pub(crate) enum Norm {
 
 impl Norm {
     /// Maps `[..., width]` to the same shape.
-    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+    pub(crate) fn forward(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Tensor, TchError> {
         match self {
-            Self::Rms(norm) => norm.forward(x),
-            Self::Layer(norm) => norm.forward(x),
+            Self::Rms(norm) => norm.forward(kernels, x),
+            Self::Layer(norm) => norm.forward(kernels, x),
         }
     }
 }
@@ -39,15 +40,9 @@ impl RmsNorm {
         Ok(Self { from_one: true, ..Self::load(weights, name, width, eps)? })
     }
 
-    /// Maps `[..., width]` to the same shape. In f32, then cast, then weighted: the fused operation differs in bf16.
-    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        let wide = x.f_to_kind(Kind::Float)?;
-        let variance = wide.f_pow_tensor_scalar(2)?.f_mean_dim([-1i64].as_slice(), true, None)?;
-        let scaled = wide.f_mul(&variance.f_add_scalar(self.eps)?.f_rsqrt()?)?;
-        if self.from_one {
-            return scaled.f_mul(&self.weight.f_to_kind(Kind::Float)?.f_add_scalar(1.0)?)?.f_to_kind(x.kind());
-        }
-        self.weight.f_mul(&scaled.f_to_kind(x.kind())?)
+    /// Maps `[..., width]` to the same shape.
+    pub(crate) fn forward(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Tensor, TchError> {
+        kernels.rms_norm(x, &self.weight, self.eps, self.from_one)
     }
 }
 
@@ -66,7 +61,7 @@ impl LayerNorm {
     }
 
     /// Maps `[..., width]` to the same shape.
-    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        x.f_layer_norm(self.weight.size(), Some(&self.weight), Some(&self.bias), self.eps, true)
+    pub(crate) fn forward(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Tensor, TchError> {
+        kernels.layer_norm(x, &self.weight, &self.bias, self.eps)
     }
 }

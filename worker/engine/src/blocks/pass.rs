@@ -5,6 +5,7 @@
 
 use super::attend::{BAND, causal_mask};
 use super::{KvCache, Rotation};
+use crate::kernels::Kernels;
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Consecutive tokens of one sequence.
@@ -27,6 +28,7 @@ impl Segment {
 
 /// State of a forward pass that all layers share.
 pub(crate) struct Pass<'a> {
+    kernels: &'a dyn Kernels,
     /// Rotation of all rows in order; absent where positions are learnt.
     rotation: Option<Rotation>,
     segments: &'a [Segment],
@@ -50,9 +52,14 @@ pub(super) struct SegmentRows {
 
 impl<'a> Pass<'a> {
     /// Creates a pass that starts at the first layer.
-    pub(crate) fn new(rotation: Option<Rotation>, segments: &'a [Segment], caches: &'a mut [KvCache]) -> Self {
+    pub(crate) fn new(
+        kernels: &'a dyn Kernels,
+        rotation: Option<Rotation>,
+        segments: &'a [Segment],
+        caches: &'a mut [KvCache],
+    ) -> Self {
         let masks = segments.iter().map(|_| None).collect();
-        Self { rotation, segments, caches, masks, layer: 0 }
+        Self { kernels, rotation, segments, caches, masks, layer: 0 }
     }
 
     /// Moves the state to the device of the next layers.
@@ -65,6 +72,10 @@ impl<'a> Pass<'a> {
     /// Advances to the next layer.
     pub(crate) fn next_layer(&mut self) {
         self.layer += 1;
+    }
+
+    pub(crate) fn kernels(&self) -> &'a dyn Kernels {
+        self.kernels
     }
 
     pub(super) fn rotation(&self) -> Option<&Rotation> {

@@ -7,6 +7,7 @@ use crate::blocks::{KvCache, Linear, Norm, Pass, RotaryEmbedding, Segment};
 use crate::config::RopeConfig;
 use crate::device::free_on;
 use crate::fault::device_fault;
+use crate::kernels::Kernels;
 use crate::reproducible::in_whole_vectors;
 use crate::weights::{MappedFile, Weights};
 use compass_plan::engine::{EngineFault, note_progress};
@@ -71,6 +72,7 @@ pub(crate) struct Decoder {
     pub(crate) kv_heads: i64,
     pub(crate) head_dim: i64,
     pub(crate) placement: Placement,
+    pub(crate) kernels: Box<dyn Kernels>,
     /// Device of each layer; empty if all are on one device. Filled once every tensor is loaded.
     pub(crate) layer_devices: Vec<Device>,
     /// Filled once every tensor is loaded.
@@ -95,13 +97,14 @@ impl Decoder {
     fn embed(&self, tokens: &[u32], segments: &[Segment]) -> Result<Tensor, TchError> {
         let ids: Vec<i64> = tokens.iter().map(|&token| i64::from(token)).collect();
         let ids = Tensor::f_from_slice(&ids)?.f_to_device(self.placement.device)?;
-        let mut x = Tensor::f_embedding(&self.embed_tokens, &ids, -1, false, false)?;
+        let kernels = self.kernels.as_ref();
+        let mut x = kernels.embed(&self.embed_tokens, &ids)?;
         if let Some(scale) = self.embed_scale {
             // The scale is rounded to the model's kind first, as transformers does.
             x = x.f_mul(&Tensor::f_full([1i64], scale, (self.placement.kind, self.placement.device))?)?;
         }
         if let Some(project_in) = &self.project_in {
-            x = project_in.forward(&x)?;
+            x = project_in.forward(kernels, &x)?;
         }
         match &self.positions {
             Positions::Rotary(_) => Ok(x),
@@ -109,7 +112,7 @@ impl Decoder {
                 let places = segments.iter().flat_map(|segment| segment.position..segment.end());
                 let places: Vec<i64> = places.map(|place| place as i64 + offset).collect();
                 let places = Tensor::f_from_slice(&places)?.f_to_device(self.placement.device)?;
-                x.f_add(&table.f_index_select(0, &places)?)
+                kernels.add(&x, &kernels.embed(table, &places)?)
             }
         }
     }
@@ -179,7 +182,7 @@ impl CausalLm for Decoder {
             Positions::Rotary(rope) => Some(rope.rotation(&fed.segments)?),
         };
         let mut x = self.embed(&fed.tokens, &fed.segments)?;
-        let mut pass = Pass::new(rotation, &fed.segments, caches);
+        let mut pass = Pass::new(self.kernels.as_ref(), rotation, &fed.segments, caches);
         let mut here = self.placement.device;
         for (number, layer) in self.layers.iter().enumerate() {
             let device = self.layer_devices.get(number).copied().unwrap_or(here);
@@ -195,16 +198,16 @@ impl CausalLm for Decoder {
             x = x.f_to_device(self.placement.device)?;
         }
         if let Some(norm) = &self.norm {
-            x = norm.forward(&x)?;
+            x = norm.forward(self.kernels.as_ref(), &x)?;
         }
         if let Some(project_out) = &self.project_out {
-            x = project_out.forward(&x)?;
+            x = project_out.forward(self.kernels.as_ref(), &x)?;
         }
         fed.wanted(&x, segments)
     }
 
     fn logits(&self, hidden: &Tensor) -> Result<Tensor, TchError> {
-        let logits = self.lm_head.forward(hidden)?;
+        let logits = self.lm_head.forward(self.kernels.as_ref(), hidden)?;
         let Some(cap) = self.final_softcap else {
             return logits.f_to_kind(Kind::Float);
         };

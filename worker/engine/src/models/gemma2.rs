@@ -8,6 +8,7 @@ use super::decoder::{Decoder, DecoderLayer, Placement};
 use super::pre_norm;
 use crate::blocks::{Attention, GatedMlp, Norm, Pass, RmsNorm, ScoreRule};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
+use crate::kernels::Reference;
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;
@@ -54,10 +55,11 @@ struct Layer {
 
 impl DecoderLayer for Layer {
     fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
-        let attended = self.self_attn.forward(&self.input_layernorm.forward(x)?, pass)?;
-        let x = x.f_add(&self.post_attention_layernorm.forward(&attended)?)?;
-        let fed = self.mlp.forward(&self.pre_feedforward_layernorm.forward(&x)?)?;
-        x.f_add(&self.post_feedforward_layernorm.forward(&fed)?)
+        let kernels = pass.kernels();
+        let attended = self.self_attn.forward(&self.input_layernorm.forward(kernels, x)?, pass)?;
+        let x = kernels.add(x, &self.post_attention_layernorm.forward(kernels, &attended)?)?;
+        let fed = self.mlp.forward(kernels, &self.pre_feedforward_layernorm.forward(kernels, &x)?)?;
+        kernels.add(&x, &self.post_feedforward_layernorm.forward(kernels, &fed)?)
     }
 }
 
@@ -106,6 +108,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
         kv_heads: shape.attention.kv_heads,
         head_dim: shape.attention.head_dim,
         placement: to,
+        kernels: Box::new(Reference),
         layer_devices: Vec::new(),
         _files: Vec::new(),
     })

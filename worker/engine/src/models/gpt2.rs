@@ -7,6 +7,7 @@ use crate::blocks::{
     Activation, Attention, AttentionShape, FeedForward, LayerNorm, Linear, Norm, Pass, Projections, ScoreRule,
 };
 use crate::config::ModelConfig;
+use crate::kernels::Reference;
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;
@@ -36,8 +37,9 @@ struct Layer {
 
 impl DecoderLayer for Layer {
     fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
-        let x = self.attn.forward(&self.ln_1.forward(x)?, pass)?.f_add(x)?;
-        x.f_add(&self.mlp.forward(&self.ln_2.forward(&x)?)?)
+        let kernels = pass.kernels();
+        let x = kernels.add(&self.attn.forward(&self.ln_1.forward(kernels, x)?, pass)?, x)?;
+        kernels.add(&x, &self.mlp.forward(kernels, &self.ln_2.forward(kernels, &x)?)?)
     }
 }
 
@@ -77,6 +79,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
         kv_heads: heads,
         head_dim: width / heads,
         placement: to,
+        kernels: Box::new(Reference),
         layer_devices: Vec::new(),
         _files: Vec::new(),
     })

@@ -6,6 +6,7 @@ use crate::blocks::{
     Activation, Attention, AttentionShape, FeedForward, LayerNorm, Linear, Norm, Pass, Projections, ScoreRule,
 };
 use crate::config::{ModelConfig, RopeConfig};
+use crate::kernels::Reference;
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;
@@ -43,12 +44,14 @@ struct Layer {
 
 impl DecoderLayer for Layer {
     fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
-        let attended = self.attention.forward(&self.input_layernorm.forward(x)?, pass)?;
+        let kernels = pass.kernels();
+        let attended = self.attention.forward(&self.input_layernorm.forward(kernels, x)?, pass)?;
+        let fed = |x: &Tensor| self.mlp.forward(kernels, &self.post_attention_layernorm.forward(kernels, x)?);
         if self.parallel {
-            return self.mlp.forward(&self.post_attention_layernorm.forward(x)?)?.f_add(&attended)?.f_add(x);
+            return kernels.add(&kernels.add(&fed(x)?, &attended)?, x);
         }
-        let x = attended.f_add(x)?;
-        self.mlp.forward(&self.post_attention_layernorm.forward(&x)?)?.f_add(&x)
+        let x = kernels.add(&attended, x)?;
+        kernels.add(&fed(&x)?, &x)
     }
 }
 
@@ -95,6 +98,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
         kv_heads: heads,
         head_dim: shape.head_dim,
         placement: to,
+        kernels: Box::new(Reference),
         layer_devices: Vec::new(),
         _files: Vec::new(),
     })

@@ -6,6 +6,7 @@ use crate::blocks::{
     Activation, Attention, AttentionShape, FeedForward, LayerNorm, Linear, Norm, Pass, Projections, ScoreRule,
 };
 use crate::config::ModelConfig;
+use crate::kernels::Reference;
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;
@@ -45,12 +46,15 @@ struct Layer {
 
 impl DecoderLayer for Layer {
     fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
+        let kernels = pass.kernels();
         if self.norm_before {
-            let x = x.f_add(&self.self_attn.forward(&self.self_attn_layer_norm.forward(x)?, pass)?)?;
-            return x.f_add(&self.mlp.forward(&self.final_layer_norm.forward(&x)?)?);
+            let attended = self.self_attn.forward(&self.self_attn_layer_norm.forward(kernels, x)?, pass)?;
+            let x = kernels.add(x, &attended)?;
+            return kernels.add(&x, &self.mlp.forward(kernels, &self.final_layer_norm.forward(kernels, &x)?)?);
         }
-        let x = self.self_attn_layer_norm.forward(&x.f_add(&self.self_attn.forward(x, pass)?)?)?;
-        self.final_layer_norm.forward(&x.f_add(&self.mlp.forward(&x)?)?)
+        let attended = kernels.add(x, &self.self_attn.forward(x, pass)?)?;
+        let x = self.self_attn_layer_norm.forward(kernels, &attended)?;
+        self.final_layer_norm.forward(kernels, &kernels.add(&x, &self.mlp.forward(kernels, &x)?)?)
     }
 }
 
@@ -104,6 +108,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
         kv_heads: heads,
         head_dim: hidden / heads,
         placement: to,
+        kernels: Box::new(Reference),
         layer_devices: Vec::new(),
         _files: Vec::new(),
     })

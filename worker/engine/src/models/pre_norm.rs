@@ -4,6 +4,7 @@
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
 use crate::blocks::{Attention, GatedMlp, Linear, Norm, Pass, Projections, RmsNorm, ScoreRule, SparseMoe};
 use crate::config::LlamaShape;
+use crate::kernels::{Kernels, Reference};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use tch::{TchError, Tensor};
@@ -23,18 +24,20 @@ pub(crate) enum Mlp {
 }
 
 impl Mlp {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+    fn forward(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Tensor, TchError> {
         match self {
-            Self::Dense(mlp) => mlp.forward(x),
-            Self::Sparse(moe) => moe.forward(x),
+            Self::Dense(mlp) => mlp.forward(kernels, x),
+            Self::Sparse(moe) => moe.forward(kernels, x),
         }
     }
 }
 
 impl DecoderLayer for PreNormLayer {
     fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
-        let x = x.f_add(&self.self_attn.forward(&self.input_layernorm.forward(x)?, pass)?)?;
-        x.f_add(&self.mlp.forward(&self.post_attention_layernorm.forward(&x)?)?)
+        let kernels = pass.kernels();
+        let attended = self.self_attn.forward(&self.input_layernorm.forward(kernels, x)?, pass)?;
+        let x = kernels.add(x, &attended)?;
+        kernels.add(&x, &self.mlp.forward(kernels, &self.post_attention_layernorm.forward(kernels, &x)?)?)
     }
 }
 
@@ -98,6 +101,7 @@ pub(crate) fn load_named(
         kv_heads: shape.attention.kv_heads,
         head_dim: shape.attention.head_dim,
         placement: to,
+        kernels: Box::new(Reference),
         layer_devices: Vec::new(),
         _files: Vec::new(),
     })

@@ -2,8 +2,9 @@
 
 use super::queue::{Queue, SequenceRequest};
 use super::slots::{Admission, Slots};
-use crate::blocks::{Segment, added_rows};
+use crate::blocks::Segment;
 use crate::fault::is_out_of_memory;
+use crate::kernels::added_rows;
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
 use tch::{Kind, TchError, Tensor};

@@ -1,0 +1,83 @@
+//! The operations as libtorch's own, in the order in which transformers computes them, so that numbers are bit-equal
+//! to its sdpa path.
+
+use super::{Kernels, added_rows};
+use crate::blocks::{Activation, Rotation};
+use crate::reproducible::alone_if_narrow;
+use tch::{Kind, TchError, Tensor};
+
+/// Every operation by libtorch's own, on whatever device the tensors are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reference;
+
+impl Kernels for Reference {
+    fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError> {
+        Tensor::f_embedding(table, ids, -1, false, false)
+    }
+
+    fn linear(&self, x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor, TchError> {
+        let rows = x.size().first().copied().unwrap_or(0);
+        let (columns, _) = weight.size2()?;
+        // A single column would be a product with a vector, whose rows do depend on their number.
+        let twice = if columns == 1 { Some(weight.f_expand([2, -1], false)?) } else { None };
+        let weight = twice.as_ref().unwrap_or(weight);
+        let product = |x: &Tensor| alone_if_narrow(columns, || x.f_linear(weight, bias))?.f_narrow(1, 0, columns);
+        match added_rows(rows, x.device()) {
+            0 => product(x),
+            added => product(&x.f_constant_pad_nd([0, 0, 0, added])?)?.f_narrow(0, 0, rows),
+        }
+    }
+
+    /// In f32, then cast, then weighted: the fused operation differs in bf16.
+    fn rms_norm(&self, x: &Tensor, weight: &Tensor, eps: f64, from_one: bool) -> Result<Tensor, TchError> {
+        let wide = x.f_to_kind(Kind::Float)?;
+        let variance = wide.f_pow_tensor_scalar(2)?.f_mean_dim([-1i64].as_slice(), true, None)?;
+        let scaled = wide.f_mul(&variance.f_add_scalar(eps)?.f_rsqrt()?)?;
+        if from_one {
+            return scaled.f_mul(&weight.f_to_kind(Kind::Float)?.f_add_scalar(1.0)?)?.f_to_kind(x.kind());
+        }
+        weight.f_mul(&scaled.f_to_kind(x.kind())?)
+    }
+
+    fn layer_norm(&self, x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor, TchError> {
+        x.f_layer_norm(weight.size(), Some(weight), Some(bias), eps, true)
+    }
+
+    fn activate(&self, activation: Activation, x: &Tensor) -> Result<Tensor, TchError> {
+        activation.of(x)
+    }
+
+    fn gate(&self, activation: Activation, gate: &Tensor, up: &Tensor) -> Result<Tensor, TchError> {
+        activation.of(gate)?.f_mul(up)
+    }
+
+    fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TchError> {
+        a.f_add(b)
+    }
+
+    fn rotate(&self, x: &Tensor, rotation: &Rotation) -> Result<Tensor, TchError> {
+        rotation.apply(x)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tch::Device;
+
+    #[test]
+    fn rows_of_products_are_batch_invariant() {
+        assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
+        tch::manual_seed(7);
+        for (inner, outer) in [(64, 172), (172, 64), (128, 512), (96, 100), (64, 20), (32, 1)] {
+            let weight = Tensor::randn([outer, inner], (Kind::Float, Device::Cpu));
+            let x = Tensor::randn([100, inner], (Kind::Float, Device::Cpu));
+            let all = Reference.linear(&x, &weight, None).unwrap();
+            for rows in [1, 2, 3, 7, 15, 16, 17, 40, 99] {
+                let some = Reference.linear(&x.narrow(0, 0, rows), &weight, None).unwrap();
+                assert_eq!(some.size(), [rows, outer]);
+                assert!(some.equal(&all.narrow(0, 0, rows)), "{rows} rows of {inner} -> {outer}");
+            }
+        }
+    }
+}
