@@ -16,6 +16,7 @@ mod executor;
 mod fault;
 mod guarded;
 mod kernels;
+mod kv;
 mod load;
 mod memory;
 mod models;

@@ -1,10 +1,10 @@
 //! Logits of a model on token ids, without tokenizer, prompts or samples, for comparison with other implementations.
 
-use crate::blocks::Segment;
 use crate::config::ModelConfig;
 use crate::device::{DeviceChoice, resolve};
 use crate::executor::{Trace, Traced, trace};
 use crate::fault::device_fault;
+use crate::kv::{Arena, ExtentId, Segment};
 use crate::load::{Spread, load_model, open};
 use crate::models::CausalLm;
 use crate::reproducible::make_mkl_reproducible;
@@ -119,26 +119,31 @@ impl ParityModel {
         self.step_by_step(tokens, prompt.clamp(1, tokens.len().max(1))).map_err(|error| device_fault(&error))
     }
 
-    /// Returns the logits of prefix segments that share one cache: `[rows, vocabulary]`, row by row. A segment is the
-    /// position of its first token and its tokens; it follows the tokens that earlier segments, of this pass or of
-    /// previous ones, wrote before that position. `capacity` is the longest sequence's length.
+    /// Returns the logits of prefix segments: `[rows, vocabulary]`, row by row. A segment is the position of its first
+    /// token and its tokens; it follows the last of the earlier segments, of this pass or of previous ones, that ends at
+    /// that position.
     ///
     /// # Errors
     /// As [`ParityModel::prefill`].
-    pub fn packed(&mut self, passes: &[&[(usize, &[u32])]], capacity: usize) -> Result<Vec<f32>, EngineFault> {
+    pub fn packed(&mut self, passes: &[&[(usize, &[u32])]]) -> Result<Vec<f32>, EngineFault> {
         let _no_grad = tch::no_grad_guard();
         let mut run = || -> Result<Vec<f32>, TchError> {
-            let mut caches = [self.model.cache(capacity)?];
+            let all = passes.iter().flat_map(|pass| pass.iter()).map(|(_, tokens)| tokens.len()).sum();
+            let mut arena = self.model.arena(all)?;
+            // The path of the last segment: extents, and where each begins.
+            let mut path: Vec<(ExtentId, usize)> = Vec::new();
             let mut logits = Vec::new();
             for pass in passes {
-                let segment = |(position, tokens): &(usize, &[u32])| Segment {
-                    cache: 0,
-                    position: *position,
-                    rows: tokens.len(),
-                };
-                let segments: Vec<Segment> = pass.iter().map(segment).collect();
+                let mut segments = Vec::with_capacity(pass.len());
+                for &(position, tokens) in *pass {
+                    path.retain(|&(_, begins)| begins < position);
+                    let own = extent(&mut arena, tokens.len())?;
+                    let above = path.iter().map(|&(extent, _)| extent).collect();
+                    segments.push(Segment { path: above, own, before: 0, position, rows: tokens.len() });
+                    path.push((own, position));
+                }
                 let tokens: Vec<u32> = pass.iter().flat_map(|(_, tokens)| tokens.iter().copied()).collect();
-                let hidden = self.model.hidden(&tokens, &segments, &mut caches)?;
+                let hidden = self.model.hidden(&tokens, &segments, &mut arena)?;
                 logits.extend(row_after_row(&self.model.logits(&hidden)?)?);
             }
             Ok(logits)
@@ -169,17 +174,22 @@ impl ParityModel {
     }
 
     fn step_by_step(&mut self, tokens: &[u32], prompt: usize) -> Result<Vec<f32>, TchError> {
-        let mut caches = [self.model.cache(tokens.len())?];
+        let mut arena = self.model.arena(tokens.len())?;
+        let own = extent(&mut arena, tokens.len())?;
         let (first, others) = tokens.split_at(prompt.min(tokens.len()));
-        let hidden = self.model.hidden(first, &[Segment { cache: 0, position: 0, rows: first.len() }], &mut caches)?;
+        let hidden = self.model.hidden(first, &[Segment::alone(own, 0, first.len())], &mut arena)?;
         let mut logits = row_after_row(&self.model.logits(&hidden)?)?;
         for (step, token) in others.iter().enumerate() {
-            let segment = Segment { cache: 0, position: prompt + step, rows: 1 };
-            let hidden = self.model.hidden(&[*token], &[segment], &mut caches)?;
+            let segment = Segment::alone(own, prompt + step, 1);
+            let hidden = self.model.hidden(&[*token], &[segment], &mut arena)?;
             logits.extend(row_after_row(&self.model.logits(&hidden)?)?);
         }
         Ok(logits)
     }
+}
+
+fn extent(arena: &mut Arena, tokens: usize) -> Result<ExtentId, TchError> {
+    arena.allocate(tokens).ok_or_else(|| TchError::Torch("the arena has no room".into()))
 }
 
 fn row_after_row(logits: &Tensor) -> Result<Vec<f32>, TchError> {

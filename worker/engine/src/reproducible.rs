@@ -82,6 +82,12 @@ pub(crate) fn alone_if_narrow<T>(columns: i64, compute: impl FnOnce() -> T) -> T
     if columns >= MIN_COLUMNS * i64::from(tch::get_num_threads()) { compute() } else { alone(compute) }
 }
 
+/// Runs a fused attention of `tasks` pairs of a sequence and a head. A single one is no parallel region, in which MKL
+/// would compute on one thread, so that the bits of its products would vary with the number of threads.
+pub(crate) fn alone_if_single<T>(tasks: i64, compute: impl FnOnce() -> T) -> T {
+    if tasks > 1 { compute() } else { alone(compute) }
+}
+
 fn alone<T>(compute: impl FnOnce() -> T) -> T {
     let threads = tch::get_num_threads();
     if threads == 1 {

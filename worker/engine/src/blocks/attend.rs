@@ -7,7 +7,7 @@ use crate::reproducible::on_one_thread;
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Number of queries that share one mask; bounds the memory of masks and explicit scores.
-pub(super) const BAND: i64 = 1024;
+pub(crate) const BAND: i64 = 1024;
 
 /// Block size of keys in the fused kernel. Keys are left out by whole blocks, so that the remaining blocks are the same
 /// as without a window.
@@ -16,7 +16,7 @@ const KEY_BLOCK: i64 = 512;
 /// Computes attention of `queries`, `[1, heads, rows, head_dim]`, the last rows of `keys` and `values`, `[1, kv_heads,
 /// length, head_dim]`. `mask` is [`causal_mask`]'s, for rows that see every key before them; if absent it is computed.
 /// Returns `[1, heads, rows, head_dim]`.
-pub(super) fn attend(
+pub(crate) fn attend(
     queries: &Tensor,
     keys: &Tensor,
     values: &Tensor,
@@ -25,7 +25,7 @@ pub(super) fn attend(
 ) -> Result<Tensor, TchError> {
     let (_, _, rows, head_dim) = queries.size4()?;
     let (_, _, length, _) = keys.size4()?;
-    let scale = rule.scale.unwrap_or((head_dim as f64).powf(-0.5));
+    let scale = rule.scale_for(head_dim);
     if rule.softcap.is_none() {
         let seen = rule.window.map_or(length, |window| window.min(length));
         if rows == 1 {
@@ -56,7 +56,8 @@ pub(super) fn attend(
     Tensor::f_cat(&bands.collect::<Result<Vec<_>, TchError>>()?, 2)
 }
 
-fn fused(
+/// libtorch's own choice of a kernel, of `[batch, heads, rows, head_dim]`.
+pub(crate) fn fused(
     queries: &Tensor,
     keys: &Tensor,
     values: &Tensor,
@@ -91,7 +92,7 @@ fn capped(
 }
 
 /// Repeats keys or values of each group for each of its query heads.
-fn repeated(x: &Tensor, queries: &Tensor) -> Result<Tensor, TchError> {
+pub(crate) fn repeated(x: &Tensor, queries: &Tensor) -> Result<Tensor, TchError> {
     let (_, heads, _, _) = queries.size4()?;
     let (_, kv_heads, length, width) = x.size4()?;
     if heads == kv_heads {
@@ -103,7 +104,7 @@ fn repeated(x: &Tensor, queries: &Tensor) -> Result<Tensor, TchError> {
 
 /// Returns a mask, `[rows, length]`: zeros, and minus infinity for keys that the last `rows` of `length` positions
 /// cannot see.
-pub(super) fn causal_mask(rows: i64, length: i64, options: (Kind, Device)) -> Result<Tensor, TchError> {
+pub(crate) fn causal_mask(rows: i64, length: i64, options: (Kind, Device)) -> Result<Tensor, TchError> {
     Tensor::f_full([rows, length], f64::NEG_INFINITY, options)?.f_triu(length - rows + 1)
 }
 

@@ -1,9 +1,8 @@
-//! Causal self-attention with grouped queries (Ainslie et al. 2023): projections, rotation, cache. `attend` computes
-//! the attention itself.
+//! Causal self-attention with grouped queries (Ainslie et al. 2023): projections, rotation, keys and values, and what
+//! the kernels attend to.
 
-use super::attend::attend;
-use super::{Linear, Pass, RmsNorm};
-use crate::kernels::Kernels;
+use super::{Linear, Pass, RmsNorm, Rotation};
+use crate::kernels::{Kernels, Part};
 use tch::{TchError, Tensor};
 
 /// Number and width of heads.
@@ -50,6 +49,19 @@ pub(crate) struct ScoreRule {
     pub(crate) softcap: Option<f64>,
 }
 
+impl ScoreRule {
+    /// Factor of the products of queries and keys of this width.
+    pub(crate) fn scale_for(&self, head_dim: i64) -> f64 {
+        self.scale.unwrap_or((head_dim as f64).powf(-0.5))
+    }
+
+    /// Whether attention over parts of the keys can be merged: a window would begin within a part, and a soft cap is in
+    /// no fused kernel.
+    pub(crate) fn can_be_merged(&self) -> bool {
+        self.window.is_none() && self.softcap.is_none()
+    }
+}
+
 /// Attention of one layer.
 pub(crate) struct Attention {
     pub(crate) shape: AttentionShape,
@@ -64,38 +76,34 @@ pub(crate) struct Attention {
 
 impl Attention {
     /// Maps the rows of a pass, `[rows, hidden]`, to the same shape. Each segment sees itself causally, and the tokens
-    /// before it in its cache.
+    /// before it in its sequence.
     pub(crate) fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
         let rows = x.size().first().copied().unwrap_or(0);
         let kernels = pass.kernels();
-        let (queries, keys, values) = self.project(kernels, x, rows)?;
-        let (queries, keys) = match &self.qk_norm {
-            None => (queries, keys),
-            Some((q_norm, k_norm)) => (q_norm.forward(kernels, &queries)?, k_norm.forward(kernels, &keys)?),
-        };
-        let heads_first = |x: Tensor| x.f_unsqueeze(0)?.f_transpose(1, 2);
-        let (queries, keys, values) = (heads_first(queries)?, heads_first(keys)?, heads_first(values)?);
-        let (queries, keys) = match pass.rotation() {
-            None => (queries, keys),
-            Some(rotation) => (kernels.rotate(&queries, rotation)?, kernels.rotate(&keys, rotation)?),
-        };
-        let mut mixed = Vec::new();
-        for at in pass.segment_rows() {
-            let of = |x: &Tensor| x.f_narrow(2, at.start, at.rows);
-            let queries = of(&queries)?;
-            let (keys, values) = pass.write(&at, &of(&keys)?, &of(&values)?)?;
-            let mask = pass.mask(&at, (queries.kind(), queries.device()))?;
-            mixed.push(attend(&queries, &keys, &values, mask.as_ref(), &self.rule)?.f_transpose(1, 2)?);
-        }
-        let mixed = match mixed.as_slice() {
-            [one] => one.shallow_clone(),
-            many => Tensor::f_cat(many, 1)?,
+        let (queries, keys, values) = self.project(kernels, x, rows, pass.rotation())?;
+        let (kv, places) = pass.kv();
+        kernels.write(kv, &keys, &values, places)?;
+        let mixed = if self.rule.can_be_merged() {
+            let parts = pass.levels().iter().map(|level| kernels.attend(&queries, kv, level, &self.rule));
+            match parts.collect::<Result<Vec<Part>, TchError>>()?.as_slice() {
+                [one] => one.out.shallow_clone(),
+                parts => kernels.merge(parts)?,
+            }
+        } else {
+            kernels.attend_chains(&queries, kv, pass.chains(), &self.rule)?
         };
         self.o_proj.forward(kernels, &mixed.f_reshape([rows, self.shape.q_width()])?)
     }
 
-    /// Queries `[rows, heads, head_dim]`, keys and values `[rows, kv_heads, head_dim]`.
-    fn project(&self, kernels: &dyn Kernels, x: &Tensor, rows: i64) -> Result<(Tensor, Tensor, Tensor), TchError> {
+    /// Queries `[rows, heads, head_dim]`, keys and values `[rows, kv_heads, head_dim]`; the first two normalised and
+    /// rotated.
+    fn project(
+        &self,
+        kernels: &dyn Kernels,
+        x: &Tensor,
+        rows: i64,
+        rotation: Option<&Rotation>,
+    ) -> Result<(Tensor, Tensor, Tensor), TchError> {
         let AttentionShape { heads, kv_heads, head_dim } = self.shape;
         let split = |x: &Tensor, heads: i64| x.f_reshape([rows, heads, head_dim]);
         let (queries, keys, values) = match &self.projections {
@@ -106,8 +114,14 @@ impl Attention {
             ),
             Projections::Fused(qkv_proj) => {
                 let all = qkv_proj.forward(kernels, x)?.f_view([rows, heads + 2 * kv_heads, head_dim])?;
-                let part = |start: i64, heads: i64| all.f_narrow(1, start, heads);
-                (part(0, heads)?, part(heads, kv_heads)?, part(heads + kv_heads, kv_heads)?)
+                let part = |of: &Tensor, start: i64, heads: i64| of.f_narrow(1, start, heads);
+                let values = part(&all, heads + kv_heads, kv_heads)?;
+                if let (Some(rotation), None, None) = (rotation, &self.qk_norm, self.query_scale) {
+                    // Queries and keys stand side by side, and turn together.
+                    let turned = kernels.rotate(&part(&all, 0, heads + kv_heads)?, rotation)?;
+                    return Ok((part(&turned, 0, heads)?, part(&turned, heads, kv_heads)?, values));
+                }
+                (part(&all, 0, heads)?, part(&all, heads, kv_heads)?, values)
             }
             Projections::FusedByHead(qkv_proj) => {
                 let groups = heads / kv_heads;
@@ -116,9 +130,17 @@ impl Attention {
                 (queries, all.f_select(2, groups)?, all.f_select(2, groups + 1)?)
             }
         };
-        match self.query_scale {
+        let queries = match self.query_scale {
+            None => queries,
+            Some(scale) => kernels.scale(&queries, scale)?,
+        };
+        let (queries, keys) = match &self.qk_norm {
+            None => (queries, keys),
+            Some((q_norm, k_norm)) => (q_norm.forward(kernels, &queries)?, k_norm.forward(kernels, &keys)?),
+        };
+        match rotation {
             None => Ok((queries, keys, values)),
-            Some(scale) => Ok((queries.f_mul_scalar(scale)?, keys, values)),
+            Some(rotation) => Ok((kernels.rotate(&queries, rotation)?, kernels.rotate(&keys, rotation)?, values)),
         }
     }
 }

@@ -6,7 +6,6 @@
 mod activation;
 mod attend;
 mod attention;
-mod kv_cache;
 mod linear;
 mod mlp;
 mod moe;
@@ -16,11 +15,11 @@ mod rope_frequencies;
 mod rotary;
 
 pub(crate) use activation::Activation;
+pub(crate) use attend::{BAND, attend, causal_mask, fused, repeated};
 pub(crate) use attention::{Attention, AttentionShape, Projections, ScoreRule};
-pub(crate) use kv_cache::KvCache;
 pub(crate) use linear::Linear;
 pub(crate) use mlp::{FeedForward, GateUp, GatedMlp};
 pub(crate) use moe::{SharedExpert, SparseMoe};
 pub(crate) use norm::{LayerNorm, Norm, RmsNorm};
-pub(crate) use pass::{Pass, Segment};
+pub(crate) use pass::Pass;
 pub(crate) use rotary::{RotaryEmbedding, Rotation};

@@ -1,8 +1,8 @@
 //! Rotary position embedding (Su et al. 2021), with the frequencies of `rope_frequencies`.
 
-use super::Segment;
 use super::rope_frequencies::{Regime, attention_factor, inverse_frequencies, regime};
 use crate::config::RopeConfig;
+use crate::kv::Segment;
 use crate::reproducible::on_one_thread;
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -99,21 +99,30 @@ impl Rotation {
         Ok(Self { cos: self.cos.f_to_device(device)?, sin: self.sin.f_to_device(device)? })
     }
 
-    /// Rotates the first entries of each head of `x`, `[1, heads, rows, head_dim]`.
+    /// Appends `added` rows that pad a pass, whose heads become zeros.
+    pub(crate) fn padded(self, added: i64) -> Result<Self, TchError> {
+        if added == 0 {
+            return Ok(self);
+        }
+        let pad = |x: &Tensor| x.f_constant_pad_nd([0, 0, 0, added]);
+        Ok(Self { cos: pad(&self.cos)?, sin: pad(&self.sin)? })
+    }
+
+    /// Rotates the first entries of each head of `x`, `[rows, heads, head_dim]`.
     pub(crate) fn apply(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        let (_, _, _, head_dim) = x.size4()?;
+        let (_, _, head_dim) = x.size3()?;
         let (_, dim) = self.cos.size2()?;
         if dim == head_dim {
             return self.turn(x);
         }
-        Tensor::f_cat(&[self.turn(&x.f_narrow(3, 0, dim)?)?, x.f_narrow(3, dim, head_dim - dim)?], -1)
+        Tensor::f_cat(&[self.turn(&x.f_narrow(2, 0, dim)?)?, x.f_narrow(2, dim, head_dim - dim)?], -1)
     }
 
     fn turn(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        let (_, _, _, dim) = x.size4()?;
+        let (_, _, dim) = x.size3()?;
         let half = dim / 2;
-        let rotated = Tensor::f_cat(&[x.f_narrow(3, half, half)?.f_neg()?, x.f_narrow(3, 0, half)?], -1)?;
-        x.f_mul(&self.cos)?.f_add(&rotated.f_mul(&self.sin)?)
+        let rotated = Tensor::f_cat(&[x.f_narrow(2, half, half)?.f_neg()?, x.f_narrow(2, 0, half)?], -1)?;
+        x.f_mul(&self.cos.f_unsqueeze(1)?)?.f_add(&rotated.f_mul(&self.sin.f_unsqueeze(1)?)?)
     }
 }
 
@@ -137,16 +146,21 @@ mod tests {
         assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
         let config = RopeConfig { theta: 10_000.0, dim: 8, scaling: RopeScaling::Default };
         let mut rope = RotaryEmbedding::new(config, 4, (Kind::Float, Device::Cpu)).unwrap();
-        let x = Tensor::ones([1, 2, 4, 8], (Kind::Float, Device::Cpu));
-        let at = |position, rows| [Segment { cache: 0, position, rows }];
+        let x = Tensor::ones([4, 2, 8], (Kind::Float, Device::Cpu));
+        let mut arena = crate::kv::Arena::new(&[Device::Cpu], 1, (1, 1), Kind::Float).unwrap();
+        let own = arena.allocate(1).unwrap();
+        let at = |position, rows| [Segment::alone(own, position, rows)];
         let before = rope.rotation(&at(0, 4)).unwrap().apply(&x).unwrap();
-        assert!(before.narrow(2, 0, 1).equal(&x.narrow(2, 0, 1)), "position 0 is not turned");
+        assert!(before.narrow(0, 0, 1).equal(&x.narrow(0, 0, 1)), "position 0 is not turned");
         let lengths = (&before * &before).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
-        assert!(lengths.allclose(&Tensor::full([1, 2, 4], 8.0, (Kind::Float, Device::Cpu)), 1e-5, 1e-5, false));
+        assert!(lengths.allclose(&Tensor::full([4, 2], 8.0, (Kind::Float, Device::Cpu)), 1e-5, 1e-5, false));
         rope.rotation(&at(100, 1)).unwrap();
         assert!(rope.rotation(&at(0, 4)).unwrap().apply(&x).unwrap().equal(&before));
-        assert!(rope.rotation(&at(3, 1)).unwrap().apply(&x.narrow(2, 0, 1)).unwrap().equal(&before.narrow(2, 3, 1)));
-        let both = rope.rotation(&[at(2, 2)[0], at(0, 2)[0]]).unwrap().apply(&x).unwrap();
-        assert!(both.narrow(2, 2, 2).equal(&before.narrow(2, 0, 2)), "rows are turned by their own positions");
+        assert!(rope.rotation(&at(3, 1)).unwrap().apply(&x.narrow(0, 0, 1)).unwrap().equal(&before.narrow(0, 3, 1)));
+        let both = [at(2, 2), at(0, 2)].concat();
+        let both = rope.rotation(&both).unwrap().apply(&x).unwrap();
+        assert!(both.narrow(0, 2, 2).equal(&before.narrow(0, 0, 2)), "rows are turned by their own positions");
+        let padded = rope.rotation(&at(0, 2)).unwrap().padded(2).unwrap().apply(&x).unwrap();
+        assert!(padded.narrow(0, 0, 2).equal(&before.narrow(0, 0, 2)), "padding turns no other row");
     }
 }

@@ -5,6 +5,7 @@ use super::batching::{Slots, continue_all};
 use super::decode::BatchDecoder;
 use super::generation_batch::GenerationBatch;
 use super::prompting::Prompting;
+use crate::kv::Arena;
 use crate::models::CausalLm;
 use compass_plan::engine::{Request, TokenCounters};
 use compass_types::result::SampleResult;
@@ -15,7 +16,7 @@ use compass_types::result::SampleResult;
 /// [`RunError::Torch`] if libtorch fails; [`RunError::Sample`] if the stop strings cannot be encoded.
 pub(super) fn run(
     model: &mut dyn CausalLm,
-    slots: &mut Slots,
+    (slots, arena): (&mut Slots, &mut Arena),
     prompting: &Prompting<'_>,
     requests: &[Request<'_>],
     counters: &mut TokenCounters,
@@ -24,7 +25,7 @@ pub(super) fn run(
     let decoder = BatchDecoder::new(prompting.texts.tokenizer, prompting.profile, prompting.settings)?;
     let mut batch = GenerationBatch::new(prompting, decoder, model.most_positions(), emit);
     let sequences = requests.iter().flat_map(|request| batch.begin(request)).collect();
-    let run = continue_all(model, slots, sequences, &mut batch, counters);
+    let run = continue_all(model, (slots, arena), sequences, &mut batch, counters);
     counters.add(&batch.counters());
     Ok(run?)
 }

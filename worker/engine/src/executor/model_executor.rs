@@ -13,6 +13,7 @@ use super::settings::ModelSide;
 use super::texts::Texts;
 use super::{clp, generate, loglikelihood, ppl, rolling};
 use crate::fault::device_fault;
+use crate::kv::Arena;
 use crate::models::CausalLm;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use compass_plan::engine::{BatchSpec, Engine, EngineFault, ModelFacts, PrefixSegment, Request, TokenCounters};
@@ -32,9 +33,19 @@ pub(crate) struct Executor {
     precision: Precision,
     pad: Option<u32>,
     notes: Notes,
+    arena: Arena,
     slots: Slots,
     scorer: Scorer,
+    /// What the arena holds.
+    last_work: LastWork,
     prefix_tokens: PrefixTokens,
+}
+
+/// Kind of work whose keys and values are in the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LastWork {
+    Scoring,
+    Generation,
 }
 
 impl Executor {
@@ -78,7 +89,7 @@ impl Executor {
             defaults,
         };
         let pad = tokenizer.pad_id(side.defaults.pad);
-        let slots = Slots::new(0, model.free_bytes());
+        let slots = Slots::new(0);
         Ok(Self {
             model,
             tokenizer,
@@ -89,8 +100,10 @@ impl Executor {
             precision,
             pad,
             notes: Notes::default(),
+            arena: Arena::none(),
             slots,
             scorer: Scorer::default(),
+            last_work: LastWork::Scoring,
             prefix_tokens: PrefixTokens::default(),
         })
     }
@@ -109,7 +122,14 @@ impl Engine for Executor {
     ) -> Result<TokenCounters, EngineFault> {
         let _no_grad = tch::no_grad_guard();
         let mut counters = TokenCounters::default();
-        if spec.infer.generation().is_some() {
+        let work = if spec.infer.generation().is_some() { LastWork::Generation } else { LastWork::Scoring };
+        if self.last_work != work {
+            // One arena serves both, in turn.
+            self.scorer.forget(&mut self.arena);
+            self.slots.forget(&mut self.arena);
+            self.last_work = work;
+        }
+        if work == LastWork::Generation {
             self.generate(spec, requests, &mut counters, emit)?;
         } else {
             self.score(spec, requests, &mut counters, emit)?;
@@ -166,7 +186,7 @@ impl Executor {
         }
         let mut fault = None;
         let work = Work { model: self.model.as_mut(), precision: self.precision, counters };
-        let run = self.scorer.run(work, texts, &mut |sample, scores| {
+        let run = self.scorer.run(work, &mut self.arena, texts, &mut |sample, scores| {
             let Some((index, fit, finish)) = waiting[sample].take() else { return };
             match scores.map_err(RunError::Sample).and_then(|scores| finish(&scores)) {
                 Ok(outcome) => emit(SampleResult { index, fit, outcome }),
@@ -195,7 +215,8 @@ impl Executor {
             let (profile, chat) = (self.side.profile, self.chat.as_ref());
             let prefix_tokens = &self.prefix_tokens;
             let prompting = Prompting { texts: &texts, profile, spec, settings: &settings, chat, prefix_tokens };
-            generate::run(self.model.as_mut(), &mut self.slots, &prompting, requests, counters, emit)
+            let keys_and_values = (&mut self.slots, &mut self.arena);
+            generate::run(self.model.as_mut(), keys_and_values, &prompting, requests, counters, emit)
         });
         match ran {
             Ok(()) => Ok(()),

@@ -50,7 +50,7 @@ pub(super) fn rows_scores(
     let mut scores = Vec::with_capacity(wanted.len());
     for block in wanted.chunks(rows) {
         let indices: Vec<i64> = block.iter().map(|wanted| wanted.row).collect();
-        let indices = Tensor::f_from_slice(&indices)?.f_to_device(hidden.device())?;
+        let indices = model.kernels().to_device(&indices, hidden.device())?;
         let logits = model.logits(&hidden.f_index_select(0, &indices)?)?;
         let targets: Vec<&[u32]> = block.iter().map(|wanted| wanted.tokens.as_slice()).collect();
         scores.extend(block_scores(&logits, &targets, precision)?);

@@ -1,10 +1,11 @@
 //! Operations on a device, behind one interface: the forward pass is written once, and knows neither the device nor how
 //! an operation is computed there.
 
+mod cascade;
 mod operations;
 mod padding;
 mod reference;
 
-pub(crate) use operations::Kernels;
+pub(crate) use operations::{Kernels, Part};
 pub(crate) use padding::added_rows;
 pub(crate) use reference::Reference;

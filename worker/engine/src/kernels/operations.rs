@@ -1,13 +1,26 @@
 //! The interface between the forward pass and a device.
 
-use crate::blocks::{Activation, Rotation};
-use tch::{TchError, Tensor};
+use crate::blocks::{Activation, Rotation, ScoreRule};
+use crate::kv::{Chain, LayerKv, Level, Masks};
+use tch::{Device, TchError, Tensor};
+
+/// Attention of the rows of a pass over a part of their keys.
+pub(crate) struct Part {
+    /// `[rows, heads, head_dim]`; finite for rows that see nothing.
+    pub(crate) out: Tensor,
+    /// Logarithm of the sum of the exponentials of a row's scores, `[rows, heads]` in f32; minus infinity for rows that
+    /// see nothing.
+    pub(crate) log_sum: Tensor,
+}
 
 /// Operations of a forward pass.
 ///
 /// Invariant: no row of a result depends on the number of rows, nor on the other rows, to the bit. Everything that a
 /// forward pass computes goes through here; what lies between two calls only views tensors otherwise.
 pub(crate) trait Kernels {
+    /// Copies numbers of the host to a device.
+    fn to_device(&self, numbers: &[i64], device: Device) -> Result<Tensor, TchError>;
+
     /// Returns rows `ids` of `table`, `[ids, width]`.
     fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError>;
 
@@ -30,6 +43,29 @@ pub(crate) trait Kernels {
     /// `a + b`, of one shape.
     fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TchError>;
 
-    /// Rotates the first entries of each head of `x`, `[1, heads, rows, head_dim]`, each row by its own position.
+    /// Multiplies every element.
+    fn scale(&self, x: &Tensor, factor: f64) -> Result<Tensor, TchError>;
+
+    /// Rotates the first entries of each head of `x`, `[rows, heads, head_dim]`, each row by its own position.
     fn rotate(&self, x: &Tensor, rotation: &Rotation) -> Result<Tensor, TchError>;
+
+    /// Writes keys and values, `[rows, kv_heads, head_dim]`, to the rows `places` of a layer.
+    fn write(&self, kv: &LayerKv, keys: &Tensor, values: &Tensor, places: &Tensor) -> Result<(), TchError>;
+
+    /// Attends with `queries`, `[rows, heads, head_dim]`, over the keys of one level, by a rule without window and soft
+    /// cap: one call for all rows.
+    fn attend(&self, queries: &Tensor, kv: &LayerKv, level: &Level, rule: &ScoreRule) -> Result<Part, TchError>;
+
+    /// Merges what rows attended to at different levels, in order, to attention over all of it: `[rows, heads,
+    /// head_dim]`.
+    fn merge(&self, parts: &[Part]) -> Result<Tensor, TchError>;
+
+    /// Attends with `queries` over all keys that the rows see, by any rule; the layers of a pass share the masks. Returns `[rows, heads, head_dim]`.
+    fn attend_chains(
+        &self,
+        queries: &Tensor,
+        kv: &LayerKv,
+        chains: (&[Chain], &Masks),
+        rule: &ScoreRule,
+    ) -> Result<Tensor, TchError>;
 }

@@ -1,16 +1,22 @@
 //! The operations as libtorch's own, in the order in which transformers computes them, so that numbers are bit-equal
 //! to its sdpa path.
 
-use super::{Kernels, added_rows};
-use crate::blocks::{Activation, Rotation};
+use super::cascade::{attend_level, heads_first, merge};
+use super::{Kernels, Part, added_rows};
+use crate::blocks::{Activation, BAND, Rotation, ScoreRule, attend, causal_mask};
+use crate::kv::{Chain, LayerKv, Level, Masks};
 use crate::reproducible::alone_if_narrow;
-use tch::{Kind, TchError, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
 /// Every operation by libtorch's own, on whatever device the tensors are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reference;
 
 impl Kernels for Reference {
+    fn to_device(&self, numbers: &[i64], device: Device) -> Result<Tensor, TchError> {
+        Tensor::f_from_slice(numbers)?.f_to_device(device)
+    }
+
     fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError> {
         Tensor::f_embedding(table, ids, -1, false, false)
     }
@@ -55,15 +61,64 @@ impl Kernels for Reference {
         a.f_add(b)
     }
 
+    fn scale(&self, x: &Tensor, factor: f64) -> Result<Tensor, TchError> {
+        x.f_mul_scalar(factor)
+    }
+
     fn rotate(&self, x: &Tensor, rotation: &Rotation) -> Result<Tensor, TchError> {
         rotation.apply(x)
+    }
+
+    fn write(&self, kv: &LayerKv, keys: &Tensor, values: &Tensor, places: &Tensor) -> Result<(), TchError> {
+        for (to, rows) in [(&kv.keys, keys), (&kv.values, values)] {
+            let _ = to.shallow_clone().f_index_copy_(0, places, rows)?;
+        }
+        Ok(())
+    }
+
+    fn attend(&self, queries: &Tensor, kv: &LayerKv, level: &Level, rule: &ScoreRule) -> Result<Part, TchError> {
+        attend_level(queries, kv, level, rule)
+    }
+
+    fn merge(&self, parts: &[Part]) -> Result<Tensor, TchError> {
+        merge(parts)
+    }
+
+    fn attend_chains(
+        &self,
+        queries: &Tensor,
+        kv: &LayerKv,
+        (chains, masks): (&[Chain], &Masks),
+        rule: &ScoreRule,
+    ) -> Result<Tensor, TchError> {
+        let mut mixed = Vec::with_capacity(chains.len() + 1);
+        let mut at = 0;
+        for Chain { first, rows, runs } in chains {
+            let own = heads_first(&queries.f_narrow(0, *first, *rows)?)?;
+            let whole = |of: &Tensor| {
+                let runs = runs.iter().map(|&(start, tokens)| of.f_narrow(0, start, tokens));
+                heads_first(&Tensor::f_cat(&runs.collect::<Result<Vec<_>, _>>()?, 0)?)
+            };
+            let (keys, values) = (whole(&kv.keys)?, whole(&kv.values)?);
+            let (_, _, length, _) = keys.size4()?;
+            let masked = *rows > 1 && *rows < length && *rows <= BAND;
+            let make = || causal_mask(*rows, length, (own.kind(), own.device()));
+            let mask = if masked { Some(masks.get((*rows, length), make)?) } else { None };
+            let out = attend(&own, &keys, &values, mask.as_ref(), rule)?;
+            mixed.push(out.f_transpose(1, 2)?.f_squeeze_dim(0)?);
+            at = first + rows;
+        }
+        let (rows, heads, head_dim) = queries.size3()?;
+        if rows > at {
+            mixed.push(Tensor::f_zeros([rows - at, heads, head_dim], (queries.kind(), queries.device()))?);
+        }
+        Tensor::f_cat(&mixed, 0)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tch::Device;
 
     #[test]
     fn rows_of_products_are_batch_invariant() {

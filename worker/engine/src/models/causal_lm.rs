@@ -1,6 +1,7 @@
 //! Interface of a model family to the executor.
 
-use crate::blocks::{KvCache, Segment};
+use crate::kernels::Kernels;
+use crate::kv::{Arena, Segment};
 use tch::{TchError, Tensor};
 
 /// A decoder-only language model.
@@ -8,16 +9,22 @@ pub(crate) trait CausalLm {
     /// Computes final hidden states, `[tokens, hidden]`, of the tokens of `segments`, which are concatenated in
     /// `tokens`.
     ///
-    /// Segments are computed as if in order: one may follow what an earlier one of the same pass wrote to its cache,
-    /// and may overwrite it. Caches must be large enough. A row depends only on the earlier segments of its own
-    /// sequence and on their borders, and on nothing else in the pass.
-    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], caches: &mut [KvCache]) -> Result<Tensor, TchError>;
+    /// A segment may follow others of the same pass. Extents must be large enough, and no two segments may write to the
+    /// same tokens. A row depends only on the tokens before it in its own sequence, on the borders of their segments and
+    /// extents, and on nothing else in the pass.
+    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], arena: &mut Arena) -> Result<Tensor, TchError>;
 
     /// Computes logits, `[rows, vocabulary]` in f32, of some rows of [`CausalLm::hidden`].
     fn logits(&self, hidden: &Tensor) -> Result<Tensor, TchError>;
 
-    /// Creates an empty cache for `capacity` tokens.
-    fn cache(&self, capacity: usize) -> Result<KvCache, TchError>;
+    /// Reserves an arena for keys and values of `tokens` tokens.
+    fn arena(&self, tokens: usize) -> Result<Arena, TchError>;
+
+    /// Bytes of one token's keys and values in all layers.
+    fn token_bytes(&self) -> usize;
+
+    /// The operations on the model's device.
+    fn kernels(&self) -> &dyn Kernels;
 
     /// Number of rows of a pass that memory allows and the device prefers.
     fn rows_at_once(&self) -> usize;

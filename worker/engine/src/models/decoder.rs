@@ -3,11 +3,12 @@
 //! A family's file defines its layers and the names of their weights; the rest is here.
 
 use super::CausalLm;
-use crate::blocks::{KvCache, Linear, Norm, Pass, RotaryEmbedding, Segment};
+use crate::blocks::{Linear, Norm, Pass, RotaryEmbedding};
 use crate::config::RopeConfig;
 use crate::device::free_on;
 use crate::fault::device_fault;
-use crate::kernels::Kernels;
+use crate::kernels::{Kernels, added_rows};
+use crate::kv::{Arena, Segment};
 use crate::reproducible::in_whole_vectors;
 use crate::weights::{MappedFile, Weights};
 use compass_plan::engine::{EngineFault, note_progress};
@@ -94,10 +95,12 @@ pub(crate) fn lm_head(
 }
 
 impl Decoder {
-    fn embed(&self, tokens: &[u32], segments: &[Segment]) -> Result<Tensor, TchError> {
-        let ids: Vec<i64> = tokens.iter().map(|&token| i64::from(token)).collect();
-        let ids = Tensor::f_from_slice(&ids)?.f_to_device(self.placement.device)?;
+    /// Returns the embeddings of the tokens, and of others that pad them to `rows`.
+    fn embed(&self, tokens: &[u32], segments: &[Segment], rows: usize) -> Result<Tensor, TchError> {
         let kernels = self.kernels.as_ref();
+        let padding = std::iter::repeat(0i64);
+        let ids: Vec<i64> = tokens.iter().map(|&token| i64::from(token)).chain(padding.clone()).take(rows).collect();
+        let ids = kernels.to_device(&ids, self.placement.device)?;
         let mut x = kernels.embed(&self.embed_tokens, &ids)?;
         if let Some(scale) = self.embed_scale {
             // The scale is rounded to the model's kind first, as transformers does.
@@ -110,8 +113,8 @@ impl Decoder {
             Positions::Rotary(_) => Ok(x),
             Positions::Learned { table, offset } => {
                 let places = segments.iter().flat_map(|segment| segment.position..segment.end());
-                let places: Vec<i64> = places.map(|place| place as i64 + offset).collect();
-                let places = Tensor::f_from_slice(&places)?.f_to_device(self.placement.device)?;
+                let places: Vec<i64> = places.map(|place| place as i64 + offset).chain(padding).take(rows).collect();
+                let places = kernels.to_device(&places, self.placement.device)?;
                 kernels.add(&x, &kernels.embed(table, &places)?)
             }
         }
@@ -128,7 +131,7 @@ impl Fed<'_> {
     /// Returns the rows of the requested segments: the last ones of each input.
     fn wanted(&self, x: &Tensor, asked: &[Segment]) -> Result<Tensor, TchError> {
         if matches!(self.tokens, Cow::Borrowed(_)) {
-            return Ok(x.shallow_clone());
+            return x.f_narrow(0, 0, self.tokens.len() as i64);
         }
         let mut end = 0;
         let rows = self.segments.iter().zip(asked).map(|(fed, asked)| {
@@ -140,9 +143,9 @@ impl Fed<'_> {
 }
 
 impl Decoder {
-    /// Notes the tokens in their caches. If the cached keys cannot be used for a sequence of its new length,
+    /// Notes the tokens in their extents. If the keys there cannot be used for a sequence of its new length,
     /// transformers recomputes the whole sequence; so does this.
-    fn lay_out<'a>(&self, tokens: &'a [u32], segments: &'a [Segment], caches: &mut [KvCache]) -> Fed<'a> {
+    fn lay_out<'a>(&self, tokens: &'a [u32], segments: &'a [Segment], arena: &mut Arena) -> Fed<'a> {
         let is_long = |length: usize| match &self.positions {
             Positions::Learned { .. } => false,
             Positions::Rotary(rope) => rope.is_long(length),
@@ -151,21 +154,21 @@ impl Decoder {
         let mut start = 0;
         for (number, segment) in segments.iter().enumerate() {
             let own = &tokens[start..start + segment.rows];
-            let cache = &mut caches[segment.cache];
             let long = is_long(segment.end());
-            let restarts = segment.position > 0 && long != cache.is_long();
+            // Only a sequence that has one extent can be computed again in place.
+            let restarts = segment.before > 0 && segment.path.is_empty() && long != arena.is_long(segment.own);
             if restarts && let Cow::Borrowed(_) = fed.tokens {
                 fed.tokens = Cow::Owned(tokens[..start].to_vec());
                 fed.segments = Cow::Owned(segments[..number].to_vec());
             }
-            cache.note(segment.position, own, long);
+            arena.note(segment.own, segment.before, own, long);
             if let (Cow::Owned(all), Cow::Owned(laid)) = (&mut fed.tokens, &mut fed.segments) {
                 if restarts {
-                    all.extend_from_slice(cache.tokens());
-                    laid.push(Segment { position: 0, rows: segment.end(), ..*segment });
+                    all.extend_from_slice(arena.tokens(segment.own));
+                    laid.push(Segment::alone(segment.own, 0, segment.end()));
                 } else {
                     all.extend_from_slice(own);
-                    laid.push(*segment);
+                    laid.push(segment.clone());
                 }
             }
             start += segment.rows;
@@ -175,15 +178,18 @@ impl Decoder {
 }
 
 impl CausalLm for Decoder {
-    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], caches: &mut [KvCache]) -> Result<Tensor, TchError> {
-        let fed = self.lay_out(tokens, segments, caches);
+    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], arena: &mut Arena) -> Result<Tensor, TchError> {
+        let fed = self.lay_out(tokens, segments, arena);
+        let added = added_rows(fed.tokens.len() as i64, self.placement.device);
+        let rows = fed.tokens.len() + added as usize;
         let rotation = match &mut self.positions {
             Positions::Learned { .. } => None,
-            Positions::Rotary(rope) => Some(rope.rotation(&fed.segments)?),
+            Positions::Rotary(rope) => Some(rope.rotation(&fed.segments)?.padded(added)?),
         };
-        let mut x = self.embed(&fed.tokens, &fed.segments)?;
-        let mut pass = Pass::new(self.kernels.as_ref(), rotation, &fed.segments, caches);
+        let mut x = self.embed(&fed.tokens, &fed.segments, rows)?;
         let mut here = self.placement.device;
+        let kernels = self.kernels.as_ref();
+        let mut pass = Pass::new(kernels, rotation, (&fed.segments, rows), arena, here)?;
         for (number, layer) in self.layers.iter().enumerate() {
             let device = self.layer_devices.get(number).copied().unwrap_or(here);
             if device != here {
@@ -198,10 +204,10 @@ impl CausalLm for Decoder {
             x = x.f_to_device(self.placement.device)?;
         }
         if let Some(norm) = &self.norm {
-            x = norm.forward(self.kernels.as_ref(), &x)?;
+            x = norm.forward(kernels, &x)?;
         }
         if let Some(project_out) = &self.project_out {
-            x = project_out.forward(self.kernels.as_ref(), &x)?;
+            x = project_out.forward(kernels, &x)?;
         }
         fed.wanted(&x, segments)
     }
@@ -215,12 +221,19 @@ impl CausalLm for Decoder {
         in_whole_vectors(&logits, Tensor::f_tanh)?.f_mul_scalar(cap)?.f_to_kind(Kind::Float)
     }
 
-    fn cache(&self, capacity: usize) -> Result<KvCache, TchError> {
-        if self.layer_devices.len() == self.layers.len() {
-            return KvCache::spread(&self.layer_devices, self.kv_heads, capacity, self.head_dim, self.placement.kind);
-        }
-        let options = (self.placement.kind, self.placement.device);
-        KvCache::new(self.layers.len(), self.kv_heads, capacity, self.head_dim, options)
+    fn arena(&self, tokens: usize) -> Result<Arena, TchError> {
+        let home = vec![self.placement.device; self.layers.len()];
+        let devices = if self.layer_devices.len() == home.len() { &self.layer_devices } else { &home };
+        Arena::new(devices, tokens, (self.kv_heads, self.head_dim), self.placement.kind)
+    }
+
+    fn token_bytes(&self) -> usize {
+        let width = usize::try_from(self.kv_heads * self.head_dim).unwrap_or(1);
+        2 * self.layers.len() * width * self.placement.kind.elt_size_in_bytes()
+    }
+
+    fn kernels(&self) -> &dyn Kernels {
+        self.kernels.as_ref()
     }
 
     fn rows_at_once(&self) -> usize {

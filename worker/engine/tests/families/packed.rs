@@ -50,7 +50,7 @@ impl Trie {
             .map(|&number| (self.sequence(number).len() - self.0[number].1.len(), self.0[number].1.as_slice()))
             .collect();
         let passes: Vec<&[(usize, &[u32])]> = segments.chunks(per_pass).collect();
-        let logits = model.packed(&passes, 32).unwrap();
+        let logits = model.packed(&passes).unwrap();
         let mut rest = logits.as_slice();
         let of = order.iter().map(|&number| {
             let (own, others) = rest.split_at(self.0[number].1.len() * model.vocabulary());

@@ -4,7 +4,6 @@
 //! ([`Slots`]), and continued step by step ([`continue_all`]). What a token means (an end, a stop string, a draw) and what a
 //! sample is are up to the callback ([`DecodeCallback`]).
 
-mod budget;
 mod prompt;
 mod queue;
 mod run;

@@ -2,9 +2,9 @@
 
 use super::queue::{Queue, SequenceRequest};
 use super::slots::{Admission, Slots};
-use crate::blocks::Segment;
 use crate::fault::is_out_of_memory;
 use crate::kernels::added_rows;
+use crate::kv::{Arena, ExtentId, Segment};
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
 use tch::{Kind, TchError, Tensor};
@@ -66,7 +66,7 @@ impl<T> RunningSequence<T> {
 /// callback gets equal logits again.
 pub(crate) fn continue_all<T>(
     model: &mut dyn CausalLm,
-    slots: &mut Slots,
+    (slots, arena): (&mut Slots, &mut Arena),
     sequences: Vec<SequenceRequest<T>>,
     callback: &mut dyn DecodeCallback<T>,
     counters: &mut TokenCounters,
@@ -82,12 +82,12 @@ pub(crate) fn continue_all<T>(
             }
             wanted
         });
-        let step = admit(model, slots, &mut queue, &mut running)
-            .and_then(|()| step(model, slots, &mut queue, &mut running, callback, counters));
+        let step = admit(model, (slots, arena), &mut queue, &mut running)
+            .and_then(|()| step(model, (slots, arena), &mut queue, &mut running, callback, counters));
         match step {
             Ok(()) if running.is_empty() && queue.is_empty() => return Ok(()),
             Ok(()) => {}
-            Err(error) if is_out_of_memory(&error) && slots.shrink() => {
+            Err(error) if is_out_of_memory(&error) && slots.shrink(arena) => {
                 tracing::warn!(slots = slots.most(), "memory is short; fewer sequences run at once");
                 queue.push_front(running.drain(..).map(|one| one.sequence).collect());
             }
@@ -101,14 +101,14 @@ pub(crate) fn continue_all<T>(
 
 fn admit<T>(
     model: &dyn CausalLm,
-    slots: &mut Slots,
+    (slots, arena): (&mut Slots, &mut Arena),
     queue: &mut Queue<T>,
     running: &mut Vec<RunningSequence<T>>,
 ) -> Result<(), TchError> {
     let mut index = 0;
     while running.len() < slots.most() && index < LOOKAHEAD {
         let Some(sequence) = queue.get(index) else { return Ok(()) };
-        match slots.admit(model, &sequence.prompt, sequence.room())? {
+        match slots.admit(model, arena, &sequence.prompt, sequence.room())? {
             Admission::Full => return Ok(()),
             Admission::Wait => index += 1,
             Admission::Slot(slot) => {
@@ -123,7 +123,7 @@ fn admit<T>(
 /// Computes one pass: a row of each sequence that is being decoded, and pieces of prompts as far as rows allow.
 fn step<T>(
     model: &mut dyn CausalLm,
-    slots: &mut Slots,
+    (slots, arena): (&mut Slots, &mut Arena),
     queue: &mut Queue<T>,
     running: &mut Vec<RunningSequence<T>>,
     callback: &mut dyn DecodeCallback<T>,
@@ -136,7 +136,7 @@ fn step<T>(
     for (number, one) in running.iter().enumerate().filter(|(_, one)| one.generated() > 0) {
         let position = one.seen.len() - 1;
         counters.distinct += 1;
-        decoding.push((number, StateRow::Computed(pass.push(one.slot, position, &one.seen[position..]))));
+        decoding.push((number, StateRow::Computed(pass.push(slots.extent(one.slot), position, &one.seen[position..]))));
     }
     let (mut read, mut rows) = (Vec::new(), 0);
     for (number, one) in running.iter().enumerate().filter(|(_, one)| one.generated() == 0) {
@@ -151,7 +151,7 @@ fn step<T>(
                 break;
             }
             rows += end - start;
-            let row = pass.push(one.slot, start, &one.seen[start..end]);
+            let row = pass.push(slots.extent(one.slot), start, &one.seen[start..end]);
             if slots.is_new(&one.sequence.prompt, (start, end)) {
                 counters.distinct += (end - start) as u64;
             }
@@ -162,7 +162,7 @@ fn step<T>(
             }
         }
     }
-    let hidden = pass.compute(model, slots, counters)?;
+    let hidden = pass.compute(model, arena, counters)?;
     for (slot, end, row, whole) in read {
         let state = hidden.as_ref().filter(|_| whole);
         // A view would keep the whole pass.
@@ -226,9 +226,9 @@ struct Packed {
 }
 
 impl Packed {
-    /// Adds tokens of a slot's sequence, the first of them at `position`. Returns the row of the last one.
-    fn push(&mut self, slot: usize, position: usize, tokens: &[u32]) -> i64 {
-        self.segments.push(Segment { cache: slot, position, rows: tokens.len() });
+    /// Adds tokens of a sequence, the first of them at `position`. Returns the row of the last one.
+    fn push(&mut self, extent: ExtentId, position: usize, tokens: &[u32]) -> i64 {
+        self.segments.push(Segment::alone(extent, position, tokens.len()));
         self.tokens.extend_from_slice(tokens);
         self.tokens.len() as i64 - 1
     }
@@ -237,13 +237,13 @@ impl Packed {
     fn compute(
         &self,
         model: &mut dyn CausalLm,
-        slots: &mut Slots,
+        arena: &mut Arena,
         counters: &mut TokenCounters,
     ) -> Result<Option<Tensor>, TchError> {
         if self.tokens.is_empty() {
             return Ok(None);
         }
-        let hidden = model.hidden(&self.tokens, &self.segments, &mut slots.caches)?;
+        let hidden = model.hidden(&self.tokens, &self.segments, arena)?;
         counters.computed += self.tokens.len() as u64;
         counters.padded += added_rows(self.tokens.len() as i64, hidden.device()) as u64;
         Ok(Some(hidden))

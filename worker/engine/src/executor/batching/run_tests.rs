@@ -1,29 +1,27 @@
 //! Tests of the decode loop with a fake model that runs out of memory when told.
 
 use super::{DecodeCallback, SequenceRequest, Slots, StepOutcome, continue_all};
-use crate::blocks::{KvCache, Segment};
+use crate::kernels::{Kernels, Reference};
+use crate::kv::{Arena, Segment};
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
 use tch::{Device, Kind, TchError, Tensor};
 
 const VOCABULARY: u32 = 13;
 
-/// A model that runs out of memory beyond this number of caches, or of rows in one pass.
+/// A model that runs out of memory beyond this number of tokens in its arena, or of rows in one pass.
 struct Model {
-    caches: usize,
+    tokens: usize,
     rows: usize,
-    made: std::cell::Cell<usize>,
     refused: std::cell::Cell<usize>,
 }
 
 impl Model {
-    fn new(caches: usize, rows: usize) -> Self {
-        Self { caches, rows, made: 0.into(), refused: 0.into() }
+    fn new(tokens: usize, rows: usize) -> Self {
+        Self { tokens, rows, refused: 0.into() }
     }
 
     fn refuse<T>(&self) -> Result<T, TchError> {
-        // The caches are freed before the next try.
-        self.made.set(0);
         self.refused.set(self.refused.get() + 1);
         Err(TchError::Torch("DefaultCPUAllocator: can't allocate memory: you tried".into()))
     }
@@ -35,17 +33,20 @@ fn next(sequence: &[u32]) -> u32 {
 }
 
 impl CausalLm for Model {
-    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], caches: &mut [KvCache]) -> Result<Tensor, TchError> {
+    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], arena: &mut Arena) -> Result<Tensor, TchError> {
         if tokens.len() > self.rows {
             return self.refuse();
         }
         let (mut states, mut start) = (Vec::new(), 0);
         for segment in segments {
-            let cache = &mut caches[segment.cache];
-            assert!(cache.tokens().len() >= segment.position && segment.end() <= cache.capacity());
-            cache.note(segment.position, &tokens[start..start + segment.rows], false);
-            states.extend((segment.position..segment.end()).map(|last| next(&cache.tokens()[..=last]) as f32));
+            let room = arena.room(segment.own);
+            assert!(arena.tokens(segment.own).len() >= segment.before && segment.before + segment.rows <= room);
+            arena.note(segment.own, segment.before, &tokens[start..start + segment.rows], false);
             start += segment.rows;
+            let path = segment.path.iter().chain([&segment.own]);
+            let sequence: Vec<u32> = path.flat_map(|&extent| arena.tokens(extent)).copied().collect();
+            assert_eq!(sequence.len(), segment.end());
+            states.extend((segment.position..segment.end()).map(|last| next(&sequence[..=last]) as f32));
         }
         Tensor::f_from_slice(&states)?.f_unsqueeze(1)
     }
@@ -57,12 +58,19 @@ impl CausalLm for Model {
         Tensor::f_from_slice(&logits)?.f_reshape([-1, i64::from(VOCABULARY)])
     }
 
-    fn cache(&self, capacity: usize) -> Result<KvCache, TchError> {
-        if self.made.get() == self.caches {
+    fn arena(&self, tokens: usize) -> Result<Arena, TchError> {
+        if tokens > self.tokens {
             return self.refuse();
         }
-        self.made.set(self.made.get() + 1);
-        KvCache::new(1, 1, capacity, 1, (Kind::Float, Device::Cpu))
+        Arena::new(&[Device::Cpu], tokens, (1, 1), Kind::Float)
+    }
+
+    fn token_bytes(&self) -> usize {
+        8
+    }
+
+    fn kernels(&self) -> &dyn Kernels {
+        &Reference
     }
 
     fn rows_at_once(&self) -> usize {
@@ -123,8 +131,8 @@ fn run(mut model: Model) -> (Result<Vec<Vec<u32>>, TchError>, usize, usize) {
     let prompts = prompts();
     let sequences = prompts.iter().enumerate().map(|(id, prompt)| SequenceRequest::new(prompt, &[], 6, id)).collect();
     let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()] };
-    let mut slots = Slots::new(8, 1 << 30);
-    let run = continue_all(&mut model, &mut slots, sequences, &mut greedy, &mut TokenCounters::default());
+    let (mut slots, mut arena) = (Slots::new(8), Arena::none());
+    let run = continue_all(&mut model, (&mut slots, &mut arena), sequences, &mut greedy, &mut TokenCounters::default());
     (run.map(|()| greedy.answers.into_iter().map(Option::unwrap).collect()), model.refused.get(), slots.most())
 }
 
@@ -139,18 +147,22 @@ fn expected() -> Vec<Vec<u32>> {
 
 #[test]
 fn lack_of_memory_halves_concurrency_and_changes_no_token() {
-    let (answers, refused, most) = run(Model::new(100, 1000));
+    let (answers, refused, most) = run(Model::new(usize::MAX, 1000));
     assert_eq!((answers.unwrap(), refused, most), (expected(), 0, 8));
-    let (answers, refused, most) = run(Model::new(5, 1000));
-    assert_eq!((answers.unwrap(), refused, most), (expected(), 1, 4), "no room for a sixth cache");
-    let (answers, refused, most) = run(Model::new(100, 25));
+    // The longest sequence has 11 tokens of a prompt and 5 that are fed back.
+    for tokens in [16, 20, 40, 70] {
+        let (answers, refused, most) = run(Model::new(tokens, 1000));
+        assert_eq!((answers.unwrap(), most), (expected(), 8), "an arena of {tokens} tokens delays sequences");
+        assert!(refused > 0, "it was to be larger");
+    }
+    let (answers, refused, most) = run(Model::new(usize::MAX, 25));
     assert_eq!(answers.unwrap(), expected());
     assert!(refused > 0 && most < 8, "{refused} {most}");
 }
 
 #[test]
 fn sequence_that_does_not_fit_alone_is_an_error() {
-    let (answers, refused, most) = run(Model::new(100, 4));
+    let (answers, refused, most) = run(Model::new(usize::MAX, 4));
     assert!(answers.unwrap_err().to_string().contains("can't allocate memory"));
     assert_eq!((refused, most), (4, 1), "8, 4, 2 and 1 at once");
 }

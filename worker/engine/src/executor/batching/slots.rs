@@ -1,19 +1,21 @@
-//! Slots: key-value caches with the prompts that they hold. Slots outlive sequences and batches, so that the next
+//! Slots: extents of the arena with the prompts that they hold. Slots outlive sequences and batches, so that the next
 //! prompt with the same prefix reuses the content of a free slot.
 
-use super::budget::Budget;
 use super::prompt::TokenPrompt;
-use crate::blocks::KvCache;
+use crate::kv::{Arena, ExtentId, reserve};
 use crate::models::CausalLm;
 use compass_plan::engine::PrefixSegment;
 use std::collections::HashSet;
 use tch::{TchError, Tensor};
 
+/// Maximum number of concurrent sequences if memory allows. Matrix products of fewer than 16 rows are padded anyway; up
+/// to twice as many still cost less per row, since the weights are read once for all of them.
+const DEFAULT_SLOTS: usize = 32;
+
 /// The slots of one model.
 pub(crate) struct Slots {
-    budget: Budget,
-    /// Caches by slot number, as forward passes take them.
-    pub(super) caches: Vec<KvCache>,
+    /// Maximum number of concurrent sequences.
+    most: usize,
     contents: Vec<SlotContent>,
     clock: u64,
     /// Digests of all prefixes that were ever computed, each up to one of its cuts.
@@ -24,14 +26,25 @@ pub(crate) struct Slots {
 
 /// Content of a slot.
 struct SlotContent {
+    extent: ExtentId,
     prompt: TokenPrompt,
-    /// Number of the prompt's tokens in the cache.
+    /// Number of the prompt's tokens in the extent.
     computed: usize,
     /// `[1, hidden]`: the state after the prompt's last token, once it is computed.
     last: Option<Tensor>,
     busy: bool,
     /// When the slot was last assigned.
     taken: u64,
+}
+
+/// Where there is room for a prompt.
+enum Choice {
+    /// In this slot.
+    Slot(usize),
+    /// Nowhere, while others are busy.
+    Full,
+    /// Nowhere, and nobody else is there: the arena is too small.
+    Alone,
 }
 
 /// Result of a prompt's request for a slot.
@@ -46,11 +59,10 @@ pub(super) enum Admission {
 }
 
 impl Slots {
-    /// Creates no slot yet; at most `most` of them, 0 for the default number, if `free` bytes suffice.
-    pub(crate) fn new(most: usize, free: usize) -> Self {
+    /// Creates no slot yet; at most `most` of them, 0 for the default number.
+    pub(crate) fn new(most: usize) -> Self {
         Self {
-            budget: Budget::new(most, free),
-            caches: Vec::new(),
+            most: if most == 0 { DEFAULT_SLOTS } else { most },
             contents: Vec::new(),
             clock: 0,
             known: HashSet::new(),
@@ -60,15 +72,22 @@ impl Slots {
 
     /// Maximum number of concurrent sequences.
     pub(super) fn most(&self) -> usize {
-        self.budget.slots()
+        self.most
     }
 
-    /// Halves the number of concurrent sequences and frees all memory: running sequences must restart. Returns `false`
-    /// if fewer than one would be left.
-    pub(super) fn shrink(&mut self) -> bool {
-        self.caches.clear();
+    /// Halves the number of concurrent sequences and frees the arena: running sequences must restart. Returns `false` if
+    /// fewer than one would be left.
+    pub(super) fn shrink(&mut self, arena: &mut Arena) -> bool {
+        self.forget(arena);
+        let more = self.most > 1;
+        self.most = (self.most / 2).max(1);
+        more
+    }
+
+    /// Frees the arena of what is kept between batches.
+    pub(crate) fn forget(&mut self, arena: &mut Arena) {
         self.contents.clear();
-        self.budget.halve()
+        arena.clear();
     }
 
     /// Assigns a slot with room for `room` tokens to a prompt, with the longest prefix of the prompt that any slot
@@ -79,6 +98,7 @@ impl Slots {
     pub(super) fn admit(
         &mut self,
         model: &dyn CausalLm,
+        arena: &mut Arena,
         prompt: &TokenPrompt,
         room: usize,
     ) -> Result<Admission, TchError> {
@@ -94,21 +114,41 @@ impl Slots {
         if promised > in_place {
             return Ok(Admission::Wait);
         }
-        let Some(slot) = self.choose(model, prompt, room, in_place)? else { return Ok(Admission::Full) };
         let last = source.and_then(|source| self.last_of(source, prompt));
-        // A chosen slot keeps its own content.
-        if let Some(source) = source.filter(|&source| source != slot && self.own(slot, prompt) < in_place)
-            && let Ok([from, to]) = self.caches.get_disjoint_mut([source, slot])
-        {
-            to.fork_from(from, in_place)?;
-        }
+        let from = source.map(|source| self.contents[source].extent);
+        // The content stays in the arena while it is copied, even if its slot makes room.
+        from.into_iter().for_each(|from| arena.retain(from));
+        let choice = self.choose(arena, (prompt, room), in_place);
+        let copied = match (&choice, from) {
+            // A chosen slot keeps its own content.
+            (Choice::Slot(slot), Some(from)) if self.own(*slot, prompt) < in_place => {
+                arena.copy(from, self.contents[*slot].extent, in_place)
+            }
+            _ => Ok(()),
+        };
+        from.into_iter().for_each(|from| arena.release(from));
+        copied?;
+        let (slot, in_place, last) = match choice {
+            Choice::Slot(slot) => (slot, in_place, last),
+            Choice::Full => return Ok(Admission::Full),
+            Choice::Alone => {
+                // A sequence that is alone always fits, unless the memory does not suffice.
+                self.contents.clear();
+                arena.replace(|| reserve(model, room))?;
+                let Some(extent) = arena.allocate(room) else { return Ok(Admission::Full) };
+                self.contents.push(SlotContent::nothing(extent));
+                (0, 0, None)
+            }
+        };
         self.clock += 1;
         // A whole prompt without its last state must compute its last piece again.
         let computed = match last {
             None if in_place == prompt.len() => prompt.pieces(0).last().map_or(0, |(start, _)| start),
             _ => in_place,
         };
-        self.contents[slot] = SlotContent { prompt: prompt.clone(), computed, last, busy: true, taken: self.clock };
+        let extent = self.contents[slot].extent;
+        let taken = self.clock;
+        self.contents[slot] = SlotContent { extent, prompt: prompt.clone(), computed, last, busy: true, taken };
         Ok(Admission::Slot(slot))
     }
 
@@ -124,41 +164,38 @@ impl Slots {
     }
 
     /// Returns a free slot of sufficient size: one that holds as much of the prompt as any (`in_place`), otherwise a
-    /// new one, otherwise the one free for the longest time.
-    fn choose(
-        &mut self,
-        model: &dyn CausalLm,
-        prompt: &TokenPrompt,
-        room: usize,
-        in_place: usize,
-    ) -> Result<Option<usize>, TchError> {
-        let free: Vec<usize> = (0..self.contents.len()).filter(|&slot| !self.contents[slot].busy).collect();
-        let fits = |slot: &usize| self.caches[*slot].capacity() >= room;
+    /// new one, otherwise the one free for the longest time; where none is large enough, free ones make room for a new
+    /// one.
+    fn choose(&mut self, arena: &mut Arena, (prompt, room): (&TokenPrompt, usize), in_place: usize) -> Choice {
+        let mut free: Vec<usize> = (0..self.contents.len()).filter(|&slot| !self.contents[slot].busy).collect();
+        free.sort_by_key(|&slot| self.contents[slot].taken);
+        let fits = |slot: &usize| arena.room(self.contents[*slot].extent) >= room;
+        let mut holding = free.iter().filter(|slot| fits(slot) && self.own(**slot, prompt) == in_place);
         if in_place > 0
-            && let Some(&slot) = free.iter().find(|slot| fits(slot) && self.own(**slot, prompt) == in_place)
+            && let Some(&slot) = holding.next()
         {
-            return Ok(Some(slot));
+            return Choice::Slot(slot);
         }
-        if self.budget.allows(&self.caches, room) {
-            self.caches.push(model.cache(room)?);
-            self.contents.push(SlotContent::nothing());
-            return Ok(Some(self.contents.len() - 1));
+        let fitting = free.iter().copied().find(fits);
+        if self.contents.len() < self.most
+            && let Some(extent) = arena.allocate(room)
+        {
+            self.contents.push(SlotContent::nothing(extent));
+            return Choice::Slot(self.contents.len() - 1);
         }
-        let oldest = |slots: Vec<usize>| slots.into_iter().min_by_key(|&slot| self.contents[slot].taken);
-        if let Some(slot) = oldest(free.iter().copied().filter(fits).collect()) {
-            return Ok(Some(slot));
+        if let Some(slot) = fitting {
+            return Choice::Slot(slot);
         }
-        // No slot is large enough: one of them grows, if that leaves enough for the others; alone it always may.
-        let Some(slot) = oldest(free) else { return Ok(None) };
-        let others = self.contents.iter().filter(|content| content.busy).count();
-        if others > 0 && !self.budget.allows_in_place(&self.caches, slot, room) {
-            return Ok(None);
+        // Slots keep their numbers, so that those that made room stay, without an extent.
+        for slot in free {
+            arena.release(self.contents[slot].extent);
+            let extent = arena.allocate(room);
+            self.contents[slot] = SlotContent::nothing(extent.unwrap_or(ExtentId::NONE));
+            if extent.is_some() {
+                return Choice::Slot(slot);
+            }
         }
-        let grown = model.cache(room)?;
-        let old = std::mem::replace(&mut self.caches[slot], grown);
-        let kept = self.own(slot, prompt);
-        self.caches[slot].fork_from(&old, kept)?;
-        Ok(Some(slot))
+        if self.contents.iter().any(|content| content.busy) { Choice::Full } else { Choice::Alone }
     }
 
     /// Notes that the prompt in a slot was computed up to `end`, which is a cut; with the whole prompt, its last state.
@@ -185,6 +222,11 @@ impl Slots {
         std::mem::take(&mut self.new_segments)
     }
 
+    /// The extent of a slot.
+    pub(super) fn extent(&self, slot: usize) -> ExtentId {
+        self.contents.get(slot).map_or(ExtentId::NONE, |content| content.extent)
+    }
+
     /// Returns the number of the prompt's tokens that a slot holds, and the state after the last of them if that is its
     /// end.
     pub(super) fn progress(&self, slot: usize) -> (usize, Option<&Tensor>) {
@@ -205,7 +247,7 @@ impl Slots {
 }
 
 impl SlotContent {
-    fn nothing() -> Self {
-        Self { prompt: TokenPrompt::new(&[], &[]), computed: 0, last: None, busy: false, taken: 0 }
+    fn nothing(extent: ExtentId) -> Self {
+        Self { extent, prompt: TokenPrompt::new(&[], &[]), computed: 0, last: None, busy: false, taken: 0 }
     }
 }

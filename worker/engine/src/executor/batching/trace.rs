@@ -2,6 +2,7 @@
 
 use super::{DecodeCallback, SequenceRequest, Slots, StepOutcome, continue_all};
 use crate::executor::sampling::{Draw, choose};
+use crate::kv::Arena;
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -80,7 +81,7 @@ pub(crate) fn trace(
         .collect();
     let samples = asked.iter().map(|asked| (asked.sample, asked.tokens)).collect();
     let mut tracer = Tracer { traces: vec![Trace::default(); asked.len()], samples, seed };
-    let mut slots = Slots::new(slots, model.free_bytes());
-    continue_all(model, &mut slots, sequences, &mut tracer, counters)?;
+    let (mut slots, mut arena) = (Slots::new(slots), Arena::none());
+    continue_all(model, (&mut slots, &mut arena), sequences, &mut tracer, counters)?;
     Ok(tracer.traces)
 }

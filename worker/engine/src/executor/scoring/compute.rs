@@ -1,18 +1,21 @@
 //! Computes a trie of texts, and reports the scores of every sample as soon as they are known.
 
 use super::cuts::cut_apart;
-use super::passes::{Passes, PendingNode};
+use super::passes::Passes;
 use super::resident::{Resident, ResidentNode};
 use super::trie::Trie;
 use super::{Scored, ScoringInput};
-use crate::blocks::Segment;
 use crate::executor::score::{Precision, RowTokens, TokenScore, rows_scores};
 use crate::fault::is_out_of_memory;
 use crate::kernels::added_rows;
+use crate::kv::{Arena, ExtentId, Segment, reserve};
 use crate::models::CausalLm;
 use compass_plan::engine::{PrefixSegment, TokenCounters};
 use std::collections::HashSet;
-use tch::{TchError, Tensor};
+use tch::TchError;
+
+/// Divisor of the arena for what is kept between batches.
+const RESIDENT: usize = 4;
 
 /// State that is kept between batches.
 #[derive(Default)]
@@ -52,6 +55,12 @@ struct Run<'a, 'b> {
     /// For each text, its sample and its index in that sample.
     texts: Vec<(usize, usize)>,
     known: Vec<Option<NodeScores>>,
+    /// The extent of each node that is computed, while something below it is not.
+    extents: Vec<Option<ExtentId>>,
+    /// The resident segment of each node that is one.
+    resident: Vec<Option<usize>>,
+    /// Number of nodes to compute at each node and below it.
+    left: Vec<usize>,
     done: &'b mut dyn FnMut(usize, SampleScores),
 }
 
@@ -69,6 +78,7 @@ impl Scorer {
     pub(in crate::executor) fn run(
         &mut self,
         work: Work<'_>,
+        arena: &mut Arena,
         samples: Vec<Vec<ScoringInput>>,
         done: &mut dyn FnMut(usize, SampleScores),
     ) -> Result<(), TchError> {
@@ -78,6 +88,9 @@ impl Scorer {
             samples: Vec::with_capacity(samples.len()),
             texts: Vec::new(),
             known: Vec::new(),
+            extents: Vec::new(),
+            resident: Vec::new(),
+            left: Vec::new(),
             done,
         };
         for texts in samples {
@@ -92,11 +105,18 @@ impl Scorer {
                 }
             }
         }
-        let result = self.walk(&mut run);
+        let result = self.walk(&mut run, arena);
         if result.is_err() {
-            self.resident.forget_all();
+            // The progress of a failed pass is unknown.
+            self.forget(arena);
         }
         result
+    }
+
+    /// Frees the arena of what is kept between batches.
+    pub(in crate::executor) fn forget(&mut self, arena: &mut Arena) {
+        self.resident.clear();
+        arena.clear();
     }
 
     /// Returns new prefix segments since the last call that other engines may compute too.
@@ -104,31 +124,41 @@ impl Scorer {
         std::mem::take(&mut self.new_segments)
     }
 
-    fn walk(&mut self, run: &mut Run<'_, '_>) -> Result<(), TchError> {
-        self.resident.reserve(run.work.model, run.trie.longest())?;
-        let assignments = self.resident.assign_stacks(&run.trie);
-
-        for assignment in &assignments {
-            for (depth, &node) in assignment.known.iter().enumerate() {
-                run.take_over(node, &self.resident.paths[assignment.stack][depth])?;
+    fn walk(&mut self, run: &mut Run<'_, '_>, arena: &mut Arena) -> Result<(), TchError> {
+        // A path and what is computed on it, wherever the holes are.
+        let least = run.trie.longest() * 2;
+        if arena.capacity() < least {
+            self.resident.clear();
+            arena.replace(|| reserve(&*run.work.model, least))?;
+        }
+        let known = self.resident.find(&run.trie);
+        let mut passes = Passes::new(&run.trie, &known);
+        run.begin(&passes, &known);
+        for (node, resident) in known.iter().enumerate() {
+            if let Some(resident) = resident.and_then(|number| self.resident.get(number)) {
+                run.take_over(node, resident, arena)?;
             }
         }
-        let mut passes = Passes::new(&run.trie, &assignments);
         let unit = run.work.model.rows_at_once();
         loop {
             let rows = self.max_rows.unwrap_or(unit);
-            let items = passes.next(&run.trie, rows);
-            if items.is_empty() {
-                return Ok(());
+            let wanted = passes.next(&run.trie, rows);
+            let Some(&first) = wanted.first() else { break };
+            let nodes = self.with_room(run, arena, wanted);
+            if nodes.is_empty() {
+                let tokens = run.trie.nodes[first].tokens.len();
+                run.give_up(first, &format!("not enough memory for keys and values of {tokens} tokens"));
+                passes.skip_subtree(&run.trie).into_iter().for_each(|node| run.finish(node, arena));
+                continue;
             }
-            match self.pass(run, &items) {
-                Ok(()) => passes.advance(items.len()),
+            match self.pass(run, arena, &nodes) {
+                Ok(()) => passes.advance(nodes.len()),
                 Err(error) if is_out_of_memory(&error) => {
-                    let taken: usize = items.iter().map(|item| run.trie.nodes[item.node].tokens.len()).sum();
-                    if items.len() == 1 {
+                    let taken: usize = nodes.iter().map(|&node| run.trie.nodes[node].tokens.len()).sum();
+                    if nodes.len() == 1 {
                         let why = format!("not enough memory for a prefix segment of {taken} tokens");
-                        run.give_up(items[0].node, &why);
-                        passes.skip_subtree(&run.trie);
+                        run.give_up(first, &why);
+                        passes.skip_subtree(&run.trie).into_iter().for_each(|node| run.finish(node, arena));
                     }
                     tracing::warn!(rows = taken, "out of memory; continuing with half as many rows per pass");
                     self.max_rows = Some((taken.min(rows) / 2).max(1));
@@ -136,26 +166,36 @@ impl Scorer {
                 Err(error) => return Err(error),
             }
         }
+        self.resident.trim(arena, arena.capacity() / RESIDENT);
+        Ok(())
+    }
+
+    /// Gives extents to nodes, in order, as far as there is room or room can be made; returns those that have one.
+    fn with_room(&mut self, run: &mut Run<'_, '_>, arena: &mut Arena, mut nodes: Vec<usize>) -> Vec<usize> {
+        for (number, &node) in nodes.iter().enumerate() {
+            let tokens = run.trie.nodes[node].tokens.len();
+            while run.extents[node].is_none() {
+                run.extents[node] = arena.allocate(tokens);
+                if run.extents[node].is_none() && !self.resident.evict(arena) {
+                    nodes.truncate(number);
+                    return nodes;
+                }
+            }
+        }
+        nodes
     }
 
     /// Runs one forward pass over some nodes.
-    fn pass(&mut self, run: &mut Run<'_, '_>, items: &[PendingNode]) -> Result<(), TchError> {
+    fn pass(&mut self, run: &mut Run<'_, '_>, arena: &mut Arena, pending: &[usize]) -> Result<(), TchError> {
         let nodes = &run.trie.nodes;
-        let tokens: Vec<u32> = items.iter().flat_map(|item| nodes[item.node].tokens.iter().copied()).collect();
-        let segment = |item: &PendingNode| {
-            let node = &nodes[item.node];
-            Segment { cache: item.stack, position: node.position, rows: node.tokens.len() }
-        };
-        let segments: Vec<Segment> = items.iter().map(segment).collect();
-        for item in items {
-            self.resident.truncate(item.stack, item.depth);
-        }
-        let hidden = run.work.model.hidden(&tokens, &segments, &mut self.resident.caches)?;
-        let mut ends = Vec::with_capacity(items.len());
+        let tokens: Vec<u32> = pending.iter().flat_map(|&node| nodes[node].tokens.iter().copied()).collect();
+        let segments: Vec<Segment> = pending.iter().filter_map(|&node| run.segment(node)).collect();
+        let hidden = run.work.model.hidden(&tokens, &segments, arena)?;
+        let mut ends = Vec::with_capacity(pending.len());
         let mut wanted = Vec::new();
         let mut start = 0;
-        for item in items {
-            let node = &nodes[item.node];
+        for &node in pending {
+            let node = &nodes[node];
             let rows = node.tokens.len();
             let inner = (node.inner_from..rows - 1)
                 .map(|row| RowTokens { row: (start + row) as i64, tokens: vec![node.tokens[row + 1]] });
@@ -167,21 +207,25 @@ impl Scorer {
             }
         }
         let mut scores = rows_scores(run.work.model, &hidden, &wanted, run.work.precision)?.into_iter();
-        let ends = Tensor::f_from_slice(&ends)?.f_to_device(hidden.device())?;
+        let ends = run.work.model.kernels().to_device(&ends, hidden.device())?;
         let ends = hidden.f_index_select(0, &ends)?;
         run.work.counters.computed += start as u64;
         run.work.counters.padded += added_rows(start as i64, hidden.device()) as u64;
-        for (row, item) in items.iter().enumerate() {
-            let node = &run.trie.nodes[item.node];
+        for (row, &number) in pending.iter().enumerate() {
+            let node = &run.trie.nodes[number];
             let rows = node.tokens.len();
             let inner_from = node.inner_from.min(rows - 1);
             let inner: Vec<TokenScore> = scores.by_ref().take(rows - 1 - inner_from).collect();
             let next = scores.by_ref().take(node.next.len()).collect();
-            let last = ends.f_narrow(0, row as i64, 1)?;
-            self.resident.truncate(item.stack, item.depth);
-            let held = ResidentNode { tokens: node.tokens.clone(), inner_from, inner: inner.clone(), last };
-            self.resident.paths[item.stack].push(held);
-            run.learn(item.node, NodeScores { inner_from, inner, next });
+            let parent = node.parent.map(|parent| run.resident[parent]);
+            if let (true, Some(extent), None | Some(Some(_))) = (node.is_common, run.extents[number], parent) {
+                // A view would keep the states of all.
+                let last = ends.f_narrow(0, row as i64, 1)?.f_detach_copy()?;
+                let kept = ResidentNode { tokens: node.tokens.clone(), extent, inner_from, inner: inner.clone(), last };
+                run.resident[number] = Some(self.resident.keep(arena, parent.flatten(), kept));
+            }
+            run.learn(number, NodeScores { inner_from, inner, next });
+            run.finish(number, arena);
         }
         Ok(())
     }
@@ -211,8 +255,50 @@ impl Run<'_, '_> {
         }
     }
 
+    /// Notes what is known, and what is to be computed.
+    fn begin(&mut self, passes: &Passes, known: &[Option<usize>]) {
+        self.extents = vec![None; self.trie.nodes.len()];
+        self.resident = known.to_vec();
+        self.left = vec![0; self.trie.nodes.len()];
+        for &node in passes.left() {
+            for at in self.trie.path(node) {
+                self.left[at] += 1;
+            }
+        }
+    }
+
+    /// Notes that a node needs computing no longer; extents on which nothing is left to be computed are released.
+    fn finish(&mut self, node: usize, arena: &mut Arena) {
+        for at in self.trie.path(node) {
+            self.left[at] -= 1;
+            if self.left[at] == 0
+                && let Some(extent) = self.extents[at].take()
+            {
+                arena.release(extent);
+            }
+        }
+    }
+
+    /// Returns the segment of a node, whose path and itself have extents.
+    fn segment(&self, node: usize) -> Option<Segment> {
+        let path = self.trie.path(node);
+        let (_, above) = path.split_last()?;
+        let of = &self.trie.nodes[node];
+        Some(Segment {
+            path: above.iter().map(|&at| self.extents[at]).collect::<Option<Vec<_>>>()?.into(),
+            own: self.extents[node]?,
+            before: 0,
+            position: of.position,
+            rows: of.tokens.len(),
+        })
+    }
+
     /// Reuses the state of a node that an earlier batch has computed.
-    fn take_over(&mut self, node: usize, held: &ResidentNode) -> Result<(), TchError> {
+    fn take_over(&mut self, node: usize, held: &ResidentNode, arena: &mut Arena) -> Result<(), TchError> {
+        if self.left[node] > 0 {
+            arena.retain(held.extent);
+            self.extents[node] = Some(held.extent);
+        }
         let tokens: Vec<u32> = self.trie.nodes[node].next.iter().copied().collect();
         let wanted = if tokens.is_empty() { Vec::new() } else { vec![RowTokens { row: 0, tokens }] };
         let next = rows_scores(self.work.model, &held.last, &wanted, self.work.precision)?;
@@ -259,7 +345,7 @@ impl Run<'_, '_> {
 
     /// Fails all samples with a text through `node`.
     fn give_up(&mut self, node: usize, why: &str) {
-        for below in self.trie.subtree(node, &[]) {
+        for below in self.trie.subtree(node) {
             for end in 0..self.trie.nodes[below].ends.len() {
                 let (sample, _) = self.texts[self.trie.nodes[below].ends[end]];
                 let pending = &mut self.samples[sample];

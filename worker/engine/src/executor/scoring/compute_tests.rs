@@ -2,17 +2,19 @@
 
 use super::compute::{SampleScores, Scorer, Work};
 use super::input::ScoringInput;
-use crate::blocks::{KvCache, Segment};
 use crate::executor::score::Precision;
+use crate::kernels::{Kernels, Reference};
+use crate::kv::{Arena, Segment};
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
 use tch::{Device, Kind, TchError, Tensor};
 
 const VOCABULARY: u32 = 11;
 
-/// A fake model that runs out of memory beyond `most` rows per pass.
+/// A fake model that runs out of memory beyond `most` rows per pass, and whose arena has this many tokens.
 struct Model {
     most: usize,
+    tokens: usize,
     passes: Vec<usize>,
 }
 
@@ -26,18 +28,21 @@ fn logits_of(mark: f32) -> Vec<f32> {
 }
 
 impl CausalLm for Model {
-    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], caches: &mut [KvCache]) -> Result<Tensor, TchError> {
+    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], arena: &mut Arena) -> Result<Tensor, TchError> {
         if tokens.len() > self.most {
             return Err(TchError::Torch("DefaultCPUAllocator: can't allocate memory: you tried".into()));
         }
         self.passes.push(tokens.len());
         let (mut marks, mut start) = (Vec::new(), 0);
         for segment in segments {
-            let cache = &mut caches[segment.cache];
-            assert!(cache.tokens().len() >= segment.position && segment.end() <= cache.capacity());
-            cache.note(segment.position, &tokens[start..start + segment.rows], false);
-            marks.extend((segment.position..segment.end()).map(|last| mark(&cache.tokens()[..=last])));
+            let room = arena.room(segment.own);
+            assert!(arena.tokens(segment.own).len() >= segment.before && segment.before + segment.rows <= room);
+            arena.note(segment.own, segment.before, &tokens[start..start + segment.rows], false);
             start += segment.rows;
+            let path = segment.path.iter().chain([&segment.own]);
+            let sequence: Vec<u32> = path.flat_map(|&extent| arena.tokens(extent)).copied().collect();
+            assert_eq!(sequence.len(), segment.end());
+            marks.extend((segment.position..segment.end()).map(|last| mark(&sequence[..=last])));
         }
         Tensor::f_from_slice(&marks)?.f_unsqueeze(1)
     }
@@ -48,8 +53,16 @@ impl CausalLm for Model {
         Tensor::f_from_slice(&logits)?.f_reshape([-1, i64::from(VOCABULARY)])
     }
 
-    fn cache(&self, capacity: usize) -> Result<KvCache, TchError> {
-        KvCache::new(1, 1, capacity, 1, (Kind::Float, Device::Cpu))
+    fn arena(&self, tokens: usize) -> Result<Arena, TchError> {
+        Arena::new(&[Device::Cpu], tokens.min(self.tokens), (1, 1), Kind::Float)
+    }
+
+    fn token_bytes(&self) -> usize {
+        8
+    }
+
+    fn kernels(&self) -> &dyn Kernels {
+        &Reference
     }
 
     fn rows_at_once(&self) -> usize {
@@ -96,8 +109,12 @@ fn expected(text: &ScoringInput) -> Vec<f32> {
     inner.chain(text.next.iter().map(|&token| score(&text.fed, token))).collect()
 }
 
+fn new() -> (Scorer, Arena) {
+    (Scorer::default(), Arena::none())
+}
+
 fn run(
-    scorer: &mut Scorer,
+    scorer: &mut (Scorer, Arena),
     model: &mut Model,
     samples: &[Vec<ScoringInput>],
 ) -> (Vec<Option<SampleScores>>, TokenCounters) {
@@ -108,7 +125,9 @@ fn run(
         assert!(results[sample].is_none(), "reported once");
         results[sample] = Some(scores);
     };
-    scorer.run(work, samples.to_vec(), done).unwrap();
+    let mut arena = std::mem::replace(&mut scorer.1, Arena::none());
+    scorer.0.run(work, &mut arena, samples.to_vec(), done).unwrap();
+    scorer.1 = arena;
     (results, counters)
 }
 
@@ -129,8 +148,8 @@ fn assert_right(samples: &[Vec<ScoringInput>], results: &[Option<SampleScores>])
 #[test]
 fn every_text_gets_its_own_scores() {
     let samples = samples();
-    let mut model = Model { most: 1000, passes: Vec::new() };
-    let mut scorer = Scorer::default();
+    let mut model = Model { most: 1000, tokens: 1000, passes: Vec::new() };
+    let mut scorer = new();
     let (results, counters) = run(&mut scorer, &mut model, &samples);
     assert_right(&samples, &results);
     assert_eq!(counters.computed, counters.distinct);
@@ -147,8 +166,8 @@ fn every_text_gets_its_own_scores() {
 #[test]
 fn lack_of_memory_reduces_rows_per_pass() {
     let samples = samples();
-    let mut model = Model { most: 6, passes: Vec::new() };
-    let (results, counters) = run(&mut Scorer::default(), &mut model, &samples);
+    let mut model = Model { most: 6, tokens: 1000, passes: Vec::new() };
+    let (results, counters) = run(&mut new(), &mut model, &samples);
     assert_right(&samples, &results);
     assert_eq!(counters.computed, counters.distinct);
     assert!(model.passes.len() > 5 && model.passes.iter().all(|&rows| rows <= 6), "{:?}", model.passes);
@@ -159,10 +178,23 @@ fn only_samples_that_never_fit_fail() {
     let mut samples = samples();
     let long = ScoringInput::scores((0..16).map(|token| token % 11).collect(), 1);
     samples.insert(3, vec![samples[0][0].clone(), long]);
-    let mut model = Model { most: 6, passes: Vec::new() };
-    let (mut results, _) = run(&mut Scorer::default(), &mut model, &samples);
+    let mut model = Model { most: 6, tokens: 1000, passes: Vec::new() };
+    let (mut results, _) = run(&mut new(), &mut model, &samples);
     let failed = results.remove(3).unwrap().unwrap_err();
     assert!(failed.contains("not enough memory for a prefix segment of 15 tokens"), "{failed}");
     samples.remove(3);
     assert_right(&samples, &results);
+}
+
+#[test]
+fn small_arena_makes_more_passes_and_changes_no_score() {
+    let samples = samples();
+    // The longest text has 13 tokens.
+    let mut model = Model { most: 1000, tokens: 26, passes: Vec::new() };
+    let mut scorer = new();
+    for _ in 0..3 {
+        let (results, _) = run(&mut scorer, &mut model, &samples);
+        assert_right(&samples, &results);
+    }
+    assert!(model.passes.iter().all(|&rows| rows <= 26));
 }

@@ -1,8 +1,8 @@
 //! Scoring: every distinct prefix of the texts of a batch goes through the model once.
 //!
 //! An inference mode names the texts to score ([`ScoringInput`]); texts become a trie that is cut at the plan's borders and
-//! where a sample's own texts diverge ([`Trie`]); the trie is computed in depth-first order, over key-value caches that are
-//! kept between batches ([`Resident`]).
+//! where a sample's own texts diverge ([`Trie`]); the trie is computed in depth-first order, a prefix segment
+//! to an extent of the arena, and what other batches may share stays ([`Resident`]).
 
 mod compute;
 #[cfg(test)]

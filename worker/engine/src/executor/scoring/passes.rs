@@ -1,47 +1,37 @@
 //! Order in which a trie is computed, split into forward passes.
 //!
-//! Pure. Depth first, root by root: the path above a node is then always on its stack.
+//! Pure. Depth first, root by root: what stands on one segment is computed together, and the segment is needed no longer
+//! than that.
 
-use super::resident::StackAssignment;
 use super::trie::Trie;
-
-/// A node to compute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PendingNode {
-    pub(super) node: usize,
-    pub(super) stack: usize,
-    /// Number of nodes above it on its path.
-    pub(super) depth: usize,
-}
 
 /// Remaining nodes.
 #[derive(Debug)]
 pub(super) struct Passes {
-    items: Vec<PendingNode>,
+    nodes: Vec<usize>,
     at: usize,
 }
 
 impl Passes {
-    /// Creates the order of all nodes that are not on their stack already.
-    pub(super) fn new(trie: &Trie, assignments: &[StackAssignment]) -> Self {
-        let of = |assignment: &StackAssignment| {
-            let (stack, known) = (assignment.stack, assignment.known.clone());
-            let order = trie.subtree(assignment.root, &known).into_iter();
-            let new = order.filter(move |node| !known.contains(node));
-            new.map(|node| PendingNode { node, stack, depth: trie.path(node).len() - 1 }).collect::<Vec<_>>()
-        };
-        Self { items: assignments.iter().flat_map(of).collect(), at: 0 }
+    /// Creates the order of all nodes that are not known already.
+    pub(super) fn new(trie: &Trie, known: &[Option<usize>]) -> Self {
+        let order = trie.roots.iter().flat_map(|&root| trie.subtree(root));
+        Self { nodes: order.filter(|&node| known[node].is_none()).collect(), at: 0 }
+    }
+
+    /// The nodes that are left.
+    pub(super) fn left(&self) -> &[usize] {
+        self.nodes.get(self.at..).unwrap_or_default()
     }
 
     /// Returns the next nodes with at most `rows` tokens together, but at least one node; empty when all are computed.
-    pub(super) fn next(&self, trie: &Trie, rows: usize) -> Vec<PendingNode> {
+    pub(super) fn next(&self, trie: &Trie, rows: usize) -> Vec<usize> {
         let mut taken = 0;
-        let left = self.items.get(self.at..).unwrap_or_default().iter();
-        let fit = left.enumerate().take_while(|(number, item)| {
-            taken += trie.nodes[item.node].tokens.len();
-            *number == 0 || taken <= rows
+        let fit = self.left().iter().enumerate().take_while(|&(number, &node)| {
+            taken += trie.nodes[node].tokens.len();
+            number == 0 || taken <= rows
         });
-        fit.map(|(_, item)| *item).collect()
+        fit.map(|(_, &node)| node).collect()
     }
 
     /// Marks the next `count` nodes as computed.
@@ -49,11 +39,12 @@ impl Passes {
         self.at += count;
     }
 
-    /// Skips the next node and all nodes below it.
-    pub(super) fn skip_subtree(&mut self, trie: &Trie) {
-        let Some(item) = self.items.get(self.at) else { return };
-        let below = trie.subtree(item.node, &[]);
-        self.items.retain(|item| !below.contains(&item.node));
+    /// Skips the next node and all nodes below it, and returns them.
+    pub(super) fn skip_subtree(&mut self, trie: &Trie) -> Vec<usize> {
+        let Some(&node) = self.left().first() else { return Vec::new() };
+        let below = trie.subtree(node);
+        self.nodes.retain(|node| !below.contains(node));
+        below
     }
 }
 
@@ -63,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn depth_first_with_resident_nodes_first() {
+    fn depth_first_without_what_is_known() {
         let mut trie = Trie::default();
         let text = |fed: &[u32], cuts: &[usize]| ScoringInput {
             fed: fed.to_vec(),
@@ -78,20 +69,15 @@ mod tests {
         {
             trie.insert(number, &text(&fed, &cuts));
         }
-        let assignments = [
-            StackAssignment { root: 0, stack: 1, known: vec![0, 2] },
-            StackAssignment { root: 4, stack: 0, known: Vec::new() },
-        ];
-        let mut passes = Passes::new(&trie, &assignments);
-        let nodes =
-            |items: Vec<PendingNode>| items.iter().map(|item| (item.node, item.stack, item.depth)).collect::<Vec<_>>();
-        assert_eq!(nodes(passes.next(&trie, 99)), [(3, 1, 2), (5, 1, 2), (1, 1, 1), (4, 0, 0)]);
-        assert_eq!(nodes(passes.next(&trie, 3)), [(3, 1, 2), (5, 1, 2)]);
-        passes.advance(2);
-        assert_eq!(nodes(passes.next(&trie, 1)), [(1, 1, 1)], "at least one");
-        passes.skip_subtree(&trie);
-        assert_eq!(nodes(passes.next(&trie, 9)), [(4, 0, 0)]);
+        let known: Vec<Option<usize>> = (0..trie.nodes.len()).map(|node| [0, 2].contains(&node).then_some(7)).collect();
+        let mut passes = Passes::new(&trie, &known);
+        assert_eq!(passes.next(&trie, 99), [1, 3, 5, 4]);
+        assert_eq!(passes.next(&trie, 3), [1, 3]);
         passes.advance(1);
+        assert_eq!(passes.next(&trie, 0), [3], "at least one");
+        assert_eq!(passes.skip_subtree(&trie), [3]);
+        assert_eq!(passes.left(), [5, 4]);
+        passes.advance(2);
         assert!(passes.next(&trie, 9).is_empty());
     }
 }

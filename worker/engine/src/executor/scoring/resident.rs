@@ -1,27 +1,19 @@
-//! Key-value stacks that outlive a batch: the path last computed on each, with its scores.
+//! Prefix segments that outlive a batch: their keys and values, with the scores of their tokens.
 //!
-//! A batch whose texts share a prefix with an earlier batch finds the prefix computed. The number of stacks is small,
-//! as memory allows; the stack whose prefix is used by the fewest texts, and that was not used for the longest time, is
-//! replaced.
+//! A batch whose texts begin as those of an earlier batch did finds the prefix computed. Only what other samples may
+//! share stays, by far not all of the arena; of the segments that none follows, the one that was not used for the
+//! longest time makes room.
 
 use super::trie::Trie;
-use crate::blocks::KvCache;
 use crate::executor::score::TokenScore;
-use crate::models::CausalLm;
-use tch::{TchError, Tensor};
+use crate::kv::{Arena, ExtentId};
+use std::collections::HashMap;
+use tch::Tensor;
 
-/// Maximum number of stacks: texts of a few prefixes may alternate.
-const STACKS: usize = 4;
-
-/// Divisor of the free memory that stacks beyond the first may use.
-const SHARE: usize = 4;
-
-/// Stacks are reserved for multiples of this many tokens.
-const GRAIN: usize = 256;
-
-/// A node on a stack.
+/// A segment that was computed.
 pub(super) struct ResidentNode {
     pub(super) tokens: Vec<u32>,
+    pub(super) extent: ExtentId,
     /// The first row whose prediction of the next token is known.
     pub(super) inner_from: usize,
     pub(super) inner: Vec<TokenScore>,
@@ -29,114 +21,160 @@ pub(super) struct ResidentNode {
     pub(super) last: Tensor,
 }
 
-/// The stacks.
+/// The segments, as a trie.
 #[derive(Default)]
 pub(super) struct Resident {
-    pub(super) caches: Vec<KvCache>,
-    /// The path on each stack, from the first position on.
-    pub(super) paths: Vec<Vec<ResidentNode>>,
-    /// Value of keeping each stack.
-    worth: Vec<Worth>,
+    nodes: HashMap<usize, Kept>,
+    by_tokens: HashMap<(Option<usize>, Vec<u32>), usize>,
+    /// Number of the next node.
+    next: usize,
     clock: u64,
+    tokens: usize,
 }
 
-/// The lowest value is replaced first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Worth {
-    /// Number of texts of a batch that used it, halved with every batch without any.
-    texts: usize,
-    /// When it was last chosen.
+struct Kept {
+    parent: Option<usize>,
+    children: usize,
+    node: ResidentNode,
+    /// When it was last used.
     used: u64,
 }
 
-/// The stack on which a root is computed, and the nodes below the root that are already on it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct StackAssignment {
-    pub(super) root: usize,
-    pub(super) stack: usize,
-    pub(super) known: Vec<usize>,
+impl Resident {
+    /// Returns for each node of a trie the resident segment that is equal to it, with all requested scores.
+    pub(super) fn find(&mut self, trie: &Trie) -> Vec<Option<usize>> {
+        self.clock += 1;
+        let mut found: Vec<Option<usize>> = Vec::with_capacity(trie.nodes.len());
+        // A parent's number is below its children's.
+        for node in &trie.nodes {
+            let parent = match node.parent {
+                None => Some(None),
+                Some(parent) => found[parent].map(Some),
+            };
+            let same = parent.and_then(|parent| self.by_tokens.get(&(parent, node.tokens.clone())).copied());
+            let kept = same.and_then(|same| Some((same, self.nodes.get_mut(&same)?)));
+            found.push(kept.filter(|(_, kept)| node.inner_from >= kept.node.inner_from).map(|(same, kept)| {
+                kept.used = self.clock;
+                same
+            }));
+        }
+        found
+    }
+
+    /// Returns a segment that was found.
+    pub(super) fn get(&self, number: usize) -> Option<&ResidentNode> {
+        self.nodes.get(&number).map(|kept| &kept.node)
+    }
+
+    /// Keeps a segment after `parent`, and adds a holder to its extent. Returns its number.
+    pub(super) fn keep(&mut self, arena: &mut Arena, parent: Option<usize>, node: ResidentNode) -> usize {
+        let key = (parent, node.tokens.clone());
+        // One with fewer scores goes, with what follows it.
+        if let Some(&old) = self.by_tokens.get(&key) {
+            self.drop_subtree(arena, old);
+        }
+        let number = self.next;
+        self.next += 1;
+        arena.retain(node.extent);
+        if let Some(parent) = parent.and_then(|parent| self.nodes.get_mut(&parent)) {
+            parent.children += 1;
+        }
+        self.tokens += node.tokens.len();
+        self.by_tokens.insert(key, number);
+        self.nodes.insert(number, Kept { parent, children: 0, node, used: self.clock });
+        number
+    }
+
+    fn drop_subtree(&mut self, arena: &mut Arena, number: usize) {
+        let below = self.nodes.iter().filter(|(_, kept)| kept.parent == Some(number)).map(|(&below, _)| below);
+        for below in below.collect::<Vec<_>>() {
+            self.drop_subtree(arena, below);
+        }
+        self.drop_leaf(arena, number);
+    }
+
+    fn drop_leaf(&mut self, arena: &mut Arena, number: usize) {
+        let Some(Kept { parent, node, .. }) = self.nodes.remove(&number) else { return };
+        if let Some(parent) = parent.and_then(|parent| self.nodes.get_mut(&parent)) {
+            parent.children -= 1;
+        }
+        arena.release(node.extent);
+        self.tokens -= node.tokens.len();
+        self.by_tokens.remove(&(parent, node.tokens));
+    }
+
+    /// Drops the segment that was not used for the longest time, of those that nothing follows and no batch holds.
+    /// Returns `false` if there is none.
+    pub(super) fn evict(&mut self, arena: &mut Arena) -> bool {
+        let idle = self.nodes.iter().filter(|(_, kept)| kept.children == 0 && !arena.is_shared(kept.node.extent));
+        let Some((&oldest, _)) = idle.min_by_key(|&(&number, kept)| (kept.used, number)) else { return false };
+        self.drop_leaf(arena, oldest);
+        true
+    }
+
+    /// Drops segments until at most `tokens` tokens are left.
+    pub(super) fn trim(&mut self, arena: &mut Arena, tokens: usize) {
+        while self.tokens > tokens && self.evict(arena) {}
+    }
+
+    /// Forgets all segments; the arena is cleared or replaced.
+    pub(super) fn clear(&mut self) {
+        self.nodes.clear();
+        self.by_tokens.clear();
+        self.tokens = 0;
+    }
 }
 
-impl Resident {
-    /// Reserves stacks for sequences of `longest` tokens, as many as memory allows.
-    pub(super) fn reserve(&mut self, model: &dyn CausalLm, longest: usize) -> Result<(), TchError> {
-        let longest = longest.div_ceil(GRAIN) * GRAIN;
-        for (cache, path) in self.caches.iter_mut().zip(&self.paths) {
-            if cache.capacity() < longest {
-                let mut larger = model.cache(longest)?;
-                let length = path.iter().map(|resident| resident.tokens.len()).sum();
-                larger.fork_from(cache, length)?;
-                *cache = larger;
-            }
+#[cfg(test)]
+mod tests {
+    use super::super::ScoringInput;
+    use super::*;
+    use tch::{Device, Kind};
+
+    fn trie(texts: &[&[u32]]) -> Trie {
+        let mut trie = Trie::default();
+        for (number, tokens) in texts.iter().enumerate() {
+            let text = ScoringInput { fed: tokens.to_vec(), first: 2, next: vec![0], cuts: vec![2] };
+            trie.insert(number, &text);
         }
-        while self.caches.len() < STACKS {
-            let taken = self.caches.first().map_or(0, KvCache::bytes);
-            if !self.caches.is_empty() && taken > model.free_bytes() / SHARE {
-                break;
-            }
-            self.caches.push(model.cache(longest)?);
-            self.paths.push(Vec::new());
-            self.worth.push(Worth::default());
-        }
-        Ok(())
+        trie
     }
 
-    /// Assigns each root to a stack, in the order of computation: first the roots of which a stack holds a prefix,
-    /// before others replace it.
-    pub(super) fn assign_stacks(&mut self, trie: &Trie) -> Vec<StackAssignment> {
-        let mut assignments: Vec<StackAssignment> = Vec::with_capacity(trie.roots.len());
-        for stack in 0..self.paths.len() {
-            let known = self.known(trie, stack);
-            match known.first().filter(|&&root| assignments.iter().all(|assignment| assignment.root != root)) {
-                Some(&root) => {
-                    assignments.push(StackAssignment { root, stack, known });
-                    self.choose(stack, trie, root);
-                }
-                None => self.worth[stack].texts /= 2,
-            }
-        }
-        for &root in &trie.roots {
-            if assignments.iter().any(|assignment| assignment.root == root) {
-                continue;
-            }
-            let stack = (0..self.worth.len()).min_by_key(|&stack| self.worth[stack]).unwrap_or(0);
-            self.choose(stack, trie, root);
-            assignments.push(StackAssignment { root, stack, known: Vec::new() });
-        }
-        assignments
-    }
-
-    fn choose(&mut self, stack: usize, trie: &Trie, root: usize) {
-        self.clock += 1;
-        let texts = trie.subtree(root, &[]).into_iter().map(|node| trie.nodes[node].ends.len()).sum();
-        self.worth[stack] = Worth { texts, used: self.clock };
-    }
-
-    /// Returns the nodes of a trie, from a root on, that are on a stack with all requested scores.
-    fn known(&self, trie: &Trie, stack: usize) -> Vec<usize> {
-        let mut known = Vec::new();
-        let mut children = &trie.roots;
-        for resident in &self.paths[stack] {
-            let fits = |&&node: &&usize| {
-                let node = &trie.nodes[node];
-                node.tokens == resident.tokens && node.inner_from >= resident.inner_from
-            };
-            let Some(&node) = children.iter().find(fits) else { break };
-            known.push(node);
-            children = &trie.nodes[node].children;
-        }
-        known
-    }
-
-    /// Drops all but the first `depth` nodes of a stack.
-    pub(super) fn truncate(&mut self, stack: usize, depth: usize) {
-        self.paths[stack].truncate(depth);
-    }
-
-    /// Drops all nodes, since the progress of a failed pass is unknown.
-    pub(super) fn forget_all(&mut self) {
-        for path in &mut self.paths {
-            path.clear();
-        }
+    #[test]
+    fn the_oldest_segment_that_nothing_follows_makes_room() {
+        let mut arena = Arena::new(&[Device::Cpu], 6, (1, 1), Kind::Float).unwrap();
+        let mut resident = Resident::default();
+        let node = |arena: &mut Arena, tokens: &[u32], inner_from| ResidentNode {
+            tokens: tokens.to_vec(),
+            extent: arena.allocate(tokens.len()).unwrap(),
+            inner_from,
+            inner: Vec::new(),
+            last: Tensor::zeros([1, 1], (Kind::Float, Device::Cpu)),
+        };
+        let mut keep = |resident: &mut Resident, arena: &mut Arena, parent, tokens: &[u32]| {
+            let node = node(arena, tokens, 1);
+            let extent = node.extent;
+            let number = resident.keep(arena, parent, node);
+            arena.release(extent);
+            number
+        };
+        let header = keep(&mut resident, &mut arena, None, &[1, 2]);
+        let shot = keep(&mut resident, &mut arena, Some(header), &[3]);
+        let other = keep(&mut resident, &mut arena, None, &[1, 3]);
+        assert_eq!(
+            resident.find(&trie(&[&[1, 2, 3], &[1, 3, 4], &[1, 2, 4]])),
+            [Some(header), Some(shot), Some(other), None, None]
+        );
+        assert_eq!(resident.find(&trie(&[&[1, 2, 3]])), [Some(header), Some(shot)]);
+        assert!(resident.evict(&mut arena));
+        assert_eq!(resident.find(&trie(&[&[1, 3]])), [None], "it was used before the others");
+        let held = resident.get(shot).unwrap().extent;
+        arena.retain(held);
+        assert!(!resident.evict(&mut arena), "a batch stands on what is left");
+        arena.release(held);
+        resident.trim(&mut arena, 2);
+        assert_eq!(resident.find(&trie(&[&[1, 2, 3]])), [Some(header), None]);
+        resident.trim(&mut arena, 0);
+        assert!(arena.allocate(6).is_some(), "all is free again");
     }
 }

@@ -101,15 +101,13 @@ impl Trie {
         path
     }
 
-    /// Returns a root and all nodes below it, depth first; children in `first` before their siblings.
-    pub(super) fn subtree(&self, root: usize, first: &[usize]) -> Vec<usize> {
+    /// Returns a root and all nodes below it, depth first.
+    pub(super) fn subtree(&self, root: usize) -> Vec<usize> {
         let mut order = Vec::new();
         let mut open = vec![root];
         while let Some(node) = open.pop() {
             order.push(node);
-            let children = &self.nodes[node].children;
-            open.extend(children.iter().rev().filter(|child| !first.contains(child)));
-            open.extend(children.iter().rev().filter(|child| first.contains(child)));
+            open.extend(self.nodes[node].children.iter().rev());
         }
         order
     }
@@ -137,7 +135,7 @@ mod tests {
         let other = trie.insert(3, &input(&[1, 2, 3], 1, &[7], &[]));
         assert_eq!(trie.nodes.len(), 5, "a text with other cuts has other nodes");
         assert_eq!((trie.path(a), trie.path(b), trie.path(c)), (vec![0, 1, 2], vec![0, 1, 3], vec![0, 1]));
-        assert_eq!((trie.roots.clone(), trie.subtree(0, &[]), trie.longest()), (vec![0, other], vec![0, 1, 2, 3], 4));
+        assert_eq!((trie.roots.clone(), trie.subtree(0), trie.longest()), (vec![0, other], vec![0, 1, 2, 3], 4));
         let of = |node: usize| (trie.nodes[node].inner_from, trie.nodes[node].next.iter().copied().collect::<Vec<_>>());
         assert_eq!(of(0), (0, vec![3]), "only the first text needs the first token of `3`");
         assert_eq!(of(1), (0, vec![4, 5, 7]));

@@ -1,0 +1,223 @@
+//! The arena: memory for the keys and values of many sequences, reserved once.
+//!
+//! An extent is a run of tokens in every layer, for the tokens of one prefix segment, or of one sequence's end. It is
+//! freed when its last holder releases it. Its content is never moved, and two extents never overlap, so that siblings
+//! of a trie stand beside each other, and one pass can compute them all.
+
+use super::free_list::FreeList;
+use tch::{Device, Kind, TchError, Tensor};
+
+/// Names an extent of one arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ExtentId(usize);
+
+impl ExtentId {
+    /// Names no extent: it has no room and no tokens.
+    pub(crate) const NONE: Self = Self(usize::MAX);
+}
+
+/// The keys and values of one model.
+pub(crate) struct Arena {
+    layers: Vec<LayerKv>,
+    free: FreeList,
+    extents: Vec<Option<Extent>>,
+    capacity: usize,
+}
+
+/// Keys and values of one layer, `[tokens, kv_heads, head_dim]` each.
+pub(crate) struct LayerKv {
+    pub(crate) keys: Tensor,
+    pub(crate) values: Tensor,
+}
+
+struct Extent {
+    /// Its first token in the arena.
+    start: usize,
+    capacity: usize,
+    /// The tokens in it, for models that must compute a whole sequence again at some length.
+    tokens: Vec<u32>,
+    /// Whether keys were rotated for a long sequence, for models where this differs.
+    long: bool,
+    holders: usize,
+}
+
+impl LayerKv {
+    /// Returns keys and values of `tokens` tokens from `start` on: views.
+    pub(crate) fn run(&self, start: i64, tokens: i64) -> Result<(Tensor, Tensor), TchError> {
+        Ok((self.keys.f_narrow(0, start, tokens)?, self.values.f_narrow(0, start, tokens)?))
+    }
+}
+
+impl Arena {
+    /// Reserves an arena of `capacity` tokens with each layer on its own device.
+    pub(crate) fn new(
+        devices: &[Device],
+        capacity: usize,
+        (kv_heads, head_dim): (i64, i64),
+        kind: Kind,
+    ) -> Result<Self, TchError> {
+        // Nothing is read before it was written. One token more: rows that pad a pass are written there.
+        let room = |device| Tensor::f_empty([capacity as i64 + 1, kv_heads, head_dim], (kind, device));
+        let layer = |&device: &Device| Ok(LayerKv { keys: room(device)?, values: room(device)? });
+        let layers = devices.iter().map(layer).collect::<Result<_, TchError>>()?;
+        Ok(Self { layers, free: FreeList::new(capacity), extents: Vec::new(), capacity })
+    }
+
+    /// Returns an arena without memory, which is replaced when one is needed.
+    pub(crate) fn none() -> Self {
+        Self { layers: Vec::new(), free: FreeList::default(), extents: Vec::new(), capacity: 0 }
+    }
+
+    /// Frees the memory, then takes the arena that `make` reserves. All extents are gone.
+    pub(crate) fn replace(&mut self, make: impl FnOnce() -> Result<Self, TchError>) -> Result<(), TchError> {
+        *self = Self::none();
+        *self = make()?;
+        Ok(())
+    }
+
+    /// Frees all extents, whoever holds them.
+    pub(crate) fn clear(&mut self) {
+        self.extents.clear();
+        self.free = FreeList::new(self.capacity);
+    }
+
+    /// Maximum number of tokens.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Returns an extent for `tokens` tokens, held once; `None` if no free run is long enough.
+    pub(crate) fn allocate(&mut self, tokens: usize) -> Option<ExtentId> {
+        let capacity = tokens.max(1);
+        let start = self.free.take(capacity)?;
+        let extent = Extent { start, capacity, tokens: Vec::new(), long: false, holders: 1 };
+        let number = self.extents.iter().position(Option::is_none).unwrap_or(self.extents.len());
+        if number == self.extents.len() {
+            self.extents.push(None);
+        }
+        self.extents[number] = Some(extent);
+        Some(ExtentId(number))
+    }
+
+    /// Adds a holder.
+    pub(crate) fn retain(&mut self, id: ExtentId) {
+        if let Some(Some(extent)) = self.extents.get_mut(id.0) {
+            extent.holders += 1;
+        }
+    }
+
+    /// Removes a holder; with the last one the extent is freed.
+    pub(crate) fn release(&mut self, id: ExtentId) {
+        let Some(slot) = self.extents.get_mut(id.0) else { return };
+        let Some(extent) = slot else { return };
+        extent.holders -= 1;
+        if extent.holders == 0 {
+            self.free.give_back(extent.start, extent.capacity);
+            *slot = None;
+        }
+    }
+
+    /// Whether an extent has more than one holder.
+    pub(crate) fn is_shared(&self, id: ExtentId) -> bool {
+        self.extent(id).is_some_and(|extent| extent.holders > 1)
+    }
+
+    fn extent(&self, id: ExtentId) -> Option<&Extent> {
+        self.extents.get(id.0).and_then(Option::as_ref)
+    }
+
+    /// Maximum number of tokens of an extent.
+    pub(crate) fn room(&self, id: ExtentId) -> usize {
+        self.extent(id).map_or(0, |extent| extent.capacity)
+    }
+
+    /// The first token of an extent in the tensors.
+    pub(crate) fn start(&self, id: ExtentId) -> usize {
+        self.extent(id).map_or(self.capacity, |extent| extent.start)
+    }
+
+    /// Returns the tokens in an extent.
+    pub(crate) fn tokens(&self, id: ExtentId) -> &[u32] {
+        self.extent(id).map_or(&[], |extent| &extent.tokens)
+    }
+
+    /// Whether the keys of an extent are those of a long sequence, see [`crate::blocks::RotaryEmbedding::is_long`].
+    pub(crate) fn is_long(&self, id: ExtentId) -> bool {
+        self.extent(id).is_some_and(|extent| extent.long)
+    }
+
+    /// Notes tokens whose keys and values are about to be written after the first `before` of an extent; what follows
+    /// them becomes invalid.
+    pub(crate) fn note(&mut self, id: ExtentId, before: usize, tokens: &[u32], long: bool) {
+        if let Some(Some(extent)) = self.extents.get_mut(id.0) {
+            extent.tokens.truncate(before);
+            extent.tokens.extend_from_slice(tokens);
+            extent.long = long;
+        }
+    }
+
+    /// Copies the first `tokens` tokens of an extent to the beginning of another.
+    pub(crate) fn copy(&mut self, from: ExtentId, to: ExtentId, tokens: usize) -> Result<(), TchError> {
+        let (source, target, count) = (self.start(from) as i64, self.start(to) as i64, tokens as i64);
+        for LayerKv { keys, values } in &self.layers {
+            for tensor in [keys, values] {
+                tensor.f_narrow(0, target, count)?.f_copy_(&tensor.f_narrow(0, source, count)?)?;
+            }
+        }
+        let (copied, long) = (self.tokens(from).iter().take(tokens).copied().collect::<Vec<_>>(), self.is_long(from));
+        self.note(to, 0, &copied, long);
+        Ok(())
+    }
+
+    /// Returns one layer.
+    pub(crate) fn layer(&self, number: usize) -> &LayerKv {
+        &self.layers[number]
+    }
+
+    /// The row that takes what nobody reads.
+    pub(crate) fn idle_row(&self) -> usize {
+        self.capacity
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arena(tokens: usize) -> Arena {
+        Arena::new(&[Device::Cpu; 2], tokens, (1, 4), Kind::Float).unwrap()
+    }
+
+    #[test]
+    fn extents_live_as_long_as_a_holder() {
+        let mut arena = arena(10);
+        let (a, b) = (arena.allocate(6).unwrap(), arena.allocate(4).unwrap());
+        assert_eq!((arena.start(a), arena.start(b), arena.room(b), arena.allocate(1)), (0, 6, 4, None));
+        arena.retain(a);
+        arena.release(a);
+        assert_eq!(arena.allocate(1), None);
+        arena.release(a);
+        let c = arena.allocate(5).unwrap();
+        assert_eq!((arena.start(c), arena.tokens(c)), (0, &[][..]));
+    }
+
+    #[test]
+    fn copies_take_tokens_keys_and_values() {
+        let mut arena = arena(8);
+        let (a, b) = (arena.allocate(3).unwrap(), arena.allocate(4).unwrap());
+        arena.note(a, 0, &[5, 6, 7], true);
+        for (number, layer) in arena.layers.iter().enumerate() {
+            let fill = |tensor: &Tensor, with: f64| tensor.narrow(0, 0, 3).fill_(with + number as f64);
+            (_, _) = (fill(&layer.keys, 1.0), fill(&layer.values, 10.0));
+        }
+        arena.copy(a, b, 2).unwrap();
+        assert_eq!((arena.tokens(b), arena.is_long(b)), (&[5, 6][..], true));
+        let (keys, values) = arena.layer(1).run(arena.start(b) as i64, 2).unwrap();
+        assert_eq!(
+            (keys.mean(Kind::Double).double_value(&[]), values.mean(Kind::Double).double_value(&[])),
+            (2.0, 11.0)
+        );
+        arena.note(b, 1, &[9], false);
+        assert_eq!((arena.tokens(b), arena.is_long(b)), (&[5, 9][..], false));
+    }
+}

@@ -1,0 +1,11 @@
+//! Keys and values of a model's sequences: one arena for each layer, reserved once, in which sequences own extents and
+//! share those of their prefixes.
+
+mod arena;
+mod free_list;
+mod level;
+mod reserve;
+
+pub(crate) use arena::{Arena, ExtentId, LayerKv};
+pub(crate) use level::{Chain, Level, Masks, Segment, Span, chains, levels};
+pub(crate) use reserve::reserve;

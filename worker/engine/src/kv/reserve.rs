@@ -1,0 +1,30 @@
+//! How large an arena is: by the memory that is free when it is made, and from then on by its own account, since an
+//! allocator that keeps what was freed makes the memory look smaller than it is.
+
+use super::Arena;
+use crate::fault::is_out_of_memory;
+use crate::models::CausalLm;
+use tch::TchError;
+
+/// Divisor of the free memory that an arena may take: weights are mapped and count as free, and several engines share
+/// a machine.
+const PART_OF_MEMORY: usize = 4;
+
+/// Maximum number of tokens that are of use.
+const MOST_TOKENS: usize = 1 << 20;
+
+/// Reserves an arena for a model: as large as its part of the memory allows, and for `least` tokens in any case.
+///
+/// # Errors
+/// The memory does not suffice for `least` tokens, or another error of libtorch.
+pub(crate) fn reserve(model: &dyn CausalLm, least: usize) -> Result<Arena, TchError> {
+    let allowed = model.free_bytes() / PART_OF_MEMORY / model.token_bytes().max(1);
+    let mut tokens = allowed.min(MOST_TOKENS).max(least);
+    loop {
+        match model.arena(tokens) {
+            // An address space may have less room than memory.
+            Err(error) if is_out_of_memory(&error) && tokens > least => tokens = (tokens / 2).max(least),
+            other => return other,
+        }
+    }
+}
