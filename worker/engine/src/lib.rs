@@ -29,6 +29,7 @@ mod weights;
 pub use cuda::{CudaLibrary, CudaRuntime, load_cuda_library};
 pub use device::{DeviceChoice, DeviceChoiceError, device_kind};
 pub use executor::{Trace, Traced};
+pub use kernels::DeviceCounts;
 pub use load::{load, load_colocated};
 pub use parity::ParityModel;
 

@@ -4,14 +4,18 @@ use crate::config::ModelConfig;
 use crate::device::{DeviceChoice, resolve};
 use crate::executor::{Trace, Traced, trace};
 use crate::fault::device_fault;
+use crate::kernels::{Counting, DeviceCounts, Reference};
 use crate::kv::{Arena, ExtentId, Segment};
 use crate::load::{Spread, load_model, open};
-use crate::models::CausalLm;
+use crate::models::{CausalLm, Family, Placement};
 use crate::reproducible::make_mkl_reproducible;
+use crate::weights::Weights;
 use compass_plan::engine::{EngineFault, TokenCounters};
 use compass_plan::{Dtype, ModelKind};
+use std::cell::Cell;
 use std::path::Path;
-use tch::{TchError, Tensor};
+use std::rc::Rc;
+use tch::{Device, Kind, TchError, Tensor};
 
 /// A model under comparison. It must stay on the thread that loaded it.
 pub struct ParityModel {
@@ -88,6 +92,27 @@ impl ParityModel {
         let opened = open(directory, ModelKind::Hf, &config, dtype, on.home())?;
         let model = load_model(opened, &config, on, 64, &mut Vec::new())?;
         Ok(Self { model })
+    }
+
+    /// Loads the model in `directory` in float32 on the CPU as for a device whose operations cost time to begin: products
+    /// of the same rows are joined, and the counts grow with what a device would have to do.
+    ///
+    /// # Errors
+    /// As [`crate::load`].
+    pub fn load_counted(directory: &Path) -> Result<(Self, Rc<Cell<DeviceCounts>>), EngineFault> {
+        tch::set_num_threads(1);
+        let _no_grad = tch::no_grad_guard();
+        make_mkl_reproducible();
+        let config = ModelConfig::read(directory, ModelKind::Hf)?;
+        let (kind, device) = (Kind::Float, Device::Cpu);
+        let file = ModelConfig::file_of(ModelKind::Hf);
+        let weights = Weights::open(directory, ModelKind::Hf, file, (kind, device))?;
+        let to = Placement { kind, device, positions: 64 };
+        let mut decoder = Family::of(&config)?.load(&config, weights, to, &mut Vec::new())?;
+        decoder.join().map_err(|error| device_fault(&error))?;
+        let counts = Rc::new(Cell::new(DeviceCounts::default()));
+        decoder.kernels = Box::new(Counting::new(Reference, Rc::clone(&counts)));
+        Ok((Self { model: Box::new(decoder) }, counts))
     }
 
     /// Size of the vocabulary; every token must be below.

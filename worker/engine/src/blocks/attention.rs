@@ -95,6 +95,16 @@ impl Attention {
         self.o_proj.forward(kernels, &mixed.f_reshape([rows, self.shape.q_width()])?)
     }
 
+    /// Joins separate projections to one product.
+    pub(crate) fn join(&mut self) -> Result<(), TchError> {
+        if let Projections::Separate { q_proj, k_proj, v_proj } = &self.projections
+            && let Some(joined) = Linear::joined(&[q_proj, k_proj, v_proj])?
+        {
+            self.projections = Projections::Fused(joined);
+        }
+        Ok(())
+    }
+
     /// Queries `[rows, heads, head_dim]`, keys and values `[rows, kv_heads, head_dim]`; the first two normalised and
     /// rotated.
     fn project(

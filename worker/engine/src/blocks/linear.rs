@@ -41,6 +41,18 @@ impl Linear {
         Ok(Self::new(weight.f_transpose(0, 1).map_err(|error| device_fault(&error))?, Some(bias)))
     }
 
+    /// Joins products of the same rows to one, whose columns are theirs one after the other; `None` if only some have
+    /// biases.
+    pub(crate) fn joined(parts: &[&Self]) -> Result<Option<Self>, TchError> {
+        let biases: Vec<&Tensor> = parts.iter().filter_map(|part| part.bias.as_ref()).collect();
+        if !biases.is_empty() && biases.len() < parts.len() {
+            return Ok(None);
+        }
+        let weights: Vec<&Tensor> = parts.iter().map(|part| &part.weight).collect();
+        let bias = if biases.is_empty() { None } else { Some(Tensor::f_cat(&biases, 0)?) };
+        Ok(Some(Self::new(Tensor::f_cat(&weights, 0)?, bias)))
+    }
+
     /// Maps `[rows, in]` to `[rows, out]`.
     pub(crate) fn forward(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Tensor, TchError> {
         kernels.linear(x, &self.weight, self.bias.as_ref())

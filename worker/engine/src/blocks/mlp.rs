@@ -23,6 +23,16 @@ impl GatedMlp {
         Self { gate_up: GateUp::Separate { gate_proj, up_proj }, down_proj, activation }
     }
 
+    /// Joins the two widening products to one.
+    pub(crate) fn join(&mut self) -> Result<(), TchError> {
+        if let GateUp::Separate { gate_proj, up_proj } = &self.gate_up
+            && let Some(joined) = Linear::joined(&[gate_proj, up_proj])?
+        {
+            self.gate_up = GateUp::Fused(joined);
+        }
+        Ok(())
+    }
+
     /// Maps `[rows, hidden]` to the same shape.
     pub(crate) fn forward(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Tensor, TchError> {
         let (gate, up) = match &self.gate_up {

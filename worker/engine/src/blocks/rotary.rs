@@ -2,6 +2,7 @@
 
 use super::rope_frequencies::{Regime, attention_factor, inverse_frequencies, regime};
 use crate::config::RopeConfig;
+use crate::kernels::Kernels;
 use crate::kv::Segment;
 use crate::reproducible::on_one_thread;
 use tch::{Device, Kind, TchError, Tensor};
@@ -36,7 +37,7 @@ impl RotaryEmbedding {
 
     /// Returns the rotation of the rows of segments in order. The last row of each segment is the current end of its
     /// sequence.
-    pub(crate) fn rotation(&mut self, segments: &[Segment]) -> Result<Rotation, TchError> {
+    pub(crate) fn rotation(&mut self, kernels: &dyn Kernels, segments: &[Segment]) -> Result<Rotation, TchError> {
         let regime_of = |rope: &Self, segment: &Segment| regime(&rope.config, segment.end() as i64);
         let first = segments.first().map(|segment| regime_of(self, segment));
         if let [one] = segments {
@@ -51,8 +52,8 @@ impl RotaryEmbedding {
             self.prepare(longest.end() as i64)?;
         }
         let places = segments.iter().flat_map(|segment| segment.position as i64..segment.end() as i64);
-        let places = Tensor::f_from_slice(&places.collect::<Vec<_>>())?.f_to_device(self.options.1)?;
-        Ok(Rotation { cos: self.cos.f_index_select(0, &places)?, sin: self.sin.f_index_select(0, &places)? })
+        let places = kernels.to_device(&places.collect::<Vec<_>>(), self.options.1)?;
+        Ok(Rotation { cos: kernels.embed(&self.cos, &places)?, sin: kernels.embed(&self.sin, &places)? })
     }
 
     fn of_segment(&mut self, segment: &Segment) -> Result<Rotation, TchError> {
@@ -140,6 +141,7 @@ fn tables(inv_freq: &Tensor, factor: f64, positions: i64, kind: Kind) -> Result<
 mod tests {
     use super::*;
     use crate::config::RopeScaling;
+    use crate::kernels::Reference;
 
     #[test]
     fn rotation_keeps_norms_and_grown_tables_keep_their_values() {
@@ -150,17 +152,23 @@ mod tests {
         let mut arena = crate::kv::Arena::new(&[Device::Cpu], 1, (1, 1), Kind::Float).unwrap();
         let own = arena.allocate(1).unwrap();
         let at = |position, rows| [Segment::alone(own, position, rows)];
-        let before = rope.rotation(&at(0, 4)).unwrap().apply(&x).unwrap();
+        let before = rope.rotation(&Reference, &at(0, 4)).unwrap().apply(&x).unwrap();
         assert!(before.narrow(0, 0, 1).equal(&x.narrow(0, 0, 1)), "position 0 is not turned");
         let lengths = (&before * &before).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
         assert!(lengths.allclose(&Tensor::full([4, 2], 8.0, (Kind::Float, Device::Cpu)), 1e-5, 1e-5, false));
-        rope.rotation(&at(100, 1)).unwrap();
-        assert!(rope.rotation(&at(0, 4)).unwrap().apply(&x).unwrap().equal(&before));
-        assert!(rope.rotation(&at(3, 1)).unwrap().apply(&x.narrow(0, 0, 1)).unwrap().equal(&before.narrow(0, 3, 1)));
+        rope.rotation(&Reference, &at(100, 1)).unwrap();
+        assert!(rope.rotation(&Reference, &at(0, 4)).unwrap().apply(&x).unwrap().equal(&before));
+        assert!(
+            rope.rotation(&Reference, &at(3, 1))
+                .unwrap()
+                .apply(&x.narrow(0, 0, 1))
+                .unwrap()
+                .equal(&before.narrow(0, 3, 1))
+        );
         let both = [at(2, 2), at(0, 2)].concat();
-        let both = rope.rotation(&both).unwrap().apply(&x).unwrap();
+        let both = rope.rotation(&Reference, &both).unwrap().apply(&x).unwrap();
         assert!(both.narrow(0, 2, 2).equal(&before.narrow(0, 0, 2)), "rows are turned by their own positions");
-        let padded = rope.rotation(&at(0, 2)).unwrap().padded(2).unwrap().apply(&x).unwrap();
+        let padded = rope.rotation(&Reference, &at(0, 2)).unwrap().padded(2).unwrap().apply(&x).unwrap();
         assert!(padded.narrow(0, 0, 2).equal(&before.narrow(0, 0, 2)), "padding turns no other row");
     }
 }

@@ -1,12 +1,12 @@
 //! Decoding of one sequence: the next token, the end, and the reported answer.
 
 use super::answer::RunError;
+use super::batching::Prediction;
 use super::sampling::{Draw, choose};
 use super::settings::Settings;
 use crate::tokenizer::TextTokenizer;
 use compass_plan::NumericProfile;
 use compass_types::result::{Finish, Generation};
-use tch::{Kind, Tensor};
 
 /// Decides for all sequences of one batch.
 pub(super) struct BatchDecoder<'a> {
@@ -28,26 +28,25 @@ impl<'a> BatchDecoder<'a> {
         Ok(Self { tokenizer, profile, settings, longest_stop: settings.stop.longest(tokenizer)? })
     }
 
-    /// Returns the token after logits, `[1, vocabulary]`; the last `generated` of the `seen` tokens are not the
+    /// Returns the token that follows by a prediction; the last `generated` of the `seen` tokens are not the
     /// prompt's.
     ///
     /// # Errors
     /// [`RunError::Sample`] if no logit is a number.
     pub(super) fn next_token(
         &self,
-        logits: &Tensor,
+        prediction: Prediction<'_>,
         seen: &[u32],
         generated: usize,
         draw: Draw,
     ) -> Result<u32, RunError> {
         let Settings { rules, eos, .. } = self.settings;
         let none = || RunError::Sample("the model's logits are not numbers, so there is no next token".into());
-        if rules.are_plain() {
+        let mut row = match prediction {
             // Ties go to the lowest id on every device.
-            let best = Vec::<i64>::try_from(&logits.f_argmax(-1, false)?)?;
-            return best.first().and_then(|&id| u32::try_from(id).ok()).ok_or_else(none);
-        }
-        let mut row = Vec::<f32>::try_from(&logits.f_to_kind(Kind::Float)?.f_reshape([-1])?)?;
+            Prediction::Best(best) => return Ok(best),
+            Prediction::Logits(row) => row.to_vec(),
+        };
         rules.apply(&mut row, seen, generated, eos);
         choose(&row, rules.warp.map(|_| (draw, generated))).ok_or_else(none)
     }

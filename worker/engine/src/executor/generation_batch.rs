@@ -4,7 +4,7 @@
 //! Its result is emitted as soon as its last answer is known.
 
 use super::answer::RunError;
-use super::batching::{DecodeCallback, SequenceRequest, StepOutcome};
+use super::batching::{DecodeCallback, Prediction, SequenceRequest, StepOutcome};
 use super::conversation::Conversation;
 use super::decode::BatchDecoder;
 use super::prompting::{Prompted, Prompting};
@@ -12,7 +12,7 @@ use super::sampling::Draw;
 use compass_plan::engine::{Request, TokenCounters};
 use compass_plan::{Body, InferSpec};
 use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
-use tch::{TchError, Tensor};
+use tch::TchError;
 
 /// Identifies a sequence: its request, and which of the request's sequences it is.
 #[derive(Clone, Copy, Debug)]
@@ -200,26 +200,30 @@ impl<'a> GenerationBatch<'a> {
         id: &SequenceId,
         seen: &[u32],
         generated: usize,
-        logits: &Tensor,
+        prediction: Prediction<'_>,
     ) -> Result<(Vec<u32>, Option<Finish>), RunError> {
         let sample = self.requests[id.request].index;
         let draw = Draw { seed: self.prompting.settings.seed, sample, sequence: id.sequence };
         let mut seen = seen.to_vec();
-        seen.push(self.decoder.next_token(logits, &seen, generated, draw)?);
+        seen.push(self.decoder.next_token(prediction, &seen, generated, draw)?);
         let end = self.decoder.ends(&seen, generated + 1, id.max_tokens)?;
         Ok((seen, end))
     }
 }
 
 impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
+    fn needs_logits(&self) -> bool {
+        !self.prompting.settings.rules.are_plain()
+    }
+
     fn on_logits(
         &mut self,
         id: &SequenceId,
         seen: &[u32],
         generated: usize,
-        logits: &Tensor,
+        prediction: Prediction<'_>,
     ) -> Result<StepOutcome<SequenceId>, TchError> {
-        let answer = match self.grown(id, seen, generated, logits) {
+        let answer = match self.grown(id, seen, generated, prediction) {
             Ok((grown, None)) => return Ok(StepOutcome::Next(grown.last().copied().unwrap_or_default())),
             Ok((grown, Some(finish))) => {
                 self.counters.generated += generated as u64 + 1;

@@ -1,5 +1,6 @@
 //! Log-probabilities of tokens, from final hidden states.
 
+use crate::kernels::Kernels;
 use crate::models::CausalLm;
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -47,13 +48,14 @@ pub(super) fn rows_scores(
 ) -> Result<Vec<TokenScore>, TchError> {
     let block = if hidden.device() == Device::Cpu { CPU_BLOCK } else { GPU_BLOCK };
     let rows = (block / model.vocabulary().max(1)).clamp(32, 1024);
+    let kernels = model.kernels();
     let mut scores = Vec::with_capacity(wanted.len());
     for block in wanted.chunks(rows) {
         let indices: Vec<i64> = block.iter().map(|wanted| wanted.row).collect();
         let indices = model.kernels().to_device(&indices, hidden.device())?;
         let logits = model.logits(&hidden.f_index_select(0, &indices)?)?;
         let targets: Vec<&[u32]> = block.iter().map(|wanted| wanted.tokens.as_slice()).collect();
-        scores.extend(block_scores(&logits, &targets, precision)?);
+        scores.extend(block_scores(kernels, &logits, &targets, precision)?);
     }
     Ok(scores)
 }
@@ -68,14 +70,19 @@ pub(super) fn log_softmax(logits: &Tensor, precision: Precision) -> Result<Tenso
 }
 
 /// Returns scores of each row's targets under `logits`, `[rows, vocabulary]`, row by row.
-fn block_scores(logits: &Tensor, targets: &[&[u32]], precision: Precision) -> Result<Vec<TokenScore>, TchError> {
+fn block_scores(
+    kernels: &dyn Kernels,
+    logits: &Tensor,
+    targets: &[&[u32]],
+    precision: Precision,
+) -> Result<Vec<TokenScore>, TchError> {
     let log_probs = log_softmax(logits, precision)?;
     let (_, vocabulary) = log_probs.size2()?;
     let pairs = targets.iter().enumerate().flat_map(|(row, tokens)| tokens.iter().map(move |&token| (row, token)));
     let indices: Vec<i64> = pairs.clone().map(|(row, token)| row as i64 * vocabulary + i64::from(token)).collect();
-    let indices = Tensor::f_from_slice(&indices)?.f_to_device(logits.device())?;
-    let taken = Vec::<f32>::try_from(&log_probs.f_reshape([-1])?.f_index_select(0, &indices)?)?;
-    let best = Vec::<i64>::try_from(&log_probs.f_argmax(-1, false)?)?;
+    let indices = kernels.to_device(&indices, logits.device())?;
+    let taken = kernels.floats_to_host(&log_probs.f_reshape([-1])?.f_index_select(0, &indices)?)?;
+    let best = kernels.ids_to_host(&kernels.best(&log_probs)?)?;
     let scores = taken.into_iter().zip(pairs);
     Ok(scores
         .map(|(log_prob, (row, token))| TokenScore { log_prob, is_argmax: best[row] == i64::from(token) })
@@ -97,12 +104,13 @@ pub(super) fn sum(scores: &[TokenScore], precision: Precision) -> Result<f64, Tc
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::Reference;
 
     #[test]
     fn log_softmax_of_known_logits() {
         assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
         let logits = Tensor::from_slice2(&[[0f32, 2f32.ln()], [3.0, 3.0]]);
-        let scores = block_scores(&logits, &[&[1], &[1]], Precision::Full).unwrap();
+        let scores = block_scores(&Reference, &logits, &[&[1], &[1]], Precision::Full).unwrap();
         assert!((scores[0].log_prob - (2f32 / 3.0).ln()).abs() < 1e-6 && scores[0].is_argmax);
         assert!((scores[1].log_prob - 0.5f32.ln()).abs() < 1e-6 && !scores[1].is_argmax, "ties go to the first");
         assert!((sum(&scores, Precision::Full).unwrap() - (1f64 / 3.0).ln()).abs() < 1e-6);
@@ -114,7 +122,7 @@ mod tests {
     fn sums_in_the_models_format_are_coarse() {
         let logits = Tensor::from_slice2(&[[0f32, 1.0, 2.0], [0.5, 0.25, 8.0]]);
         let precision = Precision::Model(Kind::BFloat16);
-        let scores = block_scores(&logits, &[&[0], &[1]], precision).unwrap();
+        let scores = block_scores(&Reference, &logits, &[&[0], &[1]], precision).unwrap();
         assert_eq!(scores.iter().map(|score| score.log_prob).collect::<Vec<_>>(), [-2.40625, -7.75]);
         assert_eq!(sum(&scores, precision).unwrap(), -10.125, "between -10.125 and -10.1875 to even");
     }

@@ -21,6 +21,15 @@ pub(crate) trait Kernels {
     /// Copies numbers of the host to a device.
     fn to_device(&self, numbers: &[i64], device: Device) -> Result<Tensor, TchError>;
 
+    /// Copies ids to the host, which waits for the device.
+    fn ids_to_host(&self, ids: &Tensor) -> Result<Vec<i64>, TchError>;
+
+    /// Copies numbers to the host row by row, which waits for the device.
+    fn floats_to_host(&self, floats: &Tensor) -> Result<Vec<f32>, TchError>;
+
+    /// Returns the id of the largest logit of each row, `[rows, vocabulary]`, the lowest of equals: `[rows]`.
+    fn best(&self, logits: &Tensor) -> Result<Tensor, TchError>;
+
     /// Returns rows `ids` of `table`, `[ids, width]`.
     fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError>;
 

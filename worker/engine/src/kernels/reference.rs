@@ -17,6 +17,18 @@ impl Kernels for Reference {
         Tensor::f_from_slice(numbers)?.f_to_device(device)
     }
 
+    fn ids_to_host(&self, ids: &Tensor) -> Result<Vec<i64>, TchError> {
+        Vec::<i64>::try_from(ids)
+    }
+
+    fn floats_to_host(&self, floats: &Tensor) -> Result<Vec<f32>, TchError> {
+        Vec::<f32>::try_from(&floats.f_to_kind(Kind::Float)?.f_reshape([-1])?)
+    }
+
+    fn best(&self, logits: &Tensor) -> Result<Tensor, TchError> {
+        logits.f_argmax(-1, false)
+    }
+
     fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError> {
         Tensor::f_embedding(table, ids, -1, false, false)
     }

@@ -35,6 +35,11 @@ pub(crate) struct Placement {
 pub(crate) trait DecoderLayer {
     /// Maps the rows of the pass, `[rows, hidden]`, to the same shape.
     fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError>;
+
+    /// Joins products of the same rows, where the layer has any: a copy of their weights, and fewer operations.
+    fn join(&mut self) -> Result<(), TchError> {
+        Ok(())
+    }
 }
 
 /// How a token's position enters the model.
@@ -95,6 +100,11 @@ pub(crate) fn lm_head(
 }
 
 impl Decoder {
+    /// Joins products of the same rows in all layers, one layer after the other.
+    pub(crate) fn join(&mut self) -> Result<(), TchError> {
+        self.layers.iter_mut().try_for_each(|layer| layer.join())
+    }
+
     /// Returns the embeddings of the tokens, and of others that pad them to `rows`.
     fn embed(&self, tokens: &[u32], segments: &[Segment], rows: usize) -> Result<Tensor, TchError> {
         let kernels = self.kernels.as_ref();
@@ -184,7 +194,7 @@ impl CausalLm for Decoder {
         let rows = fed.tokens.len() + added as usize;
         let rotation = match &mut self.positions {
             Positions::Learned { .. } => None,
-            Positions::Rotary(rope) => Some(rope.rotation(&fed.segments)?.padded(added)?),
+            Positions::Rotary(rope) => Some(rope.rotation(self.kernels.as_ref(), &fed.segments)?.padded(added)?),
         };
         let mut x = self.embed(&fed.tokens, &fed.segments, rows)?;
         let mut here = self.placement.device;

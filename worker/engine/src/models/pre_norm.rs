@@ -33,6 +33,14 @@ impl Mlp {
 }
 
 impl DecoderLayer for PreNormLayer {
+    fn join(&mut self) -> Result<(), TchError> {
+        self.self_attn.join()?;
+        match &mut self.mlp {
+            Mlp::Dense(mlp) => mlp.join(),
+            Mlp::Sparse(_) => Ok(()),
+        }
+    }
+
     fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
         let kernels = pass.kernels();
         let attended = self.self_attn.forward(&self.input_layernorm.forward(kernels, x)?, pass)?;

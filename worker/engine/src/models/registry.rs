@@ -5,9 +5,11 @@ use super::{
     qwen2, qwen2_moe, qwen3, qwen3_moe,
 };
 use crate::config::ModelConfig;
+use crate::fault::device_fault;
 use crate::weights::Weights;
 use compass_plan::ModelKind;
 use compass_plan::engine::EngineFault;
+use tch::Device;
 
 /// A family with its two names in config.json.
 pub(crate) struct Family {
@@ -85,7 +87,12 @@ impl Family {
         let decoder = (self.load)(config, &mut weights, to)?;
         notes.append(&mut weights.notes);
         let layer_devices = weights.layer_devices();
-        Ok(Decoder { layer_devices, _files: weights.finish()?, ..decoder })
+        let mut decoder = Decoder { layer_devices, _files: weights.finish()?, ..decoder };
+        // On the CPU weights are views of files, which a copy would double, and operations begin at no cost.
+        if to.device != Device::Cpu {
+            decoder.join().map_err(|error| device_fault(&error))?;
+        }
+        Ok(decoder)
     }
 }
 

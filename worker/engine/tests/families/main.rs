@@ -4,6 +4,7 @@
 
 mod absurd;
 mod adapters;
+mod budget;
 mod damaged;
 mod goldens;
 mod layouts;

@@ -13,7 +13,7 @@ mod slots;
 mod trace;
 
 pub(crate) use queue::SequenceRequest;
-pub(crate) use run::{DecodeCallback, StepOutcome, continue_all};
+pub(crate) use run::{DecodeCallback, Prediction, StepOutcome, continue_all};
 pub(crate) use slots::Slots;
 pub(crate) use trace::trace;
 pub use trace::{Trace, Traced};

@@ -7,7 +7,7 @@ use crate::kernels::added_rows;
 use crate::kv::{Arena, ExtentId, Segment};
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
-use tch::{Kind, TchError, Tensor};
+use tch::{TchError, Tensor};
 
 /// Most rows of one pass, unless a single piece is longer: bounds the memory of activations.
 const MAX_ROWS: usize = 1024;
@@ -23,10 +23,21 @@ pub(crate) enum StepOutcome<T> {
     Finished(Vec<SequenceRequest<T>>),
 }
 
+/// What the model says of the token after a sequence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Prediction<'a> {
+    /// The token with the largest logit, the lowest of equals.
+    Best(u32),
+    /// All logits.
+    Logits(&'a [f32]),
+}
+
 /// Chooses the tokens of sequences.
 pub(crate) trait DecodeCallback<T> {
-    /// Takes `logits`, `[1, vocabulary]` in f32, of the token after `seen`, of which the last `generated` tokens do not belong
-    /// to the prompt.
+    /// Whether tokens are chosen by more than the largest logit, which then stays on the device.
+    fn needs_logits(&self) -> bool;
+
+    /// Takes what the model predicts after `seen`, of which the last `generated` tokens do not belong to the prompt.
     ///
     /// # Errors
     /// Errors of libtorch, which end the batch.
@@ -35,7 +46,7 @@ pub(crate) trait DecodeCallback<T> {
         id: &T,
         seen: &[u32],
         generated: usize,
-        logits: &Tensor,
+        prediction: Prediction<'_>,
     ) -> Result<StepOutcome<T>, TchError>;
 
     /// Whether the sequence is still needed.
@@ -169,14 +180,14 @@ fn step<T>(
         let state = state.map(|hidden| hidden.f_narrow(0, row, 1)?.f_detach_copy()).transpose()?;
         slots.computed(slot, end, state);
     }
-    let logits = logits_of(model, hidden.as_ref(), &kept, &decoding)?;
+    let (logits, decoding) = logits_of(model, hidden.as_ref(), &kept, decoding)?;
+    let predictions = Predictions::read(model, logits.as_ref(), callback.needs_logits())?;
     let mut over = Vec::new();
     let mut follow = Vec::new();
-    for (row, (number, _)) in decoding.iter().enumerate() {
+    for (row, number) in decoding.iter().enumerate() {
         let Some(one) = running.get_mut(*number) else { continue };
-        let own = logits.f_narrow(0, row as i64, 1)?;
         let generated = one.generated();
-        match callback.on_logits(&one.sequence.id, &one.seen, generated, &own)? {
+        match callback.on_logits(&one.sequence.id, &one.seen, generated, predictions.of(row))? {
             StepOutcome::Next(token) => one.seen.push(token),
             StepOutcome::Finished(sequences) => {
                 over.push(*number);
@@ -200,22 +211,64 @@ enum StateRow {
     Kept(usize),
 }
 
-/// Returns logits, `[decoding, vocabulary]`; nothing is computed where no sequence decodes.
+/// Returns logits, `[decoding, vocabulary]`, and the running sequences that they are of, in order; none is computed where
+/// no sequence decodes.
 fn logits_of(
     model: &dyn CausalLm,
     hidden: Option<&Tensor>,
     kept: &[Tensor],
-    decoding: &[(usize, StateRow)],
-) -> Result<Tensor, TchError> {
-    let states = decoding.iter().filter_map(|(_, row)| match row {
-        StateRow::Computed(row) => hidden.map(|hidden| hidden.f_narrow(0, *row, 1)),
-        StateRow::Kept(which) => kept.get(*which).map(|state| Ok(state.shallow_clone())),
-    });
-    let states: Vec<Tensor> = states.collect::<Result<_, TchError>>()?;
-    if states.is_empty() {
-        return Tensor::f_empty([0, 0], (Kind::Float, tch::Device::Cpu));
+    decoding: Vec<(usize, StateRow)>,
+) -> Result<(Option<Tensor>, Vec<usize>), TchError> {
+    let (mut rows, mut order, mut others, mut states) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (number, row) in decoding {
+        match row {
+            StateRow::Computed(row) => {
+                rows.push(row);
+                order.push(number);
+            }
+            StateRow::Kept(which) => {
+                states.extend(kept.get(which).map(Tensor::shallow_clone));
+                others.push(number);
+            }
+        }
     }
-    model.logits(&Tensor::f_cat(&states, 0)?)
+    order.append(&mut others);
+    if let Some(hidden) = hidden.filter(|_| !rows.is_empty()) {
+        let kernels = model.kernels();
+        states.insert(0, kernels.embed(hidden, &kernels.to_device(&rows, hidden.device())?)?);
+    }
+    let states = match states.as_slice() {
+        [] => return Ok((None, order)),
+        [one] => one.shallow_clone(),
+        many => Tensor::f_cat(many, 0)?,
+    };
+    Ok((Some(model.logits(&states)?), order))
+}
+
+/// What the host reads of the logits of a step: one copy.
+enum Predictions {
+    Best(Vec<i64>),
+    Logits(Vec<f32>, usize),
+}
+
+impl Predictions {
+    fn read(model: &dyn CausalLm, logits: Option<&Tensor>, all: bool) -> Result<Self, TchError> {
+        let Some(logits) = logits else { return Ok(Self::Best(Vec::new())) };
+        let kernels = model.kernels();
+        if all {
+            return Ok(Self::Logits(kernels.floats_to_host(logits)?, model.vocabulary()));
+        }
+        Ok(Self::Best(kernels.ids_to_host(&kernels.best(logits)?)?))
+    }
+
+    fn of(&self, row: usize) -> Prediction<'_> {
+        match self {
+            Self::Best(best) => Prediction::Best(best.get(row).and_then(|&id| u32::try_from(id).ok()).unwrap_or(0)),
+            Self::Logits(all, vocabulary) => {
+                Prediction::Logits(all.get(row * vocabulary..(row + 1) * vocabulary).unwrap_or_default())
+            }
+        }
+    }
 }
 
 /// The segments of one pass.

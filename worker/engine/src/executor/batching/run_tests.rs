@@ -1,6 +1,6 @@
 //! Tests of the decode loop with a fake model that runs out of memory when told.
 
-use super::{DecodeCallback, SequenceRequest, Slots, StepOutcome, continue_all};
+use super::{DecodeCallback, Prediction, SequenceRequest, Slots, StepOutcome, continue_all};
 use crate::kernels::{Kernels, Reference};
 use crate::kv::{Arena, Segment};
 use crate::models::CausalLm;
@@ -97,14 +97,18 @@ struct Greedy {
 }
 
 impl DecodeCallback<usize> for Greedy {
+    fn needs_logits(&self) -> bool {
+        false
+    }
+
     fn on_logits(
         &mut self,
         id: &usize,
         seen: &[u32],
         generated: usize,
-        logits: &Tensor,
+        prediction: Prediction<'_>,
     ) -> Result<StepOutcome<usize>, TchError> {
-        let token = logits.f_argmax(-1, false)?.int64_value(&[0]) as u32;
+        let Prediction::Best(token) = prediction else { panic!("{prediction:?}") };
         if generated + 1 < self.most {
             return Ok(StepOutcome::Next(token));
         }

@@ -1,12 +1,12 @@
 //! Traces of continuations with the logits of every step: tests compare them to check batch invariance.
 
-use super::{DecodeCallback, SequenceRequest, Slots, StepOutcome, continue_all};
+use super::{DecodeCallback, Prediction, SequenceRequest, Slots, StepOutcome, continue_all};
 use crate::executor::sampling::{Draw, choose};
 use crate::kv::Arena;
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use tch::{TchError, Tensor};
+use tch::TchError;
 
 /// A prompt to continue.
 #[derive(Clone, Debug)]
@@ -35,19 +35,23 @@ struct Tracer {
 }
 
 impl DecodeCallback<usize> for Tracer {
+    fn needs_logits(&self) -> bool {
+        true
+    }
+
     fn on_logits(
         &mut self,
         id: &usize,
         _: &[u32],
         generated: usize,
-        logits: &Tensor,
+        prediction: Prediction<'_>,
     ) -> Result<StepOutcome<usize>, TchError> {
-        let row = Vec::<f32>::try_from(&logits.f_reshape([-1])?)?;
+        let Prediction::Logits(row) = prediction else { return Ok(StepOutcome::Finished(Vec::new())) };
         let mut hasher = DefaultHasher::new();
         row.iter().for_each(|logit| logit.to_bits().hash(&mut hasher));
         let (sample, tokens) = self.samples[*id];
         let draw = self.seed.map(|seed| (Draw { seed, sample, sequence: 0 }, generated));
-        let token = choose(&row, draw).unwrap_or_default();
+        let token = choose(row, draw).unwrap_or_default();
         let trace = &mut self.traces[*id];
         // After memory ran out, the callback sees a sequence from its start again.
         trace.tokens.truncate(generated);

@@ -1,0 +1,158 @@
+//! What a device would have to do for a forward pass, counted.
+//!
+//! A call costs what CUDA's stock operations need for it: fused norms, one flash kernel for a level, and pointwise
+//! operations one by one. Views are free, and what prepares a pass counts once for all layers.
+
+use super::{Kernels, Part, added_rows};
+use crate::blocks::{Activation, Rotation, ScoreRule};
+use crate::kv::{Chain, LayerKv, Level, Masks};
+use std::cell::Cell;
+use std::rc::Rc;
+use tch::{Device, TchError, Tensor};
+
+/// Work of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceCounts {
+    /// Operations that run on the device.
+    pub operations: u64,
+    /// Copies from the host to the device, for which the host does not wait.
+    pub copies_to_device: u64,
+    /// Copies from the device to the host, for each of which the host waits until the device has nothing left to do.
+    pub copies_to_host: u64,
+    /// Bytes of both kinds of copies.
+    pub bytes: u64,
+}
+
+/// Negation, concatenation, two products, and a sum.
+const ROTATION: u64 = 5;
+
+/// Keys, and values.
+const WRITE: u64 = 2;
+
+/// The non-linearity, and the product.
+const GATE: u64 = 2;
+
+/// Filling, and copying.
+const PADDING: u64 = 2;
+
+/// Other operations, with a count of what they do.
+pub(crate) struct Counting<K> {
+    inner: K,
+    counts: Rc<Cell<DeviceCounts>>,
+}
+
+impl<K> Counting<K> {
+    /// Wraps operations; the counts grow with every call.
+    pub(crate) fn new(inner: K, counts: Rc<Cell<DeviceCounts>>) -> Self {
+        Self { inner, counts }
+    }
+
+    fn count(&self, operations: u64) {
+        let counts = self.counts.get();
+        self.counts.set(DeviceCounts { operations: counts.operations + operations, ..counts });
+    }
+
+    fn to_host(&self, bytes: usize) {
+        let counts = self.counts.get();
+        let bytes = counts.bytes + bytes as u64;
+        self.counts.set(DeviceCounts { copies_to_host: counts.copies_to_host + 1, bytes, ..counts });
+    }
+}
+
+impl<K: Kernels> Kernels for Counting<K> {
+    fn to_device(&self, numbers: &[i64], device: Device) -> Result<Tensor, TchError> {
+        let counts = self.counts.get();
+        let bytes = counts.bytes + size_of_val(numbers) as u64;
+        self.counts.set(DeviceCounts { copies_to_device: counts.copies_to_device + 1, bytes, ..counts });
+        self.inner.to_device(numbers, device)
+    }
+
+    fn ids_to_host(&self, ids: &Tensor) -> Result<Vec<i64>, TchError> {
+        self.to_host(ids.numel() * size_of::<i64>());
+        self.inner.ids_to_host(ids)
+    }
+
+    fn floats_to_host(&self, floats: &Tensor) -> Result<Vec<f32>, TchError> {
+        self.to_host(floats.numel() * size_of::<f32>());
+        self.inner.floats_to_host(floats)
+    }
+
+    fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError> {
+        self.count(1);
+        self.inner.embed(table, ids)
+    }
+
+    fn linear(&self, x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor, TchError> {
+        let rows = x.size().first().copied().unwrap_or(0);
+        self.count(if added_rows(rows, x.device()) > 0 { 1 + PADDING } else { 1 });
+        self.inner.linear(x, weight, bias)
+    }
+
+    fn rms_norm(&self, x: &Tensor, weight: &Tensor, eps: f64, from_one: bool) -> Result<Tensor, TchError> {
+        self.count(1);
+        self.inner.rms_norm(x, weight, eps, from_one)
+    }
+
+    fn layer_norm(&self, x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor, TchError> {
+        self.count(1);
+        self.inner.layer_norm(x, weight, bias, eps)
+    }
+
+    fn activate(&self, activation: Activation, x: &Tensor) -> Result<Tensor, TchError> {
+        self.count(1);
+        self.inner.activate(activation, x)
+    }
+
+    fn gate(&self, activation: Activation, gate: &Tensor, up: &Tensor) -> Result<Tensor, TchError> {
+        self.count(GATE);
+        self.inner.gate(activation, gate, up)
+    }
+
+    fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TchError> {
+        self.count(1);
+        self.inner.add(a, b)
+    }
+
+    fn scale(&self, x: &Tensor, factor: f64) -> Result<Tensor, TchError> {
+        self.count(1);
+        self.inner.scale(x, factor)
+    }
+
+    fn rotate(&self, x: &Tensor, rotation: &Rotation) -> Result<Tensor, TchError> {
+        self.count(ROTATION);
+        self.inner.rotate(x, rotation)
+    }
+
+    fn write(&self, kv: &LayerKv, keys: &Tensor, values: &Tensor, places: &Tensor) -> Result<(), TchError> {
+        self.count(WRITE);
+        self.inner.write(kv, keys, values, places)
+    }
+
+    fn attend(&self, queries: &Tensor, kv: &LayerKv, level: &Level, rule: &ScoreRule) -> Result<Part, TchError> {
+        self.count(1);
+        self.inner.attend(queries, kv, level, rule)
+    }
+
+    /// Stacking of the sums and their softmax, a product for each part, and sums between them.
+    fn merge(&self, parts: &[Part]) -> Result<Tensor, TchError> {
+        self.count(2 * parts.len() as u64 + 1);
+        self.inner.merge(parts)
+    }
+
+    /// Two copies and a kernel for each sequence, and the concatenation.
+    fn attend_chains(
+        &self,
+        queries: &Tensor,
+        kv: &LayerKv,
+        chains: (&[Chain], &Masks),
+        rule: &ScoreRule,
+    ) -> Result<Tensor, TchError> {
+        self.count(3 * chains.0.len() as u64 + 1);
+        self.inner.attend_chains(queries, kv, chains, rule)
+    }
+
+    fn best(&self, logits: &Tensor) -> Result<Tensor, TchError> {
+        self.count(1);
+        self.inner.best(logits)
+    }
+}

@@ -1,0 +1,141 @@
+//! What a device would have to do for a pass: as much for many sequences as for one. On a model with the heads of an 8B
+//! Llama and narrow widths, whose structure is the same.
+//!
+//! Work of one layer is the difference between models of three layers and of two.
+
+use compass_engine::{DeviceCounts, ParityModel, Traced};
+use safetensors::Dtype;
+use safetensors::tensor::TensorView;
+use serde_json::json;
+use std::path::Path;
+
+const VOCABULARY: usize = 300;
+const HIDDEN: usize = 64;
+const INNER: usize = 96;
+const HEADS: usize = 32;
+const KV_HEADS: usize = 8;
+const HEAD_DIM: usize = 4;
+
+fn write(folder: &Path, layers: usize) {
+    let config = json!({
+        "architectures": ["LlamaForCausalLM"], "vocab_size": VOCABULARY, "hidden_size": HIDDEN, "intermediate_size": INNER,
+        "num_hidden_layers": layers, "num_attention_heads": HEADS, "num_key_value_heads": KV_HEADS, "head_dim": HEAD_DIM,
+        "rms_norm_eps": 1e-5, "max_position_embeddings": 4096, "rope_theta": 500_000.0
+    });
+    std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
+    let mut tensors = vec![
+        ("model.embed_tokens".to_owned(), vec![VOCABULARY, HIDDEN]),
+        ("lm_head".to_owned(), vec![VOCABULARY, HIDDEN]),
+        ("model.norm".to_owned(), vec![HIDDEN]),
+    ];
+    for layer in 0..layers {
+        for (name, shape) in [
+            ("self_attn.q_proj", vec![HEADS * HEAD_DIM, HIDDEN]),
+            ("self_attn.k_proj", vec![KV_HEADS * HEAD_DIM, HIDDEN]),
+            ("self_attn.v_proj", vec![KV_HEADS * HEAD_DIM, HIDDEN]),
+            ("self_attn.o_proj", vec![HIDDEN, HEADS * HEAD_DIM]),
+            ("mlp.gate_proj", vec![INNER, HIDDEN]),
+            ("mlp.up_proj", vec![INNER, HIDDEN]),
+            ("mlp.down_proj", vec![HIDDEN, INNER]),
+            ("input_layernorm", vec![HIDDEN]),
+            ("post_attention_layernorm", vec![HIDDEN]),
+        ] {
+            tensors.push((format!("model.layers.{layer}.{name}"), shape));
+        }
+    }
+    let mut state = 1u32;
+    let mut number = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        ((state >> 8) as f32 / (1 << 24) as f32 - 0.5) * 0.4
+    };
+    let data: Vec<(String, Vec<usize>, Vec<u8>)> = tensors
+        .into_iter()
+        .map(|(name, shape)| {
+            let count = shape.iter().product::<usize>();
+            let bytes = (0..count).flat_map(|_| number().to_le_bytes()).collect();
+            (format!("{name}.weight"), shape, bytes)
+        })
+        .collect();
+    let views =
+        data.iter().map(|(name, shape, bytes)| (name, TensorView::new(Dtype::F32, shape.clone(), bytes).unwrap()));
+    safetensors::serialize_to_file(views, None, &folder.join("model.safetensors")).unwrap();
+}
+
+/// Returns the work of `run` on a model of so many layers.
+fn counted(layers: usize, run: impl Fn(&mut ParityModel)) -> DeviceCounts {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), layers);
+    let (mut model, counts) = ParityModel::load_counted(folder.path()).unwrap();
+    run(&mut model);
+    counts.get()
+}
+
+fn per_layer(run: impl Fn(&mut ParityModel)) -> u64 {
+    counted(3, &run).operations - counted(2, &run).operations
+}
+
+/// Prompts of one token that have nothing in common, continued by `tokens` tokens: one step each.
+fn decode(batch: usize, tokens: usize) -> impl Fn(&mut ParityModel) {
+    move |model| {
+        let asked: Vec<Traced> =
+            (0..batch).map(|sample| Traced { sample: sample as u32, prompt: vec![sample as u32], tokens }).collect();
+        model.continue_together(&asked, batch, None).unwrap();
+    }
+}
+
+#[test]
+fn decode_step_costs_as_much_for_many_sequences_as_for_one() {
+    let of_a_step = |batch| per_layer(decode(batch, 6)) - per_layer(decode(batch, 5));
+    let one = of_a_step(1);
+    eprintln!("{one} device operations per layer of a decode step");
+    assert!(one <= 19 + 3, "{one}");
+    for batch in [2, 31, 64, 256] {
+        assert_eq!(of_a_step(batch), one, "{batch} sequences");
+    }
+}
+
+#[test]
+fn decode_step_has_one_copy_to_the_host() {
+    for batch in [1, 64, 256] {
+        let (six, five) = (counted(2, decode(batch, 6)), counted(2, decode(batch, 5)));
+        assert_eq!(six.copies_to_host - five.copies_to_host, 1, "{batch} sequences");
+        let to_device = six.copies_to_device - five.copies_to_device;
+        assert!(to_device <= 4, "{to_device} copies of ids, positions, places and rows");
+        let bytes = (six.bytes - five.bytes) as usize;
+        assert!(bytes <= batch.max(32) * (4 * 8 + VOCABULARY * 4), "{bytes} bytes for {batch} sequences");
+    }
+}
+
+/// A header, 33 questions after it, and two options after each: 100 segments of three depths.
+#[test]
+fn prefill_of_a_hundred_segments_is_a_call_for_each_depth() {
+    let trie = |questions: usize| {
+        move |model: &mut ParityModel| {
+            let tokens: Vec<u32> = (0..VOCABULARY as u32).collect();
+            let mut segments: Vec<(usize, &[u32])> = vec![(0, &tokens[..40])];
+            for question in 0..questions {
+                segments.push((40, &tokens[question..question + 7]));
+                segments.push((47, &tokens[question..question + 2]));
+                segments.push((47, &tokens[question + 1..question + 4]));
+            }
+            model.packed(&[&segments]).unwrap();
+        }
+    };
+    let hundred = per_layer(trie(33));
+    eprintln!("{hundred} device operations per layer of a pass over 100 segments");
+    assert!(hundred <= 40, "{hundred}");
+    assert_eq!(per_layer(trie(1)), hundred, "as many as for 4 segments");
+}
+
+#[test]
+fn joined_products_are_the_same_model() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), 2);
+    let (mut joined, _) = ParityModel::load_counted(folder.path()).unwrap();
+    let mut separate = crate::support::load(folder.path(), compass_plan::Dtype::Float32, 1).unwrap();
+    let tokens: Vec<u32> = (0..50).map(|token| token * 7 % VOCABULARY as u32).collect();
+    let (joined, separate) = (joined.prefill(&tokens).unwrap(), separate.prefill(&tokens).unwrap());
+    let largest = separate.iter().fold(0f32, |most, logit| most.max(logit.abs()));
+    let off = joined.iter().zip(&separate).map(|(a, b)| (a - b).abs()).fold(0f32, f32::max);
+    assert!(off <= 1e-6 * largest && largest > 0.1, "{off} of {largest}");
+}
