@@ -2,7 +2,8 @@
 
 use crate::agent::{AgentOptions, ProgramPolicy};
 use crate::dial::Proxies;
-use crate::engine_child::{EngineOptions, sees_gpu};
+use crate::engine_child::EngineOptions;
+use crate::gpu_files::sees_gpu;
 use crate::once::{OnceArgs, OnceOptions};
 use crate::sandbox_command::{SandboxArgs, SandboxOptions};
 use crate::slurm::SlurmTask;

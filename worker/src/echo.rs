@@ -4,7 +4,7 @@
 //! aborts the process at a prompt that contains the given text. `COMPASS_ECHO_TRACE` names a file to which every sample
 //! run appends a line, the digest of its prompts: samples that run twice can be found. `COMPASS_ECHO_HANG_ON` stops
 //! computing at a prompt that contains the given text. `COMPASS_ECHO_MISSING` names a model path that counts as missing
-//! on this host.
+//! on this host. `COMPASS_ECHO_LOST` names a file: while it exists, the engine's device is gone.
 
 use compass_plan::engine::{BatchSpec, Engine, EngineFault, ModelFacts, Request, TokenCounters};
 use compass_plan::prompt::{Message, Prompt, RenderedPrompt};
@@ -14,6 +14,7 @@ use compass_types::result::{
 };
 use std::fs::File;
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Maximum input length in tokens when the plan does not set one.
@@ -29,6 +30,7 @@ pub struct EchoEngine {
     delay: Duration,
     die_on: Option<String>,
     hang_on: Option<String>,
+    lost: Option<PathBuf>,
     trace: Option<File>,
 }
 
@@ -36,6 +38,16 @@ impl EchoEngine {
     /// Path of the model that counts as missing on this host, from the environment.
     pub fn missing() -> Option<String> {
         std::env::var("COMPASS_ECHO_MISSING").ok().filter(|path| !path.is_empty())
+    }
+
+    /// File that stands for a device that is gone, from the environment.
+    fn lost() -> Option<PathBuf> {
+        std::env::var_os("COMPASS_ECHO_LOST").map(PathBuf::from)
+    }
+
+    /// Why the engine's device cannot be used, if it is gone.
+    pub fn device_fault() -> Option<String> {
+        Self::lost().filter(|path| path.exists()).map(|_| "the echo engine's device is gone".into())
     }
 
     /// Creates an engine for `plan` with the faults that the environment asks for.
@@ -54,7 +66,7 @@ impl EchoEngine {
         let (die_on, hang_on) = (given("COMPASS_ECHO_DIE_ON"), given("COMPASS_ECHO_HANG_ON"));
         let trace = std::env::var_os("COMPASS_ECHO_TRACE");
         let trace = trace.and_then(|path| File::options().create(true).append(true).open(path).ok());
-        Self { facts, delay: Duration::from_millis(delay), die_on, hang_on, trace }
+        Self { facts, delay: Duration::from_millis(delay), die_on, hang_on, lost: Self::lost(), trace }
     }
 
     fn answer(&self, spec: &BatchSpec, request: &Request<'_>, tokens: &mut TokenCounters) -> SampleResult {
@@ -153,6 +165,9 @@ impl Engine for EchoEngine {
         let mut tokens = TokenCounters::default();
         for request in requests {
             std::thread::sleep(self.delay);
+            if self.lost.as_ref().is_some_and(|path| path.exists()) {
+                return Err(EngineFault::Lost("libtorch failed: CUDA error: unknown error".into()));
+            }
             emit(self.answer(spec, request, &mut tokens));
         }
         Ok(tokens)
@@ -203,7 +218,8 @@ mod tests {
             notes: Vec::new(),
             pin: None,
         };
-        let mut engine = EchoEngine { facts, delay: Duration::ZERO, die_on: None, hang_on: None, trace: None };
+        let mut engine =
+            EchoEngine { facts, delay: Duration::ZERO, die_on: None, hang_on: None, lost: None, trace: None };
         let infer = InferSpec::Gen(GenSpec::default());
         let spec = BatchSpec {
             infer,

@@ -123,6 +123,9 @@ pub enum EngineFault {
     /// The device or the library failed; another try may succeed.
     #[error("{0}")]
     Device(String),
+    /// The device is gone or broken: no sample is at fault, and nothing more is computed on it.
+    #[error("{0}")]
+    Lost(String),
 }
 
 impl EngineFault {
@@ -131,7 +134,7 @@ impl EngineFault {
         match self {
             Self::Missing(_) => UnableKind::Missing,
             Self::Model(_) => UnableKind::Content,
-            Self::Device(_) => UnableKind::Device,
+            Self::Device(_) | Self::Lost(_) => UnableKind::Device,
         }
     }
 }
@@ -155,7 +158,7 @@ pub trait Engine {
     /// Runs every request and hands each result to `emit` as soon as it is known, in any order.
     ///
     /// # Errors
-    /// A [`EngineFault::Device`] ends the batch; results emitted before it stand.
+    /// A [`EngineFault::Device`] or [`EngineFault::Lost`] ends the batch; results emitted before it stand.
     fn run(
         &mut self,
         batch: &BatchSpec,

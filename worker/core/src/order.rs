@@ -66,6 +66,8 @@ pub enum BatchEnd {
     LoadFailed { kind: UnableKind, message: String },
     /// Children kept dying before the batch started: its samples are not the cause.
     NeverStarted { message: String },
+    /// The child's device is gone or broken: its samples are not the cause.
+    DeviceLost { message: String },
     /// The child died during the batch, or gave up: samples without a result are suspects.
     EngineDied { message: String },
 }

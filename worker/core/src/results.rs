@@ -105,7 +105,7 @@ impl AgentCore {
                     false => self.cannot_load(busy.model, grant, kind, &message),
                 }
             }
-            BatchEnd::NeverStarted { message } => {
+            BatchEnd::NeverStarted { message } | BatchEnd::DeviceLost { message } => {
                 held.requeue(&busy.samples);
                 self.fail(grant, v1::FailureClass::Infrastructure, message);
             }

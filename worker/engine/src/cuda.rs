@@ -3,6 +3,7 @@
 //! Functions of CUDA's libraries are looked up by name in the loaded libraries: no header, no shim, and nothing without
 //! a GPU.
 
+use crate::known_faults::known_fault;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -26,8 +27,19 @@ impl CudaLibrary {
     }
 }
 
+/// An error of CUDA.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CudaError {
+    /// Its number, such as 802.
+    pub code: i32,
+    /// CUDA's own words.
+    pub text: String,
+    /// What to do, where it is known.
+    pub help: Option<&'static str>,
+}
+
 /// What the CUDA half of libtorch can use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CudaRuntime {
     /// Number of working GPUs.
     pub devices: usize,
@@ -35,17 +47,45 @@ pub struct CudaRuntime {
     pub driver: Option<u32>,
     /// The CUDA version that this libtorch was built with.
     pub needs: Option<u32>,
+    /// Why CUDA finds no GPU, in its own words.
+    pub error: Option<CudaError>,
 }
 
 impl CudaRuntime {
     /// Queries the state; empty if `library` is not loaded.
     pub fn look(library: &CudaLibrary) -> Self {
         if !library.is_loaded() {
-            return Self { devices: 0, driver: None, needs: None };
+            return Self::default();
         }
         let devices = if Cuda::is_available() { usize::try_from(Cuda::device_count()).unwrap_or(0) } else { 0 };
-        Self { devices, driver: cuda_version(c"cudaDriverGetVersion"), needs: cuda_version(c"cudaRuntimeGetVersion") }
+        let (driver, needs) = (cuda_version(c"cudaDriverGetVersion"), cuda_version(c"cudaRuntimeGetVersion"));
+        let error = if devices == 0 { count_error() } else { None };
+        Self { devices, driver, needs, error }
     }
+}
+
+/// Returns the error with which CUDA refuses to count the GPUs; `None` if it counts them.
+fn count_error() -> Option<CudaError> {
+    type GetCount = unsafe extern "C" fn(*mut libc::c_int) -> libc::c_int;
+    // SAFETY: this is the function's type in every version of the CUDA runtime API.
+    let get = unsafe { std::mem::transmute::<*mut libc::c_void, GetCount>(symbol(c"cudaGetDeviceCount")?) };
+    let mut count = 0;
+    // SAFETY: the function only writes the integer, which lives through the call.
+    let code = unsafe { get(&raw mut count) };
+    let text = error_text(code).filter(|_| code != 0)?;
+    let help = known_fault(&format!("CUDA error: {text}")).map(|known| known.help);
+    Some(CudaError { code, text, help })
+}
+
+/// Returns CUDA's words for the number of an error; `None` without its run-time library.
+pub(crate) fn error_text(code: i32) -> Option<String> {
+    type GetErrorString = unsafe extern "C" fn(libc::c_int) -> *const libc::c_char;
+    // SAFETY: this is the function's type in every version of the CUDA runtime API; an enumeration is an int there.
+    let get = unsafe { std::mem::transmute::<*mut libc::c_void, GetErrorString>(symbol(c"cudaGetErrorString")?) };
+    // SAFETY: the function takes any number and returns a string of the library's own, or null.
+    let text = unsafe { get(code) };
+    // SAFETY: the string is NUL-terminated and stays as long as the library, which is not unloaded.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 
 /// Returns a version from a function of the CUDA runtime library.
@@ -188,7 +228,7 @@ mod tests {
     #[test]
     fn state_is_empty_without_the_library() {
         for library in [CudaLibrary::Absent, CudaLibrary::Failed("why".into())] {
-            assert_eq!(CudaRuntime::look(&library), CudaRuntime { devices: 0, driver: None, needs: None });
+            assert_eq!(CudaRuntime::look(&library), CudaRuntime::default());
         }
     }
 }

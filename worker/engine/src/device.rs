@@ -73,12 +73,20 @@ pub(crate) fn resolve_all(choice: DeviceChoice, gpus: u32) -> Result<Vec<Device>
     };
     let seen = usize::try_from(Cuda::device_count()).unwrap_or(0);
     if first + gpus as usize > seen {
-        return Err(EngineFault::Device(format!(
-            "the model asks for run_cfg.num_gpus = {gpus}, and this worker sees {seen} CUDA devices (CUDA_VISIBLE_DEVICES \
-             bounds them)"
-        )));
+        let visible = std::env::var("CUDA_VISIBLE_DEVICES").unwrap_or_default();
+        return Err(EngineFault::Device(too_few(gpus, seen, &visible)));
     }
     Ok((first..first + gpus as usize).map(Device::Cuda).collect())
+}
+
+/// Says that a replica lacks GPUs; `visible` is CUDA_VISIBLE_DEVICES.
+fn too_few(gpus: u32, seen: usize, visible: &str) -> String {
+    let help = if visible.contains("MIG-") {
+        "a process sees only one MIG slice: write `num_gpus = 1`, and `--slots` for as many engines as there are slices"
+    } else {
+        "lower num_gpus, or start the worker with more GPUs (CUDA_VISIBLE_DEVICES bounds them)"
+    };
+    format!("the model asks for run_cfg.num_gpus = {gpus}, and this worker sees {seen} CUDA devices; help: {help}")
 }
 
 /// Free bytes on a device.
@@ -129,6 +137,17 @@ mod tests {
         let fault = device_kind(&DeviceChoice::Cuda(999)).unwrap_err();
         assert!(matches!(fault, EngineFault::Device(_)));
         assert!(fault.to_string().contains("cuda:999"), "{fault}");
+    }
+
+    #[test]
+    fn too_few_gpus_are_told_with_the_remedy() {
+        let plain = too_few(4, 2, "0,1");
+        assert!(
+            plain.contains("num_gpus = 4") && plain.contains("sees 2") && plain.contains("lower num_gpus"),
+            "{plain}"
+        );
+        let slices = too_few(2, 1, "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f,MIG-cba663e8-9bed-5b25-b243-5985ef7c9beb");
+        assert!(slices.contains("only one MIG slice") && slices.contains("--slots"), "{slices}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Converts errors of libtorch and of the model's files into [`EngineFault`]s with remedies.
 
+use crate::known_faults::{Culprit, known_fault};
 use compass_plan::engine::EngineFault;
 use std::path::Path;
 use tch::TchError;
@@ -7,29 +8,29 @@ use tch::TchError;
 /// Returns the first line of a libtorch error; the rest is a C++ backtrace.
 pub(crate) fn first_line(error: &TchError) -> String {
     let text = error.to_string();
-    text.lines().next().unwrap_or("libtorch gave no reason").to_owned()
+    // What tch puts before libtorch's own words says nothing.
+    let said = text.strip_prefix("Internal torch error: ").unwrap_or(&text);
+    said.lines().next().unwrap_or("libtorch gave no reason").to_owned()
 }
 
 /// Converts a libtorch error during a computation: another try, or another device, may succeed.
 pub(crate) fn device_fault(error: &TchError) -> EngineFault {
-    EngineFault::Device(format!("libtorch failed: {}", first_line(error)))
+    let said = first_line(error);
+    match known_fault(&error.to_string()) {
+        None => EngineFault::Device(format!("libtorch failed: {said}")),
+        Some(known) => {
+            let text = format!("libtorch failed: {said}; help: {}", known.help);
+            match known.culprit {
+                Culprit::Device => EngineFault::Lost(text),
+                Culprit::Build | Culprit::Memory => EngineFault::Device(text),
+            }
+        }
+    }
 }
-
-/// Messages of libtorch, cuBLAS and cuDNN for a lack of memory. A cuBLAS handle that cannot be created means the same
-/// on a device that has just computed.
-const SHORT_OF_MEMORY: [&str; 6] = [
-    "out of memory",
-    "can't allocate memory",
-    "not enough memory",
-    "CUBLAS_STATUS_ALLOC_FAILED",
-    "CUBLAS_STATUS_NOT_INITIALIZED",
-    "CUDNN_STATUS_ALLOC_FAILED",
-];
 
 /// Whether the error is a lack of memory: less at once may succeed.
 pub(crate) fn is_out_of_memory(error: &TchError) -> bool {
-    let text = error.to_string();
-    SHORT_OF_MEMORY.iter().any(|message| text.contains(message))
+    known_fault(&error.to_string()).is_some_and(|known| known.culprit == Culprit::Memory)
 }
 
 /// Error about a model file that is missing or unreadable on this host.
@@ -58,5 +59,26 @@ mod tests {
             assert!(is_out_of_memory(&TchError::Torch(message.into())), "{message}");
         }
         assert!(!is_out_of_memory(&TchError::Torch("CUDA error: an illegal memory access was encountered".into())));
+    }
+
+    #[test]
+    fn faults_say_what_to_do() {
+        // As libtorch prints them: the error, then advice to programmers, then a backtrace.
+        let advice = "\nCUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below \
+                      might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1";
+        let fault = |text: &str| device_fault(&TchError::Torch(format!("{text}{advice}")));
+        let lost = fault("CUDA error: uncorrectable ECC error encountered");
+        assert!(matches!(lost, EngineFault::Lost(_)), "{lost:?}");
+        assert_eq!(
+            lost.to_string(),
+            "libtorch failed: CUDA error: uncorrectable ECC error encountered; help: reset or replace the GPU: \
+             `nvidia-smi -q -d ECC,ROW_REMAPPER`, and Xid in the kernel's log, say which"
+        );
+        let unknown = fault("CUDA error: unknown error");
+        assert!(matches!(&unknown, EngineFault::Lost(text) if text.contains("fell off the bus")), "{unknown:?}");
+        let short = fault("CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total capacity of 79.18 GiB.");
+        assert!(matches!(&short, EngineFault::Device(text) if text.contains("help: lower max_seq_len")), "{short:?}");
+        let input = fault("CUDA error: device-side assert triggered");
+        assert!(matches!(&input, EngineFault::Device(text) if !text.contains("help:")), "{input:?}");
     }
 }

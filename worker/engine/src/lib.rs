@@ -17,6 +17,7 @@ mod fault;
 mod guarded;
 mod kernels;
 mod kv;
+mod known_faults;
 mod load;
 mod memory;
 mod models;
@@ -26,7 +27,7 @@ mod reproducible;
 pub mod tokenizer;
 mod weights;
 
-pub use cuda::{CudaLibrary, CudaRuntime, load_cuda_library};
+pub use cuda::{CudaError, CudaLibrary, CudaRuntime, load_cuda_library};
 pub use device::{DeviceChoice, DeviceChoiceError, device_kind};
 pub use executor::{Trace, Traced};
 pub use kernels::DeviceCounts;

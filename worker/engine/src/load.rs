@@ -173,7 +173,7 @@ fn arrange(weights: &Weights, devices: &[Device], colocated_engines: u32) -> Res
         if fit < u64::from(colocated_engines) {
             return Err(EngineFault::Device(format!(
                 "{colocated_engines} workers of {} GiB of weights each do not fit on one GPU of {} GiB: write `max_workers_per_gpu = \
-                 {}`",
+                 {}`, or start the worker with fewer --slots",
                 all >> 30,
                 total >> 30,
                 fit.max(1)

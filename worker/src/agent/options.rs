@@ -1,7 +1,8 @@
 //! Options of an agent.
 
 use crate::dial::Proxies;
-use crate::engine_child::{EngineOptions, sees_gpu};
+use crate::engine_child::EngineOptions;
+use crate::gpu_files::{hides_all, sees_gpu};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -54,7 +55,7 @@ impl AgentOptions {
     pub(super) fn device_kind(&self) -> &'static str {
         match self.device.as_str() {
             "cpu" => "cpu",
-            "auto" if !sees_gpu() => "cpu",
+            "auto" if !sees_gpu() || std::env::var("CUDA_VISIBLE_DEVICES").is_ok_and(|list| hides_all(&list)) => "cpu",
             _ => "cuda",
         }
     }

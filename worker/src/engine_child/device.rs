@@ -2,6 +2,7 @@
 //!
 //! Pure: the state of machine, environment and libtorch is an argument ([`Seen`]).
 
+use crate::gpu_files::{GpuFiles, hides_all};
 use compass_engine::{CudaLibrary, CudaRuntime, DeviceChoice};
 use compass_plan::engine::EngineFault;
 use compass_plan::{DeviceRequest, ModelPlan};
@@ -9,8 +10,8 @@ use compass_plan::{DeviceRequest, ModelPlan};
 /// What is known of GPUs before a model is loaded.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// Whether the driver shows a GPU to this process.
-    pub(super) gpu: bool,
+    /// What files tell of GPUs.
+    pub(super) files: GpuFiles,
     /// CUDA_VISIBLE_DEVICES, if set.
     pub(super) visible: Option<String>,
     /// Result of loading the CUDA half of libtorch.
@@ -20,39 +21,69 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Whether CUDA_VISIBLE_DEVICES hides every GPU; CUDA reads the list up to the first -1.
     fn is_hidden(&self) -> bool {
-        let first = self.visible.as_deref().map(|list| list.split(',').next().unwrap_or_default().trim());
-        first.is_some_and(|first| first.is_empty() || first.starts_with('-'))
+        self.visible.as_deref().is_some_and(hides_all)
     }
 
     /// Returns why libtorch cannot use an existing GPU, with a remedy.
     fn trouble(&self) -> String {
-        let install = "unpack the -cuda archive of this version over the first one, in a checkout run ./deploy/setup.sh --cuda, or \
-                       put the folder of a torch 2.11 with CUDA first in LD_LIBRARY_PATH: \
-                       LD_LIBRARY_PATH=$(python3 -c 'import torch, os; print(os.path.dirname(torch.__file__))')/lib";
         match &self.library {
-            CudaLibrary::Absent => format!("libtorch_cuda.so is missing beside libtorch_cpu.so; help: {install}"),
-            CudaLibrary::Failed(reason) => format!("cannot load libtorch's CUDA half: {reason}; help: {install}"),
-            CudaLibrary::Loaded(_) => match self.runtime {
-                CudaRuntime { driver: Some(driver), needs: Some(needs), .. } if driver < needs => format!(
-                    "the NVIDIA driver supports CUDA {}, and this libtorch needs {}; help: update the driver, or use a \
-                     libtorch 2.11 built for CUDA {} or older",
-                    version(driver),
-                    version(needs),
-                    version(driver)
-                ),
-                _ => match &self.visible {
-                    Some(list) => format!(
-                        "CUDA finds none of the GPUs that CUDA_VISIBLE_DEVICES={list} names; help: compare with `nvidia-smi -L`"
-                    ),
-                    None => {
-                        "CUDA finds no working GPU; help: look at `nvidia-smi` and at the kernel's log (Xid)".to_owned()
-                    }
-                },
-            },
+            CudaLibrary::Absent => format!("libtorch_cuda.so is missing beside libtorch_cpu.so; help: {INSTALL}"),
+            CudaLibrary::Failed(reason) => format!("{}; help: {INSTALL}", unloadable(reason)),
+            CudaLibrary::Loaded(_) => self.cuda_trouble(),
         }
     }
+
+    /// Returns why the CUDA half, which is loaded, finds no GPU, with a remedy.
+    fn cuda_trouble(&self) -> String {
+        let (code, said, help) = match &self.runtime.error {
+            Some(error) => (error.code, format!("CUDA error {}: {}", error.code, error.text), error.help),
+            None => (0, "CUDA finds no working GPU".to_owned(), None),
+        };
+        match (&self.runtime, &self.visible) {
+            (CudaRuntime { driver: Some(driver), needs: Some(needs), .. }, _) if driver < needs => format!(
+                "the NVIDIA driver supports CUDA {}, and this libtorch needs {}; help: update the driver (580 or newer), or \
+                 use a libtorch 2.11 built for CUDA {} or older",
+                version(*driver),
+                version(*needs),
+                version(*driver)
+            ),
+            (CudaRuntime { driver: None, needs: Some(_), .. }, _) if code == INSUFFICIENT_DRIVER => format!(
+                "the driver's library libcuda.so.1 is missing ({said}); help: install NVIDIA's driver 580 or newer; a \
+                 container needs the host's: `docker run --gpus all`, `apptainer run --nv`"
+            ),
+            (_, Some(list)) if matches!(code, 0 | NO_DEVICE) => format!(
+                "CUDA finds none of the GPUs that CUDA_VISIBLE_DEVICES={list} names; help: compare with `nvidia-smi -L`"
+            ),
+            _ => format!("{said}; help: {}", help.unwrap_or("look at `nvidia-smi` and at the kernel's log (Xid)")),
+        }
+    }
+}
+
+/// How libtorch's CUDA half gets onto a machine.
+const INSTALL: &str = "unpack the -cuda archive of this version over the first one, in a checkout run ./deploy/setup.sh --cuda, or \
+                       put the folder of a torch 2.11 with CUDA first in LD_LIBRARY_PATH: \
+                       LD_LIBRARY_PATH=$(python3 -c 'import torch, os; print(os.path.dirname(torch.__file__))')/lib";
+
+/// CUDA's numbers of errors.
+const INSUFFICIENT_DRIVER: i32 = 35;
+const NO_DEVICE: i32 = 100;
+
+/// Says why the dynamic linker rejects the CUDA half, by its own words.
+fn unloadable(reason: &str) -> String {
+    let of_another = ["undefined symbol", "version `"].iter().any(|part| reason.contains(part));
+    match of_another {
+        true => format!("libtorch's CUDA half is of another version than libtorch_cpu.so: {reason}"),
+        false => format!("cannot load libtorch's CUDA half: {reason}"),
+    }
+}
+
+/// Says that GPUs have no driver, with a remedy.
+pub(super) fn no_driver(on_bus: usize) -> String {
+    format!(
+        "this machine has {on_bus} NVIDIA GPUs on its bus and no driver for them; help: install NVIDIA's driver 580 or newer; a \
+         container must be given them: `docker run --gpus all`, `apptainer run --nv`"
+    )
 }
 
 /// Formats `13000` as `13.0`.
@@ -74,7 +105,7 @@ pub(super) fn choose(plan: &ModelPlan, choice: DeviceChoice, seen: &Seen) -> Res
         return Ok(if choice == DeviceChoice::Auto { DeviceChoice::Cuda(0) } else { choice });
     }
     let cpu = "help: start the worker with --device cpu, or write `device = \"cpu\"`, to compute on the CPU";
-    if seen.gpu && !seen.is_hidden() {
+    if seen.files.usable && !seen.is_hidden() {
         return fault(format!("{}; {cpu}", seen.trouble()));
     }
     let asks = match (plan.device, plan.num_gpus) {
@@ -85,6 +116,10 @@ pub(super) fn choose(plan: &ModelPlan, choice: DeviceChoice, seen: &Seen) -> Res
     };
     let shown = match &seen.visible {
         Some(list) if seen.is_hidden() => format!("CUDA_VISIBLE_DEVICES={list:?} hides every GPU from this worker"),
+        _ if seen.files.lacks_driver() => no_driver(seen.files.on_bus),
+        _ if seen.files.driver => {
+            "the driver shows this process none; help: ask the launcher for GPUs (`--gres=gpu:N`)".to_owned()
+        }
         _ => "this machine shows none".to_owned(),
     };
     match asks {
@@ -96,16 +131,22 @@ pub(super) fn choose(plan: &ModelPlan, choice: DeviceChoice, seen: &Seen) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_engine::CudaError;
     use compass_plan::ModelKind;
 
-    const NONE: CudaRuntime = CudaRuntime { devices: 0, driver: None, needs: None };
+    const NONE: CudaRuntime = CudaRuntime { devices: 0, driver: None, needs: None, error: None };
 
     fn model(device: DeviceRequest, num_gpus: u32) -> ModelPlan {
         ModelPlan { device, num_gpus, ..ModelPlan::new("m", ModelKind::Hf, "/m") }
     }
 
     fn seen(gpu: bool, library: CudaLibrary, runtime: CudaRuntime) -> Seen {
-        Seen { gpu, visible: None, library, runtime }
+        let files = GpuFiles { usable: gpu, driver: gpu, on_bus: usize::from(gpu) };
+        Seen { files, visible: None, library, runtime }
+    }
+
+    fn runtime(devices: usize, driver: u32) -> CudaRuntime {
+        CudaRuntime { devices, driver: Some(driver), needs: Some(13_000), error: None }
     }
 
     fn loaded() -> CudaLibrary {
@@ -122,8 +163,13 @@ mod tests {
         for (library, runtime, part) in [
             (CudaLibrary::Absent, NONE, "libtorch_cuda.so is missing"),
             (CudaLibrary::Failed("libcudnn.so.9: not found".into()), NONE, "libcudnn.so.9: not found"),
-            (loaded(), CudaRuntime { devices: 0, driver: Some(12_040), needs: Some(13_000) }, "supports CUDA 12.4"),
-            (loaded(), CudaRuntime { devices: 0, driver: Some(13_000), needs: Some(13_000) }, "nvidia-smi"),
+            (loaded(), runtime(0, 12_040), "supports CUDA 12.4"),
+            (loaded(), runtime(0, 13_000), "nvidia-smi"),
+            (
+                CudaLibrary::Failed("/t/libtorch_cuda.so: undefined symbol: _ZN3c104impl3cowE".into()),
+                NONE,
+                "of another version than libtorch_cpu.so: /t/libtorch_cuda.so: undefined symbol",
+            ),
         ] {
             let node = seen(true, library, runtime);
             let text = refusal(&auto, DeviceChoice::Auto, &node);
@@ -164,8 +210,45 @@ mod tests {
     }
 
     #[test]
+    fn errors_of_cuda_are_told_in_its_words_with_a_remedy() {
+        let node = |code: i32, text: &str, help, driver| {
+            let error = Some(CudaError { code, text: text.into(), help });
+            seen(true, loaded(), CudaRuntime { devices: 0, driver, needs: Some(13_000), error })
+        };
+        let auto = model(DeviceRequest::Auto, 0);
+        let insufficient = "CUDA driver version is insufficient for CUDA runtime version";
+        let text = refusal(&auto, DeviceChoice::Auto, &node(35, insufficient, None, None));
+        assert!(text.contains("libcuda.so.1 is missing") && text.contains("docker run --gpus all"), "{text}");
+        let fabric = Some("start NVIDIA's fabric manager");
+        let text = refusal(&auto, DeviceChoice::Auto, &node(802, "system not yet initialized", fabric, Some(13_000)));
+        assert!(
+            text.contains("CUDA error 802: system not yet initialized; help: start NVIDIA's fabric manager"),
+            "{text}"
+        );
+        let named = Seen {
+            visible: Some("MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f".into()),
+            ..node(100, "no CUDA-capable device is detected", None, Some(13_000))
+        };
+        let text = refusal(&auto, DeviceChoice::Auto, &named);
+        assert!(text.contains("CUDA_VISIBLE_DEVICES=MIG-c6d4f1ef") && text.contains("nvidia-smi -L"), "{text}");
+    }
+
+    #[test]
+    fn gpus_that_are_asked_for_and_have_no_driver_are_named() {
+        let files = GpuFiles { usable: false, driver: false, on_bus: 8 };
+        let bare = Seen { files, ..seen(false, CudaLibrary::Absent, NONE) };
+        assert_eq!(choose(&model(DeviceRequest::Auto, 0), DeviceChoice::Auto, &bare).unwrap(), DeviceChoice::Cpu);
+        let text = refusal(&model(DeviceRequest::Auto, 1), DeviceChoice::Auto, &bare);
+        assert!(text.contains("8 NVIDIA GPUs") && text.contains("install NVIDIA's driver"), "{text}");
+        let files = GpuFiles { usable: false, driver: true, on_bus: 8 };
+        let cpu_job = Seen { files, ..bare };
+        let text = refusal(&model(DeviceRequest::Auto, 1), DeviceChoice::Auto, &cpu_job);
+        assert!(text.contains("shows this process none") && text.contains("--gres=gpu:N"), "{text}");
+    }
+
+    #[test]
     fn working_gpu_is_used() {
-        let node = seen(true, loaded(), CudaRuntime { devices: 2, driver: Some(13_000), needs: Some(13_000) });
+        let node = seen(true, loaded(), runtime(2, 13_000));
         assert_eq!(choose(&model(DeviceRequest::Auto, 0), DeviceChoice::Auto, &node).unwrap(), DeviceChoice::Cuda(0));
         assert_eq!(
             choose(&model(DeviceRequest::Cuda, 1), DeviceChoice::Cuda(1), &node).unwrap(),

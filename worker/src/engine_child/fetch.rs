@@ -28,6 +28,7 @@ impl FetchedModel {
             EngineFault::Missing(text) => EngineFault::Missing(named(text)),
             EngineFault::Model(text) => EngineFault::Model(named(text)),
             EngineFault::Device(text) => EngineFault::Device(named(text)),
+            EngineFault::Lost(text) => EngineFault::Lost(named(text)),
         }
     }
 }

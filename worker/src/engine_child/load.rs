@@ -7,13 +7,6 @@ use compass_plan::{ModelKind, ModelPlan};
 /// Whether this build can run real models.
 pub(crate) const HAS_ENGINE: bool = cfg!(feature = "engine");
 
-/// Whether the driver shows this process a GPU that it may open; a guess without a tensor library.
-pub(crate) fn sees_gpu() -> bool {
-    let numbered = (0..64).map(|number| format!("/dev/nvidia{number}"));
-    // A device file that a control group denies is another job's GPU.
-    numbered.chain(["/dev/dxg".to_owned()]).any(|path| std::fs::File::open(path).is_ok())
-}
-
 /// Loads the model of `plan` on `device` with `threads` threads, where `colocated_engines` share the device.
 ///
 /// # Errors
@@ -26,9 +19,10 @@ pub(super) fn load(
     colocated_engines: u32,
 ) -> Result<Box<dyn Engine>, EngineFault> {
     match plan.kind {
-        ModelKind::Echo => match EchoEngine::missing() {
-            Some(path) => Err(EngineFault::Missing(format!("{path} is missing"))),
-            None => Ok(Box::new(EchoEngine::from_env(plan))),
+        ModelKind::Echo => match (EchoEngine::missing(), EchoEngine::device_fault()) {
+            (Some(path), _) => Err(EngineFault::Missing(format!("{path} is missing"))),
+            (None, Some(fault)) => Err(EngineFault::Device(fault)),
+            (None, None) => Ok(Box::new(EchoEngine::from_env(plan))),
         },
         // The agent runs programs itself.
         ModelKind::Sandbox => Err(EngineFault::Model("an engine cannot run programs".into())),
@@ -45,17 +39,21 @@ fn load_with_libtorch(
     threads: u32,
     colocated_engines: u32,
 ) -> Result<Box<dyn Engine>, EngineFault> {
-    use super::device::{Seen, choose};
+    use super::device::{Seen, choose, no_driver};
+    use crate::gpu_files::GpuFiles;
     use compass_engine::{CudaLibrary, CudaRuntime, DeviceChoice};
     let choice: DeviceChoice = device.parse().map_err(|error| EngineFault::Device(format!("{error}")))?;
     let library = if choice == DeviceChoice::Cpu { CudaLibrary::Absent } else { compass_engine::load_cuda_library() };
     let seen = Seen {
-        gpu: sees_gpu(),
+        files: GpuFiles::here(),
         visible: std::env::var("CUDA_VISIBLE_DEVICES").ok(),
         runtime: CudaRuntime::look(&library),
         library,
     };
     let device = choose(plan, choice, &seen)?;
+    if device == DeviceChoice::Cpu && choice != DeviceChoice::Cpu && seen.files.lacks_driver() {
+        tracing::warn!("{}; the CPU is used", no_driver(seen.files.on_bus));
+    }
     compass_engine::load_colocated(plan, &device, threads, colocated_engines.max(1))
 }
 

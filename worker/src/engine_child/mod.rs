@@ -8,6 +8,6 @@ mod load;
 mod parts;
 mod serve;
 
-pub(crate) use load::{HAS_ENGINE, sees_gpu};
+pub(crate) use load::HAS_ENGINE;
 pub use parts::KEPT_PARTS;
 pub use serve::{EngineOptions, run};

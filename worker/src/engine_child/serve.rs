@@ -154,25 +154,30 @@ impl Child {
         self.busy.store(false, Ordering::Relaxed);
         match computed? {
             Ok(done) => self.send(FromEngine::BatchDone(v1::BatchDone { id: batch.id, ..done })),
-            Err(message) => self.send(FromEngine::BatchFailed(v1::BatchFailed { id: batch.id, message })),
+            Err(fault) => {
+                let device_lost = matches!(fault, EngineFault::Lost(_));
+                let failed = v1::BatchFailed { id: batch.id, message: fault.to_string(), device_lost };
+                self.send(FromEngine::BatchFailed(failed))
+            }
         }
     }
 
     /// Runs a batch. The inner error is the batch's, the outer one the link's.
-    fn compute(&mut self, batch: &v1::Batch) -> io::Result<Result<v1::BatchDone, String>> {
-        let Some(engine) = &mut self.engine else { return Ok(Err("no model is loaded".into())) };
+    fn compute(&mut self, batch: &v1::Batch) -> io::Result<Result<v1::BatchDone, EngineFault>> {
+        let wrong = |what: String| Ok(Err(EngineFault::Device(what)));
+        let Some(engine) = &mut self.engine else { return wrong("no model is loaded".into()) };
         let spec: BatchSpec = match serde_json::from_slice(&batch.spec) {
             Ok(spec) => spec,
-            Err(error) => return Ok(Err(format!("cannot parse the batch's specification: {error}"))),
+            Err(error) => return wrong(format!("cannot parse the batch's specification: {error}")),
         };
         let digest = digest_from_wire(&batch.part).map_err(io::Error::other)?;
         let Some(part) = self.parts.get(&digest) else {
-            return Ok(Err(format!("part {} is missing", digest.short())));
+            return wrong(format!("part {} is missing", digest.short()));
         };
         let mut requests = Vec::with_capacity(batch.samples.len());
         for &index in &batch.samples {
             let Some(sample) = part.sample(index) else {
-                return Ok(Err(format!("part {} has no sample {index}", digest.short())));
+                return wrong(format!("part {} has no sample {index}", digest.short()));
             };
             requests.push(Request { sample, shots: part.shots_of(sample) });
         }
@@ -196,7 +201,7 @@ impl Child {
             }
             // The weights under this engine are other ones by now: a new engine finds out what lies there.
             (None, Err(EngineFault::Missing(why))) => Err(io::Error::other(why)),
-            (None, Err(fault)) => Ok(Err(fault.to_string())),
+            (None, Err(fault)) => Ok(Err(fault)),
         }
     }
 }

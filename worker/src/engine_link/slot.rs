@@ -165,7 +165,11 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                 Some(FromEngine::BatchFailed(failed)) => {
                     tracing::warn!(message = failed.message, "batch failed; restarting the engine");
                     child.kill().await;
-                    return Some(BatchEnd::EngineDied { message: failed.message });
+                    let message = failed.message;
+                    return Some(match failed.device_lost {
+                        true => BatchEnd::DeviceLost { message },
+                        false => BatchEnd::EngineDied { message },
+                    });
                 }
                 Some(FromEngine::Loaded(_) | FromEngine::LoadFailed(_)) | None => {
                     let message = child.reap().await;
