@@ -119,6 +119,8 @@ pub struct ReceivedResults {
     pub plan: Vec<u8>,
     /// Digest of the weights that computed them; empty for a model without weights.
     pub weights: Vec<u8>,
+    /// What computed them, as the engine names it; empty when the worker does not say.
+    pub device: String,
     pub samples: Vec<ReceivedResult>,
 }
 
@@ -133,9 +135,10 @@ pub struct ReceivedResult {
 }
 
 fn parse_results(results: v1::Results) -> Result<ReceivedResults, ParseError> {
-    let samples = results.samples.into_iter().map(arrived).collect();
-    let grant = grant_from_wire(results.grant)?;
-    Ok(ReceivedResults { grant, unit: UnitId(results.unit), plan: results.plan, weights: results.weights, samples })
+    let v1::Results { grant, unit, plan, weights, device, samples } = results;
+    let samples = samples.into_iter().map(arrived).collect();
+    let grant = grant_from_wire(grant)?;
+    Ok(ReceivedResults { grant, unit: UnitId(unit), plan, weights, device, samples })
 }
 
 fn arrived(result: v1::SampleResult) -> ReceivedResult {

@@ -42,6 +42,15 @@ impl DeviceType {
         }
     }
 
+    /// As an engine names what it computes on: `cpu`, or a GPU's name; one without a device is `echo`.
+    pub fn of_engine(name: &str) -> Self {
+        match name {
+            "" | "echo" => Self::Unknown,
+            "cpu" => Self::Cpu,
+            _ => Self::Cuda,
+        }
+    }
+
     /// As the ledger keeps it.
     pub fn from_number(number: u32) -> Self {
         match number {

@@ -47,10 +47,15 @@ impl Leader {
         handed: ReceivedResults,
         out: &mut Vec<Submission>,
     ) -> FrameContent {
-        let ReceivedResults { grant, unit, plan, samples: arrived, .. } = handed;
+        let ReceivedResults { grant, unit, plan, samples: arrived, device: computed_on, .. } = handed;
         let count = arrived.len() as u64;
         let Some(session) = self.sessions.get(worker) else { return FrameContent::Nothing };
-        let (of_worker, is_ours) = (DeviceType::named(&session.device), plan == self.terms.plan.0);
+        // An engine knows better than its worker, which guesses.
+        let of_worker = match DeviceType::of_engine(&computed_on) {
+            DeviceType::Unknown => DeviceType::named(&session.device),
+            known => known,
+        };
+        let is_ours = plan == self.terms.plan.0;
         let shape = self.terms.units.get(&unit).map(|unit| &unit.shape);
         let (mut samples, mut misfits, mut foreign) = (Vec::with_capacity(arrived.len()), Vec::new(), Vec::new());
         for result in arrived {
@@ -87,6 +92,9 @@ impl Leader {
             } else {
                 tracing::debug!("{text}");
             }
+        }
+        if let Some(first) = samples.iter().find(|sample| sample.device != DeviceType::Unknown) {
+            self.pins.computed(self.pins.model_of(unit), first.device);
         }
         if !samples.is_empty() {
             self.decide(now, Event::Results { worker: worker.clone(), grant, unit, samples }, out);

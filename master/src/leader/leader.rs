@@ -49,7 +49,7 @@ pub struct Leader {
     /// Only looked up, but at the end.
     pub(super) sessions: HashMap<WorkerId, Session, BuildHasherDefault<DefaultHasher>>,
     barrier: DurabilityBarrier,
-    pins: Pins,
+    pub(super) pins: Pins,
     watch: Watch,
     violations: u64,
     effects: Vec<Effect>,
@@ -330,25 +330,25 @@ impl Leader {
         self.closed(now, worker, connection, out);
     }
 
-    /// What a frame says of the weights that a worker loaded or computed with, and whether it counts.
+    /// What a frame says of the weights that a worker loaded or computed with, and of its device, and whether it counts.
     fn judge_weights(&mut self, worker: &WorkerId, said: &Parsed) -> Judged {
-        let unable = |model, text| Event::Unable { worker: worker.clone(), model, kind: UnableKind::Content, text };
+        let unable = |model, kind, text| Event::Unable { worker: worker.clone(), model, kind, text };
         let (counts, event) = match said {
             Parsed::Facts { model, facts, .. } => match self.pins.loaded(worker, *model, facts) {
                 Loaded::Fits => (true, None),
                 // Plain data always serialises.
                 Loaded::First(pin) => match serde_json::to_vec(&pin) {
                     Ok(pin) => (true, Some(Event::Pinned { worker: worker.clone(), model: *model, pin })),
-                    Err(error) => (false, Some(unable(*model, error.to_string()))),
+                    Err(error) => (false, Some(unable(*model, UnableKind::Content, error.to_string()))),
                 },
-                Loaded::Differs(text) => (false, Some(unable(*model, text))),
+                Loaded::Differs(refusal) => (false, Some(unable(*model, refusal.kind, refusal.text))),
             },
             Parsed::Results(results) => {
                 let model = self.pins.model_of(results.unit);
                 let known = self.pins.is_refused(worker, model);
-                match self.pins.admit(worker, results.unit, &results.weights) {
+                match self.pins.admit(worker, results.unit, &results.weights, &results.device) {
                     Ok(()) => (!known, None),
-                    Err(text) => (false, (!known).then(|| unable(model, text))),
+                    Err(refusal) => (false, (!known).then(|| unable(model, refusal.kind, refusal.text))),
                 }
             }
             // It tells of samples that did not count.

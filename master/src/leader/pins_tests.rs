@@ -58,7 +58,9 @@ fn what_the_plan_pins_holds_for_every_worker() {
     let mut pins = Pins::new(&plan(), BTreeMap::from([(ModelId(0), pin("of the ledger"))]));
     let (good, bad) = (WorkerId("good".into()), WorkerId("bad".into()));
     assert_eq!(pins.loaded(&good, ModelId(0), &facts(&pin("planned"))), Loaded::Fits);
-    let Loaded::Differs(text) = pins.loaded(&bad, ModelId(0), &facts(&pin("other"))) else { panic!("it fits") };
+    let Loaded::Differs(Refusal { text, .. }) = pins.loaded(&bad, ModelId(0), &facts(&pin("other"))) else {
+        panic!("it fits")
+    };
     for part in [pin("planned").weights.digest.short(), pin("other").weights.digest.short()] {
         assert!(text.contains(&part), "{text}");
     }
@@ -75,20 +77,20 @@ fn the_first_that_loads_pins_what_the_plan_does_not() {
     let mut pins = Pins::new(&plan(), BTreeMap::new());
     let (first, second) = (WorkerId("first".into()), WorkerId("second".into()));
     let digest = |pin: &Pin| pin.weights.digest.0;
-    assert!(pins.admit(&second, UnitId(2), &digest(&pin("x"))).is_err(), "before any pin nothing counts");
+    assert!(pins.admit(&second, UnitId(2), &digest(&pin("x")), "").is_err(), "before any pin nothing counts");
     pins.begins_anew(&second);
     assert_eq!(pins.loaded(&first, ModelId(1), &facts(&pin("x"))), Loaded::First(pin("x")));
     assert_eq!(pins.loaded(&first, ModelId(1), &facts(&pin("x"))), Loaded::Fits);
     assert!(matches!(pins.loaded(&second, ModelId(1), &facts(&pin("y"))), Loaded::Differs(_)));
-    assert_eq!(pins.admit(&first, UnitId(3), &digest(&pin("x"))), Ok(()));
-    let said = pins.admit(&second, UnitId(2), &digest(&pin("y"))).unwrap_err();
+    assert_eq!(pins.admit(&first, UnitId(3), &digest(&pin("x")), ""), Ok(()));
+    let said = pins.admit(&second, UnitId(2), &digest(&pin("y")), "").unwrap_err().text;
     assert!(said.contains(&pin("y").weights.digest.short()), "{said}");
-    assert!(pins.admit(&second, UnitId(2), b"").unwrap_err().contains("unknown"));
+    assert!(pins.admit(&second, UnitId(2), b"", "").unwrap_err().text.contains("unknown"));
     // The generation's defaults are pinned as well.
     let mut other = pin("x");
     other.generation.temperature = Some(0.5);
     assert!(
-        matches!(pins.loaded(&second, ModelId(1), &facts(&other)), Loaded::Differs(text) if text.contains("temperature"))
+        matches!(pins.loaded(&second, ModelId(1), &facts(&other)), Loaded::Differs(refusal) if refusal.text.contains("temperature"))
     );
 }
 
@@ -96,7 +98,7 @@ fn the_first_that_loads_pins_what_the_plan_does_not() {
 fn a_new_leader_finds_the_pin_in_the_ledger() {
     let mut pins = Pins::new(&plan(), BTreeMap::from([(ModelId(1), pin("x"))]));
     let worker = WorkerId("w".into());
-    assert_eq!(pins.admit(&worker, UnitId(2), &pin("x").weights.digest.0), Ok(()));
+    assert_eq!(pins.admit(&worker, UnitId(2), &pin("x").weights.digest.0, ""), Ok(()));
     assert!(matches!(pins.loaded(&worker, ModelId(1), &facts(&pin("y"))), Loaded::Differs(_)));
 }
 
@@ -105,9 +107,49 @@ fn models_without_weights_are_not_asked_for_any() {
     let mut pins = Pins::new(&plan(), BTreeMap::new());
     let worker = WorkerId("w".into());
     assert_eq!(pins.loaded(&worker, ModelId(2), b"{}"), Loaded::Fits);
-    assert_eq!(pins.admit(&worker, UnitId(5), b""), Ok(()));
-    assert_eq!(Pins::default().admit(&worker, UnitId(0), b""), Ok(()));
+    assert_eq!(pins.admit(&worker, UnitId(5), b"", ""), Ok(()));
+    assert_eq!(Pins::default().admit(&worker, UnitId(0), b"", ""), Ok(()));
     assert!(matches!(pins.loaded(&worker, ModelId(0), b"{}"), Loaded::Differs(_)));
+}
+
+#[test]
+fn the_first_result_decides_between_the_cpu_and_gpus() {
+    let on = |device: &str| {
+        serde_json::to_vec(&serde_json::json!({ "max_seq_len": 9, "pin": pin("x"), "device": device })).unwrap()
+    };
+    let (cpu, gpu, other) = (WorkerId("cpu".into()), WorkerId("gpu".into()), WorkerId("other".into()));
+    let (model, unit, weights) = (ModelId(1), UnitId(2), pin("x").weights.digest.0);
+    let mut pins = Pins::new(&plan(), BTreeMap::from([(model, pin("x"))]));
+    // Both have loaded it before anything was computed.
+    assert_eq!(pins.loaded(&cpu, model, &on("cpu")), Loaded::Fits);
+    assert_eq!(pins.loaded(&gpu, model, &on("NVIDIA H100 80GB HBM3")), Loaded::Fits);
+    pins.computed(model, DeviceType::Unknown);
+    pins.computed(model, DeviceType::Cuda);
+    pins.computed(model, DeviceType::Cpu);
+    assert_eq!(pins.admit(&gpu, unit, &weights, "NVIDIA H100 80GB HBM3"), Ok(()));
+    let refusal = pins.admit(&cpu, unit, &weights, "cpu").unwrap_err();
+    assert_eq!(refusal.kind, UnableKind::Device);
+    assert_eq!(
+        refusal.text,
+        "the run's results of this model come from GPUs, and the worker computes on the CPU: the two agree only to a \
+         tolerance; help: start the worker where it is given a GPU; `device = \"cuda\"` keeps workers without one away from \
+         the model"
+    );
+    assert!(pins.is_refused(&cpu, model) && !pins.is_refused(&gpu, model));
+    // One that comes later is told when it has loaded the model; another type of GPU is welcome.
+    assert!(matches!(pins.loaded(&other, model, &on("cpu")), Loaded::Differs(_)));
+    pins.begins_anew(&other);
+    assert_eq!(pins.loaded(&other, model, &on("NVIDIA A100-SXM4-80GB")), Loaded::Fits);
+    // The other models of the run are free.
+    assert_eq!(pins.loaded(&cpu, ModelId(2), &on("cpu")), Loaded::Fits);
+}
+
+#[test]
+fn results_of_the_cpu_keep_gpus_out() {
+    let mut pins = Pins::new(&plan(), BTreeMap::from([(ModelId(1), pin("x"))]));
+    pins.computed(ModelId(1), DeviceType::Cpu);
+    let refusal = pins.admit(&WorkerId("g".into()), UnitId(2), &pin("x").weights.digest.0, "NVIDIA L4").unwrap_err();
+    assert!(refusal.text.contains("computes on NVIDIA L4") && refusal.text.contains("--device cpu"), "{refusal:?}");
 }
 
 /// A leader of the plan with one task of the model that the plan does not pin, and a worker that was granted it.
@@ -199,6 +241,7 @@ fn results(weights: &Pin, index: u32) -> Body {
         plan: Digest::of(b"plan").0.to_vec(),
         samples: vec![v1::SampleResult { index, outcome, ..Default::default() }],
         weights: weights.weights.digest.0.to_vec(),
+        device: "cpu".into(),
     })
 }
 

@@ -283,7 +283,7 @@ impl Driver {
                         self.setup.facts.report(&worker, &report);
                         self.setup.board.report(unit, &report);
                     }
-                    FrameContent::Facts { model, facts } => self.setup.facts.model(model, &facts),
+                    FrameContent::Facts { model, facts } => self.setup.facts.model(&worker, model, &facts),
                 }
             }
         }

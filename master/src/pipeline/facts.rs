@@ -6,16 +6,20 @@ use compass_config::LeftOut;
 use compass_ledger::Tally;
 use compass_plan::engine::TokenCounters;
 use compass_proto::v1;
-use compass_scheduler::{Barred, Progress};
+use compass_scheduler::{Barred, DeviceType, Progress};
 use compass_types::ids::{ModelId, WorkerId};
 use prost::Message as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 /// Prefix segments remembered at most, some dozens of megabytes; those beyond count as distinct wherever they are.
 const MAX_PREFIX_SEGMENTS: usize = 1 << 20;
+
+/// Names of devices that are kept of a worker or a model, and the characters of one: workers may say anything.
+const MOST_DEVICES: usize = 64;
+const DEVICE_CHARACTERS: usize = 200;
 
 /// One master's term over the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -114,6 +118,9 @@ pub struct RunFacts {
     pub samples: BTreeMap<String, BTreeMap<String, String>>,
     /// What engines noticed while running, each once.
     pub notes: Vec<String>,
+    /// What each model was loaded onto: `cpu`, or GPUs by their names.
+    #[serde(default)]
+    pub devices: BTreeMap<String, BTreeSet<String>>,
     /// What engines found when loading, by position of the model.
     pub models: BTreeMap<u32, Value>,
 }
@@ -144,6 +151,9 @@ pub struct BarredFacts {
 pub struct WorkerFacts {
     pub slots: u32,
     pub device: String,
+    /// What its engines compute on, as they found it: `cpu`, or GPUs by their names.
+    #[serde(default)]
+    pub engines_on: BTreeSet<String>,
     /// The pool that it works for; empty where none was named.
     #[serde(default)]
     pub pool: String,
@@ -287,16 +297,43 @@ impl RunFacts {
         (loads > 0).then(|| format!("models: {models}, loaded {loads} times"))
     }
 
-    /// An engine loaded a model.
-    pub fn model(&mut self, model: ModelId, facts: &[u8]) {
+    /// An engine of a worker loaded a model.
+    pub fn model(&mut self, worker: &WorkerId, model: ModelId, facts: &[u8]) {
         let name = self.model_name(model);
         if let Ok(facts) = serde_json::from_slice::<Value>(facts) {
+            if let Some(device) = facts.get("device").and_then(Value::as_str).filter(|device| !device.is_empty()) {
+                self.loaded_onto(worker, &name, device);
+            }
             for note in facts.get("notes").and_then(Value::as_array).into_iter().flatten() {
                 if !self.models.contains_key(&model.0) {
                     tracing::warn!(model = name, "{}", note.as_str().unwrap_or_default());
                 }
             }
             self.models.insert(model.0, facts);
+        }
+    }
+
+    /// Takes note of a device; a second type of GPU is said aloud.
+    fn loaded_onto(&mut self, worker: &WorkerId, model: &str, device: &str) {
+        let device: String = device.chars().take(DEVICE_CHARACTERS).collect();
+        let is_gpu = |device: &&String| DeviceType::of_engine(device) == DeviceType::Cuda;
+        let of_worker = &mut self.worker(worker).engines_on;
+        if of_worker.len() < MOST_DEVICES {
+            of_worker.insert(device.clone());
+        }
+        let devices = self.devices.entry(model.to_owned()).or_default();
+        let before = devices.iter().filter(is_gpu).count();
+        if devices.len() < MOST_DEVICES {
+            devices.insert(device);
+        }
+        let types: Vec<&str> = devices.iter().filter(is_gpu).map(String::as_str).collect();
+        if before == 1 && types.len() == 2 {
+            let note = format!(
+                "{model} runs on several types of GPU ({}): a sample's last bits depend on which of them computes it",
+                types.join(", ")
+            );
+            tracing::warn!("{note}");
+            self.notes.push(note);
         }
     }
 
@@ -379,5 +416,24 @@ mod tests {
         let line = facts.tokens_line().unwrap();
         assert!(line.contains("; 100 tokens of shared prefixes were computed again"), "{line}");
         assert!((facts.computed_per_distinct - 7.0 / 6.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn devices_are_named_and_a_second_type_of_gpu_is_said_once() {
+        let mut facts = RunFacts { model_names: vec!["m".into()], ..RunFacts::default() };
+        let worker = |name: &str| WorkerId(name.into());
+        let (h100, a100) = ("NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB");
+        for (name, device) in [("a", h100), ("b", h100), ("c", a100), ("c", a100), ("a", h100)] {
+            let told = serde_json::to_vec(&serde_json::json!({ "device": device, "notes": [] })).unwrap();
+            facts.model(&worker(name), ModelId(0), &told);
+        }
+        assert_eq!(facts.devices["m"], BTreeSet::from([h100.to_owned(), a100.to_owned()]));
+        assert_eq!(facts.workers["c"].engines_on, BTreeSet::from([a100.to_owned()]));
+        assert_eq!(facts.notes.len(), 1, "{:?}", facts.notes);
+        assert!(
+            facts.notes[0].contains("m runs on several types of GPU (NVIDIA A100-SXM4-80GB, NVIDIA H100"),
+            "{:?}",
+            facts.notes
+        );
     }
 }

@@ -311,7 +311,9 @@ async fn open(
     for (segment, bytes) in &loaded.torn {
         tracing::warn!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
     }
+    let mut pins = Pins::new(plan, recorded_pins(&loaded));
     for entry in loaded.entries.iter().filter(|entry| entry.kind() == Kind::Sample) {
+        pins.computed(pins.model_of(UnitId(entry.unit)), DeviceType::from_number(entry.device));
         if let Ok(result) = v1::SampleResult::decode(entry.payload.as_slice()) {
             opening.result(UnitId(entry.unit), result.index, &entry.payload, DeviceType::from_number(entry.device));
         }
@@ -319,7 +321,6 @@ async fn open(
     let groups = block_in_place(|| read_duplicates(folder, plan))?;
     let recorded = opening.recorded();
     let duplicates = Duplicates::beside(groups.of_units(plan), recorded);
-    let pins = recorded_pins(&loaded);
     let leadership = lead.leadership.clone();
     let master = format!("{}-{}", host().replace(['/', ' '], "_"), std::process::id());
     // No worker holds anything of leaders whose ledger was sealed at the end.
@@ -409,7 +410,7 @@ async fn open(
     // Agents on this host end with their master; all others may still hold what they were granted.
     let may_hold = |worker: &WorkerId| is_open(config) && !is_local(worker);
     let core = opening.core(leadership.epoch, limits, views, (duplicates, labels), may_hold);
-    let leader = Leader::new(core, terms, keys.clone(), watch).with_pins(Pins::new(plan, pins));
+    let leader = Leader::new(core, terms, keys.clone(), watch).with_pins(pins);
     let epoch = leadership.epoch;
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
     let live = LivePredictions {

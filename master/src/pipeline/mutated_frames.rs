@@ -214,7 +214,7 @@ impl Attacked {
                 self.facts.report(&worker, &report);
                 self.board.report(unit, &report);
             }
-            FrameContent::Facts { model, facts } => self.facts.model(model, &facts),
+            FrameContent::Facts { model, facts } => self.facts.model(&worker, model, &facts),
             _ => {}
         }
         if self.rng.chance(100) {

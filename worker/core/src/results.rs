@@ -72,11 +72,13 @@ impl AgentCore {
         self.give_up(grant, v1::FailureClass::Unable, v1::UnableKind::Content, message);
     }
 
-    /// Returns the digest of the weights with which this worker computes a unit; empty for a model without weights.
-    fn weights_of(&self, unit: UnitId) -> Vec<u8> {
+    /// Returns the digest of the weights with which this worker computes a unit, empty for a model without weights, and the
+    /// name of what computes it.
+    fn origin_of(&self, unit: UnitId) -> (Vec<u8>, String) {
         let model = self.plan.as_ref().map(|plan| plan.model_of(unit));
-        let pin = model.and_then(|model| self.facts.get(&model)).and_then(|facts| pin_of(facts));
-        pin.map(|pin| pin.weights.digest.0.to_vec()).unwrap_or_default()
+        let facts = model.and_then(|model| self.facts.get(&model)).and_then(|facts| facts_of(facts));
+        let Some(ModelFacts { pin, device, .. }) = facts else { return Default::default() };
+        (pin.map(|pin| pin.weights.digest.0.to_vec()).unwrap_or_default(), device)
     }
 
     fn batch_ended(&mut self, busy: Busy, end: BatchEnd) {
@@ -154,9 +156,9 @@ impl AgentCore {
 
     fn push_results(&mut self, grant: GrantId, samples: Vec<v1::SampleResult>) {
         let (Some(held), Some(terms)) = (self.grants.get(grant), &self.terms) else { return };
-        let weights = self.weights_of(held.unit);
-        let results =
-            v1::Results { grant: Some(grant.into()), unit: held.unit.0, plan: terms.plan.0.to_vec(), weights, samples };
+        let (weights, device) = self.origin_of(held.unit);
+        let (grant, plan) = (Some(grant.into()), terms.plan.0.to_vec());
+        let results = v1::Results { grant, unit: held.unit.0, plan, weights, device, samples };
         self.outbox.push_of(&held.assignment, Body::Results(results));
     }
 
@@ -215,9 +217,14 @@ impl AgentCore {
     }
 }
 
+/// Returns an engine's facts, given as JSON.
+fn facts_of(facts: &[u8]) -> Option<ModelFacts> {
+    serde_json::from_slice(facts).ok()
+}
+
 /// Returns the weights that an engine has loaded, by its facts as JSON.
 fn pin_of(facts: &[u8]) -> Option<Pin> {
-    serde_json::from_slice::<ModelFacts>(facts).ok()?.pin
+    facts_of(facts)?.pin
 }
 
 /// Describes the difference between the weights of two engines, by their facts.

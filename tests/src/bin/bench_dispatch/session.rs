@@ -175,6 +175,7 @@ impl Session {
             plan: self.plan.0.to_vec(),
             samples: samples.collect(),
             weights: Vec::new(),
+            ..Default::default()
         })
     }
 }

@@ -143,6 +143,7 @@ fn results(size: &RealSize, grant: &v1::Grant) -> Vec<v1::Results> {
         plan: grant.plan.clone(),
         samples: indices.iter().map(result).collect(),
         weights: Vec::new(),
+        ..Default::default()
     });
     frames.collect()
 }
