@@ -3,6 +3,7 @@
 use crate::agent::{AgentOptions, ProgramPolicy};
 use crate::dial::Proxies;
 use crate::engine_child::EngineOptions;
+use crate::gpu_check::{GpuCheckArgs, GpuCheckOptions};
 use crate::gpu_files::sees_gpu;
 use crate::once::{OnceArgs, OnceOptions};
 use crate::sandbox_command::{SandboxArgs, SandboxOptions};
@@ -31,6 +32,8 @@ Examples:
     compass-worker --master head1:50051,head2:50051
   Test whether this machine can run model-written programs:
     compass-worker sandbox --check
+  Measure the first GPU, and the engine on it:
+    compass-worker gpu-check
   Run task 3 of a run without a master:
     compass-worker --once --plan outputs/demo/20260102_030405 --task 3
 
@@ -78,6 +81,8 @@ enum ChildCommand {
     },
     /// Tests how this machine isolates model-written programs, or runs one
     Sandbox(SandboxArgs),
+    /// Measures the device of this machine, and the engine on it
+    GpuCheck(GpuCheckArgs),
     #[command(flatten)]
     Generated(Generated),
 }
@@ -133,6 +138,7 @@ pub enum Role {
     Once(OnceOptions),
     Engine(EngineOptions),
     Sandbox(SandboxOptions),
+    GpuCheck(GpuCheckOptions),
     Generated(Generated),
 }
 
@@ -152,6 +158,7 @@ impl Cli {
                 Role::Engine(EngineOptions { threads: threads.get(), storage })
             }
             (Some(ChildCommand::Sandbox(args)), _) => Role::Sandbox(args.options()),
+            (Some(ChildCommand::GpuCheck(args)), _) => Role::GpuCheck(args.options()),
             (Some(ChildCommand::Generated(generated)), _) => Role::Generated(generated),
             (None, Some(args)) => Role::Agent(args.options(engine)),
             // `--master` is required: clap rejects a command line without it.
@@ -275,7 +282,9 @@ mod tests {
         let cli = Cli::try_parse_from(line.split_whitespace()).map_err(|error| error.to_string())?;
         match cli.role() {
             Role::Agent(options) => Ok(options),
-            Role::Once(_) | Role::Engine(_) | Role::Sandbox(_) | Role::Generated(_) => Err("not an agent".into()),
+            Role::Once(_) | Role::Engine(_) | Role::Sandbox(_) | Role::GpuCheck(_) | Role::Generated(_) => {
+                Err("not an agent".into())
+            }
         }
     }
 

@@ -226,6 +226,31 @@ mod tests {
     }
 
     #[test]
+    fn libraries_that_do_not_go_together_are_rejected_in_the_words_of_the_linker() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = |name: &str, source: &str, needs: &[&str]| {
+            let (source_file, file) =
+                (folder.path().join(format!("{name}.c")), folder.path().join(format!("lib{name}.so")));
+            std::fs::write(&source_file, source).unwrap();
+            let mut linked = std::process::Command::new("cc");
+            linked.args(["-shared", "-fPIC", "-o"]).arg(&file).arg(&source_file);
+            linked.arg("-L").arg(folder.path()).args(needs);
+            assert!(linked.status().unwrap().success());
+            file
+        };
+        // As the CUDA half of another version asks for what this libtorch_cpu has not.
+        let other =
+            library("other", "extern int of_another_version(void); int f(void) { return of_another_version(); }", &[]);
+        let error = open_globally(&other).unwrap_err();
+        assert!(error.contains("libother.so: undefined symbol: of_another_version"), "{error}");
+        let cudnn = library("cudnn_of_the_test", "int g(void) { return 1; }", &[]);
+        let half = library("half", "extern int g(void); int h(void) { return g(); }", &["-lcudnn_of_the_test"]);
+        std::fs::remove_file(cudnn).unwrap();
+        let error = open_globally(&half).unwrap_err();
+        assert!(error.contains("libcudnn_of_the_test.so: cannot open shared object file: No such file"), "{error}");
+    }
+
+    #[test]
     fn state_is_empty_without_the_library() {
         for library in [CudaLibrary::Absent, CudaLibrary::Failed("why".into())] {
             assert_eq!(CudaRuntime::look(&library), CudaRuntime::default());

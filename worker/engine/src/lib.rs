@@ -14,6 +14,7 @@ mod cuda;
 mod device;
 mod executor;
 mod fault;
+pub mod gpu_check;
 mod guarded;
 mod kernels;
 mod kv;

@@ -47,6 +47,37 @@ pub fn load_colocated(
     threads: u32,
     colocated_engines: u32,
 ) -> Result<Box<dyn Engine>, EngineFault> {
+    load_from(plan, device, threads, colocated_engines, WeightSource::Files)
+}
+
+/// Loads a model as [`load`] does, whose directory needs no weights: they are made on the device, from `seed`.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn load_random(
+    plan: &ModelPlan,
+    device: &DeviceChoice,
+    threads: u32,
+    seed: i64,
+) -> Result<Box<dyn Engine>, EngineFault> {
+    load_from(plan, device, threads, 1, WeightSource::Random(seed))
+}
+
+/// Where tensors come from.
+#[derive(Clone, Copy, Debug)]
+enum WeightSource {
+    Files,
+    /// They are made from this seed.
+    Random(i64),
+}
+
+fn load_from(
+    plan: &ModelPlan,
+    device: &DeviceChoice,
+    threads: u32,
+    colocated_engines: u32,
+    source: WeightSource,
+) -> Result<Box<dyn Engine>, EngineFault> {
     if matches!(plan.kind, ModelKind::Echo | ModelKind::Sandbox) {
         let what = format!(
             "model `{}` is of kind {:?}, which needs no weights and is not run by libtorch",
@@ -74,7 +105,10 @@ pub fn load_colocated(
         return Err(EngineFault::Model(format!("model `{}`: max_seq_len must be at least 1", plan.abbr)));
     }
     let on = Spread::ByMemory { devices: &devices, colocated_engines };
-    let mut opened = open(directory, plan.kind, &config, plan.dtype, on.home())?;
+    let mut opened = match source {
+        WeightSource::Files => open(directory, plan.kind, &config, plan.dtype, on.home())?,
+        WeightSource::Random(seed) => open_random(directory, &config, plan, on.home(), seed)?,
+    };
     if let Some(adapter) = &plan.peft_path {
         opened.weights.adapt(Path::new(adapter))?;
     }
@@ -217,14 +251,31 @@ pub(crate) fn open(
     dtype: Dtype,
     device: Device,
 ) -> Result<Opened, EngineFault> {
-    let kind = match dtype {
+    let (kind, family) = (kind_of(dtype), Family::of_layout(layout, config)?);
+    let weights = Weights::open(directory, layout, ModelConfig::file_of(layout), (kind, device))?;
+    Ok(Opened { family, weights, kind, device })
+}
+
+/// Returns what [`open`] does, for a checkpoint without weights.
+fn open_random(
+    directory: &Path,
+    config: &ModelConfig,
+    plan: &ModelPlan,
+    device: Device,
+    seed: i64,
+) -> Result<Opened, EngineFault> {
+    let (kind, family) = (kind_of(plan.dtype), Family::of_layout(plan.kind, config)?);
+    let weights = Weights::random(directory, ModelConfig::file_of(plan.kind), (kind, device), seed);
+    Ok(Opened { family, weights, kind, device })
+}
+
+/// Returns libtorch's name of a number format.
+pub(crate) fn kind_of(dtype: Dtype) -> Kind {
+    match dtype {
         Dtype::Float32 => Kind::Float,
         Dtype::Bfloat16 => Kind::BFloat16,
         Dtype::Float16 => Kind::Half,
-    };
-    let family = Family::of_layout(layout, config)?;
-    let weights = Weights::open(directory, layout, ModelConfig::file_of(layout), (kind, device))?;
-    Ok(Opened { family, weights, kind, device })
+    }
 }
 
 /// Loads the model without tokenizer onto `on`, where `opened` was opened for its first device; appends notes on

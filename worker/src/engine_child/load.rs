@@ -1,6 +1,12 @@
 //! Creates the engine for a model of the plan.
 
+#[cfg(feature = "engine")]
+use super::device::{Seen, choose, no_driver};
 use crate::echo::EchoEngine;
+#[cfg(feature = "engine")]
+use crate::gpu_files::GpuFiles;
+#[cfg(feature = "engine")]
+use compass_engine::{CudaLibrary, CudaRuntime, DeviceChoice};
 use compass_plan::engine::{Engine, EngineFault};
 use compass_plan::{ModelKind, ModelPlan};
 
@@ -39,9 +45,26 @@ fn load_with_libtorch(
     threads: u32,
     colocated_engines: u32,
 ) -> Result<Box<dyn Engine>, EngineFault> {
-    use super::device::{Seen, choose, no_driver};
-    use crate::gpu_files::GpuFiles;
-    use compass_engine::{CudaLibrary, CudaRuntime, DeviceChoice};
+    let chosen = choose_device(plan, device)?;
+    compass_engine::load_colocated(plan, &chosen.device, threads, colocated_engines.max(1))
+}
+
+/// The device of an engine, and what was found on the way to it.
+#[cfg(feature = "engine")]
+#[derive(Clone, Debug)]
+pub(crate) struct ChosenDevice {
+    pub(crate) device: DeviceChoice,
+    pub(crate) library: CudaLibrary,
+    pub(crate) runtime: CudaRuntime,
+}
+
+/// Loads the CUDA half of libtorch where it may be needed, and chooses the device for `plan`, of `device`, `auto`, `cpu` or
+/// `cuda:N`. Must be called once, before the first tensor is made.
+///
+/// # Errors
+/// [`EngineFault::Device`] if a GPU is requested or exists, and cannot be used.
+#[cfg(feature = "engine")]
+pub(crate) fn choose_device(plan: &ModelPlan, device: &str) -> Result<ChosenDevice, EngineFault> {
     let choice: DeviceChoice = device.parse().map_err(|error| EngineFault::Device(format!("{error}")))?;
     let library = if choice == DeviceChoice::Cpu { CudaLibrary::Absent } else { compass_engine::load_cuda_library() };
     let seen = Seen {
@@ -54,7 +77,7 @@ fn load_with_libtorch(
     if device == DeviceChoice::Cpu && choice != DeviceChoice::Cpu && seen.files.lacks_driver() {
         tracing::warn!("{}; the CPU is used", no_driver(seen.files.on_bus));
     }
-    compass_engine::load_colocated(plan, &device, threads, colocated_engines.max(1))
+    Ok(ChosenDevice { device, library: seen.library, runtime: seen.runtime })
 }
 
 #[cfg(not(feature = "engine"))]

@@ -9,5 +9,7 @@ mod parts;
 mod serve;
 
 pub(crate) use load::HAS_ENGINE;
+#[cfg(feature = "engine")]
+pub(crate) use load::{ChosenDevice, choose_device};
 pub use parts::KEPT_PARTS;
 pub use serve::{EngineOptions, run};

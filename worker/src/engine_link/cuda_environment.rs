@@ -18,7 +18,7 @@ const CUDA_ENVIRONMENT: [(&str, &str); 5] = [
 ];
 
 /// Returns the variables to add to an engine's environment in which `exported` are set.
-pub(super) fn to_add(exported: impl Fn(&str) -> bool) -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(crate) fn to_add(exported: impl Fn(&str) -> bool) -> impl Iterator<Item = (&'static str, &'static str)> {
     CUDA_ENVIRONMENT.into_iter().filter(move |(name, _)| !exported(name))
 }
 

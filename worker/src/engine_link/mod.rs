@@ -1,7 +1,7 @@
 //! The agent's side of its engine children.
 
 mod child;
-mod cuda_environment;
+pub(crate) mod cuda_environment;
 mod gpus;
 mod sent_parts;
 mod slot;

@@ -8,6 +8,7 @@ mod merge;
 mod pickle;
 mod pickle_json;
 mod pickled;
+mod random;
 mod safetensors_file;
 mod set;
 mod stored;

@@ -3,6 +3,7 @@
 
 use super::adapter::Adapter;
 use super::files::{self, Files};
+use super::random::random_tensor;
 use super::{MappedFile, UnchangedFile, finite, merge};
 use crate::fault::{device_fault, file_fault, missing_fault};
 use crate::placement::Sizes;
@@ -28,6 +29,8 @@ pub(crate) struct Weights {
     adapter: Option<Adapter>,
     /// A prefix of the model's names that this checkpoint's names lack.
     absent_prefix: Option<&'static str>,
+    /// Whether tensors are made in place of being read.
+    is_random: bool,
     kind: Kind,
     device: Device,
     /// Device of each layer, if not all are on `device`.
@@ -75,11 +78,31 @@ impl Weights {
             taken,
             adapter: None,
             absent_prefix,
+            is_random: false,
             kind,
             device,
             layers: Vec::new(),
             notes,
         })
+    }
+
+    /// A checkpoint without files, whose tensors are drawn from `seed` as they are taken.
+    pub(crate) fn random(directory: &Path, config: &'static str, (kind, device): (Kind, Device), seed: i64) -> Self {
+        tch::manual_seed(seed);
+        Self {
+            root: directory.to_owned(),
+            config,
+            files: Vec::new(),
+            places: BTreeMap::new(),
+            taken: BTreeSet::new(),
+            adapter: None,
+            absent_prefix: None,
+            is_random: true,
+            kind,
+            device,
+            layers: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 
     /// Merges the adapter in `directory` into the tensors that are loaded from now on.
@@ -193,6 +216,9 @@ impl Weights {
     /// # Errors
     /// As [`Weights::take`].
     pub(crate) fn take_blocks(&mut self, name: &str, shape: &[i64], blocks: i64) -> Result<Tensor, EngineFault> {
+        if self.is_random {
+            return random_tensor(name, shape, (self.kind, self.device_of(name)));
+        }
         let (named, name, config) = (name, self.stored_name(name), self.config);
         let holders = self.holders(name);
         let options = (self.kind, self.device_of(name));

@@ -1,0 +1,78 @@
+//! `gpu-check` on the CPU: the program that a GPU is measured with, on small amounts.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use compass_tests::program;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn gpu_check(arguments: &[&str]) -> Output {
+    let mut command = Command::new(program("compass-worker"));
+    command.arg("gpu-check").args(arguments).env_remove("CUDA_VISIBLE_DEVICES");
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn every_section_runs_on_the_cpu_and_claims_no_more_than_it_measures() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("check.json");
+    let output = gpu_check(&["--cpu", "--json", file.to_str().unwrap()]);
+    let (table, log) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{table}\n{log}");
+    let document: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!((&document["device"], &document["model"]), (&"cpu".into(), &"tiny".into()));
+    let findings = document["findings"].as_array().unwrap();
+    let of = |section: &str| findings.iter().filter(|finding| finding["section"] == section).collect::<Vec<_>>();
+    for section in ["kernels", "families", "transformers", "out-of-memory"] {
+        let rows = of(section);
+        assert!(!rows.is_empty() && rows.iter().all(|row| row["verdict"] == "not_built"), "{section}: {rows:?}");
+    }
+    let invariance = of("invariance");
+    assert_eq!(invariance.len(), 3, "{table}");
+    for row in invariance {
+        assert_eq!((&row["verdict"], &row["value"]), (&"passed".into(), &"equal".into()), "{row}");
+    }
+    for (section, unit) in [("gemm", "TFLOP/s"), ("prefill", "tokens/s"), ("decode", "tokens/s"), ("load", "s")] {
+        let measured = of(section).iter().any(|row| row["unit"] == unit && row["value"].as_f64().unwrap() > 0.0);
+        assert!(measured, "{section}: {table}");
+    }
+    // Goals of speed are for an H100.
+    let judged_speed =
+        |row: &&Value| row["goal"].as_str().unwrap_or_default().contains("H100") && row["verdict"] != "measured";
+    assert!(!findings.iter().any(|row| judged_speed(&row)), "{table}");
+    assert!(table.contains("not built yet") && table.contains("goals: ") && table.contains(", 0 failed,"), "{table}");
+}
+
+#[test]
+fn a_machine_without_gpu_is_told_so_and_nothing_is_measured() {
+    if Path::new("/dev/nvidiactl").exists() {
+        eprintln!("skipped: this machine has a GPU");
+        return;
+    }
+    let output = gpu_check(&["--random", "tiny", "--only", "environment,gemm"]);
+    let table = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{table}");
+    assert!(table.contains("`device = \"cuda\"` asks for one, and this machine"), "{table}");
+    assert!(
+        table.contains("goals: 0 passed, 1 failed, 0 not judged here; rows: 0 not built yet, 1 skipped"),
+        "{table}"
+    );
+}
+
+#[test]
+fn wrong_words_are_answered_with_the_right_ones() {
+    for (arguments, answer) in [
+        (["--cpu", "--only", "gem"], "there is no section `gem`; there are environment, load"),
+        (["--cpu", "--random", "llama-9b"], "there is no random model `llama-9b`; there are tiny, llama-1b, llama-8b"),
+        (["--cpu", "--model", "/nowhere"], "there is no config.json in /nowhere"),
+    ] {
+        let output = gpu_check(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(answer), "{}", text(&output.stderr));
+    }
+}

@@ -1,0 +1,53 @@
+//! How fast texts are continued, by the number of sequences and with and without a shared header.
+
+use super::finding::Finding;
+use super::setup::{CheckSetup, run_timed};
+use super::workload::{generation, to_continue, words};
+use compass_plan::engine::EngineFault;
+
+const SECTION: &str = "decode";
+
+/// A workload: sequences, words of the shared header, words of each sequence's own, tokens to generate.
+struct Shape {
+    sequences: usize,
+    header: usize,
+    own: usize,
+    tokens: u32,
+    is_drawn: bool,
+    /// Tokens per second that are asked for of llama-8b on an H100.
+    goal: Option<f64>,
+}
+
+pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result<(), EngineFault> {
+    let mut engine = setup.load()?;
+    let shape =
+        |sequences, header, own, tokens, is_drawn, goal| Shape { sequences, header, own, tokens, is_drawn, goal };
+    let full = [
+        shape(32, 0, 512, 32, false, None),
+        shape(256, 0, 512, 64, false, Some(10_000.0)),
+        shape(256, 900, 160, 64, false, Some(15_000.0)),
+        shape(512, 900, 160, 32, false, None),
+        shape(64, 0, 128, 32, true, None),
+    ];
+    let small = [shape(4, 0, 12, 6, false, None), shape(4, 24, 8, 6, false, None), shape(4, 0, 12, 6, true, None)];
+    let has_goals = setup.has_speed_goals(&engine.facts().device);
+    run_timed(engine.as_mut(), &generation(4, false), &to_continue("", 4, 16, 3))?;
+    for Shape { sequences, header, own, tokens, is_drawn, goal } in setup.amount(Vec::from(full), Vec::from(small)) {
+        let samples = to_continue(&words(2, header), sequences, own, 500);
+        let (_, counters, seconds) = run_timed(engine.as_mut(), &generation(tokens, is_drawn), &samples)?;
+        let way = if is_drawn { "top-p 0.95" } else { "greedy" };
+        let shared = if header > 0 { format!(" after {header} shared") } else { String::new() };
+        let name =
+            format!("{sequences} sequences of {own} tokens{shared}, {tokens} generated, {way}, prompts included");
+        let speed = counters.generated as f64 / seconds.max(1e-9);
+        let row = Finding::measured(SECTION, name, speed, "tokens/s");
+        report(match goal {
+            Some(goal) => row.judged(
+                format!("at least {goal} tokens/s for llama-8b on an H100"),
+                has_goals.then_some(speed >= goal),
+            ),
+            None => row,
+        });
+    }
+    Ok(())
+}

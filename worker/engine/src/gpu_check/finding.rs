@@ -1,0 +1,84 @@
+//! One row of the table.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What became of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The goal is met.
+    Passed,
+    /// The goal is not met, or the section broke.
+    Failed,
+    /// Measured; there is no goal for this, or not on this device.
+    Measured,
+    /// What it would measure does not exist yet.
+    NotBuilt,
+    /// Not run.
+    Skipped,
+}
+
+impl Verdict {
+    /// As the table has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "FAILED",
+            Self::Measured => "measured",
+            Self::NotBuilt => "not built yet",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// One row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    pub section: String,
+    pub name: String,
+    /// A number, a text or a list; null where nothing was measured.
+    pub value: Value,
+    /// Of a number; empty for others.
+    #[serde(default)]
+    pub unit: String,
+    /// What is asked for, in words; empty where nothing is.
+    #[serde(default)]
+    pub goal: String,
+    pub verdict: Verdict,
+}
+
+impl Finding {
+    /// A measured value without a goal.
+    pub fn measured(section: &str, name: impl Into<String>, value: impl Into<Value>, unit: &str) -> Self {
+        Self {
+            section: section.into(),
+            name: name.into(),
+            value: value.into(),
+            unit: unit.into(),
+            goal: String::new(),
+            verdict: Verdict::Measured,
+        }
+    }
+
+    /// With a goal: judged if it applies here, told beside the value otherwise.
+    #[must_use]
+    pub fn judged(self, goal: impl Into<String>, is_met: Option<bool>) -> Self {
+        let verdict = match is_met {
+            Some(true) => Verdict::Passed,
+            Some(false) => Verdict::Failed,
+            None => Verdict::Measured,
+        };
+        Self { goal: goal.into(), verdict, ..self }
+    }
+
+    /// A row for what does not exist yet.
+    pub fn not_built(section: &str, name: impl Into<String>) -> Self {
+        Self { verdict: Verdict::NotBuilt, ..Self::measured(section, name, Value::Null, "") }
+    }
+
+    /// A row for a section that broke or was not run.
+    pub fn ended(section: &str, verdict: Verdict, why: impl Into<String>) -> Self {
+        Self { verdict, ..Self::measured(section, "section", why.into(), "") }
+    }
+}

@@ -1,0 +1,23 @@
+//! What a machine's device and this engine do, measured: the sections of `compass-worker gpu-check`.
+//!
+//! Everything goes through the engine's own interface ([`compass_plan::engine::Engine`]), but for products of matrices. A
+//! section measures and judges; it never guesses: what does not exist yet is told as not built.
+
+mod configuration;
+mod decode;
+mod end_to_end;
+mod environment;
+mod finding;
+mod gemm;
+mod invariance;
+mod load;
+mod memory;
+mod prefill;
+mod section;
+mod setup;
+mod workload;
+
+pub use configuration::{RANDOM_CONFIGS, RandomConfig};
+pub use finding::{Finding, Verdict};
+pub use section::{Section, run_section};
+pub use setup::CheckSetup;

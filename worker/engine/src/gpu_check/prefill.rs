@@ -1,0 +1,63 @@
+//! How fast texts are scored, through the engine's own interface: tokenizing, trie and epilogue included.
+
+use super::finding::Finding;
+use super::setup::{CheckSetup, run_timed};
+use super::workload::{to_score, words};
+use crate::config::read_json;
+use compass_plan::InferSpec;
+use compass_plan::engine::EngineFault;
+use serde_json::Value;
+use std::path::Path;
+
+const SECTION: &str = "prefill";
+
+/// Dense bfloat16 of an H100's data sheet, in TFLOP/s.
+const H100_TFLOPS: f64 = 989.0;
+
+pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result<(), EngineFault> {
+    let mut engine = setup.load()?;
+    let longest = engine.facts().max_seq_len as usize - 1;
+    let rows = setup.amount(8000, 96).min(longest);
+    let header = words(1, rows / 10);
+    let shapes = [
+        (format!("1 text of {rows} tokens"), "", 1, rows),
+        (format!("4 texts of {} tokens", rows / 4), "", 4, rows / 4),
+        (
+            format!("100 texts of {} tokens after a header of {}", rows / 100 + 2, rows / 10),
+            header.as_str(),
+            100,
+            rows / 100 + 2,
+        ),
+    ];
+    let flops = flops_per_token(Path::new(&setup.plan.path))?;
+    let has_goal = setup.has_speed_goals(&engine.facts().device);
+    for (name, header, count, own) in shapes {
+        // The first run warms up, on other texts.
+        run_timed(engine.as_mut(), &InferSpec::Ppl, &to_score(header, count, own, 1, 0, 1000))?;
+        let samples = to_score(header, count, own, 1, 0, 2000);
+        let (_, counters, seconds) = run_timed(engine.as_mut(), &InferSpec::Ppl, &samples)?;
+        let speed = counters.computed as f64 / seconds.max(1e-9);
+        report(Finding::measured(SECTION, format!("{name}: tokens computed"), speed, "tokens/s"));
+        // A share of an H100 says nothing of a CPU.
+        if let Some(flops) = flops.filter(|_| !setup.is_cpu()) {
+            let used = 100.0 * speed * flops / 1e12 / H100_TFLOPS;
+            let row = Finding::measured(SECTION, format!("{name}: MFU of {H100_TFLOPS} TFLOP/s"), used, "%");
+            report(row.judged("at least 55 % for llama-8b on an H100", has_goal.then_some(used >= 55.0)));
+        }
+    }
+    Ok(())
+}
+
+/// Floating-point operations for a scored token of a Llama: two for every weight but the embeddings'; attention left out.
+fn flops_per_token(folder: &Path) -> Result<Option<f64>, EngineFault> {
+    let config: Value = read_json(&folder.join("config.json"))?.unwrap_or_default();
+    let size = |key: &str| config.get(key).and_then(Value::as_f64);
+    let count = || {
+        let (hidden, inner) = (size("hidden_size")?, size("intermediate_size")?);
+        let heads = size("num_attention_heads")?;
+        let kv_width = hidden / heads * size("num_key_value_heads").unwrap_or(heads);
+        let layer = 2.0 * hidden * hidden + 2.0 * hidden * kv_width + 3.0 * hidden * inner;
+        Some(2.0 * (size("num_hidden_layers")? * layer + hidden * size("vocab_size")?))
+    };
+    Ok(count())
+}

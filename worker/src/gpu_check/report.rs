@@ -1,0 +1,125 @@
+//! The table, the lines of verdicts, and the JSON. Pure.
+
+use compass_engine::gpu_check::{Finding, Verdict};
+use serde_json::{Value, json};
+
+/// Longest text of a value in the table.
+const VALUE_CHARACTERS: usize = 60;
+
+/// A value as a person reads it.
+fn value(finding: &Finding) -> String {
+    let text = match &finding.value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() && float.abs() >= 100.0 => format!("{float:.0}"),
+            Some(float) if number.is_f64() && (float >= 1.0 || float == 0.0) => format!("{float:.2}"),
+            Some(float) if number.is_f64() => format!("{float:.4}"),
+            _ => number.to_string(),
+        },
+        Value::Array(values) if values.is_empty() => "none".into(),
+        other => other.to_string(),
+    };
+    if finding.unit.is_empty() { text } else { format!("{text} {}", finding.unit) }
+}
+
+/// The table: a line for each row.
+pub(super) fn table(findings: &[Finding]) -> String {
+    let cut = |text: String| match text.char_indices().nth(VALUE_CHARACTERS) {
+        // The whole text stands among the lines below, or in the JSON.
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text,
+    };
+    let row = |finding: &Finding| {
+        [finding.section.clone(), finding.name.clone(), cut(value(finding)), finding.verdict.word().to_owned()]
+    };
+    let rows: Vec<[String; 4]> = std::iter::once(["section", "what", "value", "verdict"].map(str::to_owned))
+        .chain(findings.iter().map(row))
+        .collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2)];
+    let line = |row: &[String; 4]| {
+        let [section, what, value, verdict] = row;
+        let [a, b, c] = widths;
+        format!("{section:<a$}  {what:<b$}  {value:<c$}  {verdict}\n")
+    };
+    rows.iter().map(line).collect()
+}
+
+/// One line for each goal and each section that broke, and a sum.
+pub(super) fn verdicts(findings: &[Finding]) -> String {
+    let is_told = |finding: &&Finding| !finding.goal.is_empty() || finding.verdict == Verdict::Failed;
+    let line = |finding: &Finding| {
+        let word = match finding.verdict {
+            Verdict::Measured => "not judged here",
+            verdict => verdict.word(),
+        };
+        let goal = if finding.goal.is_empty() { String::new() } else { format!(" (goal: {})", finding.goal) };
+        format!("{word}: {}: {}: {}{goal}\n", finding.section, finding.name, value(finding))
+    };
+    let lines: String = findings.iter().filter(is_told).map(line).collect();
+    let count = |verdict: Verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
+    let unjudged = findings.iter().filter(|finding| finding.verdict == Verdict::Measured && !finding.goal.is_empty());
+    format!(
+        "{lines}goals: {} passed, {} failed, {} not judged here; rows: {} not built yet, {} skipped\n",
+        count(Verdict::Passed),
+        count(Verdict::Failed),
+        unjudged.count(),
+        count(Verdict::NotBuilt),
+        count(Verdict::Skipped)
+    )
+}
+
+/// What goes into the file.
+pub(super) fn document(model: &str, seconds: f64, findings: &[Finding]) -> Value {
+    let device = findings.iter().find(|finding| finding.section == "environment" && finding.name == "device");
+    json!({
+        "program": format!("compass-worker {}", compass_cli::version()),
+        "model": model,
+        "device": device.map(|finding| finding.value.clone()),
+        "seconds": seconds,
+        "findings": findings,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings() -> Vec<Finding> {
+        vec![
+            Finding::measured("environment", "device", "cpu", ""),
+            Finding::measured("decode", "4 sequences", 12.345, "tokens/s").judged("at least 10 tokens/s", Some(true)),
+            Finding::measured("prefill", "MFU", 3.0, "%").judged("at least 55 %", None),
+            Finding::measured("gemm", "rows", Vec::<i64>::new(), "").judged("none", Some(false)),
+            Finding::not_built("kernels", "kernels of our own"),
+            Finding::ended("load", Verdict::Failed, "cannot load"),
+        ]
+    }
+
+    #[test]
+    fn table_has_a_line_for_each_row() {
+        assert_eq!(
+            table(&findings()),
+            "section      what                value           verdict\n\
+             environment  device              cpu             measured\n\
+             decode       4 sequences         12.35 tokens/s  passed\n\
+             prefill      MFU                 3.00 %          measured\n\
+             gemm         rows                none            FAILED\n\
+             kernels      kernels of our own                  not built yet\n\
+             load         section             cannot load     FAILED\n"
+        );
+    }
+
+    #[test]
+    fn every_goal_has_one_verdict() {
+        assert_eq!(
+            verdicts(&findings()),
+            "passed: decode: 4 sequences: 12.35 tokens/s (goal: at least 10 tokens/s)\n\
+             not judged here: prefill: MFU: 3.00 % (goal: at least 55 %)\n\
+             FAILED: gemm: rows: none (goal: none)\n\
+             FAILED: load: section: cannot load\n\
+             goals: 1 passed, 2 failed, 1 not judged here; rows: 1 not built yet, 0 skipped\n"
+        );
+    }
+}

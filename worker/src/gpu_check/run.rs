@@ -1,0 +1,201 @@
+//! Starts a process for each section, one after the other, and collects their rows.
+
+use super::arguments::GpuCheckOptions;
+use super::child::{self, NO_DEVICE};
+use super::report::{document, table, verdicts};
+use crate::engine_link::cuda_environment;
+use compass_engine::gpu_check::{Finding, RandomConfig, Section, Verdict};
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// Why nothing could be checked.
+#[derive(Debug, thiserror::Error)]
+enum CheckError {
+    #[error("{0}")]
+    Usage(String),
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("cannot start a section: {0}")]
+    Start(#[source] io::Error),
+}
+
+/// Runs the check, or a section of it; see the help for exit codes.
+pub fn run(options: GpuCheckOptions) -> ExitCode {
+    if let Some((section, folder)) = &options.child {
+        return child::run(&options, section, folder);
+    }
+    match check(&options) {
+        Ok(code) => code,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "compass-worker: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// A folder of this process's own, removed in the end.
+struct OwnFolder(PathBuf);
+
+impl OwnFolder {
+    fn new() -> Result<Self, CheckError> {
+        let path = std::env::temp_dir().join(format!("compass-gpu-check-{}", std::process::id()));
+        match fs::create_dir(&path) {
+            Ok(()) => Ok(Self(path)),
+            Err(source) => Err(CheckError::Write { path, source }),
+        }
+    }
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The model that is checked.
+struct Model {
+    name: String,
+    folder: PathBuf,
+    /// Name of the shape whose weights are made.
+    random: Option<String>,
+    _own: Option<OwnFolder>,
+}
+
+impl Model {
+    fn of(options: &GpuCheckOptions) -> Result<Self, CheckError> {
+        if let Some(folder) = &options.model {
+            if !folder.join("config.json").is_file() {
+                let text =
+                    format!("there is no config.json in {}: --model takes the directory of a model", folder.display());
+                return Err(CheckError::Usage(text));
+            }
+            return Ok(Self { name: folder.display().to_string(), folder: folder.clone(), random: None, _own: None });
+        }
+        let default = if options.cpu { "tiny" } else { "llama-8b" };
+        let name = options.random.clone().unwrap_or_else(|| default.to_owned());
+        let config = RandomConfig::named(&name).map_err(CheckError::Usage)?;
+        let own = OwnFolder::new()?;
+        let folder = own.0.clone();
+        config.write(&folder).map_err(|source| CheckError::Write { path: folder.clone(), source })?;
+        Ok(Self { name: name.clone(), folder, random: Some(name), _own: Some(own) })
+    }
+}
+
+fn check(options: &GpuCheckOptions) -> Result<ExitCode, CheckError> {
+    let chosen =
+        options.only.iter().map(|name| name.parse().map_err(CheckError::Usage)).collect::<Result<Vec<Section>, _>>()?;
+    let sections = if chosen.is_empty() { Section::ALL.to_vec() } else { chosen };
+    let model = Model::of(options)?;
+    let (start, all) = (Instant::now(), sections.iter().map(|section| section.share()).sum::<u32>());
+    let whole = Duration::from_secs(60 * u64::from(options.minutes));
+    let (mut findings, mut has_device) = (Vec::new(), true);
+    // A file that cannot be written is told before anything is measured.
+    if let Some(path) = &options.json {
+        write_json(path, &model.name, start, &findings)?;
+    }
+    for section in sections {
+        let name = section.name();
+        if let Some(row) = section.not_built() {
+            findings.push(row);
+            continue;
+        }
+        if !has_device {
+            findings.push(Finding::ended(name, Verdict::Skipped, "the device cannot be used"));
+            continue;
+        }
+        let _ = writeln!(io::stderr(), "gpu-check: {name} ({} s so far)", start.elapsed().as_secs());
+        let limit = whole * section.share() / all.max(1);
+        let (rows, ended) = run_section(options, &model, name, limit)?;
+        has_device = !matches!(ended, Ended::Exited(Some(code)) if code == i32::from(NO_DEVICE));
+        let has_failed = rows.iter().any(|row| row.verdict == Verdict::Failed && row.name == "section");
+        findings.extend(rows);
+        match ended {
+            Ended::OutOfTime => {
+                let text = format!("ended after {} s, its share of --minutes {}", limit.as_secs(), options.minutes);
+                findings.push(Finding::ended(name, Verdict::Skipped, text));
+            }
+            Ended::Exited(Some(0)) => {}
+            Ended::Exited(code) if !has_failed => {
+                let how = code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
+                findings.push(Finding::ended(name, Verdict::Failed, format!("its process ended with {how}")));
+            }
+            Ended::Exited(_) => {}
+        }
+        if let Some(path) = &options.json {
+            write_json(path, &model.name, start, &findings)?;
+        }
+    }
+    if let Some(path) = &options.json {
+        write_json(path, &model.name, start, &findings)?;
+    }
+    let _ = write!(io::stdout(), "{}\n{}", table(&findings), verdicts(&findings));
+    let has_failed = findings.iter().any(|finding| finding.verdict == Verdict::Failed);
+    Ok(match (has_device, has_failed) {
+        (false, _) => ExitCode::from(NO_DEVICE),
+        (true, true) => ExitCode::FAILURE,
+        (true, false) => ExitCode::SUCCESS,
+    })
+}
+
+fn write_json(path: &Path, model: &str, start: Instant, findings: &[Finding]) -> Result<(), CheckError> {
+    let text = format!("{:#}\n", document(model, start.elapsed().as_secs_f64(), findings));
+    fs::write(path, text).map_err(|source| CheckError::Write { path: path.to_owned(), source })
+}
+
+/// How a section's process ended.
+enum Ended {
+    /// With this code, or by a signal.
+    Exited(Option<i32>),
+    OutOfTime,
+}
+
+/// Runs one section; returns its rows.
+fn run_section(
+    options: &GpuCheckOptions,
+    model: &Model,
+    section: &str,
+    limit: Duration,
+) -> Result<(Vec<Finding>, Ended), CheckError> {
+    let mut command = Command::new(std::env::current_exe().map_err(CheckError::Start)?);
+    command.args(["gpu-check", "--section", section, "--threads", &options.threads.to_string()]);
+    command.arg("--folder").arg(&model.folder);
+    if let Some(random) = &model.random {
+        command.args(["--random", random]);
+    }
+    if options.cpu {
+        command.arg("--cpu");
+    }
+    command.envs(cuda_environment::to_add(|name| std::env::var_os(name).is_some()));
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut process = command.spawn().map_err(CheckError::Start)?;
+    let (sender, rows) = channel();
+    if let Some(stdout) = process.stdout.take() {
+        std::thread::spawn(move || {
+            let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+            for finding in lines.filter_map(|line| serde_json::from_str::<Finding>(&line).ok()) {
+                if sender.send(finding).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    let (deadline, mut findings) = (Instant::now() + limit, Vec::new());
+    loop {
+        match rows.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(finding) => findings.push(finding),
+            Err(RecvTimeoutError::Disconnected) => {
+                let status = process.wait().map_err(CheckError::Start)?;
+                return Ok((findings, Ended::Exited(status.code())));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let _ = process.kill();
+                let _ = process.wait();
+                return Ok((findings, Ended::OutOfTime));
+            }
+        }
+    }
+}
