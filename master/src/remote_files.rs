@@ -81,6 +81,10 @@ impl RemoteFolder for StoredFolder {
         self.folder.listing.files.contains_key(name)
     }
 
+    fn names(&self) -> Vec<String> {
+        self.folder.listing.files.keys().cloned().collect()
+    }
+
     fn weights(&self, kind: ModelKind) -> Result<BTreeMap<String, FileMark>, RemoteFault> {
         self.storage.weights_marks(&self.folder.location, &self.folder.listing, kind).map_err(fault)
     }

@@ -58,6 +58,7 @@ mod pool;
 mod postprocessor;
 mod presets;
 mod presets_later;
+mod quantised;
 mod raw_template;
 mod reference;
 mod remote;

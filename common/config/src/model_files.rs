@@ -4,6 +4,7 @@ use super::check::Check;
 use super::fields::{Fields, text};
 use super::hub;
 use super::paths;
+use super::quantised;
 use super::remote::{RemoteFault, RemoteFolder, RemoteModel, is_on_s3};
 use super::split_files::entries;
 use super::tree::Node;
@@ -59,6 +60,18 @@ impl Found {
         }
     }
 
+    /// The names of its files, as far as they can be seen from here.
+    fn names(&self) -> Vec<String> {
+        match self {
+            Self::Here(path) => {
+                let names = entries(path).into_iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
+                names.collect()
+            }
+            Self::Elsewhere(folder) => folder.names(),
+            Self::Unread(_) => Vec::new(),
+        }
+    }
+
     fn elsewhere(&self) -> Option<&Arc<dyn RemoteFolder>> {
         match self {
             Self::Elsewhere(folder) => Some(folder),
@@ -93,10 +106,18 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>, kind: Option<Mode
     let node = fields.require(check, "path", "\"models/...\"");
     let path = node.and_then(|node| {
         let path = resolved(check, "path", node, Part::Model(kind))?;
-        let (file, _) = files_of(kind);
+        let (file, known) = files_of(kind);
+        let has_weights = known.iter().any(|file| path.has(file));
+        if !has_weights && !check.unselected && quantised::is_gguf(check, node, &path.path(), &path.names()) {
+            return None;
+        }
         holds(check, node, &path, file).then_some(path)
     });
     let path = path.filter(|path| node.is_none_or(|node| holds_weights(check, node, path, kind)));
+    let path = path.filter(|path| {
+        let is_read = kind == ModelKind::Hf && !check.unselected;
+        node.is_none_or(|node| !is_read || quantised::can_load(check, node, &path.small()))
+    });
     let (path, tokenizer_path) = match (tokenizer, node, path) {
         (Some(tokenizer), _, path) => {
             let found = resolved(check, "tokenizer_path", tokenizer, Part::Tokenizer).map(directory_of);
@@ -329,8 +350,7 @@ fn has_tokenizer(found: &Found) -> bool {
         || pairs.iter().any(|(vocab, merges)| found.has(vocab) && found.has(merges))
 }
 
-/// `organisation/name`: a path to a person, a hub id to transformers.
-/// Whether it may be `owner/name`.
+/// Whether it may be `owner/name`: a path to a person, a hub id to transformers.
 pub(super) fn looks_like_hub_id(written: &str) -> bool {
     let plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.starts_with('~');
     matches!(written.split_once('/'), Some((owner, name)) if plain(owner) && plain(name) && !name.contains('/'))

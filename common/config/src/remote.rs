@@ -46,6 +46,9 @@ pub trait RemoteFolder: Debug + Send + Sync {
     /// Whether there is a file of this name.
     fn has(&self, name: &str) -> bool;
 
+    /// The names of its files.
+    fn names(&self) -> Vec<String>;
+
     /// What the weights are known by, as they would be of a copy.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Sizes as people write and read them.
+//! Sizes as people write them.
 
 const UNITS: [(&str, u64); 4] = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
 
@@ -16,14 +16,6 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     count.checked_mul(unit).filter(|bytes| *bytes > 0).ok_or_else(wrong)
 }
 
-/// A size with its unit.
-pub fn shown_size(bytes: u64) -> String {
-    match UNITS.iter().find(|(_, unit)| bytes >= *unit) {
-        Some((name, unit)) => format!("{:.1} {name}iB", bytes as f64 / *unit as f64),
-        None => format!("{bytes} bytes"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,6 +28,5 @@ mod tests {
         for text in ["", "0", "G", "5X", "-1G", "99999999999T"] {
             assert!(parse_size(text).unwrap_err().contains("such as 500G"), "{text}");
         }
-        assert_eq!((shown_size(12), shown_size(3 << 29)), ("12 bytes".into(), "1.5 GiB".into()));
     }
 }

@@ -200,7 +200,7 @@ fn arrange(weights: &Weights, devices: &[Device], colocated_engines: u32) -> Res
         return Ok(Vec::new());
     }
     let sizes = weights.sizes();
-    let all = sizes.outside + sizes.layers.iter().sum::<u64>();
+    let all = sizes.all();
     if colocated_engines > 1 {
         let total = known.iter().map(|(_, total)| *total as u64).sum();
         let fit = workers_that_fit(total, all + OF_A_WORKER);
@@ -252,7 +252,10 @@ pub(crate) fn open(
     device: Device,
 ) -> Result<Opened, EngineFault> {
     let (kind, family) = (kind_of(dtype), Family::of_layout(layout, config)?);
-    let weights = Weights::open(directory, layout, ModelConfig::file_of(layout), (kind, device))?;
+    let mut weights = Weights::open(directory, layout, ModelConfig::file_of(layout), (kind, device))?;
+    if let Some(fp8) = config.fp8 {
+        weights.dequantise(fp8)?;
+    }
     Ok(Opened { family, weights, kind, device })
 }
 

@@ -16,6 +16,13 @@ pub(crate) struct Sizes {
     pub(crate) cache: u64,
 }
 
+impl Sizes {
+    /// All of it but caches.
+    pub(crate) fn all(&self) -> u64 {
+        self.outside + self.layers.iter().sum::<u64>()
+    }
+}
+
 /// Free bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rooms {

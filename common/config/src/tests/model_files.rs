@@ -79,3 +79,58 @@ fn a_hub_id_is_found_in_the_cache_of_the_hub() {
     let config = fixture.good(&(MODEL.replace("models/tiny", "org/name") + DATASET));
     assert_eq!(config.models[0].path, fixture.path("hub/models--org--name/snapshots/9"));
 }
+
+#[test]
+fn weights_in_formats_that_are_not_supported_are_refused_by_name() {
+    let fixture = Fixture::new();
+    let quantised =
+        |config: &str| fixture.write("models/tiny/config.json", &format!("{{\"quantization_config\": {config}}}"));
+    for (config, name) in [
+        (r#"{"quant_method": "gptq", "bits": 4}"#, "GPTQ"),
+        (r#"{"quant_method": "awq"}"#, "AWQ"),
+        (r#"{"quant_method": "bitsandbytes", "load_in_4bit": true}"#, "bitsandbytes"),
+    ] {
+        quantised(config);
+        let text = MODEL.to_owned() + DATASET;
+        let said = format!("eval.toml:4:8: `models/tiny`: {name} weights (quantization_config) are not supported");
+        assert_eq!(fixture.places(&text), [said]);
+        assert!(fixture.bad(&text).contains("use the checkpoint that they were made from"), "{name}");
+    }
+    quantised("null");
+    fixture.good(&(MODEL.to_owned() + DATASET));
+}
+
+#[test]
+fn gguf_files_and_folders_are_refused_by_name() {
+    let fixture = Fixture::new();
+    fixture.write("models/other/7b-Q4_K_M.gguf", "GGUF");
+    for (path, said) in [
+        ("models/other", "`models/other` holds GGUF weights (7b-Q4_K_M.gguf), which are not supported"),
+        ("models/other/7b-Q4_K_M.gguf", "`models/other/7b-Q4_K_M.gguf` is a GGUF file, which is not supported"),
+    ] {
+        let text = MODEL.replace("models/tiny", path) + DATASET;
+        assert_eq!(fixture.places(&text), [format!("eval.toml:4:8: {said}")]);
+        assert!(fixture.bad(&text).contains("help: use the checkpoint that they were made from"), "{path}");
+    }
+    // Beside weights that are read it is only another copy.
+    fixture.write("models/tiny/7b-Q4_K_M.gguf", "GGUF");
+    fixture.good(&(MODEL.to_owned() + DATASET));
+}
+
+#[test]
+fn fp8_weights_take_more_memory_than_disk_and_it_is_said() {
+    let fixture = Fixture::new();
+    fixture.write(
+        "models/tiny/config.json",
+        r#"{"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}"#,
+    );
+    fixture.write("models/tiny/model.safetensors", &" ".repeat(3 << 20));
+    let notes = fixture.notes(&(MODEL.to_owned() + DATASET));
+    assert_eq!(
+        notes,
+        [
+            "eval.toml:4:8: `models/tiny` holds fp8 weights, which are dequantised when they are loaded: 3.0 MiB on disk, at most 6.0 MiB in \
+          memory with `dtype = \"bfloat16\"`, 12.0 MiB with `float32`"
+        ]
+    );
+}

@@ -49,6 +49,10 @@ impl RemoteFolder for Store {
         self.names.contains(&name)
     }
 
+    fn names(&self) -> Vec<String> {
+        self.names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
     fn weights(&self, _: ModelKind) -> Result<BTreeMap<String, FileMark>, RemoteFault> {
         Ok(BTreeMap::new())
     }
@@ -88,6 +92,8 @@ fn what_is_missing_there_is_told_as_of_a_directory() {
     let text = MODEL.replace("models/tiny", "p:s3://b/7b/") + DATASET;
     let said = with_store(&["config.json", "tokenizer.json"]).bad(&text);
     assert!(said.contains("`p:s3://b/7b/` holds neither model.safetensors nor pytorch_model.bin"), "{said}");
+    let said = with_store(&["README.md", "7b-Q4_K_M.gguf"]).bad(&text);
+    assert!(said.contains("`p:s3://b/7b/` holds GGUF weights (7b-Q4_K_M.gguf), which are not supported"), "{said}");
     let said = with_store(&["model_config.pt"]).bad(&text);
     assert!(said.contains("`p:s3://b/7b/` holds no config.json") && said.contains("`type = \"internlm\"`"), "{said}");
 }

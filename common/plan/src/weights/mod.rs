@@ -7,8 +7,12 @@ pub mod adapter;
 pub mod files;
 mod manifest;
 mod mark;
+mod quantised;
 mod sampled;
+mod size;
 
 pub use files::read;
 pub use manifest::{FileMark, Pin, WeightsDigest};
 pub use mark::{Content, DigestExtent, mark};
+pub use quantised::Fp8;
+pub use size::shown_size;

@@ -2,7 +2,7 @@
 
 use super::entry::{LOCK, locked_exclusively};
 use crate::fault::{FaultKind, StorageFault};
-use crate::size::shown_size;
+use compass_plan::weights::shown_size;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;

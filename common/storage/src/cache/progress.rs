@@ -1,6 +1,6 @@
 //! How far a transfer has come.
 
-use crate::size::shown_size;
+use compass_plan::weights::shown_size;
 use std::time::{Duration, Instant};
 
 /// What happens while files are fetched.

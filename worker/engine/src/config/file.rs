@@ -5,6 +5,7 @@ use crate::fault::{file_fault, missing_fault};
 use crate::weights::read_pickled_json;
 use compass_plan::ModelKind;
 use compass_plan::engine::EngineFault;
+use compass_plan::weights::Fp8;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -23,6 +24,8 @@ pub(crate) struct ModelConfig {
     pub(crate) bos_token_id: Option<u32>,
     /// From config.json and generation_config.json together.
     pub(crate) eos_token_ids: Vec<u32>,
+    /// How weights are scaled that are stored in eight bits.
+    pub(crate) fp8: Option<Fp8>,
 }
 
 #[derive(Deserialize)]
@@ -109,9 +112,8 @@ impl ModelConfig {
     /// As [`ModelConfig::read`].
     pub(crate) fn from_json(path: PathBuf, keys: Value) -> Result<Self, EngineFault> {
         let raw: RawConfig = culprit::read(&keys).map_err(|what| file_fault(&path, what))?;
-        if let Some(quantised) = &raw.quantization_config {
-            return Err(file_fault(&path, quantised_weights(quantised)));
-        }
+        let fp8 =
+            raw.quantization_config.as_ref().map(Fp8::read).transpose().map_err(|what| file_fault(&path, what))?;
         sizes::check(&keys).map_err(|what| file_fault(&path, what))?;
         let bos = token_ids(raw.bos_token_id, "bos_token_id").map_err(|what| file_fault(&path, what))?;
         let eos_token_ids = token_ids(raw.eos_token_id, "eos_token_id").map_err(|what| file_fault(&path, what))?;
@@ -123,6 +125,7 @@ impl ModelConfig {
             max_position_embeddings: raw.max_position_embeddings.or(raw.n_positions),
             bos_token_id: bos.first().copied(),
             eos_token_ids,
+            fp8,
         })
     }
 
@@ -140,24 +143,6 @@ impl ModelConfig {
     }
 }
 
-/// What is said of a checkpoint whose numbers are packed, by the name of the method.
-fn quantised_weights(config: &Value) -> String {
-    let method = config.get("quant_method").and_then(Value::as_str).unwrap_or_default();
-    let (name, way_out) = match method {
-        "gptq" => ("GPTQ", ""),
-        "awq" => ("AWQ", ""),
-        "bitsandbytes" => ("bitsandbytes", ", or save what `dequantize()` of transformers makes of it"),
-        "fp8" | "fbgemm_fp8" => {
-            ("fp8", ", or save what transformers makes of it with `FineGrainedFP8Config(dequantize=True)`")
-        }
-        "" => ("quantised", ""),
-        other => (other, ""),
-    };
-    format!(
-        "{name} weights (quantization_config) are not supported; use the checkpoint that they were made from{way_out}"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,21 +158,14 @@ mod tests {
     }
 
     #[test]
-    fn quantised_weights_are_refused() {
-        for (config, said) in [
-            (json!({"bits": 4}), "quantised weights (quantization_config)"),
-            (
-                json!({"quant_method": "gptq", "bits": 4}),
-                "GPTQ weights (quantization_config) are not supported; use the checkpoint",
-            ),
-            (json!({"quant_method": "awq"}), "AWQ weights"),
-            (json!({"quant_method": "bitsandbytes"}), "bitsandbytes weights"),
-            (json!({"quant_method": "fp8"}), "fp8 weights"),
-            (json!({"quant_method": "hqq"}), "hqq weights"),
-        ] {
-            let keys = json!({"quantization_config": config});
-            let message = ModelConfig::from_json("config.json".into(), keys).unwrap_err().to_string();
-            assert!(message.contains("config.json") && message.contains(said), "{message}");
-        }
+    fn quantised_weights_are_refused_with_the_file_that_names_them() {
+        let keys = json!({"quantization_config": {"quant_method": "gptq", "bits": 4}});
+        let message = ModelConfig::from_json("config.json".into(), keys).unwrap_err().to_string();
+        assert!(message.contains("config.json: GPTQ weights (quantization_config) are not supported"), "{message}");
+        let keys = json!({"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}});
+        let config = ModelConfig::from_json("config.json".into(), keys).unwrap();
+        assert_eq!(config.fp8, Some(Fp8 { block: Some((128, 128)) }));
+        let keys = json!({"quantization_config": null});
+        assert_eq!(ModelConfig::from_json("config.json".into(), keys).unwrap().fp8, None);
     }
 }

@@ -129,15 +129,51 @@ impl MappedFile {
         Ok(true)
     }
 
+    /// Whether a tensor is stored in eight bits, which mean nothing without their scales.
+    pub(super) fn is_float8(&self, name: &str) -> bool {
+        matches!(self.tensors.get(name).map(|tensor| &tensor.kind), Some(StoredKind::Float8(_)))
+    }
+
+    /// Size of the file in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.map.len() as u64
+    }
+
+    /// Hands a tensor that is stored in eight bits to `dequantise`, unscaled.
+    ///
+    /// # Errors
+    /// As [`MappedFile::tensor`]; those of `dequantise`.
+    pub(super) fn float8(
+        &self,
+        name: &str,
+        dequantise: impl FnOnce(&Tensor) -> Result<Tensor, EngineFault>,
+    ) -> Result<Tensor, EngineFault> {
+        let stored = self.view(name)?;
+        let tensor = dequantise(&stored)?;
+        drop(stored);
+        self.release(name);
+        Ok(tensor)
+    }
+
     /// Returns a view of the file, in the stored kind.
     fn mapped(&self, name: &str) -> Result<Tensor, EngineFault> {
+        if self.is_float8(name) {
+            let what = format!(
+                "tensor `{name}` is stored in eight bits, and config.json has no quantization_config that says how they are scaled"
+            );
+            return Err(file_fault(&self.path, what));
+        }
+        self.view(name)
+    }
+
+    fn view(&self, name: &str) -> Result<Tensor, EngineFault> {
         let missing = || file_fault(&self.path, format!("tensor `{name}` is missing"));
         let tensor = self.tensors.get(name).ok_or_else(missing)?;
         let bytes = self.map.get(tensor.bytes.clone()).ok_or_else(missing)?;
         let stored = match &tensor.kind {
-            StoredKind::Float(stored) => *stored,
+            StoredKind::Float(stored) | StoredKind::Float8(stored) => *stored,
             StoredKind::Other(other) => {
-                let what = format!("tensor `{name}` is stored as {other}; supported are F64, F32, F16 and BF16");
+                let what = format!("tensor `{name}` is stored as {other}; supported are F64, F32, F16, BF16 and fp8");
                 return Err(file_fault(&self.path, what));
             }
         };

@@ -4,6 +4,7 @@ mod adapter;
 mod file;
 mod files;
 mod finite;
+mod fp8;
 mod merge;
 mod pickle;
 mod pickle_json;

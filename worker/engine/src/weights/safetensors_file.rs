@@ -30,6 +30,8 @@ pub(super) fn directory(bytes: &[u8]) -> Result<Directory, String> {
             Dtype::F16 => StoredKind::Float(Kind::Half),
             Dtype::BF16 => StoredKind::Float(Kind::BFloat16),
             Dtype::F64 => StoredKind::Float(Kind::Double),
+            Dtype::F8_E4M3 => StoredKind::Float8(Kind::Float8e4m3fn),
+            Dtype::F8_E5M2 => StoredKind::Float8(Kind::Float8e5m2),
             other => StoredKind::Other(format!("{other:?}")),
         };
         let (start, end) = info.data_offsets;

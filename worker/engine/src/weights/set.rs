@@ -3,6 +3,7 @@
 
 use super::adapter::Adapter;
 use super::files::{self, Files};
+use super::fp8::Float8;
 use super::random::random_tensor;
 use super::{MappedFile, UnchangedFile, finite, merge};
 use crate::fault::{device_fault, file_fault, missing_fault};
@@ -10,7 +11,7 @@ use crate::placement::Sizes;
 use compass_plan::ModelKind;
 use compass_plan::engine::EngineFault;
 use compass_plan::weights::files::{reading_of, weights_name};
-use compass_plan::weights::{FileMark, WeightsDigest};
+use compass_plan::weights::{FileMark, Fp8, WeightsDigest, shown_size};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tch::{Device, Kind, Tensor};
@@ -27,6 +28,8 @@ pub(crate) struct Weights {
     taken: BTreeSet<String>,
     /// What is merged into tensors as they are loaded.
     adapter: Option<Adapter>,
+    /// What is stored in eight bits.
+    float8: Option<Float8>,
     /// A prefix of the model's names that this checkpoint's names lack.
     absent_prefix: Option<&'static str>,
     /// Whether tensors are made in place of being read.
@@ -77,6 +80,7 @@ impl Weights {
             places,
             taken,
             adapter: None,
+            float8: None,
             absent_prefix,
             is_random: false,
             kind,
@@ -96,6 +100,7 @@ impl Weights {
             places: BTreeMap::new(),
             taken: BTreeSet::new(),
             adapter: None,
+            float8: None,
             absent_prefix: None,
             is_random: true,
             kind,
@@ -111,6 +116,28 @@ impl Weights {
     /// As [`Adapter::open`].
     pub(crate) fn adapt(&mut self, directory: &Path) -> Result<(), EngineFault> {
         self.adapter = Some(Adapter::open(directory)?);
+        Ok(())
+    }
+
+    /// Dequantises the tensors that are stored in eight bits as they are loaded from now on; adds a note on the memory.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] if one has no scale.
+    pub(crate) fn dequantise(&mut self, fp8: Fp8) -> Result<(), EngineFault> {
+        let float8 = Float8::find(fp8, &self.files, &mut self.places)?;
+        if !float8.is_empty() {
+            let on_disk = self.files.iter().map(MappedFile::bytes).sum();
+            let in_memory = self.sizes().all();
+            let note = format!(
+                "fp8 weights are dequantised as they are loaded: {} on disk, {} in memory as {:?}",
+                shown_size(on_disk),
+                shown_size(in_memory),
+                self.kind
+            );
+            tracing::info!(weights = %self.root.display(), "{note}");
+            self.notes.push(note);
+        }
+        self.float8 = Some(float8);
         Ok(())
     }
 
@@ -233,7 +260,8 @@ impl Weights {
                     let what = format!("tensor `{name}` has shape {stored:?}, but {config} asks for {shape:?}");
                     return Err(file_fault(file.path(), what));
                 }
-                (file.path(), file.tensor(name, options.0, options.1)?)
+                let dequantised = self.float8.as_ref().and_then(|all| all.tensor(name, file, &self.files, options));
+                (file.path(), dequantised.unwrap_or_else(|| file.tensor(name, options.0, options.1))?)
             }
             shards @ [file, ..] => (file.path(), merge::merged(shards, name, shape, blocks, options)?),
         };

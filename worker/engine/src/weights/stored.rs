@@ -22,6 +22,8 @@ pub(super) struct StoredTensor {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StoredKind {
     Float(Kind),
+    /// Eight-bit floats, which mean nothing without their scales.
+    Float8(Kind),
     /// Integers and quantised formats, by name: not supported as weights.
     Other(String),
 }
