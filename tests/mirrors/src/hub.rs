@@ -3,12 +3,15 @@
 use crate::answer::Answer;
 use crate::server::{Request, Server, decoded};
 use crate::signature::hex;
+use crate::tls::Certificate;
 use ring::digest;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// From this size on a file is kept elsewhere, as the hub keeps large ones.
 const LARGE: usize = 10_000;
@@ -19,6 +22,8 @@ struct State {
     files: BTreeMap<(String, String), Arc<Vec<u8>>>,
     /// After so many bytes of a large file the connection ends, so often still.
     cut: Option<(usize, usize)>,
+    /// So many reads of large files are answered; the others wait.
+    answered: Option<usize>,
     /// Whether large files arrive with a byte that is wrong.
     is_damaged: bool,
     /// What `Authorization` was sent where large files are kept.
@@ -33,6 +38,9 @@ pub struct HubMirror {
     large: Server,
 }
 
+/// Longer than any test waits.
+const FOR_GOOD: Duration = Duration::from_secs(3600);
+
 /// The commit that every revision stands for.
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -40,11 +48,26 @@ impl HubMirror {
     /// # Errors
     /// No port is free.
     pub fn start() -> io::Result<Self> {
+        Self::start_as(None)
+    }
+
+    /// Over TLS, with this certificate. Large files are kept at `large`, which a proxy knows.
+    ///
+    /// # Errors
+    /// No port is free.
+    pub fn start_tls(certificate: Certificate, large: &str) -> io::Result<Self> {
+        Self::start_as(Some((certificate, large.to_owned())))
+    }
+
+    fn start_as(tls: Option<(Certificate, String)>) -> io::Result<Self> {
+        let (certificate, named) = tls.unzip();
         let state = Arc::new(Mutex::new(State::default()));
         let shared = state.clone();
-        let large = Server::start(move |request| shared.lock().unwrap_or_else(PoisonError::into_inner).large(request))?;
-        let (shared, elsewhere) = (state.clone(), large.url());
-        let server = Server::start(move |request| {
+        let large = Server::start_as(certificate.clone(), move |request| {
+            shared.lock().unwrap_or_else(PoisonError::into_inner).large(request)
+        })?;
+        let (shared, elsewhere) = (state.clone(), named.unwrap_or_else(|| large.url()));
+        let server = Server::start_as(certificate, move |request| {
             shared.lock().unwrap_or_else(PoisonError::into_inner).answer(request, &elsewhere)
         })?;
         Ok(Self { server, state, large })
@@ -52,6 +75,11 @@ impl HubMirror {
 
     pub fn url(&self) -> String {
         self.server.url()
+    }
+
+    /// Where the hub itself and its large files are, for a proxy that gives them names.
+    pub fn addresses(&self) -> (SocketAddr, SocketAddr) {
+        (self.server.address, self.large.address)
     }
 
     /// The commit of every repository.
@@ -83,9 +111,29 @@ impl HubMirror {
         Ok(())
     }
 
+    /// Puts one file into a repository; that of a data set is `datasets/owner/name`.
+    pub fn put(&self, repository: &str, name: &str, content: impl Into<Vec<u8>>) {
+        self.state().files.insert((repository.to_owned(), name.to_owned()), Arc::new(content.into()));
+    }
+
     /// The next `times` reads of large files end after so many bytes.
     pub fn cut_large(&self, bytes: usize, times: usize) {
         self.state().cut = Some((bytes, times));
+    }
+
+    /// After so many reads of large files the next ones wait, those that are running for good.
+    pub fn hold_large_after(&self, reads: usize) {
+        self.state().answered = Some(reads);
+    }
+
+    /// Reads of large files are answered again.
+    pub fn release_large(&self) {
+        self.state().answered = None;
+    }
+
+    /// Every read of a large file so far, with its range.
+    pub fn large_reads(&self) -> Vec<String> {
+        self.large.requests()
     }
 
     /// Whether large files arrive damaged.
@@ -102,7 +150,9 @@ impl HubMirror {
 impl State {
     fn answer(&self, request: &Request, elsewhere: &str) -> Answer {
         let path = decoded(request.path.trim_start_matches('/'));
-        if let Some(rest) = path.strip_prefix("api/models/") {
+        if let Some(rest) = path.strip_prefix("api/") {
+            // Data sets are kept as `datasets/owner/name`, which is how their files are asked for.
+            let rest = rest.strip_prefix("models/").unwrap_or(rest);
             let Some((repository, revision)) = rest.split_once("/revision/") else { return missing("RepoNotFound") };
             let files: Vec<_> = self.files.iter().filter(|((known, _), _)| known == repository).collect();
             if files.is_empty() {
@@ -129,15 +179,18 @@ impl State {
     fn large(&mut self, request: &Request) -> Answer {
         self.leaked.extend(request.header("authorization").map(str::to_owned));
         let path = decoded(request.path.trim_start_matches('/'));
-        let Some((repository, name)) = path.rsplit_once('/') else { return missing("EntryNotFound") };
-        let Some(content) = self.files.get(&(repository.to_owned(), name.to_owned())) else {
-            return missing("EntryNotFound");
-        };
-        let mut answer = Answer::content(content, request.range(content.len()));
+        let found = self.files.iter().find(|((repository, name), _)| format!("{repository}/{name}") == path);
+        let Some(content) = found.map(|(_, content)| content.clone()) else { return missing("EntryNotFound") };
+        let mut answer = Answer::content(&content, request.range(content.len()));
         if self.is_damaged
             && let Some(byte) = answer.body.last_mut()
         {
             *byte ^= 1;
+        }
+        match &mut self.answered {
+            Some(0) => answer.delay = FOR_GOOD,
+            Some(left) => *left -= 1,
+            None => {}
         }
         if let Some((bytes, left)) = &mut self.cut
             && *left > 0

@@ -1,17 +1,21 @@
-//! Servers that tests start on loopback: an object store that speaks S3, and a mirror of the Hugging Face hub.
+//! Servers that tests start on loopback: an object store that speaks S3, a mirror of the Hugging Face hub, and a proxy.
 //!
 //! They are written over plain sockets, so that a test can have an answer end in the middle. Both count their requests: a
 //! test that expects none can say so.
 
 mod answer;
 mod hub;
+mod proxy;
 mod relay;
 mod s3;
 mod server;
 mod signature;
+mod tls;
 mod upload;
 
 pub use hub::HubMirror;
+pub use proxy::Proxy;
 pub use relay::Relay;
 pub use s3::{Fault, ObjectServer};
+pub use tls::Certificate;
 pub use upload::Uploader;

@@ -1,7 +1,8 @@
 //! A server: a thread that accepts, a thread for each connection, requests without bodies.
 
 use crate::answer::Answer;
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use crate::tls::Certificate;
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,6 +69,14 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(handler: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> io::Result<Self> {
+        Self::start_as(None, handler)
+    }
+
+    /// With a certificate: over TLS.
+    pub(crate) fn start_as(
+        certificate: Option<Certificate>,
+        handler: impl Fn(&Request) -> Answer + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let (is_over, requests) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
@@ -77,8 +86,14 @@ impl Server {
                 if over.load(Ordering::Relaxed) {
                     return;
                 }
-                let (seen, handler) = (seen.clone(), handler.clone());
-                std::thread::spawn(move || serve(stream, &seen, &*handler));
+                let (seen, handler, certificate) = (seen.clone(), handler.clone(), certificate.clone());
+                std::thread::spawn(move || {
+                    let socket = stream.try_clone().ok()?;
+                    match certificate {
+                        Some(certificate) => serve(certificate.accept(stream).ok()?, &socket, &seen, &*handler),
+                        None => serve(stream, &socket, &seen, &*handler),
+                    }
+                });
             }
         });
         Ok(Self { address, is_over, requests })
@@ -103,9 +118,9 @@ impl Drop for Server {
 }
 
 /// Answers requests of one connection until it ends; an error is the client's.
-fn serve(stream: TcpStream, seen: &Mutex<Vec<String>>, handler: &Handler) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let mut writer = stream;
+fn serve(stream: impl Read + Write, socket: &TcpStream, seen: &Mutex<Vec<String>>, handler: &Handler) -> Option<()> {
+    // Clients of these tests wait for an answer before they ask again: nothing is read ahead.
+    let mut reader = BufReader::new(stream);
     loop {
         let request = read(&mut reader)?;
         let range = request.header("range").map_or(String::new(), |range| format!(" {range}"));
@@ -113,17 +128,17 @@ fn serve(stream: TcpStream, seen: &Mutex<Vec<String>>, handler: &Handler) -> Opt
         let line = format!("{} {}{query}{range}", request.method, request.path);
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         let answer = handler(&request);
-        let is_whole =
-            answer.write(&mut writer, request.method == "HEAD").and_then(|whole| writer.flush().map(|()| whole));
+        let writer = reader.get_mut();
+        let is_whole = answer.write(writer, request.method == "HEAD").and_then(|whole| writer.flush().map(|()| whole));
         if !is_whole.unwrap_or(false) {
             // The rest of the answer is never sent.
-            let _ = writer.shutdown(std::net::Shutdown::Both);
+            let _ = socket.shutdown(std::net::Shutdown::Both);
             return None;
         }
     }
 }
 
-fn read(reader: &mut BufReader<TcpStream>) -> Option<Request> {
+fn read(reader: &mut BufReader<impl Read>) -> Option<Request> {
     let mut line = String::new();
     reader.by_ref().take(1 << 16).read_line(&mut line).ok().filter(|read| *read > 0)?;
     let mut words = line.split_whitespace();
