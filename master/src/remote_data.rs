@@ -1,8 +1,10 @@
-//! Data in an object store: a file, a folder, or the files that a pattern names.
+//! Data in an object store (a file, a folder, or the files that a pattern names), and data sets of the hub.
 
 use compass_common::status_output::print_status;
-use compass_config::RemoteFault;
-use compass_storage::{Fetched, Listing, Location, Progress, ProgressLog, S3Location, Storage, StorageFault};
+use compass_config::{Choose, RemoteFault};
+use compass_storage::{
+    Fetched, HubRepository, Listing, Location, Progress, ProgressLog, S3Location, Storage, StorageFault,
+};
 use std::path::PathBuf;
 
 /// Data on this node.
@@ -35,6 +37,30 @@ pub(super) fn fetch(
     let held = storage.fetch(&folder, &listing, &names, &mut said).map_err(fault)?;
     let place = last.map_or_else(|| held.folder().to_owned(), |last| held.folder().join(last));
     Ok(FetchedData { place, held })
+}
+
+/// Fetches the files of a data set of the hub that `choose` picks; they lie in the hub's own cache from then on.
+///
+/// # Errors
+/// Why they cannot be had.
+pub(super) fn fetch_dataset(
+    storage: &Storage,
+    (repository, revision): (&str, &str),
+    choose: &Choose<'_>,
+) -> Result<PathBuf, RemoteFault> {
+    let fault = |fault: StorageFault| RemoteFault { message: fault.message, help: fault.help };
+    let named = |message: String, help: &str| RemoteFault { message, help: help.into() };
+    let repository = HubRepository::dataset(repository, revision).map_err(|message| {
+        named(message, "write `hub:<owner>/<name>`, then `@<revision>` and `/<config>` where wanted")
+    })?;
+    let location = Location::Hub(repository);
+    let listing = storage.list(&location).map_err(fault)?;
+    let all: Vec<String> = listing.files.keys().cloned().collect();
+    let names = choose(&all).map_err(|message| named(message, "name a split, and a config, that the data set has"))?;
+    let mut log = ProgressLog::new(location.to_string());
+    let mut said = |progress: Progress| log.line(&progress).into_iter().for_each(print_status);
+    let held = storage.fetch(&location, &listing, &names, &mut said).map_err(fault)?;
+    Ok(held.folder().to_owned())
 }
 
 /// The folder that is looked in, the files of it that are meant, and the name that stands for them.

@@ -1,7 +1,7 @@
 //! Models and data of a configuration that are in an object store or on the hub: what the planner reads of them.
 
 use compass_common::status_output::print_status;
-use compass_config::{RemoteFault, RemoteFiles, RemoteFolder};
+use compass_config::{Choose, RemoteFault, RemoteFiles, RemoteFolder};
 use compass_plan::ModelKind;
 use compass_plan::weights::FileMark;
 use compass_storage::{Fetched, Location, Progress, ProgressLog, Storage, StorageFault, StorageOptions};
@@ -61,6 +61,10 @@ impl RemoteFiles for StoredFiles {
         let fetched = super::remote_data::fetch(&self.storage, path, &parse)?;
         self.data.lock().unwrap_or_else(PoisonError::into_inner).push(fetched.held);
         Ok(fetched.place)
+    }
+
+    fn dataset(&self, repository: &str, revision: &str, choose: &Choose<'_>) -> Result<PathBuf, RemoteFault> {
+        super::remote_data::fetch_dataset(&self.storage, (repository, revision), choose)
     }
 
     fn offline(&self) -> Option<String> {

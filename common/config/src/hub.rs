@@ -1,4 +1,4 @@
-//! Data sets in the local cache of the Hugging Face hub, without a network:
+//! Data sets of the Hugging Face hub, in its local cache, and fetched into it where they are not there:
 //! `path = "hub:<owner>/<name>[@<revision>][/<config>]"`.
 //!
 //! A repository lies in `datasets--<owner>--<name>/snapshots/<commit>/`; `refs/<revision>` names the commit. Which files
@@ -6,7 +6,9 @@
 //! `main/train-*.parquet`, `validation.jsonl`, `test/abstract_algebra.csv`, `auxiliary/dev_ids.json`.
 
 use super::file_format::FileFormat;
+use super::remote::{Choose, Remote, RemoteFault};
 use super::split_files::entries;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -28,27 +30,134 @@ struct HubId<'t> {
     config: Option<&'t str>,
 }
 
-/// The files of `split`, by name, found in the first of `caches` that has the repository.
-pub(super) fn files(id: &str, split: &str, caches: &[PathBuf]) -> Result<Vec<PathBuf>, HubFault> {
+/// Why none of the files there are a split.
+#[derive(Debug)]
+enum Unchosen {
+    /// They are not all there.
+    Absent(String),
+    /// A person has to choose.
+    Several(String),
+}
+
+impl Unchosen {
+    fn message(self) -> String {
+        let (Self::Absent(message) | Self::Several(message)) = self;
+        message
+    }
+}
+
+/// Where files are looked for, in messages.
+const LOCAL: &str = "in the local hub cache";
+const REMOTE: &str = "on the hub";
+
+/// The files of `split`, by name, found in the first of `caches` that has the repository. What is not there is fetched, where
+/// that is allowed.
+pub(super) fn files(
+    id: &str,
+    split: &str,
+    caches: &[PathBuf],
+    remote: Option<&Remote>,
+) -> Result<Vec<PathBuf>, HubFault> {
     let id = parse(id)?;
+    let missing = match local_files(&id, split, caches) {
+        Ok(Ok(files)) => return Ok(files),
+        Ok(Err(chosen)) => return Err(chosen),
+        Err(missing) => missing,
+    };
+    let Some(remote) = remote else { return Err(missing) };
+    if let Some(variable) = remote.0.offline() {
+        return Err(HubFault { help: format!("{variable} forbids to fetch it; {}", missing.help), ..missing });
+    }
+    let found = fetched(remote, id.repo, id.revision, &|all| chosen(all, &id, split, REMOTE));
+    let (folder, names) = found.map_err(|fault| HubFault {
+        message: format!("{}, and it cannot be fetched: {}", missing.message, fault.message),
+        help: fault.help,
+    })?;
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
+}
+
+/// As [`files`], of the local caches alone. The outer error is for what is not there, the inner one for what a person has to
+/// choose.
+fn local_files(id: &HubId<'_>, split: &str, caches: &[PathBuf]) -> Result<Result<Vec<PathBuf>, HubFault>, HubFault> {
     let folder = format!("datasets--{}", id.repo.replace('/', "--"));
     let Some(found) = caches.iter().map(|cache| cache.join(&folder)).find(|folder| folder.is_dir()) else {
         let looked: Vec<String> = caches.iter().map(|cache| format!("`{}`", cache.join(&folder).display())).collect();
         let looked = if looked.is_empty() { "no cache folder is known".into() } else { looked.join(" and ") };
         return Err(HubFault {
             message: format!("the data set `{}` is not in the local hub cache", id.repo),
-            help: format!("looked for {looked}; {}", download(&id)),
+            help: format!("looked for {looked}; {}", download(id)),
         });
     };
-    let snapshot = snapshot(&found, &id)?;
+    let snapshot = snapshot(&found, id)?;
     let mut all = Vec::new();
     walk(&snapshot, Path::new(""), &mut all);
     all.retain(|path| FileFormat::of(path).is_some());
-    let chosen = choose(&all, &id, split).map_err(|message| HubFault {
+    let fault = |message: String| HubFault {
         message,
-        help: format!("`{}` holds {}; {}", snapshot.display(), listed(&all), download(&id)),
+        help: format!("`{}` holds {}; {}", snapshot.display(), listed(&all), download(id)),
+    };
+    match choose(&all, id, split, LOCAL) {
+        Ok(chosen) => Ok(Ok(chosen.into_iter().map(|path| snapshot.join(path)).collect())),
+        Err(Unchosen::Several(message)) => Ok(Err(fault(message))),
+        Err(Unchosen::Absent(message)) => Err(fault(message)),
+    }
+}
+
+/// Fetches the files of a data set that `choose` picks: their folder, and their names in it.
+fn fetched(
+    remote: &Remote,
+    repo: &str,
+    revision: &str,
+    choose: &Choose<'_>,
+) -> Result<(PathBuf, Vec<String>), RemoteFault> {
+    let names = RefCell::new(Vec::new());
+    let folder = remote.0.dataset(repo, revision, &|all| {
+        let chosen = choose(all)?;
+        names.borrow_mut().clone_from(&chosen);
+        Ok(chosen)
     })?;
-    Ok(chosen.into_iter().map(|path| snapshot.join(path)).collect())
+    Ok((folder, names.into_inner()))
+}
+
+/// The names of the files of a split among all of a repository.
+fn chosen(all: &[String], id: &HubId<'_>, split: &str, place: &str) -> Result<Vec<String>, String> {
+    let mut paths: Vec<PathBuf> = all.iter().map(PathBuf::from).collect();
+    paths.retain(|path| FileFormat::of(path).is_some());
+    paths.sort();
+    let files = choose(&paths, id, split, place).map_err(|unchosen| {
+        let message = unchosen.message();
+        format!("{message}; it holds {}", listed(&paths))
+    })?;
+    Ok(files.into_iter().map(|path| path.display().to_string()).collect())
+}
+
+/// Fetches what a data set's repository holds of these splits.
+///
+/// # Errors
+/// Why it cannot be had, and what to do.
+pub fn fetch_dataset(
+    remote: &Remote,
+    repo: &str,
+    (revision, config): (Option<&str>, Option<&str>),
+    splits: &[&str],
+) -> Result<PathBuf, String> {
+    let id = HubId { repo, revision: revision.unwrap_or("main"), config };
+    let id = check(id).ok_or_else(|| format!("`{repo}` is not the name of a data set of the hub"))?;
+    let choose = |all: &[String]| {
+        let (mut names, mut reason) = (BTreeSet::new(), None);
+        for split in splits {
+            match chosen(all, &id, split, REMOTE) {
+                Ok(found) => names.extend(found),
+                Err(message) => reason = reason.or(Some(message)),
+            }
+        }
+        match reason {
+            Some(reason) if names.is_empty() => Err(reason),
+            _ => Ok(names.into_iter().collect()),
+        }
+    };
+    let found = fetched(remote, id.repo, id.revision, &choose);
+    found.map(|(folder, _)| folder).map_err(|fault| format!("{}; {}", fault.message, fault.help))
 }
 
 /// The snapshot of a data set's repository in the first of `caches` that has it.
@@ -74,7 +183,8 @@ pub fn dataset_files(folder: &Path, config: Option<&str>, split: &str) -> Result
     walk(folder, Path::new(""), &mut all);
     all.retain(|path| FileFormat::of(path).is_some());
     let shown = folder.display().to_string();
-    let chosen = choose(&all, &HubId { repo: &shown, revision: "main", config }, split)?;
+    let chosen = choose(&all, &HubId { repo: &shown, revision: "main", config }, split, LOCAL);
+    let chosen = chosen.map_err(Unchosen::message)?;
     Ok(chosen.into_iter().map(|path| folder.join(path)).collect())
 }
 
@@ -168,7 +278,7 @@ fn walk(folder: &Path, relative: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// The files of the split among all.
-fn choose(all: &[PathBuf], id: &HubId<'_>, split: &str) -> Result<Vec<PathBuf>, String> {
+fn choose(all: &[PathBuf], id: &HubId<'_>, split: &str, place: &str) -> Result<Vec<PathBuf>, Unchosen> {
     let of_config: Vec<&PathBuf> = match id.config {
         None => all.iter().collect(),
         Some(config) => {
@@ -181,7 +291,7 @@ fn choose(all: &[PathBuf], id: &HubId<'_>, split: &str) -> Result<Vec<PathBuf>, 
     let of_split: Vec<&PathBuf> = of_config.iter().copied().filter(|path| is_split(path, split)).collect();
     if of_split.is_empty() {
         let config = id.config.map_or(String::new(), |config| format!(" of config `{config}`"));
-        return Err(format!("`{}` has no file of split `{split}`{config} in the local hub cache", id.repo));
+        return Err(Unchosen::Absent(format!("`{}` has no file of split `{split}`{config} {place}", id.repo)));
     }
     // The same rows are often there twice, as parquet and as what they were made from.
     let kind = of_split.iter().filter_map(|path| FileFormat::of(path)).min();
@@ -190,13 +300,13 @@ fn choose(all: &[PathBuf], id: &HubId<'_>, split: &str) -> Result<Vec<PathBuf>, 
     let folders: BTreeSet<&Path> = files.iter().filter_map(|path| path.parent()).collect();
     if folders.len() > 1 {
         let folders: Vec<String> = folders.iter().map(|folder| format!("`{}`", folder.display())).collect();
-        return Err(format!(
+        return Err(Unchosen::Several(format!(
             "`{}` has split `{split}` in several folders: choose a config, {}",
             id.repo,
             folders.join(" or ")
-        ));
+        )));
     }
-    missing_shard(&files)?;
+    missing_shard(&files, place).map_err(Unchosen::Absent)?;
     Ok(files.into_iter().cloned().collect())
 }
 
@@ -241,7 +351,7 @@ fn is_split(path: &Path, split: &str) -> bool {
 }
 
 /// `test-00000-of-00003.parquet` promises three files.
-fn missing_shard(files: &[&PathBuf]) -> Result<(), String> {
+fn missing_shard(files: &[&PathBuf], place: &str) -> Result<(), String> {
     let shard = |path: &&PathBuf| -> Option<(usize, usize)> {
         let words: Vec<&str> = stem(path)?.split('-').collect();
         let at = words.iter().rposition(|word| *word == "of")?;
@@ -250,7 +360,7 @@ fn missing_shard(files: &[&PathBuf]) -> Result<(), String> {
     let shards: Vec<(usize, usize)> = files.iter().filter_map(shard).collect();
     let Some((_, count)) = shards.first().copied() else { return Ok(()) };
     match (0..count).find(|at| !shards.contains(&(*at, count))) {
-        Some(at) => Err(format!("shard {at} (from 0) of {count} is missing in the local hub cache")),
+        Some(at) => Err(format!("shard {at} (from 0) of {count} is missing {place}")),
         None => Ok(()),
     }
 }

@@ -99,7 +99,7 @@ pub use data_cache::DataCache;
 pub use digest::digest;
 pub use file_format::FileFormat;
 pub use http::HttpConfig;
-pub use hub::{dataset_files, dataset_snapshot};
+pub use hub::{dataset_files, dataset_snapshot, fetch_dataset};
 pub use launching::{CommandConfig, DlcConfig, Piece as CommandPiece, PoolConfig, RunnerKind, SlurmConfig};
 pub use left_out::{LeftOut, LeftOutKind};
 pub use load::{Loaded, load, load_authority, preset_datasets};
@@ -113,7 +113,7 @@ pub use overrides::{CustomDataset, DlcFlags, HfKind, HfModel, ModelFlags, Overri
 pub use presets::{Preset, presets};
 pub use presets_later::preset_later;
 pub use reference::{reference_page, reference_parts, schema};
-pub use remote::{Remote, RemoteFault, RemoteFiles, RemoteFolder, RemoteModel};
+pub use remote::{Choose, Remote, RemoteFault, RemoteFiles, RemoteFolder, RemoteModel};
 pub use resolved::{
     Advertised, AuthorityConfig, Config, DatasetConfig, EtcdConfig, ModelConfig, RunnerConfig, StageConfig, StoreConfig,
 };

@@ -17,6 +17,9 @@ pub struct RemoteFault {
     pub help: String,
 }
 
+/// Picks some of the names of a repository's files, or says in words why there are none.
+pub type Choose<'c> = dyn Fn(&[String]) -> Result<Vec<String>, String> + 'c;
+
 /// Finds files that are elsewhere.
 pub trait RemoteFiles: Debug + Send + Sync {
     /// The folder of a model or of a tokenizer: `profile:s3://bucket/prefix`, `s3://bucket/prefix`, `hub:owner/name@revision`.
@@ -30,6 +33,13 @@ pub trait RemoteFiles: Debug + Send + Sync {
     /// # Errors
     /// Why it cannot be had.
     fn data(&self, path: &str) -> Result<PathBuf, RemoteFault>;
+
+    /// A folder on this node that lies as the data set `repository` of the hub does, with those of its files that `choose` picks
+    /// from the names of all.
+    ///
+    /// # Errors
+    /// Why it cannot be had; what `choose` says.
+    fn dataset(&self, repository: &str, revision: &str, choose: &Choose<'_>) -> Result<PathBuf, RemoteFault>;
 
     /// Why the hub is not asked; `None` where it is.
     fn offline(&self) -> Option<String>;

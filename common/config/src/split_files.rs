@@ -38,8 +38,10 @@ fn one(
 ) -> Option<Vec<SourceFile>> {
     let text = super::fields::text(check, "path", node)?;
     if let Some(id) = text.strip_prefix(hub::SCHEME) {
-        return match hub::files(id, split, &check.hub_caches()) {
-            _ if check.unselected => Some(Vec::new()),
+        if check.unselected {
+            return Some(Vec::new());
+        }
+        return match hub::files(id, split, &check.hub_caches(), check.remote.as_ref()) {
             Ok(paths) => Some(paths.into_iter().map(named).collect()),
             Err(fault) => {
                 check.error(node.span, fault.message, Some(fault.help));

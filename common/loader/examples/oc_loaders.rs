@@ -244,6 +244,7 @@ fn main() -> std::io::Result<()> {
                 data_dir: data.clone(),
                 hub_caches: vec![data.join("hub")],
                 variables: Vec::new(),
+                remote: None,
                 interpreter: None,
             };
             for line in std::io::stdin().lock().lines() {

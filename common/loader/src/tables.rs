@@ -3,7 +3,7 @@
 use crate::observed::{self, Look};
 use crate::pandas;
 use crate::world::TreeWorld;
-use compass_config::{FileFormat, ReadOptions, dataset_files, dataset_snapshot};
+use compass_config::{FileFormat, ReadOptions, dataset_files, dataset_snapshot, fetch_dataset};
 use compass_python::{FileFault, TableRequest, Tables};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -75,6 +75,18 @@ fn folder(world: &TreeWorld<'_>, request: &TableRequest) -> Result<PathBuf, File
             world.saw(Look::Kind(cache.join(format!("datasets--{}", request.path.replace('/', "--")))), None);
         }
     }
+    let found = match (found, &world.world.remote) {
+        (Err(missing), Some(remote)) => match remote.0.offline() {
+            Some(variable) => Err(format!("{missing}; {variable} forbids to fetch it")),
+            None => {
+                let of = (request.revision.as_deref(), request.name.as_deref());
+                fetch_dataset(remote, &request.path, of, SPLITS).map_err(|fault| {
+                    format!("`{}` is not in the local hub cache, and it cannot be fetched: {fault}", request.path)
+                })
+            }
+        },
+        (found, _) => found,
+    };
     found.map_err(FileFault::Other)
 }
 

@@ -20,13 +20,21 @@ pub struct S3Location {
     pub prefix: String,
 }
 
-/// A model's repository on the Hugging Face hub.
+/// A repository on the Hugging Face hub.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HubRepository {
+    pub kind: HubKind,
     /// `owner/name`.
     pub repository: String,
     /// A branch, a tag or a commit.
     pub revision: String,
+}
+
+/// What a repository of the hub holds: the hub has names of their own for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HubKind {
+    Model,
+    Dataset,
 }
 
 const S3: &str = "s3://";
@@ -89,7 +97,7 @@ impl S3Location {
 }
 
 impl HubRepository {
-    /// `owner/name` or `owner/name@revision`.
+    /// A model's `owner/name` or `owner/name@revision`.
     ///
     /// # Errors
     /// In words: what of it cannot be read, and how it is written.
@@ -97,10 +105,21 @@ impl HubRepository {
         let (repository, revision) = id.split_once('@').unwrap_or((id, "main"));
         let is_name = |name: &str| is_word(name) && name != "." && name != "..";
         let names = repository.split('/').count();
-        if names > 2 || !repository.split('/').all(is_name) || !revision.split('/').all(is_name) {
+        let is_odd = names > 2 || !repository.split('/').all(is_name) || !revision.split('/').all(is_name);
+        if is_odd {
             return Err(format!("`{id}` is not a repository of the hub; write `owner/name` or `owner/name@revision`"));
         }
-        Ok(Self { repository: repository.to_owned(), revision: revision.to_owned() })
+        Ok(Self { kind: HubKind::Model, repository: repository.to_owned(), revision: revision.to_owned() })
+    }
+}
+
+impl HubRepository {
+    /// A data set's repository.
+    ///
+    /// # Errors
+    /// As [`HubRepository::parse`].
+    pub fn dataset(repository: &str, revision: &str) -> Result<Self, String> {
+        Ok(Self { kind: HubKind::Dataset, ..Self::parse(&format!("{repository}@{revision}"))? })
     }
 }
 
@@ -112,7 +131,10 @@ impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::S3(location) => location.fmt(f),
-            Self::Hub(HubRepository { repository, revision }) => write!(f, "{HUB}{repository}@{revision}"),
+            Self::Hub(HubRepository { kind, repository, revision }) => {
+                let kind = if *kind == HubKind::Dataset { "datasets/" } else { "" };
+                write!(f, "{HUB}{kind}{repository}@{revision}")
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::cache::{Bound, Cache, Held, Progress, RangeReader, Transfer, Wanted, 
 use crate::fault::{FaultKind, StorageFault, disk};
 use crate::http::HttpStack;
 use crate::hub::{Hub, RepositoryFolder, caches, forbids_network, sum_of};
-use crate::location::{HubRepository, Location, S3Location};
+use crate::location::{HubKind, HubRepository, Location, S3Location};
 use crate::mark::{Listing, ObjectMark};
 use crate::runtime::Requests;
 use crate::s3::{Bucket, Endpoint};
@@ -221,14 +221,15 @@ impl Storage {
 
     fn hub(&self, repository: &HubRepository) -> Result<Hub, StorageFault> {
         if let Some(variable) = self.offline() {
-            let HubRepository { repository, revision } = repository;
+            let HubRepository { kind, repository, revision } = repository;
+            let kind = if *kind == HubKind::Dataset { "--repo-type dataset " } else { "" };
             return Err(StorageFault::new(
                 FaultKind::Configuration,
                 format!(
                     "`{repository}` at revision `{revision}` is not whole in the local hub cache, and {variable} forbids to fetch it"
                 ),
                 format!(
-                    "fetch it where there is a network: `hf download --revision {revision} {repository}`, or unset the variable"
+                    "fetch it where there is a network: `hf download {kind}--revision {revision} {repository}`, or unset the variable"
                 ),
             ));
         }
@@ -246,7 +247,7 @@ impl Storage {
             Location::S3(s3) => Box::new(self.bucket(s3)?.object(s3.key(name), mark.clone())?),
             Location::Hub(repository) => {
                 let commit = listing.commit.as_deref().unwrap_or(&repository.revision);
-                Box::new(self.hub(repository)?.file(&repository.repository, commit, name, mark))
+                Box::new(self.hub(repository)?.file(repository, commit, name, mark))
             }
         })
     }

@@ -129,6 +129,7 @@ fn world(check: &Check, path: &Path, trees: &[PathBuf]) -> LoaderWorld {
         trees: trees.to_vec(),
         data_dir: check.data_root.clone(),
         hub_caches: check.hub_caches(),
+        remote: check.remote.clone(),
         variables: check.python.variables.clone(),
         interpreter: program.map(|program| Interpreter { program, network: check.python.network }),
     }

@@ -3,6 +3,7 @@
 //! Nothing is run here. The program gives an implementation in [`PythonWorld`](super::PythonWorld): it reads the class's own
 //! source without Python, or asks an interpreter that the user names, and leaves the rows in files.
 
+use crate::remote::Remote;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub struct LoaderWorld {
     pub data_dir: PathBuf,
     /// The hub's local caches.
     pub hub_caches: Vec<PathBuf>,
+    /// What fetches a data set that is in none of them.
+    pub remote: Option<Remote>,
     /// Variables of the environment.
     pub variables: Vec<(String, String)>,
     /// The user's own Python, where one may be asked.

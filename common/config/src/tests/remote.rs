@@ -1,7 +1,7 @@
 //! Models and data that are elsewhere, found by an implementation of the test's own.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::{Remote, RemoteFault, RemoteFiles, RemoteFolder};
+use crate::{Choose, Remote, RemoteFault, RemoteFiles, RemoteFolder};
 use compass_plan::ModelKind;
 use compass_plan::weights::FileMark;
 use std::collections::BTreeMap;
@@ -29,6 +29,22 @@ impl RemoteFiles for Store {
             .strip_prefix("p:s3://data/")
             .ok_or_else(|| RemoteFault { message: format!("no data at {path}"), help: "check it".into() })?;
         Ok(self.small.join(name))
+    }
+
+    fn dataset(&self, repository: &str, revision: &str, choose: &Choose<'_>) -> Result<PathBuf, RemoteFault> {
+        let fault = |message| RemoteFault { message, help: "check it".into() };
+        if (repository, revision) != ("org/set", "main") {
+            return Err(fault(format!("nothing lies at {repository}@{revision}")));
+        }
+        let all = ["README.md", "train.jsonl", "rows_a.jsonl", "one/test.jsonl", "two/test.jsonl"].map(str::to_owned);
+        let names = choose(&all).map_err(fault)?;
+        let folder = self.small.join("snapshot");
+        for name in names {
+            let path = folder.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "{}").unwrap();
+        }
+        Ok(folder)
     }
 
     fn offline(&self) -> Option<String> {
@@ -131,4 +147,44 @@ fn data_is_a_file_or_what_a_pattern_names() {
         let config = fixture.good(&(MODEL.to_owned() + &DATASET.replace("data/test.jsonl", path)));
         assert_eq!(config.datasets[0].test.files.len(), files, "{path}");
     }
+}
+
+#[test]
+fn a_split_of_a_data_set_of_the_hub_is_fetched_where_it_is_missing() {
+    let fixture = with_store(&WHOLE);
+    let of = |path: &str| MODEL.to_owned() + &DATASET.replace("data/test.jsonl", path);
+    let config = fixture.good(&of("hub:org/set/two"));
+    let file = fixture.path("small/snapshot/two/test.jsonl");
+    assert_eq!(config.datasets[0].test.files[0].path, file);
+    assert!(!fixture.path("small/snapshot/train.jsonl").exists(), "only the split is fetched");
+    let said = fixture.bad(&of("hub:org/set"));
+    assert!(
+        said.contains("`org/set` has split `test` in several folders: choose a config, `one` or `two`")
+            && said.contains("it holds `one/test.jsonl`, `rows_a.jsonl`, `train.jsonl`, `two/test.jsonl`"),
+        "{said}"
+    );
+    let said = fixture.bad(&of("hub:org/none"));
+    assert!(
+        said.contains(
+            "the data set `org/none` is not in the local hub cache, and it cannot be fetched: nothing lies at org/none@main"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_data_set_in_the_local_cache_is_not_asked_for_and_offline_none_is() {
+    let mut fixture = with_store(&WHOLE);
+    fixture.write("hub/datasets--org--other/snapshots/1/test.jsonl", "{}");
+    fixture.flags.hub_caches = vec![fixture.path("hub")];
+    let of = |path: &str| MODEL.to_owned() + &DATASET.replace("data/test.jsonl", path);
+    let config = fixture.good(&of("hub:org/other"));
+    assert_eq!(config.datasets[0].test.files[0].path, fixture.path("hub/datasets--org--other/snapshots/1/test.jsonl"));
+    let offline = Some("HF_DATASETS_OFFLINE=1".to_owned());
+    fixture.flags.remote = Some(Remote(Arc::new(Store { small: fixture.path("small"), names: Vec::new(), offline })));
+    let said = fixture.bad(&of("hub:org/set"));
+    assert!(
+        said.contains("`org/set` is not in the local hub cache") && said.contains("HF_DATASETS_OFFLINE=1 forbids"),
+        "{said}"
+    );
 }

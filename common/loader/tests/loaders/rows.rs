@@ -59,6 +59,7 @@ fn world(tree: &Path, data: &Path) -> LoaderWorld {
         data_dir: data.join("data"),
         hub_caches: vec![data.join("data/hub")],
         variables: Vec::new(),
+        remote: None,
         interpreter: None,
     }
 }

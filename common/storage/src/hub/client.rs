@@ -3,7 +3,7 @@
 use crate::cache::{RangeReader, Sum};
 use crate::fault::{FaultKind, StorageFault};
 use crate::http::{HttpStack, chain};
-use crate::location::HubRepository;
+use crate::location::{HubKind, HubRepository};
 use crate::mark::{Listing, ObjectMark};
 use crate::variables::Variables;
 use async_trait::async_trait;
@@ -54,8 +54,13 @@ impl Hub {
 
     /// Every file of a revision, with its size and checksum.
     pub(crate) async fn list(&self, repository: &HubRepository) -> Result<Listing, StorageFault> {
-        let HubRepository { repository: name, revision } = repository;
-        let url = format!("{}/api/models/{name}/revision/{}?blobs=true", self.endpoint, revision.replace('/', "%2F"));
+        let HubRepository { kind, repository: name, revision } = repository;
+        let kind = match kind {
+            HubKind::Model => "models",
+            HubKind::Dataset => "datasets",
+        };
+        let revision_escaped = revision.replace('/', "%2F");
+        let url = format!("{}/api/{kind}/{name}/revision/{revision_escaped}?blobs=true", self.endpoint);
         let what = format!("`{name}` at revision `{revision}`");
         let waits = backoff::policy(Duration::from_millis(200), Duration::from_secs(2)).take(LIST_TRIES - 1);
         let once = || async { self.get(&url, &what, None).await };
@@ -81,11 +86,13 @@ impl Hub {
     }
 
     /// Reads of one file of a commit.
-    pub(crate) fn file(&self, repository: &str, commit: &str, name: &str, mark: &ObjectMark) -> HubFile {
+    pub(crate) fn file(&self, repository: &HubRepository, commit: &str, name: &str, mark: &ObjectMark) -> HubFile {
         let path: Vec<String> = name.split('/').map(escaped).collect();
+        let HubRepository { kind, repository, .. } = repository;
+        let kind = if *kind == HubKind::Dataset { "datasets/" } else { "" };
         HubFile {
             hub: self.clone(),
-            url: format!("{}/{repository}/resolve/{commit}/{}", self.endpoint, path.join("/")),
+            url: format!("{}/{kind}{repository}/resolve/{commit}/{}", self.endpoint, path.join("/")),
             what: format!("`{name}` of `{repository}`"),
             bytes: mark.bytes,
         }

@@ -1,6 +1,6 @@
 //! Where repositories lie in a local cache of the hub.
 
-use crate::location::HubRepository;
+use crate::location::{HubKind, HubRepository};
 use crate::mark::{Listing, ObjectMark};
 use crate::variables::Variables;
 use std::fs;
@@ -23,7 +23,7 @@ pub fn caches(variables: &Variables) -> Vec<PathBuf> {
     caches
 }
 
-/// `models--owner--name` in a cache.
+/// `models--owner--name` or `datasets--owner--name` in a cache.
 pub(crate) struct RepositoryFolder {
     cache: PathBuf,
     name: String,
@@ -31,7 +31,11 @@ pub(crate) struct RepositoryFolder {
 
 impl RepositoryFolder {
     pub(crate) fn new(cache: &Path, repository: &HubRepository) -> Self {
-        Self { cache: cache.to_owned(), name: format!("models--{}", repository.repository.replace('/', "--")) }
+        let kind = match repository.kind {
+            HubKind::Model => "models",
+            HubKind::Dataset => "datasets",
+        };
+        Self { cache: cache.to_owned(), name: format!("{kind}--{}", repository.repository.replace('/', "--")) }
     }
 
     fn folder(&self) -> PathBuf {
