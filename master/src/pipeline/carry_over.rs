@@ -5,7 +5,7 @@
 //! are not known, nothing is the same.
 
 use super::folder::RunFolder;
-use super::pins::{pin, recorded_pins};
+use super::pins::{found_again, recorded_pins};
 use super::planner::{PlanError, Planned, read_part};
 use compass_common::encode::{self, EncodeError};
 use compass_ledger::{Kind, Ledger, LedgerError};
@@ -78,7 +78,7 @@ impl EarlierRun {
     /// Which of its models have other weights by now, as far as this host can read them: how each differs, in words.
     pub fn overwritten(&self) -> Vec<String> {
         let differs = |(at, model): (ModelId, &ModelPlan)| {
-            let difference = self.pins.get(&at)?.difference(&pin(model)?)?;
+            let difference = self.pins.get(&at)?.difference(&found_again(model).ok()?)?;
             Some(format!("model `{}`: {}: {difference}", model.abbr, model.path))
         };
         self.plan.models().filter_map(differs).collect()

@@ -6,19 +6,20 @@ use compass_plan::weights::adapter::read_adapter;
 use compass_plan::weights::files::read_small;
 use compass_plan::weights::{Pin, WeightsDigest, read};
 use compass_plan::{GenerationDefaults, ModelPlan, Plan};
+use compass_storage::Location;
 use compass_types::ids::ModelId;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// What is to hold of `model` for a whole job. `None` where this host cannot read it: its directory may be another
+/// What is to hold of `model`, with the adapter in `adapter`, for a whole job. `None` where this host cannot read it: its directory may be another
 /// cluster's. The first worker that loads it then says what holds, and one that cannot load it says why.
-pub(super) fn pin(model: &ModelPlan) -> Option<Pin> {
+pub(super) fn pin(model: &ModelPlan, adapter: Option<&Path>) -> Option<Pin> {
     if !model.has_weights() {
         return None;
     }
-    match find(model) {
+    match find(model, adapter) {
         Ok(pin) => Some(pin),
         Err(error) => {
             tracing::info!(model = model.abbr, %error, "the first worker that loads the model pins its weights");
@@ -29,13 +30,13 @@ pub(super) fn pin(model: &ModelPlan) -> Option<Pin> {
 
 /// As [`pin`] for a model that is elsewhere: its small files are here, and of the weights some kilobytes are read there. What
 /// comes out is what a copy in a directory on this host would be known by.
-pub(super) fn pin_elsewhere(model: &ModelPlan, remote: &RemoteModel) -> Option<Pin> {
+pub(super) fn pin_elsewhere(model: &ModelPlan, remote: &RemoteModel, adapter: Option<&Path>) -> Option<Pin> {
     let folder = remote.folder.as_ref()?;
     let found = || -> Result<Pin, String> {
         let mut files = read_small(&remote.path, &remote.tokenizer_path).map_err(|error| error.to_string())?;
         files.extend(folder.weights(model.kind).map_err(|fault| fault.message)?);
-        if let Some(adapter) = &model.peft_path {
-            files.extend(read_adapter(Path::new(adapter)).map_err(|error| error.to_string())?);
+        if let Some(adapter) = adapter {
+            files.extend(read_adapter(adapter).map_err(|error| error.to_string())?);
         }
         let generation = generation(&remote.path).map_err(|error| error.to_string())?;
         Ok(Pin { weights: WeightsDigest::new(files), generation })
@@ -51,7 +52,8 @@ pub(super) fn pin_elsewhere(model: &ModelPlan, remote: &RemoteModel) -> Option<P
 
 /// Whether all models of a plan are pinned, and lie at their paths as they are, as far as this host can read them.
 pub fn holds(plan: &Plan) -> bool {
-    let differs = |model: &ModelPlan, planned: &Pin| pin(model).is_some_and(|now| planned.difference(&now).is_some());
+    let differs =
+        |model: &ModelPlan, planned: &Pin| found_again(model).is_ok_and(|now| planned.difference(&now).is_some());
     let holds = |model: &ModelPlan| match &model.pin {
         Some(planned) => !differs(model, planned),
         None => !model.has_weights(),
@@ -59,10 +61,26 @@ pub fn holds(plan: &Plan) -> bool {
     plan.models.iter().all(holds)
 }
 
-pub(super) fn find(model: &ModelPlan) -> io::Result<Pin> {
+/// Whether all files of a model are at paths of hosts: nothing is asked of an object store, or of the hub, once a job is planned.
+pub(super) fn is_on_hosts(model: &ModelPlan) -> bool {
+    let paths = [Some(&model.path), Some(&model.tokenizer_path), model.peft_path.as_ref()];
+    !paths.into_iter().flatten().any(|path| Location::is_one(path))
+}
+
+/// What holds by now of a model that was planned.
+///
+/// # Errors
+/// This host cannot read it.
+pub(super) fn found_again(model: &ModelPlan) -> io::Result<Pin> {
+    if !is_on_hosts(model) || !model.has_weights() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    find(model, model.peft_path.as_deref().map(Path::new))
+}
+
+fn find(model: &ModelPlan, adapter: Option<&Path>) -> io::Result<Pin> {
     let directory = Path::new(&model.path);
-    let weights =
-        read(directory, Path::new(&model.tokenizer_path), model.peft_path.as_deref().map(Path::new), model.kind)?;
+    let weights = read(directory, Path::new(&model.tokenizer_path), adapter, model.kind)?;
     Ok(Pin { weights, generation: generation(directory)? })
 }
 
@@ -86,4 +104,22 @@ pub(super) fn recorded_pins(loaded: &Loaded) -> BTreeMap<ModelId, Pin> {
         }
     }
     pins
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_elsewhere_is_not_looked_for_on_this_host() {
+        let here = ModelPlan::new("m", compass_plan::ModelKind::Hf, "/weights/7b");
+        assert!(is_on_hosts(&here));
+        for elsewhere in [
+            ModelPlan { path: "p:s3://b/7b".into(), ..here.clone() },
+            ModelPlan { tokenizer_path: "hub:org/7b@0123".into(), ..here.clone() },
+            ModelPlan { peft_path: Some("s3://b/lora".into()), ..here.clone() },
+        ] {
+            assert_eq!(found_again(&elsewhere).unwrap_err().kind(), io::ErrorKind::Unsupported);
+        }
+    }
 }

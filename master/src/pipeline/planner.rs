@@ -242,9 +242,10 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
         pred_postprocessors: model.pred_postprocessors.clone(),
         pin: None,
     };
+    let adapter = model.peft_path.as_deref();
     let pin = match &model.remote {
-        Some(remote) => pin_elsewhere(&plan, remote),
-        None => pin(&plan),
+        Some(remote) => pin_elsewhere(&plan, remote, adapter),
+        None => pin(&plan, adapter),
     };
     ModelPlan { pin, ..plan }
 }

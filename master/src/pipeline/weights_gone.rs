@@ -3,7 +3,7 @@
 //! Only where this host read the weights when it planned can it tell; a worker that holds them loaded goes on with them.
 
 use super::job_handle::JobHandle;
-use super::pins::find;
+use super::pins::{found_again, is_on_hosts};
 use compass_plan::{ModelPlan, Plan};
 use compass_scheduler::{Core, Event};
 use compass_types::ids::{ModelId, UnitId};
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// How what lies at a model's path differs from what its plan is pinned to; `None` where it does not, or cannot be read.
 fn difference(model: &ModelPlan) -> Option<String> {
     let pinned = model.pin.as_ref()?;
-    match find(model) {
+    match found_again(model) {
         Ok(found) => Some(format!("{} was overwritten: {}", model.path, pinned.difference(&found)?)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Some(format!("{} was removed", model.path))
@@ -34,7 +34,8 @@ fn difference(model: &ModelPlan) -> Option<String> {
 
 /// Tells the scheduler of every model whose weights go away, until the stage is over.
 pub(super) async fn tell(plan: Arc<Plan>, job_handle: JobHandle) {
-    let mut open: Vec<(ModelId, &ModelPlan)> = plan.models().filter(|(_, model)| model.pin.is_some()).collect();
+    let is_seen = |model: &ModelPlan| model.pin.is_some() && is_on_hosts(model);
+    let mut open: Vec<(ModelId, &ModelPlan)> = plan.models().filter(|(_, model)| is_seen(model)).collect();
     let mut seen = BTreeMap::new();
     while !open.is_empty() {
         tokio::time::sleep(PAUSE).await;
