@@ -101,11 +101,6 @@ impl<E> SendWindow<E> {
         self.entries.iter_mut()
     }
 
-    /// Drops every frame. Numbers continue.
-    pub fn clear(&mut self) -> impl Iterator<Item = E> + '_ {
-        self.entries.drain(..)
-    }
-
     /// Whether the peer has handled every frame.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -172,7 +172,7 @@ impl AgentCore {
         self.unit_orders.clear();
         self.grants.clear();
         self.result_batches.clear();
-        self.outbox.clear();
+        self.outbox.void();
         self.facts.clear();
         self.loads.clear();
         self.sample_ms.clear();

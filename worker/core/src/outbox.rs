@@ -200,10 +200,15 @@ impl Outbox {
         self.window.is_empty()
     }
 
-    /// Drops every frame, since its plan is obsolete. Numbers continue.
-    pub(super) fn clear(&mut self) {
-        for entry in self.window.clear() {
+    /// Empties every frame, since its plan is obsolete. They are sent all the same: the hello has told the number from which
+    /// this session continues, and a number that is left out is taken for a frame that got lost.
+    pub(super) fn void(&mut self) {
+        for (seq, entry) in (self.window.first_seq()..).zip(self.window.iter_mut()) {
             entry.free(&mut self.bytes, &mut self.spool);
+            let (outgoing, size) = outgoing(seq, None);
+            self.bytes += size;
+            let kept = FrameStorage::InMemory(Box::new(outgoing));
+            *entry = OutboxEntry { kept, unacknowledged: None, size, replaced: true };
         }
         self.loaded = None;
     }
@@ -390,7 +395,25 @@ mod tests {
         (0..6000).for_each(|sample| outbox.push(large(sample, 1000)));
         assert!(outbox.is_full(true));
         assert_eq!(transmit(&mut outbox).len(), 6000);
-        outbox.clear();
+        outbox.acknowledged(6000);
+        assert!(outbox.is_empty() && outbox.bytes == 0);
+    }
+
+    #[test]
+    fn frames_of_an_obsolete_plan_are_sent_empty_under_their_numbers() {
+        let mut outbox = empty();
+        (0..4).for_each(|sample| outbox.push(small(sample)));
+        outbox.push_of(&Arc::default(), large(5, OUTBOX_BYTES));
+        outbox.push_of(&Arc::default(), large(6, 300_000));
+        outbox.acknowledged(2);
+        let told = outbox.first_seq();
+        outbox.void();
+        assert!(outbox.unacknowledged().is_empty() && outbox.bytes < 1000);
+        outbox.push(small(7));
+        let sent = transmit(&mut outbox);
+        assert_eq!(sent.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), (told..told + 5).collect::<Vec<_>>());
+        assert!(sent[..4].iter().all(|(_, body)| body.is_none()) && sent[4].1 == Some(small(7)));
+        outbox.acknowledged(told + 4);
         assert!(outbox.is_empty() && outbox.bytes == 0);
     }
 

@@ -217,3 +217,23 @@ fn equal_inputs_give_equal_outputs() {
     };
     assert_eq!(play(), play());
 }
+
+#[test]
+fn a_master_of_another_plan_gets_every_number_that_the_hello_told() {
+    let mut played = Played::new();
+    played.welcome(1, 0);
+    played.sent(1);
+    played.step(Input::Signal(15));
+    assert_eq!(numbered(&played.sent(1)), [(1, true)]);
+    // The first master is gone before it has acknowledged anything.
+    let cut = played.news(1, ConnectionEvent::Closed { why: ConnectError::Unavailable("cut".into()) });
+    let told = cut.iter().find_map(|output| match output {
+        Output::Dial { hello, .. } => Some(hello.first_seq),
+        _ => None,
+    });
+    assert_eq!(told, Some(1));
+    played.news(2, ConnectionEvent::Opened { hello_sent_ms: played.now });
+    let other = v1::Welcome { plan: Digest::of(b"another plan").0.to_vec(), ..welcome(0) };
+    played.receive(2, 0, 0, MasterBody::Welcome(other));
+    assert_eq!(numbered(&played.sent(2)), [(1, false)], "a gap would cut the connection off");
+}
