@@ -161,7 +161,7 @@ fn what_is_not_a_number_on_two_workers_is_the_models_own() {
         two.welcome().await;
         two.say(0, Say::Credit(v1::Credit { grants: 64 })).await;
         // Its frames are handled in order: from here on the master knows that it takes grants.
-        two.say(0, Say::Heartbeat(v1::Heartbeat { sent_ms: 7 })).await;
+        two.say(0, Say::Heartbeat(v1::Heartbeat { sent_ms: 7, ..Default::default() })).await;
         while !matches!(two.told().await, Some(Told::HeartbeatAck(_))) {}
         one.say(1, results(&grant, [(sample, ppl([1.0, f64::NAN]))])).await;
         let again = loop {

@@ -59,7 +59,7 @@ pub enum Parsed {
     /// For the session, which knows what was granted to it.
     Results(ReceivedResults),
     /// To be echoed, and for the scheduler as a sign of life.
-    Heartbeat { sent_ms: u64 },
+    Heartbeat { sent_ms: u64, waiting: String },
     /// For the record of the run.
     Facts { model: ModelId, facts: Vec<u8>, load: Option<v1::Load> },
     /// A rejection of one of our frames.
@@ -72,6 +72,9 @@ fn malformed(field: &'static str, reason: &'static str) -> ParseError {
     ParseError::Malformed { field, reason }
 }
 
+/// Most characters of what a worker says that it waits for.
+const MOST_WAITING: usize = 1000;
+
 /// Reads the body of a frame.
 fn parse_body(body: Option<Body>) -> Result<Parsed, ParseError> {
     Ok(match body {
@@ -83,7 +86,10 @@ fn parse_body(body: Option<Body>) -> Result<Parsed, ParseError> {
         Some(Body::Hello(_)) => return Err(malformed("hello", "a second one on the same stream")),
         Some(Body::Spilled(_)) => return Err(malformed("spilled", "its content was not put in its place")),
         Some(Body::Rejected(rejected)) => Parsed::Rejected { seq: rejected.seq, reason: rejected.reason },
-        Some(Body::Heartbeat(heartbeat)) => Parsed::Heartbeat { sent_ms: heartbeat.sent_ms },
+        Some(Body::Heartbeat(v1::Heartbeat { sent_ms, waiting })) => {
+            let waiting = waiting.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST_WAITING).collect();
+            Parsed::Heartbeat { sent_ms, waiting }
+        }
         Some(Body::Credit(credit)) => Parsed::Credit { grants: credit.grants },
         Some(Body::Draining(draining)) => Parsed::Draining { reason: draining.reason },
         Some(Body::Facts(facts)) => Parsed::Facts { model: ModelId(facts.model), facts: facts.facts, load: facts.load },

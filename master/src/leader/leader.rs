@@ -30,6 +30,8 @@ pub enum FrameContent {
     Results { count: u64 },
     /// A shard report, encoded.
     Report { unit: UnitId, report: Vec<u8> },
+    /// Why the worker cannot begin yet; empty where there is nothing.
+    Waiting { reason: String },
     /// Facts of a model, as JSON.
     Facts { model: ModelId, facts: Vec<u8> },
 }
@@ -218,7 +220,8 @@ impl Leader {
                 }
                 heard = FrameContent::Facts { model, facts };
             }
-            Parsed::Heartbeat { sent_ms } => {
+            Parsed::Heartbeat { sent_ms, waiting } => {
+                heard = FrameContent::Waiting { reason: waiting };
                 if let Some(session) = self.sessions.get_mut(&worker) {
                     session.heartbeat(sent_ms, &mut self.outputs);
                 }

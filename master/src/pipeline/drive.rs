@@ -283,6 +283,7 @@ impl Driver {
                         self.setup.facts.report(&worker, &report);
                         self.setup.board.report(unit, &report);
                     }
+                    FrameContent::Waiting { reason } => self.setup.facts.waiting(&worker, reason),
                     FrameContent::Facts { model, facts } => self.setup.facts.model(&worker, model, &facts),
                 }
             }

@@ -24,6 +24,9 @@ const DEVICE_CHARACTERS: usize = 200;
 /// One master's term over the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunFacts {
+    /// Why workers cannot begin yet, by their names.
+    #[serde(skip)]
+    pub waiting: BTreeMap<String, String>,
     /// Name of the run folder.
     pub run: String,
     pub plan: String,
@@ -295,6 +298,16 @@ impl RunFacts {
     pub fn loads_line(&self) -> Option<String> {
         let (loads, models) = (self.loads, self.models.len());
         (loads > 0).then(|| format!("models: {models}, loaded {loads} times"))
+    }
+
+    /// A worker cannot begin yet, for this reason; an empty one where it can. Every reason is told once.
+    pub fn waiting(&mut self, worker: &WorkerId, reason: String) {
+        if reason.is_empty() {
+            self.waiting.remove(&worker.0);
+        } else if self.waiting.get(&worker.0) != Some(&reason) {
+            tracing::warn!(%worker, "cannot load its model yet, and tries again: {reason}");
+            self.waiting.insert(worker.0.clone(), reason);
+        }
     }
 
     /// An engine of a worker loaded a model.

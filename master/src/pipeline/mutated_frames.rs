@@ -148,7 +148,7 @@ impl Attacked {
         let grant = Some(v1::GrantId { epoch: 1, task, attempt });
         match self.rng.below(9) {
             0 => Body::Credit(v1::Credit { grants: self.rng.between(1, 4) as u32 }),
-            1 => Body::Heartbeat(v1::Heartbeat { sent_ms: self.now }),
+            1 => Body::Heartbeat(v1::Heartbeat { sent_ms: self.now, ..Default::default() }),
             2 => Body::Failed(v1::Failed {
                 grant,
                 class: self.rng.between(1, 4) as i32,

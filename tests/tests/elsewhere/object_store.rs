@@ -1,7 +1,7 @@
 //! `profile:s3://` and `s3://`.
 
 use crate::job::{ACCESS, LOCAL, SECRET, expected, holding, job, outcome, rows, store, write_profile};
-use compass_mirrors::ObjectServer;
+use compass_mirrors::{Fault, ObjectServer};
 use compass_tests::{Worker, copy_demo_model, told_address, wait_until, worker_command};
 
 const MODEL: &str = "path = \"weights:s3://models/demo/7b/\"";
@@ -100,4 +100,33 @@ fn weights_that_changed_after_the_plan_was_made_compute_nothing() {
     assert!(said.contains("weights:s3://models/demo/7b"), "the place is named, not the cache: {said}");
     assert!(said.contains("model.safetensors has other content"), "{said}");
     assert!(!said.contains(&job.path("cache").display().to_string()), "{said}");
+}
+
+#[test]
+fn a_store_that_does_not_answer_is_shown_by_the_master_until_it_does() {
+    let server = store();
+    let pool = "[[pool]]\nname = \"one\"\nlauncher = \"none\"\n";
+    let job = job(MODEL, "rows.jsonl", pool);
+    write_profile(&job, &server, SECRET);
+    let text = std::fs::read_to_string(job.path("eval.toml")).unwrap();
+    job.write("eval.toml", &text.replacen("[master]\n", "[master]\nlisten = \"127.0.0.1:0\"\n", 1));
+    let master = job.start_logged(&[], "master.log");
+    let address = told_address(&job, "master.log");
+    server.break_reads(Fault::SlowDown, usize::MAX);
+    let mut command = worker_command(&address, &job.path("home"));
+    command.args(["--name", "patient", "--pool", "one", "--no-sandbox"]);
+    command.arg("--storage-cache").arg(job.path("cache"));
+    let _worker = Worker::start(command, job.path("worker.log"));
+    let said = wait_until("the master shows what the worker waits for", || {
+        let log = job.log("master.log");
+        log.contains("cannot load its model yet").then_some(log)
+    });
+    assert!(said.contains("patient") && said.contains("the store throttles requests (SlowDown)"), "{said}");
+    assert!(!said.contains(SECRET), "{said}");
+    server.mend();
+    assert_eq!(master.finish().code, Some(0), "{}", job.log("master.log"));
+    assert!(outcome(&job) == expected());
+    let log = job.log("master.log");
+    assert!(!log.contains("are gone") && !log.contains("was removed"), "it never was on this host: {log}");
+    assert_eq!(log.matches("cannot load its model yet").count(), 1, "a reason is told once: {log}");
 }

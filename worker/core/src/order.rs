@@ -44,6 +44,8 @@ pub enum SlotEvent {
     /// The model of the running batch is loaded; `facts` are `ModelFacts` as JSON. Sent before every batch, with the
     /// loading time if the model was loaded now.
     Ready { facts: Vec<u8>, loaded_seconds: Option<f64> },
+    /// The model of the running batch cannot be loaded yet, and why; the engine tries again.
+    Waiting { reason: String },
     /// Result of one sample of the running batch.
     Result(v1::SampleResult),
     /// The batch has ended; the slot is idle.

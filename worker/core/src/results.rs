@@ -23,6 +23,9 @@ impl AgentCore {
     /// Handles a report of a slot.
     pub(super) fn slot_report(&mut self, report: SlotReport) {
         let Some(state) = self.slots.get_mut(report.slot) else { return };
+        if !matches!(report.event, SlotEvent::Waiting { .. }) {
+            state.waiting = None;
+        }
         match report.event {
             SlotEvent::Ready { facts, loaded_seconds } => {
                 let Some(model) = state.busy.as_ref().filter(|busy| !busy.stale).map(|busy| busy.model) else { return };
@@ -41,6 +44,7 @@ impl AgentCore {
                     self.outbox.push(Body::Facts(v1::Facts { model: model.0, facts, load }));
                 }
             }
+            SlotEvent::Waiting { reason } => state.waiting = Some(reason.chars().take(MESSAGE_CHARACTERS).collect()),
             SlotEvent::Result(result) => {
                 let Some(busy) = state.busy.as_ref().filter(|busy| !busy.stale) else { return };
                 let (grant, part) = (busy.grant, busy.part.part.clone());

@@ -37,7 +37,8 @@ impl AgentCore {
             && now_ms >= self.next_heartbeat_ms
         {
             self.next_heartbeat_ms = now_ms + terms.heartbeat_ms;
-            self.send_now(Body::Heartbeat(v1::Heartbeat { sent_ms: now_ms }));
+            let waiting = self.slots.iter().find_map(|slot| slot.waiting.clone()).unwrap_or_default();
+            self.send_now(Body::Heartbeat(v1::Heartbeat { sent_ms: now_ms, waiting }));
         }
     }
 

@@ -15,6 +15,8 @@ pub(super) struct SlotState {
     pub(super) busy: Option<Busy>,
     /// When the slot became idle.
     pub(super) idle_since_ms: u64,
+    /// Why its model cannot be loaded yet.
+    pub(super) waiting: Option<String>,
 }
 
 /// A running batch.

@@ -7,8 +7,14 @@ use compass_storage::{Fetched, Location, Progress, ProgressLog, Storage, Storage
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a store that does not answer is asked again before the worker says that it cannot load the model.
+/// How long a store that stops answering is asked again before the worker says that it cannot load the model.
 const RETRY_FOR: Duration = Duration::from_secs(10 * 60);
+
+/// The same for a store that has not answered once: its address may be wrong, and another worker may reach it.
+const RETRY_UNREACHED_FOR: Duration = Duration::from_secs(90);
+
+/// Told why nothing can be fetched yet, before every pause.
+type Waits<'w> = dyn Fn(String) + 'w;
 
 /// A model whose files are on this node.
 pub(super) struct FetchedModel {
@@ -37,22 +43,24 @@ impl FetchedModel {
 ///
 /// # Errors
 /// [`EngineFault::Missing`]: this host cannot have the files, another one may.
-pub(super) fn fetch(plan: &ModelPlan, arguments: &StorageArguments) -> Result<FetchedModel, EngineFault> {
+pub(super) fn fetch(
+    plan: &ModelPlan,
+    arguments: &StorageArguments,
+    waits: &Waits<'_>,
+) -> Result<FetchedModel, EngineFault> {
     let mut fetched = FetchedModel { plan: plan.clone(), places: Vec::new(), _held: Vec::new() };
     if matches!(plan.kind, ModelKind::Echo | ModelKind::Sandbox) {
         return Ok(fetched);
     }
     let storage = Storage::new(arguments.options());
     if let Some(location) = location(&plan.path)? {
-        let mut said = log(&location);
-        let files = patiently(|| storage.model_files(&location, plan.kind, &mut said))?;
+        let files = patiently(&location, waits, |said| storage.model_files(&location, plan.kind, said))?;
         fetched.plan.path = fetched.hold(&location, files);
     }
     if plan.tokenizer_path == plan.path {
         fetched.plan.tokenizer_path.clone_from(&fetched.plan.path);
     } else if let Some(location) = location(&plan.tokenizer_path)? {
-        let mut said = log(&location);
-        let files = patiently(|| storage.tokenizer_files(&location, &mut said))?;
+        let files = patiently(&location, waits, |said| storage.tokenizer_files(&location, said))?;
         fetched.plan.tokenizer_path = fetched.hold(&location, files);
     }
     Ok(fetched)
@@ -75,25 +83,34 @@ fn location(path: &str) -> Result<Option<Location>, EngineFault> {
     Location::parse(path).transpose().map_err(EngineFault::Model)
 }
 
-fn log(location: &Location) -> impl FnMut(Progress) + use<> {
-    let mut log = ProgressLog::new(location.to_string());
-    move |progress| {
-        if let Some(line) = log.line(&progress) {
-            tracing::info!("{line}");
-        }
-    }
-}
-
 /// Tries again while the store does not answer as it should.
-fn patiently<T>(mut once: impl FnMut() -> Result<T, StorageFault>) -> Result<T, EngineFault> {
-    let began = Instant::now();
-    let mut waits = backoff::policy(Duration::from_secs(1), Duration::from_secs(60));
+fn patiently<T>(
+    location: &Location,
+    waits: &Waits<'_>,
+    mut once: impl FnMut(&mut dyn FnMut(Progress)) -> Result<T, StorageFault>,
+) -> Result<T, EngineFault> {
+    let (began, mut is_reached) = (Instant::now(), false);
+    let mut pauses = backoff::policy(Duration::from_secs(1), Duration::from_secs(60));
+    let mut log = ProgressLog::new(location.to_string());
     loop {
-        match once() {
+        let tried = once(&mut |progress| {
+            // What is to come is known: the store has told it. Or another process of the node is being served.
+            is_reached = true;
+            if let Some(line) = log.line(&progress) {
+                tracing::info!("{line}");
+            }
+        });
+        let retry_for = if is_reached { RETRY_FOR } else { RETRY_UNREACHED_FOR };
+        match tried {
             Ok(done) => return Ok(done),
-            Err(fault) if fault.may_be_retried() && began.elapsed() < RETRY_FOR => {
+            Err(fault) if fault.may_be_retried() && began.elapsed() < retry_for => {
                 tracing::warn!(fault = %fault, "cannot fetch the model; trying again");
-                std::thread::sleep(waits.next().unwrap_or_default());
+                waits(fault.with_help());
+                std::thread::sleep(pauses.next().unwrap_or_default());
+            }
+            Err(fault) if fault.may_be_retried() => {
+                let tried_for = format!(" (tried for {} s)", began.elapsed().as_secs());
+                return Err(EngineFault::Missing(fault.message.clone() + &tried_for + "; help: " + &fault.help));
             }
             Err(fault) => return Err(EngineFault::Missing(fault.with_help())),
         }

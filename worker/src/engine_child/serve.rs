@@ -134,7 +134,11 @@ impl Child {
     }
 
     fn load_fetched(&mut self, plan: &ModelPlan, request: &v1::LoadModel) -> Result<Box<dyn Engine>, EngineFault> {
-        let fetched = fetch(plan, &self.options.storage)?;
+        let agent = &self.agent;
+        let fetched = fetch(plan, &self.options.storage, &|reason| {
+            // A link that is broken is noticed by the thread that reads it.
+            let _ = agent.send(FromEngine::Waiting(v1::Waiting { reason }));
+        })?;
         let loaded = load(&fetched.plan, &request.device, self.options.threads, request.colocated_engines);
         let loaded = loaded.map_err(|fault| fetched.named(fault));
         // The files must stay as long as they are mapped.

@@ -117,7 +117,15 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         let started =
             EngineChild::start(&order.model, &self.options, self.gpus.share(self.slot, order.model.num_gpus)).await;
         let mut child = started.map_err(|error| Unready::Died(error.to_string()))?;
-        match child.recv().await {
+        let answer = loop {
+            match child.recv().await {
+                Some(FromEngine::Waiting(waiting)) => {
+                    let _ = self.report(SlotEvent::Waiting { reason: waiting.reason }).await;
+                }
+                answer => break answer,
+            }
+        };
+        match answer {
             Some(FromEngine::Loaded(loaded)) => {
                 tracing::info!(seconds = loaded.seconds, "model loaded");
                 (child.facts, child.loaded_seconds) = (loaded.facts, Some(loaded.seconds));
@@ -152,7 +160,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             };
             match message {
                 Some(FromEngine::BatchStarted(_)) => started = true,
-                Some(FromEngine::Progress(_)) => {}
+                Some(FromEngine::Progress(_) | FromEngine::Waiting(_)) => {}
                 Some(FromEngine::Result(result)) => {
                     let _ = self.report(SlotEvent::Result(result)).await;
                 }

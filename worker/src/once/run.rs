@@ -164,7 +164,7 @@ impl Task<'_> {
             let mut unfinished = batch.samples.clone();
             let end = loop {
                 match inbox.recv().await.map(|report| report.event) {
-                    Some(SlotEvent::Ready { .. }) => {}
+                    Some(SlotEvent::Ready { .. } | SlotEvent::Waiting { .. }) => {}
                     Some(SlotEvent::Result(result)) => {
                         batches.succeeded(result.index);
                         unfinished.retain(|index| *index != result.index);

@@ -114,7 +114,7 @@ impl Session {
                     asked.push_back(Instant::now());
                     up.send(v1::WorkerFrame { seq, ack: handled, body: Some(self.results(grant)) }).await?;
                 }
-                _ = beat.tick(), if !silent => up.send(frame(handled, Say::Heartbeat(v1::Heartbeat { sent_ms: 1 }))).await?,
+                _ = beat.tick(), if !silent => up.send(frame(handled, Say::Heartbeat(v1::Heartbeat { sent_ms: 1, ..Default::default() }))).await?,
                 () = go.cancelled(), if credit_at.is_none() => {
                     // Workers do not come all at once, where they take time for anything.
                     credit_at = Some(tokio::time::Instant::now() + pace * (self.number * 7919 % 1000) / 1000);

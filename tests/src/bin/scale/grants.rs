@@ -121,7 +121,7 @@ async fn live(place: Arc<SessionTarget>, number: usize) -> Result<Waits, JoinErr
                 }
                 asked.push_back(Instant::now());
             }
-            _ = beat.tick() => up.send(frame(handled, Say::Heartbeat(v1::Heartbeat { sent_ms: 1 }))).await?,
+            _ = beat.tick() => up.send(frame(handled, Say::Heartbeat(v1::Heartbeat { sent_ms: 1, ..Default::default() }))).await?,
         }
     }
 }
