@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct StoredFiles {
     storage: Arc<Storage>,
     folders: Mutex<BTreeMap<String, Result<Arc<StoredFolder>, RemoteFault>>>,
-    /// Data stays in the cache as long as it may be read.
+    /// Data and adapters stay in the cache as long as they may be read.
     data: Mutex<Vec<Fetched>>,
 }
 
@@ -55,6 +55,16 @@ impl RemoteFiles for StoredFiles {
         // A store that does not answer is asked once, however many models are there.
         let found = folders.entry(path.to_owned()).or_insert_with(|| self.find(path));
         found.clone().map(|folder| folder as Arc<dyn RemoteFolder>)
+    }
+
+    fn adapter(&self, path: &str) -> Result<(String, PathBuf), RemoteFault> {
+        let location = parse(path)?;
+        let mut log = ProgressLog::new(format!("adapter {location}"));
+        let mut said = |progress: Progress| log.line(&progress).into_iter().for_each(print_status);
+        let (place, held) = self.storage.adapter_files(&location, &mut said).map_err(fault)?;
+        let folder = held.folder().to_owned();
+        self.data.lock().unwrap_or_else(PoisonError::into_inner).push(held);
+        Ok((place.to_string(), folder))
     }
 
     fn data(&self, path: &str) -> Result<PathBuf, RemoteFault> {

@@ -101,7 +101,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let meta_template = fields.get("meta_template").map(|node| meta_template::read(check, node));
     let pools = fields.texts(check, "pools").unwrap_or_default();
     let adapter = fields.get("peft_path").filter(|node| !node.is_empty());
-    let peft_path = adapter.and_then(|node| model_files::adapter(check, node, kind));
+    let adapter = adapter.and_then(|node| model_files::adapter(check, node, kind)).unwrap_or_default();
     fields.finish(check);
     let files = files?;
     let chat = match (chat, chat_node, &abbr) {
@@ -135,7 +135,8 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         kind: kind?,
         path: files.path,
         tokenizer_path: files.tokenizer_path,
-        peft_path,
+        peft_path: adapter.path,
+        fetched_adapter: adapter.fetched,
         remote: files.remote,
         max_seq_len,
         max_out_len: max_out_len.or(generation.max_new_tokens).unwrap_or(MAX_OUT_LEN),

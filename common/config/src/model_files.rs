@@ -136,8 +136,18 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>, kind: Option<Mode
     Some(ModelFiles { path: path.path(), tokenizer_path: tokenizer_path.path(), remote })
 }
 
+/// Where an adapter is.
+#[derive(Debug, Default)]
+pub(super) struct Adapter {
+    /// What stands in the plan.
+    pub(super) path: Option<PathBuf>,
+    /// Its copy on this host, where it is elsewhere.
+    pub(super) fetched: Option<PathBuf>,
+}
+
 /// Reads `peft_path`: a directory that `peft` saved.
-pub(super) fn adapter(check: &mut Check, node: &Node, kind: Option<ModelKind>) -> Option<PathBuf> {
+pub(super) fn adapter(check: &mut Check, node: &Node, kind: Option<ModelKind>) -> Option<Adapter> {
+    let here = |path: PathBuf| Some(Adapter { path: Some(path), fetched: None });
     if kind.is_some_and(|kind| kind != ModelKind::Hf) {
         let help = "adapters are merged into Hugging Face models: write `type = \"hf\"`, or merge it with peft";
         check.error(node.span, "`peft_path` of a model that is not a Hugging Face directory".into(), Some(help.into()));
@@ -145,14 +155,30 @@ pub(super) fn adapter(check: &mut Check, node: &Node, kind: Option<ModelKind>) -
     }
     let written = text(check, "peft_path", node)?;
     if is_elsewhere(check, written) {
-        return Some(written.into());
+        return here(written.into());
     }
-    if is_on_s3(written) {
-        let help = "copy the adapter to a directory that the workers have, too";
-        check.not_yet(node.span, "an adapter in an object store", help);
+    if check.unselected && is_on_s3(written) {
         return None;
     }
+    if is_on_s3(written) {
+        let remote = check.remote.clone().ok_or_else(|| nowhere(check, "peft_path", node, "the adapter"));
+        return fetched_adapter(check, node, remote.and_then(|remote| remote.0.adapter(written)));
+    }
     let path = paths::resolve(check, "peft_path", node)?;
+    let remote = check.remote.clone().filter(|remote| !check.unselected && remote.0.offline().is_none());
+    if !path.exists() && looks_like_hub_id(written) {
+        if let Some(local) = hub::model(written, &check.hub_caches())
+            && local.join(adapter::CONFIG).is_file()
+            && adapter::weights_of(&local).is_some()
+        {
+            return here(local);
+        }
+        if let Some(remote) = remote {
+            let found = remote.0.adapter(&format!("{}{written}", hub::SCHEME));
+            let found = found.map_err(|fault| not_on_hub(written, "an adapter", &path, fault));
+            return fetched_adapter(check, node, found);
+        }
+    }
     if !holds(check, node, &Found::Here(path.clone()), adapter::CONFIG) {
         return None;
     }
@@ -161,7 +187,34 @@ pub(super) fn adapter(check: &mut Check, node: &Node, kind: Option<ModelKind>) -
         let message = format!("`{written}` holds neither adapter_model.safetensors nor adapter_model.bin");
         check.needed(node.span, message, Some("name a directory that `peft` saved; was it downloaded whole?".into()));
     }
-    Some(path)
+    here(path)
+}
+
+/// An adapter that is elsewhere; why it cannot be had is reported.
+fn fetched_adapter(check: &mut Check, node: &Node, found: Result<(String, PathBuf), RemoteFault>) -> Option<Adapter> {
+    match found {
+        Ok((place, copy)) => Some(Adapter { path: Some(place.into()), fetched: Some(copy) }),
+        Err(RemoteFault { message, help }) => {
+            check.needed(node.span, message, Some(help));
+            None
+        }
+    }
+}
+
+/// Why nothing is had of an object store where the program fetches nothing.
+fn nowhere(check: &Check, key: &str, node: &Node, what: &str) -> RemoteFault {
+    RemoteFault {
+        message: format!("{} is in an object store, from which nothing is fetched here", check.quoted(key, node)),
+        help: format!("copy {what} to a directory on this host and name that"),
+    }
+}
+
+fn not_on_hub(written: &str, what: &str, path: &Path, fault: RemoteFault) -> RemoteFault {
+    let RemoteFault { message, help } = fault;
+    RemoteFault {
+        message: format!("no directory `{written}`, and the hub does not give {what} of that name: {message}"),
+        help: format!("looked for `{}` first; {help}", path.display()),
+    }
 }
 
 /// The directory of a `tokenizer.model`, which is how configurations for Meta's and InternLM's code name a tokenizer.
@@ -205,13 +258,7 @@ fn resolved(check: &mut Check, key: &str, node: &Node, part: Part) -> Option<Fou
         return match check.remote.clone() {
             Some(remote) => fetched(check, node, remote.0.folder(written)),
             None => {
-                let fault = RemoteFault {
-                    message: format!(
-                        "{} is in an object store, from which nothing is fetched here",
-                        check.quoted(key, node)
-                    ),
-                    help: "copy the model to a directory on this host and name that".into(),
-                };
+                let fault = nowhere(check, key, node, "the model");
                 fetched(check, node, Err(fault))
             }
         };
@@ -234,14 +281,8 @@ fn resolved(check: &mut Check, key: &str, node: &Node, part: Part) -> Option<Fou
     let remote = check.remote.clone().filter(|remote| !check.unselected && remote.0.offline().is_none());
     match remote {
         Some(remote) => {
-            let found = remote.0.folder(&format!("{}{written}", hub::SCHEME)).map_err(|fault| RemoteFault {
-                message: format!(
-                    "no directory `{written}`, and the hub does not give a model of that name: {}",
-                    fault.message
-                ),
-                help: format!("looked for `{}` first; {}", path.display(), fault.help),
-            });
-            fetched(check, node, found)
+            let found = remote.0.folder(&format!("{}{written}", hub::SCHEME));
+            fetched(check, node, found.map_err(|fault| not_on_hub(written, "a model", &path, fault)))
         }
         None => Some(Found::Here(local.unwrap_or(path))),
     }

@@ -28,6 +28,12 @@ pub trait RemoteFiles: Debug + Send + Sync {
     /// Why it cannot be had.
     fn folder(&self, path: &str) -> Result<Arc<dyn RemoteFolder>, RemoteFault>;
 
+    /// An adapter: what workers fetch, as it stands in the plan, and a copy of it on this node.
+    ///
+    /// # Errors
+    /// Why it cannot be had.
+    fn adapter(&self, path: &str) -> Result<(String, PathBuf), RemoteFault>;
+
     /// A copy on this node of the data at `path`, which may end in a pattern or in a slash as a local path may.
     ///
     /// # Errors

@@ -154,6 +154,9 @@ pub struct ModelConfig {
     /// Where it is elsewhere, what the planner reads of it on this host. No part of what it computes: the path is.
     #[serde(skip)]
     pub remote: Option<RemoteModel>,
+    /// A copy on this host of the adapter, where it is elsewhere.
+    #[serde(skip)]
+    pub fetched_adapter: Option<PathBuf>,
     /// Applied to every prediction before the data set's own.
     pub pred_postprocessors: Vec<Postprocessor>,
 }

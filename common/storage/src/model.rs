@@ -2,10 +2,11 @@
 
 use crate::cache::Progress;
 use crate::fault::{FaultKind, StorageFault};
-use crate::location::Location;
+use crate::location::{HubRepository, Location};
 use crate::mark::Listing;
 use crate::storage::{Fetched, Storage};
 use compass_plan::ModelKind;
+use compass_plan::weights::adapter;
 use compass_plan::weights::files::{is_small, reading_of, weights_among, weights_name};
 use compass_plan::weights::{Content, FileMark, mark};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,14 +41,7 @@ impl Storage {
     ) -> Result<RemoteFolder, StorageFault> {
         let (place, listing) = self.list_model(location)?;
         let small = self.fetch(&place, &listing, &small_names(&listing), said)?;
-        let location = match (location, &listing.commit) {
-            (Location::Hub(repository), Some(commit)) => {
-                let mut repository = repository.clone();
-                repository.revision.clone_from(commit);
-                Location::Hub(repository)
-            }
-            _ => location.clone(),
-        };
+        let location = at_commit(location, listing.commit.as_deref());
         Ok(RemoteFolder { location, listing, small })
     }
 
@@ -86,6 +80,32 @@ impl Storage {
             return Ok(Fetched::in_place(folder));
         }
         Ok(self.small_files(location, said)?.small)
+    }
+
+    /// An adapter that `peft` saved, on this node, and the place that workers fetch it from.
+    ///
+    /// # Errors
+    /// Why it cannot be had.
+    pub fn adapter_files(
+        &self,
+        location: &Location,
+        said: &mut dyn FnMut(Progress),
+    ) -> Result<(Location, Fetched), StorageFault> {
+        if let Location::Hub(repository) = location
+            && let Some(folder) = self.local_snapshot(repository)
+            && adapter::names_among(&names_in(&folder)).is_some()
+        {
+            let commit = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            return Ok((at_commit(location, Some(&commit)), Fetched::in_place(folder)));
+        }
+        let listing = self.list(location)?;
+        let names = adapter::names_among(&listing.files.keys().cloned().collect()).ok_or_else(|| {
+            let message =
+                format!("`{location}` holds no adapter: {} and its weights are not both there", adapter::CONFIG);
+            StorageFault::new(FaultKind::Missing, message, "name a folder that `peft` saved; was it uploaded whole?")
+        })?;
+        let fetched = self.fetch(location, &listing, &names, said)?;
+        Ok((at_commit(location, listing.commit.as_deref()), fetched))
     }
 
     /// The marks of a model's weights, by their canonical names, as they would be of a copy: some kilobytes are read.
@@ -168,11 +188,24 @@ impl Storage {
 
 /// Whether a directory has a model's configuration and all of its weights.
 pub fn is_loadable(folder: &Path, kind: ModelKind) -> bool {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let names: BTreeSet<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    let weights = weights_among(&names, kind, &mut |name| std::fs::read(folder.join(name)));
+    let weights = weights_among(&names_in(folder), kind, &mut |name| std::fs::read(folder.join(name)));
     folder.join("config.json").is_file()
         && weights.is_ok_and(|weights| weights.iter().all(|name| folder.join(name).is_file()))
+}
+
+fn names_in(folder: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// A location whose revision has become a commit, where it has one: what is fetched later is the same.
+fn at_commit(location: &Location, commit: Option<&str>) -> Location {
+    match (location, commit) {
+        (Location::Hub(repository), Some(commit)) => {
+            Location::Hub(HubRepository { revision: commit.to_owned(), ..repository.clone() })
+        }
+        _ => location.clone(),
+    }
 }
 
 fn small_names(listing: &Listing) -> Vec<String> {

@@ -242,7 +242,7 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
         pred_postprocessors: model.pred_postprocessors.clone(),
         pin: None,
     };
-    let adapter = model.peft_path.as_deref();
+    let adapter = model.fetched_adapter.as_deref().or(model.peft_path.as_deref());
     let pin = match &model.remote {
         Some(remote) => pin_elsewhere(&plan, remote, adapter),
         None => pin(&plan, adapter),

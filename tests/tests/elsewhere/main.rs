@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod adapters;
 mod hub;
 mod job;
 mod object_store;

@@ -63,6 +63,12 @@ pub(super) fn fetch(
         let files = patiently(&location, waits, |said| storage.tokenizer_files(&location, said))?;
         fetched.plan.tokenizer_path = fetched.hold(&location, files);
     }
+    if let Some(adapter) = &plan.peft_path
+        && let Some(location) = location(adapter)?
+    {
+        let (_, files) = patiently(&location, waits, |said| storage.adapter_files(&location, said))?;
+        fetched.plan.peft_path = Some(fetched.hold(&location, files));
+    }
     Ok(fetched)
 }
 

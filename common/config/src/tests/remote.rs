@@ -24,6 +24,14 @@ impl RemoteFiles for Store {
         }
     }
 
+    fn adapter(&self, path: &str) -> Result<(String, PathBuf), RemoteFault> {
+        match path {
+            "p:s3://b/lora/" => Ok(("p:s3://b/lora".into(), self.small.clone())),
+            "hub:org/lora" => Ok(("hub:org/lora@0123".into(), self.small.clone())),
+            _ => Err(RemoteFault { message: format!("no adapter at {path}"), help: "check it".into() }),
+        }
+    }
+
     fn data(&self, path: &str) -> Result<PathBuf, RemoteFault> {
         let name = path
             .strip_prefix("p:s3://data/")
@@ -185,6 +193,24 @@ fn a_data_set_in_the_local_cache_is_not_asked_for_and_offline_none_is() {
     let said = fixture.bad(&of("hub:org/set"));
     assert!(
         said.contains("`org/set` is not in the local hub cache") && said.contains("HF_DATASETS_OFFLINE=1 forbids"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_adapter_is_fetched_and_its_place_stands_in_the_configuration() {
+    let fixture = with_store(&WHOLE);
+    let of = |path: &str| format!("{MODEL}peft_path = \"{path}\"\n{DATASET}");
+    for (path, place) in [("p:s3://b/lora/", "p:s3://b/lora"), ("org/lora", "hub:org/lora@0123")] {
+        let model = fixture.good(&of(path)).models.remove(0);
+        assert_eq!(model.peft_path.unwrap().to_str(), Some(place));
+        assert_eq!(model.fetched_adapter, Some(fixture.path("small")));
+    }
+    let places = fixture.places(&of("q:s3://b/lora/"));
+    assert_eq!(places, ["eval.toml:5:13: no adapter at q:s3://b/lora/"]);
+    let said = fixture.bad(&of("org/other"));
+    assert!(
+        said.contains("no directory `org/other`, and the hub does not give an adapter of that name: no adapter at"),
         "{said}"
     );
 }

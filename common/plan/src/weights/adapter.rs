@@ -2,7 +2,7 @@
 
 use super::manifest::FileMark;
 use super::mark::{DigestExtent, mark};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,12 @@ const WEIGHTS: [&str; 2] = ["adapter_model.safetensors", "adapter_model.bin"];
 /// The file of an adapter's weights.
 pub fn weights_of(directory: &Path) -> Option<PathBuf> {
     WEIGHTS.iter().map(|name| directory.join(name)).find(|path| path.exists())
+}
+
+/// The names of an adapter's files among those of a folder; `None` where it is no adapter.
+pub fn names_among(names: &BTreeSet<String>) -> Option<[String; 2]> {
+    let weights = WEIGHTS.iter().find(|name| names.contains(**name))?;
+    names.contains(CONFIG).then(|| [CONFIG.to_owned(), (*weights).to_owned()])
 }
 
 /// The marks of an adapter's files, by canonical name: whole files, for they are small.
