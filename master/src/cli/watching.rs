@@ -44,7 +44,8 @@ pub struct WatchArguments {
     #[arg(long, value_name = "TIME", default_value = "60s", help_heading = "Watch", value_parser = duration)]
     pub stable: Duration,
 
-    /// A file that the trainer writes last into every checkpoint, such as `.done`; may be given several times
+    /// A file that the trainer writes last into every checkpoint, such as `.done`, or `latest_checkpointed_iteration.txt` beside
+    /// them, which names the step that is saved; may be given several times
     #[arg(long, value_name = "FILE", help_heading = "Watch")]
     pub marker: Vec<String>,
 

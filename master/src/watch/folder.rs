@@ -1,7 +1,7 @@
 //! The folder in which checkpoints appear, and looks at them. Waits for the disk.
 
 use super::subject::Subject;
-use compass_watch::{Event, Examined, Look, Pattern, examine, look};
+use compass_watch::{Event, Examined, LATEST, Look, Pattern, examine, lack, look};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,16 @@ pub(super) struct Folder {
     path: PathBuf,
     pattern: Pattern,
     markers: Vec<String>,
+    /// Whether a file beside the checkpoints says up to which step they are whole.
+    has_latest: bool,
     /// When the folder had changed last before it was listed last, and when that was.
     listed: Option<(SystemTime, SystemTime)>,
 }
 
 impl Folder {
     pub(super) fn new(path: PathBuf, pattern: Pattern, markers: Vec<String>) -> Self {
-        Self { path, pattern, markers, listed: None }
+        let (latest, markers): (Vec<String>, Vec<String>) = markers.into_iter().partition(|marker| marker == LATEST);
+        Self { path, pattern, markers, has_latest: !latest.is_empty(), listed: None }
     }
 
     /// The names of checkpoints, or `None` where there can be no others than last time.
@@ -57,7 +60,9 @@ impl Folder {
     pub(super) fn look(&self, subject: &Subject, name: &str) -> io::Result<Option<Look>> {
         let folders = subject.folders(name);
         let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
-        look::look(&folders, &self.markers, SystemTime::now())
+        // Before the files, which are whole once they are named.
+        let lack = if self.has_latest { lack(&self.path, name)? } else { None };
+        Ok(look::look(&folders, &self.markers, SystemTime::now())?.map(|look| look.lacking(lack)))
     }
 
     /// Reads a checkpoint, and looks at it again.

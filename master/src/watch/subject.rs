@@ -44,8 +44,8 @@ impl Subject {
         let parts = general.models.iter().map(|model| ModelParts {
             kind: model.kind,
             directory: model.path.clone(),
-            tokenizer: model.tokenizer_path.clone(),
-            adapter: model.peft_path.clone(),
+            tokenizer: model.remote.as_ref().map_or(&model.tokenizer_path, |remote| &remote.tokenizer_path).clone(),
+            adapter: model.fetched_adapter.clone().or_else(|| model.peft_path.clone()),
         });
         Ok(Self {
             parts: parts.collect(),
