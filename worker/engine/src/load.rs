@@ -117,7 +117,7 @@ fn load_from(
         return Err(file_fault(directory, difference));
     }
     let files = opened.weights.unchanged()?;
-    let model = load_model(opened, &config, on, max_seq_len, &mut notes)?;
+    let LoadedModel { model, is_mapped } = load_model(opened, &config, on, max_seq_len, &mut notes)?;
     if let Some(most) = model.most_positions().filter(|&most| most < max_seq_len as usize) {
         let what = format!(
             "model `{}`: max_seq_len {max_seq_len} goes beyond the {most} positions that the model has learnt",
@@ -157,7 +157,7 @@ fn load_from(
     };
     let executor = Executor::new(plan, model, (tokenizer, kwargs), facts, eos, generation)?;
     // On a GPU the weights are copies.
-    let files = if home == Device::Cpu { files } else { Vec::new() };
+    let files = if is_mapped { files } else { Vec::new() };
     Ok(Box::new(Guarded::new(executor, files)))
 }
 
@@ -281,6 +281,13 @@ pub(crate) fn kind_of(dtype: Dtype) -> Kind {
     }
 }
 
+/// A model without tokenizer.
+pub(crate) struct LoadedModel {
+    pub(crate) model: Box<dyn CausalLm>,
+    /// Whether some of its weights may be the mapped files themselves: those that are computed on the CPU.
+    pub(crate) is_mapped: bool,
+}
+
 /// Loads the model without tokenizer onto `on`, where `opened` was opened for its first device; appends notes on
 /// ignored settings to `notes`.
 ///
@@ -292,16 +299,17 @@ pub(crate) fn load_model(
     on: Spread<'_>,
     max_seq_len: u32,
     notes: &mut Vec<String>,
-) -> Result<Box<dyn CausalLm>, EngineFault> {
+) -> Result<LoadedModel, EngineFault> {
     let Opened { family, mut weights, kind, device } = opened;
     let layers = match on {
         Spread::ByMemory { devices, colocated_engines } => arrange(&weights, devices, colocated_engines)?,
         Spread::Layers(devices) => devices.to_vec(),
     };
+    let is_mapped = device == Device::Cpu || layers.contains(&Device::Cpu);
     if layers.contains(&Device::Cpu) && device != Device::Cpu {
         notes.push("the GPUs cannot hold all layers: the last ones are computed on the CPU, slowly".into());
     }
     weights.spread(layers);
     let to = Placement { kind, device, positions: i64::from(max_seq_len.min(ROPE_POSITIONS)) };
-    Ok(Box::new(family.load(config, weights, to, notes)?))
+    Ok(LoadedModel { model: Box::new(family.load(config, weights, to, notes)?), is_mapped })
 }

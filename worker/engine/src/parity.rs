@@ -49,7 +49,7 @@ impl ParityModel {
         let devices = [resolve(*device)?];
         let on = Spread::ByMemory { devices: &devices, colocated_engines: 1 };
         let opened = open(directory, layout, &config, dtype, on.home())?;
-        let model = load_model(opened, &config, on, 64, &mut notes)?;
+        let model = load_model(opened, &config, on, 64, &mut notes)?.model;
         for note in notes {
             tracing::warn!(note, "a setting of the model's files is ignored");
         }
@@ -74,7 +74,7 @@ impl ParityModel {
         let on = Spread::ByMemory { devices: &devices, colocated_engines: 1 };
         let mut opened = open(directory, ModelKind::Hf, &config, dtype, on.home())?;
         opened.weights.adapt(adapter)?;
-        Ok(Self { model: load_model(opened, &config, on, 64, &mut Vec::new())? })
+        Ok(Self { model: load_model(opened, &config, on, 64, &mut Vec::new())?.model })
     }
 
     /// Loads the model as [`ParityModel::load`] does, with the layers on their own devices, in order; the rest is on
@@ -90,7 +90,7 @@ impl ParityModel {
         let devices = devices.iter().map(|device| resolve(*device)).collect::<Result<Vec<_>, _>>()?;
         let on = Spread::Layers(&devices);
         let opened = open(directory, ModelKind::Hf, &config, dtype, on.home())?;
-        let model = load_model(opened, &config, on, 64, &mut Vec::new())?;
+        let model = load_model(opened, &config, on, 64, &mut Vec::new())?.model;
         Ok(Self { model })
     }
 
