@@ -7,4 +7,5 @@ mod adapters;
 mod hub;
 mod job;
 mod object_store;
+mod proxies;
 mod users_block;
