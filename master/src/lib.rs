@@ -12,6 +12,7 @@ pub mod descriptors;
 pub mod exit;
 pub mod job;
 pub mod leader;
+mod notify;
 pub mod pipeline;
 mod remote_data;
 pub mod remote_files;

@@ -6,6 +6,7 @@ use super::check::Check;
 use super::fields::Fields;
 use super::http::HttpConfig;
 use super::launching::{PoolConfig, come_from_elsewhere};
+use super::notify::{self, NotifyConfig};
 use super::overrides::Overrides;
 use super::resolved::{Advertised, AuthorityConfig, RunnerConfig, StoreConfig};
 use super::tree::Table;
@@ -29,6 +30,8 @@ pub struct Base {
     pub runner: RunnerConfig,
     /// Where workers are launched; empty leaves it to the runner.
     pub pools: Vec<PoolConfig>,
+    /// Whom every job of it tells of its end.
+    pub notify: Option<NotifyConfig>,
 }
 
 /// Reads `[master]`, `[infer.runner]` and the pools of `path`, if there is a file, and of what it includes.
@@ -51,6 +54,7 @@ fn read(check: &mut Check, path: Option<&Path>) -> Option<Base> {
     let master = master::read(check, &mut root);
     let infer = stage::read(check, &mut root, "infer", &keys::INFER, &Overrides::default(), PartitionerKind::Balanced);
     let pools = pool::read(check, &mut root);
+    let notify = notify::read(check, &mut root);
     let pools = pools?;
     let from_elsewhere = come_from_elsewhere(&infer.runner.kind, &pools);
     Some(Base {
@@ -62,6 +66,7 @@ fn read(check: &mut Check, path: Option<&Path>) -> Option<Base> {
         http: master.http,
         runner: infer.runner,
         pools,
+        notify,
     })
 }
 

@@ -49,6 +49,7 @@ mod model_files;
 mod model_generation;
 mod model_presets;
 mod model_settings;
+mod notify;
 mod opencompass;
 mod overrides;
 mod parse;
@@ -105,6 +106,7 @@ pub use left_out::{LeftOut, LeftOutKind};
 pub use load::{Loaded, load, load_authority, preset_datasets};
 pub use master::default_listen;
 pub use model_presets::{ModelPreset, model_presets};
+pub use notify::{NotifyConfig, NotifyEvent};
 pub use opencompass::{
     EvaluatedConfiguration, Interpreter, LoadedRows, Loader, LoaderCall, LoaderChain, LoaderWorld, NoRows, PythonWorld,
     RowLoader, tree_module,

@@ -13,7 +13,7 @@ use super::selection::{self, List};
 use super::tree::{Node, Table};
 use super::{
     checkpoint, combination, command_line, dataset, for_each, include, inherit, inherit_preset, keys, launcher_flags,
-    master, model, model_presets, opencompass, paths, pool, stage, summarizer,
+    master, model, model_presets, notify, opencompass, paths, pool, stage, summarizer,
 };
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
@@ -118,6 +118,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     let mut infer = stage::read(check, &mut root, "infer", &keys::INFER, overrides, PartitionerKind::Balanced);
     stage::size_flags(&mut infer, overrides);
     let eval = stage::read(check, &mut root, "eval", &keys::EVAL, overrides, PartitionerKind::Naive);
+    let notify = notify::read(check, &mut root);
     let summarizer = summarizer::read(check, &mut root);
     let known =
         combination::Names { asked_models: &asked_models, asked_datasets: &asked, ..combination::Names::of(&table) };
@@ -157,6 +158,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         summary_rows: summarizer.rows,
         not_combined: not_combined?,
         left_out: check.left_out.clone(),
+        notify,
         local_environment: overrides.local_environment.clone(),
     })
 }

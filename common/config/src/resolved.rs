@@ -3,6 +3,7 @@
 use super::http::HttpConfig;
 use super::launching::{PoolConfig, RunnerKind};
 use super::left_out::LeftOut;
+use super::notify::NotifyConfig;
 use super::remote::RemoteModel;
 use super::split_source::SourceConfig;
 use compass_plan::partition::PartitionerKind;
@@ -59,6 +60,9 @@ pub struct Config {
     pub not_combined: BTreeSet<(String, String)>,
     /// What was asked for and is not run, which makes the exit code 1. Likewise no part of the job's identity.
     pub left_out: Vec<LeftOut>,
+    /// Whom the job tells of its end. Not kept with the run: addresses are secrets.
+    #[serde(skip)]
+    pub notify: Option<NotifyConfig>,
     /// Variables of the workers that this master starts on this host: what flags say of where models are fetched from.
     #[serde(skip)]
     pub local_environment: Vec<(String, String)>,

@@ -96,7 +96,7 @@ pub async fn run(
         }
     }
     place.job_handle.doing("score");
-    job.score(&config, answered, answers, executions).await
+    job.score(&config, place, answered, answers, executions).await
 }
 
 /// Where a job runs.
@@ -196,6 +196,7 @@ impl Job<'_> {
     async fn score(
         &self,
         config: &Config,
+        place: &JobEnvironment,
         answered: Answered,
         answers: Answers,
         executions: pipeline::Executions,
@@ -212,7 +213,9 @@ impl Job<'_> {
             scored.with_groups(&config.summary_groups, config.summary_rows.as_deref()).without(&config.left_out);
         let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
         pipeline::summarize(folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-        let printed = print(format!("{}\n", scored.summary.text()));
+        let table = scored.summary.text();
+        let printed = print(format!("{table}\n"));
+        place.job_handle.keep_table(table);
         for notice in &scored.notices {
             report(notice);
         }

@@ -54,6 +54,8 @@ struct Inner {
     doing: &'static str,
     last_view: RunView,
     cancelled: Option<String>,
+    /// The table, once it is made.
+    table: Option<String>,
 }
 
 #[derive(Debug)]
@@ -109,6 +111,16 @@ impl JobHandle {
     /// What the job does between stages.
     pub fn doing(&self, doing: &'static str) {
         self.with(|inner| inner.doing = doing);
+    }
+
+    /// The job has its table.
+    pub fn keep_table(&self, table: String) {
+        self.with(|inner| inner.table = Some(table));
+    }
+
+    /// The table, once it is made.
+    pub fn table(&self) -> Option<String> {
+        self.with(|inner| inner.table.clone())
     }
 
     /// What the job does, and how far it is.

@@ -28,6 +28,7 @@ pub(super) fn launch_config(base: &Base) -> Config {
         summary_rows: None,
         not_combined: BTreeSet::new(),
         left_out: Vec::new(),
+        notify: None,
         local_environment: Vec::new(),
     }
 }
@@ -56,6 +57,7 @@ pub(super) fn job_config(base: &Base, address: SocketAddr, job: &JobRecord) -> C
         left_out: job.left_out.clone(),
         listen: address,
         http: None,
+        notify: base.notify.clone(),
         ..launch_config(base)
     }
 }

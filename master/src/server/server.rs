@@ -5,6 +5,7 @@ use super::ports::{BoundPorts, Ports};
 use super::worker_dispatcher::WorkerDispatcher;
 use crate::control::{ControlService, JobRegistry, Socket};
 use crate::job::{self, Failure, JobEnvironment, JobRequest, OpenedRun};
+use crate::notify::Notifier;
 use crate::pipeline::{InferError, JobHandle, ModelPlacement, WorkerEndpoint};
 use compass_config::Config;
 use compass_scheduler::broker::JobId;
@@ -104,8 +105,15 @@ impl Server {
         let Job { id, config, request, opened, job_handle, priority, bound, placements, launched } = job;
         let (server, workers_stay) = (self.clone(), matches!(launched, LaunchedFor::Server(_)));
         let workers = JobWorkers { server, id, priority, bound, placements, job_handle: job_handle.clone(), launched };
+        let notifier = config.notify.clone().map(|notify| Notifier::new(notify, &opened.folder, job_handle.clone()));
+        let watching = notifier.as_ref().and_then(Notifier::watch);
         let place = JobEnvironment { job_handle, source: Arc::new(workers), workers_stay };
-        Box::pin(job::run(config, &request, &opened, &place, interrupted)).await
+        let ran = Box::pin(job::run(config, &request, &opened, &place, interrupted)).await;
+        drop(watching);
+        if let Some(notifier) = notifier {
+            notifier.ended(&ran).await;
+        }
+        ran
     }
 
     /// Commands are answered no more, and workers are not shared out.

@@ -9,6 +9,7 @@ mod inferencer;
 mod key;
 mod master;
 mod model;
+mod notify;
 mod pool;
 mod retriever;
 mod runner;
@@ -32,6 +33,7 @@ pub(crate) use master::{ETCD, MASTER};
 pub(crate) use model::{
     GENERATION_KWARGS, META_MESSAGE, META_ROLE, META_TEMPLATE, MODEL, MODEL_KWARGS, RUN_CFG, TOKENIZER_KWARGS,
 };
+pub(crate) use notify::NOTIFY;
 pub(crate) use pool::POOL;
 pub(crate) use retriever::RETRIEVER;
 pub(crate) use runner::{LAUNCHER, RUNNER};
@@ -43,7 +45,7 @@ pub(crate) use template::{LINE, MESSAGE, MESSAGES, ROUNDS};
 pub(crate) use top::TOP;
 
 /// Every table.
-pub(crate) static TABLES: [&TableKeys; 38] = [
+pub(crate) static TABLES: [&TableKeys; 39] = [
     &TOP,
     &IMPORT,
     &MASTER,
@@ -79,6 +81,7 @@ pub(crate) static TABLES: [&TableKeys; 38] = [
     &LAUNCHER,
     &ALIYUN,
     &POOL,
+    &NOTIFY,
     &SUMMARIZER,
     &SUMMARY_GROUP,
     &COMBINATION,

@@ -1,7 +1,9 @@
 //! HTTP as object stores and the hub are spoken to: over hyper and rustls, through the proxies of the environment.
 
 mod connector;
+mod post;
 mod service;
 mod stall;
 
+pub use post::{PostError, post_json};
 pub(crate) use service::{HttpStack, chain};

@@ -1,0 +1,137 @@
+//! `[notify]`: whom a job tells that it has ended, failed, or waits.
+
+use super::check::Check;
+use super::fields::{Fields, text};
+use super::keys::NOTIFY;
+use super::paths;
+use super::tree::Node;
+use compass_types::duration::parse_duration;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+const IDLE: Duration = Duration::from_secs(15 * 60);
+const LEAST_IDLE: Duration = Duration::from_secs(60);
+
+/// Whom a job tells of what. Addresses are secrets: whoever has one can write to it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NotifyConfig {
+    /// Gets a JSON object.
+    pub webhook: Option<String>,
+    /// A bot of Lark or Feishu; gets a text.
+    pub lark: Option<String>,
+    /// A program with its arguments; gets the JSON object as its standard input.
+    pub command: Vec<String>,
+    pub on: BTreeSet<NotifyEvent>,
+    /// How long nothing has come in before that is told.
+    pub idle: Duration,
+}
+
+/// What is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NotifyEvent {
+    /// The job has its table.
+    End,
+    /// The job ended without one.
+    Failure,
+    /// Nothing has come in for a while.
+    Idle,
+}
+
+impl NotifyEvent {
+    const ALL: [Self; 3] = [Self::End, Self::Failure, Self::Idle];
+
+    /// Its name in the configuration and in what is sent.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::End => "end",
+            Self::Failure => "failure",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+impl std::fmt::Debug for NotifyConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let NotifyConfig { webhook, lark, command, on, idle } = self;
+        let known = |address: &Option<String>| address.as_ref().map(|_| "...");
+        let mut shown = f.debug_struct("NotifyConfig");
+        shown.field("webhook", &known(webhook)).field("lark", &known(lark));
+        shown.field("command", command).field("on", on).field("idle", idle).finish()
+    }
+}
+
+/// Reads the table; `None` where there is none, or where something is wrong with it, which is reported.
+pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<NotifyConfig> {
+    let span = root.table.get("notify").map(|node| node.span);
+    let mut fields = root.table(check, "notify", &NOTIFY)?;
+    let webhook = fields.get("webhook").and_then(|node| address(check, "webhook", node));
+    let lark = fields.either(check, "lark").and_then(|(key, node)| address(check, key, node));
+    let command = fields.texts(check, "command").unwrap_or_default().into_iter().map(|(word, _)| word).collect();
+    let on = match fields.texts(check, "on") {
+        None => NotifyEvent::ALL.into(),
+        Some(names) => names
+            .into_iter()
+            .filter_map(|(name, span)| {
+                let event = NotifyEvent::ALL.into_iter().find(|event| event.name() == name);
+                if event.is_none() {
+                    let help = "write `end`, `failure` or `idle`";
+                    check.error(span, format!("`on` cannot hold `{name}`"), Some(help.into()));
+                }
+                event
+            })
+            .collect(),
+    };
+    let idle = fields.get("idle").and_then(|node| idle(check, node)).unwrap_or(IDLE);
+    fields.finish(check);
+    let config = NotifyConfig { webhook, lark, command, on, idle };
+    if let (true, Some(span)) = (config.webhook.is_none() && config.lark.is_none() && config.command.is_empty(), span) {
+        let help = "name a `webhook`, a `lark` bot or a `command`, or remove the table";
+        if !check.has_errors() {
+            check.error(span, "[notify] tells nobody".into(), Some(help.into()));
+        }
+        return None;
+    }
+    Some(config)
+}
+
+/// An address, or the first line of the file that holds it.
+fn address(check: &mut Check, key: &'static str, node: &Node) -> Option<String> {
+    let written = text(check, key, node)?;
+    if written.is_empty() {
+        return None;
+    }
+    if is_address(written) {
+        return Some(written.to_owned());
+    }
+    let help = "write an address, `https://...`, or the path of a file whose first line is one".to_owned();
+    let path = paths::resolve(check, key, node)?;
+    let held = match std::fs::read_to_string(&path) {
+        Ok(held) => held,
+        Err(error) => {
+            check.error(node.span, format!("cannot read `{key}` from {}: {error}", path.display()), Some(help));
+            return None;
+        }
+    };
+    let line = held.lines().next().unwrap_or_default().trim();
+    if !is_address(line) {
+        let message = format!("the first line of {} is no address for `{key}`", path.display());
+        check.error(node.span, message, Some(help));
+        return None;
+    }
+    Some(line.to_owned())
+}
+
+fn is_address(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && !rest.contains(char::is_whitespace))
+}
+
+fn idle(check: &mut Check, node: &Node) -> Option<Duration> {
+    let written = text(check, "idle", node)?;
+    let read = parse_duration(written).filter(|idle| *idle >= LEAST_IDLE);
+    if read.is_none() {
+        let help = "write a time, as in `15m` or `2h`; at least `1m`";
+        check.error(node.span, format!("`idle` cannot be `{written}`"), Some(help.into()));
+    }
+    read
+}

@@ -1,0 +1,68 @@
+//! Telling an address something: one JSON text, posted.
+
+use super::service::{HttpStack, chain};
+use backon::Retryable as _;
+use compass_common::backoff;
+use http::header::CONTENT_TYPE;
+use http::{Method, StatusCode, Uri};
+use object_store::client::{HttpRequest, HttpRequestBody};
+use std::time::Duration;
+
+/// For all tries together.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Most of an answer that is read.
+const MOST_ANSWER: usize = 64 << 10;
+
+/// Why a text could not be posted. Addresses may hold secrets: only the host is named.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{host} {reason}")]
+pub struct PostError {
+    host: String,
+    reason: String,
+    /// Whether another try may help.
+    passing: bool,
+}
+
+/// Posts `body` to `url` and gives back what is answered. Redirects are not followed; what may pass is tried again, for ten
+/// seconds together.
+///
+/// # Errors
+/// The address cannot be reached, does not answer in time, or refuses.
+pub async fn post_json(url: &str, body: &str) -> Result<String, PostError> {
+    let uri = url.parse::<Uri>().ok().filter(|uri| uri.host().is_some());
+    let host = uri.as_ref().and_then(Uri::host).unwrap_or("the address").to_owned();
+    let fault = |reason: String, passing| PostError { host: host.clone(), reason, passing };
+    let uri = uri.ok_or_else(|| fault("is no http:// or https:// address".into(), false))?;
+    let stack = HttpStack::new(None).map_err(|error| fault(error.message, false))?;
+    let once = || async {
+        let request = http::Request::builder()
+            .method(Method::POST)
+            .uri(uri.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .body(HttpRequestBody::from(body.to_owned()));
+        let request: HttpRequest = request.map_err(|error| fault(error.to_string(), false))?;
+        let response = stack.send(request).await.map_err(|error| {
+            fault(
+                format!(
+                    "cannot be reached: {}",
+                    std::error::Error::source(&error).map_or_else(|| error.to_string(), chain)
+                ),
+                true,
+            )
+        })?;
+        let status = response.status();
+        let answer = response.into_body().bytes().await.unwrap_or_default();
+        let answer =
+            String::from_utf8_lossy(answer.get(..answer.len().min(MOST_ANSWER)).unwrap_or_default()).into_owned();
+        if status.is_success() {
+            return Ok(answer);
+        }
+        let passing = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+        Err(fault(format!("answers {status}"), passing))
+    };
+    let waits = backoff::policy(Duration::from_millis(300), Duration::from_secs(3));
+    let tried = once.retry(waits).when(|error: &PostError| error.passing);
+    tokio::time::timeout(PATIENCE, tried)
+        .await
+        .unwrap_or_else(|_| Err(fault(format!("did not take it within {} s", PATIENCE.as_secs()), true)))
+}

@@ -1,0 +1,96 @@
+//! What is told, as JSON for programs and as a text for people.
+
+use compass_config::NotifyEvent;
+use serde_json::{Value, json};
+
+/// Most of a text that is sent; what is longer stands in the run folder.
+const MOST_TEXT: usize = 16 << 10;
+
+/// Something to tell.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Notice {
+    pub(super) event: NotifyEvent,
+    /// Name of the run folder.
+    pub(super) run: String,
+    /// Where it lies.
+    pub(super) folder: String,
+    /// The exit code, where the job is over.
+    pub(super) code: Option<u8>,
+    pub(super) recorded: u64,
+    pub(super) expected: u64,
+    /// One sentence.
+    pub(super) headline: String,
+    /// The table, or the reasons.
+    pub(super) details: String,
+}
+
+impl Notice {
+    /// What a webhook and a command get.
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "event": self.event.name(), "run": self.run, "folder": self.folder, "exit_code": self.code,
+            "samples": {"recorded": self.recorded, "expected": self.expected}, "text": self.text(),
+        })
+    }
+
+    /// What a bot of Lark or Feishu gets: a message of type `text`.
+    pub(super) fn lark(&self) -> Value {
+        json!({"msg_type": "text", "content": {"text": self.text()}})
+    }
+
+    pub(super) fn text(&self) -> String {
+        let text = format!("{}\n{}", self.headline, self.details);
+        let text = text.trim_end();
+        if text.len() <= MOST_TEXT {
+            return text.to_owned();
+        }
+        let end = (0..=MOST_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let whole = text.get(..end).unwrap_or_default();
+        // Rows are left whole.
+        let rows = whole.rsplit_once('\n').map_or(whole, |(rows, _)| rows);
+        format!("{rows}\n... the rest is in {}", self.folder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notice(details: &str) -> Notice {
+        Notice {
+            event: NotifyEvent::End,
+            run: "20260102_030405".into(),
+            folder: "/runs/20260102_030405".into(),
+            code: Some(0),
+            recorded: 8,
+            expected: 8,
+            headline: "run 20260102_030405 has ended".into(),
+            details: details.into(),
+        }
+    }
+
+    #[test]
+    fn programs_get_an_object_and_people_a_text() {
+        let notice = notice("dataset  score\nsums     100.00\n");
+        let text = "run 20260102_030405 has ended\ndataset  score\nsums     100.00";
+        assert_eq!(
+            notice.json(),
+            json!({
+                "event": "end", "run": "20260102_030405", "folder": "/runs/20260102_030405", "exit_code": 0,
+                "samples": {"recorded": 8, "expected": 8}, "text": text,
+            })
+        );
+        assert_eq!(notice.lark(), json!({"msg_type": "text", "content": {"text": text}}));
+    }
+
+    #[test]
+    fn a_long_table_is_cut_between_rows() {
+        let text = notice(&"müde  100.00\n".repeat(5_000)).text();
+        assert!(text.len() <= MOST_TEXT + 60, "{}", text.len());
+        assert!(
+            text.ends_with("müde  100.00\n... the rest is in /runs/20260102_030405"),
+            "{}",
+            &text[text.len() - 80..]
+        );
+    }
+}

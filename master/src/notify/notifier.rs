@@ -1,0 +1,154 @@
+//! Who is told, and how: addresses and a program, side by side, each with a deadline.
+
+use super::idle;
+use super::notice::Notice;
+use crate::exit;
+use crate::job::Failure;
+use crate::pipeline::{JobHandle, RunFolder};
+use compass_common::status_output::report;
+use compass_config::{NotifyConfig, NotifyEvent};
+use compass_diagnostic::Diagnostic;
+use compass_storage::post_json;
+use serde_json::Value;
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt as _;
+use tokio_util::task::AbortOnDropHandle;
+
+/// For a program to end.
+const PROGRAM: Duration = Duration::from_secs(30);
+
+/// Tells the people of one job.
+#[derive(Clone, Debug)]
+pub struct Notifier {
+    config: NotifyConfig,
+    /// Name and place of the run folder.
+    run: String,
+    folder: String,
+    job_handle: JobHandle,
+}
+
+impl Notifier {
+    /// For the job of this folder.
+    pub fn new(config: NotifyConfig, folder: &RunFolder, job_handle: JobHandle) -> Self {
+        let place = std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().into());
+        Self { config, run: folder.name(), folder: place.display().to_string(), job_handle }
+    }
+
+    /// Tells when nothing has come in for a while, until the handle is dropped.
+    pub fn watch(&self) -> Option<AbortOnDropHandle<()>> {
+        let wanted = self.config.on.contains(&NotifyEvent::Idle);
+        wanted.then(|| AbortOnDropHandle::new(tokio::spawn(idle::watch(self.clone()))))
+    }
+
+    pub(super) fn idle_after(&self) -> Duration {
+        self.config.idle
+    }
+
+    pub(super) fn job_handle(&self) -> &JobHandle {
+        &self.job_handle
+    }
+
+    /// Tells how the job ended. A job that another master leads by now is that one's to tell of.
+    pub async fn ended(&self, ran: &Result<u8, Failure>) {
+        let notice = match ran {
+            Ok(code) => {
+                let words = if *code == exit::SCORED { "has ended" } else { "has ended, and something is missing" };
+                let table = self.job_handle.table().unwrap_or_default();
+                self.notice(NotifyEvent::End, Some(*code), words, table)
+            }
+            Err(failure) if failure.code == exit::LEADERSHIP_LOST => return,
+            Err(failure) => {
+                let words = format!("ended without a table, with exit code {}", failure.code);
+                self.notice(NotifyEvent::Failure, Some(failure.code), &words, failure.diagnostics.to_string())
+            }
+        };
+        self.tell(&notice).await;
+    }
+
+    /// A notice of this job as it stands now.
+    pub(super) fn notice(&self, event: NotifyEvent, code: Option<u8>, words: &str, details: String) -> Notice {
+        let (_, view) = self.job_handle.view();
+        let headline = format!("run {} {words}", self.run);
+        let (run, folder) = (self.run.clone(), self.folder.clone());
+        let (recorded, expected) = (view.recorded_samples, view.expected_samples);
+        Notice { event, run, folder, code, recorded, expected, headline, details }
+    }
+
+    /// Tells everybody, side by side.
+    pub(super) async fn tell(&self, notice: &Notice) {
+        if !self.config.on.contains(&notice.event) {
+            return;
+        }
+        let (json, text) = (notice.json(), notice.lark());
+        let webhook = async {
+            if let Some(url) = &self.config.webhook {
+                warn("webhook", post_json(url, &json.to_string()).await.map_err(|error| error.to_string()));
+            }
+        };
+        let lark = async {
+            if let Some(url) = &self.config.lark {
+                let answered = post_json(url, &text.to_string()).await.map_err(|error| error.to_string());
+                warn("lark", answered.and_then(|answer| taken(&answer)));
+            }
+        };
+        let command = async {
+            if let Some((program, arguments)) = self.config.command.split_first() {
+                warn("command", run(program, arguments, notice, &json).await);
+            }
+        };
+        tokio::join!(webhook, lark, command);
+    }
+}
+
+/// Lark answers 200 to what it does not take, and says so in `code`.
+fn taken(answer: &str) -> Result<String, String> {
+    let read: Value = serde_json::from_str(answer).unwrap_or_default();
+    match read.get("code").and_then(Value::as_i64).unwrap_or(0) {
+        0 => Ok(String::new()),
+        code => {
+            let said = read.get("msg").and_then(Value::as_str).unwrap_or_default();
+            Err(format!("the bot does not take it: code {code} {said}").trim_end().to_owned())
+        }
+    }
+}
+
+async fn run(program: &str, arguments: &[String], notice: &Notice, json: &Value) -> Result<String, String> {
+    let mut command = tokio::process::Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).kill_on_drop(true);
+    command.env("COMPASS_EVENT", notice.event.name()).env("COMPASS_RUN_DIR", &notice.folder);
+    let mut child = command.spawn().map_err(|error| format!("cannot start `{program}`: {error}"))?;
+    let input = child.stdin.take();
+    let ended = async {
+        if let Some(mut input) = input {
+            // A program may end without reading it.
+            let _ = input.write_all(json.to_string().as_bytes()).await;
+        }
+        child.wait().await
+    };
+    match tokio::time::timeout(PROGRAM, ended).await {
+        Err(_) => Err(format!("`{program}` did not end within {} s", PROGRAM.as_secs())),
+        Ok(Err(error)) => Err(format!("cannot wait for `{program}`: {error}")),
+        Ok(Ok(status)) if status.success() => Ok(String::new()),
+        Ok(Ok(status)) => Err(format!("`{program}` ended with {status}")),
+    }
+}
+
+fn warn(key: &str, told: Result<String, String>) {
+    if let Err(reason) = told {
+        report(Diagnostic::warning(format!("[notify] {key}: {reason}")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bot_that_refuses_is_heard() {
+        assert_eq!(taken("{\"code\":0,\"msg\":\"success\"}"), Ok(String::new()));
+        assert_eq!(taken("ok"), Ok(String::new()));
+        let refused = taken("{\"code\":19024,\"msg\":\"Key Words Not Found\"}").unwrap_err();
+        assert_eq!(refused, "the bot does not take it: code 19024 Key Words Not Found");
+    }
+}

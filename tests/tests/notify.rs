@@ -1,0 +1,113 @@
+//! `[notify]`: people hear of the table, of a failure, and of what could not be told; the exit code is the job's own.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use compass_tests::{SAMPLES, echo_job};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+
+/// What was posted: path and body.
+type Posted = Arc<Mutex<Vec<(String, Value)>>>;
+
+/// A server that takes posts; to `/bot` it answers as a bot of Lark that refuses.
+fn server() -> (SocketAddr, Posted) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (address, posted) = (listener.local_addr().unwrap(), Posted::default());
+    let kept = posted.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut reader = BufReader::new(stream);
+            let (mut head, mut line) = (Vec::new(), String::new());
+            while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
+                head.push(std::mem::take(&mut line));
+            }
+            let path = head.first().and_then(|first| first.split(' ').nth(1)).unwrap_or_default().to_owned();
+            let length =
+                head.iter().find_map(|line| line.to_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
+            let mut body = vec![0; length.unwrap_or(0)];
+            let _ = reader.read_exact(&mut body);
+            kept.lock().unwrap().push((path.clone(), serde_json::from_slice(&body).unwrap_or_default()));
+            let answer = if path == "/bot" { "{\"code\":19024,\"msg\":\"Key Words Not Found\"}" } else { "{}" };
+            let _ = write!(
+                reader.into_inner(),
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{answer}",
+                answer.len()
+            );
+        }
+    });
+    (address, posted)
+}
+
+#[test]
+fn the_table_is_told_to_everybody() {
+    let (address, posted) = server();
+    let notify = format!(
+        "[notify]\nwebhook = \"hook.txt\"\nlark_bot_url = \"http://{address}/bot\"\ncommand = [\"sh\", \"-c\", \
+         \"cat > told.json; echo $COMPASS_EVENT > event\"]\n"
+    );
+    let job = echo_job(0, "", &notify);
+    // The address is a secret: it stands in a file of its own.
+    job.write("hook.txt", &format!("http://{address}/hook?secret=s3cr3t\n"));
+    let finished = job.run(&[]).expect(0);
+    let posted = posted.lock().unwrap().clone();
+    let of = |wanted: &str| {
+        let found: Vec<&Value> = posted.iter().filter(|(path, _)| path == wanted).map(|(_, body)| body).collect();
+        assert_eq!(found.len(), 1, "{posted:?}");
+        found[0].clone()
+    };
+    let told = of("/hook?secret=s3cr3t");
+    assert_eq!((&told["event"], &told["exit_code"]), (&"end".into(), &0.into()));
+    assert_eq!(told["samples"]["recorded"], 2 * SAMPLES);
+    let text = told["text"].as_str().unwrap();
+    assert!(text.starts_with("run ") && text.contains("has ended") && text.contains("choice_ppl"), "{text}");
+    assert_eq!(of("/bot")["content"]["text"], text);
+    assert_eq!(serde_json::from_slice::<Value>(&std::fs::read(job.path("told.json")).unwrap()).unwrap(), told);
+    assert_eq!(std::fs::read_to_string(job.path("event")).unwrap(), "end\n");
+    let said = finished.stderr.clone();
+    assert!(
+        said.contains("warning: [notify] lark: the bot does not take it: code 19024 Key Words Not Found"),
+        "{said}"
+    );
+    // No file of the run holds it.
+    for (name, bytes) in compass_tests::tree_of(&job.latest()) {
+        assert!(!String::from_utf8_lossy(&bytes).contains("s3cr3t"), "{name} holds the address");
+    }
+}
+
+#[test]
+fn what_cannot_be_told_is_a_warning() {
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let notify = format!("[notify]\nwebhook = \"http://{unused}/s3cr3t\"\ncommand = [\"no-such-program\"]\n");
+    let job = echo_job(0, "", &notify);
+    let said = job.run(&[]).expect(0).stderr;
+    assert!(said.contains("warning: [notify] webhook: 127.0.0.1") && !said.contains("s3cr3t"), "{said}");
+    assert!(said.contains("warning: [notify] command: cannot start `no-such-program`"), "{said}");
+}
+
+#[test]
+fn a_job_that_is_stopped_is_a_failure() {
+    let (address, posted) = server();
+    let job = echo_job(200, "", &format!("[notify]\nwebhook = \"http://{address}/\"\non = [\"failure\"]\n"));
+    let running = job.start(&[]);
+    job.wait_until_durable();
+    running.signal("TERM");
+    assert_eq!(running.finish().code, Some(143));
+    let posted = posted.lock().unwrap().clone();
+    assert_eq!(posted.len(), 1, "{posted:?}");
+    let told = &posted[0].1;
+    assert_eq!((&told["event"], &told["exit_code"]), (&"failure".into(), &143.into()));
+    assert!(told["text"].as_str().unwrap().contains("every sample received is kept"), "{told}");
+}
+
+#[test]
+fn a_table_that_tells_nobody_is_refused() {
+    let said = |notify: &str| echo_job(0, "", &format!("[notify]\n{notify}")).run(&[]).expect(2).stderr;
+    let nobody = said("on = [\"end\"]\n");
+    assert!(nobody.contains("[notify] tells nobody") && nobody.contains("nothing was started"), "{nobody}");
+    let wrong = said("webhook = \"ftp.txt\"\non = [\"ends\"]\nidle = \"2s\"\n");
+    for part in ["cannot read `webhook` from", "`on` cannot hold `ends`", "`idle` cannot be `2s`", "3 errors"] {
+        assert!(wrong.contains(part), "{part}: {wrong}");
+    }
+}
