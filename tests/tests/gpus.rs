@@ -1,7 +1,5 @@
 //! Devices that fail, and workers of two types of device, as a job meets them.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use compass_tests::{Worker, assert_same, echo_job, told_address, undisturbed, wait_until, worker_command};
 
 #[test]

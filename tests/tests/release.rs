@@ -37,7 +37,12 @@ fn completions_and_man_pages_are_of_both_programs() {
         let page = fs::read_to_string(folder.path().join(format!("{name}.1"))).unwrap();
         assert!(page.contains(&word.replace('-', "\\-")) && page.contains("\n.SH NOTES\n.nf\n"), "{page}");
     }
-    for page in ["compass-master-submit.1", "compass-master-token-create.1", "compass-worker-sandbox.1"] {
+    for page in [
+        "compass-master-submit.1",
+        "compass-worker-gpu-check.1",
+        "compass-master-token-create.1",
+        "compass-worker-sandbox.1",
+    ] {
         assert!(folder.path().join(page).exists(), "{page}");
     }
     let pages = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());

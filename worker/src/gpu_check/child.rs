@@ -2,7 +2,7 @@
 
 use super::arguments::GpuCheckOptions;
 use crate::engine_child::{ChosenDevice, choose_device};
-use compass_engine::gpu_check::{CheckSetup, Finding, Section, Verdict, run_section};
+use compass_engine::gpu_check::{CheckSetup, CheckStatus, Finding, Section, run_section};
 use compass_plan::engine::EngineFault;
 use compass_plan::{DeviceRequest, Dtype, ModelKind, ModelPlan};
 use serde_json::Value;
@@ -23,21 +23,21 @@ pub(super) fn run(options: &GpuCheckOptions, section: &str, folder: &Path) -> Ex
     let known: Section = match section.parse() {
         Ok(known) => known,
         Err(error) => {
-            print(Finding::ended(section, Verdict::Failed, error));
+            print(Finding::ended(section, CheckStatus::Failed, error));
             return ExitCode::from(2);
         }
     };
     let setup = match setup(options, folder) {
         Ok(setup) => setup,
         Err(fault) => {
-            print(Finding::ended(section, Verdict::Failed, fault.to_string()));
+            print(Finding::ended(section, CheckStatus::Failed, fault.to_string()));
             return ExitCode::from(NO_DEVICE);
         }
     };
     match run_section(known, &setup, &mut print) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
-            print(Finding::ended(section, Verdict::Failed, fault.to_string()));
+            print(Finding::ended(section, CheckStatus::Failed, fault.to_string()));
             ExitCode::FAILURE
         }
     }

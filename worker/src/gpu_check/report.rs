@@ -1,6 +1,6 @@
-//! The table, the lines of verdicts, and the JSON. Pure.
+//! The table, the lines of goal_lines, and the JSON. Pure.
 
-use compass_engine::gpu_check::{Finding, Verdict};
+use compass_engine::gpu_check::{CheckStatus, Finding};
 use serde_json::{Value, json};
 
 /// Longest text of a value in the table.
@@ -31,42 +31,43 @@ pub(super) fn table(findings: &[Finding]) -> String {
         None => text,
     };
     let row = |finding: &Finding| {
-        [finding.section.clone(), finding.name.clone(), cut(value(finding)), finding.verdict.word().to_owned()]
+        [finding.section.clone(), finding.name.clone(), cut(value(finding)), finding.status.word().to_owned()]
     };
-    let rows: Vec<[String; 4]> = std::iter::once(["section", "what", "value", "verdict"].map(str::to_owned))
+    let rows: Vec<[String; 4]> = std::iter::once(["section", "what", "value", "status"].map(str::to_owned))
         .chain(findings.iter().map(row))
         .collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths = [width(0), width(1), width(2)];
     let line = |row: &[String; 4]| {
-        let [section, what, value, verdict] = row;
+        let [section, what, value, status] = row;
         let [a, b, c] = widths;
-        format!("{section:<a$}  {what:<b$}  {value:<c$}  {verdict}\n")
+        format!("{section:<a$}  {what:<b$}  {value:<c$}  {status}\n")
     };
     rows.iter().map(line).collect()
 }
 
 /// One line for each goal and each section that broke, and a sum.
-pub(super) fn verdicts(findings: &[Finding]) -> String {
-    let is_told = |finding: &&Finding| !finding.goal.is_empty() || finding.verdict == Verdict::Failed;
+pub(super) fn goal_lines(findings: &[Finding]) -> String {
+    let is_told = |finding: &&Finding| !finding.goal.is_empty() || finding.status == CheckStatus::Failed;
     let line = |finding: &Finding| {
-        let word = match finding.verdict {
-            Verdict::Measured => "not judged here",
-            verdict => verdict.word(),
+        let word = match finding.status {
+            CheckStatus::Measured => "not judged here",
+            status => status.word(),
         };
         let goal = if finding.goal.is_empty() { String::new() } else { format!(" (goal: {})", finding.goal) };
         format!("{word}: {}: {}: {}{goal}\n", finding.section, finding.name, value(finding))
     };
     let lines: String = findings.iter().filter(is_told).map(line).collect();
-    let count = |verdict: Verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
-    let unjudged = findings.iter().filter(|finding| finding.verdict == Verdict::Measured && !finding.goal.is_empty());
+    let count = |status: CheckStatus| findings.iter().filter(|finding| finding.status == status).count();
+    let unjudged =
+        findings.iter().filter(|finding| finding.status == CheckStatus::Measured && !finding.goal.is_empty());
     format!(
         "{lines}goals: {} passed, {} failed, {} not judged here; rows: {} not built yet, {} skipped\n",
-        count(Verdict::Passed),
-        count(Verdict::Failed),
+        count(CheckStatus::Passed),
+        count(CheckStatus::Failed),
         unjudged.count(),
-        count(Verdict::NotBuilt),
-        count(Verdict::Skipped)
+        count(CheckStatus::NotBuilt),
+        count(CheckStatus::Skipped)
     )
 }
 
@@ -93,7 +94,7 @@ mod tests {
             Finding::measured("prefill", "MFU", 3.0, "%").judged("at least 55 %", None),
             Finding::measured("gemm", "rows", Vec::<i64>::new(), "").judged("none", Some(false)),
             Finding::not_built("kernels", "kernels of our own"),
-            Finding::ended("load", Verdict::Failed, "cannot load"),
+            Finding::ended("load", CheckStatus::Failed, "cannot load"),
         ]
     }
 
@@ -101,7 +102,7 @@ mod tests {
     fn table_has_a_line_for_each_row() {
         assert_eq!(
             table(&findings()),
-            "section      what                value           verdict\n\
+            "section      what                value           status\n\
              environment  device              cpu             measured\n\
              decode       4 sequences         12.35 tokens/s  passed\n\
              prefill      MFU                 3.00 %          measured\n\
@@ -112,9 +113,9 @@ mod tests {
     }
 
     #[test]
-    fn every_goal_has_one_verdict() {
+    fn every_goal_has_one_line() {
         assert_eq!(
-            verdicts(&findings()),
+            goal_lines(&findings()),
             "passed: decode: 4 sequences: 12.35 tokens/s (goal: at least 10 tokens/s)\n\
              not judged here: prefill: MFU: 3.00 % (goal: at least 55 %)\n\
              FAILED: gemm: rows: none (goal: none)\n\

@@ -2,9 +2,9 @@
 
 use super::arguments::GpuCheckOptions;
 use super::child::{self, NO_DEVICE};
-use super::report::{document, table, verdicts};
+use super::report::{document, goal_lines, table};
 use crate::engine_link::cuda_environment;
-use compass_engine::gpu_check::{Finding, RandomConfig, Section, Verdict};
+use compass_engine::gpu_check::{CheckStatus, Finding, RandomConfig, Section};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -104,24 +104,24 @@ fn check(options: &GpuCheckOptions) -> Result<ExitCode, CheckError> {
             continue;
         }
         if !has_device {
-            findings.push(Finding::ended(name, Verdict::Skipped, "the device cannot be used"));
+            findings.push(Finding::ended(name, CheckStatus::Skipped, "the device cannot be used"));
             continue;
         }
         let _ = writeln!(io::stderr(), "gpu-check: {name} ({} s so far)", start.elapsed().as_secs());
         let limit = whole * section.share() / all.max(1);
         let (rows, ended) = run_section(options, &model, name, limit)?;
         has_device = !matches!(ended, Ended::Exited(Some(code)) if code == i32::from(NO_DEVICE));
-        let has_failed = rows.iter().any(|row| row.verdict == Verdict::Failed && row.name == "section");
+        let has_failed = rows.iter().any(|row| row.status == CheckStatus::Failed && row.name == "section");
         findings.extend(rows);
         match ended {
             Ended::OutOfTime => {
                 let text = format!("ended after {} s, its share of --minutes {}", limit.as_secs(), options.minutes);
-                findings.push(Finding::ended(name, Verdict::Skipped, text));
+                findings.push(Finding::ended(name, CheckStatus::Skipped, text));
             }
             Ended::Exited(Some(0)) => {}
             Ended::Exited(code) if !has_failed => {
                 let how = code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
-                findings.push(Finding::ended(name, Verdict::Failed, format!("its process ended with {how}")));
+                findings.push(Finding::ended(name, CheckStatus::Failed, format!("its process ended with {how}")));
             }
             Ended::Exited(_) => {}
         }
@@ -132,8 +132,8 @@ fn check(options: &GpuCheckOptions) -> Result<ExitCode, CheckError> {
     if let Some(path) = &options.json {
         write_json(path, &model.name, start, &findings)?;
     }
-    let _ = write!(io::stdout(), "{}\n{}", table(&findings), verdicts(&findings));
-    let has_failed = findings.iter().any(|finding| finding.verdict == Verdict::Failed);
+    let _ = write!(io::stdout(), "{}\n{}", table(&findings), goal_lines(&findings));
+    let has_failed = findings.iter().any(|finding| finding.status == CheckStatus::Failed);
     Ok(match (has_device, has_failed) {
         (false, _) => ExitCode::from(NO_DEVICE),
         (true, true) => ExitCode::FAILURE,

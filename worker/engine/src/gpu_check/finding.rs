@@ -6,7 +6,7 @@ use serde_json::Value;
 /// What became of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum CheckStatus {
     /// The goal is met.
     Passed,
     /// The goal is not met, or the section broke.
@@ -19,7 +19,7 @@ pub enum Verdict {
     Skipped,
 }
 
-impl Verdict {
+impl CheckStatus {
     /// As the table has it.
     pub fn word(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ pub struct Finding {
     /// What is asked for, in words; empty where nothing is.
     #[serde(default)]
     pub goal: String,
-    pub verdict: Verdict,
+    pub status: CheckStatus,
 }
 
 impl Finding {
@@ -57,28 +57,28 @@ impl Finding {
             value: value.into(),
             unit: unit.into(),
             goal: String::new(),
-            verdict: Verdict::Measured,
+            status: CheckStatus::Measured,
         }
     }
 
     /// With a goal: judged if it applies here, told beside the value otherwise.
     #[must_use]
     pub fn judged(self, goal: impl Into<String>, is_met: Option<bool>) -> Self {
-        let verdict = match is_met {
-            Some(true) => Verdict::Passed,
-            Some(false) => Verdict::Failed,
-            None => Verdict::Measured,
+        let status = match is_met {
+            Some(true) => CheckStatus::Passed,
+            Some(false) => CheckStatus::Failed,
+            None => CheckStatus::Measured,
         };
-        Self { goal: goal.into(), verdict, ..self }
+        Self { goal: goal.into(), status, ..self }
     }
 
     /// A row for what does not exist yet.
     pub fn not_built(section: &str, name: impl Into<String>) -> Self {
-        Self { verdict: Verdict::NotBuilt, ..Self::measured(section, name, Value::Null, "") }
+        Self { status: CheckStatus::NotBuilt, ..Self::measured(section, name, Value::Null, "") }
     }
 
     /// A row for a section that broke or was not run.
-    pub fn ended(section: &str, verdict: Verdict, why: impl Into<String>) -> Self {
-        Self { verdict, ..Self::measured(section, "section", why.into(), "") }
+    pub fn ended(section: &str, status: CheckStatus, why: impl Into<String>) -> Self {
+        Self { status, ..Self::measured(section, "section", why.into(), "") }
     }
 }

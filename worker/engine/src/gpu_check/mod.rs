@@ -18,6 +18,6 @@ mod setup;
 mod workload;
 
 pub use configuration::{RANDOM_CONFIGS, RandomConfig};
-pub use finding::{Finding, Verdict};
+pub use finding::{CheckStatus, Finding};
 pub use section::{Section, run_section};
 pub use setup::CheckSetup;
