@@ -2,9 +2,9 @@
 //!
 //! A device's own kernel does a level in one launch; here it is one call of libtorch's for each span. Bits are those of
 //! the row's own path: over shared keys, queries stand in blocks of [`BLOCK`], filled with zeros, so that every product
-//! has the same number of rows whoever else stands on these keys; over a segment's own keys its rows alone decide.
+//! has the same number of rows, however many stand on these keys; over a segment's own keys its rows alone decide.
 
-use super::Part;
+use super::{Part, added_rows};
 use crate::blocks::{ScoreRule, attend, causal_mask, fused, repeated};
 use crate::kv::{LayerKv, Level, Masks, Span};
 use crate::reproducible::{alone_if_single, in_whole_vectors};
@@ -109,14 +109,17 @@ fn shared(queries: &Tensor, (keys, values): (&Tensor, &Tensor), rule: &ScoreRule
     // Queries of a group share their key, so that they are rows of one product too.
     let by_head = queries.f_view([rows, kv_heads, group, head_dim])?.f_permute([1, 0, 2, 3])?;
     let by_head = by_head.f_reshape([kv_heads, rows * group, head_dim])?;
-    let blocks = (rows * group + BLOCK - 1) / BLOCK;
-    let filled = by_head.f_constant_pad_nd([0, 0, 0, blocks * BLOCK - rows * group])?;
-    let in_blocks = filled.f_view([kv_heads, blocks, BLOCK, head_dim])?.f_transpose(0, 1)?;
+    // A block of its own would be a copy of the keys where products are batched by libtorch.
+    let block =
+        if queries.device() == Device::Cpu { BLOCK } else { rows * group + added_rows(rows * group, queries.device()) };
+    let blocks = (rows * group + block - 1) / block;
+    let filled = by_head.f_constant_pad_nd([0, 0, 0, blocks * block - rows * group])?;
+    let in_blocks = filled.f_view([kv_heads, blocks, block, head_dim])?.f_transpose(0, 1)?;
     let for_all = |x: &Tensor| heads_first(x)?.f_expand([blocks, -1, -1, -1], false);
     let (out, log_sum) = with_log_sum(&in_blocks, &for_all(keys)?, &for_all(values)?, &Visible::All, rule)?;
-    let out = out.f_transpose(0, 1)?.f_reshape([kv_heads, blocks * BLOCK, head_dim])?.f_narrow(1, 0, rows * group)?;
+    let out = out.f_transpose(0, 1)?.f_reshape([kv_heads, blocks * block, head_dim])?.f_narrow(1, 0, rows * group)?;
     let out = out.f_reshape([kv_heads, rows, group, head_dim])?.f_permute([1, 0, 2, 3])?;
-    let log_sum = log_sum.f_transpose(0, 1)?.f_reshape([kv_heads, blocks * BLOCK])?.f_narrow(1, 0, rows * group)?;
+    let log_sum = log_sum.f_transpose(0, 1)?.f_reshape([kv_heads, blocks * block])?.f_narrow(1, 0, rows * group)?;
     let log_sum = log_sum.f_reshape([kv_heads, rows, group])?.f_permute([1, 0, 2])?;
     Ok(Part { out: out.f_reshape([rows, heads, head_dim])?, log_sum: log_sum.f_reshape([rows, heads])? })
 }

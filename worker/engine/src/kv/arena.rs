@@ -75,7 +75,7 @@ impl Arena {
         Ok(())
     }
 
-    /// Frees all extents, whoever holds them.
+    /// Frees all extents, with all their holders.
     pub(crate) fn clear(&mut self) {
         self.extents.clear();
         self.free = FreeList::new(self.capacity);
@@ -174,7 +174,7 @@ impl Arena {
         &self.layers[number]
     }
 
-    /// The row that takes what nobody reads.
+    /// The row that takes what is never read.
     pub(crate) fn idle_row(&self) -> usize {
         self.capacity
     }

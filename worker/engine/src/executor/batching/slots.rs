@@ -43,7 +43,7 @@ enum Choice {
     Slot(usize),
     /// Nowhere, while others are busy.
     Full,
-    /// Nowhere, and nobody else is there: the arena is too small.
+    /// Nowhere, and no slot is busy: the arena is too small.
     Alone,
 }
 

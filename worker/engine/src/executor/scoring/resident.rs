@@ -144,15 +144,15 @@ mod tests {
     fn the_oldest_segment_that_nothing_follows_makes_room() {
         let mut arena = Arena::new(&[Device::Cpu], 6, (1, 1), Kind::Float).unwrap();
         let mut resident = Resident::default();
-        let node = |arena: &mut Arena, tokens: &[u32], inner_from| ResidentNode {
+        let node = |arena: &mut Arena, tokens: &[u32]| ResidentNode {
             tokens: tokens.to_vec(),
             extent: arena.allocate(tokens.len()).unwrap(),
-            inner_from,
+            inner_from: 0,
             inner: Vec::new(),
             last: Tensor::zeros([1, 1], (Kind::Float, Device::Cpu)),
         };
-        let mut keep = |resident: &mut Resident, arena: &mut Arena, parent, tokens: &[u32]| {
-            let node = node(arena, tokens, 1);
+        let keep = |resident: &mut Resident, arena: &mut Arena, parent, tokens: &[u32]| {
+            let node = node(arena, tokens);
             let extent = node.extent;
             let number = resident.keep(arena, parent, node);
             arena.release(extent);
