@@ -5,4 +5,4 @@ mod idle;
 mod notice;
 mod notifier;
 
-pub use notifier::Notifier;
+pub(crate) use notifier::Notifier;

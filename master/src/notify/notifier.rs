@@ -20,7 +20,7 @@ const PROGRAM: Duration = Duration::from_secs(30);
 
 /// Tells the people of one job.
 #[derive(Clone, Debug)]
-pub struct Notifier {
+pub(crate) struct Notifier {
     config: NotifyConfig,
     /// Name and place of the run folder.
     run: String,
@@ -30,13 +30,13 @@ pub struct Notifier {
 
 impl Notifier {
     /// For the job of this folder.
-    pub fn new(config: NotifyConfig, folder: &RunFolder, job_handle: JobHandle) -> Self {
+    pub(crate) fn new(config: NotifyConfig, folder: &RunFolder, job_handle: JobHandle) -> Self {
         let place = std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().into());
         Self { config, run: folder.name(), folder: place.display().to_string(), job_handle }
     }
 
     /// Tells when nothing has come in for a while, until the handle is dropped.
-    pub fn watch(&self) -> Option<AbortOnDropHandle<()>> {
+    pub(crate) fn watch(&self) -> Option<AbortOnDropHandle<()>> {
         let wanted = self.config.on.contains(&NotifyEvent::Idle);
         wanted.then(|| AbortOnDropHandle::new(tokio::spawn(idle::watch(self.clone()))))
     }
@@ -50,7 +50,7 @@ impl Notifier {
     }
 
     /// Tells how the job ended. A job that another master leads by now is that one's to tell of.
-    pub async fn ended(&self, ran: &Result<u8, Failure>) {
+    pub(crate) async fn ended(&self, ran: &Result<u8, Failure>) {
         let notice = match ran {
             Ok(code) => {
                 let words = if *code == exit::SCORED { "has ended" } else { "has ended, and something is missing" };

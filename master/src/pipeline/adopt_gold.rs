@@ -5,6 +5,7 @@
 //! a table of columns, it may store the whole row (IFEval), with `null` for each key that another row has.
 
 use compass_eval::evaluator::processed;
+use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::{EvalSpec, Sample};
 use compass_pyfmt::python_str;
 use serde_json::Value;
@@ -16,8 +17,21 @@ pub fn is_gold_of(eval: &EvalSpec, sample: &Sample, theirs: &Value) -> bool {
         return true;
     }
     let ours = eval.evaluator.reference(&sample.gold);
-    let is_same = |ours: &Value| python_str(theirs) == python_str(ours) || covers(theirs, ours, true);
+    // Of answers of which any is right the order says nothing, and CMRC's and DRCD's loaders take theirs from a set.
+    let any_is_right = eval.evaluator == EvaluatorSpec::Em;
+    let is_same = |ours: &Value| {
+        python_str(theirs) == python_str(ours)
+            || covers(theirs, ours, true)
+            || any_is_right && sorted(theirs).is_some_and(|theirs| Some(theirs) == sorted(ours))
+    };
     is_same(ours) || processed(&eval.dataset_postprocessors, ours).is_ok_and(|after| is_same(&after))
+}
+
+/// The texts of a list, in an order of their own; `None` for anything else.
+fn sorted(answers: &Value) -> Option<Vec<&str>> {
+    let mut texts = answers.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<&str>>>()?;
+    texts.sort_unstable();
+    Some(texts)
 }
 
 /// Whether `theirs` is `ours`, apart from keys without a value, and at the top from further columns of the row.
@@ -42,7 +56,6 @@ fn covers(theirs: &Value, ours: &Value, is_row: bool) -> bool {
 mod tests {
     use super::*;
     use compass_plan::Body;
-    use compass_plan::evaluation::EvaluatorSpec;
     use compass_plan::prompt::Prompt;
     use compass_postprocess::Postprocessor;
     use serde_json::json;
@@ -86,5 +99,8 @@ mod tests {
         assert!(!is_gold_of(&eval, &sample(json!(1)), &json!("2")));
         assert!(is_gold_of(&eval, &sample(json!(["a", "b"])), &json!(["a", "b"])));
         assert!(!is_gold_of(&eval, &sample(json!(["a", "b"])), &json!(["b", "a"])));
+        let any = EvalSpec::new(EvaluatorSpec::Em);
+        assert!(is_gold_of(&any, &sample(json!(["a", "b"])), &json!(["b", "a"])));
+        assert!(!is_gold_of(&any, &sample(json!(["a", "b"])), &json!(["b", "b"])));
     }
 }
