@@ -102,10 +102,13 @@ fn a_job_that_is_stopped_is_a_failure() {
 }
 
 #[test]
-fn a_table_that_tells_nobody_is_refused() {
+fn a_table_without_an_address_is_refused() {
     let said = |notify: &str| echo_job(0, "", &format!("[notify]\n{notify}")).run(&[]).expect(2).stderr;
-    let nobody = said("on = [\"end\"]\n");
-    assert!(nobody.contains("[notify] tells nobody") && nobody.contains("nothing was started"), "{nobody}");
+    let empty = said("on = [\"end\"]\n");
+    assert!(
+        empty.contains("[notify] names no address and no command") && empty.contains("nothing was started"),
+        "{empty}"
+    );
     let wrong = said("webhook = \"ftp.txt\"\non = [\"ends\"]\nidle = \"2s\"\n");
     for part in ["cannot read `webhook` from", "`on` cannot hold `ends`", "`idle` cannot be `2s`", "3 errors"] {
         assert!(wrong.contains(part), "{part}: {wrong}");

@@ -12,7 +12,7 @@ use std::time::Duration;
 const IDLE: Duration = Duration::from_secs(15 * 60);
 const LEAST_IDLE: Duration = Duration::from_secs(60);
 
-/// Whom a job tells of what. Addresses are secrets: whoever has one can write to it.
+/// Whom a job tells of what. Addresses are secrets: a client that has one can write to it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NotifyConfig {
     /// Gets a JSON object.
@@ -87,7 +87,7 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<NotifyCon
     if let (true, Some(span)) = (config.webhook.is_none() && config.lark.is_none() && config.command.is_empty(), span) {
         let help = "name a `webhook`, a `lark` bot or a `command`, or remove the table";
         if !check.has_errors() {
-            check.error(span, "[notify] tells nobody".into(), Some(help.into()));
+            check.error(span, "[notify] names no address and no command".into(), Some(help.into()));
         }
         return None;
     }
@@ -114,7 +114,7 @@ fn address(check: &mut Check, key: &'static str, node: &Node) -> Option<String> 
     };
     let line = held.lines().next().unwrap_or_default().trim();
     if !is_address(line) {
-        let message = format!("the first line of {} is no address for `{key}`", path.display());
+        let message = format!("the first line of {} is not an address for `{key}`", path.display());
         check.error(node.span, message, Some(help));
         return None;
     }

@@ -35,7 +35,7 @@ pub(crate) static TOP: TableKeys = TableKeys {
         key("eval", Table(&super::EVAL), "partitioner and runner of the stage that runs programs"),
         key("pool", Tables(&super::POOL), "places where inference workers are launched, in place of the runner")
             .default("none"),
-        key("notify", Table(&super::NOTIFY), "whom the job tells that it has ended, failed, or waits").default("nobody"),
+        key("notify", Table(&super::NOTIFY), "whom the job tells that it has ended, failed, or waits").default("none"),
         key("summarizer", Table(&super::SUMMARIZER), "rows of the table in their order, and OpenCompass's groups by name")
             .default("every data set, and the groups whose data sets are all in the job"),
         key("combination", Tables(&super::COMBINATION), "which models run which data sets")

@@ -9,7 +9,7 @@ use object_store::client::{HttpRequest, HttpRequestBody};
 use std::time::Duration;
 
 /// For all tries together.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Most of an answer that is read.
 const MOST_ANSWER: usize = 64 << 10;
 
@@ -62,7 +62,7 @@ pub async fn post_json(url: &str, body: &str) -> Result<String, PostError> {
     };
     let waits = backoff::policy(Duration::from_millis(300), Duration::from_secs(3));
     let tried = once.retry(waits).when(|error: &PostError| error.passing);
-    tokio::time::timeout(PATIENCE, tried)
+    tokio::time::timeout(TIMEOUT, tried)
         .await
-        .unwrap_or_else(|_| Err(fault(format!("did not take it within {} s", PATIENCE.as_secs()), true)))
+        .unwrap_or_else(|_| Err(fault(format!("did not take it within {} s", TIMEOUT.as_secs()), true)))
 }
