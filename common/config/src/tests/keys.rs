@@ -41,7 +41,7 @@ fn file(name: &str, line: &str) -> String {
         "template.line" => template(format!("{{ round = [{{ {line} }}] }}")),
         "template.messages" => template(format!("{{ messages = [{{ role = \"user\", content = \"x\" }}], {line} }}")),
         "template.message" => template(format!("{{ messages = [{{ {line} }}] }}")),
-        "infer" | "eval" => format!("{MODEL}{DATASET}[{name}]\n{line}\n"),
+        "infer" | "eval" | "notify" | "summarizer" => format!("{MODEL}{DATASET}[{name}]\n{line}\n"),
         "partitioner" | "runner" => format!("{MODEL}{DATASET}[infer]\n{name} = {{ {line} }}\n"),
         "aliyun_cfg" => format!(
             "{MODEL}{DATASET}[infer]\nrunner = {{ type = \"dlc\", aliyun_cfg = {{ workspace_id = \"w\", worker_image = \"i\", \
@@ -50,7 +50,6 @@ fn file(name: &str, line: &str) -> String {
         "pool" => format!("{MODEL}{DATASET}[[pool]]\n{line}\n"),
         "launcher" => format!("{MODEL}{DATASET}[[pool]]\nname = \"p\"\nlauncher = {{ {line} }}\n"),
         "summary_group" => format!("{MODEL}{DATASET}[[summary_group]]\nname = \"g\"\nsubsets = [\"d\"]\n{line}\n"),
-        "summarizer" => format!("{MODEL}{DATASET}[summarizer]\n{line}\n"),
         "combination" => {
             format!("{MODEL}{DATASET}[[combination]]\nmodels = [\"m\"]\ndatasets = [\"d\"]\n{line}\n")
         }
