@@ -30,7 +30,7 @@ pub struct Base {
     pub runner: RunnerConfig,
     /// Where workers are launched; empty leaves it to the runner.
     pub pools: Vec<PoolConfig>,
-    /// Whom every job of it tells of its end.
+    /// Where every job of it sends its notices.
     pub notify: Option<NotifyConfig>,
 }
 

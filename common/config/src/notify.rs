@@ -1,4 +1,4 @@
-//! `[notify]`: whom a job tells that it has ended, failed, or waits.
+//! `[notify]`: where a job sends notices: that it has ended, failed, or waits.
 
 use super::check::Check;
 use super::fields::{Fields, text};
@@ -12,7 +12,7 @@ use std::time::Duration;
 const IDLE: Duration = Duration::from_secs(15 * 60);
 const LEAST_IDLE: Duration = Duration::from_secs(60);
 
-/// Whom a job tells of what. Addresses are secrets: a client that has one can write to it.
+/// Where a job sends notices, and which. Addresses are secrets: a client that has one can write to it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NotifyConfig {
     /// Gets a JSON object.

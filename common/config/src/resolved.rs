@@ -60,7 +60,7 @@ pub struct Config {
     pub not_combined: BTreeSet<(String, String)>,
     /// What was asked for and is not run, which makes the exit code 1. Likewise no part of the job's identity.
     pub left_out: Vec<LeftOut>,
-    /// Whom the job tells of its end. Not kept with the run: addresses are secrets.
+    /// Where the job sends notices. Not kept with the run: addresses are secrets.
     #[serde(skip)]
     pub notify: Option<NotifyConfig>,
     /// Variables of the workers that this master starts on this host: what flags say of where models are fetched from.

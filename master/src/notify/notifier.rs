@@ -1,4 +1,4 @@
-//! Who is told, and how: addresses and a program, side by side, each with a deadline.
+//! Sends notices: to addresses and to a program, side by side, each with a deadline.
 
 use super::idle;
 use super::notice::Notice;
