@@ -59,6 +59,7 @@ impl EchoEngine {
             bos_token: None,
             eos_token: None,
             device: "echo".into(),
+            sequences: 0,
             notes: Vec::new(),
             pin: None,
         };
@@ -215,6 +216,7 @@ mod tests {
             bos_token: None,
             eos_token: None,
             device: "echo".into(),
+            sequences: 0,
             notes: Vec::new(),
             pin: None,
         };

@@ -36,6 +36,9 @@ pub struct ModelFacts {
     /// What it computes on: `cpu`, `echo`, or a GPU's name as its driver has it.
     #[serde(default)]
     pub device: String,
+    /// How many sequences it generates at once, if memory allows; 0 where it answers one sample after the other.
+    #[serde(default)]
+    pub sequences: u32,
     /// What the model's own directory or flags asked for that was not obeyed, in words.
     pub notes: Vec<String>,
     /// What it loaded, and what its generations begin from; `None` for an engine without weights.
@@ -150,6 +153,10 @@ pub enum UnableKind {
     Device,
 }
 
+/// Hands over requests that were added to the running batch since the last call, without waiting; each reference is
+/// valid during its call alone.
+pub type Added<'a> = dyn FnMut(&mut dyn FnMut(&Request<'_>)) + 'a;
+
 /// A loaded model that answers requests one batch at a time.
 pub trait Engine {
     /// What it found when loading.
@@ -165,6 +172,21 @@ pub trait Engine {
         requests: &[Request<'_>],
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<TokenCounters, EngineFault>;
+
+    /// As [`Engine::run`], for a batch to which requests are added while it runs. An engine may leave them alone: they
+    /// are then run as a batch of their own.
+    ///
+    /// # Errors
+    /// As [`Engine::run`].
+    fn run_open(
+        &mut self,
+        batch: &BatchSpec,
+        requests: &[Request<'_>],
+        _added: &mut Added<'_>,
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<TokenCounters, EngineFault> {
+        self.run(batch, requests, emit)
+    }
 
     /// What it noticed while running that a person should know, in words: once each, and not again.
     fn take_notes(&mut self) -> Vec<String> {

@@ -162,6 +162,7 @@ fn facts() -> Vec<u8> {
         bos_token: None,
         eos_token: None,
         device: "echo".into(),
+        sequences: 0,
         notes: Vec::new(),
         pin: None,
     };

@@ -18,7 +18,7 @@ fn gap(directory: &Path, prompt: &str, theirs: &str) -> Option<f32> {
     let mut model = ParityModel::load(directory, Dtype::Float32, &DeviceChoice::Cpu, 1).unwrap();
     let prompt = tokenizer.encode(prompt).unwrap();
     let most = tokenizer.encode_plain(theirs).unwrap().len() + 8;
-    let asked = Traced { sample: 0, prompt: prompt.clone(), tokens: most };
+    let asked = Traced { sample: 0, prompt: prompt.clone(), borders: Vec::new(), tokens: most };
     let (traces, _) = model.continue_together(&[asked], 1, None).unwrap();
     let greedy = &traces[0].tokens;
     let agrees = |ids: &[u32]| theirs.starts_with(&tokenizer.decode(ids).unwrap());

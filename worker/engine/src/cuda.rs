@@ -201,7 +201,7 @@ pub(crate) fn cuda_name(ordinal: usize) -> Option<String> {
 }
 
 /// Returns a function of a loaded library.
-fn symbol(name: &CStr) -> Option<*mut libc::c_void> {
+pub(crate) fn symbol(name: &CStr) -> Option<*mut libc::c_void> {
     // SAFETY: `name` is NUL-terminated and lives through the call, which only looks names up.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     (!found.is_null()).then_some(found)

@@ -5,7 +5,7 @@
 
 use crate::fault::missing_fault;
 use crate::weights::UnchangedFile;
-use compass_plan::engine::{BatchSpec, Engine, EngineFault, ModelFacts, PrefixSegment, Request, TokenCounters};
+use compass_plan::engine::{Added, BatchSpec, Engine, EngineFault, ModelFacts, PrefixSegment, Request, TokenCounters};
 use compass_types::result::SampleResult;
 
 /// An engine and the files that its tensors lie in.
@@ -32,8 +32,18 @@ impl<E: Engine> Engine for Guarded<E> {
         requests: &[Request<'_>],
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<TokenCounters, EngineFault> {
+        self.run_open(batch, requests, &mut |_| {}, emit)
+    }
+
+    fn run_open(
+        &mut self,
+        batch: &BatchSpec,
+        requests: &[Request<'_>],
+        added: &mut Added<'_>,
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<TokenCounters, EngineFault> {
         let (files, mut is_changed) = (&self.files, false);
-        let run = self.engine.run(batch, requests, &mut |result| {
+        let run = self.engine.run_open(batch, requests, added, &mut |result| {
             is_changed = is_changed || files.iter().any(|file| file.changed().is_some());
             if !is_changed {
                 emit(result);

@@ -3,7 +3,7 @@
 use crate::config::ModelConfig;
 use crate::cuda::cuda_memory;
 use crate::device::{DeviceChoice, device_name, resolve_all};
-use crate::executor::{Executor, generation_defaults};
+use crate::executor::{Executor, generation_defaults, sequences_at_once};
 use crate::fault::{file_fault, missing_fault};
 use crate::guarded::Guarded;
 use crate::memory::free_bytes;
@@ -148,6 +148,7 @@ fn load_from(
     let pin = Some(Pin { weights, generation: generation.clone() });
     let facts = ModelFacts {
         device: device_name(home),
+        sequences: sequences_at_once(home) as u32,
         max_seq_len,
         characters_per_token: tokenizer.characters_per_token(),
         bos_token: tokenizer.bos_text(),

@@ -164,7 +164,8 @@ impl ParityModel {
                     path.retain(|&(_, begins)| begins < position);
                     let own = extent(&mut arena, tokens.len())?;
                     let above = path.iter().map(|&(extent, _)| extent).collect();
-                    segments.push(Segment { path: above, own, before: 0, position, rows: tokens.len() });
+                    let rows = tokens.len();
+                    segments.push(Segment { path: above, own, before: 0, position, rows, decodes: false });
                     path.push((own, position));
                 }
                 let tokens: Vec<u32> = pass.iter().flat_map(|(_, tokens)| tokens.iter().copied()).collect();

@@ -55,6 +55,7 @@ impl<'a> Pass<'a> {
         self.rotation = self.rotation.as_ref().map(|rotation| rotation.to_device(device)).transpose()?;
         self.places = self.places.f_to_device(device)?;
         self.levels.iter().map(|level| &level.masks).chain([&self.masks]).for_each(Masks::clear);
+        self.levels.iter().for_each(|level| level.calls.clear());
         Ok(())
     }
 

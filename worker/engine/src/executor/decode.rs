@@ -45,6 +45,7 @@ impl<'a> BatchDecoder<'a> {
         let mut row = match prediction {
             // Ties go to the lowest id on every device.
             Prediction::Best(best) => return Ok(best),
+            Prediction::Drawn(drawn) => return drawn.ok_or_else(none),
             Prediction::Logits(row) => row.to_vec(),
         };
         rules.apply(&mut row, seen, generated, eos);

@@ -7,10 +7,10 @@ use super::generation_batch::GenerationBatch;
 use super::prompting::Prompting;
 use crate::kv::Arena;
 use crate::models::CausalLm;
-use compass_plan::engine::{Request, TokenCounters};
+use compass_plan::engine::{Added, Request, TokenCounters};
 use compass_types::result::SampleResult;
 
-/// Runs every request and passes each result to `emit` as soon as its last answer is known.
+/// Runs every request, and those that are added meanwhile, and passes each result to `emit` as soon as its last answer is known.
 ///
 /// # Errors
 /// [`RunError::Torch`] if libtorch fails; [`RunError::Sample`] if the stop strings cannot be encoded.
@@ -18,12 +18,12 @@ pub(super) fn run(
     model: &mut dyn CausalLm,
     (slots, arena): (&mut Slots, &mut Arena),
     prompting: &Prompting<'_>,
-    requests: &[Request<'_>],
+    (requests, added): (&[Request<'_>], &mut Added<'_>),
     counters: &mut TokenCounters,
     emit: &mut dyn FnMut(SampleResult),
 ) -> Result<(), RunError> {
     let decoder = BatchDecoder::new(prompting.texts.tokenizer, prompting.profile, prompting.settings)?;
-    let mut batch = GenerationBatch::new(prompting, decoder, model.most_positions(), emit);
+    let mut batch = GenerationBatch::new(prompting, decoder, model.most_positions(), (added, emit));
     let sequences = requests.iter().flat_map(|request| batch.begin(request)).collect();
     let run = continue_all(model, (slots, arena), sequences, &mut batch, counters);
     counters.add(&batch.counters());

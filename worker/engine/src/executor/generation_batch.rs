@@ -4,12 +4,12 @@
 //! Its result is emitted as soon as its last answer is known.
 
 use super::answer::RunError;
-use super::batching::{DecodeCallback, Prediction, SequenceRequest, StepOutcome};
+use super::batching::{Choice, DecodeCallback, Prediction, SequenceRequest, StepOutcome};
 use super::conversation::Conversation;
 use super::decode::BatchDecoder;
 use super::prompting::{Prompted, Prompting};
 use super::sampling::Draw;
-use compass_plan::engine::{Request, TokenCounters};
+use compass_plan::engine::{Added, Request, TokenCounters};
 use compass_plan::{Body, InferSpec};
 use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
 use tch::TchError;
@@ -31,6 +31,8 @@ pub(super) struct GenerationBatch<'a> {
     most_positions: Option<usize>,
     requests: Vec<GenerationRequest>,
     counters: TokenCounters,
+    /// Gone while it hands over requests.
+    added: Option<&'a mut Added<'a>>,
     emit: &'a mut dyn FnMut(SampleResult),
 }
 
@@ -50,9 +52,10 @@ impl<'a> GenerationBatch<'a> {
         prompting: &'a Prompting<'a>,
         decoder: BatchDecoder<'a>,
         most_positions: Option<usize>,
-        emit: &'a mut dyn FnMut(SampleResult),
+        (added, emit): (&'a mut Added<'a>, &'a mut dyn FnMut(SampleResult)),
     ) -> Self {
-        Self { prompting, decoder, most_positions, requests: Vec::new(), counters: TokenCounters::default(), emit }
+        let counters = TokenCounters::default();
+        Self { prompting, decoder, most_positions, requests: Vec::new(), counters, added: Some(added), emit }
     }
 
     /// Adds a sample and returns its first sequences. A sample that fails, or needs no sequence, is emitted at once.
@@ -124,16 +127,9 @@ impl<'a> GenerationBatch<'a> {
             return Ok(next);
         }
         self.counters.submitted += ids.len() as u64;
-        Ok(sequences
-            .map(|sequence| {
-                SequenceRequest::new(
-                    ids,
-                    &prompted.borders,
-                    max_tokens,
-                    SequenceId { request: number, sequence, max_tokens },
-                )
-            })
-            .collect())
+        let request = if sequences.len() > 1 { SequenceRequest::of_several } else { SequenceRequest::new };
+        let id = |sequence| SequenceId { request: number, sequence, max_tokens };
+        Ok(sequences.map(|sequence| request(ids, &prompted.borders, max_tokens, id(sequence))).collect())
     }
 
     /// Records an answer and returns the sequences that follow; after the last answer the sample is emitted.
@@ -194,6 +190,12 @@ impl<'a> GenerationBatch<'a> {
         self.counters
     }
 
+    /// The draws of a sequence.
+    fn draw(&self, id: &SequenceId) -> Draw {
+        let sample = self.requests[id.request].index;
+        Draw { seed: self.prompting.settings.seed, sample, sequence: id.sequence }
+    }
+
     /// Returns the sequence with its next token, and how it ended if it did.
     fn grown(
         &self,
@@ -202,8 +204,7 @@ impl<'a> GenerationBatch<'a> {
         generated: usize,
         prediction: Prediction<'_>,
     ) -> Result<(Vec<u32>, Option<Finish>), RunError> {
-        let sample = self.requests[id.request].index;
-        let draw = Draw { seed: self.prompting.settings.seed, sample, sequence: id.sequence };
+        let draw = self.draw(id);
         let mut seen = seen.to_vec();
         seen.push(self.decoder.next_token(prediction, &seen, generated, draw)?);
         let end = self.decoder.ends(&seen, generated + 1, id.max_tokens)?;
@@ -212,8 +213,17 @@ impl<'a> GenerationBatch<'a> {
 }
 
 impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
-    fn needs_logits(&self) -> bool {
-        !self.prompting.settings.rules.are_plain()
+    fn choice(&self) -> Choice {
+        let rules = &self.prompting.settings.rules;
+        match rules.draws_alone() {
+            _ if rules.are_plain() => Choice::Best,
+            Some(warp) => Choice::Drawn(warp),
+            None => Choice::ByLogits,
+        }
+    }
+
+    fn uniform(&self, id: &SequenceId, generated: usize) -> f64 {
+        self.draw(id).at(generated)
     }
 
     fn on_logits(
@@ -240,6 +250,15 @@ impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
             }
             Err(RunError::Torch(error)) => Err(error),
         }
+    }
+
+    fn arrivals(&mut self) -> Vec<SequenceRequest<SequenceId>> {
+        let mut sequences = Vec::new();
+        if let Some(added) = self.added.take() {
+            added(&mut |request| sequences.extend(self.begin(request)));
+            self.added = Some(added);
+        }
+        sequences
     }
 
     fn is_wanted(&self, id: &SequenceId) -> bool {

@@ -16,7 +16,7 @@ use crate::fault::device_fault;
 use crate::kv::Arena;
 use crate::models::CausalLm;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
-use compass_plan::engine::{BatchSpec, Engine, EngineFault, ModelFacts, PrefixSegment, Request, TokenCounters};
+use compass_plan::engine::{Added, BatchSpec, Engine, EngineFault, ModelFacts, PrefixSegment, Request, TokenCounters};
 use compass_plan::{Body, Dtype, GenerationDefaults, InferSpec, ModelPlan, NumericProfile};
 use compass_types::result::{Outcome, PromptFit, SampleResult};
 use std::path::Path;
@@ -89,7 +89,7 @@ impl Executor {
             defaults,
         };
         let pad = tokenizer.pad_id(side.defaults.pad);
-        let slots = Slots::new(0);
+        let slots = Slots::new(facts.sequences as usize);
         Ok(Self {
             model,
             tokenizer,
@@ -120,6 +120,16 @@ impl Engine for Executor {
         requests: &[Request<'_>],
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<TokenCounters, EngineFault> {
+        self.run_open(spec, requests, &mut |_| {}, emit)
+    }
+
+    fn run_open(
+        &mut self,
+        spec: &BatchSpec,
+        requests: &[Request<'_>],
+        added: &mut Added<'_>,
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<TokenCounters, EngineFault> {
         let _no_grad = tch::no_grad_guard();
         let mut counters = TokenCounters::default();
         let work = if spec.infer.generation().is_some() { LastWork::Generation } else { LastWork::Scoring };
@@ -130,7 +140,7 @@ impl Engine for Executor {
             self.last_work = work;
         }
         if work == LastWork::Generation {
-            self.generate(spec, requests, &mut counters, emit)?;
+            self.generate(spec, (requests, added), &mut counters, emit)?;
         } else {
             self.score(spec, requests, &mut counters, emit)?;
         }
@@ -203,7 +213,7 @@ impl Executor {
     fn generate(
         &mut self,
         spec: &BatchSpec,
-        requests: &[Request<'_>],
+        (requests, added): (&[Request<'_>], &mut Added<'_>),
         counters: &mut TokenCounters,
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<(), EngineFault> {
@@ -216,7 +226,7 @@ impl Executor {
             let prefix_tokens = &self.prefix_tokens;
             let prompting = Prompting { texts: &texts, profile, spec, settings: &settings, chat, prefix_tokens };
             let keys_and_values = (&mut self.slots, &mut self.arena);
-            generate::run(self.model.as_mut(), keys_and_values, &prompting, requests, counters, emit)
+            generate::run(self.model.as_mut(), keys_and_values, &prompting, (requests, added), counters, emit)
         });
         match ran {
             Ok(()) => Ok(()),

@@ -81,12 +81,13 @@ fn block_scores(
     let pairs = targets.iter().enumerate().flat_map(|(row, tokens)| tokens.iter().map(move |&token| (row, token)));
     let indices: Vec<i64> = pairs.clone().map(|(row, token)| row as i64 * vocabulary + i64::from(token)).collect();
     let indices = kernels.to_device(&indices, logits.device())?;
-    let taken = kernels.floats_to_host(&log_probs.f_reshape([-1])?.f_index_select(0, &indices)?)?;
-    let best = kernels.ids_to_host(&kernels.best(&log_probs)?)?;
-    let scores = taken.into_iter().zip(pairs);
-    Ok(scores
-        .map(|(log_prob, (row, token))| TokenScore { log_prob, is_argmax: best[row] == i64::from(token) })
-        .collect())
+    let taken = log_probs.f_reshape([-1])?.f_index_select(0, &indices)?;
+    // One copy for both: f32 holds every id of a vocabulary below 2^24.
+    let best = kernels.best(&log_probs)?.f_to_kind(Kind::Float)?;
+    let read = kernels.floats_to_host(&Tensor::f_cat(&[taken, best], 0)?)?;
+    let (taken, best) = read.split_at(read.len().saturating_sub(targets.len()));
+    let scores = taken.iter().zip(pairs);
+    Ok(scores.map(|(&log_prob, (row, token))| TokenScore { log_prob, is_argmax: best[row] == token as f32 }).collect())
 }
 
 /// Returns the sum of the log-probabilities: in token order in f64, or as by `torch.sum` in the model's format.

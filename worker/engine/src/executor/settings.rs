@@ -2,8 +2,9 @@
 
 use super::answer::RunError;
 use super::notes::Notes;
-use super::sampling::{LogitsRules, Warp};
+use super::sampling::LogitsRules;
 use super::stop::StopStrings;
+use crate::kernels::Warp;
 use compass_plan::{Decoding, GenSpec, GenerationDefaults, NumericProfile};
 
 /// transformers' default of top-k.

@@ -209,8 +209,14 @@ mod tests {
     }
 
     fn segments([header, left, right, own]: [ExtentId; 4]) -> Vec<Segment> {
-        let segment =
-            |path: &[ExtentId], own, before, position, rows| Segment { path: path.into(), own, before, position, rows };
+        let segment = |path: &[ExtentId], own, before, position, rows| Segment {
+            path: path.into(),
+            own,
+            before,
+            position,
+            rows,
+            decodes: false,
+        };
         vec![
             segment(&[header], left, 0, 40, 7),
             segment(&[header], right, 0, 40, 21),

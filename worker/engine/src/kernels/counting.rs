@@ -3,7 +3,7 @@
 //! A call costs what CUDA's stock operations need for it: fused norms, one flash kernel for a level, and pointwise
 //! operations one by one. Views are free, and what prepares a pass counts once for all layers.
 
-use super::{Kernels, Part, added_rows};
+use super::{Kernels, Part, Warp, added_rows};
 use crate::blocks::{Activation, Rotation, ScoreRule};
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use std::cell::Cell;
@@ -31,6 +31,9 @@ const WRITE: u64 = 2;
 
 /// The non-linearity, and the product.
 const GATE: u64 = 2;
+
+/// Two sorts, two sums, and what stands between them.
+const DRAW: u64 = 30;
 
 /// Filling, and copying.
 const PADDING: u64 = 2;
@@ -75,6 +78,15 @@ impl<K: Kernels> Kernels for Counting<K> {
     fn floats_to_host(&self, floats: &Tensor) -> Result<Vec<f32>, TchError> {
         self.to_host(floats.numel() * size_of::<f32>());
         self.inner.floats_to_host(floats)
+    }
+
+    /// About thirty operations for each block of rows, whatever their number.
+    fn draw(&self, logits: &Tensor, warp: Warp, uniforms: &[f64]) -> Result<Tensor, TchError> {
+        self.count(DRAW);
+        let counts = self.counts.get();
+        let bytes = counts.bytes + size_of_val(uniforms) as u64;
+        self.counts.set(DeviceCounts { copies_to_device: counts.copies_to_device + 1, bytes, ..counts });
+        self.inner.draw(logits, warp, uniforms)
     }
 
     fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError> {

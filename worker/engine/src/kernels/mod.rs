@@ -3,12 +3,17 @@
 
 mod cascade;
 mod counting;
+mod cuda;
+mod draw;
+mod flash;
 mod operations;
 mod padding;
 mod reference;
 
 pub(crate) use counting::Counting;
 pub use counting::DeviceCounts;
+pub(crate) use cuda::Cuda;
+pub(crate) use draw::Warp;
 pub(crate) use operations::{Kernels, Part};
 pub(crate) use padding::added_rows;
 pub(crate) use reference::Reference;

@@ -1,5 +1,6 @@
 //! The interface between the forward pass and a device.
 
+use super::Warp;
 use crate::blocks::{Activation, Rotation, ScoreRule};
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use tch::{Device, TchError, Tensor};
@@ -29,6 +30,10 @@ pub(crate) trait Kernels {
 
     /// Returns the id of the largest logit of each row, `[rows, vocabulary]`, the lowest of equals: `[rows]`.
     fn best(&self, logits: &Tensor) -> Result<Tensor, TchError>;
+
+    /// Draws a token for each row of `logits`, `[rows, vocabulary]` in f32, by its number in [0, 1): `[rows]`, -1 for a
+    /// row that is no distribution.
+    fn draw(&self, logits: &Tensor, warp: Warp, uniforms: &[f64]) -> Result<Tensor, TchError>;
 
     /// Returns rows `ids` of `table`, `[ids, width]`.
     fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError>;

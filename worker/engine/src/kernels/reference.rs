@@ -2,7 +2,8 @@
 //! to its sdpa path.
 
 use super::cascade::{attend_level, heads_first, merge};
-use super::{Kernels, Part, added_rows};
+use super::draw::draw;
+use super::{Kernels, Part, Warp, added_rows};
 use crate::blocks::{Activation, BAND, Rotation, ScoreRule, attend, causal_mask};
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use crate::reproducible::alone_if_narrow;
@@ -27,6 +28,10 @@ impl Kernels for Reference {
 
     fn best(&self, logits: &Tensor) -> Result<Tensor, TchError> {
         logits.f_argmax(-1, false)
+    }
+
+    fn draw(&self, logits: &Tensor, warp: Warp, uniforms: &[f64]) -> Result<Tensor, TchError> {
+        draw(logits, &warp, &Tensor::f_from_slice(uniforms)?.f_to_device(logits.device())?)
     }
 
     fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError> {

@@ -5,6 +5,7 @@
 //! neighbours, so that a level is one call of variable lengths. The last level is the own extents. What a row becomes
 //! depends on the borders of its own path alone.
 
+use super::varlen::VarlenCalls;
 use super::{Arena, ExtentId};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,12 +25,14 @@ pub(crate) struct Segment {
     pub(crate) position: usize,
     /// Number of tokens.
     pub(crate) rows: usize,
+    /// Whether it is the last token of a sequence that is being generated.
+    pub(crate) decodes: bool,
 }
 
 impl Segment {
     /// Returns a segment of a sequence that has one extent.
     pub(crate) fn alone(own: ExtentId, position: usize, rows: usize) -> Self {
-        Self { path: Rc::new([]), own, before: position, position, rows }
+        Self { path: Rc::new([]), own, before: position, position, rows, decodes: false }
     }
 
     /// Length of the sequence up to the segment's end.
@@ -49,6 +52,8 @@ pub(crate) struct Span {
     pub(crate) used: i64,
     /// Whether these rows see nothing else.
     pub(crate) alone: bool,
+    /// Whether it is one row that is being decoded, over its own keys.
+    pub(crate) decodes: bool,
 }
 
 /// One call of attention.
@@ -60,6 +65,7 @@ pub(crate) struct Level {
     /// every row sees all keys.
     pub(crate) causal: bool,
     pub(crate) masks: Masks,
+    pub(crate) calls: VarlenCalls,
 }
 
 /// Runs of keys that a segment sees, in order; its rows are the last of them.
@@ -109,12 +115,13 @@ pub(crate) fn levels(segments: &[Segment], arena: &Arena) -> Vec<Level> {
             let (start, used) = (arena.start(extent) as i64, arena.tokens(extent).len() as i64);
             match level.spans.last_mut() {
                 Some(last) if last.start == start && last.first + last.rows == first => last.rows += rows,
-                _ => level.spans.push(Span { first, rows, start, used, alone: false }),
+                _ => level.spans.push(Span { first, rows, start, used, alone: false, decodes: false }),
             }
         }
         if let Some(own) = levels.last_mut() {
             let (start, used) = (arena.start(segment.own) as i64, (segment.before + segment.rows) as i64);
-            own.spans.push(Span { first, rows, start, used, alone: segment.path.is_empty() });
+            let (alone, decodes) = (segment.path.is_empty(), segment.decodes);
+            own.spans.push(Span { first, rows, start, used, alone, decodes });
         }
         first += rows;
     }
@@ -147,8 +154,14 @@ mod tests {
         for (extent, tokens) in [(header, 4), (shot, 3), (left, 6), (right, 2), (other, 5)] {
             arena.note(extent, 0, &vec![0; tokens], false);
         }
-        let segment =
-            |path: &[ExtentId], own, before, position, rows| Segment { path: path.into(), own, before, position, rows };
+        let segment = |path: &[ExtentId], own, before, position, rows| Segment {
+            path: path.into(),
+            own,
+            before,
+            position,
+            rows,
+            decodes: false,
+        };
         let segments = [
             segment(&[header], shot, 0, 4, 3),
             segment(&[header, shot], left, 5, 12, 1),

@@ -5,7 +5,9 @@ mod arena;
 mod free_list;
 mod level;
 mod reserve;
+mod varlen;
 
 pub(crate) use arena::{Arena, ExtentId, LayerKv};
 pub(crate) use level::{Chain, Level, Masks, Segment, Span, chains, levels};
 pub(crate) use reserve::reserve;
+pub(crate) use varlen::VarlenOnDevice;

@@ -6,10 +6,11 @@ use super::{
 };
 use crate::config::ModelConfig;
 use crate::fault::device_fault;
+use crate::kernels::Cuda;
 use crate::weights::Weights;
 use compass_plan::ModelKind;
 use compass_plan::engine::EngineFault;
-use tch::Device;
+use tch::{Device, Kind};
 
 /// A family with its two names in config.json.
 pub(crate) struct Family {
@@ -91,6 +92,12 @@ impl Family {
         // On the CPU weights are views of files, which a copy would double, and operations begin at no cost.
         if to.device != Device::Cpu {
             decoder.join().map_err(|error| device_fault(&error))?;
+        }
+        if to.device.is_cuda() && to.kind != Kind::Float {
+            match Cuda::new((decoder.kv_heads, decoder.head_dim), to.kind, to.device) {
+                Ok(cuda) => decoder.kernels = Box::new(cuda),
+                Err(why) => notes.push(format!("attention is computed in single operations, slowly: {why}")),
+            }
         }
         Ok(decoder)
     }

@@ -5,7 +5,8 @@ use crate::support::{
     run_all, tiny_plan,
 };
 use compass_engine::DeviceChoice;
-use compass_plan::engine::Engine;
+use compass_plan::engine::{BatchSpec, Engine, Request};
+use compass_plan::prompt::ShotFormat;
 use compass_plan::{ChatMode, GenSpec, InferSpec, Sample};
 use compass_types::result::{Outcome, SampleResult};
 
@@ -89,5 +90,41 @@ fn equal_options_have_equal_scores() {
     for result in results {
         let Outcome::Ppl(scores) = result.outcome else { panic!("{result:?}") };
         assert_eq!(scores[0], scores[2]);
+    }
+}
+
+/// Samples that are added to a running batch join the sequences that it generates; what does not generate leaves them.
+#[test]
+fn samples_that_are_added_have_the_same_results() {
+    let directory = tempfile::tempdir().unwrap();
+    TinyModel::default().write(directory.path());
+    let mut drawn = GenSpec { max_out_len: Some(12), ..GenSpec::default() };
+    drawn.decoding.do_sample = Some(true);
+    for infer in [InferSpec::Gen(drawn), gen_spec(12, &["q"]), InferSpec::Ppl] {
+        let samples = samples(&infer);
+        let mut engine = load(directory.path(), 1);
+        let together: Vec<String> = run_all(engine.as_mut(), &infer, &samples).0.iter().map(bits).collect();
+        let requests: Vec<Request<'_>> = samples.iter().map(|sample| Request { sample, shots: Vec::new() }).collect();
+        let (first, others) = requests.split_at(4);
+        let mut portions = others.chunks(others.len().div_ceil(3));
+        let spec = BatchSpec { infer: infer.clone(), shot_format: ShotFormat::default(), meta_template: None };
+        let mut results = Vec::new();
+        let mut added = |each: &mut dyn FnMut(&Request<'_>)| portions.next().into_iter().flatten().for_each(each);
+        let counters = engine.run_open(&spec, first, &mut added, &mut |result| results.push(result)).unwrap();
+        let left: usize = portions.map(<[Request<'_>]>::len).sum();
+        let wanted = if infer.generation().is_some() { (samples.len(), 0) } else { (first.len(), others.len()) };
+        assert_eq!((results.len(), left), wanted, "{}", infer.mode());
+        for result in &results {
+            assert_eq!(bits(result), together[result.index as usize], "{}", infer.mode());
+        }
+        let generated: u64 = results.iter().map(tokens).sum();
+        assert_eq!(counters.generated, generated);
+    }
+}
+
+fn tokens(result: &SampleResult) -> u64 {
+    match &result.outcome {
+        Outcome::Generated(answers) => answers.iter().map(|answer| u64::from(answer.tokens)).sum(),
+        _ => 0,
     }
 }

@@ -77,8 +77,20 @@ fn per_layer(run: impl Fn(&mut ParityModel)) -> u64 {
 /// Prompts of one token that have nothing in common, continued by `tokens` tokens: one step each.
 fn decode(batch: usize, tokens: usize) -> impl Fn(&mut ParityModel) {
     move |model| {
-        let asked: Vec<Traced> =
-            (0..batch).map(|sample| Traced { sample: sample as u32, prompt: vec![sample as u32], tokens }).collect();
+        let asked: Vec<Traced> = (0..batch).map(|sample| asked(sample, vec![sample as u32], &[], tokens)).collect();
+        model.continue_together(&asked, batch, None).unwrap();
+    }
+}
+
+fn asked(sample: usize, prompt: Vec<u32>, borders: &[usize], tokens: usize) -> Traced {
+    Traced { sample: sample as u32, prompt, borders: borders.to_vec(), tokens }
+}
+
+/// The same after a header of a hundred tokens.
+fn decode_after_header(batch: usize, tokens: usize) -> impl Fn(&mut ParityModel) {
+    move |model| {
+        let after = |sample: usize| (0..100).chain([sample as u32]).collect();
+        let asked: Vec<Traced> = (0..batch).map(|sample| asked(sample, after(sample), &[100], tokens)).collect();
         model.continue_together(&asked, batch, None).unwrap();
     }
 }
@@ -89,6 +101,17 @@ fn decode_step_costs_as_much_for_many_sequences_as_for_one() {
     let one = of_a_step(1);
     eprintln!("{one} device operations per layer of a decode step");
     assert!(one <= 19 + 3, "{one}");
+    for batch in [2, 31, 64, 256] {
+        assert_eq!(of_a_step(batch), one, "{batch} sequences");
+    }
+}
+
+#[test]
+fn decode_step_reads_a_header_in_one_call() {
+    let of_a_step = |batch| per_layer(decode_after_header(batch, 6)) - per_layer(decode_after_header(batch, 5));
+    let one = of_a_step(1);
+    eprintln!("{one} device operations per layer of a decode step after a header");
+    assert!(one <= 19 + 2 * 3, "{one}");
     for batch in [2, 31, 64, 256] {
         assert_eq!(of_a_step(batch), one, "{batch} sequences");
     }

@@ -6,7 +6,7 @@ use compass_engine::{ParityModel, Trace, Traced};
 use compass_plan::Dtype;
 use std::collections::BTreeMap;
 
-/// Prompts of many lengths, some with a common prefix, and two equal ones.
+/// Prompts of many lengths, some with a common prefix or header, and two equal ones.
 fn prompts(vocabulary: usize, longest: usize) -> Vec<Traced> {
     let token =
         |seed: usize, place: usize| ((seed * 7919 + place * 104_729 + place * place * seed) % vocabulary) as u32;
@@ -16,7 +16,13 @@ fn prompts(vocabulary: usize, longest: usize) -> Vec<Traced> {
         // The first two thirds of every other prompt are common.
         let seed = |place: usize| if number % 2 == 0 && place * 3 < length * 2 { 1 } else { number + 2 };
         let prompt = (0..length).map(|place| token(seed(place), place)).collect();
-        Traced { sample: number as u32, prompt, tokens: 1 + number * 3 % 5 }
+        let borders = match (length > 100, number % 2) {
+            (false, _) => Vec::new(),
+            (true, 0) => vec![10, 64],
+            // As long as another's, with other tokens.
+            (true, _) => vec![90],
+        };
+        Traced { sample: number as u32, prompt, borders, tokens: 1 + number * 3 % 5 }
     });
     let mut asked: Vec<Traced> = asked.collect();
     asked.push(asked[7].clone());
@@ -73,18 +79,49 @@ fn common_prefixes_are_computed_once() {
     let (_, path) = golden_cases().into_iter().find(|(name, _)| name == "llama").unwrap();
     let mut model = load(&path, Dtype::Float32, 1).unwrap();
     let beginning: Vec<u32> = (0..128).map(|place| place * 7 % 50).collect();
-    let asked: Vec<Traced> = (0..40)
-        .map(|sample| {
+    let asked = |borders: &[usize]| -> Vec<Traced> {
+        let one = |sample: u32| {
             let own = (0..1 + sample % 5).map(|place| (place * 3 + sample) % 50);
-            Traced { sample, prompt: beginning.iter().copied().chain(own).collect(), tokens: 4 }
-        })
-        .collect();
-    for slots in [1, 2, 7, 16, 40] {
+            Traced {
+                sample,
+                prompt: beginning.iter().copied().chain(own).collect(),
+                borders: borders.to_vec(),
+                tokens: 4,
+            }
+        };
+        (0..40).map(one).collect()
+    };
+    for (slots, borders) in [(1, vec![]), (2, vec![]), (7, vec![]), (40, vec![]), (1, vec![128]), (5, vec![30, 128])] {
+        let asked = asked(&borders);
         let (traces, counters) = model.continue_together(&asked, slots, None).unwrap();
         let own: usize = asked.iter().map(|asked| asked.prompt.len() - 128).sum();
         let fed: usize = traces.iter().map(|trace| trace.tokens.len() - 1).sum();
-        assert_eq!(counters.distinct, counters.computed, "{slots} slots");
-        assert_eq!(counters.computed as usize, 128 + own + fed, "{slots} slots");
+        assert_eq!(counters.distinct, counters.computed, "{slots} slots, borders {borders:?}");
+        assert_eq!(counters.computed as usize, 128 + own + fed, "{slots} slots, borders {borders:?}");
+    }
+}
+
+/// Headers that differ after their first examples: those are computed once too.
+#[test]
+fn beginnings_of_headers_are_computed_once() {
+    let (_, path) = golden_cases().into_iter().find(|(name, _)| name == "llama").unwrap();
+    let mut model = load(&path, Dtype::Float32, 1).unwrap();
+    let prompt = |sample: u32, tokens: u32| -> Vec<u32> {
+        (0..tokens).map(|place| if place < 64 { place % 50 } else { (place * 3 + sample) % 50 }).collect()
+    };
+    let mut asked: Vec<Traced> = [(0, 140, 100), (1, 140, 100), (2, 150, 70), (3, 90, 0)]
+        .map(|(sample, tokens, border)| {
+            let borders = if border == 0 { vec![] } else { vec![border] };
+            Traced { sample, prompt: prompt(sample, tokens), borders, tokens: 3 }
+        })
+        .into();
+    for turn in 0..asked.len() {
+        asked.rotate_left(turn);
+        for slots in [1, 2, 4] {
+            let (_, counters) = model.continue_together(&asked, slots, None).unwrap();
+            let own = (140 - 64) * 2 + (150 - 64) + (90 - 64);
+            assert_eq!(counters.computed as usize, 64 + own + 4 * 2, "{slots} slots, {turn}");
+        }
     }
 }
 

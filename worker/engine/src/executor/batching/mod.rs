@@ -4,6 +4,7 @@
 //! ([`Slots`]), and continued step by step ([`continue_all`]). What a token means (an end, a stop string, a draw) and what a
 //! sample is are up to the callback ([`DecodeCallback`]).
 
+mod headers;
 mod prompt;
 mod queue;
 mod run;
@@ -13,7 +14,7 @@ mod slots;
 mod trace;
 
 pub(crate) use queue::SequenceRequest;
-pub(crate) use run::{DecodeCallback, Prediction, StepOutcome, continue_all};
-pub(crate) use slots::Slots;
+pub(crate) use run::{Choice, DecodeCallback, Prediction, StepOutcome, continue_all};
+pub(crate) use slots::{Slots, sequences_at_once};
 pub(crate) use trace::trace;
 pub use trace::{Trace, Traced};

@@ -1,7 +1,8 @@
 //! A prompt as tokens, with its cuts.
 //!
-//! Invariant: cuts are a function of the prompt alone. They decide which rows are computed in one segment, and so its
-//! bits; if they depended on where two prompts diverge, a sample's bits would depend on the batch composition.
+//! Invariant: cuts and header are a function of the request alone. They decide which rows are computed in one segment,
+//! and over which keys a row attends at once, and so its bits; if they depended on where two prompts diverge, a sample's
+//! bits would depend on the batch composition.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
@@ -10,6 +11,10 @@ use std::rc::Rc;
 /// conversation has no borders, the common prefix of two prompts is still computed once, up to the last such cut.
 /// Shorter pieces would share more and cost more calls.
 const PIECE: usize = 64;
+
+/// Least number of tokens of a header. A step reads it once for all sequences that begin with it, but each of their rows
+/// attends in two parts, which are merged.
+const LEAST_HEADER: usize = 64;
 
 /// Tokens with their cuts; cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +26,8 @@ pub(super) struct TokenPrompt {
     shares: bool,
     /// Number of tokens at the start that other prompts may share: up to the last structural border, if there is one.
     common: usize,
+    /// Number of tokens at the start that stand in an extent of their own, which other prompts attend to; a cut.
+    header: usize,
 }
 
 impl TokenPrompt {
@@ -33,12 +40,34 @@ impl TokenPrompt {
         cuts.sort_unstable();
         cuts.dedup();
         let common = border.unwrap_or(cuts.iter().rev().nth(1).copied().unwrap_or(0));
-        Self { ids: ids.into(), cuts: cuts.into(), shares: true, common }
+        let header = border.filter(|&header| header >= LEAST_HEADER).unwrap_or(0);
+        Self { ids: ids.into(), cuts: cuts.into(), shares: true, common, header }
     }
 
     /// Creates a prompt of one piece, for models whose prefixes cannot be shared.
     pub(super) fn whole(ids: &[u32]) -> Self {
-        Self { ids: ids.into(), cuts: [ids.len()].into(), shares: false, common: 0 }
+        Self { ids: ids.into(), cuts: [ids.len()].into(), shares: false, common: 0, header: 0 }
+    }
+
+    /// Returns the prompt without a header, for models whose keys cannot be read by a longer sequence.
+    pub(super) fn without_header(self) -> Self {
+        Self { header: 0, ..self }
+    }
+
+    /// Returns the prompt with all of it as its header, for several sequences that continue it.
+    pub(super) fn as_header(self) -> Self {
+        let header = if self.shares && self.len() >= LEAST_HEADER { self.len() } else { 0 };
+        Self { header, ..self }
+    }
+
+    /// Number of tokens of the header; 0 for none.
+    pub(super) fn header(&self) -> usize {
+        self.header
+    }
+
+    /// Whether two prompts have the same header, cut in the same way.
+    pub(super) fn has_header_of(&self, other: &Self) -> bool {
+        self.header > 0 && self.header == other.header && self.shared(other) >= self.header
     }
 
     /// Number of tokens.
@@ -61,12 +90,18 @@ impl TokenPrompt {
         })
     }
 
-    /// Returns the length of the common prefix of two prompts that is cut in the same way: its results are equal to the
-    /// bit.
+    /// Returns the length of the common prefix of two prompts that is cut in the same way, and whose rows attend to the
+    /// same parts: its results are equal to the bit.
     pub(super) fn shared(&self, other: &Self) -> usize {
+        // Rows of a header attend as those of a prompt without one; what follows a header attends in two parts.
+        let alike = match (self.header, other.header) {
+            (one, same) if one == same => usize::MAX,
+            (0, header) | (header, 0) => header,
+            (one, another) => one.min(another),
+        };
         let mut shared = 0;
         for (&cut, &other_cut) in self.cuts.iter().zip(other.cuts.iter()) {
-            if cut != other_cut || self.ids[shared..cut] != other.ids[shared..cut] {
+            if cut > alike || cut != other_cut || self.ids[shared..cut] != other.ids[shared..cut] {
                 break;
             }
             shared = cut;
@@ -115,12 +150,35 @@ mod tests {
     }
 
     #[test]
+    fn headers_are_long_enough_and_shared_whole() {
+        let header = |count, borders: &[usize]| prompt(count, 0, borders).header();
+        assert_eq!(
+            (header(200, &[]), header(200, &[63]), header(200, &[64]), header(200, &[64, 100, 200])),
+            (0, 0, 64, 100)
+        );
+        let (long, other) = (prompt(200, 7, &[100]), prompt(150, 8, &[100]));
+        assert!(long.has_header_of(&other) && !long.has_header_of(&prompt(150, 8, &[])));
+        assert!(!long.has_header_of(&prompt(150, 8, &[30, 100])), "its pieces are other ones");
+        assert_eq!(long.shared(&prompt(150, 8, &[100, 128])), 100, "its header ends later");
+        assert_eq!(
+            prompt(200, 7, &[64, 150]).shared(&prompt(150, 8, &[64])),
+            64,
+            "what follows attends to other parts"
+        );
+        let whole = long.clone().as_header();
+        assert_eq!((whole.header(), whole.shared(&long), whole.shared(&whole)), (200, 100, 200));
+        assert_eq!(whole.clone().without_header().shared(&whole), 200);
+        assert_eq!((whole.without_header().header(), TokenPrompt::whole(&[1; 200]).as_header().header()), (0, 0));
+    }
+
+    #[test]
     fn shared_prefix_ends_at_a_common_cut() {
         let long = prompt(200, 7, &[30]);
         assert_eq!(long.shared(&long), 200);
         assert_eq!(long.shared(&prompt(200, 8, &[30])), 192);
         assert_eq!(long.shared(&prompt(200, 8, &[])), 0, "cut differently from the start");
-        assert_eq!(long.shared(&prompt(200, 8, &[30, 70])), 64, "cut differently from token 64 on");
+        let later = prompt(200, 8, &[30, 70]).without_header();
+        assert_eq!(long.shared(&later), 64, "cut differently from token 64 on");
         assert_eq!(long.shared(&prompt(150, 149, &[30])), 128, "the end of the shorter one is not a cut of the longer");
         assert_eq!(long.shared(&prompt(31, 3, &[30])), 30);
         let whole = TokenPrompt::whole(long.ids());

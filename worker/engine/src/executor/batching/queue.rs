@@ -21,12 +21,21 @@ impl<T> SequenceRequest<T> {
         Self { prompt: TokenPrompt::new(ids, borders), max_tokens, id }
     }
 
-    /// Returns the request with its prompt in one piece where the model cannot share prefixes.
+    /// Returns a prompt that several sequences continue: all of it is their header.
+    pub(crate) fn of_several(ids: &[u32], borders: &[usize], max_tokens: usize, id: T) -> Self {
+        let one = Self::new(ids, borders, max_tokens, id);
+        Self { prompt: one.prompt.as_header(), ..one }
+    }
+
+    /// Returns the request with its prompt in one piece where the model cannot share prefixes, and without a header
+    /// where it may have to compute the sequence again while it grows.
     pub(super) fn cut_for(self, model: &dyn CausalLm) -> Self {
-        if model.shares_prefixes(self.prompt.len()) {
-            return self;
-        }
-        Self { prompt: TokenPrompt::whole(self.prompt.ids()), ..self }
+        let prompt = match (model.shares_prefixes(self.prompt.len()), model.shares_prefixes(self.room())) {
+            (true, true) => self.prompt,
+            (true, false) => self.prompt.without_header(),
+            (false, _) => TokenPrompt::whole(self.prompt.ids()),
+        };
+        Self { prompt, ..self }
     }
 
     /// Returns the tokens that its slot must hold; the last one generated is never fed back.
@@ -50,6 +59,16 @@ impl<T> Queue<T> {
         }
         sequences.sort_by_key(|sequence| groups.get(sequence.prompt.first_piece()).copied());
         Self(sequences.into())
+    }
+
+    /// Number of pending sequences.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Puts sequences after all others, in the order in which they start.
+    pub(super) fn push_back(&mut self, sequences: Vec<SequenceRequest<T>>) {
+        self.0.extend(Self::new(sequences).0);
     }
 
     /// Whether no sequence is pending.

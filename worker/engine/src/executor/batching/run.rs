@@ -3,11 +3,11 @@
 use super::queue::{Queue, SequenceRequest};
 use super::slots::{Admission, Slots};
 use crate::fault::is_out_of_memory;
-use crate::kernels::added_rows;
-use crate::kv::{Arena, ExtentId, Segment};
+use crate::kernels::{Warp, added_rows};
+use crate::kv::{Arena, Segment};
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
-use tch::{TchError, Tensor};
+use tch::{Device, TchError, Tensor};
 
 /// Most rows of one pass, unless a single piece is longer: bounds the memory of activations.
 const MAX_ROWS: usize = 1024;
@@ -28,14 +28,32 @@ pub(crate) enum StepOutcome<T> {
 pub(crate) enum Prediction<'a> {
     /// The token with the largest logit, the lowest of equals.
     Best(u32),
+    /// A token drawn on the device, if the logits are a distribution.
+    Drawn(Option<u32>),
     /// All logits.
     Logits(&'a [f32]),
 }
 
+/// How tokens are chosen: what leaves the device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Choice {
+    /// The largest logit.
+    Best,
+    /// A draw from the transformed distribution.
+    Drawn(Warp),
+    /// By rules that need all logits.
+    ByLogits,
+}
+
 /// Chooses the tokens of sequences.
 pub(crate) trait DecodeCallback<T> {
-    /// Whether tokens are chosen by more than the largest logit, which then stays on the device.
-    fn needs_logits(&self) -> bool;
+    /// How tokens are chosen.
+    fn choice(&self) -> Choice;
+
+    /// The number in [0, 1) for the draw of a sequence after so many generated tokens.
+    fn uniform(&self, _id: &T, _generated: usize) -> f64 {
+        0.0
+    }
 
     /// Takes what the model predicts after `seen`, of which the last `generated` tokens do not belong to the prompt.
     ///
@@ -48,6 +66,11 @@ pub(crate) trait DecodeCallback<T> {
         generated: usize,
         prediction: Prediction<'_>,
     ) -> Result<StepOutcome<T>, TchError>;
+
+    /// Returns sequences that are to be continued too, since the last call.
+    fn arrivals(&mut self) -> Vec<SequenceRequest<T>> {
+        Vec::new()
+    }
 
     /// Whether the sequence is still needed.
     fn is_wanted(&self, id: &T) -> bool;
@@ -67,10 +90,10 @@ impl<T> RunningSequence<T> {
     }
 }
 
-/// Continues every prompt, and those that follow, as `callback` decides.
+/// Continues every prompt, those that follow, and those that arrive meanwhile, as `callback` decides.
 ///
-/// The bits of a sequence depend on its prompt alone: rows are computed in the segments of its own cuts and then one by one,
-/// for any composition of a pass.
+/// The bits of a sequence depend on its prompt alone: rows are computed in the segments of its own cuts and then one by
+/// one, each over its own header and what follows it, for any composition of a pass.
 ///
 /// # Errors
 /// Errors of libtorch. When memory runs out, half as many sequences run from then on, and the running ones restart: the
@@ -85,6 +108,9 @@ pub(crate) fn continue_all<T>(
     let mut queue = Queue::new(sequences.into_iter().map(|sequence| sequence.cut_for(model)).collect());
     let mut running: Vec<RunningSequence<T>> = Vec::new();
     loop {
+        if queue.len() < slots.most() {
+            queue.push_back(callback.arrivals().into_iter().map(|sequence| sequence.cut_for(model)).collect());
+        }
         queue.retain(|sequence| callback.is_wanted(&sequence.id));
         running.retain(|one| {
             let wanted = callback.is_wanted(&one.sequence.id);
@@ -144,10 +170,14 @@ fn step<T>(
     let mut decoding = Vec::new();
     // A prompt that is wholly in a cache needs no row of its own: its last hidden state was kept.
     let mut kept: Vec<Tensor> = Vec::new();
+    // Rows on the same header attend to it in one call.
+    running.sort_by_key(|one| slots.header(one.slot));
     for (number, one) in running.iter().enumerate().filter(|(_, one)| one.generated() > 0) {
         let position = one.seen.len() - 1;
         counters.distinct += 1;
-        decoding.push((number, StateRow::Computed(pass.push(slots.extent(one.slot), position, &one.seen[position..]))));
+        let segment = Segment { decodes: true, ..slots.segment(one.slot, position, 1) };
+        let row = pass.push(segment, &one.seen[position..]);
+        decoding.push((number, StateRow::Computed(row)));
     }
     let (mut read, mut rows) = (Vec::new(), 0);
     for (number, one) in running.iter().enumerate().filter(|(_, one)| one.generated() == 0) {
@@ -162,7 +192,7 @@ fn step<T>(
                 break;
             }
             rows += end - start;
-            let row = pass.push(slots.extent(one.slot), start, &one.seen[start..end]);
+            let row = pass.push(slots.segment(one.slot, start, end - start), &one.seen[start..end]);
             if slots.is_new(&one.sequence.prompt, (start, end)) {
                 counters.distinct += (end - start) as u64;
             }
@@ -181,7 +211,11 @@ fn step<T>(
         slots.computed(slot, end, state);
     }
     let (logits, decoding) = logits_of(model, hidden.as_ref(), &kept, decoding)?;
-    let predictions = Predictions::read(model, logits.as_ref(), callback.needs_logits())?;
+    let uniforms = || {
+        let of = |number: &usize| running.get(*number).map_or(0.0, |one| callback.uniform(&one.sequence.id, one.generated()));
+        decoding.iter().map(of).collect::<Vec<f64>>()
+    };
+    let predictions = Predictions::read(model, logits.as_ref(), callback.choice(), uniforms)?;
     let mut over = Vec::new();
     let mut follow = Vec::new();
     for (row, number) in decoding.iter().enumerate() {
@@ -248,22 +282,35 @@ fn logits_of(
 /// What the host reads of the logits of a step: one copy.
 enum Predictions {
     Best(Vec<i64>),
+    Drawn(Vec<i64>),
     Logits(Vec<f32>, usize),
 }
 
 impl Predictions {
-    fn read(model: &dyn CausalLm, logits: Option<&Tensor>, all: bool) -> Result<Self, TchError> {
+    fn read(
+        model: &dyn CausalLm,
+        logits: Option<&Tensor>,
+        choice: Choice,
+        uniforms: impl FnOnce() -> Vec<f64>,
+    ) -> Result<Self, TchError> {
         let Some(logits) = logits else { return Ok(Self::Best(Vec::new())) };
         let kernels = model.kernels();
-        if all {
-            return Ok(Self::Logits(kernels.floats_to_host(logits)?, model.vocabulary()));
+        match choice {
+            Choice::Best => Ok(Self::Best(kernels.ids_to_host(&kernels.best(logits)?)?)),
+            // A CPU has nothing to copy.
+            Choice::Drawn(warp) if logits.device() != Device::Cpu => {
+                Ok(Self::Drawn(kernels.ids_to_host(&kernels.draw(logits, warp, &uniforms())?)?))
+            }
+            Choice::Drawn(_) | Choice::ByLogits => {
+                Ok(Self::Logits(kernels.floats_to_host(logits)?, model.vocabulary()))
+            }
         }
-        Ok(Self::Best(kernels.ids_to_host(&kernels.best(logits)?)?))
     }
 
     fn of(&self, row: usize) -> Prediction<'_> {
         match self {
             Self::Best(best) => Prediction::Best(best.get(row).and_then(|&id| u32::try_from(id).ok()).unwrap_or(0)),
+            Self::Drawn(drawn) => Prediction::Drawn(drawn.get(row).and_then(|&id| u32::try_from(id).ok())),
             Self::Logits(all, vocabulary) => {
                 Prediction::Logits(all.get(row * vocabulary..(row + 1) * vocabulary).unwrap_or_default())
             }
@@ -279,9 +326,9 @@ struct Packed {
 }
 
 impl Packed {
-    /// Adds tokens of a sequence, the first of them at `position`. Returns the row of the last one.
-    fn push(&mut self, extent: ExtentId, position: usize, tokens: &[u32]) -> i64 {
-        self.segments.push(Segment::alone(extent, position, tokens.len()));
+    /// Adds the tokens of a segment. Returns the row of the last one.
+    fn push(&mut self, segment: Segment, tokens: &[u32]) -> i64 {
+        self.segments.push(segment);
         self.tokens.extend_from_slice(tokens);
         self.tokens.len() as i64 - 1
     }

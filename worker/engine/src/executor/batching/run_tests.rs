@@ -1,6 +1,6 @@
 //! Tests of the decode loop with a fake model that runs out of memory when told.
 
-use super::{DecodeCallback, Prediction, SequenceRequest, Slots, StepOutcome, continue_all};
+use super::{Choice, DecodeCallback, Prediction, SequenceRequest, Slots, StepOutcome, continue_all};
 use crate::kernels::{Kernels, Reference};
 use crate::kv::{Arena, Segment};
 use crate::models::CausalLm;
@@ -97,8 +97,8 @@ struct Greedy {
 }
 
 impl DecodeCallback<usize> for Greedy {
-    fn needs_logits(&self) -> bool {
-        false
+    fn choice(&self) -> Choice {
+        Choice::Best
     }
 
     fn on_logits(
@@ -129,44 +129,66 @@ fn prompts() -> Vec<Vec<u32>> {
         .collect()
 }
 
+/// Number of tokens of the headers of [`after_headers`].
+const HEADER: usize = 70;
+
+/// The prompts after one of three headers.
+fn after_headers() -> Vec<Vec<u32>> {
+    let header = |number: usize| (0..HEADER as u32).map(move |place| (place * 7 + number as u32 % 3) % VOCABULARY);
+    prompts().into_iter().enumerate().map(|(number, own)| header(number).chain(own).collect()).collect()
+}
+
 /// Returns the tokens generated with at most eight sequences at once, the number of failures, and the final limit; or
 /// the error.
-fn run(mut model: Model) -> (Result<Vec<Vec<u32>>, TchError>, usize, usize) {
-    let prompts = prompts();
-    let sequences = prompts.iter().enumerate().map(|(id, prompt)| SequenceRequest::new(prompt, &[], 6, id)).collect();
+fn run(mut model: Model, prompts: &[Vec<u32>]) -> (Result<Vec<Vec<u32>>, TchError>, usize, usize) {
+    let request = |(id, prompt): (usize, &Vec<u32>)| SequenceRequest::new(prompt, &[HEADER], 6, id);
+    let sequences = prompts.iter().enumerate().map(request).collect();
     let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()] };
     let (mut slots, mut arena) = (Slots::new(8), Arena::none());
     let run = continue_all(&mut model, (&mut slots, &mut arena), sequences, &mut greedy, &mut TokenCounters::default());
     (run.map(|()| greedy.answers.into_iter().map(Option::unwrap).collect()), model.refused.get(), slots.most())
 }
 
-fn expected() -> Vec<Vec<u32>> {
-    let continued = |prompt: Vec<u32>| {
+fn expected(prompts: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    let continued = |prompt: &Vec<u32>| {
         let mut sequence = prompt.clone();
         (0..6).for_each(|_| sequence.push(next(&sequence)));
         sequence.split_off(prompt.len())
     };
-    prompts().into_iter().map(continued).collect()
+    prompts.iter().map(continued).collect()
 }
 
 #[test]
 fn lack_of_memory_halves_concurrency_and_changes_no_token() {
-    let (answers, refused, most) = run(Model::new(usize::MAX, 1000));
-    assert_eq!((answers.unwrap(), refused, most), (expected(), 0, 8));
+    let prompts = prompts();
+    let (answers, refused, most) = run(Model::new(usize::MAX, 1000), &prompts);
+    assert_eq!((answers.unwrap(), refused, most), (expected(&prompts), 0, 8));
     // The longest sequence has 11 tokens of a prompt and 5 that are fed back.
     for tokens in [16, 20, 40, 70] {
-        let (answers, refused, most) = run(Model::new(tokens, 1000));
-        assert_eq!((answers.unwrap(), most), (expected(), 8), "an arena of {tokens} tokens delays sequences");
+        let (answers, refused, most) = run(Model::new(tokens, 1000), &prompts);
+        assert_eq!((answers.unwrap(), most), (expected(&prompts), 8), "an arena of {tokens} tokens delays sequences");
         assert!(refused > 0, "it was to be larger");
     }
-    let (answers, refused, most) = run(Model::new(usize::MAX, 25));
-    assert_eq!(answers.unwrap(), expected());
+    let (answers, refused, most) = run(Model::new(usize::MAX, 25), &prompts);
+    assert_eq!(answers.unwrap(), expected(&prompts));
     assert!(refused > 0 && most < 8, "{refused} {most}");
 }
 
 #[test]
+fn headers_make_room_for_each_other() {
+    let prompts = after_headers();
+    let (answers, refused, most) = run(Model::new(usize::MAX, 1000), &prompts);
+    assert_eq!((answers.unwrap(), refused, most), (expected(&prompts), 0, 8));
+    // One header, and the longest end of 16 tokens; two headers; two headers and two ends; nearly all.
+    for tokens in [86, 140, 172, 230] {
+        let (answers, _, most) = run(Model::new(tokens, 1000), &prompts);
+        assert_eq!((answers.unwrap(), most), (expected(&prompts), 8), "an arena of {tokens} tokens");
+    }
+}
+
+#[test]
 fn sequence_that_does_not_fit_alone_is_an_error() {
-    let (answers, refused, most) = run(Model::new(usize::MAX, 4));
+    let (answers, refused, most) = run(Model::new(usize::MAX, 4), &prompts());
     assert!(answers.unwrap_err().to_string().contains("can't allocate memory"));
     assert_eq!((refused, most), (4, 1), "8, 4, 2 and 1 at once");
 }

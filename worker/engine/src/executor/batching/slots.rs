@@ -1,22 +1,35 @@
 //! Slots: extents of the arena with the prompts that they hold. Slots outlive sequences and batches, so that the next
 //! prompt with the same prefix reuses the content of a free slot.
+//!
+//! The header of a prompt is in an extent that several slots share; a slot's own extent holds what follows it.
 
+use super::headers::{HeaderId, Headers};
 use super::prompt::TokenPrompt;
-use crate::kv::{Arena, ExtentId, reserve};
+use crate::kv::{Arena, ExtentId, Segment, reserve};
 use crate::models::CausalLm;
 use compass_plan::engine::PrefixSegment;
 use std::collections::HashSet;
-use tch::{TchError, Tensor};
+use std::rc::Rc;
+use tch::{Device, TchError, Tensor};
 
 /// Maximum number of concurrent sequences if memory allows. Matrix products of fewer than 16 rows are padded anyway; up
 /// to twice as many still cost less per row, since the weights are read once for all of them.
 const DEFAULT_SLOTS: usize = 32;
+
+/// The same on a GPU, where a step costs as much for one sequence as for some hundreds.
+const GPU_SLOTS: usize = 512;
+
+/// Returns the number of sequences that a model on `device` generates at once, if memory allows.
+pub(crate) fn sequences_at_once(device: Device) -> usize {
+    if device == Device::Cpu { DEFAULT_SLOTS } else { GPU_SLOTS }
+}
 
 /// The slots of one model.
 pub(crate) struct Slots {
     /// Maximum number of concurrent sequences.
     most: usize,
     contents: Vec<SlotContent>,
+    headers: Headers,
     clock: u64,
     /// Digests of all prefixes that were ever computed, each up to one of its cuts.
     known: HashSet<u64>,
@@ -26,15 +39,32 @@ pub(crate) struct Slots {
 
 /// Content of a slot.
 struct SlotContent {
+    /// The extent of what follows the header.
     extent: ExtentId,
+    header: Option<HeaderId>,
+    /// The extent of the header, if there is one.
+    path: Rc<[ExtentId]>,
     prompt: TokenPrompt,
-    /// Number of the prompt's tokens in the extent.
+    /// Number of the prompt's tokens that are computed, in the header and here.
     computed: usize,
     /// `[1, hidden]`: the state after the prompt's last token, once it is computed.
     last: Option<Tensor>,
     busy: bool,
     /// When the slot was last assigned.
     taken: u64,
+}
+
+/// What is computed of a prompt.
+#[derive(Default)]
+struct Found {
+    /// Its header, of which something may still be missing.
+    header: Option<HeaderId>,
+    /// Number of tokens.
+    tokens: usize,
+    /// Where those are that must be copied; they begin after the prompt's header if that is there.
+    from: Option<ExtentId>,
+    /// The state after the last token, if all are computed.
+    last: Option<Tensor>,
 }
 
 /// Where there is room for a prompt.
@@ -64,6 +94,7 @@ impl Slots {
         Self {
             most: if most == 0 { DEFAULT_SLOTS } else { most },
             contents: Vec::new(),
+            headers: Headers::default(),
             clock: 0,
             known: HashSet::new(),
             new_segments: Vec::new(),
@@ -87,6 +118,7 @@ impl Slots {
     /// Frees the arena of what is kept between batches.
     pub(crate) fn forget(&mut self, arena: &mut Arena) {
         self.contents.clear();
+        self.headers.clear();
         arena.clear();
     }
 
@@ -104,74 +136,161 @@ impl Slots {
     ) -> Result<Admission, TchError> {
         let busy = self.contents.iter().filter(|content| content.busy);
         let promised = busy.map(|content| content.prompt.shared(prompt)).max().unwrap_or(0);
-        let (mut source, mut in_place) = (None, 0);
-        for (number, content) in self.contents.iter().enumerate() {
-            let have = content.prompt.shared(prompt).min(content.computed);
-            if have > in_place {
-                (source, in_place) = (Some(number), have);
-            }
-        }
-        if promised > in_place {
+        let found = self.find(prompt);
+        if promised > found.tokens {
             return Ok(Admission::Wait);
         }
-        let last = source.and_then(|source| self.last_of(source, prompt));
-        let from = source.map(|source| self.contents[source].extent);
-        // The content stays in the arena while it is copied, even if its slot makes room.
-        from.into_iter().for_each(|from| arena.retain(from));
-        let choice = self.choose(arena, (prompt, room), in_place);
-        let copied = match (&choice, from) {
-            // A chosen slot keeps its own content.
-            (Choice::Slot(slot), Some(from)) if self.own(*slot, prompt) < in_place => {
-                arena.copy(from, self.contents[*slot].extent, in_place)
-            }
-            _ => Ok(()),
-        };
-        from.into_iter().for_each(|from| arena.release(from));
-        copied?;
-        let (slot, in_place, last) = match choice {
-            Choice::Slot(slot) => (slot, in_place, last),
-            Choice::Full => return Ok(Admission::Full),
-            Choice::Alone => {
-                // A sequence that is alone always fits, unless the memory does not suffice.
-                self.contents.clear();
-                arena.replace(|| reserve(model, room))?;
-                let Some(extent) = arena.allocate(room) else { return Ok(Admission::Full) };
-                self.contents.push(SlotContent::nothing(extent));
-                (0, 0, None)
-            }
-        };
         self.clock += 1;
+        // The content stays in the arena while it is copied, even if what holds it makes room.
+        found.from.into_iter().for_each(|from| arena.retain(from));
+        let assigned = self.assign(model, arena, (prompt, room), &found);
+        found.from.into_iter().for_each(|from| arena.release(from));
+        let Some((slot, header, kept)) = assigned? else { return Ok(Admission::Full) };
+        let (in_place, last) = if kept { (found.tokens, found.last) } else { (0, None) };
         // A whole prompt without its last state must compute its last piece again.
         let computed = match last {
             None if in_place == prompt.len() => prompt.pieces(0).last().map_or(0, |(start, _)| start),
             _ => in_place,
         };
-        let extent = self.contents[slot].extent;
-        let taken = self.clock;
-        self.contents[slot] = SlotContent { extent, prompt: prompt.clone(), computed, last, busy: true, taken };
+        let path = header.map(|header| self.headers.extent(header)).into_iter().collect();
+        let (extent, taken) = (self.contents[slot].extent, self.clock);
+        self.contents[slot] =
+            SlotContent { extent, header, path, prompt: prompt.clone(), computed, last, busy: true, taken };
         Ok(Admission::Slot(slot))
     }
 
-    /// Returns the number of tokens of `prompt` that a slot holds.
-    fn own(&self, slot: usize, prompt: &TokenPrompt) -> usize {
-        self.contents.get(slot).map_or(0, |content| content.prompt.shared(prompt).min(content.computed))
+    /// Finds as much of a prompt as is computed.
+    fn find(&self, prompt: &TokenPrompt) -> Found {
+        let header = self.headers.find(prompt);
+        let mut found = Found { header, ..Found::default() };
+        if let Some(header) = header {
+            found.tokens = self.headers.computed(header);
+        }
+        let begins = header.is_none() || found.tokens == prompt.header();
+        for content in self.contents.iter().filter(|_| begins) {
+            let have = content.prompt.shared(prompt).min(content.computed);
+            if have > found.tokens && (header.is_none() || content.header == header) {
+                let in_header = have <= content.prompt.header();
+                found.from = Some(if in_header { content.path[0] } else { content.extent });
+                found.tokens = have;
+            }
+            if content.prompt == *prompt && content.computed == prompt.len() {
+                found.last = content.last.as_ref().map(Tensor::shallow_clone).or(found.last);
+            }
+        }
+        if header.is_none()
+            && let Some((extent, have)) = self.headers.beginning(prompt)
+            && have > found.tokens
+        {
+            (found.from, found.tokens) = (Some(extent), have);
+        }
+        if found.tokens < prompt.len() {
+            found.last = None;
+        }
+        found
     }
 
-    /// Returns the state after the last token of `prompt` if a slot holds it.
-    fn last_of(&self, slot: usize, prompt: &TokenPrompt) -> Option<Tensor> {
-        let content = self.contents.get(slot).filter(|content| content.prompt == *prompt)?;
-        content.last.as_ref().map(Tensor::shallow_clone)
+    /// Returns a slot, the header of a prompt, and whether what was found is in them; `None` while there is no room.
+    fn assign(
+        &mut self,
+        model: &dyn CausalLm,
+        arena: &mut Arena,
+        (prompt, room): (&TokenPrompt, usize),
+        found: &Found,
+    ) -> Result<Option<(usize, Option<HeaderId>, bool)>, TchError> {
+        let header = match (found.header, prompt.header()) {
+            (None, 1..) => self.add_header(arena, prompt),
+            (header, _) => header,
+        };
+        let choice = match (header, prompt.header()) {
+            (None, 1..) if self.contents.iter().any(|content| content.busy) => Choice::Full,
+            (None, 1..) => Choice::Alone,
+            _ => self.choose(arena, (prompt, room - prompt.header()), (header, found.tokens)),
+        };
+        if let Some(header) = header {
+            self.headers.touch(header, self.clock);
+        }
+        match choice {
+            Choice::Slot(slot) => {
+                match (found.from, header) {
+                    (Some(from), Some(new)) if found.header.is_none() => {
+                        arena.copy(from, self.headers.extent(new), found.tokens)?;
+                        self.headers.advance(new, found.tokens);
+                    }
+                    (Some(from), _) if !self.holds(slot, header, (prompt, found.tokens)) => {
+                        arena.copy(from, self.contents[slot].extent, found.tokens - prompt.header())?;
+                    }
+                    _ => {}
+                }
+                Ok(Some((slot, header, true)))
+            }
+            Choice::Full => Ok(None),
+            Choice::Alone => {
+                // A sequence that is alone always fits, unless the memory does not suffice.
+                self.contents.clear();
+                self.headers.clear();
+                arena.replace(|| reserve(model, room.max(prompt.header() + 1)))?;
+                let header = if prompt.header() > 0 { self.add_header(arena, prompt) } else { None };
+                if header.is_none() && prompt.header() > 0 {
+                    return Ok(None);
+                }
+                let Some(extent) = arena.allocate(room - prompt.header()) else { return Ok(None) };
+                self.contents.push(SlotContent::nothing(extent));
+                Ok(Some((0, header, false)))
+            }
+        }
+    }
+
+    /// Adds the header of a prompt; free slots, and headers on which no busy slot stands, make room for it. `None` if
+    /// there is none.
+    fn add_header(&mut self, arena: &mut Arena, prompt: &TokenPrompt) -> Option<HeaderId> {
+        loop {
+            if let Some(extent) = arena.allocate(prompt.header()) {
+                return Some(self.headers.add(extent, prompt));
+            }
+            if !self.make_room(arena, None) {
+                return None;
+            }
+        }
+    }
+
+    /// Frees the slot that is free for the longest time, or else the header on which no busy slot stands; `kept` stays.
+    /// Returns `false` if there is none.
+    fn make_room(&mut self, arena: &mut Arena, kept: Option<HeaderId>) -> bool {
+        let idle = self.contents.iter_mut().filter(|content| !content.busy && content.extent != ExtentId::NONE);
+        if let Some(content) = idle.min_by_key(|content| content.taken) {
+            arena.release(content.extent);
+            // Slots keep their numbers, so that those that made room stay, without an extent.
+            *content = SlotContent::nothing(ExtentId::NONE);
+            return true;
+        }
+        let contents = &self.contents;
+        let stands = |header| contents.iter().any(|content| content.busy && content.header == Some(header));
+        self.headers.evict(arena, |header| Some(header) != kept && !stands(header)).is_some()
+    }
+
+    /// Whether a slot holds the first `tokens` tokens of a prompt after the header.
+    fn holds(&self, slot: usize, header: Option<HeaderId>, (prompt, tokens): (&TokenPrompt, usize)) -> bool {
+        let holds = |content: &SlotContent| {
+            content.header == header && content.prompt.shared(prompt).min(content.computed) >= tokens
+        };
+        self.contents.get(slot).is_some_and(holds)
     }
 
     /// Returns a free slot of sufficient size: one that holds as much of the prompt as any (`in_place`), otherwise a
     /// new one, otherwise the one free for the longest time; where none is large enough, free ones make room for a new
-    /// one.
-    fn choose(&mut self, arena: &mut Arena, (prompt, room): (&TokenPrompt, usize), in_place: usize) -> Choice {
+    /// one, and then headers other than the prompt's.
+    fn choose(
+        &mut self,
+        arena: &mut Arena,
+        (prompt, room): (&TokenPrompt, usize),
+        (header, in_place): (Option<HeaderId>, usize),
+    ) -> Choice {
         let mut free: Vec<usize> = (0..self.contents.len()).filter(|&slot| !self.contents[slot].busy).collect();
         free.sort_by_key(|&slot| self.contents[slot].taken);
-        let fits = |slot: &usize| arena.room(self.contents[*slot].extent) >= room;
-        let mut holding = free.iter().filter(|slot| fits(slot) && self.own(**slot, prompt) == in_place);
-        if in_place > 0
+        let fits = |slot: &usize| arena.room(self.contents[*slot].extent) >= room.max(1);
+        let mut holding = free.iter().filter(|slot| fits(slot) && self.holds(**slot, header, (prompt, in_place)));
+        if in_place > prompt.header()
             && let Some(&slot) = holding.next()
         {
             return Choice::Slot(slot);
@@ -186,14 +305,16 @@ impl Slots {
         if let Some(slot) = fitting {
             return Choice::Slot(slot);
         }
-        // Slots keep their numbers, so that those that made room stay, without an extent.
-        for slot in free {
-            arena.release(self.contents[slot].extent);
-            let extent = arena.allocate(room);
-            self.contents[slot] = SlotContent::nothing(extent.unwrap_or(ExtentId::NONE));
-            if extent.is_some() {
-                return Choice::Slot(slot);
+        while self.make_room(arena, header) {
+            let Some(extent) = arena.allocate(room) else { continue };
+            let empty = self.contents.iter().position(|content| content.extent == ExtentId::NONE);
+            let slot = empty.unwrap_or(self.contents.len());
+            if slot == self.contents.len() {
+                self.contents.push(SlotContent::nothing(extent));
+            } else {
+                self.contents[slot] = SlotContent::nothing(extent);
             }
+            return Choice::Slot(slot);
         }
         if self.contents.iter().any(|content| content.busy) { Choice::Full } else { Choice::Alone }
     }
@@ -203,6 +324,9 @@ impl Slots {
         if let Some(content) = self.contents.get_mut(slot) {
             content.computed = end;
             content.last = last;
+            if let Some(header) = content.header {
+                self.headers.advance(header, end);
+            }
         }
     }
 
@@ -222,9 +346,28 @@ impl Slots {
         std::mem::take(&mut self.new_segments)
     }
 
-    /// The extent of a slot.
-    pub(super) fn extent(&self, slot: usize) -> ExtentId {
-        self.contents.get(slot).map_or(ExtentId::NONE, |content| content.extent)
+    /// Returns the segment of `rows` tokens of the sequence in a slot, the first of them at `position`; the header's last
+    /// token ends a segment.
+    pub(super) fn segment(&self, slot: usize, position: usize, rows: usize) -> Segment {
+        let Some(content) = self.contents.get(slot) else { return Segment::alone(ExtentId::NONE, position, rows) };
+        let header = content.prompt.header();
+        match content.path.as_ref() {
+            [] => Segment::alone(content.extent, position, rows),
+            [of_header] if position < header => Segment::alone(*of_header, position, rows),
+            _ => Segment {
+                path: Rc::clone(&content.path),
+                own: content.extent,
+                before: position - header,
+                position,
+                rows,
+                decodes: false,
+            },
+        }
+    }
+
+    /// The header on which the sequence in a slot stands: rows on the same one are neighbours in a pass.
+    pub(super) fn header(&self, slot: usize) -> Option<HeaderId> {
+        self.contents.get(slot).and_then(|content| content.header)
     }
 
     /// Returns the number of the prompt's tokens that a slot holds, and the state after the last of them if that is its
@@ -248,6 +391,7 @@ impl Slots {
 
 impl SlotContent {
     fn nothing(extent: ExtentId) -> Self {
-        Self { extent, prompt: TokenPrompt::new(&[], &[]), computed: 0, last: None, busy: false, taken: 0 }
+        let prompt = TokenPrompt::new(&[], &[]);
+        Self { extent, header: None, path: Rc::new([]), prompt, computed: 0, last: None, busy: false, taken: 0 }
     }
 }

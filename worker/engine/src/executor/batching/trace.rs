@@ -1,6 +1,6 @@
 //! Traces of continuations with the logits of every step: tests compare them to check batch invariance.
 
-use super::{DecodeCallback, Prediction, SequenceRequest, Slots, StepOutcome, continue_all};
+use super::{Choice, DecodeCallback, Prediction, SequenceRequest, Slots, StepOutcome, continue_all};
 use crate::executor::sampling::{Draw, choose};
 use crate::kv::Arena;
 use crate::models::CausalLm;
@@ -15,6 +15,8 @@ pub struct Traced {
     pub sample: u32,
     /// Its tokens, at least one.
     pub prompt: Vec<u32>,
+    /// Its structural borders: numbers of tokens after which a header or a shot ends.
+    pub borders: Vec<usize>,
     /// Tokens to generate, at least one.
     pub tokens: usize,
 }
@@ -35,8 +37,8 @@ struct Tracer {
 }
 
 impl DecodeCallback<usize> for Tracer {
-    fn needs_logits(&self) -> bool {
-        true
+    fn choice(&self) -> Choice {
+        Choice::ByLogits
     }
 
     fn on_logits(
@@ -81,7 +83,7 @@ pub(crate) fn trace(
     let sequences = asked
         .iter()
         .enumerate()
-        .map(|(id, asked)| SequenceRequest::new(&asked.prompt, &[], asked.tokens, id))
+        .map(|(id, asked)| SequenceRequest::new(&asked.prompt, &asked.borders, asked.tokens, id))
         .collect();
     let samples = asked.iter().map(|asked| (asked.sample, asked.tokens)).collect();
     let mut tracer = Tracer { traces: vec![Trace::default(); asked.len()], samples, seed };

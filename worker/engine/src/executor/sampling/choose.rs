@@ -4,25 +4,25 @@ use super::philox::uniform;
 
 /// Identity of a draw. For a given seed every sample, sequence and step has its own number, independent of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::executor) struct Draw {
-    pub(in crate::executor) seed: u64,
+pub(crate) struct Draw {
+    pub(crate) seed: u64,
     /// Index of the sample in its data set.
-    pub(in crate::executor) sample: u32,
+    pub(crate) sample: u32,
     /// Which of the sample's sequences.
-    pub(in crate::executor) sequence: u32,
+    pub(crate) sequence: u32,
 }
 
 impl Draw {
     /// Returns the number in [0, 1) of a step: Philox4x32-10 with the seed as key and (sample, sequence, step, 0) as
     /// counter.
-    fn at(self, step: usize) -> f64 {
+    pub(crate) fn at(self, step: usize) -> f64 {
         uniform([self.seed as u32, (self.seed >> 32) as u32], [self.sample, self.sequence, step as u32, 0])
     }
 }
 
 /// Returns the next token: the most probable one, ties to the lowest id; or with a draw, the first one whose cumulative
 /// probability, in order of ids, exceeds the number of this step. `None` if no logit is a number.
-pub(in crate::executor) fn choose(logits: &[f32], draw: Option<(Draw, usize)>) -> Option<u32> {
+pub(crate) fn choose(logits: &[f32], draw: Option<(Draw, usize)>) -> Option<u32> {
     let Some((draw, step)) = draw else { return best(logits) };
     let probabilities = probabilities(logits)?;
     let wanted = draw.at(step);

@@ -4,5 +4,5 @@ mod choose;
 mod philox;
 mod rules;
 
-pub(super) use choose::{Draw, choose};
-pub(super) use rules::{LogitsRules, Warp};
+pub(crate) use choose::{Draw, choose};
+pub(super) use rules::LogitsRules;

@@ -1,6 +1,8 @@
 //! Logits processors of Hugging Face transformers' `generate`, in its order: repetition penalty, minimum length, and
 //! for sampling temperature, top-k, top-p (`_get_logits_processor`).
 
+use crate::kernels::Warp;
+
 /// Rules for one generation.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::executor) struct LogitsRules {
@@ -13,21 +15,15 @@ pub(in crate::executor) struct LogitsRules {
     pub(in crate::executor) warp: Option<Warp>,
 }
 
-/// Transformation of a distribution before a draw.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::executor) struct Warp {
-    /// Divisor of the logits; above 0.
-    pub(in crate::executor) temperature: f32,
-    /// Number of most probable tokens that stay, with ties of the last one; 0 keeps all.
-    pub(in crate::executor) top_k: usize,
-    /// Of the most probable tokens, the fewest whose probabilities sum to at least this stay; 1 keeps all.
-    pub(in crate::executor) top_p: f64,
-}
-
 impl LogitsRules {
     /// Whether the rules have no effect and the best token is chosen.
     pub(in crate::executor) fn are_plain(&self) -> bool {
         self.repetition_penalty == 1.0 && self.min_new_tokens == 0 && self.warp.is_none()
+    }
+
+    /// Whether the rules are a draw from the transformed distribution, and nothing else.
+    pub(in crate::executor) fn draws_alone(&self) -> Option<Warp> {
+        self.warp.filter(|_| self.repetition_penalty == 1.0 && self.min_new_tokens == 0)
     }
 
     /// Applies the rules to the logits of the next token.
@@ -66,7 +62,8 @@ fn penalize(logits: &mut [f32], seen: &[u32], penalty: f32) {
 }
 
 impl Warp {
-    fn apply(self, logits: &mut [f32]) {
+    /// Rejected tokens get minus infinity.
+    pub(crate) fn apply(self, logits: &mut [f32]) {
         if self.temperature != 1.0 {
             logits.iter_mut().for_each(|logit| *logit /= self.temperature);
         }

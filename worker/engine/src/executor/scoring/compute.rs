@@ -290,6 +290,7 @@ impl Run<'_, '_> {
             before: 0,
             position: of.position,
             rows: of.tokens.len(),
+            decodes: false,
         })
     }
 

@@ -1,0 +1,250 @@
+//! The operations on CUDA: libtorch's fused kernels where there are any, and attention of a whole level in one call.
+
+use super::flash::{Flash, WIDEST_HEAD};
+use super::{Kernels, Part, Reference, Warp};
+use crate::blocks::{Activation, Rotation, ScoreRule};
+use crate::kv::{Arena, Chain, ExtentId, LayerKv, Level, Masks, Segment, VarlenOnDevice, levels};
+use tch::{Device, Kind, TchError, Tensor};
+
+/// Least product of sequences and key-value heads with which the kernel for single rows divides no keys: 0.8 times twice
+/// the number of processors, of which no GPU has more than this.
+const PROCESSORS: i64 = 160;
+
+/// Largest difference from attention in single operations, in bfloat16.
+const TOLERANCE: f64 = 2e-2;
+
+/// Whether a difference is one of rounding; one that is no number is not.
+fn is_right(off: f64) -> bool {
+    off <= TOLERANCE
+}
+
+/// libtorch's CUDA operations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cuda {
+    flash: Flash,
+    others: Reference,
+}
+
+impl Cuda {
+    /// Returns the operations for a model with key-value heads of this number and width, in `kind` on `device`.
+    ///
+    /// # Errors
+    /// Why attention remains in single operations, for the user: the kernel is missing, or its numbers are wrong.
+    pub(crate) fn new((kv_heads, head_dim): (i64, i64), kind: Kind, device: Device) -> Result<Self, String> {
+        let flash = Flash::find().ok_or("this libtorch has no flash attention")?;
+        if !matches!(kind, Kind::Half | Kind::BFloat16) {
+            return Err("flash attention computes in bfloat16 and float16 alone".into());
+        }
+        if head_dim > WIDEST_HEAD || head_dim % 8 != 0 {
+            return Err(format!("flash attention has no heads of width {head_dim}"));
+        }
+        let cuda = Self { flash, others: Reference };
+        for group in [1, 4] {
+            match cuda.difference((kv_heads * group, kv_heads, head_dim), kind, device) {
+                Ok(off) if is_right(off) => {}
+                Ok(off) => return Err(format!("flash attention is off by {off:.1e} on this GPU")),
+                Err(error) => return Err(format!("flash attention fails on this GPU: {error}")),
+            }
+        }
+        Ok(cuda)
+    }
+
+    /// Returns the largest difference from attention in single operations, on a few short sequences that share their
+    /// beginning.
+    fn difference(
+        &self,
+        (heads, kv_heads, head_dim): (i64, i64, i64),
+        kind: Kind,
+        device: Device,
+    ) -> Result<f64, TchError> {
+        let none = || TchError::Torch("the arena has no room".into());
+        let mut arena = Arena::new(&[device], 128, (kv_heads, head_dim), kind)?;
+        for tensor in [&arena.layer(0).keys, &arena.layer(0).values] {
+            let _ = tensor.shallow_clone().f_normal_(0.0, 1.0)?;
+        }
+        let mut extent = |tokens: usize| -> Result<ExtentId, TchError> {
+            let extent = arena.allocate(tokens).ok_or_else(none)?;
+            arena.note(extent, 0, &vec![0; tokens], false);
+            Ok(extent)
+        };
+        let (header, left, right) = (extent(70)?, extent(20)?, extent(9)?);
+        let segment = |own, before, rows, decodes| Segment {
+            path: [header].into(),
+            own,
+            before,
+            position: 70 + before,
+            rows,
+            decodes,
+        };
+        let segments = [segment(left, 19, 1, true), segment(right, 0, 9, false), Segment::alone(header, 60, 10)];
+        let rows = segments.iter().map(|segment| segment.rows as i64).sum::<i64>();
+        let queries = Tensor::f_randn([rows, heads, head_dim], (Kind::Float, device))?.f_to_kind(kind)?;
+        let attended = |kernels: &dyn Kernels| {
+            let rule = ScoreRule::default();
+            let parts = levels(&segments, &arena);
+            let parts = parts.iter().map(|level| kernels.attend(&queries, arena.layer(0), level, &rule));
+            kernels.merge(&parts.collect::<Result<Vec<Part>, TchError>>()?)
+        };
+        let (fast, slow) = (attended(self)?, attended(&self.others)?);
+        let off = fast.f_to_kind(Kind::Float)?.f_sub(&slow.f_to_kind(Kind::Float)?)?.f_abs()?.f_max()?;
+        f64::try_from(&off.f_to_kind(Kind::Double)?)
+    }
+
+    /// Attends with the rows of one call.
+    fn call(
+        &self,
+        queries: &Tensor,
+        kv: &LayerKv,
+        (lists, causal): (&VarlenOnDevice, bool),
+        scale: f64,
+    ) -> Result<Part, TchError> {
+        let call = &lists.call;
+        let own = queries.f_narrow(0, call.first, call.rows)?;
+        let filled = if call.added > 0 { own.f_constant_pad_nd([0, 0, 0, 0, 0, call.added])? } else { own };
+        let (out, log_sum) = self.flash.attend(&filled, (&kv.keys, &kv.values), lists, causal, scale)?;
+        let (out, log_sum) = match call.added {
+            0 => (out, log_sum),
+            _ => (out.f_narrow(0, 0, call.rows)?, log_sum.f_narrow(1, 0, call.rows)?),
+        };
+        let log_sum = match call.has_blind_rows {
+            false => log_sum,
+            // A row that sees nothing at any level pads the pass: some finite number serves as well as another.
+            true => {
+                log_sum.f_masked_fill(&log_sum.f_eq(f64::INFINITY)?, if causal { 0.0 } else { f64::NEG_INFINITY })?
+            }
+        };
+        Ok(Part { out, log_sum: log_sum.f_transpose(0, 1)? })
+    }
+}
+
+impl Kernels for Cuda {
+    fn to_device(&self, numbers: &[i64], device: Device) -> Result<Tensor, TchError> {
+        self.others.to_device(numbers, device)
+    }
+
+    fn ids_to_host(&self, ids: &Tensor) -> Result<Vec<i64>, TchError> {
+        self.others.ids_to_host(ids)
+    }
+
+    fn floats_to_host(&self, floats: &Tensor) -> Result<Vec<f32>, TchError> {
+        self.others.floats_to_host(floats)
+    }
+
+    fn best(&self, logits: &Tensor) -> Result<Tensor, TchError> {
+        self.others.best(logits)
+    }
+
+    fn draw(&self, logits: &Tensor, warp: Warp, uniforms: &[f64]) -> Result<Tensor, TchError> {
+        self.others.draw(logits, warp, uniforms)
+    }
+
+    fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError> {
+        self.others.embed(table, ids)
+    }
+
+    fn linear(&self, x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor, TchError> {
+        self.others.linear(x, weight, bias)
+    }
+
+    /// One kernel, which rounds once, after the weight; transformers rounds before it too.
+    fn rms_norm(&self, x: &Tensor, weight: &Tensor, eps: f64, from_one: bool) -> Result<Tensor, TchError> {
+        if from_one || x.device() == Device::Cpu {
+            return self.others.rms_norm(x, weight, eps, from_one);
+        }
+        Ok(x.f_internal_fused_rms_norm(weight.size(), Some(weight), eps)?.0)
+    }
+
+    fn layer_norm(&self, x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor, TchError> {
+        self.others.layer_norm(x, weight, bias, eps)
+    }
+
+    fn activate(&self, activation: Activation, x: &Tensor) -> Result<Tensor, TchError> {
+        self.others.activate(activation, x)
+    }
+
+    fn gate(&self, activation: Activation, gate: &Tensor, up: &Tensor) -> Result<Tensor, TchError> {
+        self.others.gate(activation, gate, up)
+    }
+
+    fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TchError> {
+        self.others.add(a, b)
+    }
+
+    fn scale(&self, x: &Tensor, factor: f64) -> Result<Tensor, TchError> {
+        self.others.scale(x, factor)
+    }
+
+    fn rotate(&self, x: &Tensor, rotation: &Rotation) -> Result<Tensor, TchError> {
+        self.others.rotate(x, rotation)
+    }
+
+    fn write(&self, kv: &LayerKv, keys: &Tensor, values: &Tensor, places: &Tensor) -> Result<(), TchError> {
+        self.others.write(kv, keys, values, places)
+    }
+
+    fn attend(&self, queries: &Tensor, kv: &LayerKv, level: &Level, rule: &ScoreRule) -> Result<Part, TchError> {
+        // Layers for which the GPUs have no room.
+        if !self.flash.runs_on(queries.device()) {
+            return self.others.attend(queries, kv, level, rule);
+        }
+        let (rows, heads, head_dim) = queries.size3()?;
+        let (_, kv_heads, _) = kv.keys.size3()?;
+        // Without groups there is no kernel for single rows.
+        let least = if heads > kv_heads { (PROCESSORS * 2 * 8 / 10 + kv_heads - 1) / kv_heads } else { 1 };
+        let calls = level.varlen_on(self, (rows, least), queries.device())?;
+        let scale = rule.scale_for(head_dim);
+        let parts = calls.iter().map(|lists| self.call(queries, kv, (lists, level.causal), scale));
+        let mut parts = parts.collect::<Result<Vec<Part>, TchError>>()?;
+        if parts.len() == 1
+            && let Some(whole) = parts.pop()
+        {
+            return Ok(whole);
+        }
+        let (outs, sums): (Vec<Tensor>, Vec<Tensor>) = parts.into_iter().map(|part| (part.out, part.log_sum)).unzip();
+        Ok(Part { out: Tensor::f_cat(&outs, 0)?, log_sum: Tensor::f_cat(&sums, 0)? })
+    }
+
+    fn merge(&self, parts: &[Part]) -> Result<Tensor, TchError> {
+        self.others.merge(parts)
+    }
+
+    fn attend_chains(
+        &self,
+        queries: &Tensor,
+        kv: &LayerKv,
+        chains: (&[Chain], &Masks),
+        rule: &ScoreRule,
+    ) -> Result<Tensor, TchError> {
+        self.others.attend_chains(queries, kv, chains, rule)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The calls of each level, as the kernel reads them, give what single operations give.
+    #[test]
+    fn calls_of_levels_are_attention() {
+        tch::manual_seed(11);
+        let cuda = Cuda { flash: Flash::Twin, others: Reference };
+        for (heads, kv_heads) in [(6, 2), (4, 4), (8, 1)] {
+            let off = cuda.difference((heads, kv_heads, 16), Kind::Float, Device::Cpu).unwrap();
+            assert!(off < 1e-5, "{heads} heads, {kv_heads} of keys: {off}");
+        }
+    }
+
+    /// A check at load that finds no error would be none.
+    #[test]
+    fn a_kernel_of_wrong_numbers_is_noticed() {
+        let cuda = Cuda { flash: Flash::TwinOffByOne, others: Reference };
+        let off = cuda.difference((4, 2, 16), Kind::Float, Device::Cpu).unwrap();
+        assert!(off.is_finite() && !is_right(off) && !is_right(f64::NAN), "{off}");
+    }
+
+    #[test]
+    fn without_a_gpu_there_is_no_kernel() {
+        let error = Cuda::new((2, 16), Kind::BFloat16, Device::Cpu).unwrap_err();
+        assert_eq!(error, "this libtorch has no flash attention");
+    }
+}

@@ -1,0 +1,189 @@
+//! FlashAttention 2 (Dao 2023) for sequences of any lengths, as libtorch's CUDA half exports it by its C interface.
+//!
+//! Keys and values are rows of an arena: a sequence's begin at `starts` and are `used` many, in any order, shared or not.
+//! A row that sees nothing is zeros, and its log-sum-exp plus infinity. Causal means that the rows of a sequence are the
+//! last of its keys.
+
+use crate::cuda::symbol;
+use crate::kv::VarlenOnDevice;
+use std::ptr::{null, null_mut};
+use tch::{Device, TchError, Tensor};
+
+/// A tensor of libtorch's C interface: a pointer to the C++ object, as in tch.
+type Handle = *mut libc::c_void;
+
+/// `aoti_torch_cuda__flash_attention_forward` of libtorch 2.11: query, key, value, cum_seq_q, cum_seq_k, max_q, max_k,
+/// dropout_p, is_causal, return_debug_mask, scale, window_size_left, window_size_right, seqused_k, alibi_slopes, and the
+/// results: output, log-sum-exp, and three that are not read.
+type FlashForward = unsafe extern "C" fn(
+    Handle,
+    Handle,
+    Handle,
+    *const Handle,
+    *const Handle,
+    i64,
+    i64,
+    f64,
+    i32,
+    i32,
+    *const f64,
+    *const i64,
+    *const i64,
+    *const Handle,
+    *const Handle,
+    *mut Handle,
+    *mut Handle,
+    *mut Handle,
+    *mut Handle,
+    *mut Handle,
+) -> i32;
+
+/// Variable-length attention.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Flash {
+    /// The kernel of libtorch's CUDA half.
+    Libtorch(FlashForward),
+    /// What the kernel does, computed sequence by sequence on any device.
+    #[cfg(test)]
+    Twin,
+    /// The same with one shared key too few: what a check must notice.
+    #[cfg(test)]
+    TwinOffByOne,
+}
+
+/// Widest head of the kernel.
+pub(super) const WIDEST_HEAD: i64 = 256;
+
+impl Flash {
+    /// Finds the kernel; `None` where libtorch's CUDA half is not loaded.
+    pub(super) fn find() -> Option<Self> {
+        let found = symbol(c"aoti_torch_cuda__flash_attention_forward")?;
+        // SAFETY: this is the function's type in the header of the libtorch that this program is built for, whose CUDA
+        // half refuses to load beside another version.
+        Some(Self::Libtorch(unsafe { std::mem::transmute::<*mut libc::c_void, FlashForward>(found) }))
+    }
+
+    /// Whether tensors of a device can be attended to.
+    pub(super) fn runs_on(self, device: Device) -> bool {
+        match self {
+            Self::Libtorch(_) => device.is_cuda(),
+            #[cfg(test)]
+            Self::Twin | Self::TwinOffByOne => true,
+        }
+    }
+
+    /// Attends with `queries`, `[rows, heads, head_dim]`, over rows of `keys` and `values`, `[tokens, kv_heads,
+    /// head_dim]`. Returns the output as the queries, and the log-sum-exp, `[heads, rows]` in f32.
+    ///
+    /// # Errors
+    /// The kernel refuses; its reason is on standard error.
+    pub(super) fn attend(
+        self,
+        queries: &Tensor,
+        (keys, values): (&Tensor, &Tensor),
+        lists: &VarlenOnDevice,
+        causal: bool,
+        scale: f64,
+    ) -> Result<(Tensor, Tensor), TchError> {
+        match self {
+            Self::Libtorch(forward) => by_libtorch(forward, queries, (keys, values), lists, causal, scale),
+            #[cfg(test)]
+            Self::Twin => twin::attend(queries, (keys, values), lists, causal, scale, 0),
+            #[cfg(test)]
+            Self::TwinOffByOne => twin::attend(queries, (keys, values), lists, causal, scale, 1),
+        }
+    }
+}
+
+fn by_libtorch(
+    forward: FlashForward,
+    queries: &Tensor,
+    (keys, values): (&Tensor, &Tensor),
+    lists: &VarlenOnDevice,
+    causal: bool,
+    scale: f64,
+) -> Result<(Tensor, Tensor), TchError> {
+    let handle = |tensor: &Tensor| tensor.as_ptr().cast_mut().cast::<libc::c_void>();
+    let (begins, starts, used) = (handle(&lists.begins), handle(&lists.starts), handle(&lists.used));
+    let mut results: [Handle; 5] = [null_mut(); 5];
+    let [out, log_sum, seed, offset, mask] = &mut results;
+    let (most_rows, most_keys) = (lists.call.most_rows, lists.call.most_keys);
+    // SAFETY: the function only reads the tensors, which live through the call, and takes null for what is optional; it
+    // writes a new tensor of its own to each of the last five if it returns 0.
+    let code = unsafe {
+        forward(
+            handle(queries),
+            handle(keys),
+            handle(values),
+            &raw const begins,
+            &raw const starts,
+            most_rows,
+            most_keys,
+            0.0,
+            i32::from(causal),
+            0,
+            &raw const scale,
+            null(),
+            null(),
+            &raw const used,
+            null(),
+            out,
+            log_sum,
+            seed,
+            offset,
+            mask,
+        )
+    };
+    if code != 0 {
+        let what = "CUDA: flash attention failed; the lines of libtorch before this one say why";
+        return Err(TchError::Torch(what.into()));
+    }
+    // SAFETY: each handle is a C++ tensor that the function made for its caller; tch frees it in the same way.
+    let [out, log_sum, ..] = results.map(|handle| unsafe { Tensor::from_ptr(handle.cast()) });
+    Ok((out, log_sum))
+}
+
+#[cfg(test)]
+mod twin {
+    use super::*;
+    use tch::Kind;
+
+    pub(super) fn attend(
+        queries: &Tensor,
+        (keys, values): (&Tensor, &Tensor),
+        lists: &VarlenOnDevice,
+        causal: bool,
+        scale: f64,
+        missing: i64,
+    ) -> Result<(Tensor, Tensor), TchError> {
+        let numbers = |tensor: &Tensor| Vec::<i64>::try_from(&tensor.to_kind(Kind::Int64)).unwrap();
+        let (begins, starts, used) = (numbers(&lists.begins), numbers(&lists.starts), numbers(&lists.used));
+        let (rows, heads, _) = queries.size3()?;
+        assert_eq!((begins.last(), begins.len(), starts.len()), (Some(&rows), used.len() + 1, used.len() + 1));
+        let out = queries.zeros_like();
+        let log_sum = Tensor::full([heads, rows], f64::INFINITY, (Kind::Float, queries.device()));
+        for (sequence, &used) in used.iter().enumerate() {
+            let (first, count) = (begins[sequence], begins[sequence + 1] - begins[sequence]);
+            assert!(count <= lists.call.most_rows && used <= lists.call.most_keys);
+            let used = if causal { used } else { used - missing };
+            if used <= 0 || count == 0 {
+                continue;
+            }
+            let group = heads / keys.size()[1];
+            let of = |x: &Tensor| {
+                let own = x.narrow(0, starts[sequence], used).to_kind(Kind::Float);
+                own.repeat_interleave_self_int(group, 1, None).transpose(0, 1)
+            };
+            let own = queries.narrow(0, first, count).to_kind(Kind::Float).transpose(0, 1);
+            let mut scores = own.matmul(&of(keys).transpose(1, 2)) * scale;
+            if causal {
+                let later = Tensor::ones([count, used], (Kind::Bool, queries.device())).triu(used - count + 1);
+                scores = scores.masked_fill(&later, f64::NEG_INFINITY);
+            }
+            let mixed = scores.softmax(-1, Kind::Float).matmul(&of(values)).transpose(0, 1);
+            out.narrow(0, first, count).copy_(&mixed.to_kind(queries.kind()));
+            log_sum.narrow(1, first, count).copy_(&scores.logsumexp([-1i64].as_slice(), false));
+        }
+        Ok((out, log_sum))
+    }
+}
