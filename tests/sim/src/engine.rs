@@ -22,6 +22,8 @@ struct Running {
     unit: u32,
     model: u32,
     is_ready: bool,
+    /// Orders of the batch, the first included.
+    orders: u32,
     samples: VecDeque<u32>,
 }
 
@@ -65,10 +67,33 @@ impl World {
         let model = self.jobs[job].model(unit);
         let load = if engine.resident == Some((job, model)) { 1 } else { self.scenario.load_ms.max(1) };
         let (id, samples) = (order.id, order.samples.into());
-        engine.batch = Some(Running { id, job, unit, model, is_ready: false, samples });
+        engine.batch = Some(Running { id, job, unit, model, is_ready: false, orders: 1, samples });
         let pause = if load > 1 { self.rng.between(load / 2, load * 3 / 2) } else { 1 };
         let life = self.workers[at].life;
         self.after(pause, Happening::Engine { worker: at, life, slot, batch: id });
+    }
+
+    /// Samples are added to the batch under way.
+    pub(super) fn engine_takes_more(&mut self, at: usize, slot: usize, order: &BatchOrder) {
+        let engine = self.workers[at].engines.get(slot).and_then(|engine| engine.batch.as_ref());
+        let Some((job, unit)) =
+            engine.filter(|running| running.id == order.id).map(|running| (running.job, running.unit))
+        else {
+            let name = &self.workers[at].name;
+            self.oracle.violation(R1, format!("{name} adds to a batch in slot {slot}, which has ended"));
+            return;
+        };
+        self.oracle.saw("samples were added to a batch");
+        let (name, now) = (self.workers[at].name.clone(), self.now);
+        for &index in &order.samples {
+            let excuse = self.excuse(at, job);
+            self.oracle.begins(now, (&name, excuse), (job, unit, index));
+            self.begins_once(at, (job, unit, index));
+        }
+        if let Some(running) = self.workers[at].engines.get_mut(slot).and_then(|engine| engine.batch.as_mut()) {
+            running.samples.extend(&order.samples);
+            running.orders += 1;
+        }
     }
 
     /// The next thing that happens to the batch under way.
@@ -144,9 +169,10 @@ impl World {
     fn batch_ends(&mut self, at: usize, slot: usize, end: BatchEnd) {
         let running = self.workers[at].engines.get_mut(slot).and_then(|engine| engine.batch.take());
         if let Some(running) = running {
+            let orders = running.orders;
             let of_batch = (running.job, running.unit);
             self.begun.retain(|key, _| (key.0, key.1) != of_batch || !running.samples.contains(&key.2));
-            self.slot_says(at, slot, SlotEvent::Ended { batch: running.id, end });
+            self.slot_says(at, slot, SlotEvent::Ended { batch: running.id, orders, end });
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 const SEEDS: u64 = 2_000;
 
 /// What the seeds must have brought about.
-const SOMETIMES: [&str; 56] = [
+const SOMETIMES: [&str; 57] = [
     "a request to the store was lost",
     "a transaction was fenced",
     "an answer of the store was lost",
@@ -52,6 +52,7 @@ const SOMETIMES: [&str; 56] = [
     "there was no room for an upload",
     "a connection had no room",
     "a model could not be loaded",
+    "samples were added to a batch",
     "an engine broke",
     "a model that no worker can load was given up",
     "a worker was to leave for another job",

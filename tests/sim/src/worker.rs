@@ -310,6 +310,7 @@ impl World {
                 }
                 Output::Fetch { digest, pause } => self.fetches(at, digest, pause),
                 Output::Start { slot, batch } => self.engine_starts(at, slot, batch),
+                Output::Extend { slot, batch } => self.engine_takes_more(at, slot, &batch),
                 Output::RunPrograms { .. } => {
                     self.oracle.violation(R1, format!("w{at} is to run programs, of which the job has none"));
                 }

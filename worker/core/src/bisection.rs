@@ -22,6 +22,11 @@ struct Suspect {
 }
 
 impl PoisonBisection {
+    /// Whether no sample is a suspect.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns how many suspects share a batch; `None` if the sample is not a suspect.
     pub fn batch_size(&self, sample: u32) -> Option<usize> {
         self.0.get(&sample).map(|suspect| suspect.batch_size)

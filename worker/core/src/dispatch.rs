@@ -3,11 +3,12 @@
 use super::grants::GrantState;
 use super::order::{BatchOrder, ModelOrder, PartOrder};
 use super::output::Output;
+use super::parts::CachedPart;
 use super::session::{AgentCore, UnitOrder};
 use super::shard::Shard;
 use super::slots::{Busy, SlotState};
 use compass_plan::engine::{BatchSpec, ENGINE_TIMEOUT};
-use compass_plan::{ModelKind, Plan, Unit};
+use compass_plan::{ModelKind, Part, Plan, Unit};
 use compass_proto::v1::FailureClass;
 use compass_types::ids::{Digest, GrantId, UnitId};
 use compass_types::path_rules::map_path;
@@ -25,6 +26,12 @@ const HELP_AFTER_MS: u64 = 20_000;
 const JOIN_AFTER_MS: u64 = 500;
 /// Another slot loads a model if its pending samples take this many times as long as loading.
 const LOAD_RATIO: f64 = 1.25;
+
+/// Samples without a result at which others are added to a batch, if its engine has no more sequences at once.
+const TOP_UP_AT: usize = 32;
+
+/// Parts of a batch beyond which those whose samples are all done are dropped.
+const PARTS_OF_A_BATCH: usize = 8;
 
 /// Whether a unit's samples are programs.
 fn runs_programs(plan: &Plan, unit: UnitId) -> bool {
@@ -66,6 +73,9 @@ impl AgentCore {
             if self.slots[slot].busy.is_none() {
                 self.feed(slot, active, &plan, now_ms);
             }
+        }
+        for slot in 0..active {
+            self.top_up(slot, active, &plan);
         }
         self.fetch_ahead(&plan);
         let busy = self.slots[..active].iter().filter(|slot| slot.busy.is_some()).count();
@@ -163,6 +173,7 @@ impl AgentCore {
         } else {
             let batch = BatchOrder {
                 id,
+                extends: false,
                 model: order.model,
                 spec: order.spec,
                 part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
@@ -180,9 +191,73 @@ impl AgentCore {
         let holds = serde_json::to_vec(unit.model).ok().filter(|_| !runs_programs).map(|model| Digest::of(&model));
         let Some(state) = self.slots.get_mut(slot) else { return Ok(()) };
         state.unit = Some(unit.id);
-        let samples = batch.samples;
-        state.busy = Some(Busy { batch: id, holds, grant, model, samples, part, since_ms: now_ms, stale: false });
+        let (samples, left) = (batch.samples.clone(), batch.samples.len());
+        state.busy = Some(Busy {
+            batch: id,
+            holds,
+            grant,
+            model,
+            samples,
+            left,
+            orders: 1,
+            parts: vec![part],
+            since_ms: now_ms,
+            stale: false,
+        });
         Ok(())
+    }
+
+    /// Adds samples to the batch of a busy slot before its engine runs out of them, so that no slot of the engine is
+    /// idle while the last answers of a batch grow.
+    fn top_up(&mut self, slot: usize, active: usize, plan: &Plan) {
+        while let Some((order, part)) = self.next_extension(slot, active, plan) {
+            let Some(busy) = self.slots.get_mut(slot).and_then(|state| state.busy.as_mut()) else { return };
+            busy.left += order.samples.len();
+            busy.orders += 1;
+            busy.samples.extend(&order.samples);
+            let Some(held) = self.grants.get_mut(busy.grant) else { return };
+            if busy.parts.len() >= PARTS_OF_A_BATCH {
+                let is_needed = |part: &Part| part.samples.iter().any(|sample| held.is_running(sample.index));
+                busy.parts.retain(|known| known.digest == part.digest || is_needed(&known.part));
+            }
+            if !busy.parts.iter().any(|known| known.digest == part.digest) {
+                busy.parts.push(part);
+            }
+            held.started(&order.samples);
+            self.outputs.push(Output::Extend { slot, batch: order });
+        }
+    }
+
+    /// Returns the samples to add to the batch of a slot, with their part; requests the part if it is missing.
+    fn next_extension(&mut self, slot: usize, active: usize, plan: &Plan) -> Option<(BatchOrder, CachedPart)> {
+        let busy = self.slots.get(slot)?.busy.as_ref().filter(|busy| !busy.stale)?;
+        let sequences = self.sequences.get(&busy.model).copied().unwrap_or(0) as usize;
+        if busy.left > sequences.max(TOP_UP_AT) {
+            return None;
+        }
+        // What another slot owns is only helped with, and suspects run in batches of their own.
+        let held = self.grants.get(busy.grant)?;
+        if held.slot != Some(slot) || held.has_suspects() || runs_programs(plan, held.unit) {
+            return None;
+        }
+        let (id, unit) = (busy.batch, plan.unit(held.unit)?);
+        let is_last = self.grants.iter().all(|other| other.key == held.key || !other.has_waiting());
+        let choice = held.next_batch(unit.dataset, if is_last { active } else { 1 })?;
+        let Some(part) = self.parts.get(&choice.part) else {
+            self.fetch(choice.part);
+            return None;
+        };
+        let order = self.unit_order(&unit).ok()?;
+        let order = BatchOrder {
+            id,
+            extends: true,
+            model: order.model,
+            spec: order.spec,
+            part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
+            samples: choice.samples,
+            timeout: self.terms.as_ref().map_or(ENGINE_TIMEOUT, |terms| terms.engine_timeout),
+        };
+        Some((order, part))
     }
 
     fn unit_order(&mut self, unit: &Unit<'_>) -> Result<UnitOrder, String> {

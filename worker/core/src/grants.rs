@@ -94,6 +94,16 @@ impl GrantState {
         self.waiting.is_empty() && self.running.is_empty()
     }
 
+    /// Whether a sample is running.
+    pub(super) fn is_running(&self, sample: u32) -> bool {
+        self.running.contains(sample)
+    }
+
+    /// Whether some samples are suspected of having killed an engine.
+    pub(super) fn has_suspects(&self) -> bool {
+        !self.bisection.is_empty()
+    }
+
     /// Returns the pending samples.
     pub(super) fn waiting(&self) -> &IntervalSet {
         &self.waiting

@@ -174,6 +174,7 @@ impl AgentCore {
         self.result_batches.clear();
         self.outbox.void();
         self.facts.clear();
+        self.sequences.clear();
         self.loads.clear();
         self.sample_ms.clear();
         self.credit_control.forget(|_| false);

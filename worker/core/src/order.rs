@@ -24,11 +24,13 @@ pub struct PartOrder {
     pub bytes: Arc<Vec<u8>>,
 }
 
-/// Samples of one part to run on one model.
+/// Samples of one part to run on one model: a batch, or what is added to one.
 #[derive(Clone, Debug)]
 pub struct BatchOrder {
-    /// Unique within the agent.
+    /// Unique within the agent, but for what is added to a batch.
     pub id: u64,
+    /// Whether the samples are added to the batch of this id.
+    pub extends: bool,
     pub model: Arc<ModelOrder>,
     /// A `BatchSpec` as JSON.
     pub spec: Arc<Vec<u8>>,
@@ -48,8 +50,11 @@ pub enum SlotEvent {
     Waiting { reason: String },
     /// Result of one sample of the running batch.
     Result(v1::SampleResult),
-    /// The batch has ended; the slot is idle.
-    Ended { batch: u64, end: BatchEnd },
+    /// The slot did not take the samples that were to be added to a batch.
+    NotTaken { batch: u64, samples: Vec<u32> },
+    /// So many orders of the batch have ended. If others are to come, and it was not for a failure, the slot runs them
+    /// next; otherwise it is idle.
+    Ended { batch: u64, orders: u32, end: BatchEnd },
 }
 
 /// Report of the slot with this number.

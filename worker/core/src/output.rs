@@ -21,6 +21,8 @@ pub enum Output {
     Fetch { digest: Digest, pause: Duration },
     /// Run a batch on a slot's engine.
     Start { slot: usize, batch: BatchOrder },
+    /// Add samples to the batch that a slot's engine runs.
+    Extend { slot: usize, batch: BatchOrder },
     /// Run the programs of a sample in a slot, as the batch `batch`.
     RunPrograms { slot: usize, batch: u64, part: Arc<Part>, index: u32 },
     /// The worker was asked to exit: the outcome of a program that a signal ends from now on does not count.

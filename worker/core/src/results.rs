@@ -40,20 +40,44 @@ impl AgentCore {
                         return;
                     }
                     self.facts.insert(model, facts.clone());
+                    self.sequences.insert(model, facts_of(&facts).map_or(0, |facts| facts.sequences));
                     let load = loaded_seconds.map(|seconds| v1::Load { slot: report.slot as u32, seconds });
                     self.outbox.push(Body::Facts(v1::Facts { model: model.0, facts, load }));
                 }
             }
             SlotEvent::Waiting { reason } => state.waiting = Some(reason.chars().take(MESSAGE_CHARACTERS).collect()),
             SlotEvent::Result(result) => {
-                let Some(busy) = state.busy.as_ref().filter(|busy| !busy.stale) else { return };
-                let (grant, part) = (busy.grant, busy.part.part.clone());
+                let Some(busy) = state.busy.as_mut().filter(|busy| !busy.stale) else { return };
+                busy.left = busy.left.saturating_sub(1);
+                let Some(part) = busy.part_of(result.index) else { return };
+                let grant = busy.grant;
                 self.result(grant, &part, result);
             }
-            SlotEvent::Ended { batch, end } => {
+            SlotEvent::NotTaken { batch, samples } => {
+                let Some(busy) = state.busy.as_mut().filter(|busy| busy.batch == batch) else { return };
+                busy.orders = busy.orders.saturating_sub(1);
+                busy.left = busy.left.saturating_sub(samples.len());
+                busy.samples.retain(|sample| !samples.contains(sample));
+                let grant = busy.grant;
+                if let Some(held) = self.grants.get_mut(grant) {
+                    held.requeue(&samples);
+                }
+            }
+            SlotEvent::Ended { batch, orders, end } => {
+                let is_done = matches!(end, BatchEnd::Done { .. });
+                if let Some(busy) =
+                    state.busy.as_mut().filter(|busy| busy.batch == batch && is_done && busy.orders > orders)
+                {
+                    busy.orders -= orders;
+                    let grant = busy.grant;
+                    if let Some(shard) = self.grants.get_mut(grant).and_then(|held| held.shard.as_mut()) {
+                        shard.batch_ended(&end, 0.0);
+                    }
+                    return;
+                }
                 if let Some(busy) = state.busy.take_if(|busy| busy.batch == batch) {
                     state.idle_since_ms = self.now_ms;
-                    if !matches!(end, BatchEnd::Done { .. }) {
+                    if !is_done {
                         (state.resident, state.model, state.unit) = (None, None, None);
                     }
                     if !busy.stale {
@@ -138,7 +162,8 @@ impl AgentCore {
             tracing::error!(grant = ?busy.grant, index, reason, "sample given up");
             let outcome = Some(Outcome::Failed(reason.clone()));
             let result = v1::SampleResult { index, outcome, ..Default::default() };
-            self.result(busy.grant, &busy.part.part, result);
+            let Some(part) = busy.part_of(index) else { continue };
+            self.result(busy.grant, &part, result);
         }
     }
 

@@ -148,6 +148,8 @@ pub struct AgentCore {
     pub(super) last_batch: u64,
     /// `ModelFacts` as JSON by the model's position in the plan.
     pub(super) facts: BTreeMap<ModelId, Vec<u8>>,
+    /// How many sequences the engine of a model generates at once.
+    pub(super) sequences: BTreeMap<ModelId, u32>,
     /// Loading times of models on this worker, in milliseconds, by their position in the plan.
     pub(super) loads: BTreeMap<ModelId, f64>,
     /// Time of samples in a slot by model, in milliseconds: their sum and number.
@@ -196,6 +198,7 @@ impl AgentCore {
             slots,
             last_batch: 0,
             facts: BTreeMap::new(),
+            sequences: BTreeMap::new(),
             loads: BTreeMap::new(),
             sample_ms: BTreeMap::new(),
             drain: None,

@@ -1,7 +1,9 @@
 //! The agent's record of its slots: current batch and loaded model.
 
 use super::parts::CachedPart;
+use compass_plan::Part;
 use compass_types::ids::{Digest, GrantId, ModelId, UnitId};
+use std::sync::Arc;
 
 /// State of one slot.
 #[derive(Debug, Default)]
@@ -19,6 +21,14 @@ pub(super) struct SlotState {
     pub(super) waiting: Option<String>,
 }
 
+impl Busy {
+    /// Returns the part that holds a sample.
+    pub(super) fn part_of(&self, index: u32) -> Option<Arc<Part>> {
+        let holds = |part: &&CachedPart| part.part.sample(index).is_some();
+        self.parts.iter().find(holds).or(self.parts.first()).map(|part| part.part.clone())
+    }
+}
+
 /// A running batch.
 #[derive(Debug)]
 pub(super) struct Busy {
@@ -27,8 +37,14 @@ pub(super) struct Busy {
     pub(super) holds: Option<Digest>,
     pub(super) grant: GrantId,
     pub(super) model: ModelId,
+    /// All samples, those that were added included.
     pub(super) samples: Vec<u32>,
-    pub(super) part: CachedPart,
+    /// Number of them without a result.
+    pub(super) left: usize,
+    /// Orders that have not ended.
+    pub(super) orders: u32,
+    /// The parts that hold them.
+    pub(super) parts: Vec<CachedPart>,
     pub(super) since_ms: u64,
     /// Whether its plan is obsolete: its results are dropped.
     pub(super) stale: bool,

@@ -95,7 +95,7 @@ impl Programs {
                 }
                 Err(detail) => BatchEnd::NeverStarted { message: format!("the sandbox failed: {detail}") },
             };
-            let _ = reports.send(report(SlotEvent::Ended { batch, end })).await;
+            let _ = reports.send(report(SlotEvent::Ended { batch, orders: 1, end })).await;
         })))
     }
 }

@@ -193,6 +193,13 @@ impl Shell {
                         self.never_started(slot, id, format!("slot {slot} is not idle"));
                     }
                 }
+                Output::Extend { slot, batch } => {
+                    let (id, samples) = (batch.id, batch.samples.clone());
+                    if !self.slots.get(slot).is_some_and(|engine| engine.submit(batch)) {
+                        let event = SlotEvent::NotTaken { batch: id, samples };
+                        self.at_once.push_back(Input::Slot(SlotReport { slot, event }));
+                    }
+                }
                 Output::RunPrograms { slot, batch, part, index } => {
                     let started = self.programs.start(slot, batch, &part, index, self.events.clone());
                     if started.is_none() {
@@ -209,7 +216,7 @@ impl Shell {
     }
 
     fn never_started(&mut self, slot: usize, batch: u64, message: String) {
-        let event = SlotEvent::Ended { batch, end: BatchEnd::NeverStarted { message } };
+        let event = SlotEvent::Ended { batch, orders: 1, end: BatchEnd::NeverStarted { message } };
         self.at_once.push_back(Input::Slot(SlotReport { slot, event }));
     }
 }

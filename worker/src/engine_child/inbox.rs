@@ -1,13 +1,14 @@
 //! Messages of the agent, read in a thread of its own, so that the agent's end is noticed during a computation.
 //!
-//! Invariant: the agent has one batch running at a time, so the channel never fills and the reader never blocks.
+//! Invariant: an agent sends ahead what an engine computes at once and some more, so the channel never fills and the
+//! reader never blocks.
 
 use compass_proto::{delimited, v1};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-/// Capacity of the channel: many times what an agent sends ahead.
-const WAITING_MESSAGES: usize = 64;
+/// Capacity of the channel: more than an agent sends ahead, if each sample came in a message of its own with its part.
+const WAITING_MESSAGES: usize = 2048;
 
 /// Starts the reader. When the stream ends or is malformed, the process exits at once: no agent is left to receive
 /// results, and a computation cannot be interrupted otherwise.

@@ -5,17 +5,19 @@ use super::inbox::read_on_a_thread;
 use super::load::load;
 use super::parts::Parts;
 use crate::parent::{end_before_parent, end_with_parent, leave_signals_to_agent};
-use compass_plan::ModelPlan;
 use compass_plan::engine::{BatchSpec, Engine, EngineFault, Request, progress};
+use compass_plan::{ModelPlan, Part};
 use compass_proto::v1::from_engine::Body as FromEngine;
 use compass_proto::v1::to_engine::Body as ToEngine;
 use compass_proto::{delimited, digest_from_wire, v1};
 use compass_storage::StorageArguments;
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -65,6 +67,35 @@ struct Child {
     /// What the engine reads, where it was fetched.
     fetched: Option<FetchedModel>,
     parts: Parts,
+    inbox: Inbox,
+}
+
+/// Messages of the agent in order.
+struct Inbox {
+    messages: Receiver<v1::ToEngine>,
+    /// Messages that a running batch has seen and did not take up.
+    put_back: VecDeque<ToEngine>,
+}
+
+impl Inbox {
+    /// Waits for the next message; `None` when there will be none.
+    fn next(&mut self) -> io::Result<Option<ToEngine>> {
+        if let Some(message) = self.put_back.pop_front() {
+            return Ok(Some(message));
+        }
+        let Ok(message) = self.messages.recv() else { return Ok(None) };
+        let empty = || io::Error::new(io::ErrorKind::InvalidData, "an empty message from the agent");
+        message.body.ok_or_else(empty).map(Some)
+    }
+
+    /// Hands over the messages that have arrived until `takes` refuses one, which is then the next.
+    fn take_while(&mut self, mut takes: impl FnMut(ToEngine) -> Option<ToEngine>) {
+        while self.put_back.is_empty() {
+            // An empty message is an error when its turn comes.
+            let Some(body) = self.messages.try_recv().ok().and_then(|message| message.body) else { return };
+            self.put_back.extend(takes(body));
+        }
+    }
 }
 
 fn serve(options: EngineOptions) -> io::Result<()> {
@@ -73,16 +104,15 @@ fn serve(options: EngineOptions) -> io::Result<()> {
     end_before_parent();
     leave_signals_to_agent()?;
     let agent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let inbox = read_on_a_thread(agent.try_clone()?)?;
+    let inbox = Inbox { messages: read_on_a_thread(agent.try_clone()?)?, put_back: VecDeque::new() };
     let (agent, busy) = (Agent(Arc::new(Mutex::new(agent))), Arc::new(AtomicBool::new(false)));
     report_progress(agent.clone(), busy.clone())?;
-    let mut child = Child { options, agent, busy, engine: None, fetched: None, parts: Parts::default() };
-    while let Ok(message) = inbox.recv() {
-        match message.body {
-            Some(ToEngine::Load(load)) => child.load(&load)?,
-            Some(ToEngine::Part(part)) => child.keep(&part)?,
-            Some(ToEngine::Batch(batch)) => child.run_batch(&batch)?,
-            None => return Err(io::Error::new(io::ErrorKind::InvalidData, "an empty message from the agent")),
+    let mut child = Child { options, agent, busy, engine: None, fetched: None, parts: Parts::default(), inbox };
+    while let Some(message) = child.inbox.next()? {
+        match message {
+            ToEngine::Load(load) => child.load(&load)?,
+            ToEngine::Part(part) => child.parts.keep_message(&part)?,
+            ToEngine::Batch(batch) => child.run_batch(&batch)?,
         }
     }
     Ok(())
@@ -146,11 +176,6 @@ impl Child {
         loaded
     }
 
-    fn keep(&mut self, part: &v1::LoadPart) -> io::Result<()> {
-        let digest = digest_from_wire(&part.digest).map_err(io::Error::other)?;
-        self.parts.keep(digest, &part.data).map_err(io::Error::other)
-    }
-
     fn run_batch(&mut self, batch: &v1::Batch) -> io::Result<()> {
         self.send(FromEngine::BatchStarted(v1::BatchStarted { id: batch.id }))?;
         self.busy.store(true, Ordering::Relaxed);
@@ -174,20 +199,30 @@ impl Child {
             Ok(spec) => spec,
             Err(error) => return wrong(format!("cannot parse the batch's specification: {error}")),
         };
-        let digest = digest_from_wire(&batch.part).map_err(io::Error::other)?;
-        let Some(part) = self.parts.get(&digest) else {
-            return wrong(format!("part {} is missing", digest.short()));
+        let part = match part_of(&self.parts, batch) {
+            Ok(part) => part,
+            Err(why) => return wrong(why),
         };
-        let mut requests = Vec::with_capacity(batch.samples.len());
-        for &index in &batch.samples {
-            let Some(sample) = part.sample(index) else {
-                return wrong(format!("part {} has no sample {index}", digest.short()));
-            };
-            requests.push(Request { sample, shots: part.shots_of(sample) });
-        }
-        let agent = &self.agent;
-        let mut broken = None;
-        let run = engine.run(&spec, &requests, &mut |result| {
+        let requests: Vec<Request<'_>> = requests_of(batch, &part).collect();
+        let (agent, parts, inbox) = (&self.agent, &mut self.parts, &mut self.inbox);
+        let (mut broken, mut messages) = (None, 1);
+        let mut added = |each: &mut dyn FnMut(&Request<'_>)| {
+            inbox.take_while(|message| match message {
+                ToEngine::Part(part) if parts.keep_message(&part).is_ok() => None,
+                ToEngine::Batch(more) if more.id == batch.id && more.spec == batch.spec => {
+                    match part_of(parts, &more) {
+                        Ok(part) => {
+                            messages += 1;
+                            requests_of(&more, &part).for_each(|request| each(&request));
+                            None
+                        }
+                        Err(_) => Some(ToEngine::Batch(more)),
+                    }
+                }
+                other => Some(other),
+            });
+        };
+        let run = engine.run_open(&spec, &requests, &mut added, &mut |result| {
             if broken.is_none() {
                 broken = agent.send(FromEngine::Result(v1::SampleResult::from(&result))).err();
             }
@@ -201,6 +236,7 @@ impl Child {
                     tokens: Some(tokens.into()),
                     notes: engine.take_notes(),
                     prefix_segments: segments.map(v1::PrefixSegment::from).collect(),
+                    messages,
                 }))
             }
             // The weights under this engine are other ones by now: a new engine finds out what lies there.
@@ -208,4 +244,20 @@ impl Child {
             (None, Err(fault)) => Ok(Err(fault)),
         }
     }
+}
+
+/// Returns the part that holds all samples of a batch.
+fn part_of(parts: &Parts, batch: &v1::Batch) -> Result<Arc<Part>, String> {
+    let digest = digest_from_wire(&batch.part).map_err(|error| error.to_string())?;
+    let part = parts.get(&digest).ok_or_else(|| format!("part {} is missing", digest.short()))?;
+    match batch.samples.iter().find(|index| part.sample(**index).is_none()) {
+        Some(index) => Err(format!("part {} has no sample {index}", digest.short())),
+        None => Ok(part),
+    }
+}
+
+/// Returns the requests for the samples of a batch that the part has.
+fn requests_of<'p>(batch: &'p v1::Batch, part: &'p Part) -> impl Iterator<Item = Request<'p>> {
+    let samples = batch.samples.iter().filter_map(|index| part.sample(*index));
+    samples.map(|sample| Request { sample, shots: part.shots_of(sample) })
 }

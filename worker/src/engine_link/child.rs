@@ -16,7 +16,25 @@ use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
+
+/// Messages of a child that wait to be taken up.
+const UNREAD_MESSAGES: usize = 16;
+
+/// Reads messages until the child closes the link, breaks it, or its owner is gone.
+fn read_in_a_task(mut link: OwnedReadHalf) -> mpsc::Receiver<FromEngine> {
+    let (sender, messages) = mpsc::channel(UNREAD_MESSAGES);
+    tokio::spawn(async move {
+        while let Ok(Some(v1::FromEngine { body: Some(body) })) = delimited::read_async(&mut link).await {
+            if sender.send(body).await.is_err() {
+                return;
+            }
+        }
+    });
+    messages
+}
 
 /// Time for a child that has closed its end of the link to exit.
 const DEATH_GRACE: Duration = Duration::from_secs(5);
@@ -42,7 +60,9 @@ fn how(status: ExitStatus) -> String {
 #[derive(Debug)]
 pub(super) struct EngineChild {
     process: Child,
-    link: UnixStream,
+    link: OwnedWriteHalf,
+    /// What a task of its own reads from the child, so that waiting for it can be broken off.
+    messages: mpsc::Receiver<FromEngine>,
     parts: SentParts,
     pub(super) model: ModelOrder,
     /// `ModelFacts` as JSON; empty until the model is loaded.
@@ -76,11 +96,12 @@ impl EngineChild {
         // the link.
         drop(command);
         ours.set_nonblocking(true)?;
-        let link = UnixStream::from_std(ours)?;
+        let (from_child, link) = UnixStream::from_std(ours)?.into_split();
         tracing::debug!(pid = process.id(), "engine started");
         let mut child = Self {
             process,
             link,
+            messages: read_in_a_task(from_child),
             parts: SentParts::default(),
             model: model.clone(),
             facts: Vec::new(),
@@ -101,8 +122,7 @@ impl EngineChild {
 
     /// Receives the next message; `None` when the child is dead or dying.
     pub(super) async fn recv(&mut self) -> Option<FromEngine> {
-        let message = delimited::read_async::<v1::FromEngine>(&mut self.link).await;
-        message.ok().flatten().and_then(|message| message.body)
+        self.messages.recv().await
     }
 
     /// Sends a batch, and before it the part when the child does not have it.

@@ -1,4 +1,4 @@
-//! A slot: room for one engine child, a task of its own that runs one batch at a time.
+//! A slot: room for one engine child, a task of its own that runs one batch at a time, to which samples may be added.
 //!
 //! The slot keeps a child alive and its model loaded between batches. Samples whose child died are retried elsewhere;
 //! the slot only reports whether the batch had started.
@@ -6,16 +6,20 @@
 use super::child::EngineChild;
 use super::gpus::Gpus;
 use crate::engine_child::EngineOptions;
-use compass_agent::{BatchEnd, BatchOrder, SlotEvent, SlotReport};
-use compass_plan::engine::UnableKind;
+use compass_agent::{BatchEnd, BatchOrder, ModelOrder, SlotEvent, SlotReport};
+use compass_plan::engine::{ENGINE_TIMEOUT, PrefixSegment, TokenCounters, UnableKind};
 use compass_proto::v1::from_engine::Body as FromEngine;
 use std::ops::ControlFlow;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
 /// Engine deaths in a row before a batch starts, after which the batch is returned.
 const DEATHS_BEFORE_START: u32 = 3;
+
+/// Orders that wait for the slot's task: it takes them up at once, unless it waits for the agent itself.
+const WAITING_ORDERS: usize = 8;
 
 /// The agent's handle of a slot.
 #[derive(Debug)]
@@ -30,12 +34,12 @@ impl Slot {
     where
         T: From<SlotReport> + Send + 'static,
     {
-        let (orders, inbox) = mpsc::channel(1);
-        let actor = Actor { slot, options, gpus, reports, child: None };
+        let (orders, inbox) = mpsc::channel(WAITING_ORDERS);
+        let actor = Actor { slot, options, gpus, reports, child: None, failed: None };
         Self { orders, task: tokio::spawn(actor.run(inbox)) }
     }
 
-    /// Submits a batch; false when the slot is not idle.
+    /// Submits a batch to an idle slot, or samples to add to its batch; false when it cannot take them.
     pub fn submit(&self, order: BatchOrder) -> bool {
         self.orders.try_send(order).is_ok()
     }
@@ -54,15 +58,23 @@ struct Actor<T> {
     gpus: Gpus,
     reports: mpsc::Sender<T>,
     child: Option<EngineChild>,
+    /// The last batch that ended with a failure: nothing more is added to it.
+    failed: Option<u64>,
 }
 
 impl<T: From<SlotReport> + Send + 'static> Actor<T> {
     async fn run(mut self, mut orders: mpsc::Receiver<BatchOrder>) {
         while let Some(order) = orders.recv().await {
-            let (first, samples) = (order.samples.first().copied(), order.samples.len());
+            // The agent has all samples of a failed batch back, those of this order included.
+            if order.extends && self.failed == Some(order.id) {
+                continue;
+            }
+            let (batch, first, samples) = (order.id, order.samples.first().copied(), order.samples.len());
             let span = tracing::info_span!("batch", slot = self.slot, first, samples);
-            let end = self.run_batch(&order).instrument(span).await;
-            if self.report(SlotEvent::Ended { batch: order.id, end }).await.is_break() {
+            let mut taken = vec![order];
+            let end = self.run_batch(&mut taken, &mut orders).instrument(span).await;
+            self.failed = (!matches!(end, BatchEnd::Done { .. })).then_some(batch);
+            if self.report(SlotEvent::Ended { batch, orders: taken.len() as u32, end }).await.is_break() {
                 return;
             }
         }
@@ -75,10 +87,14 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         }
     }
 
-    async fn run_batch(&mut self, order: &BatchOrder) -> BatchEnd {
+    /// Runs a batch, of which one order is `taken`, and what is added to it meanwhile.
+    async fn run_batch(&mut self, taken: &mut Vec<BatchOrder>, orders: &mut mpsc::Receiver<BatchOrder>) -> BatchEnd {
         let (mut message, mut unable) = (String::new(), None);
+        let Some(model) = taken.first().map(|order| order.model.clone()) else {
+            return BatchEnd::NeverStarted { message: "the batch has no samples".into() };
+        };
         for _ in 0..DEATHS_BEFORE_START {
-            let child = match self.ready_child(order).await {
+            let child = match self.ready_child(&model).await {
                 Ok(child) => child,
                 Err(Unready::LoadFailed(UnableKind::Device, reason)) => {
                     // A new process is the best remedy for a device fault.
@@ -94,7 +110,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                     continue;
                 }
             };
-            match self.compute(child, order).await {
+            match self.compute(child, taken, orders).await {
                 Some(end) => return end,
                 // For example killed while idle: a new child may start the batch.
                 None => (message, unable) = ("the engine died before the batch started".into(), None),
@@ -108,14 +124,13 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
     }
 
     /// Returns the resident child, or a new one with the model loaded.
-    async fn ready_child(&mut self, order: &BatchOrder) -> Result<EngineChild, Unready> {
+    async fn ready_child(&mut self, model: &ModelOrder) -> Result<EngineChild, Unready> {
         match self.child.take() {
-            Some(child) if child.model == *order.model => return Ok(child),
+            Some(child) if child.model == *model => return Ok(child),
             Some(other) => other.kill().await,
             None => {}
         }
-        let started =
-            EngineChild::start(&order.model, &self.options, self.gpus.share(self.slot, order.model.num_gpus)).await;
+        let started = EngineChild::start(model, &self.options, self.gpus.share(self.slot, model.num_gpus)).await;
         let mut child = started.map_err(|error| Unready::Died(error.to_string()))?;
         let answer = loop {
             match child.recv().await {
@@ -141,19 +156,39 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
     }
 
     /// Runs the batch; `None` if the child died before it started.
-    async fn compute(&mut self, mut child: EngineChild, order: &BatchOrder) -> Option<BatchEnd> {
+    async fn compute(
+        &mut self,
+        mut child: EngineChild,
+        taken: &mut Vec<BatchOrder>,
+        orders: &mut mpsc::Receiver<BatchOrder>,
+    ) -> Option<BatchEnd> {
         let loaded_seconds = child.loaded_seconds.take();
         let _ = self.report(SlotEvent::Ready { facts: child.facts.clone(), loaded_seconds }).await;
-        if child.submit(order).await.is_err() {
-            let status = child.reap().await;
-            tracing::warn!(status, "engine died while idle");
-            return None;
+        for order in taken.iter() {
+            if child.submit(order).await.is_err() {
+                let status = child.reap().await;
+                tracing::warn!(status, "engine died while idle");
+                return None;
+            }
         }
-        let mut started = false;
+        let timeout = taken.first().map_or(ENGINE_TIMEOUT, |order| order.timeout);
+        let (mut started, mut ended) = (false, 0);
+        let (mut tokens, mut notes, mut prefix_segments) = (TokenCounters::default(), Vec::new(), Vec::new());
+        let mut heard = Instant::now();
         loop {
             // Any message is a sign of progress; a computing engine sends one every second.
-            let Ok(message) = tokio::time::timeout(order.timeout, child.recv()).await else {
-                let message = format!("no progress for {} s, killed by the agent", order.timeout.as_secs());
+            let message = tokio::select! {
+                message = tokio::time::timeout_at(heard + timeout, child.recv()) => message,
+                Some(order) = orders.recv() => {
+                    // A child that is dying says so by its next message, which is its last.
+                    let _ = child.submit(&order).await;
+                    taken.push(order);
+                    continue;
+                }
+            };
+            heard = Instant::now();
+            let Ok(message) = message else {
+                let message = format!("no progress for {} s, killed by the agent", timeout.as_secs());
                 tracing::warn!(message, started, "engine hangs; restarting it");
                 child.kill().await;
                 return started.then_some(BatchEnd::EngineDied { message });
@@ -165,10 +200,14 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                     let _ = self.report(SlotEvent::Result(result)).await;
                 }
                 Some(FromEngine::BatchDone(done)) => {
-                    self.child = Some(child);
-                    let prefix_segments = done.prefix_segments.into_iter().map(Into::into).collect();
-                    let tokens = done.tokens.unwrap_or_default().into();
-                    return Some(BatchEnd::Done { tokens, notes: done.notes, prefix_segments });
+                    tokens.add(&done.tokens.unwrap_or_default().into());
+                    notes.extend(done.notes);
+                    prefix_segments.extend(done.prefix_segments.into_iter().map(PrefixSegment::from));
+                    ended += done.messages.max(1) as usize;
+                    if ended >= taken.len() {
+                        self.child = Some(child);
+                        return Some(BatchEnd::Done { tokens, notes, prefix_segments });
+                    }
                 }
                 Some(FromEngine::BatchFailed(failed)) => {
                     tracing::warn!(message = failed.message, "batch failed; restarting the engine");

@@ -152,6 +152,7 @@ impl Task<'_> {
             let bytes = Arc::new(part.bytes.clone());
             let order = BatchOrder {
                 id,
+                extends: false,
                 model: model.clone(),
                 spec: spec.clone(),
                 part: PartOrder { digest: part.digest, bytes },
@@ -164,7 +165,7 @@ impl Task<'_> {
             let mut unfinished = batch.samples.clone();
             let end = loop {
                 match inbox.recv().await.map(|report| report.event) {
-                    Some(SlotEvent::Ready { .. } | SlotEvent::Waiting { .. }) => {}
+                    Some(SlotEvent::Ready { .. } | SlotEvent::Waiting { .. } | SlotEvent::NotTaken { .. }) => {}
                     Some(SlotEvent::Result(result)) => {
                         batches.succeeded(result.index);
                         unfinished.retain(|index| *index != result.index);
