@@ -62,16 +62,44 @@ impl ScoreRule {
     }
 }
 
+/// Normalisation of queries and of keys.
+pub(crate) enum QkNorm {
+    /// Of each over its own head.
+    Heads(RmsNorm, RmsNorm),
+    /// Of all of a row together (OLMo 2).
+    Rows(RmsNorm, RmsNorm),
+}
+
 /// Attention of one layer.
 pub(crate) struct Attention {
     pub(crate) shape: AttentionShape,
     pub(crate) projections: Projections,
-    /// Normalisation of each query and each key over its head.
-    pub(crate) qk_norm: Option<(RmsNorm, RmsNorm)>,
+    pub(crate) qk_norm: Option<QkNorm>,
     /// Factor of the queries after their projection.
     pub(crate) query_scale: Option<f64>,
     pub(crate) rule: ScoreRule,
     pub(crate) o_proj: Linear,
+}
+
+/// Writes the keys and values of a pass, then attends with its queries, `[rows, heads, head_dim]`, over all keys that they see;
+/// returns the same shape.
+pub(super) fn write_and_attend(
+    pass: &Pass<'_>,
+    queries: &Tensor,
+    (keys, values): (&Tensor, &Tensor),
+    rule: &ScoreRule,
+) -> Result<Tensor, TchError> {
+    let kernels = pass.kernels();
+    let (kv, places) = pass.kv();
+    kernels.write(kv, keys, values, places)?;
+    if !rule.can_be_merged() {
+        return kernels.attend_chains(queries, kv, pass.chains(), rule);
+    }
+    let parts = pass.levels().iter().map(|level| kernels.attend(queries, kv, level, rule));
+    match parts.collect::<Result<Vec<Part>, TchError>>()?.as_slice() {
+        [one] => Ok(one.out.shallow_clone()),
+        parts => kernels.merge(parts),
+    }
 }
 
 impl Attention {
@@ -81,17 +109,7 @@ impl Attention {
         let rows = x.size().first().copied().unwrap_or(0);
         let kernels = pass.kernels();
         let (queries, keys, values) = self.project(kernels, x, rows, pass.rotation())?;
-        let (kv, places) = pass.kv();
-        kernels.write(kv, &keys, &values, places)?;
-        let mixed = if self.rule.can_be_merged() {
-            let parts = pass.levels().iter().map(|level| kernels.attend(&queries, kv, level, &self.rule));
-            match parts.collect::<Result<Vec<Part>, TchError>>()?.as_slice() {
-                [one] => one.out.shallow_clone(),
-                parts => kernels.merge(parts)?,
-            }
-        } else {
-            kernels.attend_chains(&queries, kv, pass.chains(), &self.rule)?
-        };
+        let mixed = write_and_attend(pass, &queries, (&keys, &values), &self.rule)?;
         self.o_proj.forward(kernels, &mixed.f_reshape([rows, self.shape.q_width()])?)
     }
 
@@ -146,7 +164,13 @@ impl Attention {
         };
         let (queries, keys) = match &self.qk_norm {
             None => (queries, keys),
-            Some((q_norm, k_norm)) => (q_norm.forward(kernels, &queries)?, k_norm.forward(kernels, &keys)?),
+            Some(QkNorm::Heads(q_norm, k_norm)) => {
+                (q_norm.forward(kernels, &queries)?, k_norm.forward(kernels, &keys)?)
+            }
+            Some(QkNorm::Rows(q_norm, k_norm)) => {
+                let whole = |norm: &RmsNorm, x: &Tensor| norm.forward(kernels, &x.f_reshape([rows, -1])?);
+                (split(&whole(q_norm, &queries)?, heads)?, split(&whole(k_norm, &keys)?, kv_heads)?)
+            }
         };
         match rotation {
             None => Ok((queries, keys, values)),

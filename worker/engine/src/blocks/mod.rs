@@ -16,10 +16,10 @@ mod rotary;
 
 pub(crate) use activation::Activation;
 pub(crate) use attend::{BAND, attend, causal_mask, fused, repeated};
-pub(crate) use attention::{Attention, AttentionShape, Projections, ScoreRule};
+pub(crate) use attention::{Attention, AttentionShape, Projections, QkNorm, ScoreRule};
 pub(crate) use linear::Linear;
 pub(crate) use mlp::{FeedForward, GateUp, GatedMlp};
 pub(crate) use moe::{SharedExpert, SparseMoe};
-pub(crate) use norm::{LayerNorm, Norm, RmsNorm};
+pub(crate) use norm::{LayerNorm, Norm, RmsForm, RmsNorm};
 pub(crate) use pass::Pass;
-pub(crate) use rotary::{RotaryEmbedding, Rotation};
+pub(crate) use rotary::{Pairing, RotaryEmbedding, Rotation};

@@ -21,28 +21,44 @@ impl Norm {
     }
 }
 
+/// How the learnt weight of a root-mean-square norm is applied to rows that are computed in f32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum RmsForm {
+    /// After the cast back to the model's kind (Llama).
+    #[default]
+    AfterCast,
+    /// Before the cast (OLMo 2).
+    BeforeCast,
+    /// Before the cast, one more than the stored weight (Gemma).
+    FromOne,
+}
+
 /// Scales rows to unit root mean square, then by a learnt weight.
 pub(crate) struct RmsNorm {
     weight: Tensor,
     eps: f64,
-    /// Whether the weight is a difference from one and applied before the cast back, as in Gemma.
-    from_one: bool,
+    form: RmsForm,
 }
 
 impl RmsNorm {
     /// Loads `<name>.weight`, `[width]`.
     pub(crate) fn load(weights: &mut Weights, name: &str, width: i64, eps: f64) -> Result<Self, EngineFault> {
-        Ok(Self { weight: weights.take(&format!("{name}.weight"), &[width])?, eps, from_one: false })
+        Self::load_as(weights, name, width, (eps, RmsForm::AfterCast))
     }
 
-    /// Loads a weight in Gemma's form.
-    pub(crate) fn load_from_one(weights: &mut Weights, name: &str, width: i64, eps: f64) -> Result<Self, EngineFault> {
-        Ok(Self { from_one: true, ..Self::load(weights, name, width, eps)? })
+    /// Loads `<name>.weight`, `[width]`, which is applied in this form.
+    pub(crate) fn load_as(
+        weights: &mut Weights,
+        name: &str,
+        width: i64,
+        (eps, form): (f64, RmsForm),
+    ) -> Result<Self, EngineFault> {
+        Ok(Self { weight: weights.take(&format!("{name}.weight"), &[width])?, eps, form })
     }
 
     /// Maps `[..., width]` to the same shape.
     pub(crate) fn forward(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Tensor, TchError> {
-        kernels.rms_norm(x, &self.weight, self.eps, self.from_one)
+        kernels.rms_norm(x, &self.weight, self.eps, self.form)
     }
 }
 

@@ -12,8 +12,10 @@ use tch::{Device, TchError, Tensor};
 pub(crate) struct Pass<'a> {
     kernels: &'a dyn Kernels,
     arena: &'a Arena,
-    /// Rotation of all rows in order; absent where positions are learnt.
-    rotation: Option<Rotation>,
+    /// Rotations of all rows in order; none where positions are learnt, several where layers differ.
+    rotations: Vec<Rotation>,
+    /// The rotation of the current layer.
+    rotation: usize,
     /// Where each row's keys and values are written.
     places: Tensor,
     levels: Vec<Level>,
@@ -27,7 +29,7 @@ impl<'a> Pass<'a> {
     /// the arena knows, and others that pad them.
     pub(crate) fn new(
         kernels: &'a dyn Kernels,
-        rotation: Option<Rotation>,
+        rotations: Vec<Rotation>,
         (segments, rows): (&[Segment], usize),
         arena: &'a Arena,
         device: Device,
@@ -41,7 +43,8 @@ impl<'a> Pass<'a> {
         Ok(Self {
             kernels,
             arena,
-            rotation,
+            rotations,
+            rotation: 0,
             places: kernels.to_device(&places, device)?,
             levels: levels(segments, arena),
             chains: chains(segments, arena),
@@ -52,7 +55,8 @@ impl<'a> Pass<'a> {
 
     /// Moves the state to the device of the next layers.
     pub(crate) fn go_to(&mut self, device: Device) -> Result<(), TchError> {
-        self.rotation = self.rotation.as_ref().map(|rotation| rotation.to_device(device)).transpose()?;
+        let moved = self.rotations.iter().map(|rotation| rotation.to_device(device));
+        self.rotations = moved.collect::<Result<_, _>>()?;
         self.places = self.places.f_to_device(device)?;
         self.levels.iter().map(|level| &level.masks).chain([&self.masks]).for_each(Masks::clear);
         self.levels.iter().for_each(|level| level.calls.clear());
@@ -68,8 +72,13 @@ impl<'a> Pass<'a> {
         self.kernels
     }
 
+    /// Selects the rotation of the current layer by its place in the model's list.
+    pub(crate) fn select_rotation(&mut self, number: usize) {
+        self.rotation = number;
+    }
+
     pub(super) fn rotation(&self) -> Option<&Rotation> {
-        self.rotation.as_ref()
+        self.rotations.get(self.rotation)
     }
 
     /// Keys and values of the current layer, and where the rows' own are written.

@@ -7,13 +7,27 @@ use crate::kv::Segment;
 use crate::reproducible::on_one_thread;
 use tch::{Device, Kind, TchError, Tensor};
 
+/// Which entries of a head turn together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Pairing {
+    /// One of the first half with one of the second (Llama).
+    #[default]
+    Halves,
+    /// Neighbours (GLM, DeepSeek-V2).
+    Neighbours,
+    /// Neighbours, which are sorted into halves before (DeepSeek-V3): the same products of queries and keys, summed in
+    /// another order.
+    Sorted,
+}
+
 /// Tables of cosines and sines, grown for a longer context and replaced for other frequencies.
 pub(crate) struct RotaryEmbedding {
     config: RopeConfig,
+    pairing: Pairing,
     regime: Regime,
     /// `[dim / 2]`, f32.
     inv_freq: Tensor,
-    /// `[positions, dim]` in the model's kind.
+    /// `[positions, dim]`, in the model's kind or in f32.
     cos: Tensor,
     sin: Tensor,
     options: (Kind, Device),
@@ -24,15 +38,22 @@ pub(crate) struct Rotation {
     /// `[rows, dim]`.
     cos: Tensor,
     sin: Tensor,
+    pairing: Pairing,
 }
 
 impl RotaryEmbedding {
-    /// Creates tables for `positions` positions.
-    pub(crate) fn new(config: RopeConfig, positions: i64, options: (Kind, Device)) -> Result<Self, TchError> {
+    /// Creates tables for `positions` positions, in the kind of `options`; heads of any kind are turned in the more precise of
+    /// both.
+    pub(crate) fn new(
+        config: RopeConfig,
+        pairing: Pairing,
+        positions: i64,
+        options: (Kind, Device),
+    ) -> Result<Self, TchError> {
         let regime = regime(&config, 0);
         let inv_freq = inverse_frequencies(&config, regime)?.f_to_device(options.1)?;
-        let (cos, sin) = tables(&inv_freq, attention_factor(&config), positions, options.0)?;
-        Ok(Self { config, regime, inv_freq, cos, sin, options })
+        let (cos, sin) = tables(&inv_freq, pairing, attention_factor(&config), positions, options.0)?;
+        Ok(Self { config, pairing, regime, inv_freq, cos, sin, options })
     }
 
     /// Returns the rotation of the rows of segments in order. The last row of each segment is the current end of its
@@ -46,20 +67,22 @@ impl RotaryEmbedding {
         if segments.iter().any(|segment| Some(regime_of(self, segment)) != first) {
             let each = segments.iter().map(|segment| self.of_segment(segment)).collect::<Result<Vec<_>, _>>()?;
             let (cos, sin): (Vec<_>, Vec<_>) = each.into_iter().map(|one| (one.cos, one.sin)).unzip();
-            return Ok(Rotation { cos: Tensor::f_cat(&cos, 0)?, sin: Tensor::f_cat(&sin, 0)? });
+            return Ok(Rotation { cos: Tensor::f_cat(&cos, 0)?, sin: Tensor::f_cat(&sin, 0)?, pairing: self.pairing });
         }
         if let Some(longest) = segments.iter().max_by_key(|segment| segment.end()) {
             self.prepare(longest.end() as i64)?;
         }
         let places = segments.iter().flat_map(|segment| segment.position as i64..segment.end() as i64);
         let places = kernels.to_device(&places.collect::<Vec<_>>(), self.options.1)?;
-        Ok(Rotation { cos: kernels.embed(&self.cos, &places)?, sin: kernels.embed(&self.sin, &places)? })
+        let (cos, sin) = (kernels.embed(&self.cos, &places)?, kernels.embed(&self.sin, &places)?);
+        Ok(Rotation { cos, sin, pairing: self.pairing })
     }
 
     fn of_segment(&mut self, segment: &Segment) -> Result<Rotation, TchError> {
         self.prepare(segment.end() as i64)?;
         let (start, rows) = (segment.position as i64, segment.rows as i64);
-        Ok(Rotation { cos: self.cos.f_narrow(0, start, rows)?, sin: self.sin.f_narrow(0, start, rows)? })
+        let (cos, sin) = (self.cos.f_narrow(0, start, rows)?, self.sin.f_narrow(0, start, rows)?);
+        Ok(Rotation { cos, sin, pairing: self.pairing })
     }
 
     /// Prepares the tables for a sequence of `length` tokens.
@@ -89,7 +112,8 @@ impl RotaryEmbedding {
     }
 
     fn fill(&mut self, positions: i64) -> Result<(), TchError> {
-        (self.cos, self.sin) = tables(&self.inv_freq, attention_factor(&self.config), positions, self.options.0)?;
+        let factor = attention_factor(&self.config);
+        (self.cos, self.sin) = tables(&self.inv_freq, self.pairing, factor, positions, self.options.0)?;
         Ok(())
     }
 }
@@ -97,7 +121,7 @@ impl RotaryEmbedding {
 impl Rotation {
     /// Returns a copy on another device.
     pub(crate) fn to_device(&self, device: Device) -> Result<Self, TchError> {
-        Ok(Self { cos: self.cos.f_to_device(device)?, sin: self.sin.f_to_device(device)? })
+        Ok(Self { cos: self.cos.f_to_device(device)?, sin: self.sin.f_to_device(device)?, pairing: self.pairing })
     }
 
     /// Appends `added` rows that pad a pass, whose heads become zeros.
@@ -106,7 +130,7 @@ impl Rotation {
             return Ok(self);
         }
         let pad = |x: &Tensor| x.f_constant_pad_nd([0, 0, 0, added]);
-        Ok(Self { cos: pad(&self.cos)?, sin: pad(&self.sin)? })
+        Ok(Self { cos: pad(&self.cos)?, sin: pad(&self.sin)?, pairing: self.pairing })
     }
 
     /// Rotates the first entries of each head of `x`, `[rows, heads, head_dim]`.
@@ -120,19 +144,43 @@ impl Rotation {
     }
 
     fn turn(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        let (_, _, dim) = x.size3()?;
+        let (rows, heads, dim) = x.size3()?;
         let half = dim / 2;
-        let rotated = Tensor::f_cat(&[x.f_narrow(2, half, half)?.f_neg()?, x.f_narrow(2, 0, half)?], -1)?;
-        x.f_mul(&self.cos.f_unsqueeze(1)?)?.f_add(&rotated.f_mul(&self.sin.f_unsqueeze(1)?)?)
+        let sorted = match self.pairing {
+            Pairing::Halves | Pairing::Neighbours => x.shallow_clone(),
+            Pairing::Sorted => x.f_reshape([rows, heads, half, 2])?.f_transpose(2, 3)?.f_reshape([rows, heads, dim])?,
+        };
+        let rotated = match self.pairing {
+            Pairing::Halves | Pairing::Sorted => {
+                let (first, second) = (sorted.f_narrow(2, 0, half)?, sorted.f_narrow(2, half, half)?);
+                Tensor::f_cat(&[second.f_neg()?, first], -1)?
+            }
+            Pairing::Neighbours => {
+                let pairs = sorted.f_reshape([rows, heads, half, 2])?;
+                let (first, second) = (pairs.f_select(3, 0)?, pairs.f_select(3, 1)?);
+                Tensor::f_stack(&[second.f_neg()?, first], -1)?.f_reshape([rows, heads, dim])?
+            }
+        };
+        let (cos, sin) = (self.cos.f_unsqueeze(1)?, self.sin.f_unsqueeze(1)?);
+        sorted.f_mul(&cos)?.f_add(&rotated.f_mul(&sin)?)?.f_to_kind(x.kind())
     }
 }
 
 /// Padded to a multiple of 64 positions and computed on one thread, so that no entry depends on the tables' size.
-fn tables(inv_freq: &Tensor, factor: f64, positions: i64, kind: Kind) -> Result<(Tensor, Tensor), TchError> {
+fn tables(
+    inv_freq: &Tensor,
+    pairing: Pairing,
+    factor: f64,
+    positions: i64,
+    kind: Kind,
+) -> Result<(Tensor, Tensor), TchError> {
     let positions = (positions + 63) / 64 * 64;
     let at = Tensor::f_arange(positions, (Kind::Float, inv_freq.device()))?.f_unsqueeze(1)?;
     let angles = at.f_mul(&inv_freq.f_unsqueeze(0)?)?;
-    let angles = Tensor::f_cat(&[&angles, &angles], -1)?;
+    let angles = match pairing {
+        Pairing::Halves | Pairing::Sorted => Tensor::f_cat(&[&angles, &angles], -1)?,
+        Pairing::Neighbours => Tensor::f_stack(&[&angles, &angles], -1)?.f_reshape([positions, -1])?,
+    };
     let scaled = |x: Tensor| if factor == 1.0 { x.f_to_kind(kind) } else { x.f_mul_scalar(factor)?.f_to_kind(kind) };
     on_one_thread(angles.numel(), || Ok((scaled(angles.f_cos()?)?, scaled(angles.f_sin()?)?)))
 }
@@ -147,7 +195,7 @@ mod tests {
     fn rotation_keeps_norms_and_grown_tables_keep_their_values() {
         assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
         let config = RopeConfig { theta: 10_000.0, dim: 8, scaling: RopeScaling::Default };
-        let mut rope = RotaryEmbedding::new(config, 4, (Kind::Float, Device::Cpu)).unwrap();
+        let mut rope = RotaryEmbedding::new(config, Pairing::Halves, 4, (Kind::Float, Device::Cpu)).unwrap();
         let x = Tensor::ones([4, 2, 8], (Kind::Float, Device::Cpu));
         let mut arena = crate::kv::Arena::new(&[Device::Cpu], 1, (1, 1), Kind::Float).unwrap();
         let own = arena.allocate(1).unwrap();
@@ -170,5 +218,30 @@ mod tests {
         assert!(both.narrow(0, 2, 2).equal(&before.narrow(0, 0, 2)), "rows are turned by their own positions");
         let padded = rope.rotation(&Reference, &at(0, 2)).unwrap().padded(2).unwrap().apply(&x).unwrap();
         assert!(padded.narrow(0, 0, 2).equal(&before.narrow(0, 0, 2)), "padding turns no other row");
+    }
+
+    /// The three pairings are one rotation of differently sorted heads.
+    #[test]
+    fn pairings_give_the_same_products_of_queries_and_keys() {
+        assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
+        tch::manual_seed(7);
+        let options = (Kind::Float, Device::Cpu);
+        let [query, key] = [0, 1].map(|_| Tensor::randn([5, 2, 8], options));
+        let halves = |x: &Tensor| x.view([5, 2, 4, 2]).transpose(2, 3).reshape([5, 2, 8]);
+        let products = |pairing, query: &Tensor, key: &Tensor| {
+            let config = RopeConfig { theta: 100.0, dim: 8, scaling: RopeScaling::Default };
+            let mut rope = RotaryEmbedding::new(config, pairing, 4, options).unwrap();
+            let mut arena = crate::kv::Arena::new(&[Device::Cpu], 1, (1, 1), Kind::Float).unwrap();
+            let own = arena.allocate(1).unwrap();
+            let rotation = rope.rotation(&Reference, &[Segment::alone(own, 3, 5)]).unwrap();
+            let turned = |x: &Tensor| rotation.apply(x).unwrap().transpose(0, 1);
+            turned(query).matmul(&turned(key).transpose(1, 2))
+        };
+        let wanted = products(Pairing::Halves, &halves(&query), &halves(&key));
+        for pairing in [Pairing::Neighbours, Pairing::Sorted] {
+            let got = products(pairing, &query, &key);
+            assert!(got.allclose(&wanted, 1e-5, 1e-5, false), "{pairing:?}");
+        }
+        assert!(!products(Pairing::Halves, &query, &key).allclose(&wanted, 1e-2, 1e-2, false));
     }
 }

@@ -1,7 +1,7 @@
 //! Keys common to Llama and related families: sizes, heads, rotary embedding, tying.
 
 use super::{ModelConfig, RopeConfig};
-use crate::blocks::{Activation, AttentionShape};
+use crate::blocks::{Activation, AttentionShape, RmsForm};
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,6 +15,7 @@ pub(crate) struct LlamaShape {
     pub(crate) attention: AttentionShape,
     pub(crate) vocab_size: i64,
     pub(crate) rms_norm_eps: f64,
+    pub(crate) norm: RmsForm,
     pub(crate) rope: RopeConfig,
     pub(crate) tie_word_embeddings: bool,
     pub(crate) activation: Activation,
@@ -24,7 +25,11 @@ pub(crate) struct LlamaShape {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LlamaDefaults {
     pub(crate) rms_norm_eps: f64,
+    /// The same in every file of a family.
+    pub(crate) norm: RmsForm,
     pub(crate) rope_theta: f64,
+    /// Part of a head that is rotated; all of it if absent.
+    pub(crate) partial_rotary_factor: Option<f64>,
     /// `hidden_size / num_attention_heads` if absent.
     pub(crate) head_dim: Option<i64>,
     pub(crate) tie_word_embeddings: bool,
@@ -35,7 +40,9 @@ impl Default for LlamaDefaults {
     fn default() -> Self {
         Self {
             rms_norm_eps: 1e-6,
+            norm: RmsForm::AfterCast,
             rope_theta: 10_000.0,
+            partial_rotary_factor: None,
             head_dim: None,
             tie_word_embeddings: false,
             activation: "silu",
@@ -87,7 +94,7 @@ impl LlamaShape {
             raw.rope_parameters.or(raw.rope_scaling),
             raw.rope_theta.unwrap_or(defaults.rope_theta),
             head_dim,
-            raw.partial_rotary_factor,
+            raw.partial_rotary_factor.or(defaults.partial_rotary_factor),
             (raw.max_position_embeddings, raw.original_max_position_embeddings),
         )?;
         let activation = raw.hidden_activation.or(raw.hidden_act);
@@ -98,6 +105,7 @@ impl LlamaShape {
             attention: AttentionShape { heads, kv_heads, head_dim },
             vocab_size: raw.vocab_size,
             rms_norm_eps: raw.rms_norm_eps.unwrap_or(defaults.rms_norm_eps),
+            norm: defaults.norm,
             rope,
             tie_word_embeddings: raw.tie_word_embeddings.unwrap_or(defaults.tie_word_embeddings),
             activation: Activation::named(activation.as_deref().unwrap_or(defaults.activation))?,

@@ -4,7 +4,7 @@
 //! operations one by one. Views are free, and what prepares a pass counts once for all layers.
 
 use super::{Kernels, Part, Warp, added_rows};
-use crate::blocks::{Activation, Rotation, ScoreRule};
+use crate::blocks::{Activation, RmsForm, Rotation, ScoreRule};
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -100,9 +100,9 @@ impl<K: Kernels> Kernels for Counting<K> {
         self.inner.linear(x, weight, bias)
     }
 
-    fn rms_norm(&self, x: &Tensor, weight: &Tensor, eps: f64, from_one: bool) -> Result<Tensor, TchError> {
+    fn rms_norm(&self, x: &Tensor, weight: &Tensor, eps: f64, form: RmsForm) -> Result<Tensor, TchError> {
         self.count(1);
-        self.inner.rms_norm(x, weight, eps, from_one)
+        self.inner.rms_norm(x, weight, eps, form)
     }
 
     fn layer_norm(&self, x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor, TchError> {
@@ -135,8 +135,14 @@ impl<K: Kernels> Kernels for Counting<K> {
         self.inner.rotate(x, rotation)
     }
 
+    fn concat(&self, parts: &[&Tensor]) -> Result<Tensor, TchError> {
+        self.count(1);
+        self.inner.concat(parts)
+    }
+
     fn write(&self, kv: &LayerKv, keys: &Tensor, values: &Tensor, places: &Tensor) -> Result<(), TchError> {
-        self.count(WRITE);
+        let filled = values.size().last() < keys.size().last();
+        self.count(if filled { WRITE + 1 } else { WRITE });
         self.inner.write(kv, keys, values, places)
     }
 

@@ -1,7 +1,7 @@
 //! The interface between the forward pass and a device.
 
 use super::Warp;
-use crate::blocks::{Activation, Rotation, ScoreRule};
+use crate::blocks::{Activation, RmsForm, Rotation, ScoreRule};
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use tch::{Device, TchError, Tensor};
 
@@ -41,9 +41,8 @@ pub(crate) trait Kernels {
     /// `x W^T + b`: maps `[rows, in]` by `weight`, `[out, in]`, and `bias`, `[out]`, to `[rows, out]`.
     fn linear(&self, x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor, TchError>;
 
-    /// Scales rows, `[..., width]`, to unit root mean square, then by `weight`; if `from_one`, by one more than
-    /// `weight`, as in Gemma.
-    fn rms_norm(&self, x: &Tensor, weight: &Tensor, eps: f64, from_one: bool) -> Result<Tensor, TchError>;
+    /// Scales rows, `[..., width]`, to unit root mean square, then by `weight` in this form.
+    fn rms_norm(&self, x: &Tensor, weight: &Tensor, eps: f64, form: RmsForm) -> Result<Tensor, TchError>;
 
     /// Scales rows, `[..., width]`, to mean 0 and variance 1, then by `weight` and `bias`.
     fn layer_norm(&self, x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor, TchError>;
@@ -63,7 +62,11 @@ pub(crate) trait Kernels {
     /// Rotates the first entries of each head of `x`, `[rows, heads, head_dim]`, each row by its own position.
     fn rotate(&self, x: &Tensor, rotation: &Rotation) -> Result<Tensor, TchError>;
 
-    /// Writes keys and values, `[rows, kv_heads, head_dim]`, to the rows `places` of a layer.
+    /// Concatenates parts of heads, `[rows, heads, width]` each, to `[rows, heads, sum of widths]`.
+    fn concat(&self, parts: &[&Tensor]) -> Result<Tensor, TchError>;
+
+    /// Writes keys and values, `[rows, kv_heads, head_dim]`, to the rows `places` of a layer. Values may be narrower than
+    /// keys; zeros fill the rest.
     fn write(&self, kv: &LayerKv, keys: &Tensor, values: &Tensor, places: &Tensor) -> Result<(), TchError>;
 
     /// Attends with `queries`, `[rows, heads, head_dim]`, over the keys of one level, by a rule without window and soft

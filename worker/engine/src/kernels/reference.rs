@@ -4,7 +4,7 @@
 use super::cascade::{attend_level, heads_first, merge};
 use super::draw::draw;
 use super::{Kernels, Part, Warp, added_rows};
-use crate::blocks::{Activation, BAND, Rotation, ScoreRule, attend, causal_mask};
+use crate::blocks::{Activation, BAND, RmsForm, Rotation, ScoreRule, attend, causal_mask};
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use crate::reproducible::alone_if_narrow;
 use tch::{Device, Kind, TchError, Tensor};
@@ -51,15 +51,16 @@ impl Kernels for Reference {
         }
     }
 
-    /// In f32, then cast, then weighted: the fused operation differs in bf16.
-    fn rms_norm(&self, x: &Tensor, weight: &Tensor, eps: f64, from_one: bool) -> Result<Tensor, TchError> {
+    /// In f32 with a cast before or after the weight: the fused operation differs in bf16.
+    fn rms_norm(&self, x: &Tensor, weight: &Tensor, eps: f64, form: RmsForm) -> Result<Tensor, TchError> {
         let wide = x.f_to_kind(Kind::Float)?;
         let variance = wide.f_pow_tensor_scalar(2)?.f_mean_dim([-1i64].as_slice(), true, None)?;
         let scaled = wide.f_mul(&variance.f_add_scalar(eps)?.f_rsqrt()?)?;
-        if from_one {
-            return scaled.f_mul(&weight.f_to_kind(Kind::Float)?.f_add_scalar(1.0)?)?.f_to_kind(x.kind());
+        match form {
+            RmsForm::AfterCast => weight.f_mul(&scaled.f_to_kind(x.kind())?),
+            RmsForm::BeforeCast => weight.f_to_kind(Kind::Float)?.f_mul(&scaled)?.f_to_kind(x.kind()),
+            RmsForm::FromOne => scaled.f_mul(&weight.f_to_kind(Kind::Float)?.f_add_scalar(1.0)?)?.f_to_kind(x.kind()),
         }
-        weight.f_mul(&scaled.f_to_kind(x.kind())?)
     }
 
     fn layer_norm(&self, x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor, TchError> {
@@ -86,8 +87,15 @@ impl Kernels for Reference {
         rotation.apply(x)
     }
 
+    fn concat(&self, parts: &[&Tensor]) -> Result<Tensor, TchError> {
+        Tensor::f_cat(parts, -1)
+    }
+
     fn write(&self, kv: &LayerKv, keys: &Tensor, values: &Tensor, places: &Tensor) -> Result<(), TchError> {
-        for (to, rows) in [(&kv.keys, keys), (&kv.values, values)] {
+        let width = |x: &Tensor| x.size().last().copied().unwrap_or(0);
+        let missing = width(keys) - width(values);
+        let filled = if missing > 0 { Some(values.f_constant_pad_nd([0, missing])?) } else { None };
+        for (to, rows) in [(&kv.keys, keys), (&kv.values, filled.as_ref().unwrap_or(values))] {
             let _ = to.shallow_clone().f_index_copy_(0, places, rows)?;
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! A family's file defines its layers and the names of their weights; the rest is here.
 
 use super::CausalLm;
-use crate::blocks::{Linear, Norm, Pass, RotaryEmbedding};
+use crate::blocks::{Linear, Norm, Pairing, Pass, RotaryEmbedding};
 use crate::config::RopeConfig;
 use crate::device::free_on;
 use crate::fault::device_fault;
@@ -44,19 +44,24 @@ pub(crate) trait DecoderLayer {
 
 /// How a token's position enters the model.
 pub(crate) enum Positions {
-    Rotary(RotaryEmbedding),
+    /// One rotation of all layers, or several among which each layer selects.
+    Rotary(Vec<RotaryEmbedding>),
     /// A row of the table is added to the embedding: row `position + offset`.
-    Learned {
-        table: Tensor,
-        offset: i64,
-    },
+    Learned { table: Tensor, offset: i64 },
 }
 
 impl Positions {
-    /// Creates rotary tables.
+    /// Creates rotary tables for all layers.
     pub(crate) fn rotary(config: &RopeConfig, to: &Placement) -> Result<Self, EngineFault> {
-        let rope = RotaryEmbedding::new(config.clone(), to.positions, (to.kind, to.device));
-        rope.map(Self::Rotary).map_err(|error| device_fault(&error))
+        Self::rotary_of(&[config], Pairing::Halves, to)
+    }
+
+    /// Creates rotary tables, among which the layers select.
+    pub(crate) fn rotary_of(configs: &[&RopeConfig], pairing: Pairing, to: &Placement) -> Result<Self, EngineFault> {
+        let rope =
+            |&config: &&RopeConfig| RotaryEmbedding::new(config.clone(), pairing, to.positions, (to.kind, to.device));
+        let ropes = configs.iter().map(rope).collect::<Result<_, _>>();
+        ropes.map(Self::Rotary).map_err(|error| device_fault(&error))
     }
 }
 
@@ -158,7 +163,7 @@ impl Decoder {
     fn lay_out<'a>(&self, tokens: &'a [u32], segments: &'a [Segment], arena: &mut Arena) -> Fed<'a> {
         let is_long = |length: usize| match &self.positions {
             Positions::Learned { .. } => false,
-            Positions::Rotary(rope) => rope.is_long(length),
+            Positions::Rotary(ropes) => ropes.iter().any(|rope| rope.is_long(length)),
         };
         let mut fed = Fed { tokens: Cow::Borrowed(tokens), segments: Cow::Borrowed(segments) };
         let mut start = 0;
@@ -192,14 +197,18 @@ impl CausalLm for Decoder {
         let fed = self.lay_out(tokens, segments, arena);
         let added = added_rows(fed.tokens.len() as i64, self.placement.device);
         let rows = fed.tokens.len() + added as usize;
-        let rotation = match &mut self.positions {
-            Positions::Learned { .. } => None,
-            Positions::Rotary(rope) => Some(rope.rotation(self.kernels.as_ref(), &fed.segments)?.padded(added)?),
+        let rotations = match &mut self.positions {
+            Positions::Learned { .. } => Vec::new(),
+            Positions::Rotary(ropes) => {
+                let kernels = self.kernels.as_ref();
+                let rotations = ropes.iter_mut().map(|rope| rope.rotation(kernels, &fed.segments)?.padded(added));
+                rotations.collect::<Result<_, _>>()?
+            }
         };
         let mut x = self.embed(&fed.tokens, &fed.segments, rows)?;
         let mut here = self.placement.device;
         let kernels = self.kernels.as_ref();
-        let mut pass = Pass::new(kernels, rotation, (&fed.segments, rows), arena, here)?;
+        let mut pass = Pass::new(kernels, rotations, (&fed.segments, rows), arena, here)?;
         for (number, layer) in self.layers.iter().enumerate() {
             let device = self.layer_devices.get(number).copied().unwrap_or(here);
             if device != here {
@@ -260,7 +269,7 @@ impl CausalLm for Decoder {
     fn shares_prefixes(&self, length: usize) -> bool {
         match &self.positions {
             Positions::Learned { .. } => true,
-            Positions::Rotary(rope) => !rope.depends_on_length(length),
+            Positions::Rotary(ropes) => !ropes.iter().any(|rope| rope.depends_on_length(length)),
         }
     }
 

@@ -4,7 +4,9 @@
 
 use super::decoder::{Decoder, Placement};
 use super::pre_norm::{self, Mlp, PreNormLayer, TensorNames};
-use crate::blocks::{Activation, Attention, AttentionShape, GatedMlp, Linear, Projections, RmsNorm, ScoreRule};
+use crate::blocks::{
+    Activation, Attention, AttentionShape, GatedMlp, Linear, Projections, RmsForm, RmsNorm, ScoreRule,
+};
 use crate::config::{LlamaShape, ModelConfig, RopeConfig, RopeScaling};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
@@ -60,6 +62,7 @@ fn shape(keys: &Keys, weights: &Weights) -> Result<LlamaShape, String> {
         attention: AttentionShape { heads, kv_heads: heads, head_dim },
         vocab_size: keys.vocab_size,
         rms_norm_eps: keys.layer_norm_epsilon.unwrap_or(1e-5),
+        norm: RmsForm::AfterCast,
         rope: RopeConfig { theta: 10_000.0, dim: head_dim, scaling: RopeScaling::Default },
         tie_word_embeddings: false,
         activation: Activation::Silu,

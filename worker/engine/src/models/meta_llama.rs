@@ -7,7 +7,7 @@
 use super::decoder::{Decoder, Placement};
 use super::internlm2::layer;
 use super::pre_norm::{self, TensorNames};
-use crate::blocks::{Activation, Attention, AttentionShape, Linear, Projections, ScoreRule};
+use crate::blocks::{Activation, Attention, AttentionShape, Linear, Projections, RmsForm, ScoreRule};
 use crate::config::{LlamaShape, ModelConfig, RopeConfig, RopeScaling};
 use crate::fault::device_fault;
 use crate::weights::Weights;
@@ -100,6 +100,7 @@ fn shape(params: &Params, vocab_size: i64) -> Result<LlamaShape, String> {
         attention: AttentionShape { heads, kv_heads, head_dim },
         vocab_size,
         rms_norm_eps: params.norm_eps.unwrap_or(1e-5),
+        norm: RmsForm::AfterCast,
         rope: RopeConfig { theta: params.rope_theta.unwrap_or(10_000.0), dim: head_dim, scaling },
         tie_word_embeddings: false,
         activation: Activation::Silu,

@@ -19,6 +19,7 @@ mod qwen2_moe;
 mod qwen3;
 mod qwen3_moe;
 mod registry;
+mod sandwich;
 
 pub(crate) use causal_lm::CausalLm;
 pub(crate) use decoder::{Decoder, Placement};

@@ -2,7 +2,7 @@
 //! is added, and the tensor names of transformers' `LlamaForCausalLM`.
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
-use crate::blocks::{Attention, GatedMlp, Linear, Norm, Pass, Projections, RmsNorm, ScoreRule, SparseMoe};
+use crate::blocks::{Attention, GatedMlp, Linear, Norm, Pass, Projections, QkNorm, RmsNorm, ScoreRule, SparseMoe};
 use crate::config::LlamaShape;
 use crate::kernels::{Kernels, Reference};
 use crate::weights::Weights;
@@ -24,10 +24,19 @@ pub(crate) enum Mlp {
 }
 
 impl Mlp {
-    fn forward(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Tensor, TchError> {
+    /// Maps `[rows, hidden]` to the same shape.
+    pub(super) fn forward(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Tensor, TchError> {
         match self {
             Self::Dense(mlp) => mlp.forward(kernels, x),
             Self::Sparse(moe) => moe.forward(kernels, x),
+        }
+    }
+
+    /// Joins products of the same rows.
+    pub(super) fn join(&mut self) -> Result<(), TchError> {
+        match self {
+            Self::Dense(mlp) => mlp.join(),
+            Self::Sparse(_) => Ok(()),
         }
     }
 }
@@ -35,10 +44,7 @@ impl Mlp {
 impl DecoderLayer for PreNormLayer {
     fn join(&mut self) -> Result<(), TchError> {
         self.self_attn.join()?;
-        match &mut self.mlp {
-            Mlp::Dense(mlp) => mlp.join(),
-            Mlp::Sparse(_) => Ok(()),
-        }
+        self.mlp.join()
     }
 
     fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
@@ -70,22 +76,22 @@ const LLAMA: TensorNames = TensorNames {
 };
 
 /// Loads a model with Llama's names; `layer` loads one layer, whose names start with its second argument.
-pub(crate) fn load(
+pub(crate) fn load<L: DecoderLayer + 'static>(
     shape: &LlamaShape,
     weights: &mut Weights,
     to: Placement,
-    layer: impl FnMut(usize, &str, &mut Weights) -> Result<PreNormLayer, EngineFault>,
+    layer: impl FnMut(usize, &str, &mut Weights) -> Result<L, EngineFault>,
 ) -> Result<Decoder, EngineFault> {
     load_named(shape, weights, to, &LLAMA, layer)
 }
 
 /// Loads a model with other names.
-pub(crate) fn load_named(
+pub(crate) fn load_named<L: DecoderLayer + 'static>(
     shape: &LlamaShape,
     weights: &mut Weights,
     to: Placement,
     names: &TensorNames,
-    mut layer: impl FnMut(usize, &str, &mut Weights) -> Result<PreNormLayer, EngineFault>,
+    mut layer: impl FnMut(usize, &str, &mut Weights) -> Result<L, EngineFault>,
 ) -> Result<Decoder, EngineFault> {
     weights.allow_without(names.prefix);
     let embed_tokens = weights.take(&format!("{}.weight", names.embeddings), &[shape.vocab_size, shape.hidden_size])?;
@@ -94,7 +100,7 @@ pub(crate) fn load_named(
         Ok::<Box<dyn DecoderLayer>, EngineFault>(Box::new(layer))
     });
     let layers = layers.collect::<Result<_, _>>()?;
-    let norm = RmsNorm::load(weights, names.norm, shape.hidden_size, shape.rms_norm_eps)?;
+    let norm = norm(shape, weights, names.norm)?;
     let lm_head = lm_head(weights, names.lm_head, &embed_tokens, shape.tie_word_embeddings)?;
     Ok(Decoder {
         embed_tokens,
@@ -123,13 +129,17 @@ pub(crate) fn layer(
     self_attn: Attention,
     mlp: Mlp,
 ) -> Result<PreNormLayer, EngineFault> {
-    let mut norm = |name: &str| RmsNorm::load(weights, &format!("{at}.{name}"), shape.hidden_size, shape.rms_norm_eps);
     Ok(PreNormLayer {
-        input_layernorm: norm("input_layernorm")?,
+        input_layernorm: norm(shape, weights, &format!("{at}.input_layernorm"))?,
         self_attn,
-        post_attention_layernorm: norm("post_attention_layernorm")?,
+        post_attention_layernorm: norm(shape, weights, &format!("{at}.post_attention_layernorm"))?,
         mlp,
     })
+}
+
+/// Loads a norm of hidden states.
+pub(crate) fn norm(shape: &LlamaShape, weights: &mut Weights, name: &str) -> Result<RmsNorm, EngineFault> {
+    RmsNorm::load_as(weights, name, shape.hidden_size, (shape.rms_norm_eps, shape.norm))
 }
 
 /// Loads attention of four matrices; the flags say whether the first three and the last have biases.
@@ -157,11 +167,10 @@ pub(crate) fn attention(
 }
 
 /// Loads norms of queries and keys over their heads.
-pub(crate) fn qk_norm(shape: &LlamaShape, weights: &mut Weights, at: &str) -> Result<(RmsNorm, RmsNorm), EngineFault> {
-    let mut norm = |name: &str| {
-        RmsNorm::load(weights, &format!("{at}.self_attn.{name}"), shape.attention.head_dim, shape.rms_norm_eps)
-    };
-    Ok((norm("q_norm")?, norm("k_norm")?))
+pub(crate) fn qk_norm(shape: &LlamaShape, weights: &mut Weights, at: &str) -> Result<QkNorm, EngineFault> {
+    let (width, form) = (shape.attention.head_dim, (shape.rms_norm_eps, shape.norm));
+    let mut norm = |name: &str| RmsNorm::load_as(weights, &format!("{at}.self_attn.{name}"), width, form);
+    Ok(QkNorm::Heads(norm("q_norm")?, norm("k_norm")?))
 }
 
 /// Loads a gated feed-forward layer of three matrices under `at`, `width` wide inside.

@@ -12,6 +12,7 @@ use compass_plan::ModelKind;
 use compass_plan::engine::EngineFault;
 use compass_plan::weights::files::{reading_of, weights_name};
 use compass_plan::weights::{FileMark, Fp8, WeightsDigest, shown_size};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tch::{Device, Kind, Tensor};
@@ -30,8 +31,8 @@ pub(crate) struct Weights {
     adapter: Option<Adapter>,
     /// What is stored in eight bits.
     float8: Option<Float8>,
-    /// A prefix of the model's names that this checkpoint's names lack.
-    absent_prefix: Option<&'static str>,
+    /// Prefixes of the model's names, each with what this checkpoint's names have in its place; the first that matches holds.
+    renamed: Vec<(&'static str, &'static str)>,
     /// Whether tensors are made in place of being read.
     is_random: bool,
     kind: Kind,
@@ -72,7 +73,7 @@ impl Weights {
                 places.push(place);
             }
         }
-        let (taken, absent_prefix, notes) = (BTreeSet::new(), None, Vec::new());
+        let (taken, renamed, notes) = (BTreeSet::new(), Vec::new(), Vec::new());
         Ok(Self {
             root,
             config,
@@ -81,7 +82,7 @@ impl Weights {
             taken,
             adapter: None,
             float8: None,
-            absent_prefix,
+            renamed,
             is_random: false,
             kind,
             device,
@@ -101,7 +102,7 @@ impl Weights {
             taken: BTreeSet::new(),
             adapter: None,
             float8: None,
-            absent_prefix: None,
+            renamed: Vec::new(),
             is_random: true,
             kind,
             device,
@@ -201,12 +202,27 @@ impl Weights {
     /// Accepts names without `prefix` if this checkpoint has none with it: it was saved from the model without its
     /// head.
     pub(crate) fn allow_without(&mut self, prefix: &'static str) {
-        self.absent_prefix = (!self.places.keys().any(|name| name.starts_with(prefix))).then_some(prefix);
+        if !self.has_prefix(prefix) {
+            self.renamed.push((prefix, ""));
+        }
+    }
+
+    /// Accepts names that begin with `stored` for those that begin with `name`, if this checkpoint has any.
+    pub(crate) fn rename_prefix(&mut self, stored: &'static str, name: &'static str) {
+        if self.has_prefix(stored) {
+            self.renamed.push((name, stored));
+        }
+    }
+
+    fn has_prefix(&self, prefix: &str) -> bool {
+        self.places.keys().any(|name| name.starts_with(prefix))
     }
 
     /// Returns the checkpoint's name of the model's tensor `name`.
-    fn stored_name<'a>(&self, name: &'a str) -> &'a str {
-        self.absent_prefix.and_then(|prefix| name.strip_prefix(prefix)).unwrap_or(name)
+    fn stored_name<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        let other =
+            |(prefix, stored): &(&str, &str)| Some(Cow::Owned(format!("{stored}{}", name.strip_prefix(prefix)?)));
+        self.renamed.iter().find_map(other).unwrap_or(Cow::Borrowed(name))
     }
 
     /// Returns the files that have `name`, or a part of it each.
@@ -217,14 +233,14 @@ impl Weights {
 
     /// Whether there is a tensor with this name.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.places.contains_key(self.stored_name(name))
+        self.places.contains_key(self.stored_name(name).as_ref())
     }
 
     /// Returns the total number of rows of a tensor that is split along them: no configuration has it.
     pub(crate) fn rows(&self, name: &str) -> Option<i64> {
-        let holders = self.holders(self.stored_name(name));
-        let rows =
-            holders.iter().map(|file| file.shape(self.stored_name(name)).and_then(|shape| shape.first().copied()));
+        let name = self.stored_name(name);
+        let holders = self.holders(&name);
+        let rows = holders.iter().map(|file| file.shape(&name).and_then(|shape| shape.first().copied()));
         rows.sum::<Option<i64>>().filter(|&rows| rows > 0)
     }
 
@@ -237,6 +253,17 @@ impl Weights {
         self.take_blocks(name, shape, 1)
     }
 
+    /// Loads a tensor in f32, whatever the model's kind.
+    ///
+    /// # Errors
+    /// As [`Weights::take`].
+    pub(crate) fn take_wide(&mut self, name: &str, shape: &[i64]) -> Result<Tensor, EngineFault> {
+        let kind = std::mem::replace(&mut self.kind, Kind::Float);
+        let tensor = self.take(name, shape);
+        self.kind = kind;
+        tensor
+    }
+
     /// Loads a tensor of `blocks` equal blocks of rows, each of which is split separately in a checkpoint of
     /// model-parallel training.
     ///
@@ -246,7 +273,8 @@ impl Weights {
         if self.is_random {
             return random_tensor(name, shape, (self.kind, self.device_of(name)));
         }
-        let (named, name, config) = (name, self.stored_name(name), self.config);
+        let stored = self.stored_name(name);
+        let (named, name, config) = (name, stored.as_ref(), self.config);
         let holders = self.holders(name);
         let options = (self.kind, self.device_of(name));
         let (path, tensor) = match holders.as_slice() {
@@ -284,7 +312,12 @@ impl Weights {
 
     /// Skips a tensor that the model does not use, if it exists: a stored copy of something computed.
     pub(crate) fn skip(&mut self, name: &str) {
-        self.taken.insert(self.stored_name(name).to_owned());
+        self.taken.insert(self.stored_name(name).into_owned());
+    }
+
+    /// Skips all tensors whose stored names begin with `prefix`: a part of the checkpoint that the model does not have.
+    pub(crate) fn skip_prefix(&mut self, prefix: &str) {
+        self.taken.extend(self.places.keys().filter(|name| name.starts_with(prefix)).cloned());
     }
 
     /// Skips a tensor that should be a copy of `original`, which is used instead; adds a note if it is not.
@@ -292,7 +325,7 @@ impl Weights {
     /// # Errors
     /// [`EngineFault::Model`] if the stored tensor cannot be read.
     pub(crate) fn skip_copy(&mut self, name: &str, original: &Tensor) -> Result<(), EngineFault> {
-        let name = self.stored_name(name).to_owned();
+        let name = self.stored_name(name).into_owned();
         if let [file, ..] = self.holders(&name).as_slice() {
             let same = file.shape(&name).unwrap_or_default() == original.size() && file.equals(&name, original)?;
             if !same {

@@ -11,7 +11,7 @@ use std::path::Path;
 fn first_decoded_row(case: &str, length: usize) -> usize {
     match case {
         "llama-dynamic" | "internlm2-biases-dynamic" => length,
-        "phi3-longrope" if length > 32 => 32,
+        "phi3-longrope" | "phi4-mini" if length > 32 => 32,
         _ => 0,
     }
 }
