@@ -2,14 +2,17 @@
 """Makes the golden files of the model families: tiny random models and the logits that transformers computes for them.
 
 Run with torch 2.11.0 and transformers 4.57 (CPU, two threads); every case is a folder beside this file:
-  config.json          as transformers writes it (InternLM2: as its repository does); not in other layouts (layouts.py)
+  config.json          as transformers writes it (InternLM2 and 3, Gemma 3 with its vision half: as their repositories do); not
+                       in other layouts (layouts.py)
   model.safetensors    (or pytorch_model.bin and others, as the case says) weights, drawn with a fixed seed and rounded to bfloat16, which halves the files and loses nothing
   golden.safetensors   `tokens.N` and `logits.N` (fp32 run) of each sequence; for some cases also
                        `logits.N.bfloat16` and `logits.N.float16`, of runs in those dtypes
 Nothing but the goldens is needed to run the tests. `make_goldens.py NAME...` makes only these cases.
 """
 
+import copy
 import json
+import math
 import shutil
 import sys
 from pathlib import Path
@@ -35,6 +38,11 @@ NEOX = dict(vocab_size=VOCABULARY, hidden_size=32, intermediate_size=48, num_hid
             max_position_embeddings=64, bos_token_id=1, eos_token_id=2)
 OPT = dict(vocab_size=VOCABULARY, hidden_size=32, ffn_dim=48, num_hidden_layers=2, num_attention_heads=4,
            max_position_embeddings=48, word_embed_proj_dim=32, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+GEMMA3 = LLAMA | dict(head_dim=12, num_hidden_layers=3, sliding_window=8, query_pre_attn_scalar=10, rope_theta=100000.0,
+                      rope_local_base_freq=1000.0, sliding_window_pattern=3)
+# Heads of 8 + 4 entries for keys, of 10 for values.
+LATENT = LLAMA | dict(num_key_value_heads=4, kv_lora_rank=14, qk_nope_head_dim=8, qk_rope_head_dim=4, v_head_dim=10,
+                      moe_intermediate_size=20, n_routed_experts=6, num_experts_per_tok=3, n_shared_experts=2, first_k_dense_replace=1)
 SHORT = (1, 5, 33)
 
 # name: (class of transformers, changes to its configuration, lengths of the sequences, extra)
@@ -97,13 +105,42 @@ CASES = {
                                                             rope_theta=500000.0, use_scaled_rope=True)))),
     "internlm-ranks": ("Llama", LLAMA | dict(vocab_size=64, num_key_value_heads=4, attention_bias=True), SHORT,
                        dict(store="internlm", layout=dict(ranks=2, stages=2))),
+    # Phi-4-mini: a part of each head turned, by `longrope`.
+    "phi4-mini": ("Phi3", LLAMA | dict(partial_rotary_factor=0.75, tie_word_embeddings=True, max_position_embeddings=96, sliding_window=200,
+                  original_max_position_embeddings=32, rope_scaling=dict(
+                      type="longrope", short_factor=[1.0, 1.1, 1.2], long_factor=[1.5, 3.0, 4.0])), (32, 33, 60), {}),
+    "olmo2": ("Olmo2", LLAMA, SHORT, dict(dtypes=True)),
+    "olmo2-biases": ("Olmo2", LLAMA | dict(attention_bias=True, num_key_value_heads=4), SHORT, {}),
+    "gemma": ("Gemma", LLAMA | dict(head_dim=12, num_key_value_heads=1, hidden_act="gelu_pytorch_tanh"), SHORT, dict(dtypes=True)),
+    "gemma3": ("Gemma3", GEMMA3, (1, 5, 8, 9, 33), dict(dtypes=True)),
+    # As the published models with a vision half are stored; only the text is asked for.
+    "gemma3-vision": ("Gemma3", GEMMA3 | dict(num_attention_heads=8, num_key_value_heads=4, head_dim=4, query_pre_attn_scalar=256,
+                      rope_theta=1000000.0, rope_local_base_freq=10000.0, rope_scaling=dict(rope_type="linear", factor=8.0),
+                      final_logit_softcapping=20.0), (33,),
+                      dict(vision=True)),
+    "glm": ("Glm", LLAMA | dict(head_dim=12, attention_bias=True), SHORT, dict(dtypes=True)),
+    "glm4": ("Glm4", LLAMA | dict(head_dim=8, attention_bias=True), SHORT, dict(dtypes=True)),
+    "glm4-whole-untied": ("Glm4", LLAMA | dict(head_dim=8, attention_bias=False, partial_rotary_factor=1.0), SHORT, {}),
+    "internlm3": ("InternLM3", LLAMA | dict(head_dim=12, qkv_bias=True, bias=False), SHORT, dict(dtypes=True)),
+    "internlm3-biases-dynamic": ("InternLM3", LLAMA | dict(head_dim=8, qkv_bias=False, bias=True, max_position_embeddings=24,
+                                 rope_scaling=dict(rope_type="dynamic", factor=2.0)), (20, 60), {}),
+    "deepseek-v2": ("DeepseekV2", LATENT | dict(q_lora_rank=None, rope_scaling=YARN | dict(mscale=0.7, mscale_all_dim=0.7)),
+                    (1, 5, 60), dict(dtypes=True)),
+    "deepseek-v2-groups": ("DeepseekV2", LATENT | dict(q_lora_rank=12, topk_method="group_limited_greedy", n_group=3, topk_group=2,
+                           routed_scaling_factor=4.0, attention_bias=True), SHORT, {}),
+    "deepseek-v3": ("DeepseekV3", LATENT | dict(q_lora_rank=12, n_routed_experts=8, n_group=2, topk_group=1, routed_scaling_factor=2.5,
+                    rope_scaling=YARN | dict(mscale=1.0, mscale_all_dim=1.0), num_nextn_predict_layers=1), (1, 5, 60), dict(dtypes=True)),
+    "deepseek-v3-direct": ("DeepseekV3", LATENT | dict(q_lora_rank=None, n_group=1, topk_group=1, norm_topk_prob=False, n_shared_experts=1,
+                           rope_interleave=False, v_head_dim=12), SHORT, {}),
 }
 
 
 def draw(model, seed):
     """Random weights, large enough for every part to show in the logits, each a bfloat16 number."""
     generator = torch.Generator().manual_seed(seed)
-    for name, parameter in model.named_parameters():
+    # A buffer that is learnt, by another rule than the parameters (DeepSeek-V3).
+    learnt = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith("e_score_correction_bias")]
+    for name, parameter in [*model.named_parameters(), *learnt]:
         values = torch.randn(parameter.shape, generator=generator)
         if parameter.dim() == 2:
             embedding = "embed" in name or "wte" in name or "wpe" in name
@@ -149,11 +186,57 @@ def internlm2_config(config, biases):
     return out | {"rope_scaling": scaling and {"type": scaling["rope_type"], "factor": scaling["factor"]}}
 
 
+def internlm3_config(config, changes):
+    keys = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
+            "head_dim", "max_position_embeddings", "rms_norm_eps", "bos_token_id", "eos_token_id", "pad_token_id", "hidden_act",
+            "rope_theta", "rope_scaling", "tie_word_embeddings")
+    out = {"architectures": ["InternLM3ForCausalLM"], "model_type": "internlm3", "bias": changes["bias"], "qkv_bias": changes["qkv_bias"]}
+    return out | {key: getattr(config, key) for key in keys}
+
+
+def adapt(kind, model, config, changes):
+    """What a class of transformers 4.57 lacks for the model that is meant."""
+    for layer in model.model.layers:
+        attention = layer.self_attn
+        # InternLM3's class is code of its repository: a Llama whose biases are chosen in two groups, queries, keys and values, and all
+        # others.
+        if kind == "InternLM3":
+            unbiased = ([] if changes["qkv_bias"] else [attention.q_proj, attention.k_proj, attention.v_proj]) + (
+                [] if changes["bias"] else [attention.o_proj])
+            for linear in unbiased:
+                linear.bias = None
+        # The authors' code, vLLM, and transformers from pull request 47435 on scale DeepSeek-V2's scores by `mscale_all_dim` as
+        # DeepSeek-V3's; transformers 4.57 forgets to.
+        if kind == "DeepseekV2" and config.rope_scaling:
+            mscale = 0.1 * config.rope_scaling["mscale_all_dim"] * math.log(config.rope_scaling["factor"]) + 1.0
+            attention.scaling *= mscale * mscale
+
+
+def store_beside_vision(folder, weights, config):
+    """Gemma 3 as its repositories with a vision half: the text's tensors under `language_model.`, its keys under `text_config`, without
+    those that have the default value, and the layers' kinds as a number."""
+    weights = {f"language_model.{key}": value for key, value in weights.items()}
+    for name in ("vision_tower.vision_model.embeddings.patch_embedding.weight", "multi_modal_projector.mm_soft_emb_norm.weight"):
+        weights[name] = torch.ones(3, 2, dtype=torch.bfloat16)
+    defaults = type(config)().to_dict()
+    outer = ("architectures", "bos_token_id", "eos_token_id", "pad_token_id", "layer_types", "_sliding_window_pattern")
+    text = {key: value for key, value in config.to_dict().items() if key not in outer and value != defaults.get(key)}
+    keys = dict(architectures=["Gemma3ForConditionalGeneration"], model_type="gemma3", bos_token_id=1, eos_token_id=[2],
+                image_token_index=60, text_config=text, vision_config=dict(hidden_size=2, model_type="siglip_vision_model"))
+    (folder / "config.json").write_text(json.dumps(keys, indent=2) + "\n")
+    return weights
+
+
 def logits(model, tokens):
     # A fresh rotary state each time: transformers' `dynamic` remembers the longest sequence it saw.
     inner = getattr(model, "model", None)
     if getattr(inner, "rotary_emb", None) is not None:
         inner.rotary_emb = type(inner.rotary_emb)(model.config)
+    # And in f32, which a conversion of the whole model would round.
+    if getattr(inner, "rotary_emb_local", None) is not None:
+        local = copy.deepcopy(model.config)
+        local.rope_theta, local.rope_scaling = local.rope_local_base_freq, dict(rope_type="default")
+        inner.rotary_emb_local = type(inner.rotary_emb_local)(local)
     with torch.no_grad():
         return model(torch.tensor([tokens]), use_cache=False).logits[0].float().contiguous()
 
@@ -192,12 +275,19 @@ def make(name, seed):
     folder = HERE / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    family = "Llama" if kind == "InternLM2" else kind
-    config = getattr(transformers, family + "Config")(**changes)
+    family = {"InternLM2": "Llama", "InternLM3": "Llama"}.get(kind, kind)
+    if kind == "InternLM3":
+        biases = dict(attention_bias=changes["qkv_bias"] or changes["bias"], mlp_bias=changes["bias"])
+    else:
+        biases = {}
+    name_of_config = "Gemma3TextConfig" if kind == "Gemma3" else family + "Config"
+    config = getattr(transformers, name_of_config)(**(changes | biases))
     # transformers' sdpa path leaves out Gemma 2's soft caps and GPT-2's scaling by layer; its eager path is the formula.
     config._attn_implementation = "eager" if kind == "Gemma2" or extra.get("eager") else "sdpa"
     suffix = "LMHeadModel" if kind == "GPT2" else "ForCausalLM"
     model = getattr(transformers, family + suffix)(config).eval()
+    if kind in ("InternLM3", "DeepseekV2"):
+        adapt(kind, model, config, changes)
     draw(model, seed)
     model.tie_weights()
     generator = torch.Generator().manual_seed(seed + 1000)
@@ -210,13 +300,21 @@ def make(name, seed):
         weights = internlm2_names(model, config)
         text = json.dumps(internlm2_config(config, changes.get("attention_bias", False)), indent=2)
         (folder / "config.json").write_text(text + "\n")
+    elif kind == "InternLM3":
+        weights = model.state_dict()
+        (folder / "config.json").write_text(json.dumps(internlm3_config(config, changes), indent=2) + "\n")
     else:
         weights = {name: value for name, value in model.state_dict().items() if name not in (model._tied_weights_keys or [])
                    or not config.tie_word_embeddings}
         model.config.architectures = [type(model).__name__]
-        if "layout" not in extra:
+        if "layout" not in extra and "vision" not in extra:
             model.config.save_pretrained(folder)
     weights = {key: value.to(torch.bfloat16).contiguous() for key, value in weights.items()}
+    if "vision" in extra:
+        weights = store_beside_vision(folder, weights, config)
+    # The layer that predicts a token more, which no evaluation uses.
+    for layer in range(changes.get("num_nextn_predict_layers", 0)):
+        weights[f"model.layers.{config.num_hidden_layers + layer}.eh_proj.weight"] = torch.ones(2, 3, dtype=torch.bfloat16)
     store(folder, weights, extra.get("store"), config, extra.get("layout"))
     if extra.get("dtypes"):
         place = len(sequences) - 1
