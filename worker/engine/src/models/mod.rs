@@ -11,6 +11,7 @@ mod llama;
 mod meta_llama;
 mod mistral;
 mod mixtral;
+mod olmo2;
 mod opt;
 mod phi3;
 mod pre_norm;
