@@ -2,6 +2,7 @@
 
 mod causal_lm;
 mod decoder;
+mod gemma;
 mod gemma2;
 mod gpt2;
 mod gpt_neox;

@@ -3,7 +3,7 @@
 use crate::support::{copy_of, golden, message_in};
 use serde_json::{Value, json};
 
-const CASES: [(&str, &str); 14] = [
+const CASES: [(&str, &str); 15] = [
     ("llama-yarn-mscale", "config.json"),
     ("llama-llama3", "config.json"),
     ("internlm2-biases-dynamic", "config.json"),
@@ -17,6 +17,7 @@ const CASES: [(&str, &str); 14] = [
     ("mixtral", "config.json"),
     ("qwen2-moe", "config.json"),
     ("meta-llama-2", "params.json"),
+    ("gemma", "config.json"),
     ("olmo2", "config.json"),
 ];
 
