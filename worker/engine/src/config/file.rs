@@ -38,6 +38,14 @@ struct RawConfig {
     quantization_config: Option<Value>,
     bos_token_id: Option<Value>,
     eos_token_id: Option<Value>,
+    text_config: Option<RawTextConfig>,
+}
+
+/// The text half of a model that has others.
+#[derive(Deserialize)]
+struct RawTextConfig {
+    model_type: Option<String>,
+    max_position_embeddings: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -115,6 +123,12 @@ impl ModelConfig {
         let fp8 =
             raw.quantization_config.as_ref().map(Fp8::read).transpose().map_err(|what| file_fault(&path, what))?;
         sizes::check(&keys).map_err(|what| file_fault(&path, what))?;
+        let positions_of_text = raw.text_config.map(|text| match text.model_type.as_deref() {
+            // The published files leave out what has the default value.
+            Some("gemma3_text") => text.max_position_embeddings.or(Some(131_072)),
+            _ => text.max_position_embeddings,
+        });
+        let positions_of_text = positions_of_text.flatten();
         let bos = token_ids(raw.bos_token_id, "bos_token_id").map_err(|what| file_fault(&path, what))?;
         let eos_token_ids = token_ids(raw.eos_token_id, "eos_token_id").map_err(|what| file_fault(&path, what))?;
         Ok(Self {
@@ -122,7 +136,7 @@ impl ModelConfig {
             keys,
             architectures: raw.architectures.unwrap_or_default(),
             model_type: raw.model_type,
-            max_position_embeddings: raw.max_position_embeddings.or(raw.n_positions),
+            max_position_embeddings: raw.max_position_embeddings.or(raw.n_positions).or(positions_of_text),
             bos_token_id: bos.first().copied(),
             eos_token_ids,
             fp8,
@@ -135,6 +149,18 @@ impl ModelConfig {
     /// [`EngineFault::Model`] with the missing or invalid key.
     pub(crate) fn keys<T: DeserializeOwned>(&self) -> Result<T, EngineFault> {
         culprit::read(&self.keys).map_err(|what| self.fault(what))
+    }
+
+    /// Returns the configuration of a part of the model, the object `key`, with the values of `defaults` for keys that it lacks.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] if there is no such object, or it is malformed.
+    pub(crate) fn inner(&self, key: &str, defaults: Value) -> Result<Self, EngineFault> {
+        let (Some(Value::Object(inner)), Value::Object(mut keys)) = (self.keys.get(key), defaults) else {
+            return Err(self.fault(format!("`{key}` is missing")));
+        };
+        keys.extend(inner.clone());
+        Self::from_json(self.path.clone(), Value::Object(keys))
     }
 
     /// Returns an error about config.json.

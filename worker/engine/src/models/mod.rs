@@ -4,6 +4,7 @@ mod causal_lm;
 mod decoder;
 mod gemma;
 mod gemma2;
+mod gemma3;
 mod gpt2;
 mod gpt_neox;
 mod internlm;

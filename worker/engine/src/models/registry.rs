@@ -1,8 +1,8 @@
 //! Finds the family that a config.json asks for.
 
 use super::{
-    Decoder, Placement, gemma, gemma2, gpt_neox, gpt2, internlm, internlm2, llama, meta_llama, mistral, mixtral, olmo2,
-    opt, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe,
+    Decoder, Placement, gemma, gemma2, gemma3, gpt_neox, gpt2, internlm, internlm2, llama, meta_llama, mistral,
+    mixtral, olmo2, opt, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe,
 };
 use crate::config::ModelConfig;
 use crate::fault::device_fault;
@@ -27,6 +27,8 @@ const FAMILIES: &[Family] = &[
     Family { architecture: "InternLM2ForCausalLM", model_type: "internlm2", load: internlm2::load },
     Family { architecture: "GemmaForCausalLM", model_type: "gemma", load: gemma::load },
     Family { architecture: "Gemma2ForCausalLM", model_type: "gemma2", load: gemma2::load },
+    Family { architecture: "Gemma3ForCausalLM", model_type: "gemma3_text", load: gemma3::load },
+    Family { architecture: "Gemma3ForConditionalGeneration", model_type: "gemma3", load: gemma3::load_text },
     Family { architecture: "Olmo2ForCausalLM", model_type: "olmo2", load: olmo2::load },
     Family { architecture: "Phi3ForCausalLM", model_type: "phi3", load: phi3::load },
     Family { architecture: "GPT2LMHeadModel", model_type: "gpt2", load: gpt2::load },
@@ -122,6 +124,7 @@ mod tests {
         assert_eq!(family(json!({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen2"})), Ok("qwen3"));
         assert_eq!(family(json!({"model_type": "opt"})), Ok("opt"));
         assert_eq!(family(json!({"architectures": ["GPT2Model"], "model_type": "gpt2"})), Ok("gpt2"));
+        assert_eq!(family(json!({"architectures": ["Gemma3Model"], "model_type": "gemma3"})), Ok("gemma3"));
         for keys in [
             json!({"architectures": ["FuturaForCausalLM"], "model_type": "llama"}),
             json!({"model_type": "x"}),

@@ -38,14 +38,14 @@ impl Class {
     /// Returns the class that `AutoTokenizer` uses for a `model_type` of config.json if no file names one.
     pub(super) fn of_model_type(name: &str) -> Self {
         match name {
-            "llama" | "mistral" | "mixtral" | "code_llama" => Self::Llama,
-            "gemma" | "gemma2" => Self::Gemma,
+            "llama" | "mistral" | "mixtral" | "code_llama" | "deepseek_v2" | "deepseek_v3" => Self::Llama,
+            "gemma" | "gemma2" | "gemma3" | "gemma3_text" => Self::Gemma,
             "cohere" | "cohere2" => Self::Cohere,
             "gpt_neox" => Self::GptNeoX,
             "gpt2" | "opt" => Self::Gpt2,
             "qwen2" | "qwen2_moe" | "qwen3" | "qwen3_moe" => Self::Qwen2,
             "t5" | "mt5" => Self::T5,
-            "internlm" | "internlm2" | "baichuan" => Self::Remote,
+            "internlm" | "internlm2" | "internlm3" | "baichuan" => Self::Remote,
             _ => Self::Files,
         }
     }

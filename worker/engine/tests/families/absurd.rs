@@ -3,7 +3,7 @@
 use crate::support::{copy_of, golden, message_in};
 use serde_json::{Value, json};
 
-const CASES: [(&str, &str); 15] = [
+const CASES: [(&str, &str); 17] = [
     ("llama-yarn-mscale", "config.json"),
     ("llama-llama3", "config.json"),
     ("internlm2-biases-dynamic", "config.json"),
@@ -18,6 +18,8 @@ const CASES: [(&str, &str); 15] = [
     ("qwen2-moe", "config.json"),
     ("meta-llama-2", "params.json"),
     ("gemma", "config.json"),
+    ("gemma3", "config.json"),
+    ("gemma3-vision", "config.json"),
     ("olmo2", "config.json"),
 ];
 
