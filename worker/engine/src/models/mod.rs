@@ -5,6 +5,7 @@ mod decoder;
 mod gemma;
 mod gemma2;
 mod gemma3;
+mod glm;
 mod gpt2;
 mod gpt_neox;
 mod internlm;

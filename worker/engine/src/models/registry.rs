@@ -1,7 +1,7 @@
 //! Finds the family that a config.json asks for.
 
 use super::{
-    Decoder, Placement, gemma, gemma2, gemma3, gpt_neox, gpt2, internlm, internlm2, llama, meta_llama, mistral,
+    Decoder, Placement, gemma, gemma2, gemma3, glm, gpt_neox, gpt2, internlm, internlm2, llama, meta_llama, mistral,
     mixtral, olmo2, opt, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe,
 };
 use crate::config::ModelConfig;
@@ -29,6 +29,8 @@ const FAMILIES: &[Family] = &[
     Family { architecture: "Gemma2ForCausalLM", model_type: "gemma2", load: gemma2::load },
     Family { architecture: "Gemma3ForCausalLM", model_type: "gemma3_text", load: gemma3::load },
     Family { architecture: "Gemma3ForConditionalGeneration", model_type: "gemma3", load: gemma3::load_text },
+    Family { architecture: "GlmForCausalLM", model_type: "glm", load: glm::load },
+    Family { architecture: "Glm4ForCausalLM", model_type: "glm4", load: glm::load_4 },
     Family { architecture: "Olmo2ForCausalLM", model_type: "olmo2", load: olmo2::load },
     Family { architecture: "Phi3ForCausalLM", model_type: "phi3", load: phi3::load },
     Family { architecture: "GPT2LMHeadModel", model_type: "gpt2", load: gpt2::load },

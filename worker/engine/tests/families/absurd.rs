@@ -3,7 +3,7 @@
 use crate::support::{copy_of, golden, message_in};
 use serde_json::{Value, json};
 
-const CASES: [(&str, &str); 17] = [
+const CASES: [(&str, &str); 18] = [
     ("llama-yarn-mscale", "config.json"),
     ("llama-llama3", "config.json"),
     ("internlm2-biases-dynamic", "config.json"),
@@ -20,6 +20,7 @@ const CASES: [(&str, &str); 17] = [
     ("gemma", "config.json"),
     ("gemma3", "config.json"),
     ("gemma3-vision", "config.json"),
+    ("glm4", "config.json"),
     ("olmo2", "config.json"),
 ];
 
