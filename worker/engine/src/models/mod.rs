@@ -10,6 +10,7 @@ mod gpt2;
 mod gpt_neox;
 mod internlm;
 mod internlm2;
+mod internlm3;
 mod llama;
 mod meta_llama;
 mod mistral;

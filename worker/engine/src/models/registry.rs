@@ -1,8 +1,8 @@
 //! Finds the family that a config.json asks for.
 
 use super::{
-    Decoder, Placement, gemma, gemma2, gemma3, glm, gpt_neox, gpt2, internlm, internlm2, llama, meta_llama, mistral,
-    mixtral, olmo2, opt, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe,
+    Decoder, Placement, gemma, gemma2, gemma3, glm, gpt_neox, gpt2, internlm, internlm2, internlm3, llama, meta_llama,
+    mistral, mixtral, olmo2, opt, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe,
 };
 use crate::config::ModelConfig;
 use crate::fault::device_fault;
@@ -25,6 +25,7 @@ const FAMILIES: &[Family] = &[
     Family { architecture: "Qwen2ForCausalLM", model_type: "qwen2", load: qwen2::load },
     Family { architecture: "Qwen3ForCausalLM", model_type: "qwen3", load: qwen3::load },
     Family { architecture: "InternLM2ForCausalLM", model_type: "internlm2", load: internlm2::load },
+    Family { architecture: "InternLM3ForCausalLM", model_type: "internlm3", load: internlm3::load },
     Family { architecture: "GemmaForCausalLM", model_type: "gemma", load: gemma::load },
     Family { architecture: "Gemma2ForCausalLM", model_type: "gemma2", load: gemma2::load },
     Family { architecture: "Gemma3ForCausalLM", model_type: "gemma3_text", load: gemma3::load },

@@ -3,7 +3,7 @@
 use crate::support::{copy_of, golden, message_in};
 use serde_json::{Value, json};
 
-const CASES: [(&str, &str); 18] = [
+const CASES: [(&str, &str); 19] = [
     ("llama-yarn-mscale", "config.json"),
     ("llama-llama3", "config.json"),
     ("internlm2-biases-dynamic", "config.json"),
@@ -21,6 +21,7 @@ const CASES: [(&str, &str); 18] = [
     ("gemma3", "config.json"),
     ("gemma3-vision", "config.json"),
     ("glm4", "config.json"),
+    ("internlm3-biases-dynamic", "config.json"),
     ("olmo2", "config.json"),
 ];
 

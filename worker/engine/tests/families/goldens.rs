@@ -10,7 +10,7 @@ use std::path::Path;
 /// rows before that point were computed as the shorter sequence that they were then.
 fn first_decoded_row(case: &str, length: usize) -> usize {
     match case {
-        "llama-dynamic" | "internlm2-biases-dynamic" => length,
+        "llama-dynamic" | "internlm2-biases-dynamic" | "internlm3-biases-dynamic" => length,
         "phi3-longrope" | "phi4-mini" if length > 32 => 32,
         _ => 0,
     }
