@@ -30,6 +30,11 @@ impl Linear {
         Ok(Self::new(weight, bias))
     }
 
+    /// Loads `<name>.weight`, `[out, in]`, to compute in f32 whatever the model's kind.
+    pub(crate) fn load_wide(weights: &mut Weights, name: &str, (out, inner): (i64, i64)) -> Result<Self, EngineFault> {
+        Ok(Self::new(weights.take_wide(&format!("{name}.weight"), &[out, inner])?, None))
+    }
+
     /// Loads GPT-2's `Conv1D` with a bias, whose weight is stored as `[in, out]`.
     pub(crate) fn load_transposed(
         weights: &mut Weights,

@@ -6,6 +6,7 @@
 mod activation;
 mod attend;
 mod attention;
+mod latent;
 mod linear;
 mod mlp;
 mod moe;
@@ -13,13 +14,16 @@ mod norm;
 mod pass;
 mod rope_frequencies;
 mod rotary;
+mod router;
 
 pub(crate) use activation::Activation;
 pub(crate) use attend::{BAND, attend, causal_mask, fused, repeated};
 pub(crate) use attention::{Attention, AttentionShape, Projections, QkNorm, ScoreRule};
+pub(crate) use latent::{LatentAttention, LatentQueries, LatentShape};
 pub(crate) use linear::Linear;
 pub(crate) use mlp::{FeedForward, GateUp, GatedMlp};
 pub(crate) use moe::{SharedExpert, SparseMoe};
 pub(crate) use norm::{LayerNorm, Norm, RmsForm, RmsNorm};
 pub(crate) use pass::Pass;
 pub(crate) use rotary::{Pairing, RotaryEmbedding, Rotation};
+pub(crate) use router::{Groups, Router, RoutingRule};

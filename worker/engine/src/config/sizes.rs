@@ -3,17 +3,20 @@
 use serde_json::Value;
 
 /// Keys of all families that are counts and must be at least 1 if present.
-const COUNTS: [&str; 27] = [
+const COUNTS: [&str; 37] = [
     "decoder_sparse_step",
     "dim",
     "ffn_dim",
     "head_dim",
     "hidden_size",
     "intermediate_size",
+    "kv_lora_rank",
     "max_position_embeddings",
     "moe_intermediate_size",
+    "moe_layer_freq",
     "multiple_of",
     "n_embd",
+    "n_group",
     "n_head",
     "n_heads",
     "n_inner",
@@ -21,14 +24,21 @@ const COUNTS: [&str; 27] = [
     "n_layer",
     "n_layers",
     "n_positions",
+    "n_routed_experts",
+    "n_shared_experts",
     "num_attention_heads",
     "num_experts_per_tok",
     "num_hidden_layers",
     "num_key_value_heads",
     "num_layers",
     "num_local_experts",
+    "q_lora_rank",
+    "qk_nope_head_dim",
+    "qk_rope_head_dim",
     "shared_expert_intermediate_size",
     "sliding_window",
+    "topk_group",
+    "v_head_dim",
     "vocab_size",
     "word_embed_proj_dim",
 ];
@@ -54,7 +64,8 @@ pub(super) fn check(keys: &Value) -> Result<(), String> {
         }
     }
     let count = |key: &str| keys[key].as_i64();
-    let experts = count("num_local_experts").or(count("num_experts")).filter(|&experts| experts > 0);
+    let experts = count("num_local_experts").or(count("num_experts")).or(count("n_routed_experts"));
+    let experts = experts.filter(|&experts| experts > 0);
     if let (Some(experts), Some(chosen)) = (experts, count("num_experts_per_tok"))
         && chosen > experts
     {

@@ -2,7 +2,7 @@
 
 use super::decoder::{Decoder, Placement};
 use super::pre_norm::{self, Mlp};
-use crate::blocks::{GatedMlp, Linear, ScoreRule, SparseMoe};
+use crate::blocks::{GatedMlp, Linear, Router, RoutingRule, ScoreRule, SparseMoe};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
@@ -40,5 +40,6 @@ fn experts(shape: &LlamaShape, keys: &Keys, weights: &mut Weights, at: &str) -> 
         Ok::<_, EngineFault>(GatedMlp::new(gate, up, linear("w2", (hidden, inner))?, shape.activation))
     });
     let experts = experts.collect::<Result<_, _>>()?;
-    Ok(SparseMoe { gate, experts, top_k: keys.num_experts_per_tok, normalise: true, shared: None })
+    let router = Router { gate, top_k: keys.num_experts_per_tok, rule: RoutingRule::Softmax { normalise: true } };
+    Ok(SparseMoe { router, experts, shared: None })
 }

@@ -2,6 +2,8 @@
 
 mod causal_lm;
 mod decoder;
+mod deepseek_v2;
+mod deepseek_v3;
 mod gemma;
 mod gemma2;
 mod gemma3;

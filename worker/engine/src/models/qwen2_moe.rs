@@ -2,7 +2,7 @@
 
 use super::decoder::{Decoder, Placement};
 use super::pre_norm::{self, Mlp};
-use crate::blocks::{Linear, ScoreRule, SharedExpert, SparseMoe};
+use crate::blocks::{Linear, Router, RoutingRule, ScoreRule, SharedExpert, SparseMoe};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
@@ -36,8 +36,9 @@ impl Experts {
             pre_norm::gated_mlp(shape, weights, &format!("{at}.experts.{number}"), self.moe_intermediate_size, false)
         });
         let experts = experts.collect::<Result<_, _>>()?;
-        let normalise = self.norm_topk_prob.unwrap_or(false);
-        Ok(SparseMoe { gate, experts, top_k: self.num_experts_per_tok, normalise, shared: None })
+        let rule = RoutingRule::Softmax { normalise: self.norm_topk_prob.unwrap_or(false) };
+        let router = Router { gate, top_k: self.num_experts_per_tok, rule };
+        Ok(SparseMoe { router, experts, shared: None })
     }
 }
 
@@ -82,5 +83,5 @@ fn shared_expert(
     let width = keys.shared_expert_intermediate_size;
     let mlp = pre_norm::gated_mlp(shape, weights, &format!("{at}.shared_expert"), width, false)?;
     let gate = Linear::load(weights, &format!("{at}.shared_expert_gate"), (1, shape.hidden_size), false)?;
-    Ok(SharedExpert { mlp, gate })
+    Ok(SharedExpert { mlp, gate: Some(gate) })
 }

@@ -1,8 +1,8 @@
 //! Finds the family that a config.json asks for.
 
 use super::{
-    Decoder, Placement, gemma, gemma2, gemma3, glm, gpt_neox, gpt2, internlm, internlm2, internlm3, llama, meta_llama,
-    mistral, mixtral, olmo2, opt, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe,
+    Decoder, Placement, deepseek_v2, deepseek_v3, gemma, gemma2, gemma3, glm, gpt_neox, gpt2, internlm, internlm2,
+    internlm3, llama, meta_llama, mistral, mixtral, olmo2, opt, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe,
 };
 use crate::config::ModelConfig;
 use crate::fault::device_fault;
@@ -33,6 +33,8 @@ const FAMILIES: &[Family] = &[
     Family { architecture: "GlmForCausalLM", model_type: "glm", load: glm::load },
     Family { architecture: "Glm4ForCausalLM", model_type: "glm4", load: glm::load_4 },
     Family { architecture: "Olmo2ForCausalLM", model_type: "olmo2", load: olmo2::load },
+    Family { architecture: "DeepseekV2ForCausalLM", model_type: "deepseek_v2", load: deepseek_v2::load },
+    Family { architecture: "DeepseekV3ForCausalLM", model_type: "deepseek_v3", load: deepseek_v3::load },
     Family { architecture: "Phi3ForCausalLM", model_type: "phi3", load: phi3::load },
     Family { architecture: "GPT2LMHeadModel", model_type: "gpt2", load: gpt2::load },
     Family { architecture: "GPTNeoXForCausalLM", model_type: "gpt_neox", load: gpt_neox::load },

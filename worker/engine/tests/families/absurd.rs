@@ -3,7 +3,7 @@
 use crate::support::{copy_of, golden, message_in};
 use serde_json::{Value, json};
 
-const CASES: [(&str, &str); 19] = [
+const CASES: [(&str, &str); 21] = [
     ("llama-yarn-mscale", "config.json"),
     ("llama-llama3", "config.json"),
     ("internlm2-biases-dynamic", "config.json"),
@@ -23,6 +23,8 @@ const CASES: [(&str, &str); 19] = [
     ("glm4", "config.json"),
     ("internlm3-biases-dynamic", "config.json"),
     ("olmo2", "config.json"),
+    ("deepseek-v2-groups", "config.json"),
+    ("deepseek-v3", "config.json"),
 ];
 
 fn nonsense() -> Vec<Value> {
