@@ -25,6 +25,7 @@ mod qwen2;
 mod qwen2_moe;
 mod qwen3;
 mod qwen3_moe;
+mod refused;
 mod registry;
 mod sandwich;
 

@@ -1,5 +1,6 @@
 //! Finds the family that a config.json asks for.
 
+use super::refused::refusal;
 use super::{
     Decoder, Placement, deepseek_v2, deepseek_v3, gemma, gemma2, gemma3, glm, gpt_neox, gpt2, internlm, internlm2,
     internlm3, llama, meta_llama, mistral, mixtral, olmo2, opt, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe,
@@ -77,9 +78,8 @@ impl Family {
         {
             return Ok(family);
         }
-        let named = config.architectures.first().map(String::as_str).or(kind).unwrap_or("(none named)");
-        let known: Vec<&str> = FAMILIES.iter().map(|family| family.architecture).collect();
-        Err(config.fault(format!("architecture {named} is not supported; supported are: {}", known.join(", "))))
+        let named = config.architectures.first().map(String::as_str).or(kind);
+        Err(config.fault(refusal(named, FAMILIES.iter().map(|family| family.architecture))))
     }
 
     /// Loads a model, and checks that `weights` has no other tensors. `notes` receives ignored settings.
