@@ -52,7 +52,8 @@ pub(super) fn refusal<'a>(named: Option<&str>, known: impl Iterator<Item = &'a s
 
 /// Lists the names in order: first those with the usual ending, without it.
 fn listed(known: &BTreeSet<&str>) -> String {
-    let short: Vec<&str> = known.iter().filter_map(|name| name.strip_suffix(USUAL)).collect();
+    let mut short: Vec<&str> = known.iter().filter_map(|name| name.strip_suffix(USUAL)).collect();
+    short.sort_unstable();
     let others: Vec<&str> = known.iter().copied().filter(|name| !name.ends_with(USUAL)).collect();
     format!("{} (each with {USUAL}), and {}", short.join(", "), others.join(", "))
 }
@@ -93,8 +94,9 @@ mod tests {
 
     #[test]
     fn unknown_models_are_refused_with_a_list_in_order() {
-        let known = ["Qwen3ForCausalLM", "LlamaForCausalLM", "GPT2LMHeadModel", "GemmaForCausalLM"];
-        let list = "Gemma, Llama, Qwen3 (each with ForCausalLM), and GPT2LMHeadModel";
+        let known =
+            ["Qwen3ForCausalLM", "LlamaForCausalLM", "GPT2LMHeadModel", "Gemma2ForCausalLM", "GemmaForCausalLM"];
+        let list = "Gemma, Gemma2, Llama, Qwen3 (each with ForCausalLM), and GPT2LMHeadModel";
         assert_eq!(
             refusal(Some("FuturaForCausalLM"), known.into_iter()),
             format!("architecture FuturaForCausalLM is not supported; supported are {list}")

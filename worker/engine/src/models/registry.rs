@@ -136,7 +136,7 @@ mod tests {
             json!({}),
         ] {
             let message = family(keys).unwrap_err();
-            assert!(message.contains("not supported"), "{message}");
+            assert!(message.contains("supported are DeepseekV2, "), "{message}");
         }
     }
 }
