@@ -95,7 +95,7 @@ impl ParityModel {
     }
 
     /// Loads the model in `directory` in float32 on the CPU as for a device whose operations cost time to begin: products
-    /// of the same rows are joined, and the counts grow with what a device would have to do.
+    /// of the same rows are joined, experts are stacked, and the counts grow with what a device would have to do.
     ///
     /// # Errors
     /// As [`crate::load`].
@@ -109,7 +109,7 @@ impl ParityModel {
         let weights = Weights::open(directory, ModelKind::Hf, file, (kind, device))?;
         let to = Placement { kind, device, positions: 64 };
         let mut decoder = Family::of(&config)?.load(&config, weights, to, &mut Vec::new())?;
-        decoder.join().map_err(|error| device_fault(&error))?;
+        decoder.join().and_then(|()| decoder.stack_experts()).map_err(|error| device_fault(&error))?;
         let counts = Rc::new(Cell::new(DeviceCounts::default()));
         decoder.kernels = Box::new(Counting::new(Reference, Rc::clone(&counts)));
         Ok((Self { model: Box::new(decoder) }, counts))

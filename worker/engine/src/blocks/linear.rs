@@ -58,6 +58,11 @@ impl Linear {
         Ok(Some(Self::new(Tensor::f_cat(&weights, 0)?, bias)))
     }
 
+    /// Returns the weight, `[out, in]`, if there is no bias.
+    pub(super) fn plain_weight(&self) -> Option<&Tensor> {
+        self.bias.is_none().then_some(&self.weight)
+    }
+
     /// Maps `[rows, in]` to `[rows, out]`.
     pub(crate) fn forward(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Tensor, TchError> {
         kernels.linear(x, &self.weight, self.bias.as_ref())

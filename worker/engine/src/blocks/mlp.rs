@@ -23,6 +23,13 @@ impl GatedMlp {
         Self { gate_up: GateUp::Separate { gate_proj, up_proj }, down_proj, activation }
     }
 
+    /// Returns the weights of the gate, of the other widening product and of the narrowing one; `None` if any has a bias, or two are
+    /// joined.
+    pub(super) fn plain_weights(&self) -> Option<[&Tensor; 3]> {
+        let GateUp::Separate { gate_proj, up_proj } = &self.gate_up else { return None };
+        Some([gate_proj.plain_weight()?, up_proj.plain_weight()?, self.down_proj.plain_weight()?])
+    }
+
     /// Joins the two widening products to one.
     pub(crate) fn join(&mut self) -> Result<(), TchError> {
         if let GateUp::Separate { gate_proj, up_proj } = &self.gate_up

@@ -34,10 +34,10 @@ pub(crate) struct Groups {
 }
 
 /// The experts of each row, `[rows, top_k]`, and their shares.
-pub(super) struct Routes {
-    pub(super) experts: Tensor,
+pub(crate) struct Routes {
+    pub(crate) experts: Tensor,
     /// In the kind in which outputs are added.
-    pub(super) shares: Tensor,
+    pub(crate) shares: Tensor,
 }
 
 impl Groups {
@@ -57,31 +57,43 @@ impl Groups {
 impl Router {
     /// Routes the rows of `x`, `[rows, hidden]`.
     pub(super) fn route(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Routes, TchError> {
-        match &self.rule {
-            RoutingRule::Softmax { normalise } => {
-                let scores = self.gate.forward(kernels, x)?.f_softmax(-1, Kind::Float)?;
-                let (shares, experts) = scores.f_topk(self.top_k, -1, true, true)?;
-                let shares = if *normalise { shares.f_div(&sum(&shares)?)? } else { shares };
-                Ok(Routes { experts, shares: shares.f_to_kind(x.kind())? })
+        let logits = match &self.rule {
+            RoutingRule::Softmax { .. } => self.gate.forward(kernels, x)?,
+            RoutingRule::ScaledSoftmax { .. } | RoutingRule::Sigmoid { .. } => {
+                self.gate.forward(kernels, &x.f_to_kind(Kind::Float)?)?
             }
-            RoutingRule::ScaledSoftmax { groups, scale } => {
-                let scores = self.gate.forward(kernels, &x.f_to_kind(Kind::Float)?)?.f_softmax(-1, Kind::Float)?;
+        };
+        kernels.route(&logits, &self.rule, self.top_k, x.kind())
+    }
+}
+
+impl RoutingRule {
+    /// Chooses the experts of each row by its logits, `[rows, experts]`, by libtorch's operations; `kind` is the model's.
+    pub(crate) fn choose(&self, logits: &Tensor, top_k: i64, kind: Kind) -> Result<Routes, TchError> {
+        match self {
+            Self::Softmax { normalise } => {
+                let scores = logits.f_softmax(-1, Kind::Float)?;
+                let (shares, experts) = scores.f_topk(top_k, -1, true, true)?;
+                let shares = if *normalise { shares.f_div(&sum(&shares)?)? } else { shares };
+                Ok(Routes { experts, shares: shares.f_to_kind(kind)? })
+            }
+            Self::ScaledSoftmax { groups, scale } => {
+                let scores = logits.f_softmax(-1, Kind::Float)?;
                 let scores = match groups {
                     None => scores,
                     Some(groups) => groups.mask(&scores, |grouped| grouped.f_amax([-1i64].as_slice(), false))?,
                 };
-                let (shares, experts) = scores.f_topk(self.top_k, -1, true, true)?;
+                let (shares, experts) = scores.f_topk(top_k, -1, true, true)?;
                 Ok(Routes { experts, shares: shares.f_mul_scalar(*scale)? })
             }
-            RoutingRule::Sigmoid { correction, groups, normalise, scale } => {
-                let logits = self.gate.forward(kernels, &x.f_to_kind(Kind::Float)?)?;
-                let scores = in_whole_vectors(&logits, Tensor::f_sigmoid)?;
+            Self::Sigmoid { correction, groups, normalise, scale } => {
+                let scores = in_whole_vectors(logits, Tensor::f_sigmoid)?;
                 let corrected = scores.f_add(correction)?;
                 let corrected = match groups {
                     None => corrected,
-                    Some(groups) => groups.mask(&corrected, |grouped| sum_of_two_best(grouped))?,
+                    Some(groups) => groups.mask(&corrected, sum_of_two_best)?,
                 };
-                let (_, experts) = corrected.f_topk(self.top_k, -1, true, true)?;
+                let (_, experts) = corrected.f_topk(top_k, -1, true, true)?;
                 let shares = scores.f_gather(1, &experts, false)?;
                 let shares = if *normalise { shares.f_div(&sum(&shares)?.f_add_scalar(1e-20)?)? } else { shares };
                 Ok(Routes { experts, shares: shares.f_mul_scalar(*scale)? })

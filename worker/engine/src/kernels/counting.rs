@@ -3,12 +3,12 @@
 //! A call costs what CUDA's stock operations need for it: fused norms, one flash kernel for a level, and pointwise
 //! operations one by one. Views are free, and what prepares a pass counts once for all layers.
 
-use super::{Kernels, Part, Warp, added_rows};
-use crate::blocks::{Activation, RmsForm, Rotation, ScoreRule};
+use super::{Kernels, Pairs, Part, Warp, added_rows};
+use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use std::cell::Cell;
 use std::rc::Rc;
-use tch::{Device, TchError, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
 /// Work of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +34,11 @@ const GATE: u64 = 2;
 
 /// Two sorts, two sums, and what stands between them.
 const DRAW: u64 = 30;
+/// Groups' scores and the best of them, and the mask of the others in five.
+const GROUPS: u64 = 7;
+
+/// Two orders, shares and rows by them, where pairs stand, and where experts end.
+const SORT: u64 = 6;
 
 /// Filling, and copying.
 const PADDING: u64 = 2;
@@ -133,6 +138,41 @@ impl<K: Kernels> Kernels for Counting<K> {
     fn rotate(&self, x: &Tensor, rotation: &Rotation) -> Result<Tensor, TchError> {
         self.count(ROTATION);
         self.inner.rotate(x, rotation)
+    }
+
+    fn gate_rows(&self, x: &Tensor, gates: &Tensor) -> Result<Tensor, TchError> {
+        self.count(GATE);
+        self.inner.gate_rows(x, gates)
+    }
+
+    fn route(&self, logits: &Tensor, rule: &RoutingRule, top_k: i64, kind: Kind) -> Result<Routes, TchError> {
+        self.count(match rule {
+            // Scores, the best of them, their sum and quotient, and a cast.
+            RoutingRule::Softmax { normalise } => 3 + 2 * u64::from(*normalise),
+            RoutingRule::ScaledSoftmax { groups, .. } => 3 + groups.map_or(0, |_| GROUPS),
+            // Scores, their correction, the best, their shares and a factor; a sum, a term and a quotient.
+            RoutingRule::Sigmoid { groups, normalise, .. } => {
+                5 + groups.map_or(0, |_| GROUPS + 1) + 3 * u64::from(*normalise)
+            }
+        });
+        self.inner.route(logits, rule, top_k, kind)
+    }
+
+    fn sort_pairs(&self, routes: &Routes, experts: i64) -> Result<Pairs, TchError> {
+        self.count(SORT);
+        self.inner.sort_pairs(routes, experts)
+    }
+
+    fn grouped_linear(&self, x: &Tensor, weight: &Tensor, pairs: &Pairs) -> Result<Tensor, TchError> {
+        // The ends in 32 bits, and the product.
+        self.count(2);
+        self.inner.grouped_linear(x, weight, pairs)
+    }
+
+    /// A copy in order of the rows, a product, sums between the ranks, and a cast.
+    fn mix(&self, outputs: &Tensor, pairs: &Pairs) -> Result<Tensor, TchError> {
+        self.count(2 + pairs.top_k());
+        self.inner.mix(outputs, pairs)
     }
 
     fn concat(&self, parts: &[&Tensor]) -> Result<Tensor, TchError> {

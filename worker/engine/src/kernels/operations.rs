@@ -1,9 +1,10 @@
 //! The interface between the forward pass and a device.
 
 use super::Warp;
-use crate::blocks::{Activation, RmsForm, Rotation, ScoreRule};
+use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
+use super::Pairs;
 use crate::kv::{Chain, LayerKv, Level, Masks};
-use tch::{Device, TchError, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
 /// Attention of the rows of a pass over a part of their keys.
 pub(crate) struct Part {
@@ -61,6 +62,24 @@ pub(crate) trait Kernels {
 
     /// Rotates the first entries of each head of `x`, `[rows, heads, head_dim]`, each row by its own position.
     fn rotate(&self, x: &Tensor, rotation: &Rotation) -> Result<Tensor, TchError>;
+
+    /// Multiplies rows, `[rows, width]`, by the sigmoids of `gates`, `[rows, 1]`.
+    fn gate_rows(&self, x: &Tensor, gates: &Tensor) -> Result<Tensor, TchError>;
+
+    /// Chooses `top_k` experts of each row by the logits of the gate, `[rows, experts]`; shares are in `kind` unless the rule has
+    /// its own.
+    fn route(&self, logits: &Tensor, rule: &RoutingRule, top_k: i64, kind: Kind) -> Result<Routes, TchError>;
+
+    /// Sorts the pairs of a row and one of its experts by expert.
+    fn sort_pairs(&self, routes: &Routes, experts: i64) -> Result<Pairs, TchError>;
+
+    /// Maps the rows of sorted pairs, `[pairs, in]`, each by the matrix of its expert in `weight`, `[experts, out, in]`, to
+    /// `[pairs, out]`.
+    fn grouped_linear(&self, x: &Tensor, weight: &Tensor, pairs: &Pairs) -> Result<Tensor, TchError>;
+
+    /// Adds the outputs of sorted pairs, `[pairs, width]`, by their shares to `[rows, width]`; those of a row in the order of its
+    /// experts' numbers.
+    fn mix(&self, outputs: &Tensor, pairs: &Pairs) -> Result<Tensor, TchError>;
 
     /// Concatenates parts of heads, `[rows, heads, width]` each, to `[rows, heads, sum of widths]`.
     fn concat(&self, parts: &[&Tensor]) -> Result<Tensor, TchError>;

@@ -3,10 +3,11 @@
 
 use super::cascade::{attend_level, heads_first, merge};
 use super::draw::draw;
-use super::{Kernels, Part, Warp, added_rows};
-use crate::blocks::{Activation, BAND, RmsForm, Rotation, ScoreRule, attend, causal_mask};
+use super::{Kernels, Pairs, Part, Warp, added_rows};
+use crate::blocks::{Activation, BAND, RmsForm, Rotation, Routes, RoutingRule, ScoreRule, attend, causal_mask};
+use super::experts::{grouped_linear, mix, sort_pairs};
 use crate::kv::{Chain, LayerKv, Level, Masks};
-use crate::reproducible::alone_if_narrow;
+use crate::reproducible::{alone_if_narrow, in_whole_vectors};
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Every operation by libtorch's own, on whatever device the tensors are.
@@ -85,6 +86,26 @@ impl Kernels for Reference {
 
     fn rotate(&self, x: &Tensor, rotation: &Rotation) -> Result<Tensor, TchError> {
         rotation.apply(x)
+    }
+
+    fn gate_rows(&self, x: &Tensor, gates: &Tensor) -> Result<Tensor, TchError> {
+        in_whole_vectors(gates, Tensor::f_sigmoid)?.f_mul(x)
+    }
+
+    fn route(&self, logits: &Tensor, rule: &RoutingRule, top_k: i64, kind: Kind) -> Result<Routes, TchError> {
+        rule.choose(logits, top_k, kind)
+    }
+
+    fn sort_pairs(&self, routes: &Routes, experts: i64) -> Result<Pairs, TchError> {
+        sort_pairs(routes, experts)
+    }
+
+    fn grouped_linear(&self, x: &Tensor, weight: &Tensor, pairs: &Pairs) -> Result<Tensor, TchError> {
+        grouped_linear(x, weight, pairs)
+    }
+
+    fn mix(&self, outputs: &Tensor, pairs: &Pairs) -> Result<Tensor, TchError> {
+        mix(outputs, pairs)
     }
 
     fn concat(&self, parts: &[&Tensor]) -> Result<Tensor, TchError> {

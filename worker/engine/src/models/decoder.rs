@@ -40,6 +40,11 @@ pub(crate) trait DecoderLayer {
     fn join(&mut self) -> Result<(), TchError> {
         Ok(())
     }
+
+    /// Stacks experts, where the layer has any, as they are loaded on a device with a grouped product.
+    fn stack_experts(&mut self) -> Result<(), TchError> {
+        Ok(())
+    }
 }
 
 /// How a token's position enters the model.
@@ -108,6 +113,11 @@ impl Decoder {
     /// Joins products of the same rows in all layers, one layer after the other.
     pub(crate) fn join(&mut self) -> Result<(), TchError> {
         self.layers.iter_mut().try_for_each(|layer| layer.join())
+    }
+
+    /// Stacks the experts of all layers.
+    pub(crate) fn stack_experts(&mut self) -> Result<(), TchError> {
+        self.layers.iter_mut().try_for_each(|layer| layer.stack_experts())
     }
 
     /// Returns the embeddings of the tokens, and of others that pad them to `rows`.

@@ -6,10 +6,11 @@
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions};
 use super::pre_norm::{self, Mlp};
 use crate::blocks::{
-    AttentionShape, Groups, LatentAttention, LatentQueries, LatentShape, Linear, Pairing, Pass, RmsNorm, Router,
-    RoutingRule, ScoreRule, SharedExpert, SparseMoe,
+    AttentionShape, Experts, Groups, LatentAttention, LatentQueries, LatentShape, Linear, Pairing, Pass, RmsNorm,
+    Router, RoutingRule, ScoreRule, SharedExpert, SparseMoe,
 };
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig, RopeConfig};
+use crate::fault::device_fault;
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;
@@ -70,6 +71,10 @@ impl DecoderLayer for Layer {
 
     fn join(&mut self) -> Result<(), TchError> {
         self.mlp.join()
+    }
+
+    fn stack_experts(&mut self) -> Result<(), TchError> {
+        self.mlp.stack_experts()
     }
 }
 
@@ -221,7 +226,7 @@ impl LatentKeys {
         let gate = Linear::load_wide(weights, &format!("{at}.gate"), (count, shape.hidden_size))?;
         let experts = (0..count)
             .map(|number| pre_norm::gated_mlp(shape, weights, &format!("{at}.experts.{number}"), width, biased));
-        let experts = experts.collect::<Result<_, _>>()?;
+        let experts = Experts::new(experts.collect::<Result<_, _>>()?).map_err(|error| device_fault(&error))?;
         let shared = match self.n_shared_experts {
             None => None,
             Some(shared) => {

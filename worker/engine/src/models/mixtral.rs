@@ -2,8 +2,9 @@
 
 use super::decoder::{Decoder, Placement};
 use super::pre_norm::{self, Mlp};
-use crate::blocks::{GatedMlp, Linear, Router, RoutingRule, ScoreRule, SparseMoe};
+use crate::blocks::{Experts, GatedMlp, Linear, Router, RoutingRule, ScoreRule, SparseMoe};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
+use crate::fault::device_fault;
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;
@@ -39,7 +40,7 @@ fn experts(shape: &LlamaShape, keys: &Keys, weights: &mut Weights, at: &str) -> 
         let (gate, up) = (linear("w1", (inner, hidden))?, linear("w3", (inner, hidden))?);
         Ok::<_, EngineFault>(GatedMlp::new(gate, up, linear("w2", (hidden, inner))?, shape.activation))
     });
-    let experts = experts.collect::<Result<_, _>>()?;
+    let experts = Experts::new(experts.collect::<Result<_, _>>()?).map_err(|error| device_fault(&error))?;
     let router = Router { gate, top_k: keys.num_experts_per_tok, rule: RoutingRule::Softmax { normalise: true } };
     Ok(SparseMoe { router, experts, shared: None })
 }

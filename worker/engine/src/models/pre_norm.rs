@@ -36,7 +36,15 @@ impl Mlp {
     pub(super) fn join(&mut self) -> Result<(), TchError> {
         match self {
             Self::Dense(mlp) => mlp.join(),
-            Self::Sparse(_) => Ok(()),
+            Self::Sparse(moe) => moe.join(),
+        }
+    }
+
+    /// Stacks the experts, if there are any.
+    pub(super) fn stack_experts(&mut self) -> Result<(), TchError> {
+        match self {
+            Self::Dense(_) => Ok(()),
+            Self::Sparse(moe) => moe.experts.stack(),
         }
     }
 }
@@ -45,6 +53,10 @@ impl DecoderLayer for PreNormLayer {
     fn join(&mut self) -> Result<(), TchError> {
         self.self_attn.join()?;
         self.mlp.join()
+    }
+
+    fn stack_experts(&mut self) -> Result<(), TchError> {
+        self.mlp.stack_experts()
     }
 
     fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {

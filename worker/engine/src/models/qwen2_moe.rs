@@ -2,15 +2,16 @@
 
 use super::decoder::{Decoder, Placement};
 use super::pre_norm::{self, Mlp};
-use crate::blocks::{Linear, Router, RoutingRule, ScoreRule, SharedExpert, SparseMoe};
+use crate::blocks::{Experts, Linear, Router, RoutingRule, ScoreRule, SharedExpert, SparseMoe};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
+use crate::fault::device_fault;
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 
 /// Configuration of the experts; also Qwen3-MoE's.
 #[derive(Deserialize)]
-pub(super) struct Experts {
+pub(super) struct ExpertKeys {
     num_experts: i64,
     num_experts_per_tok: i64,
     moe_intermediate_size: i64,
@@ -21,7 +22,7 @@ pub(super) struct Experts {
     mlp_only_layers: Option<Vec<usize>>,
 }
 
-impl Experts {
+impl ExpertKeys {
     /// Whether a layer has experts.
     pub(super) fn in_layer(&self, number: usize) -> bool {
         let excepted = self.mlp_only_layers.as_ref().is_some_and(|layers| layers.contains(&number));
@@ -35,7 +36,7 @@ impl Experts {
         let experts = (0..self.num_experts).map(|number| {
             pre_norm::gated_mlp(shape, weights, &format!("{at}.experts.{number}"), self.moe_intermediate_size, false)
         });
-        let experts = experts.collect::<Result<_, _>>()?;
+        let experts = Experts::new(experts.collect::<Result<_, _>>()?).map_err(|error| device_fault(&error))?;
         let rule = RoutingRule::Softmax { normalise: self.norm_topk_prob.unwrap_or(false) };
         let router = Router { gate, top_k: self.num_experts_per_tok, rule };
         Ok(SparseMoe { router, experts, shared: None })
@@ -57,7 +58,7 @@ struct Keys {
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let shape = LlamaShape::read(config, &LlamaDefaults::default())?;
     let keys: Keys = config.keys()?;
-    let experts: Experts = config.keys()?;
+    let experts: ExpertKeys = config.keys()?;
     let window = keys.sliding_window.filter(|_| keys.use_sliding_window.unwrap_or(false));
     let biases = (keys.qkv_bias.unwrap_or(true), false);
     pre_norm::load(&shape, weights, to, |number, at, weights| {

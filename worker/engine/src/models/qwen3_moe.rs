@@ -2,7 +2,7 @@
 
 use super::decoder::{Decoder, Placement};
 use super::pre_norm::{self, Mlp};
-use super::qwen2_moe::Experts;
+use super::qwen2_moe::ExpertKeys;
 use crate::blocks::{Attention, ScoreRule};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
 use crate::weights::Weights;
@@ -23,7 +23,7 @@ struct Keys {
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let shape = LlamaShape::read(config, &LlamaDefaults::default())?;
     let keys: Keys = config.keys()?;
-    let experts: Experts = config.keys()?;
+    let experts: ExpertKeys = config.keys()?;
     let window = keys.sliding_window.filter(|_| keys.use_sliding_window.unwrap_or(false));
     let biases = [keys.attention_bias.unwrap_or(false); 2].into();
     pre_norm::load(&shape, weights, to, |number, at, weights| {

@@ -15,12 +15,48 @@ const INNER: usize = 96;
 const HEADS: usize = 32;
 const KV_HEADS: usize = 8;
 const HEAD_DIM: usize = 4;
+const EXPERTS: usize = 16;
 
-fn write(folder: &Path, layers: usize) {
+/// The second half of a layer.
+#[derive(Clone, Copy)]
+enum Mlp {
+    /// Llama's.
+    Dense,
+    /// Qwen2-MoE's: a few of many experts for each row, and one for every row.
+    Sparse,
+}
+
+impl Mlp {
+    fn architecture(self) -> &'static str {
+        match self {
+            Self::Dense => "LlamaForCausalLM",
+            Self::Sparse => "Qwen2MoeForCausalLM",
+        }
+    }
+
+    fn tensors(self) -> Vec<(String, Vec<usize>)> {
+        let gated = |at: &str| {
+            let widths = [("gate_proj", [INNER, HIDDEN]), ("up_proj", [INNER, HIDDEN]), ("down_proj", [HIDDEN, INNER])];
+            widths.map(|(name, shape)| (format!("{at}.{name}"), shape.to_vec()))
+        };
+        match self {
+            Self::Dense => gated("mlp").into(),
+            Self::Sparse => {
+                let experts = (0..EXPERTS).flat_map(|number| gated(&format!("mlp.experts.{number}")));
+                let gates = [("mlp.gate", vec![EXPERTS, HIDDEN]), ("mlp.shared_expert_gate", vec![1, HIDDEN])];
+                let gates = gates.map(|(name, shape)| (name.to_owned(), shape));
+                experts.chain(gated("mlp.shared_expert")).chain(gates).collect()
+            }
+        }
+    }
+}
+
+fn write(folder: &Path, layers: usize, mlp: Mlp) {
     let config = json!({
-        "architectures": ["LlamaForCausalLM"], "vocab_size": VOCABULARY, "hidden_size": HIDDEN, "intermediate_size": INNER,
+        "architectures": [mlp.architecture()], "vocab_size": VOCABULARY, "hidden_size": HIDDEN, "intermediate_size": INNER,
         "num_hidden_layers": layers, "num_attention_heads": HEADS, "num_key_value_heads": KV_HEADS, "head_dim": HEAD_DIM,
-        "rms_norm_eps": 1e-5, "max_position_embeddings": 4096, "rope_theta": 500_000.0
+        "rms_norm_eps": 1e-5, "max_position_embeddings": 4096, "rope_theta": 500_000.0, "qkv_bias": false, "num_experts": EXPERTS, "num_experts_per_tok": 2,
+        "moe_intermediate_size": INNER, "shared_expert_intermediate_size": INNER, "norm_topk_prob": true
     });
     std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
     let mut tensors = vec![
@@ -34,14 +70,12 @@ fn write(folder: &Path, layers: usize) {
             ("self_attn.k_proj", vec![KV_HEADS * HEAD_DIM, HIDDEN]),
             ("self_attn.v_proj", vec![KV_HEADS * HEAD_DIM, HIDDEN]),
             ("self_attn.o_proj", vec![HIDDEN, HEADS * HEAD_DIM]),
-            ("mlp.gate_proj", vec![INNER, HIDDEN]),
-            ("mlp.up_proj", vec![INNER, HIDDEN]),
-            ("mlp.down_proj", vec![HIDDEN, INNER]),
             ("input_layernorm", vec![HIDDEN]),
             ("post_attention_layernorm", vec![HIDDEN]),
         ] {
             tensors.push((format!("model.layers.{layer}.{name}"), shape));
         }
+        tensors.extend(mlp.tensors().into_iter().map(|(name, shape)| (format!("model.layers.{layer}.{name}"), shape)));
     }
     let mut state = 1u32;
     let mut number = || {
@@ -61,10 +95,14 @@ fn write(folder: &Path, layers: usize) {
     safetensors::serialize_to_file(views, None, &folder.join("model.safetensors")).unwrap();
 }
 
-/// Returns the work of `run` on a model of so many layers.
+/// Returns the work of `run` on a model of so many dense layers.
 fn counted(layers: usize, run: impl Fn(&mut ParityModel)) -> DeviceCounts {
+    counted_of(layers, Mlp::Dense, run)
+}
+
+fn counted_of(layers: usize, mlp: Mlp, run: impl Fn(&mut ParityModel)) -> DeviceCounts {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), layers);
+    write(folder.path(), layers, mlp);
     let (mut model, counts) = ParityModel::load_counted(folder.path()).unwrap();
     run(&mut model);
     counts.get()
@@ -150,10 +188,37 @@ fn prefill_of_a_hundred_segments_is_a_call_for_each_depth() {
     assert_eq!(per_layer(trie(1)), hundred, "as many as for 4 segments");
 }
 
+/// Prompts of one token, each continued by one: a pass of as many rows, which together use all experts.
+#[test]
+fn experts_cost_as_much_for_many_rows_as_for_few() {
+    let of_a_step = |batch| {
+        let step = |layers| {
+            let (six, five) =
+                (counted_of(layers, Mlp::Sparse, decode(batch, 6)), counted_of(layers, Mlp::Sparse, decode(batch, 5)));
+            (six.operations - five.operations, six.copies_to_host - five.copies_to_host)
+        };
+        let (three, two) = (step(3), step(2));
+        assert_eq!((two.1, three.1), (1, 1), "{batch} sequences: copies to the host of a step, none of a layer");
+        three.0 - two.0
+    };
+    let one = of_a_step(1);
+    eprintln!("{one} device operations per layer with experts of a decode step");
+    assert!(one <= 45 + 3, "{one}");
+    for batch in [2, 31, 64, 256] {
+        assert_eq!(of_a_step(batch), one, "{batch} sequences");
+    }
+}
+
 #[test]
 fn joined_products_are_the_same_model() {
+    for mlp in [Mlp::Dense, Mlp::Sparse] {
+        joined_products_are_the_same(mlp);
+    }
+}
+
+fn joined_products_are_the_same(mlp: Mlp) {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), 2);
+    write(folder.path(), 2, mlp);
     let (mut joined, _) = ParityModel::load_counted(folder.path()).unwrap();
     let mut separate = crate::support::load(folder.path(), compass_plan::Dtype::Float32, 1).unwrap();
     let tokens: Vec<u32> = (0..50).map(|token| token * 7 % VOCABULARY as u32).collect();
