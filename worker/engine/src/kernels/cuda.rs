@@ -1,8 +1,8 @@
 //! The operations on CUDA: libtorch's fused kernels where there are any, and attention of a whole level in one call.
 
 use super::flash::{Flash, WIDEST_HEAD};
-use super::{Kernels, Part, Reference, Warp};
-use crate::blocks::{Activation, Rotation, ScoreRule};
+use super::{Kernels, Pairs, Part, Reference, Warp};
+use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
 use crate::kv::{Arena, Chain, ExtentId, LayerKv, Level, Masks, Segment, VarlenOnDevice, levels};
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -146,10 +146,10 @@ impl Kernels for Cuda {
         self.others.linear(x, weight, bias)
     }
 
-    /// One kernel, which rounds once, after the weight; transformers rounds before it too.
-    fn rms_norm(&self, x: &Tensor, weight: &Tensor, eps: f64, from_one: bool) -> Result<Tensor, TchError> {
-        if from_one || x.device() == Device::Cpu {
-            return self.others.rms_norm(x, weight, eps, from_one);
+    /// One kernel, which rounds once, after the weight; transformers often rounds before it too.
+    fn rms_norm(&self, x: &Tensor, weight: &Tensor, eps: f64, form: RmsForm) -> Result<Tensor, TchError> {
+        if form == RmsForm::FromOne || x.device() == Device::Cpu {
+            return self.others.rms_norm(x, weight, eps, form);
         }
         Ok(x.f_internal_fused_rms_norm(weight.size(), Some(weight), eps)?.0)
     }
@@ -176,6 +176,30 @@ impl Kernels for Cuda {
 
     fn rotate(&self, x: &Tensor, rotation: &Rotation) -> Result<Tensor, TchError> {
         self.others.rotate(x, rotation)
+    }
+
+    fn gate_rows(&self, x: &Tensor, gates: &Tensor) -> Result<Tensor, TchError> {
+        self.others.gate_rows(x, gates)
+    }
+
+    fn route(&self, logits: &Tensor, rule: &RoutingRule, top_k: i64, kind: Kind) -> Result<Routes, TchError> {
+        self.others.route(logits, rule, top_k, kind)
+    }
+
+    fn sort_pairs(&self, routes: &Routes, experts: i64) -> Result<Pairs, TchError> {
+        self.others.sort_pairs(routes, experts)
+    }
+
+    fn grouped_linear(&self, x: &Tensor, weight: &Tensor, pairs: &Pairs) -> Result<Tensor, TchError> {
+        self.others.grouped_linear(x, weight, pairs)
+    }
+
+    fn mix(&self, outputs: &Tensor, pairs: &Pairs) -> Result<Tensor, TchError> {
+        self.others.mix(outputs, pairs)
+    }
+
+    fn concat(&self, parts: &[&Tensor]) -> Result<Tensor, TchError> {
+        self.others.concat(parts)
     }
 
     fn write(&self, kv: &LayerKv, keys: &Tensor, values: &Tensor, places: &Tensor) -> Result<(), TchError> {

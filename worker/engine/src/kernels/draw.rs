@@ -51,7 +51,8 @@ fn draw_rows(logits: &Tensor, rule: &Warp, uniforms: &Tensor) -> Result<Tensor, 
     let beyond = probabilities.f_cumsum(-1, Kind::Double)?.f_gt_tensor(&uniforms.f_unsqueeze(-1)?)?;
     let beyond = beyond.f_logical_and(&possible)?.f_to_kind(Kind::Uint8)?;
     let first = beyond.f_argmax(-1, true)?;
-    let last = possible.f_to_kind(Kind::Uint8)?.f_flip([-1i64])?.f_argmax(-1, true)?.f_neg()?.f_add_scalar(vocabulary - 1)?;
+    let last =
+        possible.f_to_kind(Kind::Uint8)?.f_flip([-1i64])?.f_argmax(-1, true)?.f_neg()?.f_add_scalar(vocabulary - 1)?;
     let chosen = first.f_where_self(&beyond.f_any_dim(-1, true)?, &last)?;
     let valid = is_number.f_logical_and(&most.f_isfinite()?)?;
     chosen.f_masked_fill(&valid.f_logical_not()?, -1)?.f_squeeze_dim(-1)
@@ -82,9 +83,15 @@ mod tests {
         tch::manual_seed(5);
         let (rows, vocabulary) = (150i64, 900i64);
         let mut equal = 0;
-        for (temperature, top_k, top_p) in
-            [(1.0, 0, 1.0), (0.7, 0, 1.0), (1.3, 20, 1.0), (1.0, 0, 0.9), (0.8, 50, 0.5), (1.0, 1, 0.3), (2.0, 899, 0.999)]
-        {
+        for (temperature, top_k, top_p) in [
+            (1.0, 0, 1.0),
+            (0.7, 0, 1.0),
+            (1.3, 20, 1.0),
+            (1.0, 0, 0.9),
+            (0.8, 50, 0.5),
+            (1.0, 1, 0.3),
+            (2.0, 899, 0.999),
+        ] {
             let logits = Tensor::randn([rows, vocabulary], (Kind::Float, Device::Cpu)) * 3.0;
             // Ties, and what a rule forbade.
             let logits = if top_k == 50 { logits.round() } else { logits };
@@ -108,8 +115,12 @@ mod tests {
     #[test]
     fn rows_that_are_no_distributions_have_no_token() {
         let none = f32::NEG_INFINITY;
-        let logits =
-            Tensor::from_slice2(&[[1.0, f32::NAN, 0.0], [none, none, none], [none, -1e30, none], [f32::INFINITY, 0.0, 0.0]]);
+        let logits = Tensor::from_slice2(&[
+            [1.0, f32::NAN, 0.0],
+            [none, none, none],
+            [none, -1e30, none],
+            [f32::INFINITY, 0.0, 0.0],
+        ]);
         for top_p in [1.0, 0.5] {
             let rule = Warp { temperature: 1.0, top_k: 2, top_p };
             let drawn = draw(&logits, &rule, &Tensor::from_slice(&[0.5f64; 4])).unwrap();

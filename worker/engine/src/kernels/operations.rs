@@ -1,8 +1,8 @@
 //! The interface between the forward pass and a device.
 
+use super::Pairs;
 use super::Warp;
 use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
-use super::Pairs;
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use tch::{Device, Kind, TchError, Tensor};
 

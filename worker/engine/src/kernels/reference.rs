@@ -3,9 +3,9 @@
 
 use super::cascade::{attend_level, heads_first, merge};
 use super::draw::draw;
+use super::experts::{grouped_linear, mix, sort_pairs};
 use super::{Kernels, Pairs, Part, Warp, added_rows};
 use crate::blocks::{Activation, BAND, RmsForm, Rotation, Routes, RoutingRule, ScoreRule, attend, causal_mask};
-use super::experts::{grouped_linear, mix, sort_pairs};
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use crate::reproducible::{alone_if_narrow, in_whole_vectors};
 use tch::{Device, Kind, TchError, Tensor};
