@@ -1,6 +1,8 @@
 //! Incomplete directories of Meta's and InternLM's layouts. `goldens` tests complete ones.
 
-use crate::support::{copy_of, message_in, message_of};
+use crate::support::{copy_of, golden, load, message_in, message_of};
+use compass_plan::Dtype;
+use safetensors::SafeTensors;
 use std::path::Path;
 
 fn message_after(case: &str, damage: impl FnOnce(&Path)) -> String {
@@ -60,4 +62,26 @@ fn configuration_that_asks_to_execute_something() {
     old.extend(pickle);
     let message = message_of("internlm-ranks", "model_config.pt", |_| old).unwrap_err();
     assert_names(&message, &["`posix.system`", "nothing in a checkpoint is run"]);
+}
+
+/// The text of a Gemma 3 with a vision half has two sets of names: the published ones, and those that newer versions of
+/// transformers save.
+#[test]
+fn text_beside_a_vision_half_has_two_sets_of_names() {
+    let tokens: Vec<u32> = (0..20).map(|token| token * 7 % 60).collect();
+    let mut published = load(&golden("gemma3-vision"), Dtype::Float32, 1).unwrap();
+    let folder = copy_of("gemma3-vision");
+    let path = folder.path().join("model.safetensors");
+    let bytes = std::fs::read(&path).unwrap();
+    let tensors = SafeTensors::deserialize(&bytes).unwrap();
+    let renamed = tensors.iter().map(|(name, view)| {
+        let name = match name.strip_prefix("language_model.model.") {
+            Some(name) => format!("model.language_model.{name}"),
+            None => format!("model.{name}"),
+        };
+        (name, view)
+    });
+    std::fs::write(&path, safetensors::serialize(renamed, None).unwrap()).unwrap();
+    let mut saved_again = load(folder.path(), Dtype::Float32, 1).unwrap();
+    assert_eq!(saved_again.prefill(&tokens).unwrap(), published.prefill(&tokens).unwrap());
 }
