@@ -97,11 +97,18 @@ fn missing_and_malformed_files() {
 
 #[test]
 fn unsupported_architecture() {
-    let message = fault(|path, model| {
-        model.config["architectures"] = json!(["MambaForCausalLM"]);
-        model.write_json(path);
-    });
-    assert_names(&message, &["config.json", "MambaForCausalLM", "LlamaForCausalLM", "Qwen3MoeForCausalLM"]);
+    let message = |name: &str| {
+        fault(|path, model| {
+            model.config["architectures"] = json!([name]);
+            model.write_json(path);
+        })
+    };
+    let known = "Llama, Mistral, Mixtral, OPT, Olmo2, Phi3, Qwen2, Qwen2Moe, Qwen3, Qwen3Moe (each with ForCausalLM)";
+    assert_names(&message("FuturaForCausalLM"), &["config.json", "FuturaForCausalLM is not supported", known]);
+    assert_names(
+        &message("MambaForCausalLM"),
+        &["config.json", "MambaForCausalLM is not supported", "recurrent state"],
+    );
 }
 
 #[test]
