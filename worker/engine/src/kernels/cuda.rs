@@ -13,7 +13,7 @@ const PROCESSORS: i64 = 160;
 /// Largest difference from attention in single operations, in bfloat16.
 const TOLERANCE: f64 = 2e-2;
 
-/// Whether a difference is one of rounding; one that is no number is not.
+/// Whether a difference comes from rounding; `NaN` does not.
 fn is_right(off: f64) -> bool {
     off <= TOLERANCE
 }

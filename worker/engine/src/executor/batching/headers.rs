@@ -1,4 +1,4 @@
-//! Headers: beginnings of prompts in extents of their own, which all sequences that begin with them attend to.
+//! Headers: shared prefixes of prompts in extents of their own, to which all sequences that have them attend.
 //!
 //! A decode step reads a header once, however many sequences stand on it. A header stays while memory allows: the next
 //! batch of a data set has the same few-shot examples.
