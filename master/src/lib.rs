@@ -19,5 +19,6 @@ pub mod remote_files;
 pub mod server;
 pub mod signals;
 pub mod token_command;
+pub mod viz_command;
 pub mod watch;
 pub mod web;

@@ -4,7 +4,9 @@ use clap::{CommandFactory, Parser};
 use compass_common::status_output::{OutputError, print, print_status, report};
 use compass_config::{Base, Config, DataCache, Overrides};
 use compass_diagnostic::Diagnostic;
-use compass_master::cli::{Cli, Command, Explain, JobArguments, StateArguments, TokenArguments, data_cache, not_yet};
+use compass_master::cli::{
+    Cli, Command, Explain, JobArguments, NameFilter, StateArguments, TokenArguments, data_cache, not_yet, terminal_width,
+};
 use compass_master::control::{self, About, Submission};
 use compass_master::convert_command;
 use compass_master::exit;
@@ -13,6 +15,7 @@ use compass_master::pipeline::{self, RunFolder};
 use compass_master::server::{self, run_alone};
 use compass_master::signals::watch_signals;
 use compass_master::token_command::{self, TokenCommandError};
+use compass_master::viz_command;
 use compass_master::watch;
 use compass_types::ids::Digest;
 use std::path::{Path, PathBuf};
@@ -53,7 +56,10 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
             list_datasets(name.as_deref(), data_dir.clone().or_else(cache).as_deref())
         }
         Some(Command::Convert { job, output }) => convert_command::run(job, output.as_deref()),
-        Some(Command::Models) => show(pipeline::list_models()),
+        Some(Command::Models { filters }) => {
+            show(pipeline::list_models(|name| NameFilter::any(filters, name), terminal_width()))
+        }
+        Some(Command::Viz(arguments)) => viz_command::run(arguments, Overrides::default),
         Some(Command::Token(arguments)) => token(arguments).await,
         Some(Command::Serve { config }) => Box::pin(server::serve(base(config.as_deref())?, watch_signals())).await,
         Some(Command::Submit { job, priority, wait, state_dir }) => {
@@ -167,11 +173,22 @@ async fn dry_run(job: &JobArguments, config: &Config) -> Result<(), Failure> {
     print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }
 
-/// The presets, or one of them with what it needs and a sample.
+/// The presets, those of a filter, or one of them with what it needs and a sample.
 fn list_datasets(name: Option<&str>, data_dir: Option<&Path>) -> Result<u8, Failure> {
     let text = match name {
-        None => pipeline::list_presets(),
-        Some(name) => pipeline::show_preset(name, data_dir).map_err(Failure::bad_input)?,
+        None => pipeline::list_presets(|_| true, terminal_width()),
+        Some(name) => match pipeline::show_preset(name, data_dir) {
+            Ok(text) => text,
+            Err(unknown) => {
+                // No preset is called so: a part of names, then.
+                let filter = NameFilter::from(name);
+                let listed = pipeline::list_presets(|name| filter.matches(name), terminal_width());
+                if listed.is_empty() {
+                    return Err(Failure::bad_input(unknown));
+                }
+                listed
+            }
+        },
     };
     show(text)
 }

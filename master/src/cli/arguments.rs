@@ -3,7 +3,9 @@
 use super::described::{CustomArguments, ModelArguments};
 use super::importing::{ImportArguments, loader};
 use super::launching::LaunchArguments;
+use super::filter::NameFilter;
 use super::token::TokenArguments;
+use super::viewing::{VizArguments, filter};
 use super::watching::WatchArguments;
 use crate::job::{JobRequest, Mode};
 use crate::remote_files::StoredFiles;
@@ -204,13 +206,20 @@ pub enum Command {
         #[arg(long, short = 'o', value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// The table of a run as it was last written, or a part of it; it needs neither the configuration nor the store
+    Viz(VizArguments),
     /// List the models that come by name, with the repositories of the hub that they stand for
-    Models,
+    Models {
+        /// Only these: a part of the name, or a pattern with `*`
+        #[arg(value_name = "FILTER", value_parser = filter)]
+        filters: Vec<NameFilter>,
+    },
     /// Make, list and revoke the tokens with which workers of other hosts join
     Token(TokenArguments),
-    /// List the data sets that ship with the program; with NAME, its files and one rendered sample
+    /// List the data sets that ship with the program; with the NAME of one, its files and one rendered sample
     Datasets {
-        /// A preset, by any of its names
+        /// A preset, by any of its names; or a part of names, or a pattern with `*`, for a shorter list
+        #[arg(value_name = "NAME")]
         name: Option<String>,
         /// The folder with the data sets [default: `data` in the folder that the environment's COMPASS_DATA_CACHE names,
         /// else here]
@@ -273,7 +282,8 @@ Examples:
   compass-master eval_xxx.py --python ENV/bin/python      rows that nothing else reads, from OpenCompass's own loaders
   compass-master --config eval.toml --datasets piqa_ppl --max-num-workers 4
   compass-master --hf-path models/llama-7b --datasets piqa_ppl hellaswag_ppl --data-dir data --limit 100
-  compass-master datasets                                 the data sets that are included
+  compass-master datasets mmlu                            the data sets that are included, those called so
+  compass-master viz --datasets mmlu* --sort average      a part of the latest table, the best models first
   compass-master serve                                    stay, and take jobs from now on:
   compass-master submit --config eval.toml --wait         run one there, to its table
   compass-master watch run/checkpoints --config eval.toml evaluate every checkpoint there as it appears

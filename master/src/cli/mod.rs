@@ -2,16 +2,22 @@
 
 mod arguments;
 mod described;
+mod filter;
 mod importing;
 mod later;
 mod launching;
 mod mode;
+mod terminal;
 mod token;
+mod viewing;
 mod watching;
 
 pub use arguments::{Cli, Command, Explain, JobArguments, StateArguments, data_cache};
 pub use described::{CustomArguments, HfType, ModelArguments};
+pub use filter::NameFilter;
 pub use importing::ImportArguments;
 pub use later::not_yet;
+pub use terminal::terminal_width;
 pub use token::{TokenAction, TokenArguments};
+pub use viewing::VizArguments;
 pub use watching::WatchArguments;

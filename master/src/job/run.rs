@@ -4,6 +4,7 @@ use super::failure::Failure;
 use super::opening::{OpenedRun, read_plan};
 use super::request::JobRequest;
 use super::request::Mode;
+use crate::cli::terminal_width;
 use crate::exit;
 use crate::pipeline::{self, Answers, Ending, InferOptions, JobHandle, LiveWriting, ReadPlan, RunTerm, WorkerSource};
 use compass_common::status_output::{OutputError, print, print_status, report};
@@ -214,7 +215,9 @@ impl Job<'_> {
         let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
         pipeline::summarize(folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
         let table = scored.summary.text();
-        let printed = print(format!("{table}\n"));
+        // A job of a server speaks to a client whose terminal it does not know.
+        let width = if request.served { None } else { terminal_width() };
+        let printed = print(width.map_or_else(|| table.clone(), |width| scored.summary.within(width)) + "\n");
         place.job_handle.keep_table(table);
         for notice in &scored.notices {
             report(notice);

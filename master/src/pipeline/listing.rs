@@ -6,34 +6,72 @@ use compass_diagnostic::Diagnostic;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// One line for each preset.
-pub fn list_presets() -> String {
+/// One line for each preset of which `is_meant` says yes, no wider than `width`; empty where there is none.
+pub fn list_presets(is_meant: impl Fn(&str) -> bool, width: Option<usize>) -> String {
     let all = presets();
-    let width = all.iter().map(|preset| shown_name(preset).chars().count()).max().unwrap_or(0);
-    let mut text = String::new();
-    for preset in &all {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{:width$}  {}", shown_name(preset), preset.about);
+    let names = |preset: &Preset| preset.aliases.iter().chain([&preset.name]).any(|name| is_meant(name));
+    let meant: Vec<(String, &str)> = all
+        .iter()
+        .filter(|preset| names(preset))
+        .map(|preset| (shown_name(preset), preset.about.as_str()))
+        .collect();
+    if meant.is_empty() {
+        return String::new();
     }
-    let _ = writeln!(text, "{} presets; `compass-master datasets NAME` shows one", all.len());
-    text
+    let closing = match meant.len() == all.len() {
+        true => format!("{} presets; `compass-master datasets NAME` shows one", all.len()),
+        false => format!("{} of {} presets; `compass-master datasets NAME` shows one", meant.len(), all.len()),
+    };
+    listed(&meant, width) + &closing + "\n"
 }
 
-/// One line for each model that comes by name.
-pub fn list_models() -> String {
+/// One line for each model that comes by name and of which `is_meant` says yes, no wider than `width`.
+pub fn list_models(is_meant: impl Fn(&str) -> bool, width: Option<usize>) -> String {
     let all = model_presets();
-    let width = all.iter().map(|model| model.name.chars().count()).max().unwrap_or(0);
+    let about = |path: &str, chat: bool| if chat { format!("{path}  (chat)") } else { path.to_owned() };
+    let meant: Vec<(String, String)> = all
+        .iter()
+        .filter(|model| is_meant(&model.name))
+        .map(|model| (model.name.clone(), about(&model.path, model.chat)))
+        .collect();
+    let count = match meant.len() == all.len() {
+        true => format!("{} models", all.len()),
+        false => format!("{} of {} models", meant.len(), all.len()),
+    };
+    listed(&meant, width)
+        + &format!("{count}; they are looked for in the local cache of the hub (HF_HOME, HF_HUB_CACHE)\n")
+}
+
+/// Names with what they are, beside one another where that fits, else below.
+fn listed(lines: &[(String, impl AsRef<str>)], width: Option<usize>) -> String {
+    let longest = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    // Few names are as long as the longest: on a terminal these do not set the others in.
+    let column = longest.min(width.map_or(longest, |width| width / 2));
+    let word = lines.iter().flat_map(|(_, about)| about.as_ref().split(' ')).map(|word| word.chars().count()).max();
+    // What stands below is set in less where a word would not fit beside.
+    let indent = match width {
+        Some(width) if column + 2 + word.unwrap_or(0) > width => 4,
+        _ => column + 2,
+    };
     let mut text = String::new();
-    for model in &all {
-        let chat = if model.chat { "  (chat)" } else { "" };
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{:width$}  {}{chat}", model.name, model.path);
+    for (name, about) in lines {
+        let mut line = format!("{name:column$}  ");
+        let mut used = name.chars().count().max(column) + 2;
+        for word in about.as_ref().split(' ') {
+            let length = word.chars().count();
+            if width.is_some_and(|width| used + length > width) && used > indent {
+                text.push_str(line.trim_end());
+                text.push('\n');
+                line = " ".repeat(indent);
+                used = indent;
+            }
+            line.push_str(word);
+            line.push(' ');
+            used += length + 1;
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
     }
-    let _ = writeln!(
-        text,
-        "{} models; they are looked for in the local cache of the hub (HF_HOME, HF_HUB_CACHE)",
-        all.len()
-    );
     text
 }
 
@@ -77,4 +115,33 @@ pub fn show_preset(name: &str, data_dir: Option<&Path>) -> Result<String, Diagno
         Err(faults) => text.push_str(&faults.to_string()),
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_and_the_width_of_the_terminal() {
+        let text = list_presets(|name| name.contains("mmlu"), Some(80));
+        assert!(text.lines().count() > 3 && text.contains(" of ") && !text.contains("piqa"), "{text}");
+        for text in [list_presets(|_| true, Some(80)), list_models(|_| true, Some(80))] {
+            for line in text.lines() {
+                assert!(line.chars().count() <= 80, "{line}");
+            }
+        }
+        assert!(list_presets(|_| false, None).is_empty());
+        let models = list_models(|name| name.contains("qwen"), None);
+        assert!(models.contains("qwen") && !models.contains("llama"), "{models}");
+    }
+
+    #[test]
+    fn what_does_not_fit_beside_stands_below() {
+        let lines = [("short".to_owned(), "one two three"), ("a-very-long-name".to_owned(), "four")];
+        assert_eq!(listed(&lines, None), "short             one two three\na-very-long-name  four\n");
+        assert_eq!(
+            listed(&lines, Some(20)),
+            "short       one two\n            three\na-very-long-name\n            four\n"
+        );
+    }
 }

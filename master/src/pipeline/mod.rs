@@ -66,7 +66,7 @@ pub use model_placement::ModelPlacement;
 pub use pins::holds;
 pub use planner::{PlanError, Planned, ReadPlan, plan, plan_digest, read_plan, write_plan};
 pub use progress::{ProgressBoard, Snapshot, StageBar};
-pub use score::{Answers, Evidence, Executions, ScoreError, Scored, score, summarize};
+pub use score::{Answers, Evidence, Executions, ScoreError, Scored, latest_table, score, summarize};
 pub use task_list::{TaskListError, recorded_tasks};
 pub use view::{LiveMetric, RunView, WorkerView};
 pub(crate) use worker_endpoint::{EndpointError, WorkerEndpoint, listen};

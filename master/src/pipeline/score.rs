@@ -23,6 +23,7 @@ use prost::Message as _;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io;
+use std::path::{Path, PathBuf};
 
 /// Why a run cannot be scored.
 #[derive(Debug, thiserror::Error)]
@@ -335,7 +336,20 @@ fn disagreements(name: &str, entries: &UnitEntries) -> Vec<Diagnostic> {
     wrong.map(say).collect()
 }
 
-/// Writes the table as text, CSV and Markdown.
+/// What the name of the table's long form begins with.
+const LONG: &str = "long_";
+
+/// The long form of the latest table of the run in this folder, where it has one.
+pub fn latest_table(run: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(run.join("summary")).ok()?;
+    let is_long = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(LONG) && name.ends_with(".csv")
+    };
+    entries.flatten().map(|entry| entry.path()).filter(is_long).max()
+}
+
+/// Writes the table as text, CSV and Markdown, and its long form as CSV beside.
 ///
 /// # Errors
 /// Those of the disk.
@@ -344,5 +358,5 @@ pub fn summarize(folder: &RunFolder, scored: &Scored, stamp: &str) -> Result<(),
     for (extension, text) in [("txt", summary.document()), ("csv", summary.csv()), ("md", summary.markdown())] {
         write_atomically(&folder.summary().join(format!("summary_{stamp}.{extension}")), text.as_bytes())?;
     }
-    Ok(())
+    write_atomically(&folder.summary().join(format!("{LONG}{stamp}.csv")), summary.long_csv().as_bytes())
 }

@@ -1,5 +1,6 @@
 //! The tables of jobs that have ended, read from their run folders once each.
 
+use crate::pipeline;
 use compass_types::ids::Digest;
 use compass_watch::{EndingKind, EvaluationState, ResultRow, Watch, rows_of};
 use std::collections::BTreeMap;
@@ -33,8 +34,5 @@ impl Tables {
 
 /// The latest table of a run.
 fn table(run: &Path) -> Option<Vec<ResultRow>> {
-    let entries = std::fs::read_dir(run.join("summary")).ok()?;
-    let names =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|kind| kind == "csv"));
-    rows_of(&std::fs::read_to_string(names.max()?).ok()?)
+    rows_of(&std::fs::read_to_string(pipeline::latest_table(run)?).ok()?)
 }

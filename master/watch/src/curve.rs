@@ -16,6 +16,10 @@ pub const WEIGHTS_GONE: &str = "weights_gone";
 /// Why a content that was whole has no job.
 const NEVER_BEGAN: &str = "removed or overwritten before it was evaluated";
 
+/// The columns of the long form of a job's table.
+const LONG: [&str; 10] =
+    ["dataset", "version", "metric", "mode", "model", "value", "expected", "scored", "failed", "reason"];
+
 /// A row of a job's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultRow {
@@ -244,35 +248,33 @@ fn aligned(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The rows of a job's table, from the CSV of its summary; `None` where that is none.
+/// The rows of a job's table, from the long form of its summary; `None` where that is none.
 pub fn rows_of(csv: &str) -> Option<Vec<ResultRow>> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(csv.as_bytes());
-    let header: Vec<String> = reader.headers().ok()?.iter().map(str::to_owned).collect();
-    if header.get(..4)? != ["dataset", "version", "metric", "mode"] {
+    let mut reader = csv::ReaderBuilder::new().from_reader(csv.as_bytes());
+    if !reader.headers().ok()?.iter().eq(LONG) {
         return None;
     }
-    // One column for each model, then three counts of each.
-    let models = (header.len() - 4) / 4;
-    let mut rows = Vec::new();
-    for record in reader.records() {
-        let record = record.ok()?;
+    let row = |record: csv::StringRecord| {
         let field = |at: usize| record.get(at).unwrap_or_default().to_owned();
-        for at in 0..models {
-            let counts = 4 + models + 3 * at;
-            rows.push(ResultRow {
-                model: header.get(4 + at)?.clone(),
-                dataset: field(0),
-                version: field(1),
-                metric: field(2),
-                mode: field(3),
-                value: field(4 + at),
-                expected: field(counts),
-                scored: field(counts + 1),
-                failed: field(counts + 2),
-            });
+        let (expected, scored) = (field(6), field(7));
+        let star = if expected == scored { "" } else { "*" };
+        let value = match field(5).parse::<f64>() {
+            Ok(number) => format!("{number:.2}{star}"),
+            Err(_) => field(9),
+        };
+        ResultRow {
+            model: field(4),
+            dataset: field(0),
+            version: field(1),
+            metric: field(2),
+            mode: field(3),
+            value,
+            expected,
+            scored,
+            failed: field(8),
         }
-    }
-    Some(rows)
+    };
+    reader.records().map(|record| record.ok().map(row)).collect()
 }
 
 #[cfg(test)]
@@ -281,12 +283,15 @@ mod tests {
 
     #[test]
     fn rows_are_read_from_a_summary_with_quotes_stars_and_reasons() {
-        let csv = "dataset,version,metric,mode,m,\"a, b\",m expected,m scored,m failed,\"a, b expected\",\"a, b scored\",\"a, b failed\"\n\
-                   piqa,1cf9f0,accuracy,ppl,55.00,93.50*,200,200,0,200,198,2\n\
-                   gsm8k,1cf9f0,accuracy,gen,missing: not evaluated,\"withheld: 6, all\",6,0,0,6,0,6\n";
+        let csv = "dataset,version,metric,mode,model,value,expected,scored,failed,reason\n\
+                   piqa,1cf9f0,accuracy,ppl,m,55,200,200,0,\n\
+                   piqa,1cf9f0,accuracy,ppl,\"a, b\",93.496,200,198,2,\n\
+                   gsm8k,1cf9f0,accuracy,gen,m,,6,0,0,missing: not evaluated\n\
+                   gsm8k,1cf9f0,accuracy,gen,\"a, b\",,6,0,6,\"withheld: 6, all\"\n";
         let rows = rows_of(csv).unwrap();
         assert_eq!(rows.len(), 4);
         assert_eq!((rows[1].model.as_str(), rows[1].value.as_str(), rows[1].failed.as_str()), ("a, b", "93.50*", "2"));
+        assert_eq!((rows[0].value.as_str(), rows[3].value.as_str()), ("55.00", "withheld: 6, all"));
         assert!(rows[0].has_number() && rows[1].has_number() && !rows[2].has_number() && !rows[3].has_number());
         assert_eq!(rows_of("something else\n"), None);
     }

@@ -37,7 +37,7 @@ mod tests {
 
     const EXPECTED: &str = r#"| dataset | version | metric | mode | tiny | tiny, "big" \| brother |
 |----- | ----- | ----- | ----- | ----- | -----|
-| piqa | 1cf9f0 | accuracy | ppl | 55.00 (200/200) | 93.50 (198/200, 2 failed) |
+| piqa | 1cf9f0 | accuracy | ppl | 55.00 | 93.50 (198/200, 2 failed) |
 | arc_easy | 1cf9f0 | accuracy | ll | 20.00 (30/40, 1 failed, 9 missing) | withheld [1] |
 | arc_easy | 1cf9f0 | acc_norm | ll | 33.33 (30/40, 1 failed, 9 missing) | withheld [1] |
 | gsm8k | 1cf9f0 | accuracy | gen | missing [2] | withheld [3] |

@@ -46,6 +46,11 @@ impl SummaryRow {
     pub(super) fn mode(&self) -> &str {
         &self.head[3]
     }
+
+    /// Whether it is made of other rows, or a heading: data sets alone have a version.
+    pub(super) fn is_group(&self) -> bool {
+        self.head[1] == "-"
+    }
 }
 
 impl Summary {
@@ -174,6 +179,12 @@ pub(super) mod tests {
 
     pub(in crate::summary) fn plan_of(abbr: &str, datasets: Vec<DatasetPlan>) -> Plan {
         Plan { models: vec![model(abbr)], datasets, ..plan() }
+    }
+
+    /// Models of these names, each on data sets of these names, ten samples each.
+    pub(in crate::summary) fn plan_with(models: &[String], datasets: &[String]) -> Plan {
+        let datasets = datasets.iter().map(|abbr| dataset(abbr, InferSpec::Ppl, 10)).collect();
+        Plan { models: models.iter().map(|abbr| model(abbr)).collect(), datasets, ..plan() }
     }
 
     /// One model, every data set evaluated on its samples.

@@ -83,8 +83,8 @@ impl TableValue {
         self.text() + star
     }
 
-    /// The number with its counts for a person: `93.50 (198/200, 2 failed)`. Of what has none one word, and where in
-    /// `notes` the reason stands: `withheld [1]`.
+    /// The number for a person, with its counts where it stands on a part of the samples: `93.50 (198/200, 2 failed)`. Of
+    /// what has none one word, and where in `notes` the reason stands: `withheld [1]`.
     pub(super) fn with_counts(&self, notes: &mut Notes) -> String {
         if let Err(reason) = &self.value {
             if reason.reason.is_empty() {
@@ -93,6 +93,9 @@ impl TableValue {
             return format!("{} [{}]", reason.kind, notes.number(reason));
         }
         let text = self.text();
+        if self.is_complete() {
+            return text;
+        }
         let Counts { scored, failed, .. } = self.counts;
         let mut contributions = format!("{scored}/{}", self.expected);
         for (count, what) in [(failed, "failed"), (self.counts.missing(self.expected), "missing")] {
@@ -101,6 +104,14 @@ impl TableValue {
             }
         }
         format!("{text} ({contributions})")
+    }
+
+    /// The same with as little as says that something is missing: `93.50 (198/200)`.
+    pub(super) fn short(&self, notes: &mut Notes) -> String {
+        match &self.value {
+            Ok(_) if !self.is_complete() => format!("{} ({}/{})", self.text(), self.counts.scored, self.expected),
+            _ => self.with_counts(notes),
+        }
     }
 
     /// Whether there is a number and it stands on every sample, or none was asked for.

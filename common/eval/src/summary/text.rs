@@ -12,19 +12,23 @@ impl Summary {
     /// lacking; ends with a newline.
     pub fn text(&self) -> String {
         let (grid, notes) = self.grid();
-        let mut grid = grid.into_iter();
-        let mut table = Table::new();
-        table.load_preset(STYLE).set_header(grid.next().unwrap_or_default()).add_rows(grid.map(Row::from));
-        for (at, column) in table.column_iter_mut().enumerate() {
-            column.set_padding((0, 2));
-            if at >= COLUMNS.len() {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        let lines = table.lines().map(|line| line.trim_end().to_string());
         let notes = notes.lines().enumerate().map(|(at, line)| if at == 0 { format!("\n{line}") } else { line });
-        lines.chain(notes).map(|line| line + "\n").collect()
+        drawn(grid).into_iter().chain(notes).map(|line| line + "\n").collect()
     }
+}
+
+/// The lines of a grid whose first row is the header.
+pub(super) fn drawn(grid: Vec<Vec<String>>) -> Vec<String> {
+    let mut grid = grid.into_iter();
+    let mut table = Table::new();
+    table.load_preset(STYLE).set_header(grid.next().unwrap_or_default()).add_rows(grid.map(Row::from));
+    for (at, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if at >= COLUMNS.len() {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim_end().to_string()).collect()
 }
 
 #[cfg(test)]
@@ -38,7 +42,7 @@ mod tests {
 
     const EXPECTED: &str = r#"dataset    version   metric     mode                                 tiny       tiny, "big" | brother
 -------------------------------------------------------------------------------------------------------
-piqa       1cf9f0    accuracy   ppl                       55.00 (200/200)   93.50 (198/200, 2 failed)
+piqa       1cf9f0    accuracy   ppl                                 55.00   93.50 (198/200, 2 failed)
 arc_easy   1cf9f0    accuracy   ll     20.00 (30/40, 1 failed, 9 missing)                withheld [1]
 arc_easy   1cf9f0    acc_norm   ll     33.33 (30/40, 1 failed, 9 missing)                withheld [1]
 gsm8k      1cf9f0    accuracy   gen                           missing [2]                withheld [3]

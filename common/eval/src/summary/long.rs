@@ -1,0 +1,103 @@
+//! The long form of the table, for programs: a line for each number, with the samples that it stands on.
+//!
+//! It holds all that the table does, so that another command can show the table again, without the run's plan.
+
+use super::Summary;
+use super::csv::written;
+use super::table::{COLUMNS, SummaryRow};
+use super::table_value::{MissingReason, TableValue};
+use crate::evaluator::Counts;
+use csv::{ReaderBuilder, StringRecord};
+
+/// What follows the first columns, OpenCompass's.
+const REST: [&str; 6] = ["model", "value", "expected", "scored", "failed", "reason"];
+
+impl Summary {
+    /// Comma-separated values: dataset, version, metric, mode, model, value, expected, scored, failed, reason. The value is not
+    /// rounded; where there is none, the reason stands in words.
+    pub fn long_csv(&self) -> String {
+        let mut lines = vec![COLUMNS.iter().chain(&REST).map(|column| (*column).to_owned()).collect::<Vec<_>>()];
+        for row in self.shown() {
+            for (model, value) in self.models.iter().zip(&row.values) {
+                let (number, reason) = match &value.value {
+                    Ok(number) => (number.to_string(), String::new()),
+                    Err(reason) => (String::new(), reason.to_string()),
+                };
+                let counts = [value.expected, value.counts.scored, value.counts.failed].map(|count| count.to_string());
+                let head = row.head.iter().cloned().chain([model.clone(), number]);
+                lines.push(head.chain(counts).chain([reason]).collect());
+            }
+        }
+        written(&lines).unwrap_or_else(|error| unreachable!("lines of text, each as long as the header: {error}"))
+    }
+
+    /// The table that [`Summary::long_csv`] wrote; `None` for anything else. Notes below the table are not in it.
+    pub fn from_long_csv(text: &str) -> Option<Self> {
+        let mut reader = ReaderBuilder::new().from_reader(text.as_bytes());
+        if !reader.headers().ok()?.iter().eq(COLUMNS.into_iter().chain(REST)) {
+            return None;
+        }
+        let records: Vec<StringRecord> = reader.records().collect::<Result<_, _>>().ok()?;
+        let first = records.first().map(|record| record[4].to_owned());
+        // Every row has a line for each model, in one order.
+        let models = records.iter().skip(1).position(|record| first.as_deref() == Some(&record[4]));
+        let models = models.map_or(records.len(), |at| at + 1);
+        let names = records.iter().take(models).map(|record| record[4].to_owned()).collect();
+        let row = |lines: &[StringRecord]| {
+            let values = lines.iter().map(value).collect::<Option<Vec<_>>>()?;
+            let head = [0, 1, 2, 3].map(|at| lines[0][at].to_owned());
+            (values.len() == models).then_some(SummaryRow { head, values, partial: false })
+        };
+        let rows = records.chunks(models.max(1)).map(row).collect::<Option<_>>()?;
+        Some(Self { models: names, rows, listed: None, remarks: Vec::new() })
+    }
+}
+
+fn value(record: &StringRecord) -> Option<TableValue> {
+    let count = |at: usize| record[at].parse().ok();
+    let (kind, reason) = record[9].split_once(": ").unwrap_or((&record[9], ""));
+    let reason = reason.to_owned();
+    let value = match kind {
+        "" => Ok(record[5].parse().ok()?),
+        "withheld" => Err(MissingReason::withheld(reason)),
+        "missing" => Err(MissingReason::missing(reason)),
+        "none" => Err(MissingReason::none(reason)),
+        "-" => Err(MissingReason::not_asked(reason)),
+        _ => return None,
+    };
+    let counts = Counts { scored: count(7)?, failed: count(8)?, ..Counts::default() };
+    Some(TableValue { value, expected: count(6)?, counts })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::tests::summary;
+    use super::*;
+
+    #[test]
+    fn snapshot() {
+        assert_eq!(summary().long_csv(), EXPECTED);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        assert_eq!(Summary::from_long_csv(&summary().long_csv()), Some(summary()));
+        let none = Summary { models: Vec::new(), rows: Vec::new(), listed: None, remarks: Vec::new() };
+        assert_eq!(Summary::from_long_csv(&none.long_csv()), Some(none));
+        let cut = EXPECTED.trim_end().rsplit_once('\n').unwrap().0;
+        for other in [&summary().csv(), "", cut, &EXPECTED.replace("withheld:", "lost:")] {
+            assert_eq!(Summary::from_long_csv(other), None, "{other}");
+        }
+    }
+
+    const EXPECTED: &str = r#"dataset,version,metric,mode,model,value,expected,scored,failed,reason
+piqa,1cf9f0,accuracy,ppl,tiny,55.00000000000001,200,200,0,
+piqa,1cf9f0,accuracy,ppl,"tiny, ""big"" | brother",93.5,200,198,2,
+arc_easy,1cf9f0,accuracy,ll,tiny,20,40,30,1,
+arc_easy,1cf9f0,accuracy,ll,"tiny, ""big"" | brother",,40,0,40,withheld: no sample was scored: 40 of 40 failed
+arc_easy,1cf9f0,acc_norm,ll,tiny,33.333333333333336,40,30,1,
+arc_easy,1cf9f0,acc_norm,ll,"tiny, ""big"" | brother",,40,0,40,withheld: no sample was scored: 40 of 40 failed
+gsm8k,1cf9f0,accuracy,gen,tiny,,6,0,0,missing: not evaluated
+gsm8k,1cf9f0,accuracy,gen,"tiny, ""big"" | brother",,6,0,6,withheld: 6 of 6 failed: no weights
+"#;
+}

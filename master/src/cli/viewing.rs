@@ -1,0 +1,41 @@
+//! The command line of what is looked at: `viz`, `datasets`, `models`.
+
+use super::filter::NameFilter;
+use clap::Args;
+use std::path::PathBuf;
+
+/// The table of a run that has one, or a part of it.
+#[derive(Debug, Args)]
+pub struct VizArguments {
+    /// The run: its name (YYYYmmdd_HHMMSS), or its folder [default: the latest that has a table]
+    pub run: Option<String>,
+
+    /// The configuration whose work_dir the run is in
+    #[arg(long, short = 'c', value_name = "FILE", conflicts_with = "work_dir")]
+    pub config: Option<PathBuf>,
+
+    /// Where the run folders are [default: outputs/default]
+    #[arg(long, short = 'w', value_name = "DIR")]
+    pub work_dir: Option<PathBuf>,
+
+    /// Only these models: a part of the name, or a pattern with `*`
+    #[arg(long, num_args = 1.., value_name = "FILTER", value_parser = filter)]
+    pub models: Vec<NameFilter>,
+
+    /// Only these data sets and groups: a part of the name, or a pattern with `*`
+    #[arg(long, num_args = 1.., value_name = "FILTER", value_parser = filter)]
+    pub datasets: Vec<NameFilter>,
+
+    /// Order the models by a data set, a group or `average`, or by the mean of a metric; the best first
+    #[arg(long, value_name = "METRIC")]
+    pub sort: Option<String>,
+
+    /// As CSV, a line for each number
+    #[arg(long)]
+    pub csv: bool,
+}
+
+/// Never fails: every text is a filter.
+pub(super) fn filter(text: &str) -> Result<NameFilter, std::convert::Infallible> {
+    Ok(NameFilter::from(text))
+}
