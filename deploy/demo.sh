@@ -4,6 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ./deploy/setup.sh
+# A build says nothing for minutes.
+[ -x target/demo/compass-master ] || echo "building compass-master and compass-worker (minutes, the first time only)" >&2
 # Without the readers of Parquet and Arrow, and hardly optimised: half of the processor time of a build for development.
 cargo build --quiet --profile demo --no-default-features --features compass-worker/engine -p compass-master -p compass-worker
 exec target/demo/compass-master --config deploy/demo/eval.toml "$@"

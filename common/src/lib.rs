@@ -6,5 +6,6 @@ pub mod job_log;
 pub mod join_token;
 pub mod private_file;
 pub mod regular_file;
+pub mod run_log;
 pub mod status_output;
 pub mod telemetry;

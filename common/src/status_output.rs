@@ -4,6 +4,7 @@
 //! run in one process the output of each goes into a log of its own: that of whatever runs in [`with_log`].
 
 use crate::job_log::{JobLog, LogLine};
+use crate::run_log;
 use compass_diagnostic::{Colour, Diagnostics};
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -24,6 +25,8 @@ pub fn print_status(line: impl Display) {
         job_log.write(LogLine::Status(line.to_string()));
         return;
     }
+    let line = line.to_string();
+    run_log::said(&line);
     let _ = writeln!(io::stderr(), "{line}");
 }
 
@@ -47,6 +50,8 @@ pub fn print(text: impl Display) -> io::Result<()> {
         job_log.write(LogLine::Output(text.to_string()));
         return Ok(());
     }
+    let text = text.to_string();
+    run_log::said(&text);
     let mut stdout = io::stdout().lock();
     match write!(stdout, "{text}").and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error),

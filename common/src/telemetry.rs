@@ -1,5 +1,6 @@
 //! Logs: structured fields on standard error, filtered by `COMPASS_LOG`. Standard output is left to data.
 
+use crate::run_log::Screen;
 use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 
@@ -34,7 +35,7 @@ pub fn init(level: &str) -> Result<(), TelemetryError> {
     // https://no-color.org
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter(&text)?)
-        .with_writer(std::io::stderr)
+        .with_writer(Screen)
         .with_ansi(std::io::stderr().is_terminal() && !crate::status_output::refuses_colour())
         // It would complain on standard error, and panic where that is closed: a log without a reader must not end a run.
         .log_internal_errors(false);

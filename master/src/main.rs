@@ -2,10 +2,11 @@
 
 use clap::{CommandFactory, Parser};
 use compass_common::status_output::{OutputError, print, print_status, report};
-use compass_config::{Base, Config, DataCache, Overrides};
+use compass_config::{Base, Config, DataCache, Overrides, WrittenConfig};
 use compass_diagnostic::Diagnostic;
 use compass_master::cli::{
-    Cli, Command, Explain, JobArguments, NameFilter, StateArguments, TokenArguments, data_cache, not_yet, terminal_width,
+    Cli, Command, Explain, JobArguments, NameFilter, StateArguments, TokenArguments, data_cache, not_yet,
+    terminal_width,
 };
 use compass_master::control::{self, About, Submission};
 use compass_master::convert_command;
@@ -20,6 +21,7 @@ use compass_master::watch;
 use compass_types::ids::Digest;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 fn main() -> ExitCode {
     if let Err(error) = compass_common::telemetry::init("warn") {
@@ -61,7 +63,9 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         }
         Some(Command::Viz(arguments)) => viz_command::run(arguments, Overrides::default),
         Some(Command::Token(arguments)) => token(arguments).await,
-        Some(Command::Serve { config }) => Box::pin(server::serve(base(config.as_deref())?, watch_signals())).await,
+        Some(Command::Serve { config, status_file }) => {
+            Box::pin(server::serve(base(config.as_deref())?, status_file.clone(), watch_signals())).await
+        }
         Some(Command::Submit { job, priority, wait, state_dir }) => {
             Box::pin(submit(job, *priority, *wait, state_dir.clone())).await
         }
@@ -114,32 +118,37 @@ async fn submit(job: &JobArguments, priority: u32, wait: bool, state_dir: Option
     let here = [
         (job.debug, "--debug", "it is for a run on this terminal: compass-master --config ... --debug"),
         (job.dry_run, "--dry-run", "it starts nothing: compass-master --config ... --dry-run"),
+        (
+            job.status_file.is_some(),
+            "--status-file",
+            "it is a flag of the server: compass-master serve --status-file FILE",
+        ),
         (job.unsafe_local_exec, "--unsafe-local-exec", "it is a flag of the workers"),
     ];
     if let Some((_, flag, help)) = here.iter().find(|(given, ..)| *given) {
         let refusal = Diagnostic::error(format!("`{flag}` is not for `submit`")).with_help(*help);
         return Err(Failure::bad_input(refusal));
     }
-    let mut config = load(job, true)?;
+    let (mut config, written) = load(job, true)?;
     // What the server keeps of its runs is where the server is.
     config.state_dir = state_dir.unwrap_or(config.state_dir);
-    let request = JobRequest { served: true, ..job.request() };
+    let request = JobRequest { served: true, written: Some(written), ..job.request() };
     control::submit(&config, Submission { request, priority, wait }).await
 }
 
 /// The configuration of a job.
-fn load(job: &JobArguments, served: bool) -> Result<Config, Failure> {
+fn load(job: &JobArguments, served: bool) -> Result<(Config, Arc<WrittenConfig>), Failure> {
     let loaded = compass_config::load(job.config(), &Overrides { served, ..job.overrides() });
     let loaded = loaded.map_err(Failure::bad_input)?;
     for note in &loaded.notes {
         report(note);
     }
-    Ok(loaded.config)
+    Ok((loaded.config, Arc::new(loaded.written)))
 }
 
 /// One job, from its configuration to its table.
 async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
-    let config = load(cli, false)?;
+    let (config, written) = load(cli, false)?;
     if matches!(cli.mode, Mode::Eval | Mode::Viz) && cli.reuse.is_none() {
         return Err(Failure::bad_input(Diagnostic::error(
             "-m eval and -m viz score a run that exists; name it with -r, or say -r alone for the latest",
@@ -149,7 +158,7 @@ async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
         return dry_run(cli, &config).await.map(|()| exit::SCORED);
     }
     let interrupted = watch_signals();
-    let request = cli.request();
+    let request = JobRequest { written: Some(written), ..cli.request() };
     let led = async |plan: &Digest| job::led_elsewhere(&config, plan).await;
     let opened = Box::pin(job::open_run(&config, &request, led)).await?;
     Box::pin(run_alone(config, request, opened, interrupted)).await
@@ -204,7 +213,6 @@ async fn token(arguments: &TokenArguments) -> Result<u8, Failure> {
     if !said.stderr.is_empty() {
         print_status(said.stderr.trim_end());
     }
-    said.notes.iter().for_each(report);
     Ok(code)
 }
 

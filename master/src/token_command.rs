@@ -3,7 +3,7 @@
 use crate::cli::{TokenAction, TokenArguments};
 use compass_authority::{Authority, AuthorityError, Register, TokenRecord, TokenState, TokenTerms, now};
 use compass_config::{AuthorityConfig, load_authority, load_base};
-use compass_diagnostic::{Diagnostic, Diagnostics};
+use compass_diagnostic::Diagnostics;
 use std::fmt::Write as _;
 use std::fs::{OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -21,6 +21,8 @@ pub enum TokenCommandError {
     Unknown { id: String },
     #[error("the worker {worker} is not barred")]
     NotBarred { worker: String },
+    #[error("this configuration has no pool {pool}, and would refuse its workers; {known}")]
+    NoPool { pool: String, known: String },
     #[error("cannot write the token to {path}")]
     Out {
         path: PathBuf,
@@ -33,7 +35,11 @@ impl TokenCommandError {
     /// Whether what was typed is to blame.
     pub fn is_bad_input(&self) -> bool {
         match self {
-            Self::Config(_) | Self::Unknown { .. } | Self::NotBarred { .. } | Self::Out { .. } => true,
+            Self::NoPool { .. }
+            | Self::Config(_)
+            | Self::Unknown { .. }
+            | Self::NotBarred { .. }
+            | Self::Out { .. } => true,
             Self::Authority(AuthorityError::Store(error)) => error.is_bad_input(),
             Self::Authority(AuthorityError::Vault(_)) => true,
             Self::Authority(_) => false,
@@ -41,12 +47,11 @@ impl TokenCommandError {
     }
 }
 
-/// What to print: data, words about it, and what is to be noted.
+/// What to print: data, and words about it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TokenOutput {
     pub stdout: String,
     pub stderr: String,
-    pub notes: Vec<Diagnostic>,
 }
 
 /// Does what was asked for. `home` is where `~` is.
@@ -60,6 +65,13 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<To
     let authority = Authority::open(&config).await?;
     match &arguments.action {
         TokenAction::Create { pool, ttl, uses, out } => {
+            // Its workers would be refused, one by one, on nodes that were waited for.
+            if !pool.is_empty() && arguments.config.is_some() && !pools.iter().any(|known| known.name == *pool) {
+                let names: Vec<&str> = pools.iter().map(|known| known.name.as_str()).collect();
+                let known =
+                    if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
+                return Err(TokenCommandError::NoPool { pool: pool.clone(), known });
+            }
             let expires = now().saturating_add(ttl.as_secs());
             let terms = TokenTerms { pool: pool.clone(), expires, uses: Some(*uses), note: String::new() };
             // A file that cannot be written must not cost a token that was never printed.
@@ -75,26 +87,14 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<To
                 when(expires),
                 if pool.is_empty() { String::new() } else { format!(", in pool {pool}") }
             );
-            let mut notes = Vec::new();
-            if !pool.is_empty() && !pools.is_empty() && !pools.iter().any(|known| known.name == *pool) {
-                let names: Vec<&str> = pools.iter().map(|known| known.name.as_str()).collect();
-                let names = names.join(", ");
-                notes.push(Diagnostic::note(format!(
-                    "this configuration has no pool {pool}, and refuses its workers; there are {names}"
-                )));
-            }
             Ok(match file {
                 Some((path, mut file)) => {
                     file.write_all(line.as_bytes())
                         .and_then(|()| file.sync_all())
                         .map_err(|error| failed(path, error))?;
-                    TokenOutput {
-                        stdout: String::new(),
-                        stderr: format!("{words}written to {}\n", path.display()),
-                        notes,
-                    }
+                    TokenOutput { stdout: String::new(), stderr: format!("{words}written to {}\n", path.display()) }
                 }
-                None => TokenOutput { stdout: line, stderr: words, notes },
+                None => TokenOutput { stdout: line, stderr: words },
             })
         }
         TokenAction::List { all, json } => {

@@ -28,9 +28,8 @@ pub fn run(arguments: &VizArguments, overrides: impl FnOnce() -> Overrides) -> R
         (None, None) => WORK_DIR.into(),
     };
     let path = table_of(&work_dir, arguments.run.as_deref()).map_err(Failure::bad_input)?;
-    let text = std::fs::read_to_string(&path).map_err(|error| {
-        Failure::bad_input(Diagnostic::error(format!("cannot read {}: {error}", path.display())))
-    })?;
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Failure::bad_input(Diagnostic::error(format!("cannot read {}: {error}", path.display()))))?;
     let Some(table) = Summary::from_long_csv(&text) else {
         let damaged = Diagnostic::error(format!("{} is no table of Compass's", path.display()));
         return Err(Failure::bad_input(damaged.with_help("`-m viz -r RUN` makes it again")));
@@ -91,7 +90,9 @@ mod tests {
         let work_dir = folder.path().join("out");
         let said = |run: Option<&str>| table_of(&work_dir, run);
         assert!(said(None).unwrap_err().message.contains("no run in"));
-        for (run, file) in [("20260101_000000", "long_1.csv"), ("20260102_000000", "long_2.csv"), ("20260103_000000", "x")] {
+        for (run, file) in
+            [("20260101_000000", "long_1.csv"), ("20260102_000000", "long_2.csv"), ("20260103_000000", "x")]
+        {
             std::fs::create_dir_all(work_dir.join(run).join("summary")).unwrap();
             std::fs::write(work_dir.join(run).join("summary").join(file), "").unwrap();
         }

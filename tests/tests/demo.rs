@@ -30,7 +30,11 @@ fn undisturbed() -> &'static (Tree, Tree, Vec<Vec<u8>>) {
     UNDISTURBED.get_or_init(|| {
         let job = demo("");
         let run = job.run(&["--max-num-workers", "2"]).expect(0);
-        assert!(run.stdout.contains("sums_gen") && run.stdout.contains("100.00\n") && !run.stdout.contains("240/240"), "{}", run.stdout);
+        assert!(
+            run.stdout.contains("sums_gen") && run.stdout.contains("100.00\n") && !run.stdout.contains("240/240"),
+            "{}",
+            run.stdout
+        );
         for (dataset, metric, chance) in DATASETS {
             let result = job.result("demo", dataset);
             let low = result["ci95"][metric][0].as_f64().unwrap();

@@ -177,7 +177,7 @@ fn a_token_of_a_pool_admits_to_no_other() {
         Worker::start(command, job.path(log))
     };
     let misspelt = String::from_utf8(token(&job, &["create", "--pool", "alyun"]).stderr).unwrap();
-    assert!(misspelt.contains("has no pool alyun, and refuses its workers; there are s, aliyun"), "{misspelt}");
+    assert!(misspelt.contains("has no pool alyun, and would refuse its workers; it has s, aliyun"), "{misspelt}");
     let because = format!("its join token {id} is for workers of pool aliyun, and it says that it works for pool s");
     refused(start("stray", &["--pool", "s"]), &because);
     told_once(&job, &because);

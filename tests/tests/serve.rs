@@ -333,7 +333,7 @@ fn a_bound_holds_and_what_is_beyond_it_is_explained() {
     let a = accepted(&served.submit("a", &bounded, &["--priority", "5"]).expect(0)).0;
     let explained = wait_until("it runs", || {
         let text = served.command(&["explain", "job", &a]).expect(0).stdout;
-        let runs = text.contains("granted to 1 workers with 1 slots");
+        let runs = text.contains("granted to 1 worker with 1 slot");
         (runs && text.contains("2 workers are idle: no running job has work")).then_some(text)
     });
     assert!(explained.contains("its share is 1 slots (priority 5), at most 1"), "{explained}");
@@ -342,7 +342,7 @@ fn a_bound_holds_and_what_is_beyond_it_is_explained() {
     assert_eq!((&status["slots"], &status["max_slots"], &status["priority"]), (&1.into(), &1.into(), &5.into()));
     let worker = status["workers"][0]["name"].as_str().unwrap().to_owned();
     let told = served.command(&["explain", "worker", &worker]).expect(0).stdout;
-    assert!(told.starts_with(&format!("job {a}: worker {worker}: 1 slots")), "{told}");
+    assert!(told.starts_with(&format!("job {a}: worker {worker}: 1 slot,")), "{told}");
     let task = served.command(&["explain", "task", "0", "--job", &a]).expect(0).stdout;
     assert!(task.starts_with("task 0: "), "{task}");
     for (words, says) in [
@@ -408,7 +408,7 @@ fn a_run_that_ends_with_its_job_answers_as_well() {
     let running = served.job.start(&[]);
     let explained = wait_until("it runs", || {
         let text = served.command(&["explain", "job"]);
-        text.stdout.contains("granted to 1 workers").then_some(text.stdout)
+        text.stdout.contains("granted to 1 worker ").then_some(text.stdout)
     });
     assert!(explained.contains(" of 240 samples"), "{explained}");
     let table = served.command(&["status"]).expect(0).stdout;

@@ -61,7 +61,7 @@ fn read(check: &mut Check, path: &Path, folder: Option<&Path>, overrides: &Overr
 }
 
 /// Where a part was written, for a comment.
-fn comment(check: &Check, span: Span) -> String {
+pub(super) fn comment(check: &Check, span: Span) -> String {
     let shown = |path: &Path| path.display().to_string().replace(char::is_control, "\u{fffd}");
     let path = check.sources.path(span.file);
     match check.sources.is_preset(span.file) {

@@ -60,6 +60,11 @@ pub(super) fn settle(check: &Check, root: &mut Table, folder: Option<&Path>, dat
         let Some(Node { value: Value::Table(runner), .. }) = stage.get_mut("runner") else { continue };
         moved.runner(runner);
     }
+    for pool in tables(root, "pool") {
+        if let Some(Node { value: Value::Table(launcher), .. }) = pool.get_mut("launcher") {
+            moved.runner(launcher);
+        }
+    }
     if moved.in_data
         && let Ok(data_dir) = std::path::absolute(&check.data_root)
         && root.get("data_dir").is_none()
@@ -67,6 +72,18 @@ pub(super) fn settle(check: &Check, root: &mut Table, folder: Option<&Path>, dat
         let span = Span { file: Default::default(), start: 0, end: 0 };
         let node = Node { value: Value::String(data_dir.display().to_string()), span };
         root.entries.push(KeyValue { key: "data_dir".to_owned(), key_span: span, node });
+    }
+}
+
+/// Makes the paths at `keys` of a table absolute.
+pub(super) fn absolute(check: &Check, table: &mut Table, keys: &[&str]) {
+    let moved = Move { check, folder: None, data_dir: None, in_data: false };
+    for key in keys {
+        if let Some(node) = table.get_mut(key)
+            && node.text().is_some_and(is_relative)
+        {
+            moved.make_absolute(node);
+        }
     }
 }
 

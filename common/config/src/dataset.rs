@@ -41,6 +41,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         .and_then(|fields| evaluation::read(check, fields));
     let repeats = repeats(check, &mut fields);
     let version = version::read(check, &mut fields);
+    let limit = fields.u32(check, "limit");
     // Already written out.
     fields.get("for_each");
     fields.get("preset");
@@ -104,7 +105,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         input_columns: reader.input_columns,
         output_column: reader.output_column,
         test_range: reader.test_range,
-        limit: None,
+        limit,
         train_range: reader.train_range,
         test: test?,
         train,

@@ -91,6 +91,7 @@ mod tests;
 mod toml_text;
 mod tree;
 mod version;
+mod written;
 
 pub use aliyun::{AliyunConfig, DlcCommand, JobEnvironment};
 pub use base::{Base, load_base};
@@ -123,3 +124,4 @@ pub use row_expression::{
     Cast, ColumnConfig, Condition, Expression, Group, Key, Pattern, Piece, Repeat, Span as TextSpan, Test,
 };
 pub use split_source::{ReadLimits, ReadOptions, SourceConfig, SourceFile};
+pub use written::WrittenConfig;

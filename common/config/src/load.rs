@@ -10,7 +10,9 @@ use super::overrides::Overrides;
 use super::presets;
 use super::resolved::{AuthorityConfig, Config, DatasetConfig};
 use super::selection::{self, List};
+use super::source::Span;
 use super::tree::{Node, Table};
+use super::written::{self, WrittenConfig};
 use super::{
     checkpoint, combination, command_line, dataset, for_each, include, inherit, inherit_preset, keys, launcher_flags,
     master, model, model_presets, notify, opencompass, paths, pool, stage, summarizer,
@@ -25,6 +27,8 @@ pub struct Loaded {
     pub config: Config,
     /// What was accepted and has no effect.
     pub notes: Vec<Diagnostic>,
+    /// What a run keeps of it.
+    pub written: WrittenConfig,
 }
 
 const MODELS: List = List { table: "model", names: "models", noun: "model" };
@@ -47,15 +51,28 @@ pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagno
         let path = path.unwrap_or(Path::new("the command line"));
         check.report(None, format!("`{}` is not usable", path.display()), Some("please report this file".into()));
     }
+    let written = config.as_ref().filter(|_| !check.has_errors() && !overrides.dry_run);
+    let written = written.map(|(config, root)| written::written(&check, root.clone(), config, overrides));
     let notes = check.finish_grouped()?;
-    config.map(|config| Loaded { config, notes }).ok_or_else(Diagnostics::default)
+    let (config, _) = config.ok_or_else(Diagnostics::default)?;
+    Ok(Loaded { config, notes, written: written.unwrap_or_default() })
 }
 
-fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option<Config> {
-    let (mut table, span) = match path {
+fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option<(Config, Table)> {
+    let (table, span) = match path {
         Some(path) => include::read(check, path)?,
         None => (Table::default(), command_line::nowhere(check)),
     };
+    resolve(check, table, span, overrides)
+}
+
+/// What the merged tree of a configuration comes to, and that tree with all that it names in it.
+pub(super) fn resolve(
+    check: &mut Check,
+    mut table: Table,
+    span: Span,
+    overrides: &Overrides,
+) -> Option<(Config, Table)> {
     inherit::resolve(check, &mut table);
     for_each::expand(check, &mut table);
     inherit_preset::resolve(check, &mut table);
@@ -111,7 +128,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     let chosen = selection::read(check, &mut root, &DATASETS, wanted_datasets, &asked);
     let read_dataset = |check: &mut Check, fields: Fields<'_>| dataset::read(check, fields, data_dir.as_deref());
     let datasets = each(check, &chosen, read_dataset, &keys::DATASET, LeftOutKind::Dataset).map(|mut datasets| {
-        datasets.iter_mut().for_each(|dataset: &mut DatasetConfig| dataset.limit = overrides.limit);
+        datasets.iter_mut().for_each(|dataset: &mut DatasetConfig| dataset.limit = overrides.limit.or(dataset.limit));
         datasets
     });
 
@@ -139,7 +156,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     let from_elsewhere = come_from_elsewhere(&infer.runner.kind, &pools);
     let listen_ports = master.ports();
     let summarizer = summarizer?;
-    Some(Config {
+    let config = Config {
         work_dir: work_dir?,
         data_dir,
         authority: master.authority()?,
@@ -160,7 +177,8 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         left_out: check.left_out.clone(),
         notify,
         local_environment: overrides.local_environment.clone(),
-    })
+    };
+    Some((config, table))
 }
 
 /// What `[master]` of a file says of the authority that admits workers; without a file, its defaults. `home` is where `~` is.

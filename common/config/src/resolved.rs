@@ -210,6 +210,9 @@ pub struct RunnerConfig {
     pub max_gpus: u32,
     /// Further tries of a failed task.
     pub retry: u32,
+    /// Launches in a row that may fail after a first one; `None` leaves it to the launcher. `retry`, where it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launch_retry: Option<u32>,
     /// How long tasks wait for a worker that can load their model when no connected one can.
     pub unschedulable_timeout: Duration,
     /// An engine that computes nothing for so long is ended.

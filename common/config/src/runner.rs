@@ -52,6 +52,7 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         max_workers_per_gpu: MAX_WORKERS_PER_GPU,
         max_gpus: 0,
         retry: RETRY,
+        launch_retry: None,
         unschedulable_timeout: UNSCHEDULABLE_TIMEOUT,
         engine_timeout: ENGINE_TIMEOUT,
     };
@@ -84,7 +85,8 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         config.max_num_workers = fields.u32(check, "max_num_workers");
         config.max_workers_per_gpu = fields.u32(check, "max_workers_per_gpu").unwrap_or(config.max_workers_per_gpu);
         config.max_gpus = fields.u32(check, "max_gpus").unwrap_or(config.max_gpus);
-        config.retry = fields.u32(check, "retry").unwrap_or(config.retry);
+        config.launch_retry = fields.u32(check, "retry");
+        config.retry = config.launch_retry.unwrap_or(config.retry);
         config.unschedulable_timeout =
             unschedulable_timeout(check, &mut fields).unwrap_or(config.unschedulable_timeout);
         config.engine_timeout = engine_timeout(check, &mut fields).unwrap_or(config.engine_timeout);
@@ -152,6 +154,7 @@ fn over(check: &mut Check, config: &mut RunnerConfig, flags: &Overrides) {
     config.max_workers_per_gpu = flags.max_workers_per_gpu.unwrap_or(config.max_workers_per_gpu);
     config.max_gpus = flags.max_gpus.unwrap_or(config.max_gpus);
     config.retry = flags.retry.unwrap_or(config.retry);
+    config.launch_retry = flags.retry.or(config.launch_retry);
     if flags.slurm.asked && !matches!(config.kind, RunnerKind::Slurm(_)) {
         config.kind = RunnerKind::Slurm(Default::default());
     }

@@ -56,6 +56,12 @@ impl Sources {
         FileId(self.0.len() - 1)
     }
 
+    /// The files that a person wrote, with their texts, the first named first.
+    pub(super) fn given(&self) -> impl Iterator<Item = (&Path, &str)> {
+        let is_file = |source: &&Source| !source.preset && source.canonical.is_absolute();
+        self.0.iter().filter(is_file).map(|source| (source.shown.as_path(), source.text.as_str()))
+    }
+
     /// Whether the file ships with the program.
     pub(super) fn is_preset(&self, file: FileId) -> bool {
         self.0.get(file.0).is_some_and(|source| source.preset)

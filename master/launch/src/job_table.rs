@@ -187,7 +187,9 @@ impl JobTable {
         let doubled = self.policy.pause.as_millis() as u64 * (1 << (self.failures - 1).min(20));
         self.paused_until = now + doubled.min(self.policy.longest_pause.as_millis() as u64);
         if self.failures >= self.policy.failures {
-            self.given_up = Some(format!("it failed {} times in a row, last with: {reason}", self.failures));
+            let times =
+                if self.failures == 1 { "once".to_owned() } else { format!("{} times in a row", self.failures) };
+            self.given_up = Some(format!("it failed {times}, last with: {reason}"));
         }
         self.trouble = Some(reason);
     }

@@ -3,7 +3,7 @@
 use super::autoscaler::LaunchEvent;
 use super::error::LaunchError;
 use super::job_table::{Count, JobEvent, JobTable};
-use super::launcher::{JobOutcome, Launcher, LauncherJobId};
+use super::launcher::{JobOutcome, Launcher, LauncherJobId, LauncherPolicy};
 use super::{emergency_cleanup, scaler::PoolState};
 use compass_common::status_output::print_status;
 use compass_scheduler::PoolChoice;
@@ -30,6 +30,8 @@ pub struct PoolSpec {
     pub least: u32,
     /// Jobs at most.
     pub most: u32,
+    /// Launches in a row that may fail after a first one; `None` leaves it to the launcher.
+    pub retry: Option<u32>,
 }
 
 impl PoolSpec {
@@ -99,7 +101,9 @@ impl Pool {
     /// Runs until `stop` is cancelled and every job has ended, or was waited for long enough.
     pub(super) async fn run(self, channels: PoolChannels) {
         let PoolChannels { mut targets, report, events, stop } = channels;
-        let job_table = JobTable::new(self.launcher.policy());
+        let policy = self.launcher.policy();
+        let failures = self.spec.retry.map_or(policy.failures, |retry| retry.saturating_add(1));
+        let job_table = JobTable::new(LauncherPolicy { failures, ..policy });
         let mut pool = Running {
             spec: self.spec,
             launcher: self.launcher,

@@ -2,6 +2,7 @@
 
 use super::state::Core;
 use super::task::{Requires, TaskState};
+use super::words::some;
 use super::worker::{Drain, Worker};
 use super::worker_table::WorkerIx;
 use compass_types::ids::{TaskId, WorkerId};
@@ -14,20 +15,25 @@ impl Core {
     pub fn explain_task(&self, id: TaskId) -> Option<String> {
         let task = self.task(id)?;
         let what = format!(
-            "task {id}: {} samples of {} left, attempt {}",
-            task.remaining.len(),
+            "task {id}: {} of {} left, attempt {}",
+            some(task.remaining.len(), "sample"),
             self.labels.unit(task.unit),
             task.attempt
         );
         let failures = &task.failures;
         let mut tries = Vec::new();
         for (count, what) in [
-            (failures.transient, "transient failures"),
-            (failures.infrastructure, "failures of nodes"),
-            (failures.losses, "workers lost with it"),
+            (failures.transient, "transient failure"),
+            (failures.infrastructure, "failure of a node"),
+            (failures.losses, "worker lost with it"),
         ] {
             if count > 0 {
-                tries.push(format!("{count} {what}"));
+                tries.push(match what.split_once(' ') {
+                    _ if count == 1 => format!("1 {what}"),
+                    Some(("transient", _)) => format!("{count} transient failures"),
+                    Some(("failure", _)) => format!("{count} failures of nodes"),
+                    _ => format!("{count} workers lost with it"),
+                });
             }
         }
         let tries = if tries.is_empty() { String::new() } else { format!(" ({})", tries.join(", ")) };
@@ -49,8 +55,11 @@ impl Core {
                 let for_whom = self.workers.iter().find(|(_, worker)| worker.awaits == Some(id));
                 let for_whom =
                     for_whom.map(|(id, _)| format!(" for idle worker {}", self.workers.name(id))).unwrap_or_default();
-                let split =
-                    if asked > 0 { format!("; asked to return {asked} samples{for_whom}") } else { String::new() };
+                let split = if asked > 0 {
+                    format!("; asked to return {}{for_whom}", some(asked, "sample"))
+                } else {
+                    String::new()
+                };
                 format!("granted to worker {worker}; its lease expires in {left} s without a heartbeat{split}")
             }
             TaskState::Done => "done".to_owned(),
@@ -77,10 +86,11 @@ impl Core {
             && up.iter().all(|(_, worker)| !pools.contains(&worker.pool))
         {
             let pools: Vec<&str> = pools.iter().map(String::as_str).collect();
-            return format!(
-                "its model is only available in pool(s) {}; no worker from those pools is connected",
-                pools.join(", ")
-            );
+            let (named, those) = match pools.as_slice() {
+                [pool] => (format!("pool {pool}"), "that pool"),
+                pools => (format!("the pools {}", pools.join(", ")), "those pools"),
+            };
+            return format!("its model is only available in {named}; no worker from {those} is connected");
         }
         if !up.iter().any(|(_, worker)| worker.suits(task.requires)) {
             let lacks = if task.requires == Requires::Sandbox { "a sandbox for programs" } else { "libtorch" };
@@ -95,7 +105,7 @@ impl Core {
         let more = barred.len().saturating_sub(MOST_NAMED);
         causes.extend(barred.into_iter().take(MOST_NAMED));
         if more > 0 {
-            causes.push(format!("{more} more workers are barred"));
+            causes.push(format!("{more} more {} barred", if more == 1 { "worker is" } else { "workers are" }));
         }
         if able.is_empty() {
             let left = self.waits_for_able(task.model).map_or(0, |left| left.div_ceil(1000));
@@ -122,10 +132,13 @@ impl Core {
             (cold, "without its model, which is resident elsewhere and done there before it would be loaded"),
         ] {
             if workers > 0 {
-                causes.push(format!("{workers} of {} eligible workers {why}", stays.len()));
+                causes.push(format!("{workers} of {} {why}", some(stays.len() as u64, "eligible worker")));
             }
         }
-        causes.push(format!("{} tasks ahead of it in the queue", self.queue.before(id)));
+        match self.queue.before(id) as u64 {
+            0 => causes.push("it is the next in the queue".to_owned()),
+            ahead => causes.push(format!("{} ahead of it in the queue", some(ahead, "task"))),
+        }
         causes.join("; ")
     }
 
@@ -142,7 +155,11 @@ impl Core {
         let id = self.workers.find(name)?;
         let worker = self.workers.get(id)?;
         let held: Vec<_> = worker.held.iter().map(|task| task.to_string()).collect();
-        let tasks = if held.is_empty() { "no task".to_owned() } else { format!("tasks {}", held.join(", ")) };
+        let tasks = match held.as_slice() {
+            [] => "no task".to_owned(),
+            [task] => format!("task {task}"),
+            tasks => format!("tasks {}", tasks.join(", ")),
+        };
         let silent = self.now.saturating_sub(worker.last_heard) / 1000;
         let next = if worker.connection.is_none() {
             format!("not connected; what it holds goes to others in {} s", self.lease_left(id) / 1000)
@@ -163,7 +180,8 @@ impl Core {
             match ahead {
                 0 => "no task is pending".to_owned(),
                 ahead => {
-                    format!("no task is pending; {ahead} tasks wait behind others at workers that will end them sooner")
+                    let (tasks, verb) = (some(ahead, "task"), if ahead == 1 { "waits" } else { "wait" });
+                    format!("no task is pending; {tasks} {verb} behind others at workers that will end them sooner")
                 }
             }
         };
@@ -173,6 +191,6 @@ impl Core {
             .filter_map(|model| Some(format!("; {}: {}", self.labels.model(*model), self.bar_in_words(id, *model)?)))
             .collect();
         let barred = barred.concat();
-        Some(format!("worker {name}: {} slots, {tasks}, heard {silent} s ago; {next}{barred}", worker.slots))
+        Some(format!("worker {name}: {}, {tasks}, heard {silent} s ago; {next}{barred}", some(worker.slots, "slot")))
     }
 }

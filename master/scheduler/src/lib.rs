@@ -60,6 +60,7 @@ mod tests;
 mod unable;
 mod wanted;
 mod watch;
+mod words;
 mod worker;
 mod worker_indexes;
 mod worker_table;

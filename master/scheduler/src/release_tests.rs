@@ -71,8 +71,14 @@ fn a_job_says_what_it_could_use_and_why_nothing_more_runs() {
     let held: u32 = bench.grants.iter().map(|grant| grant.3.len()).sum();
     assert_eq!(wanted.usable[&Requires::Echo.into()], 1 + held, "what others hold can be split");
     let words = bench.core.explain_job();
-    assert!(words[0].contains("3 tasks are open, 2 of them granted to 1 workers with 1 slots"), "{words:?}");
-    assert!(words[1].contains("1 of 1 eligible workers at capacity"), "{words:?}");
+    assert!(words[0].contains("3 tasks are open, 2 of them granted to 1 worker with 1 slot"), "{words:?}");
+    assert_eq!(words[1], "slots are short: 1 task waits; more workers would take them");
+    assert!(words[2].contains("1 of 1 eligible worker at capacity"), "{words:?}");
+    bench.attach(1, 1, 1);
+    bench.attach(2, 2, 1);
+    bench.attach(3, 3, 1);
+    let words = bench.core.explain_job();
+    assert_eq!(words[1], "tasks are short: none waits for 1 idle slot; what is left is too little to be cut further");
     assert!(bench.core.explain_task(TaskId(0)).is_some());
 }
 

@@ -4,6 +4,7 @@ use super::demand::Attendance;
 use super::effect::{Effect, Message};
 use super::state::Core;
 use super::task::{Requires, Task};
+use super::words::{are, some};
 use super::worker::{Drain, Worker};
 use super::worker_table::WorkerIx;
 use compass_types::ids::WorkerId;
@@ -83,26 +84,63 @@ impl Core {
         let mut lines = Vec::new();
         let up: Vec<_> = self.workers.values().filter(|worker| worker.connection.is_some()).collect();
         let slots: u32 = up.iter().map(|worker| worker.slots).sum();
+        let (recorded, open, workers) = (self.recorded.len(), self.tasks.open(), up.len() as u64);
         lines.push(format!(
-            "{} samples are recorded; {} tasks are open, {} of them granted to {} workers with {slots} slots",
-            self.recorded.len(),
-            self.tasks.open(),
+            "{} {} recorded; {} {} open, {} of them granted to {} with {}",
+            some(recorded, "sample"),
+            are(recorded),
+            some(open, "task"),
+            are(open),
             self.tasks.granted(),
-            up.len()
+            some(workers, "worker"),
+            some(slots, "slot")
         ));
+        lines.extend(self.balance(slots, &up));
         for (model, waiting) in self.queue.models() {
             let first = self.queue.of_model(model).next();
             if let Some(why) = first.and_then(|id| self.explain_task(id)) {
-                lines.push(format!("{}: {waiting} tasks pending, the first of them: {why}", self.labels.model(model)));
+                let (model, tasks) = (self.labels.model(model), some(waiting, "task"));
+                let first = if waiting == 1 { "" } else { ", the first of them" };
+                lines.push(format!("{model}: {tasks} pending{first}: {why}"));
             }
         }
         let recovering = self.recovering.iter().next().and_then(|id| self.explain_task(id));
-        lines
-            .extend(recovering.map(|why| format!("{} tasks are kept for their holders: {why}", self.recovering.len())));
+        lines.extend(recovering.map(|why| {
+            let kept = self.recovering.len() as u64;
+            format!("{} {} kept for earlier holders: {why}", some(kept, "task"), are(kept))
+        }));
         let failed = self.tasks.failed();
         if failed > 0 {
-            lines.push(format!("{failed} tasks failed"));
+            lines.push(format!("{} failed", some(failed, "task")));
         }
         lines
+    }
+
+    /// What is short: tasks, or slots to run them; `None` where nothing is open or nobody is there.
+    fn balance(&self, slots: u32, up: &[&Worker]) -> Option<String> {
+        let waiting: u32 = self.queue.models().map(|(_, tasks)| tasks).sum();
+        let idle: u32 = up.iter().map(|worker| worker.slots.saturating_sub(worker.held.len() as u32)).sum();
+        if up.is_empty() || self.tasks.open() == 0 {
+            return None;
+        }
+        if waiting == 0 && idle > 0 {
+            let why = match self.limits.split {
+                true => "what is left is too little to be cut further",
+                false => "the partitioner makes no smaller ones (`balanced`, or a smaller `max_task_size`, would)",
+            };
+            return Some(format!("tasks are short: none waits for {}; {why}", some(idle, "idle slot")));
+        }
+        if waiting == 0 || idle > 0 {
+            return None;
+        }
+        let tasks = some(waiting, "task");
+        let verb = if waiting == 1 { "waits" } else { "wait" };
+        Some(match self.limits.max_slots.filter(|most| slots >= *most) {
+            Some(most) => format!(
+                "slots are short: {tasks} {verb}, and the job has the {} that it may have (`max_num_workers`, `max_gpus`)",
+                some(most, "slot")
+            ),
+            None => format!("slots are short: {tasks} {verb}; more workers would take them"),
+        })
     }
 }

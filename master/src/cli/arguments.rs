@@ -1,9 +1,9 @@
 //! The command line, with OpenCompass's names. Flags override the file.
 
 use super::described::{CustomArguments, ModelArguments};
+use super::filter::NameFilter;
 use super::importing::{ImportArguments, loader};
 use super::launching::LaunchArguments;
-use super::filter::NameFilter;
 use super::token::TokenArguments;
 use super::viewing::{VizArguments, filter};
 use super::watching::WatchArguments;
@@ -88,6 +88,10 @@ pub struct JobArguments {
     #[arg(long)]
     pub dry_run: bool,
 
+    /// A small JSON file with the state of the run, replaced whole every few seconds and at the end: for cron and monitoring
+    #[arg(long, value_name = "FILE")]
+    pub status_file: Option<PathBuf>,
+
     /// One slot in the foreground, with the worker's log on this terminal
     #[arg(long)]
     pub debug: bool,
@@ -108,7 +112,9 @@ pub struct JobArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub gen_task_coef: Option<u64>,
 
-    /// Tries that follow a failed one
+    /// Tries that follow a failed one, of a task and of a launch: a task that failed more often fails, a launcher whose workers
+    /// ended early more often in a row is given up. Trouble of a node, a lost worker and a preemption are not counted
+    /// [default: 2; of launches what is usual for the launcher]
     #[arg(long, value_name = "N")]
     pub retry: Option<u32>,
 
@@ -153,6 +159,9 @@ pub enum Command {
         /// Its [master] and [infer.runner] count: addresses, state_dir, which workers are launched and how many
         #[arg(long, short = 'c', value_name = "FILE")]
         config: Option<PathBuf>,
+        /// A small JSON file with the state of the server and its jobs, replaced whole every few seconds and at the end
+        #[arg(long, value_name = "FILE")]
+        status_file: Option<PathBuf>,
     },
     /// Hand a job to the server of its state_dir; it takes the flags with which a job is run
     Submit {
@@ -318,6 +327,8 @@ impl JobArguments {
             debug: self.debug,
             unsafe_local_exec: self.unsafe_local_exec,
             served: false,
+            written: None,
+            status_file: self.status_file.clone(),
             command: format!("compass-master {config}"),
         }
     }

@@ -12,6 +12,7 @@ mod service;
 mod socket;
 mod status;
 mod submit;
+mod usual;
 
 pub use commands::{About, cancel, explain, status};
 pub use keyed::{Followed, ServerOfJobs};
@@ -20,3 +21,4 @@ pub use service::ControlService;
 pub use socket::{SERVER, Socket, SocketError, open};
 pub use status::{JobStatus, MasterStatus, WorkerStatus};
 pub use submit::{Submission, submit};
+pub use usual::usual_state_dir;

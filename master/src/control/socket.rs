@@ -36,10 +36,15 @@ pub struct Socket {
     /// Which file it is: another server may have put its own under this name meanwhile.
     inode: u64,
     listener: Option<UnixListener>,
+    /// Where its user's commands look that name no state folder.
+    link: Option<PathBuf>,
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
+        if let Some(link) = &self.link {
+            let _ = std::fs::remove_file(link);
+        }
         // A file that stays is found to be dead when it is tried.
         if std::fs::metadata(&self.path).is_ok_and(|data| data.ino() == self.inode) {
             let _ = std::fs::remove_file(&self.path);
@@ -76,10 +81,30 @@ pub fn open(state_dir: &Path, name: &str) -> Result<Socket, SocketError> {
     let listener = UnixListener::bind(&path).map_err(failed)?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
     let inode = std::fs::metadata(&path).map_err(failed)?.ino();
-    Ok(Socket { path, inode, listener: Some(listener) })
+    Ok(Socket { path, inode, listener: Some(listener), link: None })
 }
 
 impl Socket {
+    /// The same, found from the state folder where its user's commands look that name none. A master whose socket is there
+    /// already needs no link; one that cannot make it is found by its own state folder alone.
+    #[must_use]
+    pub fn announced_in(mut self, usual: &Path) -> Self {
+        let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        let link = path_of(usual, &format!("{name}-at-{}", std::process::id()));
+        let is_there =
+            self.path.parent().and_then(|folder| folder.canonicalize().ok()) == folder(usual).canonicalize().ok();
+        if is_there || link.as_os_str().len() > LONGEST {
+            return self;
+        }
+        let Ok(path) = std::path::absolute(&self.path) else { return self };
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder(usual));
+        let _ = std::fs::remove_file(&link);
+        if made.and_then(|()| std::os::unix::fs::symlink(path, &link)).is_ok() {
+            self.link = Some(link);
+        }
+        self
+    }
+
     /// Answers until `stop` is cancelled.
     pub async fn serve(mut self, service: ControlService, stop: CancellationToken) {
         let Some(listener) = self.listener.take() else { return };
@@ -130,6 +155,10 @@ pub(super) async fn find(state_dir: &Path) -> Found {
         let is_server = path.file_stem().is_some_and(|name| name == SERVER);
         match UnixStream::connect(&path).await {
             Ok(_) => found.live.push(Live { path, is_server }),
+            // What a master left that had its socket elsewhere.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+                let _ = std::fs::remove_file(path);
+            }
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 if is_server {
                     found.dead_server = Some(path);
@@ -169,6 +198,23 @@ mod tests {
         assert!(!path.exists());
         let server = open(state.path(), SERVER).unwrap();
         assert_eq!(find(state.path()).await.live, [Live { path: server.path.clone(), is_server: true }]);
+    }
+
+    #[tokio::test]
+    async fn a_master_of_another_state_folder_is_found_from_the_usual_one() {
+        let (state, usual) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let own = open(usual.path(), "run-1").unwrap().announced_in(usual.path());
+        assert_eq!(own.link, None);
+        let other = open(state.path(), SERVER).unwrap().announced_in(usual.path());
+        let live = find(usual.path()).await.live;
+        assert_eq!(live.len(), 2, "{live:?}");
+        assert!(live.iter().all(|live| !live.is_server), "jobs go to the server of this folder alone: {live:?}");
+        let link = other.link.clone().unwrap();
+        let mut other = other;
+        drop(other.listener.take());
+        std::fs::remove_file(&other.path).unwrap();
+        assert_eq!(find(usual.path()).await.live.len(), 1, "it died");
+        assert!(!link.is_symlink(), "and its link is cleared away");
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! `submit`: a job for a server. Planned here, so that the submitter sees all errors, and nothing was started.
 
 use super::client::Master;
+use super::usual::place;
 use crate::exit;
 use crate::job::Mode;
 use crate::job::{Failure, JobRecord, JobRequest, open_run, why_it_ended};
@@ -53,7 +54,7 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
     if wait {
         return follow(server, accepted.job).await;
     }
-    print_status(format!("accepted; see it with: compass-master status {}", accepted.job));
+    print_status(format!("accepted; see it with: compass-master status {}{}", accepted.job, place(&config.state_dir)));
     Ok(exit::SCORED)
 }
 

@@ -265,6 +265,13 @@ async fn begin(
         let written = block_in_place(|| pipeline::write_plan(&folder, planned));
         written.map_err(|error| Failure::of_plan(&error))?;
         pipeline::keep_config(&folder, config, &stamp).map_err(|error| Failure::of_folder(&error))?;
+        if let Some(written) = &request.written {
+            pipeline::keep_written(&folder, written).map_err(|error| Failure::of_folder(&error))?;
+            if let Err(why) = &written.resolved {
+                let note = Diagnostic::note(format!("configs/ has no resolved.toml: {why}"));
+                report(note.with_help("the original files are in configs/original"));
+            }
+        }
     }
     drop(owner);
     let plan = ours.then(|| planned.in_folder(&folder));

@@ -133,6 +133,8 @@ impl JobRecord {
             debug: false,
             unsafe_local_exec: self.unsafe_local_exec,
             served: true,
+            written: None,
+            status_file: None,
             command: self.command.clone(),
         }
     }

@@ -1,8 +1,11 @@
 //! What a person asks of a job beside its configuration.
 
 use crate::pipeline::RunFolder;
+use compass_config::WrittenConfig;
 use compass_eval::report::Details;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Which stages run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +36,10 @@ pub struct JobRequest {
     pub unsafe_local_exec: bool,
     /// Whether a server runs it, with workers of its own.
     pub served: bool,
+    /// What the run keeps of the configuration; `None` for a job of a server's book, whose folder has it.
+    pub written: Option<Arc<WrittenConfig>>,
+    /// Where its state is written for programs that watch over it.
+    pub status_file: Option<PathBuf>,
     /// The command that was typed, without `-r`: with it, a run that was stopped goes on.
     pub command: String,
 }

@@ -161,9 +161,6 @@ impl Job<'_> {
     ) -> Result<Answered, Failure> {
         let folder = &self.opened.folder;
         print_status(format!("run {}: {} samples, job {}", folder.shown(), self.plan.expected(), self.digest.short()));
-        if self.request.debug {
-            print_status("Starting inference process");
-        }
         let inferred = Box::pin(pipeline::infer(config, folder, self.plan.clone(), self.digest, files, options)).await;
         let inferred = inferred.map_err(|error| Failure::of_inference(&error, folder, self.request))?;
         if inferred.ending == Ending::EndedByAnother {

@@ -32,6 +32,8 @@ pub enum FrameContent {
     Report { unit: UnitId, report: Vec<u8> },
     /// Why the worker cannot begin yet; empty where there is nothing.
     Waiting { reason: String },
+    /// The worker has room for more.
+    Asks,
     /// Facts of a model, as JSON.
     Facts { model: ModelId, facts: Vec<u8> },
 }
@@ -247,7 +249,12 @@ impl Leader {
                 }
                 self.apply(now, Event::Returned { worker: worker.clone(), grant, samples, held }, out);
             }
-            Parsed::Credit { grants } => self.apply(now, Event::Credit { worker: worker.clone(), grants }, out),
+            Parsed::Credit { grants } => {
+                if grants > 0 {
+                    heard = FrameContent::Asks;
+                }
+                self.apply(now, Event::Credit { worker: worker.clone(), grants }, out);
+            }
             Parsed::Draining { reason } => {
                 tracing::info!(%worker, reason, "worker is draining");
                 self.apply(now, Event::Draining { worker: worker.clone() }, out);

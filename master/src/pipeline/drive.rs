@@ -6,12 +6,16 @@ use super::clock::AttentiveClock;
 use super::connections::Connections;
 use super::facts::RunFacts;
 use super::job_handle::{DemandPublisher, JobCommand};
+use super::latency::Timing;
 use super::progress::{ProgressBoard, Snapshot};
 use super::view::RunView;
 use crate::leader::{FrameContent, Leader};
+use compass_common::status_output::print_status;
 use compass_launch::{PoolReport, explain_now};
 use compass_ledger::{CommitError, Committed, Committer, Content, Submission, Tally};
-use compass_rpc::Inbound;
+use compass_proto::v1;
+use compass_proto::v1::master_frame::Body;
+use compass_rpc::{Inbound, Output};
 use compass_scheduler::{Core, Event, Seq, Supply};
 use compass_store::AnyStore;
 use compass_types::ids::{Epoch, WorkerId};
@@ -98,6 +102,8 @@ pub struct Setup {
     pub commands: mpsc::Receiver<JobCommand>,
     /// What the job could use, for those who share workers out.
     pub demands: DemandPublisher,
+    /// Whether a person tries out the set-up.
+    pub debug: bool,
 }
 
 /// Feeds a leader with frames, time and what has become durable.
@@ -119,6 +125,9 @@ pub struct Driver {
     supply: Option<Supply>,
     /// What the committer's queue has no place for, while the store is away.
     waiting: VecDeque<Submission>,
+    timing: Timing,
+    /// Whether the screen has heard that samples begin to run, where it is to hear it.
+    told_of_samples: bool,
 }
 
 impl Driver {
@@ -138,6 +147,8 @@ impl Driver {
             last: Seq::default(),
             supply: None,
             waiting: VecDeque::new(),
+            timing: Timing::default(),
+            told_of_samples: false,
         }
     }
 
@@ -174,6 +185,7 @@ impl Driver {
                     if changed.is_err() {
                         return Err(DriveError::ServiceEnded);
                     }
+                    self.timing.durable(committed.up_to, Instant::now());
                     self.setup.leader.durable(committed.up_to);
                     self.carry_out()?;
                 }
@@ -232,7 +244,14 @@ impl Driver {
     /// What the leader has to say leaves. What it then learns of connections that took no more may make it say more.
     fn carry(&mut self, out: &mut Vec<Submission>) {
         loop {
-            let overflowed = self.connections.carry(self.setup.leader.outputs());
+            let (timing, at) = (&mut self.timing, Instant::now());
+            let outputs = self.setup.leader.outputs().inspect(|output| {
+                if let Output::Frame { connection, frame: v1::MasterFrame { body: Some(Body::Grant(_)), .. } } = output
+                {
+                    timing.granted(*connection, at);
+                }
+            });
+            let overflowed = self.connections.carry(outputs);
             if overflowed.is_empty() {
                 return;
             }
@@ -270,6 +289,7 @@ impl Driver {
             }
             Inbound::Closed { worker, connection } => {
                 self.connections.close(connection);
+                self.timing.closed(connection);
                 leader.closed(now, worker, connection, out);
             }
             Inbound::Unreadable { worker, connection, reason } => {
@@ -278,15 +298,32 @@ impl Driver {
             Inbound::Frame { worker, connection, frame } => {
                 match leader.frame(now, worker.clone(), connection, frame, out) {
                     FrameContent::Nothing => {}
-                    FrameContent::Results { count } => self.setup.facts.results(&worker, count),
+                    FrameContent::Asks => self.timing.asks(connection, Instant::now()),
+                    FrameContent::Results { count } => {
+                        self.setup.facts.results(&worker, count);
+                        self.tell_of_samples();
+                    }
                     FrameContent::Report { unit, report } => {
-                        self.setup.facts.report(&worker, &report);
+                        if let Some((samples, seconds)) = self.setup.facts.report(&worker, &report) {
+                            self.timing.ran(samples, seconds);
+                        }
                         self.setup.board.report(unit, &report);
                     }
                     FrameContent::Waiting { reason } => self.setup.facts.waiting(&worker, reason),
-                    FrameContent::Facts { model, facts } => self.setup.facts.model(&worker, model, &facts),
+                    FrameContent::Facts { model, facts } => {
+                        self.setup.facts.model(&worker, model, &facts);
+                        self.tell_of_samples();
+                    }
                 }
             }
+        }
+    }
+
+    /// Once a model is loaded, or a result is there: the set-up is right, and samples run.
+    fn tell_of_samples(&mut self) {
+        if self.setup.debug && !self.told_of_samples {
+            self.told_of_samples = true;
+            print_status("Starting inference process");
         }
     }
 
@@ -354,6 +391,9 @@ impl Driver {
     /// Never waits: a store that is away must not keep the master from answering its workers, whose leases it renews.
     fn submit(&mut self, mut out: Vec<Submission>) -> Result<(), DriveError> {
         self.last = out.last().map_or(self.last, |submission| submission.seq);
+        if !out.is_empty() {
+            self.timing.submitted(self.last, Instant::now());
+        }
         self.waiting.extend(out.drain(..));
         self.submissions = out;
         self.submit_waiting()
@@ -389,7 +429,10 @@ impl Driver {
             address.map(|address| format!("workers can also join manually: compass-worker --master {address}")),
         );
         let renewed = Some(Instant::now());
-        let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, pools, renewed, ..view };
+        let latencies = self.timing.latencies.clone();
+        let live = job.1;
+        let view = RunView { live, failed_tasks, violations, pools, renewed, latencies, ..view };
+        let view = RunView { expected_samples: job.0, ..view };
         self.setup.views.send_replace(view);
         self.setup.demands.publish(leader.core());
         self.show_again = begun + begun.elapsed() * REST;

@@ -1,6 +1,6 @@
 //! Facts of a run for `logs/run.json`: who worked, how long, how many tokens. Never in `results/` or `summary/`.
 
-use super::view::{RunView, WorkerView};
+use super::view::{ModelView, RunView, WorkerView};
 use crate::leader::Refusals;
 use compass_config::LeftOut;
 use compass_ledger::Tally;
@@ -113,6 +113,9 @@ pub struct RunFacts {
     /// Names of the models.
     #[serde(skip)]
     pub model_names: Vec<String>,
+    /// What was reported of each model, by its position.
+    #[serde(skip)]
+    pub by_model: BTreeMap<u32, ModelView>,
     /// Prefix segments that an engine of the model, by its position, counted as distinct.
     #[serde(skip)]
     pub known: HashSet<(u32, u64)>,
@@ -216,14 +219,21 @@ impl RunFacts {
         }
     }
 
-    /// A worker reported a shard.
-    pub fn report(&mut self, worker: &WorkerId, report: &[u8]) {
-        let Ok(report) = v1::ShardReport::decode(report) else { return };
+    /// A worker reported a shard: of how many samples, and the seconds that these took.
+    pub fn report(&mut self, worker: &WorkerId, report: &[u8]) -> Option<(u64, f64)> {
+        let report = v1::ShardReport::decode(report).ok()?;
+        let ran = (u64::from(report.scored) + u64::from(report.failed), report.seconds);
         self.worker(worker).busy_seconds += report.seconds;
+        let model = report.unit / self.datasets.max(1);
+        let name = self.model_name(ModelId(model));
+        let of_model = self.by_model.entry(model).or_default();
+        of_model.model = name;
+        of_model.samples += u64::from(report.scored) + u64::from(report.failed);
+        of_model.busy_seconds += report.seconds;
+        of_model.tokens.add(&report.tokens.unwrap_or_default().into());
         self.tokens.add(&report.tokens.unwrap_or_default().into());
         self.notes_left_out += u64::from(report.notes_left_out);
         self.prefix_segments_left_out += report.prefix_segments_left_out;
-        let model = report.unit / self.datasets.max(1);
         for segment in report.prefix_segments {
             let is_full = self.known.len() >= MAX_PREFIX_SEGMENTS && !self.known.contains(&(model, segment.path));
             if !is_full && !self.known.insert((model, segment.path)) {
@@ -240,6 +250,7 @@ impl RunFacts {
         let per = |tokens: u64| self.tokens.computed as f64 / tokens.max(1) as f64;
         (self.computed_per_submitted, self.computed_per_distinct) =
             (per(self.tokens.submitted), per(self.tokens.distinct));
+        Some(ran)
     }
 
     /// What a person is told at the end of samples that were not computed; nothing where there were none.
@@ -297,7 +308,8 @@ impl RunFacts {
     /// What a person is told of loads at the end; nothing where there were none.
     pub fn loads_line(&self) -> Option<String> {
         let (loads, models) = (self.loads, self.models.len());
-        (loads > 0).then(|| format!("models: {models}, loaded {loads} times"))
+        let times = if loads == 1 { "once".to_owned() } else { format!("{loads} times") };
+        (loads > 0).then(|| format!("models: {models}, loaded {times}"))
     }
 
     /// A worker cannot begin yet, for this reason; an empty one where it can. Every reason is told once.
@@ -376,6 +388,7 @@ impl RunFacts {
             divergences: progress.divergences,
             tokens: self.tokens,
             workers: workers.collect(),
+            models: self.by_model.values().cloned().collect(),
             ..RunView::default()
         }
     }

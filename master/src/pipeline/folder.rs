@@ -2,6 +2,7 @@
 
 use compass_common::encode::{self, EncodeError};
 use compass_common::private_file;
+use compass_config::WrittenConfig;
 use compass_types::ids::Digest;
 use std::fs;
 use std::io::{self, Write};
@@ -368,6 +369,35 @@ impl RunFolder {
 /// An abbr as a file name: a slash would open another folder.
 fn file_name(abbr: &str) -> String {
     abbr.replace(['/', '\\'], "_")
+}
+
+/// Keeps the files of a configuration, the command line, and the one file that stands for both, for `--config` to take again.
+///
+/// # Errors
+/// Those of the disk.
+pub fn keep_written(folder: &RunFolder, written: &WrittenConfig) -> Result<(), FolderError> {
+    let configs = folder.configs();
+    for (at, (name, text)) in written.files.iter().enumerate() {
+        let is_taken = written.files.iter().take(at).any(|(other, _)| other == name);
+        let name = if is_taken { format!("{}_{name}", at + 1) } else { name.clone() };
+        write_atomically(&configs.join("original").join(name), text.as_bytes())?;
+    }
+    if let Ok(resolved) = &written.resolved {
+        write_atomically(&configs.join("resolved.toml"), resolved.as_bytes())?;
+    }
+    let words: Vec<String> = std::env::args().map(|word| quoted(&word)).collect();
+    let here = std::env::current_dir().unwrap_or_default();
+    let text = format!("# in {}\n{}\n", here.display(), words.join(" "));
+    write_atomically(&configs.join("command.txt"), text.as_bytes())
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// Keeps the resolved configuration beside the run, as OpenCompass does.

@@ -250,6 +250,7 @@ pub async fn infer(
         views,
         commands,
         demands: DemandPublisher::from(wanted),
+        debug: options.debug,
     });
     let driven = Box::pin(driver.run()).await;
     telling.abort();

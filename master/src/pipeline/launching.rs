@@ -111,7 +111,8 @@ impl LaunchTarget<'_> {
         };
         // What the slots of all pools together may be is for the autoscaler.
         let least = least_slots.div_ceil(slots.max(1)).min(most);
-        PoolSpec { name: self.name.to_owned(), kind: self.runner.name(), gpus, slots, least, most }
+        let retry = config.infer.runner.launch_retry;
+        PoolSpec { name: self.name.to_owned(), kind: self.runner.name(), gpus, slots, least, most, retry }
     }
 }
 

@@ -4,7 +4,7 @@ use super::folder::RunFolder;
 use super::infer::InferError;
 use super::opening::{Opening, prefixes, read_lengths};
 use compass_common::status_output::{print_status, with_same_log};
-use compass_config::{Config, StoreConfig};
+use compass_config::{Advertised, Config, StoreConfig};
 use compass_ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, Seal, StoreId};
 use compass_store::{
     AnyStore, CoordinationStore, Damage, EmbeddedStore, EtcdStore, Keys, Leadership, LeadershipStatus, Op, RunRecord,
@@ -12,6 +12,7 @@ use compass_store::{
 };
 use compass_types::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -123,7 +124,10 @@ pub(super) async fn campaign(
                     return Err(InferError::Elsewhere { holder, folder: other });
                 }
                 if !waited {
-                    print_status(format!("standing by: {holder} leads this run"));
+                    print_status(format!(
+                        "standing by: {holder} leads this run; from here workers would dial {}",
+                        would_listen(config.listen, config.advertise.as_ref())
+                    ));
                 }
                 waited = true;
                 tokio::select! {
@@ -177,6 +181,17 @@ async fn blocking<T: Send + 'static>(
 /// How this master is called to others.
 pub fn candidate() -> String {
     format!("process {} on {}", std::process::id(), host())
+}
+
+/// Where workers dial a master that has not opened its ports yet.
+pub(crate) fn would_listen(listen: SocketAddr, advertise: Option<&Advertised>) -> String {
+    let port = advertise.and_then(|advertised| advertised.port).unwrap_or(listen.port());
+    let name = match advertise {
+        Some(advertised) => advertised.host.clone(),
+        None if listen.ip().is_unspecified() => host(),
+        None => listen.ip().to_string(),
+    };
+    if port == 0 { format!("a free port of {name}") } else { format!("{name}:{port}") }
 }
 
 /// Host name.

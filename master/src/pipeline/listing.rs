@@ -10,11 +10,8 @@ use std::path::Path;
 pub fn list_presets(is_meant: impl Fn(&str) -> bool, width: Option<usize>) -> String {
     let all = presets();
     let names = |preset: &Preset| preset.aliases.iter().chain([&preset.name]).any(|name| is_meant(name));
-    let meant: Vec<(String, &str)> = all
-        .iter()
-        .filter(|preset| names(preset))
-        .map(|preset| (shown_name(preset), preset.about.as_str()))
-        .collect();
+    let meant: Vec<(String, &str)> =
+        all.iter().filter(|preset| names(preset)).map(|preset| (shown_name(preset), preset.about.as_str())).collect();
     if meant.is_empty() {
         return String::new();
     }

@@ -31,6 +31,10 @@ pub struct RunView {
     pub violations: u64,
     pub tokens: TokenCounters,
     pub workers: Vec<WorkerView>,
+    /// By the models' order in the job; those of which nothing was reported are not there.
+    pub models: Vec<ModelView>,
+    #[serde(skip)]
+    pub latencies: Latencies,
     /// How each pool of workers stands, in a sentence.
     pub pools: Vec<String>,
     /// From shard reports; the table is made from the ledger alone.
@@ -53,6 +57,40 @@ pub struct WorkerView {
     pub results: u64,
     pub busy_seconds: f64,
     pub deaths: u32,
+}
+
+/// What workers have reported of one model in this term.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ModelView {
+    pub model: String,
+    /// Samples of the tasks that were reported, those that failed included.
+    pub samples: u64,
+    pub busy_seconds: f64,
+    pub tokens: TokenCounters,
+}
+
+/// How long things took, in seconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Latencies {
+    /// From a worker's word that it has room until the next task leaves for it.
+    pub grant: Histogram,
+    /// From a record's way to the ledger until it is durable.
+    pub commit: Histogram,
+    /// Of an engine, over the samples of a task.
+    pub sample: Histogram,
+}
+
+/// How many values there are up to each bound.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Histogram {
+    pub(super) counts: [u64; Histogram::BOUNDS.len() + 1],
+    pub sum: f64,
+}
+
+impl Histogram {
+    /// Upper bounds in seconds, beside infinity.
+    pub(super) const BOUNDS: [f64; 14] =
+        [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0];
 }
 
 /// A metric as far as it is known.

@@ -2,11 +2,15 @@
 
 use super::job_workers::LaunchedFor;
 use super::server::{Job, Server};
-use crate::control::{self, JobEntry};
+use super::status_file::StatusFile;
+use crate::control::{self, JobEntry, usual_state_dir};
 use crate::exit;
 use crate::job::{Failure, JobRequest, OpenedRun, now};
 use crate::pipeline::{JobHandle, ModelPlacement, plan_digest};
+use compass_common::run_log;
+use compass_common::status_output::report;
 use compass_config::Config;
+use compass_diagnostic::Diagnostic;
 use compass_scheduler::broker::JobId;
 use tokio::sync::{Mutex, watch};
 use tracing::Instrument as _;
@@ -29,6 +33,10 @@ pub async fn run_alone(
         Some(read) => read.digest,
         None => plan_digest(&opened.folder).map_err(|error| Failure::of_plan(&error))?,
     };
+    let log = opened.folder.logs().join("master.log");
+    if let Err(error) = run_log::keep_in(&log) {
+        report(Diagnostic::warning(format!("what is said here is not kept in {}: {error}", log.display())));
+    }
     let server = Server::new(config.clone(), "the run is");
     let (_ended, ending) = watch::channel(None);
     let (id, job_handle, folder) = (JobId::of(&plan), JobHandle::default(), &opened.folder);
@@ -47,15 +55,20 @@ pub async fn run_alone(
     if request.infers() {
         // The run does not depend on it.
         match control::open(&config.state_dir, &format!("{}-{}", folder.name(), std::process::id())) {
-            Ok(socket) => server.answer(socket),
+            Ok(socket) => server.answer(socket.announced_in(&usual_state_dir().unwrap_or_default())),
             Err(error) => tracing::warn!(%error, "this run answers no commands"),
         }
     }
+    let status_file = request.status_file.clone();
     let placements = config.models.iter().map(ModelPlacement::from).collect();
     let launched = LaunchedFor::Stage(Mutex::default());
     let span = tracing::info_span!("job", %id);
     let job = Job { id, config, request, opened, job_handle, priority: 1, bound: None, placements, launched };
+    let status_file = status_file.map(|path| StatusFile::begin(path, server.registry.clone()));
     let ran = server.run(job, interrupted.clone()).instrument(span).await;
+    if let Some(status_file) = status_file {
+        status_file.end(&ran);
+    }
     // Where another master leads by now, workers that this one has not heard of it from are that one's.
     let is_led_elsewhere = matches!(&ran, Err(failure) if failure.code == exit::LEADERSHIP_LOST);
     if !is_led_elsewhere {

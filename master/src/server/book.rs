@@ -44,7 +44,7 @@ impl Book {
     ) -> Result<Option<Self>, Failure> {
         match &base.store {
             StoreConfig::Embedded => Self::open_embedded(&base.state_dir, holder).await.map(Some),
-            StoreConfig::Etcd(etcd) => Self::open_shared(etcd, holder, interrupted).await,
+            StoreConfig::Etcd(etcd) => Self::open_shared(base, etcd, holder, interrupted).await,
         }
     }
 
@@ -64,6 +64,7 @@ impl Book {
     }
 
     async fn open_shared(
+        base: &Base,
         etcd: &EtcdConfig,
         holder: &str,
         interrupted: &mut watch::Receiver<Option<u8>>,
@@ -87,7 +88,10 @@ impl Book {
                         if let Some((_, job)) = unseen {
                             return Err(Failure::bad_input(unseen_by_standby(&holder, job)));
                         }
-                        print_status(format!("standing by: {holder} serves"));
+                        print_status(format!(
+                            "standing by: {holder} serves; from here workers would dial {}",
+                            crate::pipeline::would_listen(base.listen, base.advertise.as_ref())
+                        ));
                     }
                     took_over = true;
                     tokio::select! {

@@ -14,6 +14,7 @@ mod ports;
 mod serve;
 #[expect(clippy::module_inception, reason = "the module is named after what it holds")]
 mod server;
+mod status_file;
 mod worker_dispatcher;
 
 pub use alone::run_alone;

@@ -7,7 +7,8 @@ use super::job_config::{job_config, launch_config};
 use super::job_workers::LaunchedFor;
 use super::ports::{BoundPorts, PortsError};
 use super::server::{Job, Server};
-use crate::control::{self, Accepted, Declined, JobEntry, ServerBackend};
+use super::status_file::StatusFile;
+use crate::control::{self, Accepted, Declined, JobEntry, ServerBackend, usual_state_dir};
 use crate::exit;
 use crate::job::{Ended, Failure, JobRecord, OpenedRun, now};
 use crate::pipeline::{self, JobHandle, ModelPlacement, RunFolder};
@@ -20,6 +21,7 @@ use compass_store::LeadershipStatus;
 use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
@@ -48,7 +50,26 @@ struct Jobs {
 ///
 /// # Errors
 /// It could not begin, and nothing was started; or another server leads by now.
-pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> Result<u8, Failure> {
+pub async fn serve(
+    base: Base,
+    status_file: Option<PathBuf>,
+    interrupted: watch::Receiver<Option<u8>>,
+) -> Result<u8, Failure> {
+    let mut shown = None;
+    let served = Box::pin(serve_until(base, status_file, &mut shown, interrupted)).await;
+    if let Some(status_file) = shown {
+        status_file.end(&served);
+    }
+    served
+}
+
+/// As [`serve`]; `shown` gets what writes the status file, once there is something to tell.
+async fn serve_until(
+    base: Base,
+    status_file: Option<PathBuf>,
+    shown: &mut Option<StatusFile>,
+    mut interrupted: watch::Receiver<Option<u8>>,
+) -> Result<u8, Failure> {
     pipeline::check_writable("state_dir", &base.state_dir).map_err(|error| Failure::of_folder(&error))?;
     let holder = pipeline::candidate();
     let Some(mut book) = Book::open(&base, &holder, &mut interrupted).await? else {
@@ -63,6 +84,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     let autoscaler = autoscaler.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     let socket = control::open(&base.state_dir, control::SERVER);
     let socket = socket.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    let socket = socket.announced_in(&usual_state_dir().unwrap_or_default());
     let server = Server::new(config, "the jobs are");
     let agents = Agents::start(autoscaler, server.dispatcher.clone());
     let jobs = Arc::new(Jobs {
@@ -77,6 +99,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         base,
     });
     server.registry.governed_by(jobs.clone(), told.clone());
+    *shown = status_file.map(|path| StatusFile::begin(path, server.registry.clone()));
     for job in known {
         if took_over && job.ended.is_none() && !is_seen(&job) {
             let (id, folder) = (JobId::of(&job.plan), job.folder.display());

@@ -1,12 +1,14 @@
 //! `/metrics`: the views in Prometheus' text format. Names end in their unit; counters start afresh with each term.
 
 use crate::control::JobEntry;
-use crate::pipeline::RunView;
+use crate::pipeline::{Histogram, ModelView, RunView, WorkerView};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, text};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, MetricEncoder, NoLabelSet, text};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The content type that goes with [`render`].
@@ -49,6 +51,52 @@ struct MetricLabels {
     metric: String,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ModelLabels {
+    job: String,
+    run: String,
+    model: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PoolLabels {
+    job: String,
+    run: String,
+    pool: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WorkerLabels {
+    job: String,
+    run: String,
+    worker: String,
+    pool: String,
+}
+
+/// How a histogram is told.
+struct Told<'h>(&'h Histogram);
+
+impl EncodeMetric for Told<'_> {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), fmt::Error> {
+        let buckets = self.0.buckets();
+        let count = buckets.iter().map(|(_, count)| count).sum();
+        encoder.encode_histogram::<NoLabelSet>(self.0.sum, count, &buckets, None)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
+}
+
+/// A histogram's name and help, and how it is read off.
+type ViewHistogram = (&'static str, &'static str, fn(&RunView) -> &Histogram);
+
+const HISTOGRAMS: [ViewHistogram; 3] = [
+    ("grant_latency", "From a worker's room for more until the next task leaves for it.", |view| &view.latencies.grant),
+    ("commit_latency", "From a record's way to the ledger until it is durable.", |view| &view.latencies.commit),
+    ("sample_latency", "Of an engine for a sample, over the samples of a task.", |view| &view.latencies.sample),
+];
+
 /// A metric's name and help, and how it is read off.
 type ViewMetric<T> = (&'static str, &'static str, fn(&RunView) -> T);
 
@@ -66,14 +114,11 @@ const GAUGES: [ViewMetric<i64>; 9] = [
     ("slots", "Replica slots of the job's connected workers.", |view| i64::from(view.slots)),
 ];
 
-const COUNTERS: [ViewMetric<u64>; 8] = [
+const COUNTERS: [ViewMetric<u64>; 7] = [
     ("retries", "Grants that followed a failed or lost one.", |view| view.retries),
     ("repeats", "Results that came again, equal.", |view| view.repeats),
     ("divergences", "Results that came again and differed.", |view| view.divergences),
     ("invariant_violations", "Rules of the scheduler found broken; alert above 0.", |view| view.violations),
-    ("worker_deaths", "Worker processes that ended in mid-run.", |view| {
-        view.workers.iter().map(|worker| u64::from(worker.deaths)).sum()
-    }),
     ("tokens_submitted", "Tokens a loop over prompts would compute.", |view| view.tokens.submitted),
     ("tokens_computed", "Rows that went through a model.", |view| view.tokens.computed),
     ("tokens_generated", "Tokens generated.", |view| view.tokens.generated),
@@ -93,9 +138,33 @@ impl Collector for Scrape {
             self.family(&mut encoder, (name, help, None), |view| ConstCounter::new(figure(view)))?;
         }
         let seconds = ("worker_busy", "Seconds that engines spent on tasks.", Some(&Unit::Seconds));
-        self.family(&mut encoder, seconds, |view| {
-            ConstCounter::new(view.workers.iter().map(|worker| worker.busy_seconds).sum::<f64>())
+        self.workers(&mut encoder, seconds, |worker| ConstCounter::new(worker.busy_seconds))?;
+        let results = ("worker_results", "Results that a worker sent, repeats counted.", None);
+        self.workers(&mut encoder, results, |worker| ConstCounter::new(worker.results))?;
+        let deaths = ("worker_deaths", "Worker processes that ended in mid-run.", None);
+        self.workers(&mut encoder, deaths, |worker| ConstCounter::new(u64::from(worker.deaths)))?;
+        let slots = ("worker_slots", "Replica slots of a worker; 0 while it is away.", None);
+        self.workers(&mut encoder, slots, |worker| {
+            ConstGauge::new(if worker.connected { i64::from(worker.slots) } else { 0 })
         })?;
+        let pools = ("pool_slots", "Replica slots of a pool's connected workers.", None);
+        self.pools(&mut encoder, pools, |worker| i64::from(worker.slots))?;
+        self.pools(&mut encoder, ("pool_workers_connected", "Workers of a pool whose stream is up.", None), |_| 1)?;
+        let samples = ("model_samples", "Samples of a model's tasks that were reported.", None);
+        self.models(&mut encoder, samples, |model| ConstCounter::new(model.samples))?;
+        let busy = ("model_busy", "Seconds that engines spent on a model's tasks.", Some(&Unit::Seconds));
+        self.models(&mut encoder, busy, |model| ConstCounter::new(model.busy_seconds))?;
+        let computed = ("model_tokens_computed", "Rows that went through a model.", None);
+        self.models(&mut encoder, computed, |model| ConstCounter::new(model.tokens.computed))?;
+        let generated = ("model_tokens_generated", "Tokens that a model generated.", None);
+        self.models(&mut encoder, generated, |model| ConstCounter::new(model.tokens.generated))?;
+        for (name, help, histogram) in HISTOGRAMS {
+            let kind = MetricType::Histogram;
+            let mut family = encoder.encode_descriptor(name, help, Some(&Unit::Seconds), kind)?;
+            for (labels, view) in &self.jobs {
+                Told(histogram(view)).encode(family.encode_family(labels)?)?;
+            }
+        }
         self.live(&mut encoder)
     }
 }
@@ -117,6 +186,73 @@ impl Scrape {
         let mut family = encoder.encode_descriptor(name, help, unit, kind)?;
         for (labels, view) in &self.jobs {
             metric(view).encode(family.encode_family(labels)?)?;
+        }
+        Ok(())
+    }
+
+    /// A metric of every worker.
+    fn workers<M: EncodeMetric>(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        (name, help, unit): (&str, &str, Option<&Unit>),
+        metric: impl Fn(&WorkerView) -> M,
+    ) -> Result<(), fmt::Error> {
+        if self.jobs.iter().all(|(_, view)| view.workers.is_empty()) {
+            return Ok(());
+        }
+        let kind = metric(&WorkerView::default()).metric_type();
+        let mut family = encoder.encode_descriptor(name, help, unit, kind)?;
+        for (JobLabels { job, run }, view) in &self.jobs {
+            for worker in &view.workers {
+                let (worker_name, pool) = (worker.name.clone(), worker.pool.clone());
+                let labels = WorkerLabels { job: job.clone(), run: run.clone(), worker: worker_name, pool };
+                metric(worker).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A number of every pool, summed over its connected workers; 0 where none of those seen is connected.
+    fn pools(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        (name, help, unit): (&str, &str, Option<&Unit>),
+        figure: impl Fn(&WorkerView) -> i64,
+    ) -> Result<(), fmt::Error> {
+        if self.jobs.iter().all(|(_, view)| view.workers.is_empty()) {
+            return Ok(());
+        }
+        let mut family = encoder.encode_descriptor(name, help, unit, MetricType::Gauge)?;
+        for (JobLabels { job, run }, view) in &self.jobs {
+            let mut by_pool: BTreeMap<&str, i64> = BTreeMap::new();
+            for worker in &view.workers {
+                *by_pool.entry(&worker.pool).or_default() += if worker.connected { figure(worker) } else { 0 };
+            }
+            for (pool, sum) in by_pool {
+                let labels = PoolLabels { job: job.clone(), run: run.clone(), pool: pool.to_owned() };
+                ConstGauge::new(sum).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A metric of every model of which something was reported.
+    fn models<M: EncodeMetric>(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        (name, help, unit): (&str, &str, Option<&Unit>),
+        metric: impl Fn(&ModelView) -> M,
+    ) -> Result<(), fmt::Error> {
+        if self.jobs.iter().all(|(_, view)| view.models.is_empty()) {
+            return Ok(());
+        }
+        let kind = metric(&ModelView::default()).metric_type();
+        let mut family = encoder.encode_descriptor(name, help, unit, kind)?;
+        for (JobLabels { job, run }, view) in &self.jobs {
+            for model in &view.models {
+                let labels = ModelLabels { job: job.clone(), run: run.clone(), model: model.model.clone() };
+                metric(model).encode(family.encode_family(&labels)?)?;
+            }
         }
         Ok(())
     }
@@ -147,8 +283,7 @@ impl Scrape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::JobHandle;
-    use crate::pipeline::{LiveMetric, WorkerView};
+    use crate::pipeline::{JobHandle, Latencies, LiveMetric};
     use compass_scheduler::broker::JobId;
     use compass_types::ids::Digest;
     use tokio::sync::watch;
@@ -170,12 +305,20 @@ mod tests {
 
     #[test]
     fn a_scrape_says_what_the_views_say() {
-        let worker = WorkerView { connected: true, busy_seconds: 1.5, deaths: 2, ..WorkerView::default() };
+        let (name, pool) = ("w".to_owned(), "s".to_owned());
+        let worker =
+            WorkerView { connected: true, busy_seconds: 1.5, deaths: 2, slots: 2, name, pool, ..WorkerView::default() };
+        let model = ModelView { model: "m".into(), samples: 9, ..ModelView::default() };
+        let mut latencies = Latencies::default();
+        latencies.commit.observe(0.02, 3);
+        latencies.commit.observe(7.0, 1);
         let live = LiveMetric { model: "m".into(), dataset: "d \"q\"".into(), metric: "accuracy".into(), value: 62.5 };
         let view = RunView {
             recorded_samples: 7,
             divergences: 1,
-            workers: vec![worker.clone(), WorkerView { connected: false, ..worker }],
+            workers: vec![worker.clone(), WorkerView { connected: false, name: "x".into(), ..worker }],
+            models: vec![model],
+            latencies,
             live: vec![live],
             ..RunView::default()
         };
@@ -190,8 +333,15 @@ mod tests {
             format!("compass_slots{{job=\"b\",{run}}} 2"),
             format!("compass_divergences_total{{job=\"a\",{run}}} 1"),
             format!("compass_workers_connected{{job=\"a\",{run}}} 1"),
-            format!("compass_worker_deaths_total{{job=\"a\",{run}}} 4"),
-            format!("compass_worker_busy_seconds_total{{job=\"a\",{run}}} 3.0"),
+            format!("compass_worker_deaths_total{{job=\"a\",{run},worker=\"w\",pool=\"s\"}} 2"),
+            format!("compass_worker_busy_seconds_total{{job=\"a\",{run},worker=\"x\",pool=\"s\"}} 1.5"),
+            format!("compass_worker_slots{{job=\"a\",{run},worker=\"x\",pool=\"s\"}} 0"),
+            format!("compass_pool_slots{{job=\"a\",{run},pool=\"s\"}} 2"),
+            format!("compass_pool_workers_connected{{job=\"a\",{run},pool=\"s\"}} 1"),
+            format!("compass_model_samples_total{{job=\"a\",{run},model=\"m\"}} 9"),
+            format!("compass_commit_latency_seconds_bucket{{le=\"0.03\",job=\"a\",{run}}} 3"),
+            format!("compass_commit_latency_seconds_bucket{{le=\"+Inf\",job=\"a\",{run}}} 4"),
+            format!("compass_commit_latency_seconds_count{{job=\"a\",{run}}} 4"),
             format!(
                 "compass_live_metric{{job=\"a\",{run},model=\"m\",dataset=\"d \\\"q\\\"\",metric=\"accuracy\"}} 62.5"
             ),
@@ -200,6 +350,26 @@ mod tests {
             assert!(text.lines().any(|have| have == line), "{line} is not in\n{text}");
         }
         assert_eq!(text.matches("# TYPE compass_slots").count(), 1, "{text}");
+        // What the board, the rules and the page speak of is there; what is there, the page speaks of.
+        let deploy = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let page = std::fs::read_to_string(deploy.join("docs/src/operations.md")).unwrap();
+        let named = |text: &str| -> Vec<String> {
+            let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+            let words = text.split(|c| !is_name(c)).filter(|word| word.starts_with("compass_"));
+            words.map(|word| word.strip_suffix("_bucket").unwrap_or(word).to_owned()).collect()
+        };
+        let exposed = named(&text);
+        for file in ["deploy/grafana/compass.json", "deploy/grafana/alerts.yml", "docs/src/operations.md"] {
+            for name in named(&std::fs::read_to_string(deploy.join(file)).unwrap()) {
+                assert!(exposed.contains(&name), "{file} speaks of {name}, which no scrape has");
+            }
+        }
+        for name in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {
+            assert!(
+                page.contains(&format!("`{name}`")) || page.contains(&format!("`{name}_total`")),
+                "{name} is nowhere explained"
+            );
+        }
         assert!(!render(0, Vec::new()).unwrap().contains("compass_slots"));
     }
 }

@@ -30,6 +30,8 @@ pub(crate) static DATASET: TableKeys = TableKeys {
         .default("none"),
         key("version", Text, "what the column of that name shows")
             .default("the digest in a preset's name while its `infer_cfg` is the preset's own, else that of the prompts"),
+        key("limit", Kind::from(1), "at most so many of its samples, the first ones of its range; `--limit` overrides")
+            .default("none"),
         key("n", Kind::from(1), "OpenCompass's: so many runs of a generation, averaged").default("none"),
         key(
             "k",

@@ -19,7 +19,12 @@ pub(crate) static RUNNER: TableKeys = TableKeys {
         key("max_workers_per_gpu", Kind::from(1), "most replicas that share a GPU; checked when a model is loaded")
             .default("1"),
         key("max_gpus", Kind::from(0), "GPUs of the whole job over all launchers").default("0, no bound"),
-        key("retry", Kind::from(0), "tries that follow a failed one").default("2"),
+        key(
+            "retry",
+            Kind::from(0),
+            "tries that follow a failed one: of a task that failed for no reason of its node, and of a launch",
+        )
+        .default("2"),
         key(
             "unschedulable_timeout",
             Duration,

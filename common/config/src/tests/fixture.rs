@@ -1,6 +1,6 @@
 //! A folder with a model, data and configuration files, gone after the test.
 
-use crate::{Config, Diagnostic, Diagnostics, Loaded, Overrides, load};
+use crate::{Config, Diagnostic, Diagnostics, Loaded, Overrides, WrittenConfig, load};
 use std::path::PathBuf;
 
 /// A model and a data set that are right, to put something wrong beside.
@@ -45,7 +45,12 @@ impl Fixture {
 
     pub(super) fn load(&self, text: &str) -> Result<Loaded, Diagnostics> {
         self.write("eval.toml", text);
-        load(Some(&self.path("eval.toml")), &self.flags)
+        let loaded = load(Some(&self.path("eval.toml")), &self.flags);
+        // Whatever is right can be kept as one file.
+        if let Ok(Loaded { written: WrittenConfig { resolved: Err(why), .. }, .. }) = &loaded {
+            assert!(self.flags.dry_run, "{why}\n{text}");
+        }
+        loaded
     }
 
     /// Loads what has to be right.

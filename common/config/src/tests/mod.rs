@@ -28,3 +28,4 @@ mod splits;
 mod summary_groups;
 mod tables;
 mod values;
+mod written;

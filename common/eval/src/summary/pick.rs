@@ -90,7 +90,8 @@ impl Summary {
             return Err(UnknownSort { name: name.into(), known: known.join(", ") });
         }
         let mean = |model: usize| {
-            let numbers: Option<Vec<f64>> = meant.iter().map(|row| row.values[model].value.as_ref().ok().copied()).collect();
+            let numbers: Option<Vec<f64>> =
+                meant.iter().map(|row| row.values[model].value.as_ref().ok().copied()).collect();
             numbers.map(|numbers| numbers.iter().sum::<f64>() / numbers.len() as f64)
         };
         let keys: Vec<Option<f64>> = (0..self.models.len()).map(mean).collect();
@@ -128,9 +129,16 @@ mod tests {
         assert_eq!(order("average").unwrap(), "cba");
         assert_eq!(order("accuracy").unwrap(), "cba");
         let error = order("bleu").unwrap_err().to_string();
-        assert_eq!(error, "the table has nothing called `bleu` to sort by; it has accuracy, average, naive_average, x, y");
+        assert_eq!(
+            error,
+            "the table has nothing called `bleu` to sort by; it has accuracy, average, naive_average, x, y"
+        );
         let sorted = table().sorted_by("y").unwrap();
-        assert!(sorted.text().lines().any(|line| line.starts_with('x') && line.ends_with("5.00   30.00   10.00")), "{}", sorted.text());
+        assert!(
+            sorted.text().lines().any(|line| line.starts_with('x') && line.ends_with("5.00   30.00   10.00")),
+            "{}",
+            sorted.text()
+        );
     }
 
     #[test]

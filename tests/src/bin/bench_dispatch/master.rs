@@ -248,6 +248,7 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
         open_at: None,
         others_may_come: true,
         dismisses: false,
+        debug: false,
         interrupted,
         board: ProgressBoard::new(Arc::new(empty)),
         facts: RunFacts::default(),

@@ -1,0 +1,231 @@
+//! What a run keeps of its configuration: the files as they were read, and one TOML file that says the same.
+//!
+//! The one file is checked before it is given away: read again it asks for the same samples, or there is none.
+
+use super::check::Check;
+use super::convert::comment;
+use super::overrides::Overrides;
+use super::parse::parse;
+use super::resolved::Config;
+use super::source::Span;
+use super::tree::{KeyValue, Node, Table, Value};
+use super::{convert_paths, digest, load, toml_text};
+use compass_plan::InferSpec;
+use compass_plan::partition::PartitionerKind;
+use std::path::Path;
+
+/// The texts of a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenConfig {
+    /// The names of the files with their texts, the one of the command line first. What comes with the program is not among
+    /// them, and the addresses of notices stand in none: they are secrets.
+    pub files: Vec<(String, String)>,
+    /// One TOML file that stands for them and for the flags; or why there is none.
+    pub resolved: Result<String, String>,
+}
+
+impl Default for WrittenConfig {
+    fn default() -> Self {
+        Self { files: Vec::new(), resolved: Err("nothing is to be run".to_owned()) }
+    }
+}
+
+/// In the place of an address of notices.
+const SECRET: &str = "(not kept)";
+
+/// Lists of names and tables that are not in the one file: it has what they stand for.
+const GONE: [&str; 6] = ["include", "import", "models", "datasets", "notify", "combination"];
+
+/// Files that a master names beside its `state_dir`, and those of its store.
+const FILES_OF_MASTERS: [&str; 3] = ["state_dir", "key_file", "http_token_file"];
+const FILES_OF_STORES: [&str; 4] = ["password_file", "ca", "cert", "key"];
+
+/// The texts of `config`, which was read from `root`: the merged tree, with presets, `inherit` and flags of models in it.
+pub(super) fn written(check: &Check, root: Table, config: &Config, flags: &Overrides) -> WrittenConfig {
+    let secrets: Vec<&str> =
+        config.notify.iter().flat_map(|notify| [&notify.webhook, &notify.lark]).flatten().map(String::as_str).collect();
+    let hidden = |text: &str| secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, SECRET));
+    let files = check.sources.given().map(|(path, text)| (name(path), hidden(text))).collect();
+    WrittenConfig { files, resolved: resolved(check, root, config, flags) }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn resolved(check: &Check, mut root: Table, config: &Config, flags: &Overrides) -> Result<String, String> {
+    GONE.iter().for_each(|key| drop(root.remove(key)));
+    let models: Vec<&str> = config.models.iter().map(|model| model.abbr.as_str()).collect();
+    let datasets: Vec<&str> = config.datasets.iter().map(|dataset| dataset.abbr.as_str()).collect();
+    only(&mut root, "model", &models);
+    only(&mut root, "dataset", &datasets);
+    flagged(&mut root, config, flags);
+    if !config.not_combined.is_empty() {
+        combinations(&mut root, config, &models, &datasets);
+    }
+    convert_paths::settle(check, &mut root, None, config.data_dir.as_deref());
+    put(&mut root, "work_dir", text(&config.work_dir));
+    if let Some(data_dir) = &config.data_dir {
+        put(&mut root, "data_dir", text(data_dir));
+    }
+    if let Some(master) = inner(&mut root, "master") {
+        convert_paths::absolute(check, master, &FILES_OF_MASTERS);
+        if let Some(etcd) = inner(master, "etcd") {
+            convert_paths::absolute(check, etcd, &FILES_OF_STORES);
+        }
+    }
+    let text = toml_text::document(&root, &|span| comment(check, span));
+    let text = format!("# All that this run was told, flags among it; `compass-master --config` takes it.\n{text}");
+    let again =
+        read_again(&text, config, flags).map_err(|why| format!("read again it would not be the same: {why}"))?;
+    match digest(&again) == digest(config) {
+        true => Ok(text),
+        false => Err("read again it would ask for other samples".to_owned()),
+    }
+}
+
+/// The configuration that a text comes to.
+fn read_again(text: &str, config: &Config, flags: &Overrides) -> Result<Config, String> {
+    let flags = Overrides {
+        home: flags.home.clone(),
+        python: flags.python.clone(),
+        hub_caches: flags.hub_caches.clone(),
+        remote: flags.remote.clone(),
+        served: flags.served,
+        ..Overrides::default()
+    };
+    let mut check = Check::of(&flags);
+    let path = config.work_dir.join("configs/resolved.toml");
+    let file = check.sources.add(&path, path.clone(), text.to_owned());
+    let span = Span { file, start: 0, end: 0 };
+    let read = parse(&mut check, file).and_then(|table| load::resolve(&mut check, table, span, &flags));
+    match (check.finish(), read) {
+        (Ok(_), Some((config, _))) => Ok(config),
+        (Err(faults), _) => Err(faults.to_string().lines().next().unwrap_or_default().to_owned()),
+        (Ok(_), None) => Err("it is not usable".to_owned()),
+    }
+}
+
+/// What flags say that no table has yet.
+fn flagged(root: &mut Table, config: &Config, flags: &Overrides) {
+    let number = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+    for dataset in &config.datasets {
+        let Some(table) = named(root, "dataset", &dataset.abbr) else { continue };
+        if let Some(limit) = dataset.limit {
+            put(table, "limit", number(limit.into()));
+        }
+        let runs = flags.dataset_num_runs.filter(|runs| *runs > 1 && matches!(dataset.infer, InferSpec::Gen(_)));
+        if let Some(runs) = runs {
+            put(table, "n", number(runs.into()));
+            put(table, "k", number(runs.into()));
+        }
+    }
+    for stage in ["infer", "eval"] {
+        let numbers = [
+            ("max_num_workers", flags.max_num_workers),
+            ("max_workers_per_gpu", flags.max_workers_per_gpu),
+            ("max_gpus", flags.max_gpus),
+            ("retry", flags.retry),
+        ];
+        let texts = [
+            ("type", flags.slurm.asked.then(|| "slurm".to_owned()).or(flags.dlc.asked.then(|| "dlc".to_owned()))),
+            ("partition", flags.slurm.partition.clone()),
+            ("quotatype", flags.slurm.quotatype.clone()),
+            ("qos", flags.slurm.qos.clone()),
+        ];
+        let values = numbers.into_iter().filter_map(|(key, value)| Some((key, number(value?.into()))));
+        let values = values.chain(texts.into_iter().filter_map(|(key, value)| Some((key, Value::String(value?)))));
+        let mut values: Vec<(&str, Value)> = values.collect();
+        if let Some(file) = &flags.dlc.aliyun_cfg {
+            values.push(("aliyun_cfg", text(&std::path::absolute(file).unwrap_or_else(|_| file.clone()))));
+        }
+        if values.is_empty() {
+            continue;
+        }
+        let runner = made(made(root, stage), "runner");
+        values.into_iter().for_each(|(key, value)| put(runner, key, value));
+    }
+    let sized = flags.max_partition_size.is_some() || flags.gen_task_coef.is_some();
+    if let (true, PartitionerKind::Size { max_task_size, gen_task_coef, .. }) = (sized, &config.infer.partitioner) {
+        let partitioner = made(made(root, "infer"), "partitioner");
+        put(partitioner, "type", Value::String("size".into()));
+        put(partitioner, "max_task_size", number(*max_task_size));
+        put(partitioner, "gen_task_coef", number(*gen_task_coef));
+    }
+}
+
+/// The pairs of the job, by model.
+fn combinations(root: &mut Table, config: &Config, models: &[&str], datasets: &[&str]) {
+    let list =
+        |names: Vec<&str>| Value::Array(names.into_iter().map(|name| node(Value::String(name.into()))).collect());
+    let pairs = models.iter().filter_map(|model| {
+        let is_asked = |dataset: &&&str| !config.not_combined.contains(&((*model).to_owned(), (**dataset).to_owned()));
+        let asked: Vec<&str> = datasets.iter().filter(is_asked).copied().collect();
+        let mut table = Table::default();
+        put(&mut table, "models", list(vec![model]));
+        put(&mut table, "datasets", list(asked.clone()));
+        (!asked.is_empty()).then(|| node(Value::Table(table)))
+    });
+    let pairs = Value::Array(pairs.collect());
+    put(root, "combination", pairs);
+}
+
+/// Of the tables of a list those of these names, in their order.
+fn only(root: &mut Table, list: &str, names: &[&str]) {
+    let Some(Node { value: Value::Array(items), .. }) = root.get_mut(list) else { return };
+    let at =
+        |node: &Node| names.iter().position(|name| node.table().and_then(|table| table.text("abbr")) == Some(name));
+    items.retain(|node| at(node).is_some());
+    items.sort_by_key(at);
+}
+
+fn named<'t>(root: &'t mut Table, list: &str, abbr: &str) -> Option<&'t mut Table> {
+    let Some(Node { value: Value::Array(items), .. }) = root.get_mut(list) else { return None };
+    items.iter_mut().find_map(|node| match &mut node.value {
+        Value::Table(table) if table.text("abbr") == Some(abbr) => Some(table),
+        _ => None,
+    })
+}
+
+fn inner<'t>(table: &'t mut Table, key: &str) -> Option<&'t mut Table> {
+    match table.get_mut(key) {
+        Some(Node { value: Value::Table(table), .. }) => Some(table),
+        _ => None,
+    }
+}
+
+/// The table at `key`, made where there is none. A text there is the type of what it names.
+fn made<'t>(table: &'t mut Table, key: &str) -> &'t mut Table {
+    if inner(table, key).is_none() {
+        let kind = table.remove(key);
+        let mut new = Table::default();
+        if let Some(kind) = kind {
+            put(&mut new, "type", kind.value);
+        }
+        put(table, key, Value::Table(new));
+    }
+    let at = table.entries.iter().position(|entry| entry.key == key).unwrap_or_default();
+    match &mut table.entries[at].node.value {
+        Value::Table(table) => table,
+        _ => unreachable!("it was made above"),
+    }
+}
+
+fn put(table: &mut Table, key: &str, value: Value) {
+    match table.get_mut(key) {
+        Some(node) => node.value = value,
+        None => table.entries.push(KeyValue { key: key.to_owned(), key_span: nowhere(), node: node(value) }),
+    }
+}
+
+fn text(path: &Path) -> Value {
+    Value::String(path.display().to_string())
+}
+
+fn node(value: Value) -> Node {
+    Node { value, span: nowhere() }
+}
+
+fn nowhere() -> Span {
+    Span { file: Default::default(), start: 0, end: 0 }
+}

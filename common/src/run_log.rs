@@ -1,0 +1,118 @@
+//! What a run says on the screen, in a file beside its results: a terminal is closed, and the question comes in the morning.
+//!
+//! What was said before the run had a folder is kept until it has one.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+
+/// Bytes that are kept while there is no file.
+const MOST_KEPT: usize = 256 * 1024;
+
+static LOG: Mutex<RunLog> = Mutex::new(RunLog { file: None, early: Vec::new() });
+
+#[derive(Debug)]
+struct RunLog {
+    file: Option<File>,
+    early: Vec<u8>,
+}
+
+/// From now on all that this process says stands at the end of the file at `path` as well, and what it has said before.
+///
+/// # Errors
+/// It cannot be written.
+pub fn keep_in(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    LOG.lock().unwrap_or_else(PoisonError::into_inner).open(File::options().create(true).append(true).open(path)?)
+}
+
+/// Text of a program for people: each of its lines begins with the time.
+pub(crate) fn said(text: &str) {
+    let mut time = String::new();
+    // Writing to a String cannot fail.
+    let _ = SystemTime.format_time(&mut Writer::new(&mut time));
+    let lines: String = text.lines().map(|line| format!("{time}  {line}\n")).collect();
+    LOG.lock().unwrap_or_else(PoisonError::into_inner).add(&plain(lines.as_bytes()));
+}
+
+impl RunLog {
+    fn open(&mut self, mut file: File) -> io::Result<()> {
+        file.write_all(&std::mem::take(&mut self.early))?;
+        self.file = Some(file);
+        Ok(())
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        match &mut self.file {
+            // It is for people; a full disk is told by those who need one.
+            Some(file) => drop(file.write_all(bytes)),
+            None if self.early.len() + bytes.len() <= MOST_KEPT => self.early.extend_from_slice(bytes),
+            None => {}
+        }
+    }
+}
+
+/// Standard error, and the run's file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Screen;
+
+impl Write for Screen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        LOG.lock().unwrap_or_else(PoisonError::into_inner).add(&plain(bytes));
+        // Where standard error is closed the file is still there.
+        let _ = io::stderr().write_all(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+impl MakeWriter<'_> for Screen {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        *self
+    }
+}
+
+/// Without the colours of a terminal.
+fn plain(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        match (first, tail) {
+            (0x1b, [b'[', codes @ ..]) => {
+                let end = codes.iter().position(|byte| byte.is_ascii_alphabetic()).map_or(codes.len(), |at| at + 1);
+                rest = &codes[end..];
+            }
+            (byte, _) => out.push(*byte),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_before_comes_first_and_without_colours() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("master.log");
+        let mut log = RunLog { file: None, early: Vec::new() };
+        log.add(&plain(b"\x1b[1;31merror\x1b[0m: early\n"));
+        log.open(File::create(&path).unwrap()).unwrap();
+        log.add(b"late\n");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "error: early\nlate\n");
+        assert_eq!(plain(b"cut \x1b[3"), b"cut ");
+    }
+}

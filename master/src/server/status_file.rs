@@ -1,0 +1,111 @@
+//! `--status-file`: how a master stands, for programs that look at a file.
+//!
+//! The file is replaced whole, so that a reader never sees half of one. Its age tells whether the master lives.
+
+use crate::control::{JobRegistry, MasterStatus};
+use crate::job::Failure;
+use compass_common::encode;
+use compass_common::status_output::report;
+use compass_diagnostic::Diagnostic;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// How often it is written.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// What the file holds. Its keys are documented; new ones may come.
+#[derive(Debug, Serialize)]
+struct Document {
+    /// Seconds since 1970.
+    written: u64,
+    /// Whether this is the last word of the master.
+    ended: bool,
+    /// Of the process, once it ends.
+    exit_code: Option<u8>,
+    /// Why it ended without a table.
+    reason: Option<String>,
+    /// Seconds since the scheduler of a job last showed itself; more than a minute is trouble. `null` where no job has one.
+    silent_seconds: Option<u64>,
+    /// As `status --json` shows it.
+    master: MasterStatus,
+}
+
+/// Writes the file until it is told how the master ended.
+#[derive(Debug)]
+pub(super) struct StatusFile {
+    path: PathBuf,
+    registry: Arc<JobRegistry>,
+    _writing: DropGuard,
+}
+
+impl StatusFile {
+    /// Begins to write.
+    pub(super) fn begin(path: PathBuf, registry: Arc<JobRegistry>) -> Self {
+        let stop = CancellationToken::new();
+        let (file, jobs, until) = (path.clone(), registry.clone(), stop.clone());
+        tokio::spawn(until.run_until_cancelled_owned(async move {
+            let mut tick = tokio::time::interval(EVERY);
+            let mut refused = false;
+            loop {
+                tick.tick().await;
+                let written = write(&file, &Document::new(&jobs));
+                if let Err(error) = &written
+                    && !refused
+                {
+                    report(Diagnostic::warning(format!("cannot write the status file {}: {error}", file.display())));
+                }
+                refused = written.is_err();
+            }
+        }));
+        Self { path, registry, _writing: stop.drop_guard() }
+    }
+
+    /// The last word.
+    pub(super) fn end(self, ended: &Result<u8, Failure>) {
+        let (code, reason) = match ended {
+            Ok(code) => (*code, None),
+            Err(failure) => (failure.code, Some(failure.diagnostics.message())),
+        };
+        let mut last = Document { ended: true, exit_code: Some(code), reason, ..Document::new(&self.registry) };
+        for job in last.master.jobs.iter_mut().filter(|_| last.master.kind == "run") {
+            // Nobody follows the job of a master that ends with it.
+            job.state = "ended".into();
+            job.exit_code = Some(code);
+            job.reason.clone_from(&last.reason);
+        }
+        last.silent_seconds = None;
+        if let Err(error) = write(&self.path, &last) {
+            report(Diagnostic::warning(format!("cannot write the status file {}: {error}", self.path.display())));
+        }
+    }
+}
+
+impl Document {
+    fn new(registry: &JobRegistry) -> Self {
+        let (silent_for, _) = registry.pulse();
+        Self {
+            written: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs(),
+            ended: false,
+            exit_code: None,
+            reason: None,
+            silent_seconds: silent_for.map(|time| time.as_secs()),
+            master: registry.status(),
+        }
+    }
+}
+
+/// Replaces the file. Not forced to the disk: it tells of now, and a power cut is told by its age.
+fn write(path: &Path, document: &Document) -> Result<(), String> {
+    let json = encode::pretty_json("the status", document).map_err(|error| error.to_string())?;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.partial", std::process::id()));
+    let partial = path.with_file_name(name);
+    let written = std::fs::write(&partial, json).and_then(|()| std::fs::rename(&partial, path));
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&partial);
+        error.to_string()
+    })
+}

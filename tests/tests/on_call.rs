@@ -1,0 +1,127 @@
+//! What the person on call has at hand: a run that can be planned again from its own folder, a file that says how it stands,
+//! its screen in a log, its table in parts, and the words with which a set-up is tried out.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use compass_tests::{Job, SAMPLES, copy_demo_model, echo_job, wait_until};
+use serde_json::Value;
+use std::fs;
+
+/// The job of a run, as its first line names it.
+fn job_id(stderr: &str) -> &str {
+    let line = stderr.lines().find(|line| line.starts_with("run ") && line.contains(", job ")).unwrap_or_default();
+    line.rsplit_once(", job ").map_or("", |(_, id)| id)
+}
+
+#[test]
+fn a_run_is_planned_again_from_what_its_folder_keeps() {
+    let job = echo_job(0, "", "");
+    let first = job.run(&["--limit", "5", "--max-num-workers", "1", "--dataset-num-runs", "2"]).expect(0);
+    let configs = job.latest().join("configs");
+    let original = fs::read_to_string(configs.join("original/eval.toml")).unwrap();
+    assert_eq!(original, fs::read_to_string(job.path("eval.toml")).unwrap());
+    let command = fs::read_to_string(configs.join("command.txt")).unwrap();
+    assert!(command.contains("--config eval.toml --limit 5 --max-num-workers 1"), "{command}");
+    assert!(!first.stderr.contains("resolved.toml"), "{}", first.stderr);
+
+    let resolved = configs.join("resolved.toml");
+    // It stands alone: neither the file nor the current folder is needed.
+    fs::remove_file(job.path("eval.toml")).unwrap();
+    let again = job.command_line(&["--config", resolved.to_str().unwrap()]).run().expect(0);
+    assert!(!job_id(&first.stderr).is_empty());
+    assert_eq!(job_id(&again.stderr), job_id(&first.stderr));
+    assert_eq!(again.stdout, first.stdout);
+    assert_eq!(job.runs().len(), 2, "in the work_dir of the first");
+}
+
+fn status(job: &Job) -> Option<Value> {
+    serde_json::from_str(&fs::read_to_string(job.path("status.json")).ok()?).ok()
+}
+
+#[test]
+fn a_file_says_how_the_run_stands_and_how_it_ended() {
+    let job = echo_job(50, "", "");
+    let running = job.start(&["--status-file", "status.json", "--max-num-workers", "1"]);
+    let begun = wait_until("the file is there", || status(&job));
+    assert_eq!((&begun["ended"], &begun["exit_code"]), (&Value::Bool(false), &Value::Null), "{begun}");
+    assert_eq!((&begun["master"]["kind"], &begun["master"]["process"]), (&"run".into(), &running.pid().into()));
+    running.finish().expect(0);
+    let ended = status(&job).unwrap();
+    assert_eq!((&ended["ended"], &ended["exit_code"]), (&Value::Bool(true), &0.into()), "{ended}");
+    let of_job = &ended["master"]["jobs"][0];
+    assert_eq!((&of_job["recorded_samples"], &of_job["state"]), (&of_job["expected_samples"], &"ended".into()));
+    assert!(of_job["expected_samples"].as_u64().unwrap() >= u64::from(SAMPLES), "{ended}");
+
+    job.configure("[[model]]\nabbr = \"x\"\ntype = \"echo\"\n");
+    fs::remove_file(job.path("status.json")).unwrap();
+    job.run(&["--status-file", "status.json"]).expect(2);
+    assert_eq!(status(&job), None, "nothing was started");
+}
+
+#[test]
+fn the_screen_stands_in_the_log_and_the_table_can_be_shown_in_parts() {
+    let job = echo_job(0, "", "");
+    let run = job.run(&[]).expect(0);
+    let log = fs::read_to_string(job.latest().join("logs/master.log")).unwrap();
+    for line in run.stdout.lines().chain(run.stderr.lines()) {
+        assert!(log.contains(line), "{line:?} is not in\n{log}");
+    }
+    let shown = job.command_line(&["viz", "-w", "out"]).run().expect(0).stdout;
+    let table: Vec<&str> = run.stdout.lines().filter(|line| !line.is_empty()).collect();
+    let name = table.last().and_then(|line| line.split_whitespace().next()).unwrap();
+    assert!(shown.lines().any(|line| line.starts_with(name)), "{shown}");
+    let part = job.command_line(&["viz", "-w", "out", "--datasets", name, "--csv"]).run().expect(0).stdout;
+    assert!(part.starts_with("dataset,version,metric,mode,model,value,") && part.lines().count() >= 2, "{part}");
+    assert!(part.lines().skip(1).all(|line| line.starts_with(name)), "{part}");
+    let unknown = job.command_line(&["viz", "-w", "out", "--sort", "bleu"]).run().expect(2).stderr;
+    assert!(unknown.contains("nothing called `bleu` to sort by"), "{unknown}");
+    let none = job.command_line(&["viz", "-w", "elsewhere"]).run().expect(2).stderr;
+    assert!(none.contains("no run in elsewhere has a table"), "{none}");
+}
+
+#[test]
+fn retry_bounds_launches() {
+    let runner = "[infer.runner]\ntype = \"command\"\ntemplate = \"exit 7; {task_cmd}\"\nretry = 1\n";
+    let job = echo_job(0, "listen = \"127.0.0.1:0\"", runner);
+    let run = job.run(&[]).expect(3);
+    assert!(run.stderr.contains("it failed 2 times in a row, last with: "), "{}", run.stderr);
+    let once = job.run(&["--retry", "0"]).expect(3);
+    assert!(once.stderr.contains("it failed once, last with: "), "{}", once.stderr);
+}
+
+const STARTING: &str = "Starting inference process";
+
+#[test]
+fn a_tried_out_set_up_says_that_samples_run_and_keeps_them() {
+    let job = echo_job(100, "", "");
+    let tried = job.start_logged(&["--debug"], "debug.err");
+    wait_until("samples run", || job.log("debug.err").contains(STARTING).then_some(()));
+    job.wait_until_durable();
+    tried.signal("INT");
+    tried.finish().expect(130);
+    job.run(&["-r"]).expect(0);
+    assert!(job.facts()["resumed_samples"].as_u64().unwrap() > 0, "{}", job.facts());
+
+    let one = job.run(&["--dry-run", "--debug"]).expect(0).stdout;
+    let launched: Vec<&str> = one.lines().filter(|line| line.contains("would launch")).collect();
+    assert!(launched.len() == 1 && launched[0].contains("--slots 1 "), "{one}");
+}
+
+#[test]
+fn a_set_up_with_broken_weights_does_not_say_that_samples_run() {
+    let model = "[[model]]\nabbr = \"cut\"\ntype = \"hf\"\npath = \"model\"\n";
+    let dataset = "[[dataset]]\nabbr = \"d\"\nreader_cfg = { input_columns = [\"q\"], output_column = \"a\" }\n\
+                   test = { path = \"rows.jsonl\" }\ninfer_cfg = { inferencer = \"gen\", prompt_template = \"{q}\" }\n\
+                   eval_cfg = { evaluator = \"em\" }\n";
+    let job = Job::new(&format!("\n{model}{dataset}"));
+    job.write("rows.jsonl", "{\"q\": \"1 + 1 =\", \"a\": \"2\"}\n");
+    copy_demo_model(&job.path("model")).unwrap();
+    let weights = fs::File::options().write(true).open(job.path("model/model.safetensors")).unwrap();
+    weights.set_len(weights.metadata().unwrap().len() / 2).unwrap();
+    let run = job.run(&["--debug"]).expect(1);
+    assert!(
+        run.stderr.contains("damaged or incomplete safetensors file") && !run.stderr.contains(STARTING),
+        "{}",
+        run.stderr
+    );
+}
