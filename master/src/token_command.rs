@@ -21,7 +21,7 @@ pub enum TokenCommandError {
     Unknown { id: String },
     #[error("the worker {worker} is not barred")]
     NotBarred { worker: String },
-    #[error("this configuration has no pool {pool}, and would refuse its workers; {known}")]
+    #[error("this configuration has no pool {pool}, and would refuse its workers; it has {known}")]
     NoPool { pool: String, known: String },
     #[error("cannot write the token to {path}")]
     Out {
@@ -65,12 +65,10 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<To
     let authority = Authority::open(&config).await?;
     match &arguments.action {
         TokenAction::Create { pool, ttl, uses, out } => {
-            // Its workers would be refused, one by one, on nodes that were waited for.
-            if !pool.is_empty() && arguments.config.is_some() && !pools.iter().any(|known| known.name == *pool) {
+            // Its workers would be refused, one by one, on nodes that were waited for. Without pools any name will do.
+            if !pool.is_empty() && !pools.is_empty() && !pools.iter().any(|known| known.name == *pool) {
                 let names: Vec<&str> = pools.iter().map(|known| known.name.as_str()).collect();
-                let known =
-                    if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
-                return Err(TokenCommandError::NoPool { pool: pool.clone(), known });
+                return Err(TokenCommandError::NoPool { pool: pool.clone(), known: names.join(", ") });
             }
             let expires = now().saturating_add(ttl.as_secs());
             let terms = TokenTerms { pool: pool.clone(), expires, uses: Some(*uses), note: String::new() };

@@ -4,6 +4,7 @@
 
 use super::check::Check;
 use super::convert::comment;
+use super::launching::RunnerKind;
 use super::overrides::Overrides;
 use super::parse::parse;
 use super::resolved::Config;
@@ -120,7 +121,14 @@ fn flagged(root: &mut Table, config: &Config, flags: &Overrides) {
             put(table, "k", number(runs.into()));
         }
     }
-    for stage in ["infer", "eval"] {
+    for (stage, kind) in [("infer", &config.infer.runner.kind), ("eval", &config.eval.runner.kind)] {
+        let (is_slurm, is_dlc) = (matches!(kind, RunnerKind::Slurm(_)), matches!(kind, RunnerKind::Dlc(_)));
+        if (is_slurm && flags.slurm.asked) || (is_dlc && flags.dlc.asked) {
+            // What the runner was before may have left keys that this one does not have.
+            let gone: &[&str] = if is_slurm { &["aliyun_cfg"] } else { &["partition", "quotatype", "qos"] };
+            let runner = inner(root, stage).and_then(|stage| inner(stage, "runner"));
+            runner.into_iter().for_each(|runner| gone.iter().for_each(|key| drop(runner.remove(key))));
+        }
         let numbers = [
             ("max_num_workers", flags.max_num_workers),
             ("max_workers_per_gpu", flags.max_workers_per_gpu),
@@ -129,14 +137,14 @@ fn flagged(root: &mut Table, config: &Config, flags: &Overrides) {
         ];
         let texts = [
             ("type", flags.slurm.asked.then(|| "slurm".to_owned()).or(flags.dlc.asked.then(|| "dlc".to_owned()))),
-            ("partition", flags.slurm.partition.clone()),
-            ("quotatype", flags.slurm.quotatype.clone()),
-            ("qos", flags.slurm.qos.clone()),
+            ("partition", flags.slurm.partition.clone().filter(|_| is_slurm)),
+            ("quotatype", flags.slurm.quotatype.clone().filter(|_| is_slurm)),
+            ("qos", flags.slurm.qos.clone().filter(|_| is_slurm)),
         ];
         let values = numbers.into_iter().filter_map(|(key, value)| Some((key, number(value?.into()))));
         let values = values.chain(texts.into_iter().filter_map(|(key, value)| Some((key, Value::String(value?)))));
         let mut values: Vec<(&str, Value)> = values.collect();
-        if let Some(file) = &flags.dlc.aliyun_cfg {
+        if let Some(file) = flags.dlc.aliyun_cfg.as_ref().filter(|_| is_dlc) {
             values.push(("aliyun_cfg", text(&std::path::absolute(file).unwrap_or_else(|_| file.clone()))));
         }
         if values.is_empty() {
@@ -177,6 +185,12 @@ fn only(root: &mut Table, list: &str, names: &[&str]) {
         |node: &Node| names.iter().position(|name| node.table().and_then(|table| table.text("abbr")) == Some(name));
     items.retain(|node| at(node).is_some());
     items.sort_by_key(at);
+    for item in items {
+        if let Value::Table(table) = &mut item.value {
+            // What it inherits is in it.
+            drop(table.remove("inherit"));
+        }
+    }
 }
 
 fn named<'t>(root: &'t mut Table, list: &str, abbr: &str) -> Option<&'t mut Table> {

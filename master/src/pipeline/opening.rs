@@ -202,7 +202,7 @@ mod tests {
                 shared_cost: 0,
             };
             let core = opening.core(Epoch(2), Limits::default(), vec![task], Default::default(), |_| may_hold);
-            core.explain_job().iter().any(|line| line.contains("are kept for their holders"))
+            core.explain_job().iter().any(|line| line.contains("kept for earlier holders"))
         };
         assert!(held(&store, true) && !held(&store, false));
         store.insert(keys.released(), 1_u64.to_le_bytes().to_vec());
