@@ -27,9 +27,8 @@ mod stop;
 mod texts;
 mod windows;
 
-pub(crate) use batching::{sequences_at_once, trace};
 pub use batching::{Trace, Traced};
+pub(crate) use batching::{sequences_at_once, trace};
 pub(crate) use generation_defaults::generation_defaults;
 pub(crate) use model_executor::Executor;
-#[cfg(test)]
 pub(crate) use sampling::{Draw, choose};

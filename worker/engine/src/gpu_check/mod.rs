@@ -10,6 +10,7 @@ mod environment;
 mod finding;
 mod gemm;
 mod invariance;
+mod kernels;
 mod load;
 mod memory;
 mod prefill;

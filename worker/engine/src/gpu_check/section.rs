@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use super::setup::CheckSetup;
-use super::{decode, end_to_end, environment, gemm, invariance, load, memory, prefill};
+use super::{decode, end_to_end, environment, gemm, invariance, kernels, load, memory, prefill};
 use compass_plan::engine::EngineFault;
 use std::str::FromStr;
 
@@ -28,13 +28,13 @@ impl Section {
     pub const ALL: [Self; 12] = [
         Self::Environment,
         Self::Load,
+        Self::Kernels,
         Self::Invariance,
         Self::Gemm,
         Self::Prefill,
         Self::Decode,
         Self::EndToEnd,
         Self::Memory,
-        Self::Kernels,
         Self::Families,
         Self::Transformers,
         Self::OutOfMemory,
@@ -61,7 +61,6 @@ impl Section {
     /// The row of a section that does not exist yet; `None` for one that does.
     pub fn not_built(self) -> Option<Finding> {
         let what = match self {
-            Self::Kernels => "kernels of our own against their CPU twins",
             Self::Families => "families on the device against the CPU",
             Self::Transformers => "logits against transformers'",
             Self::OutOfMemory => "outcomes where memory runs out",
@@ -73,8 +72,8 @@ impl Section {
     /// Its share of the whole time, in parts of all shares.
     pub fn share(self) -> u32 {
         match self {
-            Self::Environment => 30,
-            Self::Kernels | Self::Families | Self::Transformers | Self::OutOfMemory => 0,
+            Self::Environment | Self::Kernels => 30,
+            Self::Families | Self::Transformers | Self::OutOfMemory => 0,
             Self::Load | Self::Gemm => 60,
             Self::Memory => 80,
             Self::Prefill | Self::EndToEnd => 90,
@@ -108,7 +107,8 @@ pub fn run_section(section: Section, setup: &CheckSetup, report: &mut dyn FnMut(
         Section::EndToEnd => end_to_end::run(setup, report)?,
         Section::Load => load::run(setup, report)?,
         Section::Memory => memory::run(setup, report)?,
-        Section::Kernels | Section::Families | Section::Transformers | Section::OutOfMemory => {
+        Section::Kernels => kernels::run(setup, report)?,
+        Section::Families | Section::Transformers | Section::OutOfMemory => {
             section.not_built().into_iter().for_each(report);
         }
     }

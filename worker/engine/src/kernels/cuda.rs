@@ -1,22 +1,14 @@
 //! The operations on CUDA: libtorch's fused kernels where there are any, and attention of a whole level in one call.
 
 use super::flash::{Flash, WIDEST_HEAD};
-use super::{Kernels, Pairs, Part, Reference, Warp};
+use super::{Kernels, Pairs, Part, Reference, Warp, attention_error, attention_tolerance};
 use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
-use crate::kv::{Arena, Chain, ExtentId, LayerKv, Level, Masks, Segment, VarlenOnDevice, levels};
+use crate::kv::{Chain, LayerKv, Level, Masks, VarlenOnDevice};
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Least product of sequences and key-value heads with which the kernel for single rows divides no keys: 0.8 times twice
 /// the number of processors, of which no GPU has more than this.
 const PROCESSORS: i64 = 160;
-
-/// Largest difference from attention in single operations, in bfloat16.
-const TOLERANCE: f64 = 2e-2;
-
-/// Whether a difference comes from rounding; `NaN` does not.
-fn is_right(off: f64) -> bool {
-    off <= TOLERANCE
-}
 
 /// libtorch's CUDA operations.
 #[derive(Clone, Copy, Debug)]
@@ -40,54 +32,13 @@ impl Cuda {
         }
         let cuda = Self { flash, others: Reference };
         for group in [1, 4] {
-            match cuda.difference((kv_heads * group, kv_heads, head_dim), kind, device) {
-                Ok(off) if is_right(off) => {}
+            match attention_error(&cuda, (kv_heads * group, kv_heads, head_dim), (kind, device)) {
+                Ok(off) if off <= attention_tolerance(kind) => {}
                 Ok(off) => return Err(format!("flash attention is off by {off:.1e} on this GPU")),
                 Err(error) => return Err(format!("flash attention fails on this GPU: {error}")),
             }
         }
         Ok(cuda)
-    }
-
-    /// Returns the largest difference from attention in single operations, on a few short sequences that share their
-    /// beginning.
-    fn difference(
-        &self,
-        (heads, kv_heads, head_dim): (i64, i64, i64),
-        kind: Kind,
-        device: Device,
-    ) -> Result<f64, TchError> {
-        let none = || TchError::Torch("the arena has no room".into());
-        let mut arena = Arena::new(&[device], 128, (kv_heads, head_dim), kind)?;
-        for tensor in [&arena.layer(0).keys, &arena.layer(0).values] {
-            let _ = tensor.shallow_clone().f_normal_(0.0, 1.0)?;
-        }
-        let mut extent = |tokens: usize| -> Result<ExtentId, TchError> {
-            let extent = arena.allocate(tokens).ok_or_else(none)?;
-            arena.note(extent, 0, &vec![0; tokens], false);
-            Ok(extent)
-        };
-        let (header, left, right) = (extent(70)?, extent(20)?, extent(9)?);
-        let segment = |own, before, rows, decodes| Segment {
-            path: [header].into(),
-            own,
-            before,
-            position: 70 + before,
-            rows,
-            decodes,
-        };
-        let segments = [segment(left, 19, 1, true), segment(right, 0, 9, false), Segment::alone(header, 60, 10)];
-        let rows = segments.iter().map(|segment| segment.rows as i64).sum::<i64>();
-        let queries = Tensor::f_randn([rows, heads, head_dim], (Kind::Float, device))?.f_to_kind(kind)?;
-        let attended = |kernels: &dyn Kernels| {
-            let rule = ScoreRule::default();
-            let parts = levels(&segments, &arena);
-            let parts = parts.iter().map(|level| kernels.attend(&queries, arena.layer(0), level, &rule));
-            kernels.merge(&parts.collect::<Result<Vec<Part>, TchError>>()?)
-        };
-        let (fast, slow) = (attended(self)?, attended(&self.others)?);
-        let off = fast.f_to_kind(Kind::Float)?.f_sub(&slow.f_to_kind(Kind::Float)?)?.f_abs()?.f_max()?;
-        f64::try_from(&off.f_to_kind(Kind::Double)?)
     }
 
     /// Attends with the rows of one call.
@@ -247,23 +198,28 @@ impl Kernels for Cuda {
 mod tests {
     use super::*;
 
-    /// The calls of each level, as the kernel reads them, give what single operations give.
+    const ON_CPU: (Kind, Device) = (Kind::Float, Device::Cpu);
+
+    /// The calls of each level, as the kernel reads them, give what the formula gives.
     #[test]
     fn calls_of_levels_are_attention() {
         tch::manual_seed(11);
         let cuda = Cuda { flash: Flash::Twin, others: Reference };
-        for (heads, kv_heads) in [(6, 2), (4, 4), (8, 1)] {
-            let off = cuda.difference((heads, kv_heads, 16), Kind::Float, Device::Cpu).unwrap();
-            assert!(off < 1e-5, "{heads} heads, {kv_heads} of keys: {off}");
+        for shape in [(6, 2, 16), (4, 4, 16), (8, 1, 16)] {
+            let off = attention_error(&cuda, shape, ON_CPU).unwrap();
+            assert!(off <= attention_tolerance(Kind::Float), "{shape:?}: {off}");
+            let off = attention_error(&Reference, shape, ON_CPU).unwrap();
+            assert!(off <= attention_tolerance(Kind::Float), "{shape:?}: {off}");
         }
     }
 
     /// A check at load that finds no error would be none.
     #[test]
     fn a_kernel_of_wrong_numbers_is_noticed() {
+        tch::manual_seed(11);
         let cuda = Cuda { flash: Flash::TwinOffByOne, others: Reference };
-        let off = cuda.difference((4, 2, 16), Kind::Float, Device::Cpu).unwrap();
-        assert!(off.is_finite() && !is_right(off) && !is_right(f64::NAN), "{off}");
+        let off = attention_error(&cuda, (4, 2, 16), ON_CPU).unwrap();
+        assert!(off.is_finite() && off > attention_tolerance(Kind::BFloat16), "{off}");
     }
 
     #[test]

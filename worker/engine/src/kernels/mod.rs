@@ -1,6 +1,7 @@
 //! Operations on a device, behind one interface: the forward pass is written once, and knows neither the device nor how
 //! an operation is computed there.
 
+mod accuracy;
 mod cascade;
 mod counting;
 mod cuda;
@@ -11,6 +12,7 @@ mod operations;
 mod padding;
 mod reference;
 
+pub(crate) use accuracy::{attention_error, attention_tolerance, different_draws, norm_error};
 pub(crate) use counting::Counting;
 pub use counting::DeviceCounts;
 pub(crate) use cuda::Cuda;

@@ -212,7 +212,9 @@ fn step<T>(
     }
     let (logits, decoding) = logits_of(model, hidden.as_ref(), &kept, decoding)?;
     let uniforms = || {
-        let of = |number: &usize| running.get(*number).map_or(0.0, |one| callback.uniform(&one.sequence.id, one.generated()));
+        let of = |number: &usize| {
+            running.get(*number).map_or(0.0, |one| callback.uniform(&one.sequence.id, one.generated()))
+        };
         decoding.iter().map(of).collect::<Vec<f64>>()
     };
     let predictions = Predictions::read(model, logits.as_ref(), callback.choice(), uniforms)?;
