@@ -31,7 +31,7 @@ pub fn run(arguments: &VizArguments, overrides: impl FnOnce() -> Overrides) -> R
     let text = std::fs::read_to_string(&path)
         .map_err(|error| Failure::bad_input(Diagnostic::error(format!("cannot read {}: {error}", path.display()))))?;
     let Some(table) = Summary::from_long_csv(&text) else {
-        let damaged = Diagnostic::error(format!("{} is no table of Compass's", path.display()));
+        let damaged = Diagnostic::error(format!("{} does not hold a table that `viz` can read", path.display()));
         return Err(Failure::bad_input(damaged.with_help("`-m viz -r RUN` makes it again")));
     };
     let (models, names) = (table.models().join(", "), table.names().join(", "));

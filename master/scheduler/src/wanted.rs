@@ -116,7 +116,7 @@ impl Core {
         lines
     }
 
-    /// What is short: tasks, or slots to run them; `None` where nothing is open or nobody is there.
+    /// What is short: tasks, or slots to run them; `None` where nothing is open or no worker is there.
     fn balance(&self, slots: u32, up: &[&Worker]) -> Option<String> {
         let waiting: u32 = self.queue.models().map(|(_, tasks)| tasks).sum();
         let idle: u32 = up.iter().map(|worker| worker.slots.saturating_sub(worker.held.len() as u32)).sum();

@@ -71,7 +71,7 @@ impl StatusFile {
         };
         let mut last = Document { ended: true, exit_code: Some(code), reason, ..Document::new(&self.registry) };
         for job in last.master.jobs.iter_mut().filter(|_| last.master.kind == "run") {
-            // Nobody follows the job of a master that ends with it.
+            // The job ends with its master, which no client follows.
             job.state = "ended".into();
             job.exit_code = Some(code);
             job.reason.clone_from(&last.reason);
