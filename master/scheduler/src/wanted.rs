@@ -124,7 +124,9 @@ impl Core {
             return None;
         }
         if waiting == 0 && idle > 0 {
+            let is_ahead = up.iter().any(|worker| worker.held.len() as u32 > worker.slots);
             let why = match self.limits.split {
+                _ if is_ahead => "busy workers hold some ahead, which move once they are asked for",
                 true => "what is left is too little to be cut further",
                 false => "the partitioner makes no smaller ones (`balanced`, or a smaller `max_task_size`, would)",
             };

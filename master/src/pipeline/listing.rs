@@ -35,8 +35,7 @@ pub fn list_models(is_meant: impl Fn(&str) -> bool, width: Option<usize>) -> Str
         true => format!("{} models", all.len()),
         false => format!("{} of {} models", meant.len(), all.len()),
     };
-    listed(&meant, width)
-        + &format!("{count}; looked for in the local cache of the hub (HF_HOME, HF_HUB_CACHE)\n")
+    listed(&meant, width) + &format!("{count}; looked for in the local cache of the hub (HF_HOME, HF_HUB_CACHE)\n")
 }
 
 /// Names with what they are, beside one another where that fits, else below.

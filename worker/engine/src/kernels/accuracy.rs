@@ -12,7 +12,7 @@ pub(crate) fn attention_tolerance(kind: Kind) -> f64 {
 }
 
 /// Returns the largest error of attention by levels, merged, from the formula in f32: on a few short sequences, one of
-/// them decoded, that share their beginning. `NaN` where an output is no number.
+/// them decoded, that share their beginning. `NaN` where an output is `NaN`.
 pub(crate) fn attention_error(
     kernels: &dyn Kernels,
     (heads, kv_heads, head_dim): (i64, i64, i64),
