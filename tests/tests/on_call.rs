@@ -1,8 +1,6 @@
 //! What the person on call has at hand: a run that can be planned again from its own folder, a file that says how it stands,
 //! its screen in a log, its table in parts, and the words with which a set-up is tried out.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use compass_tests::{Job, SAMPLES, copy_demo_model, echo_job, wait_until};
 use serde_json::Value;
 use std::fs;

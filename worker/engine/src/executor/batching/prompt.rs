@@ -55,7 +55,7 @@ impl TokenPrompt {
     }
 
     /// Returns the prompt with all of it as its header, for several sequences that continue it.
-    pub(super) fn as_header(self) -> Self {
+    pub(super) fn into_header(self) -> Self {
         let header = if self.shares && self.len() >= LEAST_HEADER { self.len() } else { 0 };
         Self { header, ..self }
     }
@@ -66,7 +66,7 @@ impl TokenPrompt {
     }
 
     /// Whether two prompts have the same header, cut in the same way.
-    pub(super) fn has_header_of(&self, other: &Self) -> bool {
+    pub(super) fn hinto_header_of(&self, other: &Self) -> bool {
         self.header > 0 && self.header == other.header && self.shared(other) >= self.header
     }
 
@@ -157,18 +157,18 @@ mod tests {
             (0, 0, 64, 100)
         );
         let (long, other) = (prompt(200, 7, &[100]), prompt(150, 8, &[100]));
-        assert!(long.has_header_of(&other) && !long.has_header_of(&prompt(150, 8, &[])));
-        assert!(!long.has_header_of(&prompt(150, 8, &[30, 100])), "its pieces are other ones");
+        assert!(long.hinto_header_of(&other) && !long.hinto_header_of(&prompt(150, 8, &[])));
+        assert!(!long.hinto_header_of(&prompt(150, 8, &[30, 100])), "its pieces are other ones");
         assert_eq!(long.shared(&prompt(150, 8, &[100, 128])), 100, "its header ends later");
         assert_eq!(
             prompt(200, 7, &[64, 150]).shared(&prompt(150, 8, &[64])),
             64,
             "what follows attends to other parts"
         );
-        let whole = long.clone().as_header();
+        let whole = long.clone().into_header();
         assert_eq!((whole.header(), whole.shared(&long), whole.shared(&whole)), (200, 100, 200));
         assert_eq!(whole.clone().without_header().shared(&whole), 200);
-        assert_eq!((whole.without_header().header(), TokenPrompt::whole(&[1; 200]).as_header().header()), (0, 0));
+        assert_eq!((whole.without_header().header(), TokenPrompt::whole(&[1; 200]).into_header().header()), (0, 0));
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl<T> SequenceRequest<T> {
     /// Returns a prompt that several sequences continue: all of it is their header.
     pub(crate) fn of_several(ids: &[u32], borders: &[usize], max_tokens: usize, id: T) -> Self {
         let one = Self::new(ids, borders, max_tokens, id);
-        Self { prompt: one.prompt.as_header(), ..one }
+        Self { prompt: one.prompt.into_header(), ..one }
     }
 
     /// Returns the request with its prompt in one piece where the model cannot share prefixes, and without a header
