@@ -25,6 +25,8 @@ struct Running {
     /// Orders of the batch, the first included.
     orders: u32,
     samples: VecDeque<u32>,
+    /// Results given so far: what the token counters of its end tell.
+    results: u64,
 }
 
 impl Engine {
@@ -67,7 +69,7 @@ impl World {
         let model = self.jobs[job].model(unit);
         let load = if engine.resident == Some((job, model)) { 1 } else { self.scenario.load_ms.max(1) };
         let (id, samples) = (order.id, order.samples.into());
-        engine.batch = Some(Running { id, job, unit, model, is_ready: false, orders: 1, samples });
+        engine.batch = Some(Running { id, job, unit, model, is_ready: false, orders: 1, samples, results: 0 });
         let pause = if load > 1 { self.rng.between(load / 2, load * 3 / 2) } else { 1 };
         let life = self.workers[at].life;
         self.after(pause, Happening::Engine { worker: at, life, slot, batch: id });
@@ -113,6 +115,12 @@ impl World {
             self.slot_says(at, slot, SlotEvent::Ready { facts: facts(), loaded_seconds });
             return self.engine_goes_on_later(at, slot, batch);
         }
+        if running.samples.is_empty() {
+            // An engine tells of the end after the last result: meanwhile other slots go on.
+            let tokens = TokenCounters { submitted: running.results, computed: running.results, ..Default::default() };
+            let end = BatchEnd::Done { tokens, notes: Vec::new(), prefix_segments: Vec::new() };
+            return self.batch_ends(at, slot, end);
+        }
         for _ in 0..self.scenario.burst.max(1) {
             let running = self.workers[at].engines.get_mut(slot).and_then(|engine| engine.batch.as_mut());
             let Some(running) = running.filter(|running| running.id == batch) else { return };
@@ -122,6 +130,7 @@ impl World {
                 running.samples.push_front(index);
                 return self.engine_dies(at, slot);
             }
+            running.results += 1;
             let by = if self.scenario.unsteady { at as u64 + 1 } else { 0 };
             let result = self.jobs[job].result((unit, index), by);
             self.slot_says(at, slot, SlotEvent::Result(result));
@@ -129,8 +138,8 @@ impl World {
         let running = self.workers[at].engines.get(slot).and_then(|engine| engine.batch.as_ref());
         match running.filter(|running| running.id == batch).map(|running| running.samples.is_empty()) {
             Some(true) => {
-                let tokens = TokenCounters { submitted: 1, computed: 1, ..Default::default() };
-                self.batch_ends(at, slot, BatchEnd::Done { tokens, notes: Vec::new(), prefix_segments: Vec::new() });
+                let (pause, life) = (self.rng.between(0, 20), self.workers[at].life);
+                self.after(pause, Happening::Engine { worker: at, life, slot, batch });
             }
             Some(false) => self.engine_goes_on_later(at, slot, batch),
             None => {}

@@ -550,7 +550,8 @@ impl World {
         }
     }
 
-    /// A report tells what its samples' results are: each counted once, whatever became of its grant meanwhile.
+    /// A report tells what its samples' results are, and what they cost: each counted once, whatever became of its grant
+    /// meanwhile.
     fn judge_report(&mut self, at: usize, job: usize, report: &v1::ShardReport) {
         let samples = intervals_from_wire(&report.samples);
         if !self.scenario.is_plain() {
@@ -560,6 +561,11 @@ impl World {
         let told = u64::from(report.scored) + u64::from(report.failed);
         if (digest.0.as_slice(), counted) != (report.state.as_slice(), told) {
             let detail = format!("w{at} reports {told} of {samples:?} of unit {}, in another state", report.unit);
+            self.oracle.violation(C4, detail);
+        }
+        let cost = report.tokens.unwrap_or_default().submitted;
+        if cost != told {
+            let detail = format!("w{at} reports {told} of {samples:?} of unit {}, but the cost of {cost}", report.unit);
             self.oracle.violation(C4, detail);
         }
     }

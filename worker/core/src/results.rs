@@ -205,9 +205,15 @@ impl AgentCore {
         }
     }
 
+    /// Whether a batch of the grant has not ended: its token counters are still to come.
+    fn has_open_batch(&self, grant: GrantId) -> bool {
+        self.slots.iter().filter_map(|slot| slot.busy.as_ref()).any(|busy| busy.grant == grant && !busy.stale)
+    }
+
     /// Removes every finished grant: sends its report, or acknowledges its revocation.
     pub(super) fn finish_all(&mut self) {
-        let over: Vec<_> = self.grants.iter().filter(|held| held.is_over()).map(|held| held.key).collect();
+        let over = self.grants.iter().filter(|held| held.is_over() && !self.has_open_batch(held.key));
+        let over: Vec<_> = over.map(|held| held.key).collect();
         for grant in over {
             self.send_results(grant);
             let Some(held) = self.grants.remove(grant) else { continue };
