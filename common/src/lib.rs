@@ -9,3 +9,4 @@ pub mod regular_file;
 pub mod run_log;
 pub mod status_output;
 pub mod telemetry;
+pub mod words;

@@ -214,7 +214,7 @@ fn workers_that_never_come_are_explained_and_stopped() {
     dlc.faults("silent=1000\n");
     let master = job.start_logged(&with(&["1"]), "screen");
     wait_until("it is explained", || {
-        job.log("screen").contains("no worker of theirs has reached this master").then_some(())
+        job.log("screen").contains("but its worker has not reached this master").then_some(())
     });
     master.signal("TERM");
     master.finish().expect(143);

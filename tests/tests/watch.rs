@@ -61,7 +61,7 @@ fn one_look_evaluates_what_is_whole_and_another_look_nothing_more() {
     let cut = job.path("run/step_300/model.safetensors");
     fs::File::options().write(true).open(&cut).unwrap().set_len(100_000).unwrap();
     checkpoint(&job, "other", 4);
-    let finished = look(&job, &[]).expect(0);
+    let finished = look(&job, &[]).expect(1);
     let told = states(&finished.stdout);
     let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["step_100", "step_200", "step_300", "checkpoint-final"], "{}", finished.stdout);
@@ -77,7 +77,7 @@ fn one_look_evaluates_what_is_whole_and_another_look_nothing_more() {
         csv.contains("\n100,step_100,") && csv.contains(",tiny,choices,") && csv.contains("300,step_300,,unfinished,"),
         "{csv}"
     );
-    let again = look(&job, &[]).expect(0);
+    let again = look(&job, &[]).expect(1);
     assert_eq!((again.stdout, runs(&job).len()), (finished.stdout, 2));
     assert!(again.stderr.contains("2 checkpoints were evaluated before"), "{}", again.stderr);
 }

@@ -52,6 +52,9 @@ pub struct SlurmConfig {
     pub qos: Option<String>,
     /// Further arguments of `sbatch`, as they are.
     pub extra_command: Vec<String>,
+    /// Where its jobs write their output, a folder that this host and every node reach; `None` for the folder of the run, and
+    /// nowhere where there is none.
+    pub log_dir: Option<PathBuf>,
 }
 
 /// `type = "dlc"`: jobs of Alibaba's `dlc`.

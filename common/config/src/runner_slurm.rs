@@ -4,13 +4,15 @@ use super::check::Check;
 use super::fields::Fields;
 use super::launching::SlurmConfig;
 use super::overrides::SlurmFlags;
+use super::paths;
 use super::tree::Value;
 
 /// Reads what Slurm is told.
 pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>) -> SlurmConfig {
     let mut text = |key| fields.text(check, key).filter(|text| !text.is_empty()).map(str::to_owned);
     let (partition, quotatype, qos) = (text("partition"), text("quotatype"), text("qos"));
-    SlurmConfig { partition, quotatype, qos, extra_command: extra(check, fields) }
+    let log_dir = fields.get("log_dir").and_then(|node| paths::folder(check, "log_dir", node));
+    SlurmConfig { partition, quotatype, qos, extra_command: extra(check, fields), log_dir }
 }
 
 /// Arguments as a list, or as one line, as OpenCompass has it.

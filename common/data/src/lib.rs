@@ -20,6 +20,7 @@ mod lines;
 mod list_expression;
 mod quotes;
 mod range;
+mod row_table;
 mod shaping;
 mod side_column;
 mod split;

@@ -7,19 +7,27 @@
 use crate::Row;
 use crate::error::{DataError, Faults};
 use crate::range::{apply_range, window};
+use crate::row_table::RowTable;
 use crate::shaping::Shaping;
 use crate::stream;
 use compass_config::{FileFormat, SourceConfig, SourceFile};
+use compass_plan::prompt::RowSource;
 use compass_types::range::RangeSpec;
-use std::collections::{BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Rows in the order in which they are used.
 #[derive(Debug, Default)]
 pub struct SplitRows {
-    pub rows: Vec<Row>,
-    /// Of each row, in step.
+    /// The rows that are used, each once, in the order of the files.
+    table: RowTable,
+    /// Of each row of the table, in step.
     places: Vec<RowOrigin>,
+    /// Positions in the table.
+    order: Vec<u32>,
+    /// The data set whose columns each row gets.
+    numbered: Option<String>,
     files: Vec<PathBuf>,
     /// Rows of all files, before conditions dropped any.
     pub in_files: usize,
@@ -27,25 +35,30 @@ pub struct SplitRows {
     pub kept: usize,
 }
 
-/// Where a row was read.
+/// Where a row was read. Small, since there is one for each row.
 #[derive(Clone, Copy, Debug, Default)]
 struct RowOrigin {
-    file: usize,
-    line: Option<usize>,
+    file: u32,
+    /// From 1; 0 in a file without lines.
+    line: u32,
     /// Position in the file, from 0.
-    row: usize,
+    row: u32,
     /// Position among the rows that the conditions left, from 0.
-    kept: usize,
+    kept: u32,
 }
 
 impl SplitRows {
+    fn origin(&self, at: usize) -> Option<RowOrigin> {
+        self.places.get(*self.order.get(at)? as usize).copied()
+    }
+
     /// Where row `at` of what was taken stands: `path:line:1`, or its position in a file without lines.
     pub fn place(&self, at: usize) -> String {
-        let place = self.places.get(at).copied().unwrap_or_default();
-        let path = self.files.get(place.file).map_or(Path::new(""), PathBuf::as_path).display();
+        let place = self.origin(at).unwrap_or_default();
+        let path = self.files.get(place.file as usize).map_or(Path::new(""), PathBuf::as_path).display();
         match place.line {
-            Some(line) => format!("{path}:{line}:1"),
-            None => format!("{path}: row {} (from 0)", place.row),
+            0 => format!("{path}: row {} (from 0)", place.row),
+            line => format!("{path}:{line}:1"),
         }
     }
 
@@ -53,10 +66,26 @@ impl SplitRows {
     /// before the range), behind its own; a column of its own of that name stays. Its templates can name them, and a text
     /// that holds `{idx}` is filled too.
     pub fn number(&mut self, abbr: &str) {
-        for (row, place) in self.rows.iter_mut().zip(&self.places) {
-            row.entry("subdivision").or_insert_with(|| abbr.into());
-            row.entry("idx").or_insert_with(|| place.kept.into());
+        self.numbered = Some(abbr.to_owned());
+    }
+
+    /// Keeps the first `limit` rows.
+    pub fn truncate(&mut self, limit: usize) {
+        self.order.truncate(limit);
+    }
+
+    /// All rows in order.
+    pub fn rows(&self) -> impl Iterator<Item = Row> {
+        (0..self.order.len()).filter_map(|at| self.get(at))
+    }
+
+    fn get(&self, at: usize) -> Option<Row> {
+        let mut row = self.table.get(*self.order.get(at)? as usize)?;
+        if let Some(abbr) = &self.numbered {
+            row.entry("subdivision").or_insert_with(|| abbr.as_str().into());
+            row.entry("idx").or_insert_with(|| self.origin(at).unwrap_or_default().kept.into());
         }
+        Some(row)
     }
 
     /// The files in words, for a message about all of them.
@@ -66,6 +95,27 @@ impl SplitRows {
             [one] => one.display().to_string(),
             [first, rest @ ..] => format!("{} and {} more files", first.display(), rest.len()),
         }
+    }
+}
+
+impl RowSource for SplitRows {
+    fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    fn row(&self, at: usize) -> Option<Cow<'_, Row>> {
+        self.get(at).map(Cow::Owned)
+    }
+
+    /// Those of all rows that were read: what `limit` takes away has its columns too.
+    fn columns(&self) -> Vec<String> {
+        let mut columns = self.table.columns().to_vec();
+        for own in ["subdivision", "idx"].into_iter().filter(|_| self.numbered.is_some()) {
+            if !columns.iter().any(|column| column == own) {
+                columns.push(own.to_owned());
+            }
+        }
+        columns
     }
 }
 
@@ -93,15 +143,14 @@ pub fn read_split(source: &SourceConfig, key: &str, range: &RangeSpec) -> Result
         faults.or(())?;
     }
     let files = source.files.iter().map(|file| file.path.clone()).collect();
-    let mut split = SplitRows { files, in_files: pass.in_files, kept: pass.kept, ..SplitRows::default() };
-    for at in taken {
-        // A range may name a row twice (chained slices do not, but nothing forbids it).
-        if let Some((place, row)) = pass.held.remove(&at) {
-            split.rows.push(row);
-            split.places.push(place);
-        }
-    }
-    Ok(split)
+    // Rows were held in the order of the files, so that those that a range names are found by halving.
+    let position = |at: usize| pass.places.binary_search_by_key(&at, |place| place.kept as usize).ok();
+    let mut order: Vec<u32> = taken.into_iter().filter_map(position).map(|at| at as u32).collect();
+    // A range may name a row twice (chained slices do not, but nothing forbids it): it is taken the first time.
+    let mut seen = vec![false; pass.places.len()];
+    order.retain(|at| seen.get_mut(*at as usize).is_some_and(|seen| !std::mem::replace(seen, true)));
+    let Pass { table, places, in_files, kept, .. } = pass;
+    Ok(SplitRows { table, places, order, numbered: None, files, in_files, kept })
 }
 
 /// What reading all files once gave.
@@ -111,8 +160,10 @@ struct Pass {
     kept: usize,
     /// Rows that the conditions left, before `slice` took of them.
     left: usize,
-    /// Rows by their position among those kept.
-    held: HashMap<usize, (RowOrigin, Row)>,
+    /// The rows that are wanted, in the order of the files.
+    table: RowTable,
+    /// Of each of them.
+    places: Vec<RowOrigin>,
 }
 
 /// Reads every file to its end and holds the rows whose position among those kept is wanted.
@@ -154,7 +205,13 @@ fn read_pass(
                             continue;
                         }
                         if is_wanted(pass.kept) {
-                            pass.held.insert(pass.kept, (RowOrigin { file, line, row, kept: pass.kept }, shaped));
+                            let of_line = line.unwrap_or(0) as u32;
+                            let kept = pass.kept as u32;
+                            let origin = RowOrigin { file: file as u32, line: of_line, row: row as u32, kept };
+                            match pass.table.push(&shaped) {
+                                Ok(()) => pass.places.push(origin),
+                                Err(fault) => faults.add(DataError::at(&named.path, line, row, fault)),
+                            }
                         }
                         pass.kept += 1;
                     }

@@ -7,7 +7,6 @@
 use super::{InferSpec, ModelPlan, Plan};
 use compass_types::ids::{Digest, UnitId};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 
 /// Groups of samples with equal requests, whatever the model. A file of the plan, named by [`Plan::duplicates`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,18 +19,16 @@ pub struct DuplicateGroups {
 impl DuplicateGroups {
     /// Groups the samples of data sets by digests of their requests, which come in sample order.
     pub fn find<'a>(datasets: impl IntoIterator<Item = &'a [Digest]>) -> Self {
-        let mut known: HashMap<Digest, usize> = HashMap::new();
-        let mut groups: Vec<Vec<(u32, u32)>> = Vec::new();
-        for (dataset, requests) in (0..).zip(datasets) {
-            for (index, request) in (0..).zip(requests) {
-                let group = *known.entry(*request).or_insert(groups.len());
-                match groups.get_mut(group) {
-                    Some(group) => group.push((dataset, index)),
-                    None => groups.push(vec![(dataset, index)]),
-                }
-            }
-        }
-        groups.retain(|group| group.len() > 1);
+        let datasets: Vec<&[Digest]> = datasets.into_iter().collect();
+        let digest = |&(dataset, index): &(u32, u32)| datasets.get(dataset as usize)?.get(index as usize);
+        let of_dataset =
+            |(dataset, requests): (u32, &&[Digest])| (0..requests.len() as u32).map(move |index| (dataset, index));
+        // Sorted positions take a sixth of the memory of a map from digests to groups.
+        let mut positions: Vec<(u32, u32)> = (0..).zip(&datasets).flat_map(of_dataset).collect();
+        positions.sort_unstable_by(|a, b| digest(a).cmp(&digest(b)).then(a.cmp(b)));
+        let alike = positions.chunk_by(|a, b| digest(a) == digest(b));
+        let mut groups: Vec<Vec<(u32, u32)>> = alike.filter(|group| group.len() > 1).map(<[_]>::to_vec).collect();
+        groups.sort_unstable();
         Self { groups }
     }
 

@@ -174,17 +174,31 @@ fn entries_of(infer: &InferSpec, body: &Body) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Runs of samples whose results have equally many entries: how many samples, and how many entries.
-pub fn entries_of_all<'a>(infer: &InferSpec, bodies: impl Iterator<Item = &'a Body>) -> Vec<(u32, u32)> {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for body in bodies {
+/// Runs of samples whose results have equally many entries, as samples come one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct EntryRuns(Vec<(u32, u32)>);
+
+impl EntryRuns {
+    /// Counts the next sample.
+    pub fn count(&mut self, infer: &InferSpec, body: &Body) {
         let entries = entries_of(infer, body);
-        match runs.last_mut().filter(|(_, known)| *known == entries) {
+        match self.0.last_mut().filter(|(_, known)| *known == entries) {
             Some((samples, _)) => *samples += 1,
-            None => runs.push((1, entries)),
+            None => self.0.push((1, entries)),
         }
     }
-    runs
+
+    /// How many samples, and how many entries, of each run.
+    pub fn finish(self) -> Vec<(u32, u32)> {
+        self.0
+    }
+}
+
+/// The runs of all of these.
+pub fn entries_of_all<'a>(infer: &InferSpec, bodies: impl Iterator<Item = &'a Body>) -> Vec<(u32, u32)> {
+    let mut runs = EntryRuns::default();
+    bodies.for_each(|body| runs.count(infer, body));
+    runs.finish()
 }
 
 #[cfg(test)]

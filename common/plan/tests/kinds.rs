@@ -24,11 +24,13 @@ mod kinds {
     }
 
     fn rendered(config: &PromptConfig, infer: &InferSpec, gold: Option<&str>, rows: &[Row]) -> RenderedDataset {
-        render(config, infer, gold, &RetrieverKind::Zero, rows, &[]).unwrap_or_else(|errors| panic!("{errors:?}"))
+        render(config, infer, gold, &RetrieverKind::Zero, &rows.to_vec(), &Vec::new())
+            .unwrap_or_else(|errors| panic!("{errors:?}"))
     }
 
     fn said(config: &PromptConfig, infer: &InferSpec, rows: &[Row]) -> String {
-        let errors = render(config, infer, Some("gold"), &RetrieverKind::Zero, rows, &[]).unwrap_err();
+        let errors =
+            render(config, infer, Some("gold"), &RetrieverKind::Zero, &rows.to_vec(), &Vec::new()).unwrap_err();
         errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 
@@ -263,7 +265,7 @@ mod kinds {
             let retriever = RetrieverKind::FixK { ids: vec![0] };
             for infer in [InferSpec::Gen(GenSpec::default()), InferSpec::Rolling, InferSpec::Clp, chat(ChatMode::Last)] {
                 let _ = render(&config, &infer, Some("gold"), &retriever, &data, &data);
-                let _ = render(&config, &infer, Some("gold"), &RetrieverKind::Zero, &data, &[]);
+                let _ = render(&config, &infer, Some("gold"), &RetrieverKind::Zero, &data, &Vec::new());
             }
         }
     }

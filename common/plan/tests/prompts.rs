@@ -65,7 +65,7 @@ mod rendering {
     }
 
     fn messages(config: &PromptConfig, infer: &InferSpec, retriever: &RetrieverKind, test: &[Row]) -> Vec<String> {
-        let errors = render(config, infer, Some("gold"), retriever, test, &data()).unwrap_err();
+        let errors = render(config, infer, Some("gold"), retriever, &test.to_vec(), &data()).unwrap_err();
         errors.iter().map(PromptError::to_string).collect()
     }
 
@@ -76,7 +76,7 @@ mod rendering {
         assert_eq!(texts(&rendered, 1), ["Q: three\nA: 1\nQ: one\nA: 1\nQ: two\nA: "]);
         assert_eq!(rendered.samples[1].gold, json!(0));
         // No shots: no separator and no end either.
-        let rendered = render(&config, &generates(), Some("gold"), &RetrieverKind::Zero, &data(), &[]).unwrap();
+        let rendered = render(&config, &generates(), Some("gold"), &RetrieverKind::Zero, &data(), &Vec::new()).unwrap();
         assert_eq!(texts(&rendered, 1), ["Q: two\nA: "]);
         // A fixed list of none still ends, as OpenCompass's does.
         let rendered = render(&config, &generates(), Some("gold"), &fix(&[]), &data(), &data()).unwrap();
@@ -87,7 +87,7 @@ mod rendering {
     fn generation_needs_no_gold_and_takes_the_first_label() {
         let map = [("0", "{q}: {a}"), ("1", "{q}: {b}")];
         let config = PromptConfig { prompt_template: labels(&map), ..PromptConfig::default() };
-        let rendered = render(&config, &generates(), None, &RetrieverKind::Zero, &data(), &[]).unwrap();
+        let rendered = render(&config, &generates(), None, &RetrieverKind::Zero, &data(), &Vec::new()).unwrap();
         assert_eq!(texts(&rendered, 0), ["one: x"]);
         assert_eq!(rendered.samples[0].gold, Value::Null);
     }
@@ -155,7 +155,7 @@ mod rendering {
             ..PromptConfig::default()
         };
         let infer = InferSpec::Loglikelihood;
-        let rendered = render(&config, &infer, Some("gold"), &RetrieverKind::Zero, &test, &[]).unwrap();
+        let rendered = render(&config, &infer, Some("gold"), &RetrieverKind::Zero, &test, &Vec::new()).unwrap();
         assert_eq!(texts(&rendered, 0), ["p| é", "p| bb", "p| 3"]);
         assert_eq!(rendered.samples[0].gold, json!(2));
         let Body::Loglikelihood { options, .. } = &rendered.samples[0].body else { panic!() };
@@ -221,7 +221,8 @@ mod rendering {
         assert_eq!(said.len(), 4);
 
         let many: Vec<Row> = (0..100).map(|_| test[1].clone()).collect();
-        let errors = render(&config, &InferSpec::Ppl, Some("gold"), &RetrieverKind::Zero, &many, &[]).unwrap_err();
+        let errors =
+            render(&config, &InferSpec::Ppl, Some("gold"), &RetrieverKind::Zero, &many, &Vec::new()).unwrap_err();
         assert_eq!(errors.len(), 21);
         assert_eq!(errors[20], PromptError::More(80));
         assert!(matches!(errors[0], PromptError::Row { split: Split::Test, row: 0, .. }));
@@ -232,7 +233,8 @@ mod rendering {
         let test = rows(json!([{"q": "p", "gold": true}, {"q": "r", "gold": false}]));
         let map = [("True", "{q} yes"), ("False", "{q} no")];
         let config = PromptConfig { prompt_template: labels(&map), ..PromptConfig::default() };
-        let rendered = render(&config, &InferSpec::Ppl, Some("gold"), &RetrieverKind::Zero, &test, &[]).unwrap();
+        let rendered =
+            render(&config, &InferSpec::Ppl, Some("gold"), &RetrieverKind::Zero, &test, &Vec::new()).unwrap();
         let Body::Ppl { options } = &rendered.samples[0].body else { panic!() };
         assert_eq!(options[0].label, rendered.samples[0].gold);
         assert_eq!(options[1].label, rendered.samples[1].gold);

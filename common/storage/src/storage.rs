@@ -42,7 +42,10 @@ pub struct Storage {
 #[derive(Debug)]
 struct Net {
     requests: Requests,
+    /// For object stores.
     http: HttpStack,
+    /// For the hub.
+    hub: HttpStack,
 }
 
 /// Files on this node. They stay as long as this value does.
@@ -173,8 +176,13 @@ impl Storage {
         if let Some(net) = self.net.get() {
             return Ok(net);
         }
-        let bundle = self.options.variables.get("AWS_CA_BUNDLE").map(PathBuf::from);
-        let net = Net { requests: Requests::start()?, http: HttpStack::new(bundle.as_deref())? };
+        // Each after the variable by which the peers' own clients find authorities.
+        let stack = |variable: &'static str| {
+            let bundle = self.options.variables.get(variable);
+            HttpStack::new(bundle.map(|path| (variable, Path::new(path))))
+        };
+        let net =
+            Net { requests: Requests::start()?, http: stack("AWS_CA_BUNDLE")?, hub: stack("REQUESTS_CA_BUNDLE")? };
         Ok(self.net.get_or_init(|| net))
     }
 
@@ -233,7 +241,7 @@ impl Storage {
                 ),
             ));
         }
-        Hub::new(&self.options.variables, &self.net()?.http)
+        Hub::new(&self.options.variables, &self.net()?.hub)
     }
 
     fn reader(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// What is read of the environment.
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 25] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
@@ -14,6 +14,7 @@ const NAMES: [&str; 24] = [
     "AWS_ENDPOINT",
     "AWS_CA_BUNDLE",
     "PETRELOSS_CONF",
+    "REQUESTS_CA_BUNDLE",
     "HF_ENDPOINT",
     "HF_TOKEN",
     "HUGGING_FACE_HUB_TOKEN",

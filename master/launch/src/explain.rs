@@ -1,6 +1,7 @@
 //! Why nothing is running, in one sentence per pool. Pure: what is said follows from the reports alone.
 
 use super::pool::PoolReport;
+use compass_common::words::{counted, duration};
 use compass_config::RunnerKind;
 use compass_types::ids::WorkerId;
 
@@ -32,13 +33,15 @@ fn state(report: &PoolReport) -> String {
         return format!("nothing more is launched: {reason}");
     }
     if let Some(status_error) = &report.status_error {
-        return format!("cannot query the state of its {} jobs: {status_error}", report.live());
+        return format!("cannot query the state of its {}: {status_error}", counted(report.live(), "job"));
     }
     if count.reported > 0 {
         let all = report.target.max(report.live());
-        return match is_local(report) {
-            true => format!("{} of {all} workers on this host are here", count.reported),
-            false => format!("{} of {all} jobs run and their workers are here", count.reported),
+        return match (is_local(report), count.reported) {
+            (true, 1) => format!("1 of {all} workers on this host is here"),
+            (true, here) => format!("{here} of {all} workers on this host are here"),
+            (false, 1) => format!("1 of {all} jobs runs and its worker is here"),
+            (false, here) => format!("{here} of {all} jobs run and their workers are here"),
         };
     }
     let now = present(report);
@@ -49,7 +52,7 @@ fn state(report: &PoolReport) -> String {
     let seconds = report.pause_left.div_ceil(1000);
     match now.filter(|_| report.live() > 0) {
         Some(now) => format!("{now}; what came before failed: {trouble}"),
-        None if seconds > 0 => format!("{trouble}; the next try is in {seconds} s"),
+        None if seconds > 0 => format!("{trouble}; the next try is in {}", duration(seconds as f64)),
         None => trouble.to_owned(),
     }
 }
@@ -58,23 +61,29 @@ fn state(report: &PoolReport) -> String {
 fn present(report: &PoolReport) -> Option<String> {
     let count = &report.count;
     if count.running > 0 && count.longest_mute >= MUTE_MS {
+        let time = duration(count.longest_mute as f64 / 1000.0);
+        let (run, whose) = match count.running {
+            1 => (format!("1 job has run for {time}, but its worker has not"), "Its log tells"),
+            jobs => (format!("{jobs} jobs have run for up to {time}, but no worker of theirs has"), "Their logs tell"),
+        };
         return Some(format!(
-            "{} jobs run for up to {} s, but no worker of theirs has reached this master: is its address (master.advertise) \
-             reachable from there, and has the worker its token? Their logs tell",
-            count.running,
-            count.longest_mute / 1000
+            "{run} reached this master: is its address (master.advertise) reachable from there, and has the worker its \
+             token? {whose}"
         ));
     }
     if count.running > 0 {
-        return Some(match is_local(report) {
-            true => format!("{} workers on this host have just started and are not here yet", count.running),
-            false => format!("{} jobs have just started, their workers are not here yet", count.running),
+        return Some(match (is_local(report), count.running) {
+            (true, 1) => "1 worker on this host has just started and is not here yet".to_owned(),
+            (true, workers) => format!("{workers} workers on this host have just started and are not here yet"),
+            (false, 1) => "1 job has just started, its worker is not here yet".to_owned(),
+            (false, jobs) => format!("{jobs} jobs have just started, their workers are not here yet"),
         });
     }
     if count.queued > 0 {
         let why: Vec<String> = count.reasons.iter().map(|(reason, jobs)| because(reason, *jobs)).collect();
         let why = if why.is_empty() { "no reason is given".to_owned() } else { why.join("; ") };
-        return Some(format!("{} jobs pending for {} s: {why}", count.queued, count.longest_wait / 1000));
+        let wait = duration(count.longest_wait as f64 / 1000.0);
+        return Some(format!("{} pending for {wait}: {why}", counted(count.queued, "job")));
     }
     (report.target > 0).then(|| "jobs are being submitted".to_owned())
 }
@@ -124,18 +133,18 @@ mod tests {
         });
         assert_eq!(
             queued,
-            "pool s (slurm): 4 jobs pending for 61 s: others are before it in the queue (Priority); the nodes that it needs \
+            "pool s (slurm): 4 jobs pending for 1m 01s: others are before it in the queue (Priority); the nodes that it needs \
              are busy (Resources)"
         );
         let never_connected = report(|report| (report.count.running, report.count.longest_mute) = (2, 40_000));
         assert!(
-            never_connected.contains("2 jobs run for up to 40 s, but no worker of theirs has reached this master"),
+            never_connected.contains("2 jobs have run for up to 40s, but no worker of theirs has reached this master"),
             "{never_connected}"
         );
         let trouble = report(|report| {
             (report.trouble, report.pause_left) = (Some("there is no partition `x`".into()), 1500);
         });
-        assert_eq!(trouble, "pool s (slurm): there is no partition `x`; the next try is in 2 s");
+        assert_eq!(trouble, "pool s (slurm): there is no partition `x`; the next try is in 2s");
         let again = report(|report| {
             (report.trouble, report.count.running) = (Some("its worker was ended by signal 9".into()), 3);
         });
@@ -151,10 +160,14 @@ mod tests {
         };
         let now = |kind, here: &[&str]| explain_now(&[started(kind)], |worker| here.contains(&&*worker.0)).remove(0);
         assert_eq!(now("slurm", &[]), "pool a (slurm): 2 jobs have just started, their workers are not here yet");
-        assert_eq!(now("slurm", &["w1", "w7"]), "pool a (slurm): 1 of 2 jobs run and their workers are here");
+        assert_eq!(now("slurm", &["w1", "w7"]), "pool a (slurm): 1 of 2 jobs runs and its worker is here");
         let local = RunnerKind::Local.name();
         assert!(now(local, &[]).ends_with("2 workers on this host have just started and are not here yet"));
         assert!(now(local, &["w0", "w1"]).ends_with("2 of 2 workers on this host are here"));
+        let one = report(|report| (report.count.queued, report.count.longest_wait) = (1, 4_000_000));
+        assert_eq!(one, "pool s (slurm): 1 job pending for 1h 06m: no reason is given");
+        let silent = report(|report| (report.count.running, report.count.longest_mute) = (1, 40_000));
+        assert!(silent.contains("1 job has run for 40s, but its worker has not reached this master"), "{silent}");
         assert_eq!(report(|report| report.target = 0), "pool s (slurm): there is nothing that it could do");
         let given_up = report(|report| report.given_up = Some("no `sbatch`".into()));
         assert_eq!(given_up, "pool s (slurm): nothing more is launched: no `sbatch`");

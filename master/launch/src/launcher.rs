@@ -6,6 +6,7 @@
 use super::error::LaunchError;
 use compass_types::ids::WorkerId;
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -59,6 +60,13 @@ pub enum JobOutcome {
     Cancelled,
     /// It is gone for an unknown reason.
     Unknown,
+}
+
+impl JobOutcome {
+    /// Whether a cluster does this as a matter of course.
+    pub(crate) fn is_expected(&self) -> bool {
+        matches!(self, Self::Done | Self::Preempted | Self::Walltime | Self::Cancelled)
+    }
 }
 
 impl std::fmt::Display for JobOutcome {
@@ -118,6 +126,12 @@ pub trait Launcher: Send {
     /// The name of the agent that a job has now, where it is not the one that it was submitted with: a job that was put
     /// back has a new one, and the old may still run on an unreachable node.
     fn worker_of(&self, job: &LauncherJobId) -> Option<WorkerId> {
+        let _ = job;
+        None
+    }
+
+    /// The file on this host that the output of a job goes to, where one does.
+    fn log_file(&self, job: &LauncherJobId) -> Option<PathBuf> {
         let _ = job;
         None
     }

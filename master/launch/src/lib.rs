@@ -13,6 +13,7 @@ mod explain;
 mod job_table;
 mod launcher;
 mod local;
+mod log_follower;
 mod pool;
 mod process;
 mod queue_timeout;

@@ -4,6 +4,7 @@ use super::autoscaler::LaunchEvent;
 use super::error::LaunchError;
 use super::job_table::{Count, JobEvent, JobTable};
 use super::launcher::{JobOutcome, Launcher, LauncherJobId, LauncherPolicy};
+use super::log_follower::LogFollower;
 use super::{emergency_cleanup, scaler::PoolState};
 use compass_common::status_output::print_status;
 use compass_scheduler::PoolChoice;
@@ -32,6 +33,8 @@ pub struct PoolSpec {
     pub most: u32,
     /// Launches in a row that may fail after a first one; `None` leaves it to the launcher.
     pub retry: Option<u32>,
+    /// Whether the output of its jobs goes to the terminal too.
+    pub shows_logs: bool,
 }
 
 impl PoolSpec {
@@ -93,6 +96,7 @@ struct Running {
     began: Instant,
     unanswered: u32,
     status_error: Option<String>,
+    logs: LogFollower,
     report: watch::Sender<PoolReport>,
     events: mpsc::Sender<LaunchEvent>,
 }
@@ -111,6 +115,7 @@ impl Pool {
             began: Instant::now(),
             unanswered: 0,
             status_error: None,
+            logs: LogFollower::default(),
             report,
             events,
         };
@@ -122,13 +127,17 @@ impl Pool {
             tokio::select! {
                 () = stop.cancelled() => break,
                 changed = targets.changed() => if changed.is_err() { break },
-                _ = tick.tick() => pool.poll().await,
+                _ = tick.tick() => {
+                    pool.poll().await;
+                    pool.show_logs();
+                }
             }
             let order = targets.borrow_and_update().clone();
             pool.follow(&order).await;
             pool.tell(order.target);
         }
         pool.end().await;
+        pool.show_logs();
         pool.tell(0);
     }
 }
@@ -136,6 +145,21 @@ impl Pool {
 impl Running {
     fn now(&self) -> u64 {
         self.began.elapsed().as_millis() as u64
+    }
+
+    /// Prints what the logs of the jobs have gained, if somebody is to see it.
+    fn show_logs(&mut self) {
+        if !self.spec.shows_logs {
+            return;
+        }
+        for job in self.job_table.jobs() {
+            if let Some(path) = self.launcher.log_file(&job) {
+                self.logs.follow(job, path);
+            }
+        }
+        for (job, line) in self.logs.new_lines() {
+            print_status(format!("{} {job} | {line}", self.spec.kind));
+        }
     }
 
     async fn adopt(&mut self) {
@@ -183,35 +207,39 @@ impl Running {
         }
     }
 
-    /// Reports what happened without a request; of many jobs that fare alike, once.
+    /// Reports what happened without a request; of many jobs that fare alike, once. What a cluster does as a matter of course
+    /// is no warning.
     fn announce(&self, happened: &[JobEvent]) {
-        let mut ended: BTreeMap<String, Vec<&LauncherJobId>> = BTreeMap::new();
+        let mut ended: BTreeMap<(String, bool), Vec<&LauncherJobId>> = BTreeMap::new();
         let mut requeued: Vec<&WorkerId> = Vec::new();
         for happened in happened {
             match happened {
                 JobEvent::Ended { job, outcome, asked: false, .. } => {
-                    ended.entry(outcome.to_string()).or_default().push(job);
+                    ended.entry((outcome.to_string(), outcome.is_expected())).or_default().push(job);
                 }
                 JobEvent::Requeued { worker } => requeued.push(worker),
                 _ => {}
             }
         }
         let pool = &self.spec.name;
-        for (outcome, jobs) in ended {
+        for ((outcome, is_expected), jobs) in ended {
             let (count, first) = (jobs.len(), jobs.first().copied());
             let which = if count > 1 { format!("{count} jobs") } else { "a job".to_owned() };
             let log = first.and_then(|job| self.launcher.log(job));
             let whose = if count > 1 { "the log of the first" } else { "its log" };
             let log = log.map(|log| format!("; {whose}: {log}")).unwrap_or_default();
             let first = first.map(ToString::to_string).unwrap_or_default();
-            tracing::warn!(pool, job = first, "{which} ended: {outcome}{log}");
+            match is_expected {
+                true => print_status(format!("pool {pool}: {which} ended: {outcome}; others take over ({first}{log})")),
+                false => tracing::warn!(pool, job = first, "{which} ended: {outcome}{log}"),
+            }
         }
         if let Some(first) = requeued.first() {
             let which = match requeued.len() {
                 1 => "a job was".to_owned(),
                 count => format!("{count} jobs were"),
             };
-            tracing::warn!(pool, worker = first.0, "{which} preempted or lost a node, and will run again");
+            print_status(format!("pool {pool}: {which} preempted or lost a node, and will run again ({})", first.0));
         }
     }
 

@@ -10,6 +10,7 @@ use super::slurm_command::{SlurmOrder, is_unreached, sentence};
 use super::slurm_queue::{QueuedJob, entries};
 use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 const REMEDY: &str = "start the master where Slurm's commands are, such as a login node, or choose another runner";
@@ -153,6 +154,11 @@ impl SlurmLauncher {
     /// # Errors
     /// Slurm cannot be asked, or would refuse.
     async fn rehearse(&self) -> Result<(), LaunchError> {
+        if let Some(logs) = &self.order.logs {
+            // A job whose output cannot be written fails at once, and Slurm does not say why.
+            let made = std::fs::create_dir_all(logs);
+            made.map_err(|source| LaunchError::Log { path: logs.clone(), source })?;
+        }
         let mut line = self.sbatch(1);
         line.push("--test-only".into());
         let said = SBATCH.run(&line, &self.order.script()).await?;
@@ -209,9 +215,12 @@ impl Launcher for SlurmLauncher {
         Some(WorkerId(self.order.worker_of(&job.0, *restarts)))
     }
 
+    fn log_file(&self, job: &LauncherJobId) -> Option<PathBuf> {
+        Some(self.order.logs.as_ref()?.join(format!("{}-{job}.log", self.order.pool)))
+    }
+
     fn log(&self, job: &LauncherJobId) -> Option<String> {
-        let logs = self.order.logs.as_ref()?;
-        Some(logs.join(format!("{}-{job}.log", self.order.pool)).display().to_string())
+        self.log_file(job).map(|path| path.display().to_string())
     }
 
     fn command_lines(&self, jobs: u32) -> Vec<String> {

@@ -28,7 +28,7 @@ impl SlurmOrder {
     /// The arguments of `sbatch` for an array of so many jobs with a comment by which a later master knows them again; what
     /// the user added comes last and wins.
     pub(super) fn sbatch(&self, jobs: u32, comment: &str) -> Vec<String> {
-        let SlurmConfig { partition, quotatype, qos, extra_command } = &self.config;
+        let SlurmConfig { partition, quotatype, qos, extra_command, log_dir: _ } = &self.config;
         let name: String = self.name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
         let mut line: Vec<String> = vec!["--parsable".into()];
         let given = [("--partition", partition), ("--quotatype", quotatype), ("--qos", qos)];
@@ -170,6 +170,7 @@ mod tests {
                 quotatype: Some("auto".into()),
                 qos: None,
                 extra_command: vec!["--signal=B:TERM@10".into()],
+                log_dir: None,
             },
             gpus: 2,
             worker: WorkerCommand {

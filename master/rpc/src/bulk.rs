@@ -1,9 +1,11 @@
 //! The plan's files by digest, in chunks. Never on a session's connection.
 
+use compass_plan::read_plan_file;
 use compass_proto::CHUNK_BYTES;
 use compass_proto::v1;
 use compass_types::ids::Digest;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
@@ -50,8 +52,10 @@ impl PlanFiles {
     pub async fn stream(&self, digest: Digest) -> Result<Chunks, Status> {
         let path = self.find(&digest);
         let path = path.ok_or_else(|| Status::not_found(format!("the plan has no file {}", digest.short())))?;
-        let bytes = tokio::fs::read(&path).await;
-        let bytes = bytes.map_err(|error| Status::internal(format!("cannot read {}: {error}", path.display())))?;
+        let unreadable = |error: &dyn Display| Status::internal(format!("cannot read {}: {error}", path.display()));
+        let from = path.clone();
+        let read = tokio::task::spawn_blocking(move || read_plan_file(&from, &digest)).await;
+        let bytes = read.map_err(|error| unreadable(&error))?.map_err(|error| unreadable(&error))?;
         Ok(in_chunks(Arc::new(bytes), || {}))
     }
 }

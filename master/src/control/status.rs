@@ -1,6 +1,7 @@
 //! What a master says of itself and its jobs: as JSON for programs, as a table for people.
 
 use crate::job::why_it_ended;
+use compass_common::words::counted;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -76,7 +77,7 @@ pub(super) fn table(masters: &[MasterStatus], here: &Path) -> String {
             let _ = write!(text, ", workers dial {}", master.workers_at);
         }
         if master.idle_workers > 0 {
-            let _ = write!(text, ", {} without work", count(master.idle_workers, "worker"));
+            let _ = write!(text, ", {} without work", counted(master.idle_workers, "worker"));
         }
         text.push('\n');
         for note in &master.notes {
@@ -89,6 +90,9 @@ pub(super) fn table(masters: &[MasterStatus], here: &Path) -> String {
         let mut rows = vec![HEADS.map(str::to_owned)];
         rows.extend(master.jobs.iter().map(|job| row(job, here)));
         text.push_str(&aligned(&rows));
+        for (job, shortage) in master.jobs.iter().filter_map(|job| Some((job, shortage(job)?))) {
+            let _ = writeln!(text, "  {}: {shortage}", job.job);
+        }
     }
     text
 }
@@ -103,7 +107,10 @@ pub(super) fn details(job: &JobStatus, here: &Path) -> String {
         let _ = writeln!(text, "{why}");
     }
     if job.failed_tasks > 0 {
-        let _ = writeln!(text, "{} failed", count(job.failed_tasks, "task"));
+        let _ = writeln!(text, "{} failed", counted(job.failed_tasks, "task"));
+    }
+    if let Some(shortage) = shortage(job) {
+        let _ = writeln!(text, "{shortage}");
     }
     if !job.workers.is_empty() {
         let mut rows = vec![["worker", "state", "device", "slots", "results"].map(str::to_owned)];
@@ -141,8 +148,42 @@ fn row(job: &JobStatus, here: &Path) -> [String; 8] {
     ]
 }
 
-fn count(number: u32, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+/// What a job that runs is short of, and what changes it; `None` where every task has a slot and every slot a task.
+fn shortage(job: &JobStatus) -> Option<String> {
+    let is_running = matches!(job.state.as_str(), "infer" | "execute") && job.reason.is_none();
+    if !is_running || job.cancelled.is_some() || job.open_tasks == 0 {
+        return None;
+    }
+    let waiting = job.open_tasks.saturating_sub(job.granted_tasks);
+    if waiting == 0 {
+        let spare = job.slots > job.open_tasks;
+        return spare.then(|| {
+            format!(
+                "tasks are short: {} for {}; more and smaller ones (--max-partition-size) keep more slots at work",
+                counted(job.open_tasks, "task"),
+                counted(job.slots, "slot")
+            )
+        });
+    }
+    let wait = format!("{} {} for a slot", counted(waiting, "task"), if waiting == 1 { "waits" } else { "wait" });
+    Some(match (job.max_slots, job.share) {
+        (Some(most), _) if job.slots >= most => {
+            format!("{wait}: the job may have {} (`--max-num-workers`)", counted(most, "slot"))
+        }
+        (_, Some(share)) if job.slots < share => {
+            format!(
+                "{wait}: {} of its share of {share} are on their way from other jobs or launchers",
+                share - job.slots
+            )
+        }
+        (_, Some(share)) => {
+            format!(
+                "{wait}: its share of {} is used up; more workers, or a higher priority, raise it",
+                counted(share, "slot")
+            )
+        }
+        (_, None) => format!("{wait}: more workers or GPUs would shorten it"),
+    })
 }
 
 fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
@@ -195,6 +236,7 @@ server: process 17 on h, workers dial 127.0.0.1:50051, 1 worker without work
 job           state      samples  tasks  slots  share          priority  run
 3f2a9c0b1d2e  infer      120/240  3/9    2      2 (at most 4)  2         out/20261122_000001
 3f2a9c0b1d2e  ended (1)  120/240  3/9    2      0              2         out/20261122_000001
+  3f2a9c0b1d2e: 6 tasks wait for a slot: its share of 2 slots is used up; more workers, or a higher priority, raise it
 server: process 17 on h, workers dial 127.0.0.1:50051, 1 worker without work
   no jobs
 ";
@@ -217,5 +259,24 @@ w1      connected  cpu     2      7
         let failed = JobStatus { reason: Some("the disk is full".into()), help: Some("clear it".into()), ..job() };
         let shown = details(&failed, Path::new("/elsewhere"));
         assert!(shown.ends_with("\nerror: the disk is full\n  = help: clear it\n"), "{shown}");
+    }
+
+    #[test]
+    fn what_is_short_is_said_with_what_changes_it() {
+        let short = |change: fn(&mut JobStatus)| {
+            let mut job = job();
+            change(&mut job);
+            shortage(&job).unwrap_or_default()
+        };
+        assert!(short(|job| job.slots = 4).ends_with("the job may have 4 slots (`--max-num-workers`)"));
+        assert!(short(|job| job.share = Some(3)).contains("1 of its share of 3 are on their way"));
+        assert!(
+            short(|job| (job.share, job.max_slots) = (None, None)).ends_with("more workers or GPUs would shorten it")
+        );
+        assert!(short(|job| job.granted_tasks = 8).starts_with("1 task waits for a slot: "));
+        let few = short(|job| (job.open_tasks, job.granted_tasks) = (1, 1));
+        assert!(few.starts_with("tasks are short: 1 task for 2 slots; "), "{few}");
+        assert_eq!(short(|job| job.granted_tasks = 9), "", "every task has its slot");
+        assert_eq!(short(|job| job.state = "score".into()), "");
     }
 }

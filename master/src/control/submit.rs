@@ -2,6 +2,7 @@
 
 use super::client::Master;
 use super::usual::place;
+use crate::cli::terminal_width;
 use crate::exit;
 use crate::job::Mode;
 use crate::job::{Failure, JobRecord, JobRequest, open_run, why_it_ended};
@@ -52,14 +53,20 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
     print(format!("{} {}\n", accepted.job, folder.shown()))
         .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     if wait {
-        return follow(server, accepted.job).await;
+        return follow(server, accepted.job, &folder).await;
     }
     print_status(format!("accepted; see it with: compass-master status {}{}", accepted.job, place(&config.state_dir)));
     Ok(exit::SCORED)
 }
 
+/// The table as this terminal can show it: the server, which wrote it, knows of none.
+fn fitting(table: String, folder: &Path) -> String {
+    let width = terminal_width().filter(|width| table.lines().any(|line| line.chars().count() > *width));
+    width.and_then(|width| pipeline::latest_table_within(folder, width)).map_or(table, |fitting| fitting + "\n")
+}
+
 /// Says what the job says, to its end.
-async fn follow(mut server: Master, job: String) -> Result<u8, Failure> {
+async fn follow(mut server: Master, job: String, folder: &RunFolder) -> Result<u8, Failure> {
     let gone = || {
         let help = format!("start it again with `compass-master serve`; it goes on with job {job}");
         Failure::new(exit::INFRASTRUCTURE, Diagnostic::error("the server went away").with_help(help))
@@ -70,7 +77,8 @@ async fn follow(mut server: Master, job: String) -> Result<u8, Failure> {
         match reply.body {
             Some(Body::StatusLine(line)) => print_status(line),
             Some(Body::Output(text)) => {
-                print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
+                print(fitting(text, folder.root()))
+                    .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
             }
             Some(Body::Ended(ended)) => {
                 let code = u8::try_from(ended.exit_code).unwrap_or(exit::INFRASTRUCTURE);

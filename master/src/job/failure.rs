@@ -47,7 +47,7 @@ impl Failure {
     /// The plan cannot be made or read.
     pub fn of_plan(error: &PlanError) -> Self {
         match error {
-            PlanError::Host { .. } => Self::of(exit::INFRASTRUCTURE, error),
+            PlanError::Host { .. } | PlanError::Compress(_) => Self::of(exit::INFRASTRUCTURE, error),
             PlanError::DataWithoutDescriptors(faults) => {
                 let mut faults = faults.clone();
                 faults.last_mut().into_iter().for_each(|last| last.help = Some(OPEN_FILES_HELP.into()));

@@ -69,7 +69,7 @@ pub fn adopt(folder: &RunFolder, planned: &Planned, gaps: Gaps) -> Result<Adopte
 }
 
 fn parts(planned: &Planned, unit: Unit<'_>) -> Vec<Part> {
-    let part = |digest: &Digest| serde_json::from_slice::<Part>(planned.parts.get(digest)?).ok();
+    let part = |digest: &Digest| serde_json::from_slice::<Part>(&planned.parts.get(digest)?).ok();
     unit.dataset.parts.iter().filter_map(|at| part(&at.digest)).collect()
 }
 

@@ -142,7 +142,7 @@ impl EarlierRun {
         for unit in planned.plan.units() {
             let model = planned.plan.model_of(unit.id);
             for bytes in unit.dataset.parts.iter().filter_map(|part| planned.parts.get(&part.digest)) {
-                let Ok(part) = serde_json::from_slice::<Part>(bytes) else { continue };
+                let Ok(part) = serde_json::from_slice::<Part>(&bytes) else { continue };
                 for sample in &part.samples {
                     let content = content(unit, unit.model.pin.as_ref(), &part, sample)?;
                     let pinned = carried.pins.get(&model);

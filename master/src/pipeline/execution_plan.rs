@@ -4,11 +4,12 @@
 //! at the same positions as those of the first stage; one without an answer has no program, and its result is known.
 
 use super::folder::RunFolder;
-use super::planner::{PlanError, Planned, cut, read_part};
+use super::plan_parts::{PartCutter, PlanFiles};
+use super::planner::{PlanError, Planned, read_part};
 use super::score::UnitEntries;
 use compass_common::encode;
 use compass_eval::evaluator::programs;
-use compass_plan::prompt::{RenderedDataset, ShotFormat};
+use compass_plan::prompt::ShotFormat;
 use compass_plan::{
     Body, DatasetPlan, DuplicateGroups, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Plan, Program, Sample, Unit,
     entries_of_all,
@@ -32,7 +33,7 @@ pub(super) fn plan_execution(
     plan: &Plan,
     units: &BTreeMap<UnitId, UnitEntries>,
 ) -> Result<(Planned, Vec<(UnitId, SampleResult)>), PlanError> {
-    let mut parts = BTreeMap::new();
+    let mut parts = PlanFiles::default();
     let mut known = Vec::new();
     let mut datasets = Vec::new();
     for (at, unit) in executing(plan).enumerate() {
@@ -52,9 +53,12 @@ pub(super) fn plan_execution(
                 samples.push(Sample { index: sample.index, gold, shots: Vec::new(), body: Body::Execute { programs } });
             }
         }
-        let rendered = RenderedDataset { shots: Vec::new(), samples, format: ShotFormat::default() };
-        let described = dataset(&unit, &rendered.samples);
-        datasets.push(DatasetPlan { parts: cut(&rendered, &mut parts)?, ..described });
+        let described = dataset(&unit, &samples);
+        let mut cutter = PartCutter::default();
+        for sample in samples {
+            cutter.add(sample, &[], &mut parts)?;
+        }
+        datasets.push(DatasetPlan { parts: cutter.finish(&mut parts)?, ..described });
     }
     // Of no weight and no name of its own: what a program gives depends on the program.
     let models = vec![ModelPlan::new("sandbox", ModelKind::Sandbox, "")];

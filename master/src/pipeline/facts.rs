@@ -124,6 +124,9 @@ pub struct RunFacts {
     pub samples: BTreeMap<String, BTreeMap<String, String>>,
     /// What engines noticed while running, each once.
     pub notes: Vec<String>,
+    /// What engines said when loading that was said aloud.
+    #[serde(skip)]
+    pub(super) told: BTreeSet<String>,
     /// What each model was loaded onto: `cpu`, or GPUs by their names.
     #[serde(default)]
     pub devices: BTreeMap<String, BTreeSet<String>>,
@@ -329,9 +332,12 @@ impl RunFacts {
             if let Some(device) = facts.get("device").and_then(Value::as_str).filter(|device| !device.is_empty()) {
                 self.loaded_onto(worker, &name, device);
             }
-            for note in facts.get("notes").and_then(Value::as_array).into_iter().flatten() {
-                if !self.models.contains_key(&model.0) {
-                    tracing::warn!(model = name, "{}", note.as_str().unwrap_or_default());
+            let notes = facts.get("notes").and_then(Value::as_array).into_iter().flatten();
+            for note in notes.filter_map(Value::as_str).filter(|_| !self.models.contains_key(&model.0)) {
+                // Of many models that say the same, the first says it aloud.
+                match self.told.insert(note.to_owned()) {
+                    true => tracing::warn!(model = name, "{note}"),
+                    false => tracing::info!(model = name, "{note}"),
                 }
             }
             self.models.insert(model.0, facts);

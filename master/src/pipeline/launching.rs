@@ -4,6 +4,7 @@ use super::folder::RunFolder;
 use super::model_placement::ModelPlacement;
 use super::worker_endpoint::WorkerEndpoint;
 use super::worker_source::StageRegistration;
+use compass_common::status_output::print_status;
 use compass_config::{Config, ModelConfig, PoolConfig, RunnerKind};
 use compass_launch::{
     Autoscaler, Belonging, Bounds, CommandLauncher, DlcLauncher, DlcPlace, LaunchError, Launcher, LocalLauncher, Pool,
@@ -112,7 +113,9 @@ impl LaunchTarget<'_> {
         // What the slots of all pools together may be is for the autoscaler.
         let least = least_slots.div_ceil(slots.max(1)).min(most);
         let retry = config.infer.runner.launch_retry;
-        PoolSpec { name: self.name.to_owned(), kind: self.runner.name(), gpus, slots, least, most, retry }
+        // Here a local worker writes to the terminal itself.
+        let (name, kind, shows_logs) = (self.name.to_owned(), self.runner.name(), debug);
+        PoolSpec { name, kind, gpus, slots, least, most, retry, shows_logs }
     }
 }
 
@@ -297,6 +300,12 @@ fn launcher(
         }
         RunnerKind::Slurm(slurm) => {
             let run = options.folder.map_or_else(|| "RUN".into(), RunFolder::name);
+            if options.logs_here.is_some() && slurm.log_dir.is_none() {
+                let name = place.name;
+                print_status(format!(
+                    "pool {name}: the output of its jobs is not kept; `log_dir` names a folder for it"
+                ));
+            }
             let belonging = Belonging { run: &run, job: options.job, stage: options.stage, pool: place.name, master };
             let order = SlurmOrder {
                 pool: place.name.to_owned(),
@@ -305,7 +314,7 @@ fn launcher(
                 worker: worker(device(&models, false)?)?,
                 environment,
                 name: format!("compass {} [{}]", belonging.run, abbreviations(&models)),
-                logs: logs_of_run,
+                logs: slurm.log_dir.clone().or(logs_of_run),
             };
             Ok(Some(Box::new(SlurmLauncher::new(order, &belonging))))
         }

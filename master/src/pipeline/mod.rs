@@ -31,6 +31,7 @@ mod mutated_frames;
 pub mod opening;
 mod origins;
 mod pins;
+mod plan_parts;
 mod planner;
 pub mod previous_assignments;
 mod progress;
@@ -66,9 +67,12 @@ pub use listing::{list_models, list_presets, show_preset};
 pub use live::LiveWriting;
 pub use model_placement::ModelPlacement;
 pub use pins::holds;
+pub use plan_parts::PlanFiles;
 pub use planner::{PlanError, Planned, ReadPlan, plan, plan_digest, read_plan, write_plan};
 pub use progress::{ProgressBoard, Snapshot, StageBar};
-pub use score::{Answers, Evidence, Executions, ScoreError, Scored, latest_table, score, summarize};
+pub use score::{
+    Answers, Evidence, Executions, ScoreError, Scored, latest_table, latest_table_within, score, summarize,
+};
 pub use task_list::{TaskListError, recorded_tasks};
 pub use view::{Histogram, Latencies, LiveMetric, ModelView, RunView, WorkerView};
 pub(crate) use worker_endpoint::{EndpointError, WorkerEndpoint, listen};

@@ -5,16 +5,19 @@
 use super::carry_over::EarlierRun;
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::pins::{pin, pin_elsewhere};
+use super::plan_parts::{PartCutter, PlanFiles};
+use super::progress::PlanBar;
 use super::rows::{self, Faults, Rows};
 use crate::descriptors::is_exhaustion;
 use compass_common::encode::{self, EncodeError};
 use compass_config::{Config, DatasetConfig, ModelConfig};
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_eval::report::{prediction_record, pretty};
-use compass_plan::prompt::{MetaTemplate, RenderedDataset, Shot, render, workload};
+use compass_plan::evaluation::EvaluatorSpec;
+use compass_plan::prompt::{MetaTemplate, RowSource, Shot, ShotFormat, WorkloadCounter, render_each};
 use compass_plan::{
-    Body, DatasetPlan, DeviceRequest, Dtype, DuplicateGroups, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan,
-    Sample, Unit, entries_of_all, head_path, part_path,
+    Body, DatasetPlan, DeviceRequest, Dtype, DuplicateGroups, EntryRuns, InferSpec, ModelPlan, PLAN_FORMAT, Part,
+    PartRef, Plan, Sample, Unit, found_part, head_path, part_path, read_plan_file,
 };
 use compass_types::ids::{Digest, UnitId};
 use compass_types::result::{Outcome, PromptFit, SampleResult};
@@ -23,11 +26,6 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// A part is closed when it holds so many samples ...
-const PART_SAMPLES: usize = 256;
-/// ... or about so many bytes.
-const PART_BYTES: usize = 192 * 1024;
 
 /// Why there is no plan.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +47,8 @@ pub enum PlanError {
     Folder(#[from] FolderError),
     #[error(transparent)]
     Encode(#[from] EncodeError),
+    #[error("cannot compress a part of the plan")]
+    Compress(#[source] std::io::Error),
     #[error(
         "cannot read the plan {path}: {reason}; restore the file from a copy of the run, or start a fresh run (leave -r out)"
     )]
@@ -80,7 +80,7 @@ pub struct Planned {
     pub plan: Plan,
     /// The bytes of `plan/job.json`; their digest is the job.
     pub head: Vec<u8>,
-    pub parts: BTreeMap<Digest, Vec<u8>>,
+    pub parts: PlanFiles,
     /// What the file says that [`Plan::duplicates`] names.
     pub duplicates: DuplicateGroups,
 }
@@ -116,7 +116,7 @@ impl Planned {
     /// The plan as it lies in `folder`, where [`write_plan`] has put it.
     pub fn in_folder(&self, folder: &RunFolder) -> ReadPlan {
         let digest = Digest::of(&self.head);
-        let parts = self.parts.keys().map(|part| (*part, part_path(folder.root(), part)));
+        let parts = self.parts.names().map(|part| (*part, part_path(folder.root(), part)));
         let files = parts.chain([(digest, head_path(folder.root()))]).collect();
         ReadPlan { plan: Arc::new(self.plan.clone()), digest, files }
     }
@@ -127,12 +127,15 @@ impl Planned {
 /// # Errors
 /// Every fault of every data set, at once.
 pub fn plan(config: &Config) -> Result<Planned, PlanError> {
-    let mut parts = BTreeMap::new();
+    let mut parts = PlanFiles::default();
     let mut errors = Faults::default();
     let (mut datasets, mut requests) = (Vec::new(), Vec::new());
+    let mut bar = PlanBar::new((config.datasets.len() + config.models.len()) as u64);
     for dataset in &config.datasets {
+        bar.begin(&format!("data set {}", dataset.abbr));
         match plan_dataset(dataset, &mut parts) {
             Ok((planned, asked)) => {
+                bar.end(planned.samples.into());
                 datasets.push(planned);
                 requests.push(asked);
             }
@@ -141,14 +144,19 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
     }
     errors.found.extend(misfits(config));
     errors.none()?;
-    let models = config.models.iter().map(pin_model).collect();
+    let models = config.models.iter().map(|model| {
+        bar.begin(&format!("weights of {}", model.abbr));
+        let planned = pin_model(model);
+        bar.end(0);
+        planned
+    });
+    let models = models.collect();
+    drop(bar);
     let duplicates = DuplicateGroups::find(requests.iter().map(Vec::as_slice));
     let mut named = None;
     if !duplicates.is_empty() {
         let bytes = encode::json("the samples that ask the same", &duplicates)?;
-        let digest = Digest::of(&bytes);
-        parts.insert(digest, bytes);
-        named = Some(digest);
+        named = Some(parts.add(&bytes)?);
     }
     let digest = compass_config::digest(config);
     let mut plan =
@@ -167,17 +175,30 @@ fn left_out(config: &Config, plan: &Plan) -> BTreeSet<UnitId> {
 }
 
 /// Digests of what the samples of a data set ask a model, in order: equal where every model answers alike.
-fn requests(dataset: &DatasetConfig, rendered: &RenderedDataset) -> Result<Vec<Digest>, EncodeError> {
-    let kind = Digest::of(&encode::json("what it asks", &(&dataset.infer, &rendered.format))?);
-    let shots = rendered.shots.iter().map(|shot| Ok(Digest::of(&encode::json("a shot", shot)?)));
-    let shots = shots.collect::<Result<Vec<_>, EncodeError>>()?;
-    let request = |sample: &Sample| {
+struct Requests<'d> {
+    dataset: &'d DatasetConfig,
+    /// Of what all of them have in common, once the first sample is there.
+    kind: Option<Digest>,
+    shots: Vec<Digest>,
+    digests: Vec<Digest>,
+}
+
+impl Requests<'_> {
+    fn add(&mut self, sample: &Sample, shots: &[Shot], format: &ShotFormat) -> Result<(), EncodeError> {
+        let kind = match self.kind {
+            Some(kind) => kind,
+            None => Digest::of(&encode::json("what it asks", &(&self.dataset.infer, format))?),
+        };
+        self.kind = Some(kind);
+        for shot in shots.get(self.shots.len()..).unwrap_or_default() {
+            self.shots.push(Digest::of(&encode::json("a shot", shot)?));
+        }
         let mut bytes = kind.0.to_vec();
-        sample.shots.iter().filter_map(|&at| shots.get(at as usize)).for_each(|shot| bytes.extend(shot.0));
+        sample.shots.iter().filter_map(|&at| self.shots.get(at as usize)).for_each(|shot| bytes.extend(shot.0));
         bytes.extend(encode::json("a sample", &sample.body)?);
-        Ok(Digest::of(&bytes))
-    };
-    rendered.samples.iter().map(request).collect()
+        self.digests.push(Digest::of(&bytes));
+        Ok(())
+    }
 }
 
 /// Roles that a data set's templates name and a model's meta template does not know.
@@ -253,7 +274,7 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
 /// A data set, and the digests of its requests.
 type PlannedDataset = (DatasetPlan, Vec<Digest>);
 
-fn plan_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<PlannedDataset, Faults> {
+fn plan_dataset(dataset: &DatasetConfig, parts: &mut PlanFiles) -> Result<PlannedDataset, Faults> {
     let planned = render_dataset(dataset, parts);
     planned.map_err(|mut faults| {
         if let Some(last) = faults.found.last_mut() {
@@ -264,7 +285,7 @@ fn plan_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) 
     })
 }
 
-fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<PlannedDataset, Faults> {
+fn render_dataset(dataset: &DatasetConfig, parts: &mut PlanFiles) -> Result<PlannedDataset, Faults> {
     let named = |fault: String| Diagnostic::error(format!("data set `{}`: {fault}", dataset.abbr));
     let test = Rows::read(&dataset.test, "test_range", &dataset.test_range);
     let train = dataset.train.as_ref();
@@ -290,70 +311,124 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         return Err(unknown.into());
     }
     let (test, train) = (test.numbered(&dataset.abbr), train.numbered(&dataset.abbr));
-    let rendered = render(&dataset.prompt, &dataset.infer, output, &dataset.retriever, &test.rows, &train.rows);
-    let rendered = rendered
-        .map_err(|faults| faults.iter().map(|fault| named(rows::located(fault, &test, &train))).collect::<Vec<_>>())?;
-    let mut rendered = rendered;
-    add_program_columns(dataset, &mut rendered, &test)
-        .map_err(|faults| faults.into_iter().map(named).collect::<Vec<_>>())?;
+    let programs =
+        ProgramColumns::of(dataset, &test).map_err(|faults| faults.into_iter().map(named).collect::<Vec<_>>())?;
     let config = encode::json("its prompts", &(&dataset.prompt, &dataset.infer, &dataset.retriever));
     let config = config.map_err(|error| vec![named(Diagnostic::of(&error).message)])?;
     let of_prompts = || Digest::of(&config).to_string().chars().take(6).collect();
+    let mut build = Build::new(dataset, parts);
+    let mut each = |mut sample: Sample, shots: &[Shot], format: &ShotFormat| {
+        programs.add_to(&mut sample, &test);
+        build.add(sample, shots, format);
+    };
+    render_each(&dataset.prompt, &dataset.infer, output, &dataset.retriever, (&test, &train), &mut each)
+        .map_err(|faults| faults.iter().map(|fault| named(rows::located(fault, &test, &train))).collect::<Vec<_>>())?;
     let version = dataset.version.clone().unwrap_or_else(of_prompts);
-    let labels = match rendered.samples.first().map(|sample| &sample.body) {
-        Some(Body::Ppl { options }) if dataset.infer != InferSpec::PplOnly => Some(options.len() as u32),
-        Some(Body::Loglikelihood { options, .. }) => Some(options.len() as u32),
-        _ => None,
-    };
-    let work = workload(&rendered.samples, &rendered.shots, &rendered.format);
-    let asked = requests(dataset, &rendered).map_err(|error| vec![named(Diagnostic::of(&error).message)])?;
-    let planned = DatasetPlan {
-        abbr: dataset.abbr.clone(),
-        version,
-        infer: dataset.infer.clone(),
-        shot_format: rendered.format.clone(),
-        eval: dataset.eval.clone(),
-        samples: rendered.samples.len() as u32,
-        characters: work.own_characters,
-        prefix_runs: work.prefix_runs,
-        labels,
-        entries: entries_of_all(&dataset.infer, rendered.samples.iter().map(|sample| &sample.body)),
-        parts: cut(&rendered, parts).map_err(|error| vec![named(Diagnostic::of(&error).message)])?,
-    };
-    Ok((planned, asked))
+    build.finish(version).map_err(|error| vec![named(Diagnostic::of(&error).message)].into())
 }
 
-/// Puts what programs are made of into the gold answers, where the evaluator runs programs and needs more than the gold
-/// column. Gold answers that are tables hold it already.
-fn add_program_columns(
-    dataset: &DatasetConfig,
-    rendered: &mut RenderedDataset,
-    test: &Rows,
-) -> Result<(), Vec<String>> {
-    let evaluator = &dataset.eval.evaluator;
-    let columns = evaluator.program_columns();
-    if columns.is_empty() {
-        return Ok(());
+/// A data set of the plan while its samples come.
+struct Build<'d> {
+    parts: &'d mut PlanFiles,
+    cutter: PartCutter,
+    requests: Requests<'d>,
+    work: WorkloadCounter,
+    entries: EntryRuns,
+    format: ShotFormat,
+    samples: u32,
+    labels: Option<u32>,
+    /// What went wrong first.
+    fault: Option<PlanError>,
+}
+
+impl<'d> Build<'d> {
+    fn new(dataset: &'d DatasetConfig, parts: &'d mut PlanFiles) -> Self {
+        Self {
+            parts,
+            cutter: PartCutter::default(),
+            requests: Requests { dataset, kind: None, shots: Vec::new(), digests: Vec::new() },
+            work: WorkloadCounter::default(),
+            entries: EntryRuns::default(),
+            format: ShotFormat::default(),
+            samples: 0,
+            labels: None,
+            fault: None,
+        }
     }
-    let unknown: Vec<String> =
-        columns.iter().filter_map(|column| test.unknown_column("its evaluator", column)).collect();
-    if !unknown.is_empty() {
-        return Err(unknown);
+
+    fn add(&mut self, sample: Sample, shots: &[Shot], format: &ShotFormat) {
+        let infer = &self.requests.dataset.infer;
+        if self.samples == 0 {
+            self.format = format.clone();
+            self.labels = match &sample.body {
+                Body::Ppl { options } if *infer != InferSpec::PplOnly => Some(options.len() as u32),
+                Body::Loglikelihood { options, .. } => Some(options.len() as u32),
+                _ => None,
+            };
+        }
+        self.samples += 1;
+        self.work.count(&sample, shots, format);
+        self.entries.count(infer, &sample.body);
+        let added = self.requests.add(&sample, shots, format).map_err(PlanError::from);
+        let added = added.and_then(|()| self.cutter.add(sample, shots, self.parts));
+        self.fault = self.fault.take().or(added.err());
     }
-    for sample in rendered.samples.iter_mut().filter(|sample| !sample.gold.is_object()) {
-        let Some(row) = test.rows.get(sample.index as usize) else { continue };
-        let values = columns.iter().filter_map(|&column| Some((column, row.get(column)?.clone())));
-        sample.gold = evaluator.gold_with(std::mem::take(&mut sample.gold), values);
+
+    fn finish(self, version: String) -> Result<PlannedDataset, PlanError> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        let (dataset, work) = (self.requests.dataset, self.work.finish());
+        let planned = DatasetPlan {
+            abbr: dataset.abbr.clone(),
+            version,
+            infer: dataset.infer.clone(),
+            shot_format: self.format,
+            eval: dataset.eval.clone(),
+            samples: self.samples,
+            characters: work.own_characters,
+            prefix_runs: work.prefix_runs,
+            labels: self.labels,
+            entries: self.entries.finish(),
+            parts: self.cutter.finish(self.parts)?,
+        };
+        Ok((planned, self.requests.digests))
     }
-    Ok(())
+}
+
+/// What programs are made of, for gold answers of an evaluator that runs programs and needs more than the gold column.
+struct ProgramColumns<'d> {
+    evaluator: &'d EvaluatorSpec,
+    columns: &'static [&'static str],
+}
+
+impl<'d> ProgramColumns<'d> {
+    fn of(dataset: &'d DatasetConfig, test: &Rows) -> Result<Self, Vec<String>> {
+        let evaluator = &dataset.eval.evaluator;
+        let columns = evaluator.program_columns();
+        let unknown: Vec<String> =
+            columns.iter().filter_map(|column| test.unknown_column("its evaluator", column)).collect();
+        if unknown.is_empty() { Ok(Self { evaluator, columns }) } else { Err(unknown) }
+    }
+
+    /// Adds them to the gold answer of a sample, unless it is a table, which holds them already.
+    fn add_to(&self, sample: &mut Sample, test: &Rows) {
+        if self.columns.is_empty() || sample.gold.is_object() {
+            return;
+        }
+        let Some(row) = test.row(sample.index as usize) else { return };
+        let values = self.columns.iter().filter_map(|&column| Some((column, row.get(column)?.clone())));
+        sample.gold = self.evaluator.gold_with(std::mem::take(&mut sample.gold), values);
+    }
 }
 
 /// The first sample of a data set as a person reads it: every prompt, and the gold answer.
 pub(super) fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Diagnostics> {
     dataset.limit = Some(1);
-    let mut parts = BTreeMap::new();
+    let mut parts = PlanFiles::default();
     let (planned, _) = plan_dataset(&dataset, &mut parts).map_err(|faults| Diagnostics::from(faults.found))?;
-    let part = parts.into_values().next().and_then(|bytes| serde_json::from_slice::<Part>(&bytes).ok());
+    let first = planned.parts.first().and_then(|part| parts.get(&part.digest));
+    let part = first.and_then(|bytes| serde_json::from_slice::<Part>(&bytes).ok());
     let Some((part, sample)) = part.as_ref().and_then(|part| Some((part, part.samples.first()?))) else {
         return Err(Diagnostic::error("there is no sample").into());
     };
@@ -371,58 +446,13 @@ pub(super) fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Diag
     Ok(String::from_utf8_lossy(&text).into_owned() + "\n")
 }
 
-/// Cuts the samples into parts; each part carries the shots that its samples name.
-///
-/// # Errors
-/// A sample cannot be written down.
-pub(super) fn cut(
-    rendered: &RenderedDataset,
-    parts: &mut BTreeMap<Digest, Vec<u8>>,
-) -> Result<Vec<PartRef>, EncodeError> {
-    let mut refs = Vec::new();
-    let mut part = Part::default();
-    let mut known: BTreeMap<u32, u32> = BTreeMap::new();
-    let mut bytes = 0;
-    for sample in &rendered.samples {
-        let mut sample = sample.clone();
-        for shot in &mut sample.shots {
-            let next = part.shots.len() as u32;
-            let at = *known.entry(*shot).or_insert(next);
-            if at == next {
-                let shown = rendered.shots.get(*shot as usize).cloned().unwrap_or_else(|| Shot::from(""));
-                bytes += shown.bytes();
-                part.shots.push(shown);
-            }
-            *shot = at;
-        }
-        bytes += encode::json("a sample", &sample)?.len();
-        part.samples.push(sample);
-        if part.samples.len() == PART_SAMPLES || bytes >= PART_BYTES {
-            close(std::mem::take(&mut part), &mut refs, parts)?;
-            known.clear();
-            bytes = 0;
-        }
-    }
-    close(part, &mut refs, parts)?;
-    Ok(refs)
-}
-
-fn close(part: Part, refs: &mut Vec<PartRef>, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<(), EncodeError> {
-    let Some(first) = part.samples.first().map(|sample| sample.index) else { return Ok(()) };
-    let json = encode::json("a part of the plan", &part)?;
-    let digest = Digest::of(&json);
-    refs.push(PartRef { digest, first, samples: part.samples.len() as u32, bytes: json.len() as u64 });
-    parts.insert(digest, json);
-    Ok(())
-}
-
 /// Writes the plan into a run folder; returns the job's digest.
 ///
 /// # Errors
 /// Those of the disk.
 pub fn write_plan(folder: &RunFolder, planned: &Planned) -> Result<Digest, PlanError> {
-    for (digest, bytes) in &planned.parts {
-        write_atomically(&part_path(folder.root(), digest), bytes)?;
+    for (digest, packed) in planned.parts.packed() {
+        write_atomically(&part_path(folder.root(), digest), packed)?;
     }
     write_atomically(&head_path(folder.root()), &planned.head)?;
     Ok(Digest::of(&planned.head))
@@ -448,7 +478,7 @@ pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, P
     for part in parts.chain(&plan.duplicates) {
         // Read whole: workers would refuse a part that is not what its name says, and no worker could finish its samples.
         read_file(folder, part)?;
-        files.insert(*part, part_path(folder.root(), part));
+        files.insert(*part, found_part(folder.root(), part));
     }
     Ok((plan, digest, files))
 }
@@ -487,12 +517,8 @@ fn parse<T: DeserializeOwned>(folder: &RunFolder, digest: &Digest) -> Result<T, 
     serde_json::from_slice(&bytes).map_err(|error| PlanError::Damaged { path, reason: error.to_string() })
 }
 
-/// The bytes of a file that is named by its content.
+/// The content of a file that is named by it.
 fn read_file(folder: &RunFolder, digest: &Digest) -> Result<Vec<u8>, PlanError> {
-    let path = part_path(folder.root(), digest);
-    let bytes = std::fs::read(&path).map_err(|error| PlanError::unreadable(&path, error))?;
-    match Digest::of(&bytes) == *digest {
-        true => Ok(bytes),
-        false => Err(PlanError::Damaged { path, reason: "its content does not match its name".into() }),
-    }
+    let path = found_part(folder.root(), digest);
+    read_plan_file(&path, digest).map_err(|error| PlanError::unreadable(&path, error))
 }

@@ -6,8 +6,9 @@ use crate::descriptors::is_caused_by_exhaustion;
 use compass_config::SourceConfig;
 use compass_data::{DataError, Row, SplitRows, read_split};
 use compass_diagnostic::Diagnostic;
-use compass_plan::prompt::{PromptError, Split};
+use compass_plan::prompt::{PromptError, RowSource, Split};
 use compass_types::range::RangeSpec;
+use std::borrow::Cow;
 
 /// What is wrong with data.
 #[derive(Debug, Default)]
@@ -42,10 +43,7 @@ impl Faults {
 
 /// Rows in the order in which they are used.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
-    pub(super) rows: Vec<Row>,
-    split: SplitRows,
-}
+pub(super) struct Rows(SplitRows);
 
 impl Rows {
     /// Reads a split and applies `range`, which is the value of `key`.
@@ -57,29 +55,25 @@ impl Rows {
             found: faults.iter().map(|fault| Diagnostic::of(fault)).collect(),
             lacks_descriptors: faults.iter().any(|fault| is_caused_by_exhaustion(fault)),
         };
-        let mut split = read_split(source, key, range).map_err(texts)?;
-        Ok(Self { rows: std::mem::take(&mut split.rows), split })
+        read_split(source, key, range).map_err(texts).map(Self)
     }
 
     /// Gives every row OpenCompass's columns `subdivision` and `idx`.
     pub(super) fn numbered(mut self, abbr: &str) -> Self {
-        std::mem::swap(&mut self.rows, &mut self.split.rows);
-        self.split.number(abbr);
-        std::mem::swap(&mut self.rows, &mut self.split.rows);
+        self.0.number(abbr);
         self
     }
 
     /// Keeps the first `limit` rows.
     pub(super) fn limited(mut self, limit: Option<u32>) -> Self {
-        let limit = limit.map_or(usize::MAX, |limit| limit as usize);
-        self.rows.truncate(limit);
+        self.0.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
         self
     }
 
     /// What is wrong when there is no row to ask.
     pub(super) fn nothing_to_ask(&self) -> Option<String> {
-        let path = self.split.files();
-        match (self.rows.len(), self.split.in_files, self.split.kept) {
+        let path = self.0.files();
+        match (self.0.len(), self.0.in_files, self.0.kept) {
             (0, 0, _) => Some(format!("{path} is empty: write one row at least")),
             (0, rows, 0) => Some(format!("`keep` leaves none of the {rows} rows of {path}: ask less of them")),
             (0, _, rows) => {
@@ -91,12 +85,26 @@ impl Rows {
 
     /// What is wrong when no row at all has a column that `key` names; rows of a real set seldom lack one.
     pub(super) fn unknown_column(&self, key: &str, column: &str) -> Option<String> {
-        if self.rows.iter().any(|row| row.contains_key(column)) {
+        if self.0.columns().iter().any(|known| known == column) {
             return None;
         }
-        let known: Vec<String> = self.rows.first()?.keys().map(|name| format!("`{name}`")).collect();
-        let path = self.split.files();
+        let known: Vec<String> = self.0.row(0)?.keys().map(|name| format!("`{name}`")).collect();
+        let path = self.0.files();
         Some(format!("{key} names `{column}`, but no row of {path} has it: the columns are {}", known.join(", ")))
+    }
+}
+
+impl RowSource for Rows {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn row(&self, at: usize) -> Option<Cow<'_, Row>> {
+        self.0.row(at)
+    }
+
+    fn columns(&self) -> Vec<String> {
+        self.0.columns()
     }
 }
 
@@ -104,8 +112,8 @@ impl Rows {
 pub(super) fn located(fault: &PromptError, test: &Rows, train: &Rows) -> String {
     let split = |split: &Split| if *split == Split::Test { test } else { train };
     match fault {
-        PromptError::Row { split: of, row, message } => format!("{}: {message}", split(of).split.place(*row)),
-        PromptError::Retriever(message) => format!("{}: {message}", train.split.files()),
+        PromptError::Row { split: of, row, message } => format!("{}: {message}", split(of).0.place(*row)),
+        PromptError::Retriever(message) => format!("{}: {message}", train.0.files()),
         PromptError::Template(_) | PromptError::More(_) => fault.to_string(),
     }
 }

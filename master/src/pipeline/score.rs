@@ -349,6 +349,12 @@ pub fn latest_table(run: &Path) -> Option<PathBuf> {
     entries.flatten().map(|entry| entry.path()).filter(is_long).max()
 }
 
+/// The latest table of the run in this folder as a terminal of this width shows it; `None` where it cannot be read.
+pub fn latest_table_within(run: &Path, width: usize) -> Option<String> {
+    let text = std::fs::read_to_string(latest_table(run)?).ok()?;
+    Some(Summary::from_long_csv(&text)?.with_average().within(width))
+}
+
 /// Writes the table as text, CSV and Markdown, and its long form as CSV beside.
 ///
 /// # Errors

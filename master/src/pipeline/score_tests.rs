@@ -1,7 +1,7 @@
 //! A worker's shard report is checked against the fold of the ledger, and never makes a number.
 
 use super::planner::{Planned, write_plan};
-use super::{Answers, Evidence, Executions, RunFolder, score};
+use super::{Answers, Evidence, Executions, PlanFiles, RunFolder, score};
 use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
 use compass_eval::report::Details;
@@ -62,7 +62,9 @@ fn planned_of(part: Part) -> Planned {
         left_out: Default::default(),
     };
     let head = serde_json::to_vec(&plan).unwrap();
-    Planned { plan, head, parts: BTreeMap::from([(digest, bytes)]), duplicates: DuplicateGroups::default() }
+    let mut parts = PlanFiles::default();
+    parts.add(&bytes).unwrap();
+    Planned { plan, head, parts, duplicates: DuplicateGroups::default() }
 }
 
 /// Scores a run whose worker, with evaluators of `eval_version`, recorded option 0 for both samples and claims `claimed` for

@@ -52,7 +52,8 @@ pub(super) fn autoscaler(base: &Base, config: &Config, endpoint: &WorkerEndpoint
     let launcher = Box::new(LocalLauncher::new(worker, environment, Some(log(base))));
     let (name, kind) = ("local".to_owned(), RunnerKind::Local.name());
     // An agent has one slot, so that a slot is what jobs share.
-    let spec = PoolSpec { name, kind, gpus: 0, slots: 1, least: slots, most: slots, retry: base.runner.launch_retry };
+    let retry = base.runner.launch_retry;
+    let spec = PoolSpec { name, kind, gpus: 0, slots: 1, least: slots, most: slots, retry, shows_logs: false };
     let bounds = Bounds { slots: Some(slots), gpus: None };
     Ok(Autoscaler { pools: vec![Pool { spec, launcher }], bounds, others_may_come: true })
 }

@@ -23,7 +23,7 @@ use tokio::task::{JoinSet, block_in_place};
 const ON_THEIR_WAY: usize = 16;
 
 /// Watches a folder until `interrupted` turns to the code of a signal, which it returns; with `once` until the jobs that it
-/// began have ended: then the code says whether every checkpoint has all its numbers.
+/// began have ended: then the code says whether every checkpoint was whole and has all its numbers.
 ///
 /// # Errors
 /// Bad input, or a disk that fails; nothing is lost, and the same command goes on.
@@ -133,7 +133,9 @@ impl Watcher {
             block_in_place(|| self.pass())?;
             if self.order.once && self.watch.is_idle() {
                 self.say_if_none();
-                return Ok(if self.curve().is_complete() { exit::SCORED } else { exit::INCOMPLETE });
+                // What is not whole stands in the table, with the reason.
+                let is_whole = self.curve().is_complete() && self.watch.unfinished().next().is_none();
+                return Ok(if is_whole { exit::SCORED } else { exit::INCOMPLETE });
             }
             let pause = tokio::time::sleep(self.order.pause);
             tokio::pin!(pause);

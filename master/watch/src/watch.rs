@@ -455,6 +455,19 @@ impl Watch {
         })
     }
 
+    /// Checkpoints that cannot be evaluated as they are, and why: they are being written, or lack something.
+    pub fn unfinished(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.checkpoints.iter().filter_map(|(name, checkpoint)| {
+            let why = match &checkpoint.phase {
+                Phase::Settling { unfinished: Some(why), .. } => why,
+                Phase::New | Phase::Settling { .. } | Phase::Examining { .. } => "it may still be being written",
+                Phase::Lacking { reason, .. } => reason,
+                Phase::Known { .. } | Phase::Gone => return None,
+            };
+            Some((name.as_str(), why))
+        })
+    }
+
     /// Whether nothing waits and nothing runs.
     pub fn is_idle(&self) -> bool {
         let is_open = |evaluation: &Evaluation| evaluation.is_begun() || evaluation.state == EvaluationState::Queued;

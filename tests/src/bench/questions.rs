@@ -34,10 +34,11 @@ impl Questions {
     fn render(dataset: DatasetConfig) -> Result<Self, String> {
         let lines =
             |faults: Vec<compass_data::DataError>| faults.iter().map(|fault| format!("{fault}\n")).collect::<String>();
-        let mut test = read_split(&dataset.test, "test_range", &dataset.test_range).map_err(lines)?.rows;
+        let mut test =
+            read_split(&dataset.test, "test_range", &dataset.test_range).map_err(lines)?.rows().collect::<Vec<_>>();
         test.truncate(dataset.limit.map_or(usize::MAX, |limit| limit as usize));
         let train = dataset.train.as_ref().map(|train| read_split(train, "train_range", &dataset.train_range));
-        let train = train.transpose().map_err(lines)?.map_or_else(Vec::new, |train| train.rows);
+        let train = train.transpose().map_err(lines)?.map_or_else(Vec::new, |train| train.rows().collect());
         let gold = dataset.output_column.as_deref();
         let rendered = render(&dataset.prompt, &dataset.infer, gold, &dataset.retriever, &test, &train);
         let rendered =

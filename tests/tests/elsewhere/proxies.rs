@@ -9,8 +9,9 @@ fn job_at(endpoint: &str) -> Job {
     let mut job = job("path = \"org/demo\"", "rows.jsonl", LOCAL);
     let home = job.path("hf").display().to_string();
     ["http_proxy", "https_proxy", "all_proxy", "no_proxy"].iter().for_each(|name| set_proxy(&mut job, name, ""));
-    // Authorities of object stores, which would take the place of those in SSL_CERT_FILE.
+    // Authorities that would take the place of those in SSL_CERT_FILE.
     job.set_env("AWS_CA_BUNDLE", "");
+    job.set_env("REQUESTS_CA_BUNDLE", "");
     job.set_env("HF_ENDPOINT", endpoint);
     job.set_env("HF_HOME", &home);
     job

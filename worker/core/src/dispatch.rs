@@ -174,6 +174,7 @@ impl AgentCore {
             let batch = BatchOrder {
                 id,
                 extends: false,
+                name: order.name,
                 model: order.model,
                 spec: order.spec,
                 part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
@@ -251,6 +252,7 @@ impl AgentCore {
         let order = BatchOrder {
             id,
             extends: true,
+            name: order.name,
             model: order.model,
             spec: order.spec,
             part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
@@ -279,7 +281,7 @@ impl AgentCore {
         let model = serde_json::to_vec(&model).map_err(|error| error.to_string())?;
         let model = ModelOrder { plan: model, device: self.boot.device.clone(), num_gpus: unit.model.num_gpus };
         let spec = serde_json::to_vec(&spec).map_err(|error| error.to_string())?;
-        let order = UnitOrder { model: Arc::new(model), spec: Arc::new(spec) };
+        let order = UnitOrder { name: unit.name().into(), model: Arc::new(model), spec: Arc::new(spec) };
         self.unit_orders.insert(unit.id, order.clone());
         Ok(order)
     }

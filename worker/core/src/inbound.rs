@@ -197,10 +197,12 @@ impl AgentCore {
             return;
         };
         let samples = intervals_from_wire(&grant.samples);
+        let samples_granted = samples.len();
         let mut held = GrantState::new(key, UnitId(grant.unit), samples, grant.proof.clone());
         held.slots = grant.slots;
         if self.grants.offer(held) {
-            tracing::debug!(task = %key.task, attempt = %key.attempt, unit = grant.unit, "grant");
+            let of = self.plan.as_ref().and_then(|plan| plan.unit(UnitId(grant.unit))).map(|unit| unit.name());
+            tracing::debug!(task = %key.task, attempt = %key.attempt, of, samples = samples_granted, "grant");
             // An older attempt may have been pending with nothing running: it is finished.
             self.finish_all();
         }

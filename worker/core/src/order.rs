@@ -31,6 +31,8 @@ pub struct BatchOrder {
     pub id: u64,
     /// Whether the samples are added to the batch of this id.
     pub extends: bool,
+    /// What a person calls its unit: `model/dataset`.
+    pub name: Arc<str>,
     pub model: Arc<ModelOrder>,
     /// A `BatchSpec` as JSON.
     pub spec: Arc<Vec<u8>>,

@@ -109,6 +109,11 @@ impl AgentCore {
         (pin.map(|pin| pin.weights.digest.0.to_vec()).unwrap_or_default(), device)
     }
 
+    /// What a person calls a unit.
+    fn name_of(&self, unit: UnitId) -> String {
+        self.plan.as_ref().and_then(|plan| plan.unit(unit)).map(|unit| unit.name()).unwrap_or_default()
+    }
+
     fn batch_ended(&mut self, busy: Busy, end: BatchEnd) {
         let grant = busy.grant;
         let seconds = self.now_ms.saturating_sub(busy.since_ms) as f64 / 1000.0;
@@ -158,8 +163,9 @@ impl AgentCore {
     /// result.
     fn retry_alone(&mut self, busy: &Busy, reason: String) {
         let Some(held) = self.grants.get_mut(busy.grant) else { return };
-        for index in held.engine_died(&busy.samples) {
-            tracing::error!(grant = ?busy.grant, index, reason, "sample given up");
+        let (unit, given_up) = (held.unit, held.engine_died(&busy.samples));
+        for index in given_up {
+            tracing::error!(of = self.name_of(unit), index, reason, "sample given up");
             let outcome = Some(Outcome::Failed(reason.clone()));
             let result = v1::SampleResult { index, outcome, ..Default::default() };
             let Some(part) = busy.part_of(index) else { continue };
@@ -219,8 +225,11 @@ impl AgentCore {
             let Some(held) = self.grants.remove(grant) else { continue };
             self.credit_control.finished(grant, self.now_ms);
             self.send_credit_if_changed();
+            if let Some(shard) = &held.shard {
+                shard.log(grant.task, &self.name_of(held.unit));
+            }
             if self.stream.as_ref().is_none_or(|stream| !stream.welcomed) {
-                tracing::info!(?grant, "a grant finished while no master is connected");
+                tracing::info!(task = %grant.task, "its results wait for a connection to the master");
             }
             let body = match &held.shard {
                 Some(shard) if !held.revoked => Body::Report(shard.report(grant, held.unit, &held.samples)),
@@ -236,7 +245,8 @@ impl AgentCore {
     }
 
     fn give_up(&mut self, grant: GrantId, class: v1::FailureClass, kind: v1::UnableKind, message: String) {
-        tracing::error!(?grant, message, "grant failed");
+        let of = self.grants.get(grant).map(|held| self.name_of(held.unit)).unwrap_or_default();
+        tracing::error!(task = %grant.task, of, message, "the task was given back to the master");
         self.send_results(grant);
         self.credit_control.forget(|known| *known != grant);
         if self.grants.remove(grant).is_none() {

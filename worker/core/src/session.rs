@@ -43,6 +43,7 @@ const MIN_SILENCE_MS: u64 = 5_000;
 /// Specification of a unit for engines, encoded once.
 #[derive(Clone, Debug)]
 pub(super) struct UnitOrder {
+    pub(super) name: Arc<str>,
     pub(super) model: Arc<ModelOrder>,
     pub(super) spec: Arc<Vec<u8>>,
 }

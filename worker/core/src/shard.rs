@@ -7,7 +7,7 @@ use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
 use compass_plan::engine::{PrefixSegment, TokenCounters};
 use compass_plan::{EvalSpec, Part};
 use compass_proto::{intervals_to_wire, v1};
-use compass_types::ids::{Digest, GrantId, UnitId};
+use compass_types::ids::{Digest, GrantId, TaskId, UnitId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::SampleResult;
 use std::collections::BTreeSet;
@@ -81,6 +81,16 @@ impl Shard {
         } else if self.more_notes.len() < KNOWN_NOTES {
             self.more_notes.insert(Digest::of(cut.as_bytes()));
         }
+    }
+
+    /// Logs what became of the samples of a task, and how fast.
+    pub(super) fn log(&self, task: TaskId, of: &str) {
+        let counts = self.evaluator.counts();
+        let tokens = self.tokens.computed + self.tokens.generated;
+        let tokens_per_s = (self.seconds > 0.0).then(|| (tokens as f64 / self.seconds).round());
+        let seconds = (self.seconds * 10.0).round() / 10.0;
+        let (scored, failed) = (counts.scored, counts.failed);
+        tracing::info!(%task, of, scored, failed, seconds, tokens_per_s, "task finished");
     }
 
     /// Returns the report after the last sample.

@@ -1,7 +1,7 @@
 //! Resolves the device that a worker was given to one that this process can use.
 
 use crate::cuda::{cuda_memory, cuda_name};
-use crate::memory::free_bytes;
+use crate::memory::{free_bytes, resident_bytes};
 use compass_plan::engine::EngineFault;
 use std::str::FromStr;
 use tch::{Cuda, Device};
@@ -94,6 +94,21 @@ pub(crate) fn free_on(device: Device) -> usize {
     match device {
         Device::Cuda(ordinal) => cuda_memory(ordinal).map_or(UNKNOWN_CUDA_BYTES, |(free, _)| free),
         _ => free_bytes(),
+    }
+}
+
+/// Bytes taken on the GPUs of a replica by all their processes, or the memory of this process on the CPU; 0 where neither says.
+pub fn taken_bytes(choice: DeviceChoice, gpus: u32) -> usize {
+    match resolve_all(choice, gpus).unwrap_or_default().as_slice() {
+        [] => 0,
+        [Device::Cpu] => resident_bytes(),
+        devices => {
+            let ordinals = devices.iter().filter_map(|device| match device {
+                Device::Cuda(ordinal) => Some(*ordinal),
+                _ => None,
+            });
+            ordinals.filter_map(cuda_memory).map(|(free, total)| total - free).sum()
+        }
     }
 }
 

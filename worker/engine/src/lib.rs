@@ -29,7 +29,7 @@ pub mod tokenizer;
 mod weights;
 
 pub use cuda::{CudaError, CudaLibrary, CudaRuntime, load_cuda_library};
-pub use device::{DeviceChoice, DeviceChoiceError, device_kind};
+pub use device::{DeviceChoice, DeviceChoiceError, device_kind, taken_bytes};
 pub use executor::{Trace, Traced};
 pub use kernels::DeviceCounts;
 pub use load::{load, load_colocated};

@@ -13,7 +13,8 @@ use compass_plan::{ModelKind, ModelPlan};
 /// Whether this build can run real models.
 pub(crate) const HAS_ENGINE: bool = cfg!(feature = "engine");
 
-/// Loads the model of `plan` on `device` with `threads` threads, where `colocated_engines` share the device.
+/// Loads the model of `plan` on `device` with `threads` threads, where `colocated_engines` share the device. Returns it with
+/// the bytes of memory that its device has taken then, 0 where there are none.
 ///
 /// # Errors
 /// [`EngineFault::Missing`] if this host lacks files of the model, [`EngineFault::Model`] if no worker with these files
@@ -23,12 +24,12 @@ pub(super) fn load(
     device: &str,
     threads: u32,
     colocated_engines: u32,
-) -> Result<Box<dyn Engine>, EngineFault> {
+) -> Result<(Box<dyn Engine>, u64), EngineFault> {
     match plan.kind {
         ModelKind::Echo => match (EchoEngine::missing(), EchoEngine::device_fault()) {
             (Some(path), _) => Err(EngineFault::Missing(format!("{path} is missing"))),
             (None, Some(fault)) => Err(EngineFault::Device(fault)),
-            (None, None) => Ok(Box::new(EchoEngine::from_env(plan))),
+            (None, None) => Ok((Box::new(EchoEngine::from_env(plan)), 0)),
         },
         // The agent runs programs itself.
         ModelKind::Sandbox => Err(EngineFault::Model("an engine cannot run programs".into())),
@@ -44,9 +45,10 @@ fn load_with_libtorch(
     device: &str,
     threads: u32,
     colocated_engines: u32,
-) -> Result<Box<dyn Engine>, EngineFault> {
+) -> Result<(Box<dyn Engine>, u64), EngineFault> {
     let chosen = choose_device(plan, device)?;
-    compass_engine::load_colocated(plan, &chosen.device, threads, colocated_engines.max(1))
+    let engine = compass_engine::load_colocated(plan, &chosen.device, threads, colocated_engines.max(1))?;
+    Ok((engine, compass_engine::taken_bytes(chosen.device, plan.num_gpus) as u64))
 }
 
 /// The device of an engine, and what was found on the way to it.
@@ -81,7 +83,7 @@ pub(crate) fn choose_device(plan: &ModelPlan, device: &str) -> Result<ChosenDevi
 }
 
 #[cfg(not(feature = "engine"))]
-fn load_with_libtorch(plan: &ModelPlan, _: &str, _: u32, _: u32) -> Result<Box<dyn Engine>, EngineFault> {
+fn load_with_libtorch(plan: &ModelPlan, _: &str, _: u32, _: u32) -> Result<(Box<dyn Engine>, u64), EngineFault> {
     // Not the model's fault: a worker with libtorch can run it.
     let build = "build compass-worker with its default features";
     Err(EngineFault::Device(format!("this worker was built without libtorch and cannot run {}; {build}", plan.abbr)))

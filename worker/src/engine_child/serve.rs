@@ -151,10 +151,11 @@ impl Child {
             Err(error) => Err(EngineFault::Model(format!("cannot read the plan of the model: {error}"))),
         };
         match loaded {
-            Ok(engine) => {
+            Ok((engine, memory_bytes)) => {
                 let facts = serde_json::to_vec(engine.facts())?;
                 self.engine = Some(engine);
-                self.send(FromEngine::Loaded(v1::Loaded { facts, seconds: start.elapsed().as_secs_f64() }))
+                let seconds = start.elapsed().as_secs_f64();
+                self.send(FromEngine::Loaded(v1::Loaded { facts, seconds, memory_bytes }))
             }
             Err(fault) => {
                 let kind = v1::UnableKind::from(fault.kind()).into();
@@ -163,7 +164,11 @@ impl Child {
         }
     }
 
-    fn load_fetched(&mut self, plan: &ModelPlan, request: &v1::LoadModel) -> Result<Box<dyn Engine>, EngineFault> {
+    fn load_fetched(
+        &mut self,
+        plan: &ModelPlan,
+        request: &v1::LoadModel,
+    ) -> Result<(Box<dyn Engine>, u64), EngineFault> {
         let agent = &self.agent;
         let fetched = fetch(plan, &self.options.storage, &|reason| {
             // A link that is broken is noticed by the thread that reads it.

@@ -7,16 +7,21 @@ use super::child::EngineChild;
 use super::gpus::Gpus;
 use crate::engine_child::EngineOptions;
 use compass_agent::{BatchEnd, BatchOrder, ModelOrder, SlotEvent, SlotReport};
-use compass_plan::engine::{ENGINE_TIMEOUT, PrefixSegment, TokenCounters, UnableKind};
+use compass_plan::ModelPlan;
+use compass_plan::engine::{ENGINE_TIMEOUT, ModelFacts, PrefixSegment, TokenCounters, UnableKind};
+use compass_proto::v1;
 use compass_proto::v1::from_engine::Body as FromEngine;
 use std::ops::ControlFlow;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tracing::Instrument as _;
+use tracing::field::display;
 
 /// Engine deaths in a row before a batch starts, after which the batch is returned.
 const DEATHS_BEFORE_START: u32 = 3;
+
+const GIB: f64 = (1u64 << 30) as f64;
 
 /// Orders that wait for the slot's task: it takes them up at once, unless it waits for the agent itself.
 const WAITING_ORDERS: usize = 8;
@@ -70,7 +75,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                 continue;
             }
             let (batch, first, samples) = (order.id, order.samples.first().copied(), order.samples.len());
-            let span = tracing::info_span!("batch", slot = self.slot, first, samples);
+            let span = tracing::info_span!("batch", of = &*order.name, slot = self.slot, first, samples);
             let mut taken = vec![order];
             let end = self.run_batch(&mut taken, &mut orders).instrument(span).await;
             self.failed = (!matches!(end, BatchEnd::Done { .. })).then_some(batch);
@@ -142,7 +147,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         };
         match answer {
             Some(FromEngine::Loaded(loaded)) => {
-                tracing::info!(seconds = loaded.seconds, "model loaded");
+                log_loaded(model, &loaded);
                 (child.facts, child.loaded_seconds) = (loaded.facts, Some(loaded.seconds));
                 Ok(child)
             }
@@ -226,6 +231,19 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             }
         }
     }
+}
+
+/// Logs which model was loaded from where, on what, how fast, and what it takes.
+fn log_loaded(order: &ModelOrder, loaded: &v1::Loaded) {
+    let plan: ModelPlan = match serde_json::from_slice(&order.plan) {
+        Ok(plan) => plan,
+        Err(error) => return tracing::warn!(%error, "cannot read the plan of a model that was loaded"),
+    };
+    let facts: Option<ModelFacts> = serde_json::from_slice(&loaded.facts).ok();
+    let device = facts.map(|facts| facts.device).unwrap_or_default();
+    let memory = (loaded.memory_bytes > 0).then(|| display(format!("{:.1} GiB", loaded.memory_bytes as f64 / GIB)));
+    let seconds = display(format!("{:.1}", loaded.seconds));
+    tracing::info!(model = plan.abbr, path = plan.path, device, memory, seconds, "model loaded");
 }
 
 enum Unready {

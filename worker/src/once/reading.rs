@@ -1,7 +1,7 @@
 //! Reads the plan of a run folder. Every file is verified against its name.
 
 use compass_plan::partition::{TaskList, TaskName, TaskNameError};
-use compass_plan::{ModelKind, PLAN_FORMAT, Part, PartRef, Plan, head_path, part_path, tasks_path};
+use compass_plan::{ModelKind, PLAN_FORMAT, Part, PartRef, Plan, found_part, head_path, read_plan_file, tasks_path};
 use compass_types::ids::{Digest, UnitId};
 use compass_types::intervals::IntervalSet;
 use std::io;
@@ -99,11 +99,8 @@ impl PlanFolder {
 
     /// Reads a part.
     pub(super) fn part(&self, part: &PartRef) -> Result<ReadPart, ReadError> {
-        let path = part_path(&self.run, &part.digest);
-        let bytes = std::fs::read(&path).map_err(|error| damaged(&path, error))?;
-        if Digest::of(&bytes) != part.digest {
-            return Err(damaged(&path, "its content does not match its name"));
-        }
+        let path = found_part(&self.run, &part.digest);
+        let bytes = read_plan_file(&path, &part.digest).map_err(|error| damaged(&path, error))?;
         let read = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error))?;
         Ok(ReadPart { digest: part.digest, bytes, part: read })
     }

@@ -145,6 +145,7 @@ impl Task<'_> {
             meta_template: unit.model.meta(),
         };
         let spec = Arc::new(serde_json::to_vec(&spec).map_err(|error| broken(error.to_string()))?);
+        let name: Arc<str> = unit.name().into();
         let mut id = 0;
         while let Some(batch) = batches.next() {
             let part = self.folder.part(&batch.part)?;
@@ -153,6 +154,7 @@ impl Task<'_> {
             let order = BatchOrder {
                 id,
                 extends: false,
+                name: name.clone(),
                 model: model.clone(),
                 spec: spec.clone(),
                 part: PartOrder { digest: part.digest, bytes },

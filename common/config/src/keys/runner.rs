@@ -1,6 +1,6 @@
 //! `runner` of a stage, and the launchers that pools name too.
 
-use super::key::Kind::{Anything, Boolean, Choice, Duration, Either, Table, Text, Texts};
+use super::key::Kind::{Anything, Boolean, Choice, Duration, Either, Path, Table, Text, Texts};
 use super::key::{Kind, TableKeys, TypeKeys, ignored, key};
 use crate::runner::RUNNERS;
 
@@ -63,6 +63,8 @@ static LAUNCHERS: [TypeKeys; 5] = [
             key("extra_command", Either(&[Text, Texts]), "further arguments of `sbatch`")
                 .takes("array, or one line")
                 .default("none"),
+            key("log_dir", Path, "where jobs write their output: a folder that this host and every node reach")
+                .default("`logs/` of the run; `compass-master serve`: none is kept"),
         ]],
     },
     TypeKeys {

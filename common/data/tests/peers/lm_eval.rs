@@ -38,7 +38,8 @@ fn piqa_with_a_label_map_of_options() {
     let Some(test) = shared::rows("golden/lm-eval/piqa.jsonl") else { return };
     let options = Options::Labels(vec![("0".into(), "{sol1}".into()), ("1".into(), "{sol2}".into())]);
     let config = config("Question: {goal}\nAnswer:", options);
-    let rendered = render(&config, &InferSpec::Loglikelihood, Some("label"), &RetrieverKind::Zero, &test, &[]).unwrap();
+    let rendered =
+        render(&config, &InferSpec::Loglikelihood, Some("label"), &RetrieverKind::Zero, &test, &Vec::new()).unwrap();
     assert_requests(&rendered, "g_piqa");
 }
 
@@ -48,7 +49,8 @@ fn piqa_with_a_label_map_of_whole_prompts() {
     let map = ["{sol1}", "{sol2}"].iter().enumerate();
     let map = map.map(|(at, sol)| (at.to_string(), format!("Question: {{goal}}\nAnswer: {sol}"))).collect();
     let config = PromptConfig { prompt_template: Some(Template::Labels(map)), ..PromptConfig::default() };
-    let rendered = render(&config, &InferSpec::Loglikelihood, Some("label"), &RetrieverKind::Zero, &test, &[]).unwrap();
+    let rendered =
+        render(&config, &InferSpec::Loglikelihood, Some("label"), &RetrieverKind::Zero, &test, &Vec::new()).unwrap();
     // The same texts as lm-eval's, only the blank between them belongs to the context.
     let samples = shared::rows("golden/lm-eval/samples_g_piqa.jsonl").unwrap();
     for (sample, expected) in rendered.samples.iter().zip(&samples) {
@@ -68,7 +70,8 @@ fn piqa_with_a_label_map_of_whole_prompts() {
 fn arc_easy_with_a_list_of_any_length() {
     let Some(test) = shared::rows("golden/lm-eval/arc_easy.jsonl") else { return };
     let config = config("{query}", Options::Column("{choices}".into()));
-    let rendered = render(&config, &InferSpec::Loglikelihood, Some("gold"), &RetrieverKind::Zero, &test, &[]).unwrap();
+    let rendered =
+        render(&config, &InferSpec::Loglikelihood, Some("gold"), &RetrieverKind::Zero, &test, &Vec::new()).unwrap();
     assert_requests(&rendered, "g_arc_easy");
 }
 

@@ -53,7 +53,7 @@ fn piqa_ppl() {
         ]),
         ..PromptConfig::default()
     };
-    let rendered = render(&config, &InferSpec::Ppl, Some("label"), &RetrieverKind::Zero, &test, &[]).unwrap();
+    let rendered = render(&config, &InferSpec::Ppl, Some("label"), &RetrieverKind::Zero, &test, &Vec::new()).unwrap();
     assert_ppl(&rendered, &predictions);
     assert_eq!(rendered.samples[0].gold, 0);
 }
@@ -100,7 +100,7 @@ fn winogrande_ppl() {
         prompt_template: labels(&[("1", "Good sentence: {opt1}"), ("2", "Good sentence: {opt2}")]),
         ..PromptConfig::default()
     };
-    let rendered = render(&config, &InferSpec::Ppl, Some("answer"), &RetrieverKind::Zero, &test, &[]).unwrap();
+    let rendered = render(&config, &InferSpec::Ppl, Some("answer"), &RetrieverKind::Zero, &test, &Vec::new()).unwrap();
     assert_ppl(&rendered, &predictions);
     assert!(rendered.samples[0].gold.is_string(), "winogrande's golds are texts, and so are its labels");
 }

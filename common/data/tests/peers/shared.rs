@@ -26,7 +26,7 @@ pub(super) fn mmlu(file: &str) -> Option<Vec<Row>> {
 pub(super) fn with_columns(file: &str, columns: Vec<ColumnConfig>) -> Option<Vec<Row>> {
     let files = vec![SourceFile { path: path(file)?, name: String::new() }];
     let source = SourceConfig { files, columns, ..SourceConfig::default() };
-    Some(read_split(&source, "test_range", &RangeSpec::Slices("[:40]".into())).unwrap().rows)
+    Some(read_split(&source, "test_range", &RangeSpec::Slices("[:40]".into())).unwrap().rows().collect())
 }
 
 pub(super) fn column(name: &str, expression: Expression) -> ColumnConfig {

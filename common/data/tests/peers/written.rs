@@ -27,7 +27,7 @@ pub(super) fn dataset(output: &str, infer_cfg: &str) -> DatasetConfig {
 /// Renders it.
 pub(super) fn rendered(dataset: &DatasetConfig, test: &[Row], train: &[Row]) -> RenderedDataset {
     let gold = dataset.output_column.as_deref();
-    let rendered = render(&dataset.prompt, &dataset.infer, gold, &dataset.retriever, test, train);
+    let rendered = render(&dataset.prompt, &dataset.infer, gold, &dataset.retriever, &test.to_vec(), &train.to_vec());
     rendered.unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 

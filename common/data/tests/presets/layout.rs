@@ -1,7 +1,7 @@
 //! OpenCompass's data folder, rebuilt from the shared files: by links where the files agree, rewritten where they do not.
 
 use compass_config::{DatasetConfig, preset_datasets};
-use compass_data::{DataError, Row, read_split};
+use compass_data::{DataError, Row, SplitRows, read_split};
 use compass_plan::prompt::{RenderedDataset, render};
 use compass_types::range::RangeSpec;
 use serde_json::{Value, json};
@@ -147,20 +147,20 @@ pub(super) fn rendered(dataset: &DatasetConfig, limit: usize) -> Result<Rendered
         Some(train) => {
             let mut train = read_split(train, "train_range", &dataset.train_range).map_err(texts)?;
             train.number(&dataset.abbr);
-            train.rows
+            train
         }
-        None => Vec::new(),
+        None => SplitRows::default(),
     };
     test.number(&dataset.abbr);
     let gold = dataset.output_column.as_deref();
     let columns = dataset.input_columns.iter().map(String::as_str).chain(gold);
     let unknown: Vec<String> = columns
-        .filter(|column| !test.rows.iter().any(|row| row.contains_key(*column)))
+        .filter(|column| !test.rows().any(|row| row.contains_key(*column)))
         .map(|column| format!("no row has `{column}`"))
         .collect();
     if !unknown.is_empty() {
         return Err(unknown);
     }
-    render(&dataset.prompt, &dataset.infer, gold, &dataset.retriever, &test.rows, &train)
+    render(&dataset.prompt, &dataset.infer, gold, &dataset.retriever, &test, &train)
         .map_err(|errors| errors.iter().map(ToString::to_string).collect())
 }

@@ -8,7 +8,7 @@ fn made(row: &Value, expression: &str) -> Result<Value, String> {
     let fixture = Fixture::with(&[("a.jsonl", &row.to_string())]);
     let test = format!("path = \"a.jsonl\"\ncolumns = {{ x = {expression} }}");
     match fixture.split(&test, &Default::default()) {
-        Ok(split) => Ok(split.rows[0]["x"].clone()),
+        Ok(split) => Ok(split.rows().next().unwrap()["x"].clone()),
         Err(faults) => {
             assert_eq!(faults.len(), 1, "{faults:?}");
             let place =

@@ -55,7 +55,7 @@ impl Fixture {
     /// The rows of a split that has to be right.
     pub(super) fn rows(&self, test: &str) -> Value {
         let split = self.split(test, &RangeSpec::All).unwrap_or_else(|faults| panic!("{faults:?}"));
-        Value::Array(split.rows.into_iter().map(Value::Object).collect())
+        Value::Array(split.rows().map(Value::Object).collect())
     }
 
     /// The faults of a split that has to be wrong.

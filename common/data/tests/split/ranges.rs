@@ -5,7 +5,7 @@ use compass_types::range::RangeSpec;
 
 fn numbers(fixture: &Fixture, test: &str, range: &RangeSpec) -> Vec<i64> {
     let split = fixture.split(test, range).unwrap();
-    split.rows.iter().map(|row| row["n"].as_i64().unwrap()).collect()
+    split.rows().map(|row| row["n"].as_i64().unwrap()).collect()
 }
 
 #[test]
@@ -51,6 +51,6 @@ fn a_slice_of_the_file_comes_before_ranges_and_is_counted_from_its_first_row() {
     assert_eq!(numbers(&fixture, &sliced("[3:]"), &RangeSpec::All), [6, 8, 10]);
     let mut split = fixture.split(&sliced("[1:4]"), &slices("[1:]")).unwrap();
     split.number("d");
-    let positions: Vec<_> = split.rows.iter().map(|row| row["idx"].clone()).collect();
+    let positions: Vec<_> = split.rows().map(|row| row["idx"].clone()).collect();
     assert_eq!(positions, [1, 2], "as OpenCompass counts the rows of a class that takes a part of its file");
 }

@@ -4,16 +4,6 @@ use super::format::Row;
 use super::placeholder;
 use std::collections::BTreeSet;
 
-/// Columns of all rows, in order of first appearance.
-pub(super) fn columns<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<&'a str> {
-    let mut seen = BTreeSet::new();
-    let mut columns = Vec::new();
-    for row in rows {
-        columns.extend(row.keys().map(String::as_str).filter(|&column| seen.insert(column)));
-    }
-    columns
-}
-
 /// The columns that some template names.
 pub(super) fn used<'a>(templates: &[&'a str], columns: &[&str]) -> BTreeSet<&'a str> {
     let names = templates.iter().flat_map(|template| placeholder::names(template));

@@ -12,17 +12,20 @@ pub(super) enum GoldKind {
 }
 
 impl GoldKind {
-    pub(super) fn of<'a>(golds: impl IntoIterator<Item = &'a Value>) -> Self {
+    /// Looks no further than at the first gold answer that is of another kind.
+    pub(super) fn of(golds: impl IntoIterator<Item = Value>) -> Self {
         let mut kind = None;
-        // Of several right answers each is a gold.
-        for gold in golds.into_iter().flat_map(super::answers::each) {
-            let this = match gold {
-                Value::Number(number) if !number.is_f64() => Self::Integers,
-                Value::Bool(_) => Self::Booleans,
-                _ => return Self::Mixed,
-            };
-            if *kind.get_or_insert(this) != this {
-                return Self::Mixed;
+        for gold in golds {
+            // Of several right answers each is a gold.
+            for gold in super::answers::each(&gold) {
+                let this = match gold {
+                    Value::Number(number) if !number.is_f64() => Self::Integers,
+                    Value::Bool(_) => Self::Booleans,
+                    _ => return Self::Mixed,
+                };
+                if *kind.get_or_insert(this) != this {
+                    return Self::Mixed;
+                }
             }
         }
         kind.unwrap_or(Self::Mixed)
@@ -99,7 +102,7 @@ mod tests {
 
     #[test]
     fn labels_take_the_type_of_the_golds() {
-        let kind = |golds: Value| GoldKind::of(golds.as_array().unwrap());
+        let kind = |golds: Value| GoldKind::of(golds.as_array().unwrap().clone());
         assert_eq!(kind(json!([0, 1])).typed("1"), json!(1));
         assert_eq!(kind(json!([0, 1])).typed("01"), json!("01"));
         assert_eq!(kind(json!(["0", "1"])).typed("1"), json!("1"));

@@ -37,35 +37,67 @@ struct Lead<'a> {
     shots: &'a [u32],
 }
 
-/// Looks at all samples of a data set in order.
-pub fn workload(samples: &[Sample], shots: &[Shot], format: &ShotFormat) -> Workload {
-    let mut found = Workload::default();
-    let mut before: Option<Vec<Lead<'_>>> = None;
-    for sample in samples {
+/// The same, kept for the samples that follow.
+#[derive(Debug)]
+struct KeptLead {
+    segments: Vec<Segment>,
+    shots: Vec<u32>,
+}
+
+/// Counts the work of samples that come one after the other, in order.
+#[derive(Debug, Default)]
+pub struct WorkloadCounter {
+    found: Workload,
+    /// The leads of the latest sample.
+    before: Option<Vec<KeptLead>>,
+    samples: usize,
+    /// Runs, and what they have in common, of which no more are kept than may be named.
+    runs: usize,
+    characters: u64,
+}
+
+impl WorkloadCounter {
+    /// Counts the next sample, whose shots are among `shots`.
+    pub fn count(&mut self, sample: &Sample, shots: &[Shot], format: &ShotFormat) {
         let shown: Vec<&Shot> = sample.shots.iter().filter_map(|&at| shots.get(at as usize)).collect();
         let leads = leads(sample);
-        found.own_characters += own_characters(sample, &shown, format);
-        let alike = before.as_ref().is_some_and(|before| *before == leads);
-        match found.prefix_runs.last_mut().filter(|_| alike) {
-            Some(run) => run.end = sample.index + 1,
-            None => {
+        self.samples += 1;
+        self.found.own_characters += own_characters(sample, &shown, format);
+        let same =
+            |(before, lead): (&KeptLead, &Lead<'_>)| before.segments == lead.segments && before.shots == lead.shots;
+        let is_alike = |before: &Vec<KeptLead>| before.len() == leads.len() && before.iter().zip(&leads).all(same);
+        let alike = self.before.as_ref().is_some_and(is_alike);
+        match self.found.prefix_runs.last_mut() {
+            Some(run) if alike => run.end = sample.index + 1,
+            _ => {
                 let length = |lead: &Lead<'_>| {
                     let shown = if lead.shots.is_empty() { &[][..] } else { &shown };
                     Prompt(lead.segments.to_vec()).inline(shown, format).chars().count() as u64
                 };
-                found.prefix_runs.push(PrefixRun { end: sample.index + 1, characters: leads.iter().map(length).sum() });
-                before = Some(leads);
+                let characters = leads.iter().map(length).sum();
+                self.runs += 1;
+                self.characters += characters;
+                if self.runs <= MOST_RUNS {
+                    self.found.prefix_runs.push(PrefixRun { end: sample.index + 1, characters });
+                }
+                let kept = |lead: &Lead<'_>| KeptLead { segments: lead.segments.to_vec(), shots: lead.shots.to_vec() };
+                self.before = Some(leads.iter().map(kept).collect());
             }
         }
     }
-    if found.prefix_runs.len() > MOST_RUNS || found.prefix_runs.len() * LEAST_RUN > samples.len() {
-        found.own_characters += found.prefix_runs.iter().map(|run| run.characters).sum::<u64>();
-        found.prefix_runs.clear();
+
+    /// The work of all of them.
+    pub fn finish(self) -> Workload {
+        let mut found = self.found;
+        if self.runs > MOST_RUNS || self.runs * LEAST_RUN > self.samples {
+            found.own_characters += self.characters;
+            found.prefix_runs.clear();
+        }
+        if found.prefix_runs.iter().all(|run| run.characters == 0) {
+            found.prefix_runs.clear();
+        }
+        found
     }
-    if found.prefix_runs.iter().all(|run| run.characters == 0) {
-        found.prefix_runs.clear();
-    }
-    found
 }
 
 /// The leads of a sample's prompts, each once.
@@ -129,6 +161,12 @@ mod tests {
     use super::*;
     use crate::OptionPrompt;
     use serde_json::Value;
+
+    fn workload(samples: &[Sample], shots: &[Shot], format: &ShotFormat) -> Workload {
+        let mut counter = WorkloadCounter::default();
+        samples.iter().for_each(|sample| counter.count(sample, shots, format));
+        counter.finish()
+    }
 
     fn sample(index: u32, shots: &[u32], header: &str, endings: &[&str]) -> Sample {
         let option = |ending: &&str| OptionPrompt {

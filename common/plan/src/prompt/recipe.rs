@@ -35,6 +35,13 @@ pub(super) enum RequestForm<'a> {
     Held(&'a str),
 }
 
+impl RequestForm<'_> {
+    /// Whether it has options whose labels take the type of the gold answers.
+    pub(super) fn has_labels(&self) -> bool {
+        matches!(self, Self::Whole(_) | Self::Endings { .. } | Self::Answers { .. } | Self::Inputs { .. })
+    }
+}
+
 /// How a shot is written.
 #[derive(Clone, Debug)]
 pub(super) enum ShotRecipe<'a> {

@@ -7,13 +7,13 @@
 use super::check;
 use super::error::{PromptError, RowErrors, Split};
 use super::form::{Form, Forms};
-use super::format::Row;
 use super::gold::Gold;
 use super::jinja;
 use super::labels::GoldKind;
 use super::question::Writer;
 use super::recipe::{Recipe, RequestForm, ShotRecipe, resolve};
 use super::rounds::TemplateLine;
+use super::row_source::{RowSource, each as each_row};
 use super::shot::Shot;
 use super::shots::ShotBook;
 use super::structured::ShotFormat;
@@ -21,6 +21,7 @@ use super::template::{Options, PromptConfig, Template};
 use super::template_text::TemplateText;
 use crate::retriever::{self, RetrieverKind};
 use crate::{InferSpec, Sample};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 /// A data set as the plan holds it, before it is cut into parts.
@@ -34,29 +35,56 @@ pub struct RenderedDataset {
     pub format: ShotFormat,
 }
 
-/// Renders all prompts.
+/// Renders all prompts at once, as [`render_each`] does one after the other.
+///
+/// # Errors
+/// As [`render_each`].
+pub fn render(
+    config: &PromptConfig,
+    infer: &InferSpec,
+    output_column: Option<&str>,
+    retriever: &RetrieverKind,
+    test: &dyn RowSource,
+    train: &dyn RowSource,
+) -> Result<RenderedDataset, Vec<PromptError>> {
+    let mut rendered = RenderedDataset::default();
+    let mut keep = |sample: Sample, shots: &[Shot], format: &ShotFormat| {
+        rendered.shots.extend_from_slice(shots.get(rendered.shots.len()..).unwrap_or_default());
+        rendered.format = format.clone();
+        rendered.samples.push(sample);
+    };
+    render_each(config, infer, output_column, retriever, (test, train), &mut keep)?;
+    Ok(rendered)
+}
+
+/// Takes a sample with the shots known by then, of which it names some, and with how shots are joined.
+pub(super) type SampleSink<'s> = dyn FnMut(Sample, &[Shot], &ShotFormat) + 's;
+
+/// Renders all prompts, one row after the other, and hands each to `each`, which must forget them where this fails.
 ///
 /// `test` and `train` are the rows after their ranges were applied; `output_column` holds the gold answer (`None` is for
 /// texts without a right answer, the gold is then null).
 ///
 /// # Errors
 /// Everything that is wrong, templates first; of the rows the first twenty and a count of the rest.
-pub fn render(
+pub fn render_each(
     config: &PromptConfig,
     infer: &InferSpec,
     output_column: Option<&str>,
     retriever: &RetrieverKind,
-    test: &[Row],
-    train: &[Row],
-) -> Result<RenderedDataset, Vec<PromptError>> {
+    (test, train): (&dyn RowSource, &dyn RowSource),
+    each: &mut SampleSink<'_>,
+) -> Result<(), Vec<PromptError>> {
     if test.is_empty() {
-        return Ok(RenderedDataset::default());
+        return Ok(());
     }
     let shows_shots = !matches!(retriever, RetrieverKind::Zero);
-    let columns = check::columns(test);
+    let (columns, of_train) = (test.columns(), train.columns());
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let of_train: Vec<&str> = of_train.iter().map(String::as_str).collect();
     let recipe = resolve(config, infer, shows_shots, &columns).map_err(|error| vec![error])?;
     let drawn = retriever::draw(retriever, test, train).map_err(|e| vec![PromptError::Retriever(e)])?;
-    let wrong = check_placeholders(config, &recipe, &columns, train);
+    let wrong = check_placeholders(config, &recipe, &columns, &of_train);
     if !wrong.is_empty() {
         return Err(wrong);
     }
@@ -69,49 +97,53 @@ pub fn render(
         config,
         infer,
         gold,
-        kind: kind_of(&gold, test),
+        kind: if recipe.question.has_labels() { kind_of(&gold, test) } else { GoldKind::Mixed },
         used: check::used(&asking, &columns),
         blank: output_column.filter(|_| hides),
         recipe: &recipe,
     };
+    let of_both: Vec<&str> = columns.iter().chain(&of_train).copied().collect();
     let mut book = recipe.shot.as_ref().map(|shot| ShotBook {
         shot,
         config,
         has_token: recipe.has_token,
         gold,
-        used: check::used(&showing_texts(shot), &check::columns(test.iter().chain(train))),
+        used: check::used(&showing_texts(shot), &of_both),
         train,
         written: HashMap::new(),
         shots: Vec::new(),
         positions: HashMap::new(),
     });
     let mut errors = RowErrors::default();
-    let mut samples = Vec::with_capacity(test.len());
-    for (index, (row, ids)) in test.iter().zip(&drawn).enumerate() {
+    for (index, row) in each_row(test).enumerate() {
         let shots = match &mut book {
-            Some(book) => book.place(ids, row, writer.blank, &mut errors),
+            Some(book) => book.place(drawn.of(index), &row, writer.blank, &mut errors),
             None => Some(Vec::new()),
         };
-        match (writer.sample(row), shots) {
+        match (writer.sample(&row), shots) {
             (Err(message), _) => errors.add(Split::Test, index, message),
             (Ok(_), None) => {}
-            (Ok((gold, body)), Some(shots)) => samples.push(Sample { index: index as u32, gold, shots, body }),
+            (Ok((gold, body)), Some(shots)) => {
+                let known = book.as_ref().map_or(&[][..], |book| &book.shots);
+                each(Sample { index: index as u32, gold, shots, body }, known, &recipe.shot_format);
+            }
         }
     }
     let errors = errors.finish();
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    Ok(RenderedDataset { shots: book.map(|book| book.shots).unwrap_or_default(), samples, format: recipe.shot_format })
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-fn kind_of(gold: &Gold<'_>, test: &[Row]) -> GoldKind {
-    let golds: Vec<_> = test.iter().filter_map(|row| gold.of(row).ok()).collect();
-    GoldKind::of(golds.iter().map(|gold| &**gold))
+fn kind_of(gold: &Gold<'_>, test: &dyn RowSource) -> GoldKind {
+    GoldKind::of(each_row(test).filter_map(|row| gold.of(&row).ok().map(Cow::into_owned)))
 }
 
 /// Misspelt placeholders, and a question in which nothing of a row appears.
-fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&str], train: &[Row]) -> Vec<PromptError> {
+fn check_placeholders(
+    config: &PromptConfig,
+    recipe: &Recipe<'_>,
+    columns: &[&str],
+    of_train: &[&str],
+) -> Vec<PromptError> {
     let asking = asking_texts(&recipe.question);
     let beside = [&config.description, &config.gen_prefix, &config.target, &config.gold];
     let beside = beside.into_iter().flatten().filter_map(TemplateText::text);
@@ -139,7 +171,7 @@ fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&st
         }));
     }
     if let Some(shot) = &recipe.shot {
-        messages.extend(check::misspelt(&showing_texts(shot), &check::columns(train)));
+        messages.extend(check::misspelt(&showing_texts(shot), of_train));
     }
     messages.into_iter().collect::<BTreeSet<_>>().into_iter().map(PromptError::Template).collect()
 }

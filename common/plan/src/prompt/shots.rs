@@ -9,6 +9,7 @@ use super::format::{Row, fill};
 use super::gold::Gold;
 use super::labels::{GoldKind, find};
 use super::recipe::ShotRecipe;
+use super::row_source::RowSource;
 use super::shot::{AnsweredShot, Shot};
 use super::template::PromptConfig;
 use std::collections::{BTreeSet, HashMap};
@@ -22,7 +23,7 @@ pub(super) struct ShotBook<'a> {
     pub(super) gold: Gold<'a>,
     /// Columns without which a training row cannot be shown.
     pub(super) used: BTreeSet<&'a str>,
-    pub(super) train: &'a [Row],
+    pub(super) train: &'a dyn RowSource,
     /// Per training row its shot; `None` when it has been reported as wrong.
     pub(super) written: HashMap<u32, Option<Shot>>,
     /// Distinct shots, and where each stands.
@@ -66,7 +67,8 @@ impl ShotBook<'_> {
     }
 
     fn write(&self, id: u32) -> Result<Shot, String> {
-        let row = self.train.get(id as usize).ok_or("is not in the pool")?;
+        let row = self.train.row(id as usize).ok_or("is not in the pool")?;
+        let row = &*row;
         if let Some(message) = check::missing(row, &self.used) {
             return Err(message);
         }

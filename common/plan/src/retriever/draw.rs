@@ -3,21 +3,41 @@
 use super::RetrieverKind;
 use super::bm25::Bm25;
 use super::words::word_tokenize;
-use crate::prompt::Row;
+use crate::prompt::{Row, RowSource, each_row};
 use compass_pyfmt::PythonRandom;
 use compass_pyfmt::python_str;
+use std::borrow::Cow;
 
 /// Per test row, the rows of the training split to show, first shown first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Draws {
+    /// The same for every test row.
+    Same(Vec<u32>),
+    /// Of each test row in order.
+    Each(Vec<Vec<u32>>),
+}
+
+impl Draws {
+    /// The rows to show before the question of a test row.
+    pub fn of(&self, test_row: usize) -> &[u32] {
+        match self {
+            Self::Same(rows) => rows,
+            Self::Each(rows) => rows.get(test_row).map_or(&[], Vec::as_slice),
+        }
+    }
+}
+
+/// Draws the shots of every test row.
 ///
 /// Both splits are as their ranges left them. `sampled` and `random` are one stream over the test rows in order (lm-eval's
 /// `default` sampler on a single rank); they must therefore see all of them, never a shard.
 ///
 /// # Errors
 /// In words, when an id or a count reaches beyond the pool.
-pub fn draw(kind: &RetrieverKind, test: &[Row], train: &[Row]) -> Result<Vec<Vec<u32>>, String> {
+pub fn draw(kind: &RetrieverKind, test: &dyn RowSource, train: &dyn RowSource) -> Result<Draws, String> {
     let pool = u32::try_from(train.len()).map_err(|_| format!("a pool of {} rows is too large", train.len()))?;
     match kind {
-        RetrieverKind::Zero => Ok(vec![Vec::new(); test.len()]),
+        RetrieverKind::Zero => Ok(Draws::Same(Vec::new())),
         RetrieverKind::FixK { ids } => {
             let beyond: Vec<String> = ids.iter().filter(|&&id| id >= pool).map(ToString::to_string).collect();
             if !beyond.is_empty() {
@@ -27,18 +47,18 @@ pub fn draw(kind: &RetrieverKind, test: &[Row], train: &[Row]) -> Result<Vec<Vec
                     beyond.join(", ")
                 ));
             }
-            Ok(vec![ids.clone(); test.len()])
+            Ok(Draws::Same(ids.clone()))
         }
         RetrieverKind::Random { k, seed } => {
             enough(*k, pool)?;
             let mut stream = PythonRandom::from_numpy_seed(*seed);
-            Ok((0..test.len()).map(|_| choice(&mut stream, pool, *k)).collect())
+            Ok(Draws::Each((0..test.len()).map(|_| choice(&mut stream, pool, *k)).collect()))
         }
         RetrieverKind::Bm25 { k, columns } => {
             enough(*k, pool)?;
             let words = |row: &Row| word_tokenize(&joined(row, columns));
-            let index = Bm25::new(train.iter().map(words));
-            Ok(test.iter().map(|row| index.best(&words(row), *k)).collect())
+            let index = Bm25::new(each_row(train).map(|row| words(&row)));
+            Ok(Draws::Each(each_row(test).map(|row| index.best(&words(&row), *k)).collect()))
         }
         RetrieverKind::SlidingWindow { k } => {
             enough(*k, pool)?;
@@ -50,47 +70,47 @@ pub fn draw(kind: &RetrieverKind, test: &[Row], train: &[Row]) -> Result<Vec<Vec
                     test.len()
                 ));
             }
-            Ok((0..test.len() as u32).map(|at| window(at, *k, pool)).collect())
+            Ok(Draws::Each((0..test.len() as u32).map(|at| window(at, *k, pool)).collect()))
         }
         RetrieverKind::FirstN { k, exclude_question: false } => {
             enough(*k, pool)?;
-            Ok(vec![(0..*k).collect(); test.len()])
+            Ok(Draws::Same((0..*k).collect()))
         }
-        RetrieverKind::FirstN { k, exclude_question: true } => test
-            .iter()
-            .map(|row| {
-                let others: Vec<u32> = others(row, train).take(*k as usize).collect();
+        RetrieverKind::FirstN { k, exclude_question: true } => {
+            let first = |row: Cow<'_, Row>| {
+                let others: Vec<u32> = others(&row, train).take(*k as usize).collect();
                 if others.len() < *k as usize { Err(too_few(*k, others.len() as u32)) } else { Ok(others) }
-            })
-            .collect(),
+            };
+            Ok(Draws::Each(each_row(test).map(first).collect::<Result<_, String>>()?))
+        }
         RetrieverKind::Sampled { k, seed, exclude_question } => {
             let drawn = if *exclude_question { k.saturating_add(1) } else { *k };
             enough(drawn, pool)?;
             let mut stream = PythonRandom::new(*seed);
-            let sample = |row: &Row| {
+            let sample = |row: Cow<'_, Row>| {
                 let ids = stream.sample(pool, drawn).ok_or_else(|| too_few(drawn, pool))?;
                 if !exclude_question {
                     return Ok(ids);
                 }
-                let differs = |id: &u32| train.get(*id as usize).is_some_and(|shown| shown != row);
+                let differs = |id: &u32| train.row(*id as usize).is_some_and(|shown| shown != row);
                 let kept: Vec<u32> = ids.into_iter().filter(differs).take(*k as usize).collect();
                 if kept.len() == *k as usize {
                     return Ok(kept);
                 }
                 // Several copies of the question were drawn: lm-eval draws again where none is left.
-                let others: Vec<u32> = others(row, train).collect();
+                let others: Vec<u32> = others(&row, train).collect();
                 let count = others.len() as u32;
                 let again = stream.sample(count, *k).ok_or_else(|| too_few(*k, count))?;
                 Ok(again.into_iter().filter_map(|at| others.get(at as usize).copied()).collect())
             };
-            test.iter().map(sample).collect()
+            Ok(Draws::Each(each_row(test).map(sample).collect::<Result<_, String>>()?))
         }
     }
 }
 
 /// The rows of the pool that are not the question.
-fn others(row: &Row, train: &[Row]) -> impl Iterator<Item = u32> {
-    (0u32..).zip(train).filter(move |(_, shown)| *shown != row).map(|(at, _)| at)
+fn others(row: &Row, train: &dyn RowSource) -> impl Iterator<Item = u32> {
+    (0u32..).zip(each_row(train)).filter(move |(_, shown)| **shown != *row).map(|(at, _)| at)
 }
 
 /// The input of a row: its columns as Python prints them, joined by a space.
@@ -133,20 +153,26 @@ mod tests {
         (0..count).map(|at| json!({"q": at}).as_object().unwrap().clone()).collect()
     }
 
+    /// The draws of each test row.
+    fn drawn(kind: &RetrieverKind, test: &Vec<Row>, train: &Vec<Row>) -> Result<Vec<Vec<u32>>, String> {
+        let draws = draw(kind, test, train)?;
+        Ok((0..test.len()).map(|at| draws.of(at).to_vec()).collect())
+    }
+
     #[test]
     fn fixed_ids_are_shown_as_written() {
         let kind = RetrieverKind::FixK { ids: vec![2, 0, 2] };
-        assert_eq!(draw(&kind, &rows(2), &rows(3)), Ok(vec![vec![2, 0, 2], vec![2, 0, 2]]));
-        assert_eq!(draw(&RetrieverKind::Zero, &rows(2), &[]), Ok(vec![vec![], vec![]]));
+        assert_eq!(drawn(&kind, &rows(2), &rows(3)), Ok(vec![vec![2, 0, 2], vec![2, 0, 2]]));
+        assert_eq!(drawn(&RetrieverKind::Zero, &rows(2), &Vec::new()), Ok(vec![vec![], vec![]]));
         let first = RetrieverKind::FirstN { k: 2, exclude_question: false };
-        assert_eq!(draw(&first, &rows(1), &rows(3)), Ok(vec![vec![0, 1]]));
+        assert_eq!(drawn(&first, &rows(1), &rows(3)), Ok(vec![vec![0, 1]]));
     }
 
     #[test]
     fn sampling_is_one_stream_over_the_questions() {
         let kind = RetrieverKind::Sampled { k: 5, seed: 1234, exclude_question: false };
         let expected = vec![vec![6374, 3610, 957, 61, 742], vec![7462, 6610, 4769, 286, 5501]];
-        assert_eq!(draw(&kind, &rows(2), &rows(7473)), Ok(expected));
+        assert_eq!(drawn(&kind, &rows(2), &rows(7473)), Ok(expected));
     }
 
     fn goldens() -> Value {
@@ -166,8 +192,8 @@ mod tests {
                 ("first_n", RetrieverKind::FirstN { k, exclude_question: true }),
             ] {
                 let shown = |ids: Vec<u32>| ids.into_iter().map(|id| pool[id as usize]["q"].clone()).collect::<Value>();
-                let drawn: Value = draw(&kind, &pool, &pool).unwrap().into_iter().map(shown).collect();
-                assert_eq!(drawn, golden[key], "{key} {k}");
+                let found: Value = drawn(&kind, &pool, &pool).unwrap().into_iter().map(shown).collect();
+                assert_eq!(found, golden[key], "{key} {k}");
             }
         }
     }
@@ -180,8 +206,8 @@ mod tests {
             let number = |key: &str| golden[key].as_u64().unwrap() as u32;
             let expected = golden["draws"].as_array().unwrap();
             let kind = RetrieverKind::Random { k: number("k"), seed: number("seed") };
-            let drawn = draw(&kind, &rows(expected.len()), &rows(number("pool") as usize)).unwrap();
-            assert_eq!(json!(drawn), json!(expected));
+            let found = drawn(&kind, &rows(expected.len()), &rows(number("pool") as usize)).unwrap();
+            assert_eq!(json!(found), json!(expected));
         }
     }
 
@@ -189,13 +215,13 @@ mod tests {
     fn a_window_slides_over_the_pool() {
         let kind = RetrieverKind::SlidingWindow { k: 2 };
         let expected = vec![vec![3, 4], vec![4, 0], vec![0, 1], vec![1, 2], vec![2, 3]];
-        assert_eq!(draw(&kind, &rows(5), &rows(5)), Ok(expected));
-        assert!(draw(&kind, &rows(7), &rows(5)).unwrap_err().contains("7 questions"));
+        assert_eq!(drawn(&kind, &rows(5), &rows(5)), Ok(expected));
+        assert!(drawn(&kind, &rows(7), &rows(5)).unwrap_err().contains("7 questions"));
     }
 
     #[test]
     fn a_pool_too_small_is_named() {
-        let error = draw(&RetrieverKind::FixK { ids: vec![0, 5, 9] }, &rows(1), &rows(5)).unwrap_err();
+        let error = drawn(&RetrieverKind::FixK { ids: vec![0, 5, 9] }, &rows(1), &rows(5)).unwrap_err();
         assert!(error.contains("training row 5, 9") && error.contains("5 rows"), "{error}");
         for kind in [
             RetrieverKind::FirstN { k: 6, exclude_question: false },
@@ -204,7 +230,7 @@ mod tests {
             RetrieverKind::Bm25 { k: 6, columns: vec!["q".into()] },
             RetrieverKind::SlidingWindow { k: 6 },
         ] {
-            assert!(draw(&kind, &[], &rows(5)).unwrap_err().contains("6 shots"));
+            assert!(drawn(&kind, &Vec::new(), &rows(5)).unwrap_err().contains("6 shots"));
         }
     }
 }

@@ -5,5 +5,5 @@ mod draw;
 mod kind;
 mod words;
 
-pub use draw::draw;
+pub use draw::{Draws, draw};
 pub use kind::RetrieverKind;

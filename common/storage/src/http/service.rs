@@ -26,17 +26,18 @@ pub(crate) struct HttpStack {
 }
 
 impl HttpStack {
-    /// With the proxies of the environment, and with the authorities that the system trusts or, instead, those in `bundle`.
-    pub(crate) fn new(bundle: Option<&Path>) -> Result<Self, StorageFault> {
+    /// With the proxies of the environment, and with the authorities that the system trusts or, instead, those in `bundle`,
+    /// the file that a variable names.
+    pub(crate) fn new(bundle: Option<(&'static str, &Path)>) -> Result<Self, StorageFault> {
         let trusted = match bundle {
-            Some(path) => rustls_native_certs::load_certs_from_paths(Some(path), None),
+            Some((_, path)) => rustls_native_certs::load_certs_from_paths(Some(path), None),
             None => rustls_native_certs::load_native_certs(),
         };
-        if let Some(path) = bundle.filter(|_| trusted.certs.is_empty()) {
+        if let Some((variable, path)) = bundle.filter(|_| trusted.certs.is_empty()) {
             return Err(StorageFault::new(
                 FaultKind::Configuration,
                 format!("cannot read certificates from {}", path.display()),
-                "AWS_CA_BUNDLE names a PEM file with the authorities to trust",
+                format!("{variable} names a PEM file with the authorities to trust"),
             ));
         }
         let mut roots = RootCertStore::empty();
@@ -47,7 +48,7 @@ impl HttpStack {
             StorageFault::new(FaultKind::Configuration, format!("cannot set up TLS: {error}"), "report this")
         })?;
         let tls = versions.with_root_certificates(roots).with_no_client_auth();
-        let connector = Connector { proxies: Arc::new(Matcher::from_env()), tls: Arc::new(tls) };
+        let connector = Connector { proxies: Arc::new(proxies()), tls: Arc::new(tls) };
         let client = Client::builder(TokioExecutor::new())
             .pool_idle_timeout(Duration::from_secs(20))
             .pool_timer(TokioTimer::new())
@@ -95,6 +96,29 @@ impl HttpConnector for HttpStack {
     }
 }
 
+/// The proxies of the environment. Names in small letters come first, as with curl, and an empty variable hides no other.
+fn proxies() -> Matcher {
+    proxies_of(|name| std::env::var(name).ok())
+}
+
+fn proxies_of(variable: impl Fn(&str) -> Option<String>) -> Matcher {
+    let given = |names: [&str; 2]| names.into_iter().filter_map(&variable).find(|value| !value.trim().is_empty());
+    let mut matcher = Matcher::builder();
+    if let Some(all) = given(["all_proxy", "ALL_PROXY"]) {
+        matcher = matcher.all(all);
+    }
+    if let Some(http) = given(["http_proxy", "HTTP_PROXY"]) {
+        matcher = matcher.http(http);
+    }
+    if let Some(https) = given(["https_proxy", "HTTPS_PROXY"]) {
+        matcher = matcher.https(https);
+    }
+    if let Some(none) = given(["no_proxy", "NO_PROXY"]) {
+        matcher = matcher.no(none);
+    }
+    matcher.build()
+}
+
 /// An error with its causes.
 pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let (mut text, mut source) = (error.to_string(), error.source());
@@ -106,4 +130,26 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn an_empty_variable_hides_no_other() {
+        let proxy = |variables: &[(&str, &str)], address: &'static str| {
+            let known: BTreeMap<&str, &str> = variables.iter().copied().collect();
+            let matcher = proxies_of(|name| known.get(name).map(|value| (*value).to_owned()));
+            matcher.intercept(&http::Uri::from_static(address)).map(|proxy| proxy.uri().to_string())
+        };
+        let (small, large) = (("http_proxy", "http://small:1"), ("HTTP_PROXY", "http://large:2"));
+        assert_eq!(proxy(&[small, ("HTTP_PROXY", "")], "http://host/").as_deref(), Some("http://small:1/"));
+        assert_eq!(proxy(&[("http_proxy", ""), large], "http://host/").as_deref(), Some("http://large:2/"));
+        assert_eq!(proxy(&[small, large], "http://host/").as_deref(), Some("http://small:1/"));
+        assert_eq!(proxy(&[small, ("no_proxy", "host,other")], "http://host/"), None);
+        assert_eq!(proxy(&[small], "https://host/"), None);
+        assert_eq!(proxy(&[("ALL_PROXY", "http://all:3")], "https://host/").as_deref(), Some("http://all:3/"));
+    }
 }

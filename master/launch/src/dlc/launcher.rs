@@ -207,10 +207,6 @@ impl DlcLauncher {
         words(&self.config.aliyun, &["stop", "job", &job.0, "--force"])
     }
 
-    fn log_file(&self, job: &LauncherJobId) -> Option<PathBuf> {
-        Some(self.place.logs.as_ref()?.join(format!("{job}.log")))
-    }
-
     fn notes(&self) -> Option<PathBuf> {
         Some(self.place.logs.as_ref()?.join("dlc_jobs.jsonl"))
     }
@@ -320,6 +316,10 @@ impl Launcher for DlcLauncher {
 
     fn adopt(&mut self) -> Pending<'_, Result<Vec<Launched>, LaunchError>> {
         Box::pin(self.take_over())
+    }
+
+    fn log_file(&self, job: &LauncherJobId) -> Option<PathBuf> {
+        Some(self.place.logs.as_ref()?.join(format!("{job}.log")))
     }
 
     fn log(&self, job: &LauncherJobId) -> Option<String> {

@@ -2,9 +2,11 @@
 
 mod board;
 mod pace;
+mod plan_bar;
 mod shown;
 mod stage_bar;
 mod text;
 
 pub use board::{ProgressBoard, Snapshot};
+pub(super) use plan_bar::PlanBar;
 pub use stage_bar::StageBar;

@@ -1,5 +1,7 @@
 //! Numbers and times of progress as people read them.
 
+use compass_common::words::duration;
+
 /// `1,234,567`.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -11,18 +13,6 @@ pub(super) fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
-}
-
-/// `45s`, `2m 40s`, `1h 36m`, `2d 3h`: the two largest units.
-pub(super) fn duration(seconds: f64) -> String {
-    let whole = seconds.max(0.0).round() as u64;
-    let (minutes, hours, days) = (whole / 60, whole / 3_600, whole / 86_400);
-    match whole {
-        0..60 => format!("{whole}s"),
-        60..3_600 => format!("{minutes}m {:02}s", whole % 60),
-        3_600..86_400 => format!("{hours}h {:02}m", minutes % 60),
-        _ => format!("{days}d {:02}h", hours % 24),
-    }
 }
 
 /// When the samples that are left will be through at this rate.
@@ -42,8 +32,6 @@ mod tests {
     fn numbers_and_times_as_people_read_them() {
         let shown = [0, 999, 1_000, 13_212, 1_234_567].map(grouped);
         assert_eq!(shown, ["0", "999", "1,000", "13,212", "1,234,567"]);
-        let shown = [0.2, 59.4, 160.0, 5_810.0, 90_061.0, -1.0].map(duration);
-        assert_eq!(shown, ["0s", "59s", "2m 40s", "1h 36m", "1d 01h", "0s"]);
         assert_eq!(eta(0, 0.0), "done");
         assert_eq!(eta(480, 0.0), "eta unknown");
         assert_eq!(eta(480, 3.0), "eta 2m 40s");

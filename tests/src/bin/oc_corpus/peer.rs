@@ -8,7 +8,6 @@ use compass_eval::evaluator::Accumulator;
 use compass_eval::report::{Details, Findings, results_document};
 use compass_master::pipeline::{Gaps, Planned, RunFolder, adopt, is_gold_of};
 use compass_plan::{DatasetPlan, Plan};
-use compass_types::ids::Digest;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io;
@@ -156,8 +155,7 @@ impl Comparison {
             one.meta_template = asked::meta(model);
         }
         let head = Vec::new();
-        let own = |at: &compass_plan::PartRef| Some((at.digest, served.parts.get(&at.digest)?.clone()));
-        let own: BTreeMap<Digest, Vec<u8>> = dataset.parts.iter().filter_map(own).collect();
+        let own = served.parts.only(dataset.parts.iter().map(|part| &part.digest));
         let planned = Planned { plan, head, parts: own, duplicates: Default::default() };
         let adopted = match adopt(&folder, &planned, Gaps::Refused) {
             Ok(adopted) => adopted,

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// The parts of a data set.
 pub(super) fn parts(served: &Planned, dataset: &DatasetPlan) -> Vec<Part> {
-    let part = |bytes: &Vec<u8>| serde_json::from_slice(bytes).ok();
+    let part = |bytes: Vec<u8>| serde_json::from_slice(&bytes).ok();
     dataset.parts.iter().filter_map(|at| served.parts.get(&at.digest).and_then(part)).collect()
 }
 

@@ -3,8 +3,7 @@
 use super::finding::Finding;
 use super::setup::{CheckSetup, run_timed};
 use super::workload::{generation, to_continue, to_score};
-use crate::cuda::cuda_memory;
-use crate::device::DeviceChoice;
+use crate::device::taken_bytes;
 use compass_plan::InferSpec;
 use compass_plan::engine::EngineFault;
 
@@ -23,7 +22,7 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
         let seed = 9000 + 100 * batch as u64;
         run_timed(engine.as_mut(), &InferSpec::Ppl, &to_score("", count, own, 2, 4, seed))?;
         run_timed(engine.as_mut(), &generation(4, false), &to_continue("", count, own, seed + 50))?;
-        taken.push(taken_mib(setup.device));
+        taken.push((taken_bytes(setup.device, 1) >> 20) as i64);
     }
     let (first, second) = taken.split_at(batches / 2);
     let most = |half: &[i64]| half.iter().copied().max().unwrap_or(0);
@@ -32,17 +31,4 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
     let row = Finding::measured(SECTION, "growth in the second half", grown, "MiB");
     report(row.judged(format!("at most {SLACK_MIB} MiB"), Some(grown <= SLACK_MIB)));
     Ok(())
-}
-
-/// Memory of the device that is taken, or of this process on the CPU.
-fn taken_mib(device: DeviceChoice) -> i64 {
-    let bytes = match device {
-        DeviceChoice::Cuda(ordinal) => cuda_memory(ordinal as usize).map_or(0, |(free, total)| total - free),
-        DeviceChoice::Auto | DeviceChoice::Cpu => {
-            let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-            let resident = pages.split_whitespace().nth(1).and_then(|pages| pages.parse::<usize>().ok());
-            resident.unwrap_or(0) * 4096
-        }
-    };
-    (bytes >> 20) as i64
 }

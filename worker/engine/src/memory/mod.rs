@@ -7,6 +7,12 @@ use std::path::Path;
 /// Assumed if the system does not report it.
 const UNKNOWN: usize = 1 << 30;
 
+/// Bytes of memory of this process; 0 where the kernel does not say.
+pub(crate) fn resident_bytes() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().find_map(|line| line.strip_prefix("VmRSS:")).and_then(kibibytes).unwrap_or(0)
+}
+
 /// Free bytes: the least that the machine or a limit leaves.
 pub(crate) fn free_bytes() -> usize {
     let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));

@@ -1,0 +1,34 @@
+//! Numbers and times as people read them.
+
+/// `45s`, `2m 40s`, `1h 36m`, `2d 03h`: the two largest units.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.max(0.0).round() as u64;
+    let (minutes, hours, days) = (whole / 60, whole / 3_600, whole / 86_400);
+    match whole {
+        0..60 => format!("{whole}s"),
+        60..3_600 => format!("{minutes}m {:02}s", whole % 60),
+        3_600..86_400 => format!("{hours}h {:02}m", minutes % 60),
+        _ => format!("{days}d {:02}h", hours % 24),
+    }
+}
+
+/// `1 task`, `4 tasks`.
+pub fn counted(number: impl Into<u64>, noun: &str) -> String {
+    let number = number.into();
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_two_units_and_nouns_their_number() {
+        let shown = [0.4, 59.4, 160.0, 5810.0, 90_000.0, -1.0].map(duration);
+        assert_eq!(shown, ["0s", "59s", "2m 40s", "1h 36m", "1d 01h", "0s"]);
+        assert_eq!(
+            [counted(0u32, "task"), counted(1u32, "task"), counted(2u64, "task")],
+            ["0 tasks", "1 task", "2 tasks"]
+        );
+    }
+}
