@@ -1,4 +1,4 @@
-//! What the logs of jobs gain, line by line, for the terminal of somebody who tries a set-up out.
+//! New lines of the logs of jobs, for a terminal where a set-up is tried out.
 
 use super::launcher::LauncherJobId;
 use std::collections::BTreeMap;
