@@ -39,7 +39,10 @@ pub fn tasks_path(run: &Path) -> PathBuf {
 /// # Errors
 /// Memory is short.
 pub fn pack(content: &[u8]) -> io::Result<Vec<u8>> {
-    zstd::bulk::compress(content, LEVEL)
+    let mut packed = zstd::bulk::compress(content, LEVEL)?;
+    // It comes in a buffer of the content's size.
+    packed.shrink_to_fit();
+    Ok(packed)
 }
 
 /// The content of a file that [`pack`] made.
