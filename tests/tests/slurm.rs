@@ -38,6 +38,28 @@ fn expect(master: Running, slurm: &Slurm) -> String {
 }
 
 #[test]
+fn a_debug_run_shows_the_log_of_its_one_job_which_lies_where_log_dir_says() {
+    let expected = undisturbed();
+    let Some(slurm) = Slurm::start("a_debug_run_shows_the_log_of_its_one_job_which_lies_where_log_dir_says", 2, 4)
+    else {
+        return;
+    };
+    let runner = format!("{RUNNER}log_dir = \"job-logs\"\n");
+    let job = job(&slurm, 0, LOOPBACK, &runner);
+    let told = expect(job.start(&["--debug"]), &slurm);
+    assert_same(&job, &expected);
+    let ours = slurm.ours();
+    let [of_worker] = ours.as_slice() else { panic!("{ours:?}") };
+    let name = format!("slurm {} | ", of_worker.id);
+    let lines: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix(&name)).collect();
+    assert!(lines.iter().any(|line| line.contains("model loaded")), "{told}");
+    let logs: Vec<_> = std::fs::read_dir(job.path("job-logs")).unwrap().map(|log| log.unwrap().path()).collect();
+    let [log] = logs.as_slice() else { panic!("{logs:?}") };
+    let written = std::fs::read_to_string(log).unwrap();
+    assert!(lines.iter().all(|line| written.lines().any(|own| own == *line)), "{written}");
+}
+
+#[test]
 fn every_loss_that_slurm_knows_changes_no_byte() {
     let expected = undisturbed();
     let Some(slurm) = Slurm::start("every_loss_that_slurm_knows_changes_no_byte", 4, 8) else { return };

@@ -167,9 +167,14 @@ impl Core {
             effects.push(Effect::Disconnect { worker: name.clone(), connection });
         }
         if !worker.held.is_empty() {
-            let fate = if class == FailureClass::Preempted { "left" } else { "is lost" };
-            let text = format!("worker {name} {fate} ({why}); {} tasks go to others", worker.held.len());
-            effects.push(Effect::Note { text });
+            let tasks = match worker.held.len() {
+                1 => "1 task goes to others".to_owned(),
+                tasks => format!("{tasks} tasks go to others"),
+            };
+            effects.push(match class {
+                FailureClass::Preempted => Effect::Event { text: format!("worker {name} left ({why}); {tasks}") },
+                _ => Effect::Note { text: format!("worker {name} is lost ({why}); {tasks}") },
+            });
         }
         // A worker that got something done died of something else than these tasks. What it recorded is finite, so that
         // a task that does kill its workers is still found in the end.

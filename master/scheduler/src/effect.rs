@@ -87,4 +87,6 @@ pub enum Effect {
     Disconnect { worker: WorkerId, connection: ConnectionId },
     /// For the log and the screen.
     Note { text: String },
+    /// For the log alone: it happens as a matter of course.
+    Event { text: String },
 }

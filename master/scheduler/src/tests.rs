@@ -327,7 +327,10 @@ fn what_a_drained_worker_leaves_goes_to_others_at_once_and_uncounted() {
     bench.attach(0, 0, 1);
     bench.work(0);
     bench.apply(Event::Draining { worker: worker(0) });
-    bench.apply(Event::Detached { worker: worker(0), connection: ConnectionId(1) });
+    let effects = bench.apply(Event::Detached { worker: worker(0), connection: ConnectionId(1) });
+    let is_told = |effect: &Effect| matches!(effect, Effect::Event { text } if text.ends_with("left (it left); 1 task goes to others"));
+    assert!(effects.iter().any(is_told), "{effects:?}");
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Note { .. })), "it is no warning: {effects:?}");
     bench.attach(1, 0, 1);
     assert_eq!(bench.grants.last().map(|grant| (grant.0, grant.3.len())), Some((1, 2)));
 }

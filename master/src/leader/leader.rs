@@ -399,6 +399,7 @@ impl Leader {
                     }
                 }
                 Effect::Note { text } => tracing::warn!("{text}"),
+                Effect::Event { text } => tracing::info!("{text}"),
             }
         }
         self.effects = effects;

@@ -20,6 +20,13 @@ pub struct Snapshot {
     pub slots: u32,
 }
 
+impl Snapshot {
+    /// As it is shown: what was kept from before counts from the beginning on, when nothing is put up yet.
+    pub(super) fn with_kept(self, already: u64) -> Self {
+        Self { recorded: self.recorded.max(already), ..self }
+    }
+}
+
 /// Where the driver writes how far it is. Cheap: only the latest counts.
 #[derive(Clone, Debug)]
 pub struct ProgressBoard {
@@ -124,6 +131,12 @@ impl ProgressBoard {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_kept_is_shown_before_anything_is_put_up() {
+        assert_eq!(Snapshot::default().with_kept(152).recorded, 152);
+        assert_eq!(Snapshot { recorded: 160, ..Snapshot::default() }.with_kept(152).recorded, 160);
+    }
 
     #[test]
     fn live_metrics_are_means_over_the_samples_of_reports() {

@@ -44,7 +44,7 @@ pub(super) async fn show_bar(
             _ = timer.tick() => false,
             changed = receiver.changed() => changed.is_err(),
         };
-        let (snapshot, now) = (*receiver.borrow(), Instant::now());
+        let (snapshot, now) = (receiver.borrow().with_kept(already), Instant::now());
         pace.count(now, snapshot.recorded);
         let scores: Vec<String> =
             board.live_scores().into_iter().map(|(name, value)| format!("{name} {value}")).collect();
@@ -75,7 +75,7 @@ pub(super) async fn show_lines(
             _ = timer.tick() => false,
             changed = receiver.changed() => changed.is_err(),
         };
-        let (snapshot, now) = (*receiver.borrow(), Instant::now());
+        let (snapshot, now) = (receiver.borrow().with_kept(already), Instant::now());
         lines.pace.count(now, snapshot.recorded);
         let is_due = ended || shown.is_none_or(|(_, at)| now.duration_since(at) >= LINE_EVERY);
         if is_due && shown.is_none_or(|(before, _)| before != snapshot) {
