@@ -1,6 +1,6 @@
 //! `compass-master datasets`: the presets, and one of them in full.
 
-use super::planner::rendered_sample;
+use super::dataset_plan::rendered_sample;
 use compass_config::{Preset, model_presets, preset_datasets, preset_later, presets};
 use compass_diagnostic::Diagnostic;
 use std::fmt::Write as _;

@@ -8,6 +8,7 @@ mod adopt_record;
 mod carry_over;
 mod clock;
 mod connections;
+mod dataset_plan;
 mod divergence;
 mod drive;
 mod dry_run;

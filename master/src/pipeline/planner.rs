@@ -3,24 +3,22 @@
 //! Written once, parts first, the head last: a plan is there when `plan/job.json` is.
 
 use super::carry_over::EarlierRun;
+use super::dataset_plan::plan_dataset;
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::pins::{pin, pin_elsewhere};
-use super::plan_parts::{PartCutter, PlanFiles};
+use super::plan_parts::PlanFiles;
 use super::progress::PlanBar;
-use super::rows::{self, Faults, Rows};
+use super::rows::Faults;
 use crate::descriptors::is_exhaustion;
 use compass_common::encode::{self, EncodeError};
 use compass_config::{Config, DatasetConfig, ModelConfig};
-use compass_diagnostic::{Diagnostic, Diagnostics};
-use compass_eval::report::{prediction_record, pretty};
-use compass_plan::evaluation::EvaluatorSpec;
-use compass_plan::prompt::{MetaTemplate, RowSource, Shot, ShotFormat, WorkloadCounter, render_each};
+use compass_diagnostic::Diagnostic;
+use compass_plan::prompt::MetaTemplate;
 use compass_plan::{
-    Body, DatasetPlan, DeviceRequest, Dtype, DuplicateGroups, EntryRuns, InferSpec, ModelPlan, PLAN_FORMAT, Part,
-    PartRef, Plan, Sample, Unit, found_part, head_path, part_path, read_plan_file,
+    DeviceRequest, Dtype, DuplicateGroups, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, Unit, found_part, head_path,
+    part_path, read_plan_file,
 };
 use compass_types::ids::{Digest, UnitId};
-use compass_types::result::{Outcome, PromptFit, SampleResult};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -174,33 +172,6 @@ fn left_out(config: &Config, plan: &Plan) -> BTreeSet<UnitId> {
     plan.units().filter(is_left_out).map(|unit| unit.id).collect()
 }
 
-/// Digests of what the samples of a data set ask a model, in order: equal where every model answers alike.
-struct Requests<'d> {
-    dataset: &'d DatasetConfig,
-    /// Of what all of them have in common, once the first sample is there.
-    kind: Option<Digest>,
-    shots: Vec<Digest>,
-    digests: Vec<Digest>,
-}
-
-impl Requests<'_> {
-    fn add(&mut self, sample: &Sample, shots: &[Shot], format: &ShotFormat) -> Result<(), EncodeError> {
-        let kind = match self.kind {
-            Some(kind) => kind,
-            None => Digest::of(&encode::json("what it asks", &(&self.dataset.infer, format))?),
-        };
-        self.kind = Some(kind);
-        for shot in shots.get(self.shots.len()..).unwrap_or_default() {
-            self.shots.push(Digest::of(&encode::json("a shot", shot)?));
-        }
-        let mut bytes = kind.0.to_vec();
-        sample.shots.iter().filter_map(|&at| self.shots.get(at as usize)).for_each(|shot| bytes.extend(shot.0));
-        bytes.extend(encode::json("a sample", &sample.body)?);
-        self.digests.push(Digest::of(&bytes));
-        Ok(())
-    }
-}
-
 /// Roles that a data set's templates name and a model's meta template does not know.
 fn misfits(config: &Config) -> Vec<Diagnostic> {
     let meta = |model: &ModelConfig| model.meta_template.clone().or_else(|| model.chat.then(MetaTemplate::chat));
@@ -269,181 +240,6 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
         None => pin(&plan, adapter),
     };
     ModelPlan { pin, ..plan }
-}
-
-/// A data set, and the digests of its requests.
-type PlannedDataset = (DatasetPlan, Vec<Digest>);
-
-fn plan_dataset(dataset: &DatasetConfig, parts: &mut PlanFiles) -> Result<PlannedDataset, Faults> {
-    let planned = render_dataset(dataset, parts);
-    planned.map_err(|mut faults| {
-        if let Some(last) = faults.found.last_mut() {
-            let place = format!("data set `{}` names its rows at {}", dataset.abbr, dataset.test.origin);
-            last.facts.push(("note".into(), place));
-        }
-        faults
-    })
-}
-
-fn render_dataset(dataset: &DatasetConfig, parts: &mut PlanFiles) -> Result<PlannedDataset, Faults> {
-    let named = |fault: String| Diagnostic::error(format!("data set `{}`: {fault}", dataset.abbr));
-    let test = Rows::read(&dataset.test, "test_range", &dataset.test_range);
-    let train = dataset.train.as_ref();
-    let train = train.map_or(Ok(Rows::default()), |train| Rows::read(train, "train_range", &dataset.train_range));
-    let (test, train) = match (test, train) {
-        (Ok(test), Ok(train)) => (test.limited(dataset.limit), train),
-        (test, train) => {
-            let mut faults = Faults::default();
-            test.err().into_iter().chain(train.err()).for_each(|more| faults.add(more));
-            let found = faults.found.into_iter().map(|fault| named(fault.message)).collect();
-            return Err(Faults { found, ..faults });
-        }
-    };
-    if let Some(fault) = test.nothing_to_ask() {
-        return Err(vec![named(fault)].into());
-    }
-    let output = dataset.output_column.as_deref();
-    let inputs = dataset.input_columns.iter().map(|column| ("input_columns", column.as_str()));
-    let columns = inputs.chain(output.map(|column| ("output_column", column)));
-    let unknown: Vec<Diagnostic> =
-        columns.filter_map(|(key, column)| test.unknown_column(key, column)).map(named).collect();
-    if !unknown.is_empty() {
-        return Err(unknown.into());
-    }
-    let (test, train) = (test.numbered(&dataset.abbr), train.numbered(&dataset.abbr));
-    let programs =
-        ProgramColumns::of(dataset, &test).map_err(|faults| faults.into_iter().map(named).collect::<Vec<_>>())?;
-    let config = encode::json("its prompts", &(&dataset.prompt, &dataset.infer, &dataset.retriever));
-    let config = config.map_err(|error| vec![named(Diagnostic::of(&error).message)])?;
-    let of_prompts = || Digest::of(&config).to_string().chars().take(6).collect();
-    let mut build = Build::new(dataset, parts);
-    let mut each = |mut sample: Sample, shots: &[Shot], format: &ShotFormat| {
-        programs.add_to(&mut sample, &test);
-        build.add(sample, shots, format);
-    };
-    render_each(&dataset.prompt, &dataset.infer, output, &dataset.retriever, (&test, &train), &mut each)
-        .map_err(|faults| faults.iter().map(|fault| named(rows::located(fault, &test, &train))).collect::<Vec<_>>())?;
-    let version = dataset.version.clone().unwrap_or_else(of_prompts);
-    build.finish(version).map_err(|error| vec![named(Diagnostic::of(&error).message)].into())
-}
-
-/// A data set of the plan while its samples come.
-struct Build<'d> {
-    parts: &'d mut PlanFiles,
-    cutter: PartCutter,
-    requests: Requests<'d>,
-    work: WorkloadCounter,
-    entries: EntryRuns,
-    format: ShotFormat,
-    samples: u32,
-    labels: Option<u32>,
-    /// What went wrong first.
-    fault: Option<PlanError>,
-}
-
-impl<'d> Build<'d> {
-    fn new(dataset: &'d DatasetConfig, parts: &'d mut PlanFiles) -> Self {
-        Self {
-            parts,
-            cutter: PartCutter::default(),
-            requests: Requests { dataset, kind: None, shots: Vec::new(), digests: Vec::new() },
-            work: WorkloadCounter::default(),
-            entries: EntryRuns::default(),
-            format: ShotFormat::default(),
-            samples: 0,
-            labels: None,
-            fault: None,
-        }
-    }
-
-    fn add(&mut self, sample: Sample, shots: &[Shot], format: &ShotFormat) {
-        let infer = &self.requests.dataset.infer;
-        if self.samples == 0 {
-            self.format = format.clone();
-            self.labels = match &sample.body {
-                Body::Ppl { options } if *infer != InferSpec::PplOnly => Some(options.len() as u32),
-                Body::Loglikelihood { options, .. } => Some(options.len() as u32),
-                _ => None,
-            };
-        }
-        self.samples += 1;
-        self.work.count(&sample, shots, format);
-        self.entries.count(infer, &sample.body);
-        let added = self.requests.add(&sample, shots, format).map_err(PlanError::from);
-        let added = added.and_then(|()| self.cutter.add(sample, shots, self.parts));
-        self.fault = self.fault.take().or(added.err());
-    }
-
-    fn finish(self, version: String) -> Result<PlannedDataset, PlanError> {
-        if let Some(fault) = self.fault {
-            return Err(fault);
-        }
-        let (dataset, work) = (self.requests.dataset, self.work.finish());
-        let planned = DatasetPlan {
-            abbr: dataset.abbr.clone(),
-            version,
-            infer: dataset.infer.clone(),
-            shot_format: self.format,
-            eval: dataset.eval.clone(),
-            samples: self.samples,
-            characters: work.own_characters,
-            prefix_runs: work.prefix_runs,
-            labels: self.labels,
-            entries: self.entries.finish(),
-            parts: self.cutter.finish(self.parts)?,
-        };
-        Ok((planned, self.requests.digests))
-    }
-}
-
-/// What programs are made of, for gold answers of an evaluator that runs programs and needs more than the gold column.
-struct ProgramColumns<'d> {
-    evaluator: &'d EvaluatorSpec,
-    columns: &'static [&'static str],
-}
-
-impl<'d> ProgramColumns<'d> {
-    fn of(dataset: &'d DatasetConfig, test: &Rows) -> Result<Self, Vec<String>> {
-        let evaluator = &dataset.eval.evaluator;
-        let columns = evaluator.program_columns();
-        let unknown: Vec<String> =
-            columns.iter().filter_map(|column| test.unknown_column("its evaluator", column)).collect();
-        if unknown.is_empty() { Ok(Self { evaluator, columns }) } else { Err(unknown) }
-    }
-
-    /// Adds them to the gold answer of a sample, unless it is a table, which holds them already.
-    fn add_to(&self, sample: &mut Sample, test: &Rows) {
-        if self.columns.is_empty() || sample.gold.is_object() {
-            return;
-        }
-        let Some(row) = test.row(sample.index as usize) else { return };
-        let values = self.columns.iter().filter_map(|&column| Some((column, row.get(column)?.clone())));
-        sample.gold = self.evaluator.gold_with(std::mem::take(&mut sample.gold), values);
-    }
-}
-
-/// The first sample of a data set as a person reads it: every prompt, and the gold answer.
-pub(super) fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Diagnostics> {
-    dataset.limit = Some(1);
-    let mut parts = PlanFiles::default();
-    let (planned, _) = plan_dataset(&dataset, &mut parts).map_err(|faults| Diagnostics::from(faults.found))?;
-    let first = planned.parts.first().and_then(|part| parts.get(&part.digest));
-    let part = first.and_then(|bytes| serde_json::from_slice::<Part>(&bytes).ok());
-    let Some((part, sample)) = part.as_ref().and_then(|part| Some((part, part.samples.first()?))) else {
-        return Err(Diagnostic::error("there is no sample").into());
-    };
-    let result = SampleResult {
-        index: sample.index,
-        fit: PromptFit { shots_kept: sample.shots.len() as u32, ..PromptFit::default() },
-        outcome: Outcome::Failed { reason: String::new() },
-    };
-    let mut record = prediction_record(&planned, None, part, sample, &result);
-    if let Some(record) = record.as_object_mut() {
-        record.shift_remove("error");
-    }
-    let mut text = Vec::new();
-    pretty(&mut text, &record).map_err(|error| Diagnostic::of(&error))?;
-    Ok(String::from_utf8_lossy(&text).into_owned() + "\n")
 }
 
 /// Writes the plan into a run folder; returns the job's digest.
