@@ -4,7 +4,8 @@
 //! aborts the process at a prompt that contains the given text. `COMPASS_ECHO_TRACE` names a file to which every sample
 //! run appends a line, the digest of its prompts: samples that run twice can be found. `COMPASS_ECHO_HANG_ON` stops
 //! computing at a prompt that contains the given text. `COMPASS_ECHO_MISSING` names a model path that counts as missing
-//! on this host. `COMPASS_ECHO_LOST` names a file: while it exists, the engine's device is gone.
+//! on this host. `COMPASS_ECHO_LOST` names a file: while it exists, the engine's device is gone. `COMPASS_ECHO_HOLD` names
+//! a file: while it exists, every sample waits.
 
 use compass_plan::engine::{BatchSpec, Engine, EngineFault, ModelFacts, Request, TokenCounters};
 use compass_plan::prompt::{Message, Prompt, RenderedPrompt};
@@ -22,6 +23,8 @@ const DEFAULT_MAX_SEQ_LEN: u32 = 2048;
 const CHARACTERS_PER_TOKEN: u32 = 4;
 /// Role of the turns to generate.
 const ASSISTANT: &str = "assistant";
+/// How often a sample that waits looks whether the file is still there.
+const HOLD_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Engine whose answers are hashes of the prompts.
 #[derive(Debug)]
@@ -31,6 +34,7 @@ pub struct EchoEngine {
     die_on: Option<String>,
     hang_on: Option<String>,
     lost: Option<PathBuf>,
+    hold: Option<PathBuf>,
     trace: Option<File>,
 }
 
@@ -65,9 +69,10 @@ impl EchoEngine {
         };
         let given = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
         let (die_on, hang_on) = (given("COMPASS_ECHO_DIE_ON"), given("COMPASS_ECHO_HANG_ON"));
+        let hold = std::env::var_os("COMPASS_ECHO_HOLD").map(PathBuf::from);
         let trace = std::env::var_os("COMPASS_ECHO_TRACE");
         let trace = trace.and_then(|path| File::options().create(true).append(true).open(path).ok());
-        Self { facts, delay: Duration::from_millis(delay), die_on, hang_on, lost: Self::lost(), trace }
+        Self { facts, delay: Duration::from_millis(delay), die_on, hang_on, lost: Self::lost(), hold, trace }
     }
 
     fn answer(&self, spec: &BatchSpec, request: &Request<'_>, tokens: &mut TokenCounters) -> SampleResult {
@@ -166,6 +171,9 @@ impl Engine for EchoEngine {
         let mut tokens = TokenCounters::default();
         for request in requests {
             std::thread::sleep(self.delay);
+            while self.hold.as_ref().is_some_and(|path| path.exists()) {
+                std::thread::sleep(HOLD_INTERVAL);
+            }
             if self.lost.as_ref().is_some_and(|path| path.exists()) {
                 return Err(EngineFault::Lost("libtorch failed: CUDA error: unknown error".into()));
             }
@@ -220,8 +228,15 @@ mod tests {
             notes: Vec::new(),
             pin: None,
         };
-        let mut engine =
-            EchoEngine { facts, delay: Duration::ZERO, die_on: None, hang_on: None, lost: None, trace: None };
+        let mut engine = EchoEngine {
+            facts,
+            delay: Duration::ZERO,
+            die_on: None,
+            hang_on: None,
+            lost: None,
+            hold: None,
+            trace: None,
+        };
         let infer = InferSpec::Gen(GenSpec::default());
         let spec = BatchSpec {
             infer,
