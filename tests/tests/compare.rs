@@ -1,5 +1,7 @@
 //! Two runs compared and judged by a gate, from run folders that the programs made with the echo engine.
 
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use compass_tests::{Finished, Job};
 use serde_json::Value;
 use std::fmt::Write as _;

@@ -6,7 +6,7 @@ use super::estimate::{Setting, estimate};
 use super::group;
 use super::observed::{BITS_PER_BYTE, Hit, UnitData, seed};
 use super::pairing::{Pairing, pair};
-use super::row::{Row, Verdict};
+use super::row::{Conclusion, Row};
 use super::run::{Difference, Facts, RunData, differences};
 use super::values::{Form, Values, metrics};
 use compass_stats::{benjamini_hochberg, holm};
@@ -268,7 +268,7 @@ fn compare_units(a: &UnitData, b: &UnitData, options: &Options, found: &mut Comp
                 direction: one.direction,
                 adjusted_p: estimate.p,
                 estimate,
-                verdict: Verdict::Undecided,
+                conclusion: Conclusion::Undecided,
             }),
             Err(why) => found.left_out.push(format!("{label}: {why}")),
         }

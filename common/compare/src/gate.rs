@@ -1,7 +1,7 @@
 //! A gate: rules over a comparison of a candidate with a baseline, each judged on the interval, and what they come to.
 
 use super::comparison::{CompareError, Comparison, Correction, Options, compare};
-use super::row::{Row, Verdict, against_margin};
+use super::row::{Conclusion, Row, against_margin};
 use super::run::RunData;
 use compass_stats::{normal_tail, two_sided_z};
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ impl Decision {
 
 /// One thing that was judged.
 #[derive(Clone, Debug)]
-pub struct Judgement {
+pub struct RuleOutcome {
     pub tier: Tier,
     /// The rule's place.
     pub place: String,
@@ -90,7 +90,7 @@ pub struct Judgement {
 #[derive(Clone, Debug)]
 pub struct Gate {
     pub decision: Decision,
-    pub judgements: Vec<Judgement>,
+    pub outcomes: Vec<RuleOutcome>,
     pub comparison: Comparison,
     /// Of rules that are not required and found nothing.
     pub skipped: Vec<String>,
@@ -112,7 +112,7 @@ pub fn judge(
     let metrics: Vec<String> = rules.iter().filter_map(|rule| rule.metric.clone()).collect();
     let options = Options { metrics, first_metric: true, margin: None, ..options.clone() };
     let comparison = compare(baseline, candidate, &options)?;
-    let mut gate = Gate { decision: Decision::Go, judgements: Vec::new(), comparison, skipped: Vec::new() };
+    let mut gate = Gate { decision: Decision::Go, outcomes: Vec::new(), comparison, skipped: Vec::new() };
     let mut errors = Vec::new();
     for rule in rules {
         let relative = match rule.relative {
@@ -122,9 +122,9 @@ pub fn judge(
             }
             None => None,
         };
-        let found = gate.judgements.len() + gate.skipped.len();
+        let found = gate.outcomes.len() + gate.skipped.len();
         apply(rule, baseline, relative.as_ref(), &options, matches, &mut gate);
-        if gate.judgements.len() + gate.skipped.len() == found {
+        if gate.outcomes.len() + gate.skipped.len() == found {
             errors.push(no_metric(rule, &gate.comparison, matches));
         }
     }
@@ -132,7 +132,7 @@ pub fn judge(
         return Err(errors);
     }
     correct(&mut gate, options.correction, options.confidence);
-    gate.decision = decide(&gate.judgements);
+    gate.decision = decide(&gate.outcomes);
     Ok(gate)
 }
 
@@ -193,7 +193,7 @@ fn apply(
         if let Some(margin) = rule.margin {
             let unit = if row.is_percent { " points" } else { "" };
             let allowed = format!("{margin}{unit}");
-            gate.judgements.push(judged(rule, row.clone(), margin, allowed, options.confidence));
+            gate.outcomes.push(judged(rule, row.clone(), margin, allowed, options.confidence));
         }
         if let Some((percent, relative)) = relative {
             let is_same = |other: &&Row| {
@@ -202,7 +202,7 @@ fn apply(
             };
             if let Some(scaled) = relative.rows.iter().find(is_same) {
                 let allowed = format!("{percent} % of A");
-                gate.judgements.push(judged(rule, scaled.clone(), 0.0, allowed, options.confidence));
+                gate.outcomes.push(judged(rule, scaled.clone(), 0.0, allowed, options.confidence));
             }
         }
     }
@@ -217,7 +217,7 @@ fn apply(
         let why = reason.cloned().unwrap_or_else(|| format!("{name}: it is not compared"));
         match rule.required {
             false => gate.skipped.push(why),
-            true => gate.judgements.push(Judgement {
+            true => gate.outcomes.push(RuleOutcome {
                 tier: rule.tier,
                 place: rule.place.clone(),
                 dataset: name.to_owned(),
@@ -233,21 +233,21 @@ fn apply(
     }
 }
 
-fn judged(rule: &Rule, mut row: Row, margin: f64, allowed: String, confidence: f64) -> Judgement {
-    row.verdict = against_margin(&row.estimate, row.direction, margin, confidence);
+fn judged(rule: &Rule, mut row: Row, margin: f64, allowed: String, confidence: f64) -> RuleOutcome {
+    row.conclusion = against_margin(&row.estimate, row.direction, margin, confidence);
     let pairs = row.estimate.pairs;
     let too_few = pairs < rule.min_samples;
-    let (decision, why, needed) = match row.verdict {
+    let (decision, why, needed) = match row.conclusion {
         _ if too_few => {
             let why = format!("{pairs} pairs are fewer than the {} of the rule", rule.min_samples);
             (Decision::CannotTell, why, Some(rule.min_samples))
         }
-        Verdict::WithinMargin => (Decision::Go, "no worse than allowed".to_owned(), None),
-        Verdict::BeyondMargin => (Decision::NoGo, "worse than allowed".to_owned(), None),
-        Verdict::Inconclusive { needed } => (Decision::CannotTell, undecided(&row, needed), needed),
+        Conclusion::WithinMargin => (Decision::Go, "no worse than allowed".to_owned(), None),
+        Conclusion::BeyondMargin => (Decision::NoGo, "worse than allowed".to_owned(), None),
+        Conclusion::Inconclusive { needed } => (Decision::CannotTell, undecided(&row, needed), needed),
         _ => (Decision::CannotTell, "not judged".to_owned(), None),
     };
-    Judgement {
+    RuleOutcome {
         tier: rule.tier,
         place: rule.place.clone(),
         dataset: row.dataset.clone(),
@@ -278,21 +278,21 @@ fn undecided(row: &Row, needed: Option<u64>) -> String {
 /// correction, since every rule has to hold for it.
 fn correct(gate: &mut Gate, correction: Correction, confidence: f64) {
     let level = 0.5 * (1.0 - confidence);
-    let p: Vec<f64> = gate.judgements.iter().map(|judgement| breach(judgement, confidence, level)).collect();
+    let p: Vec<f64> = gate.outcomes.iter().map(|outcome| breach(outcome, confidence, level)).collect();
     let adjusted = correction.apply(&p);
-    for (judgement, adjusted) in gate.judgements.iter_mut().zip(adjusted) {
-        if judgement.decision == Decision::NoGo && adjusted > level + 1e-12 {
-            judgement.decision = Decision::CannotTell;
-            judgement.why = format!("worse than allowed alone, but not after the correction for {} rules", p.len());
+    for (outcome, adjusted) in gate.outcomes.iter_mut().zip(adjusted) {
+        if outcome.decision == Decision::NoGo && adjusted > level + 1e-12 {
+            outcome.decision = Decision::CannotTell;
+            outcome.why = format!("worse than allowed alone, but not after the correction for {} rules", p.len());
         }
     }
 }
 
 /// The one-sided p-value of a breach, from how far the interval is from the margin in its own widths: below the level exactly
 /// where the interval is beyond the margin.
-fn breach(judgement: &Judgement, confidence: f64, level: f64) -> f64 {
-    let Some(row) = &judgement.row else { return 1.0 };
-    if judgement.decision != Decision::NoGo {
+fn breach(outcome: &RuleOutcome, confidence: f64, level: f64) -> f64 {
+    let Some(row) = &outcome.row else { return 1.0 };
+    if outcome.decision != Decision::NoGo {
         return 1.0;
     }
     let (estimate, sign) = (&row.estimate, row.direction.sign());
@@ -302,15 +302,15 @@ fn breach(judgement: &Judgement, confidence: f64, level: f64) -> f64 {
     if half <= 0.0 {
         return 0.0;
     }
-    normal_tail((-judgement.margin - centre) / half * two_sided_z(confidence)).min(level)
+    normal_tail((-outcome.margin - centre) / half * two_sided_z(confidence)).min(level)
 }
 
-fn decide(judgements: &[Judgement]) -> Decision {
+fn decide(outcomes: &[RuleOutcome]) -> Decision {
     let binding = |tier: Tier| tier != Tier::Advisory;
-    if judgements.iter().any(|one| binding(one.tier) && one.decision == Decision::NoGo) {
+    if outcomes.iter().any(|one| binding(one.tier) && one.decision == Decision::NoGo) {
         return Decision::NoGo;
     }
-    match judgements.iter().any(|one| one.tier == Tier::Critical && one.decision == Decision::CannotTell) {
+    match outcomes.iter().any(|one| one.tier == Tier::Critical && one.decision == Decision::CannotTell) {
         true => Decision::CannotTell,
         false => Decision::Go,
     }
@@ -319,7 +319,7 @@ fn decide(judgements: &[Judgement]) -> Decision {
 impl Gate {
     /// For programs.
     pub fn json(&self) -> Value {
-        let judgements = self.judgements.iter().map(|one| {
+        let outcomes = self.outcomes.iter().map(|one| {
             json!({
                 "rule": one.place,
                 "tier": one.tier.name(),
@@ -336,7 +336,7 @@ impl Gate {
             "decision": self.decision.name(),
             "baseline": self.comparison.a,
             "candidate": self.comparison.b,
-            "judgements": judgements.collect::<Vec<_>>(),
+            "outcomes": outcomes.collect::<Vec<_>>(),
             "skipped": self.skipped,
             "comparison": super::report::json(&self.comparison, &[]),
         })

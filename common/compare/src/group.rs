@@ -3,7 +3,7 @@
 
 use super::comparison::Comparison;
 use super::estimate::{Estimate, Method, power_z};
-use super::row::{Row, Verdict};
+use super::row::{Conclusion, Row};
 use super::run::RunData;
 use compass_plan::summary::{Average, SummaryGroup};
 use compass_stats::{Interval, detectable_difference, normal_tail, two_sided_z};
@@ -142,6 +142,6 @@ fn row(
         direction,
         adjusted_p: estimate.p,
         estimate,
-        verdict: Verdict::Undecided,
+        conclusion: Conclusion::Undecided,
     })
 }

@@ -25,6 +25,6 @@ pub use estimate::{Estimate, Method, POWER};
 pub use flip::Flip;
 pub use observed::{BITS_PER_BYTE, Column, Hit, SampleFacts, Series, UnitBuilder, UnitData, question_text};
 pub use pairing::{OtherGold, Pairing, pair};
-pub use row::{Row, Verdict, against_margin};
+pub use row::{Conclusion, Row, against_margin};
 pub use run::{Difference, Facts, RunData};
 pub use values::{Direction, direction};

@@ -19,12 +19,12 @@ pub struct Row {
     pub estimate: Estimate,
     /// The p-value after the correction for all that is tested.
     pub adjusted_p: f64,
-    pub verdict: Verdict,
+    pub conclusion: Conclusion,
 }
 
 /// What a row says.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Verdict {
+pub enum Conclusion {
     /// The second run is better, worse, or cannot be told from the first.
     Better,
     Worse,
@@ -39,7 +39,7 @@ pub enum Verdict {
     },
 }
 
-impl Verdict {
+impl Conclusion {
     /// For a table and for programs.
     pub fn name(self) -> &'static str {
         match self {
@@ -55,15 +55,15 @@ impl Verdict {
 
 /// Where an estimate stands against a margin of non-inferiority: on the interval, and with what answers without a score could
 /// change.
-pub fn against_margin(estimate: &Estimate, direction: Direction, margin: f64, confidence: f64) -> Verdict {
+pub fn against_margin(estimate: &Estimate, direction: Direction, margin: f64, confidence: f64) -> Conclusion {
     let oriented = |interval: Interval| if direction == Direction::Higher { interval } else { interval.negated() };
     let interval = oriented(estimate.interval);
     if let Some(bounds) = estimate.bounds.map(oriented) {
         if interval.low.min(bounds.low) > -margin {
-            return Verdict::WithinMargin;
+            return Conclusion::WithinMargin;
         }
         if interval.high.max(bounds.high) < -margin {
-            return Verdict::BeyondMargin;
+            return Conclusion::BeyondMargin;
         }
     }
     let deviation = estimate.stderr * (estimate.pairs as f64).sqrt();
@@ -72,22 +72,22 @@ pub fn against_margin(estimate: &Estimate, direction: Direction, margin: f64, co
     let is_whole = estimate.unscored == (0, 0);
     let needed = || pairs_needed(deviation, distance, two_sided_z(confidence), power_z());
     let needed = if is_whole { needed().map(|needed| needed.max(estimate.pairs + 1)) } else { None };
-    Verdict::Inconclusive { needed }
+    Conclusion::Inconclusive { needed }
 }
 
 impl Row {
     /// Says what the row says, once its p-value is adjusted.
     pub(crate) fn decide(&mut self, margin: Option<f64>, confidence: f64) {
-        self.verdict = match margin {
+        self.conclusion = match margin {
             Some(margin) => against_margin(&self.estimate, self.direction, margin, confidence),
             None => {
                 let better = self.direction.sign() * self.estimate.difference;
                 // Unrounded 1 - 0.95 is a little more than 0.05.
                 let level = ((1.0 - confidence) * 1e12).round() / 1e12;
                 match self.adjusted_p < level {
-                    true if better > 0.0 => Verdict::Better,
-                    true if better < 0.0 => Verdict::Worse,
-                    _ => Verdict::Undecided,
+                    true if better > 0.0 => Conclusion::Better,
+                    true if better < 0.0 => Conclusion::Worse,
+                    _ => Conclusion::Undecided,
                 }
             }
         };
@@ -169,8 +169,8 @@ impl Row {
         if let Some((questions, answers)) = self.estimate.variance {
             put("variance", json!({"questions": questions, "answers": answers}));
         }
-        put("verdict", json!(self.verdict.name()));
-        if let Verdict::Inconclusive { needed } = self.verdict {
+        put("conclusion", json!(self.conclusion.name()));
+        if let Conclusion::Inconclusive { needed } = self.conclusion {
             put("pairs_needed", json!(needed));
         }
         Value::Object(row)

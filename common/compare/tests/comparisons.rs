@@ -1,9 +1,11 @@
 //! Comparisons, groups and gates of made values: what is missing, what is withheld, what is lower and better.
 
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use compass_compare::gate::{Decision, Rule, Tier, judge};
 use compass_compare::{
-    ClusterBy, Column, Comparison, Correction, Facts, Hit, Options, Row, RunData, SampleFacts, Series, UnitData,
-    Verdict, compare,
+    ClusterBy, Column, Comparison, Conclusion, Correction, Facts, Hit, Options, Row, RunData, SampleFacts, Series,
+    UnitData, compare,
 };
 use compass_eval::evaluator::{Aggregation, SampleValue, Scale};
 use compass_plan::evaluation::F1Average;
@@ -62,11 +64,11 @@ fn is(right: bool) -> Hit {
 
 /// Three answers of four are right, and at `lost` none is.
 fn mostly(at: usize) -> Hit {
-    is(at % 4 != 0)
+    is(!at.is_multiple_of(4))
 }
 
 #[test]
-fn answers_without_a_score_are_bounded_and_no_verdict_hides_them() {
+fn answers_without_a_score_are_bounded_and_no_conclusion_hides_them() {
     let a = run("a", vec![hits("d", 400, mostly)]);
     let b = run("b", vec![hits("d", 400, |at| if at < 40 { Hit::None } else { mostly(at) })]);
     let margin = Options { margin: Some(3.0), ..options() };
@@ -78,9 +80,9 @@ fn answers_without_a_score_are_bounded_and_no_verdict_hides_them() {
     let bounds = estimate.bounds.unwrap();
     assert!(bounds.low < -7.5 && bounds.high >= 2.5, "{bounds:?}");
     assert!(estimate.interval.low > -3.0, "without them it would be no worse");
-    assert_eq!(row(&found, "d").verdict, Verdict::Inconclusive { needed: None });
+    assert_eq!(row(&found, "d").conclusion, Conclusion::Inconclusive { needed: None });
     let whole = compare(&a, &run("b", vec![hits("d", 400, mostly)]), &margin).unwrap();
-    assert_eq!(row(&whole, "d").verdict, Verdict::WithinMargin);
+    assert_eq!(row(&whole, "d").conclusion, Conclusion::WithinMargin);
 }
 
 #[test]
@@ -92,10 +94,10 @@ fn a_score_is_better_when_it_is_lower_where_the_metric_says_so() {
     };
     let found = compare(&run("a", vec![scores(0.0)]), &run("b", vec![scores(-0.1)]), &options()).unwrap();
     let better = row(&found, "d");
-    assert!(better.estimate.difference < 0.0 && better.verdict == Verdict::Better, "{better:?}");
+    assert!(better.estimate.difference < 0.0 && better.conclusion == Conclusion::Better, "{better:?}");
     assert!(better.estimate.interval.high < 0.0 && better.estimate.p < 1e-4, "{better:?}");
     let found = compare(&run("a", vec![scores(0.0)]), &run("b", vec![scores(0.1)]), &options()).unwrap();
-    assert_eq!(row(&found, "d").verdict, Verdict::Worse);
+    assert_eq!(row(&found, "d").conclusion, Conclusion::Worse);
 }
 
 #[test]
@@ -116,7 +118,7 @@ fn corpus_metrics_are_resampled_in_pairs() {
     assert!((estimate.a - 80.0).abs() < 1e-9 && (estimate.b - 90.0).abs() < 1e-9, "{estimate:?}");
     // One in ten differs, always to the better: the error of the difference is near sqrt(0.09 / 300).
     assert!((1.4..2.1).contains(&estimate.stderr) && estimate.interval.low > 5.0, "{estimate:?}");
-    assert_eq!(row(&found, "d").verdict, Verdict::Better);
+    assert_eq!(row(&found, "d").conclusion, Conclusion::Better);
     let same = compare(&a, &a, &options()).unwrap();
     assert!(row(&same, "d").is_identical() && row(&same, "d").estimate.p == 1.0);
 }
@@ -185,7 +187,7 @@ fn withheld_and_differing_metrics_are_named() {
     let errors = compare(&run("a", vec![single(1.0)]), &run("b", vec![single(2.0)]), &options()).unwrap_err();
     assert!(errors[0].message.contains("one pair has no error"), "{errors:?}");
     let binary = compare(&run("a", vec![hits("d", 1, is_right)]), &run("b", vec![hits("d", 1, is_right)]), &options());
-    assert_eq!(row(&binary.unwrap(), "d").verdict, Verdict::Undecided);
+    assert_eq!(row(&binary.unwrap(), "d").conclusion, Conclusion::Undecided);
 }
 
 fn is_right(_: usize) -> Hit {
@@ -217,16 +219,16 @@ fn a_gate_corrects_its_no_gos_and_waits_for_what_is_missing() {
     let lost = |at: usize, sample: usize| at == 7 && sample % 4 == 1 && sample < 76 && sample != 1;
     let b = run("b", units(&|at, sample| if lost(at, sample) { Hit::Wrong } else { mostly(sample) }));
     let gate = judge(&a, &b, &[rule("d7")], &options(), &matches).unwrap();
-    assert_eq!(gate.decision, Decision::NoGo, "alone it is a breach: {:?}", gate.judgements[0].row);
+    assert_eq!(gate.decision, Decision::NoGo, "alone it is a breach: {:?}", gate.outcomes[0].row);
     let gate = judge(&a, &b, &[rule("*")], &options(), &matches).unwrap();
-    assert_eq!((gate.decision, gate.judgements.len()), (Decision::CannotTell, 40));
+    assert_eq!((gate.decision, gate.outcomes.len()), (Decision::CannotTell, 40));
     let uncorrected = Options { correction: Correction::None, ..options() };
     assert_eq!(judge(&a, &b, &[rule("*")], &uncorrected, &matches).unwrap().decision, Decision::NoGo);
 
     let shorter = run("b", b.units.iter().filter(|unit| unit.dataset != "d3").cloned().collect());
     let gate = judge(&a, &shorter, &[rule("d3"), rule("d4")], &options(), &matches).unwrap();
     assert_eq!(gate.decision, Decision::CannotTell);
-    assert!(gate.judgements[0].why.contains("only in a"), "{:?}", gate.judgements[0].why);
+    assert!(gate.outcomes[0].why.contains("only in a"), "{:?}", gate.outcomes[0].why);
     let optional = Rule { required: false, ..rule("d3") };
     let gate = judge(&a, &shorter, &[optional, rule("d4")], &options(), &matches).unwrap();
     assert_eq!((gate.decision, gate.skipped.len()), (Decision::Go, 1));

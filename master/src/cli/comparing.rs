@@ -43,7 +43,7 @@ pub struct CompareArguments {
     pub cluster: Option<String>,
 
     /// By how much RUN_B may be worse, in points of percentages or in the unit of the metric; the exit code is then the
-    /// verdict: 0 no worse, 1 worse, 5 cannot tell
+    /// conclusion: 0 no worse, 1 worse, 5 cannot tell
     #[arg(long, value_name = "POINTS", value_parser = margin)]
     pub margin: Option<f64>,
 
@@ -142,11 +142,11 @@ pub struct GateArguments {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write a test case for every judgement, as CI systems read them
+    /// Write a test case for every rule and data set, as CI systems read them
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
 
-    /// Write the judgements as Markdown
+    /// Write what each rule came to as Markdown
     #[arg(long, value_name = "FILE")]
     pub md: Option<PathBuf>,
 }

@@ -8,10 +8,10 @@ use crate::exit;
 use crate::job::Failure;
 use compass_common::status_output::{OutputError, print};
 use compass_compare::report::{html, json, markdown, text};
-use compass_compare::{CompareError, Comparison, Options, Verdict, compare};
+use compass_compare::{CompareError, Comparison, Conclusion, Options, compare};
 use compass_diagnostic::Diagnostic;
 
-/// Compares two runs and shows how they differ. With a margin the exit code is the verdict: 0 no worse, 1 worse by more than the
+/// Compares two runs and shows how they differ. With a margin the exit code is the conclusion: 0 no worse, 1 worse by more than the
 /// margin, 5 cannot tell.
 ///
 /// # Errors
@@ -52,14 +52,14 @@ pub fn run(arguments: &CompareArguments) -> Result<u8, Failure> {
 
 /// What a script can tell apart.
 fn code(comparison: &Comparison) -> u8 {
-    let verdicts = || comparison.rows.iter().map(|row| row.verdict);
+    let conclusions = || comparison.rows.iter().map(|row| row.conclusion);
     if comparison.margin.is_none() {
         return exit::SCORED;
     }
-    if verdicts().any(|verdict| verdict == Verdict::BeyondMargin) {
+    if conclusions().any(|conclusion| conclusion == Conclusion::BeyondMargin) {
         return exit::INCOMPLETE;
     }
-    if verdicts().any(|verdict| matches!(verdict, Verdict::Inconclusive { .. })) {
+    if conclusions().any(|conclusion| matches!(conclusion, Conclusion::Inconclusive { .. })) {
         return exit::INCONCLUSIVE;
     }
     exit::SCORED

@@ -4,7 +4,7 @@
 
 use super::escape::{html_text, plain_text};
 use super::numbers::number;
-use crate::row::{Row, Verdict};
+use crate::row::{Conclusion, Row};
 use std::fmt::Write;
 
 const WIDTH: f64 = 760.0;
@@ -37,10 +37,10 @@ fn label(row: &Row) -> String {
 }
 
 fn class(row: &Row) -> &'static str {
-    match row.verdict {
-        Verdict::Better | Verdict::WithinMargin => "good",
-        Verdict::Worse | Verdict::BeyondMargin => "bad",
-        Verdict::Undecided | Verdict::Inconclusive { .. } => "open",
+    match row.conclusion {
+        Conclusion::Better | Conclusion::WithinMargin => "good",
+        Conclusion::Worse | Conclusion::BeyondMargin => "bad",
+        Conclusion::Undecided | Conclusion::Inconclusive { .. } => "open",
     }
 }
 

@@ -3,13 +3,13 @@
 use super::escape::{markdown_text, plain_text};
 use super::numbers::signed;
 use super::text::drawn;
-use crate::gate::{Decision, Gate, Judgement};
+use crate::gate::{Decision, Gate, RuleOutcome};
 use std::fmt::Write;
 
 /// What a gate comes to, in one sentence.
 pub fn gate_headline(gate: &Gate) -> String {
-    let count = |decision| gate.judgements.iter().filter(|one| one.decision == decision).count();
-    let needed = gate.judgements.iter().filter(|one| one.decision == Decision::CannotTell).filter_map(|one| one.needed);
+    let count = |decision| gate.outcomes.iter().filter(|one| one.decision == decision).count();
+    let needed = gate.outcomes.iter().filter(|one| one.decision == Decision::CannotTell).filter_map(|one| one.needed);
     let needed = match (gate.decision, needed.max()) {
         (Decision::CannotTell, Some(needed)) => format!("; {needed} pairs would tell"),
         _ => String::new(),
@@ -18,13 +18,13 @@ pub fn gate_headline(gate: &Gate) -> String {
         "{}: {} of {} hold, {} do not, {} cannot be told{needed}",
         gate.decision.name(),
         count(Decision::Go),
-        gate.judgements.len(),
+        gate.outcomes.len(),
         count(Decision::NoGo),
         count(Decision::CannotTell)
     )
 }
 
-fn cells(one: &Judgement) -> [String; 8] {
+fn cells(one: &RuleOutcome) -> [String; 8] {
     let (pairs, difference, interval) = match &one.row {
         None => ("-".into(), "-".into(), "-".into()),
         Some(row) => {
@@ -46,12 +46,12 @@ fn cells(one: &Judgement) -> [String; 8] {
     ]
 }
 
-const HEAD: [&str; 8] = ["dataset", "metric", "tier", "pairs", "may lose", "difference", "interval", "verdict"];
+const HEAD: [&str; 8] = ["dataset", "metric", "tier", "pairs", "may lose", "difference", "interval", "conclusion"];
 
 /// For a terminal; ends with a newline.
 pub fn gate_text(gate: &Gate) -> String {
     let mut grid = vec![HEAD.map(str::to_owned).to_vec()];
-    grid.extend(gate.judgements.iter().map(|one| cells(one).map(|cell| plain_text(&cell)).to_vec()));
+    grid.extend(gate.outcomes.iter().map(|one| cells(one).map(|cell| plain_text(&cell)).to_vec()));
     let mut lines = vec![plain_text(&gate_headline(gate)), String::new()];
     let difference = |difference: &crate::Difference| {
         plain_text(&format!("{}: {} in A, {} in B", difference.what, difference.a, difference.b))
@@ -67,7 +67,7 @@ pub fn gate_text(gate: &Gate) -> String {
 pub fn gate_markdown(gate: &Gate) -> String {
     let mut out = format!("# Gate\n\n**{}**\n\n", markdown_text(&gate_headline(gate)));
     let _ = writeln!(out, "| {} |\n|---|---|---|--:|--:|--:|--:|---|", HEAD.join(" | "));
-    for one in &gate.judgements {
+    for one in &gate.outcomes {
         let _ = writeln!(out, "| {} |", cells(one).map(|cell| markdown_text(&cell)).join(" | "));
     }
     out
@@ -94,7 +94,7 @@ pub fn gate_junit(gate: &Gate) -> String {
     use crate::gate::Tier;
     let mut cases = String::new();
     let (mut failures, mut errors, mut skipped) = (0, 0, 0);
-    for one in &gate.judgements {
+    for one in &gate.outcomes {
         let name = xml(&format!("{} {} ({})", one.dataset, one.metric, one.allowed));
         let _ = write!(cases, "  <testcase classname=\"gate.{}\" name=\"{name}\"", one.tier.name());
         let why = xml(&one.why);
@@ -123,6 +123,6 @@ pub fn gate_junit(gate: &Gate) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"compass gate\" tests=\"{}\" \
          failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\">\n{cases}</testsuite>\n</testsuites>\n",
-        gate.judgements.len()
+        gate.outcomes.len()
     )
 }

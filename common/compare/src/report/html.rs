@@ -5,7 +5,7 @@ use super::forest::forest;
 use super::text::{headline, interval_name, models_of, notes, p_name, shows_models};
 use crate::comparison::Comparison;
 use crate::flip::Flip;
-use crate::row::Verdict;
+use crate::row::Conclusion;
 use std::fmt::Write;
 
 /// The style of every page.
@@ -74,9 +74,10 @@ fn table(out: &mut String, comparison: &Comparison) {
     let models = shows_models(comparison);
     out.push_str("<div class=\"wide\"><table>\n<tr>");
     let (interval, p) = (interval_name(comparison), p_name(comparison));
-    let names = ["dataset", "metric", "pairs", "A", "B", "B - A", &interval, &p, "detectable", "verdict", "tested by"];
+    let names =
+        ["dataset", "metric", "pairs", "A", "B", "B - A", &interval, &p, "detectable", "conclusion", "tested by"];
     for name in models.then_some("models").iter().chain(&names) {
-        let class = if ["models", "metric", "verdict", "tested by"].contains(name) { " class=\"word\"" } else { "" };
+        let class = if ["models", "metric", "conclusion", "tested by"].contains(name) { " class=\"word\"" } else { "" };
         let _ = write!(out, "<th{class}>{}</th>", text(name));
     }
     out.push_str("</tr>\n");
@@ -90,10 +91,10 @@ fn table(out: &mut String, comparison: &Comparison) {
         for cell in row.cells() {
             let _ = write!(out, "<td>{}</td>", text(&cell));
         }
-        let class = match row.verdict {
-            Verdict::Better | Verdict::WithinMargin => "good",
-            Verdict::Worse | Verdict::BeyondMargin => "bad",
-            Verdict::Undecided | Verdict::Inconclusive { .. } => "open",
+        let class = match row.conclusion {
+            Conclusion::Better | Conclusion::WithinMargin => "good",
+            Conclusion::Worse | Conclusion::BeyondMargin => "bad",
+            Conclusion::Undecided | Conclusion::Inconclusive { .. } => "open",
         };
         let _ = writeln!(
             out,

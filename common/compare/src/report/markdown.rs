@@ -21,7 +21,7 @@ pub fn markdown(comparison: &Comparison, flips: &[Flip]) -> String {
     let (head, rule) = if models { ("| models ", "|---") } else { ("", "") };
     let _ = writeln!(
         out,
-        "{head}| dataset | metric | pairs | A | B | B - A | {} | {} | detectable | verdict |\n\
+        "{head}| dataset | metric | pairs | A | B | B - A | {} | {} | detectable | conclusion |\n\
          {rule}|---|---|--:|--:|--:|--:|--:|--:|--:|---|",
         interval_name(comparison),
         p_name(comparison)

@@ -53,13 +53,13 @@ impl Row {
         ]
     }
 
-    /// The verdict in words.
+    /// The conclusion in words.
     pub(crate) fn said(&self) -> String {
-        match self.verdict {
-            crate::Verdict::Inconclusive { needed: Some(needed) } => {
-                format!("{} ({needed} pairs would tell)", self.verdict.name())
+        match self.conclusion {
+            crate::Conclusion::Inconclusive { needed: Some(needed) } => {
+                format!("{} ({needed} pairs would tell)", self.conclusion.name())
             }
-            verdict => verdict.name().to_owned(),
+            conclusion => conclusion.name().to_owned(),
         }
     }
 }

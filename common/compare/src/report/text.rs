@@ -3,7 +3,7 @@
 use super::escape::plain_text;
 use crate::comparison::{Comparison, Correction};
 use crate::flip::Flip;
-use crate::row::{Row, Verdict};
+use crate::row::{Conclusion, Row};
 use comfy_table::{CellAlignment, Table};
 
 /// Only a rule below the header, as the table of a run has it.
@@ -19,7 +19,7 @@ pub fn text(comparison: &Comparison, flips: &[Flip]) -> String {
     let models = shows_models(comparison);
     let head = ["dataset", "metric", "pairs", "A", "B", "B - A", &interval_name(comparison), &p_name(comparison)];
     let mut grid: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
-    grid[0].extend(["detectable", "verdict"].map(str::to_owned));
+    grid[0].extend(["detectable", "conclusion"].map(str::to_owned));
     if models {
         grid[0].insert(0, "models".into());
     }
@@ -83,7 +83,7 @@ pub(super) fn models_of(row: &Row) -> String {
 /// What the comparison says, in one sentence.
 pub fn headline(comparison: &Comparison) -> String {
     let Comparison { a, b, rows, .. } = comparison;
-    let count = |is_meant: fn(&Verdict) -> bool| rows.iter().filter(|row| is_meant(&row.verdict)).count();
+    let count = |is_meant: fn(&Conclusion) -> bool| rows.iter().filter(|row| is_meant(&row.conclusion)).count();
     if rows.iter().all(Row::is_identical) {
         let same = if comparison.plans.0 == comparison.plans.1 { " (both have the same plan)" } else { "" };
         return format!("A ({a}) and B ({b}) gave the same result on every pair{same}");
@@ -93,15 +93,15 @@ pub fn headline(comparison: &Comparison) -> String {
         Some(margin) => format!(
             "B ({b}) against A ({a}), margin {}: no worse on {}, worse by more than the margin on {}, inconclusive on {} of {of}",
             trimmed(margin),
-            count(|verdict| *verdict == Verdict::WithinMargin),
-            count(|verdict| *verdict == Verdict::BeyondMargin),
-            count(|verdict| matches!(verdict, Verdict::Inconclusive { .. })),
+            count(|conclusion| *conclusion == Conclusion::WithinMargin),
+            count(|conclusion| *conclusion == Conclusion::BeyondMargin),
+            count(|conclusion| matches!(conclusion, Conclusion::Inconclusive { .. })),
         ),
         None => format!(
             "B ({b}) against A ({a}): better on {}, worse on {}, no difference seen on {} of {of}",
-            count(|verdict| *verdict == Verdict::Better),
-            count(|verdict| *verdict == Verdict::Worse),
-            count(|verdict| *verdict == Verdict::Undecided),
+            count(|conclusion| *conclusion == Conclusion::Better),
+            count(|conclusion| *conclusion == Conclusion::Worse),
+            count(|conclusion| *conclusion == Conclusion::Undecided),
         ),
     }
 }
