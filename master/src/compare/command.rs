@@ -2,7 +2,7 @@
 
 use super::files::write_file;
 use super::flips::flips;
-use super::reading::{find_run, open};
+use super::reading::{find_run, open_both};
 use crate::cli::{CompareArguments, NameFilter};
 use crate::exit;
 use crate::job::Failure;
@@ -21,8 +21,7 @@ pub fn run(arguments: &CompareArguments) -> Result<u8, Failure> {
     let cluster = arguments.cluster();
     let is_asked = |name: &str| arguments.datasets.is_empty() || NameFilter::any(&arguments.datasets, name);
     let folders = (find_run(&arguments.run_a, &work_dir)?, find_run(&arguments.run_b, &work_dir)?);
-    let a = open(&folders.0, &cluster, is_asked)?;
-    let b = open(&folders.1, &cluster, is_asked)?;
+    let (a, b) = open_both((&folders.0, &folders.1), &cluster, is_asked)?;
     let options = Options {
         models: arguments.models.clone(),
         metrics: arguments.metric.clone(),

@@ -2,7 +2,7 @@
 
 use super::command::refused;
 use super::files::write_file;
-use super::reading::{find_run, open};
+use super::reading::{find_run, open_both};
 use crate::cli::{GateArguments, NameFilter};
 use crate::exit;
 use crate::job::Failure;
@@ -21,8 +21,7 @@ pub fn run(arguments: &GateArguments) -> Result<u8, Failure> {
     let work_dir = arguments.work_dir();
     let cluster = arguments.cluster();
     let folders = (find_run(&arguments.baseline, &work_dir)?, find_run(&arguments.candidate, &work_dir)?);
-    let a = open(&folders.0, &cluster, |_| true)?;
-    let b = open(&folders.1, &cluster, |_| true)?;
+    let (a, b) = open_both((&folders.0, &folders.1), &cluster, |_| true)?;
     let options = Options {
         models: arguments.models.clone(),
         metrics: Vec::new(),
