@@ -10,6 +10,8 @@ pub const BAD_INPUT: u8 = 2;
 pub const INFRASTRUCTURE: u8 = 3;
 /// Another master leads.
 pub const LEADERSHIP_LOST: u8 = 4;
+/// A conclusion is asked for, and the data do not give one.
+pub const INCONCLUSIVE: u8 = 5;
 /// Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
 /// SIGTERM.

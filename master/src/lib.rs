@@ -6,6 +6,7 @@
 //! exit code; `server` lends it workers and answers for it; `web` shows it to people and to Prometheus.
 
 pub mod cli;
+pub mod compare;
 pub mod control;
 pub mod convert_command;
 pub mod descriptors;

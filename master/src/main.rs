@@ -8,6 +8,7 @@ use compass_master::cli::{
     Cli, Command, Explain, JobArguments, NameFilter, StateArguments, TokenArguments, data_cache, not_yet,
     terminal_width,
 };
+use compass_master::compare;
 use compass_master::control::{self, About, Submission};
 use compass_master::convert_command;
 use compass_master::exit;
@@ -61,6 +62,9 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Models { filters }) => {
             show(pipeline::list_models(|name| NameFilter::any(filters, name), terminal_width()))
         }
+        Some(Command::Compare(arguments)) => compare::run(arguments),
+        Some(Command::Gate(arguments)) => compare::gate(arguments),
+        Some(Command::Leaderboard(arguments)) => compare::leaderboard(arguments),
         Some(Command::Viz(arguments)) => viz_command::run(arguments, Overrides::default),
         Some(Command::Token(arguments)) => token(arguments).await,
         Some(Command::Serve { config, status_file }) => {

@@ -1,9 +1,11 @@
 //! The command line, with OpenCompass's names. Flags override the file.
 
+use super::comparing::{CompareArguments, GateArguments};
 use super::described::{CustomArguments, ModelArguments};
 use super::filter::NameFilter;
 use super::importing::{ImportArguments, loader};
 use super::launching::LaunchArguments;
+use super::ranking::LeaderboardArguments;
 use super::token::TokenArguments;
 use super::viewing::{VizArguments, filter};
 use super::watching::WatchArguments;
@@ -217,6 +219,12 @@ pub enum Command {
     },
     /// The table of a run as it was last written, or a part of it; it needs neither the configuration nor the store
     Viz(VizArguments),
+    /// How two runs differ, question by question: intervals, tests, and which of the two is better where
+    Compare(Box<CompareArguments>),
+    /// Whether a candidate may replace a baseline, by the rules of a policy: go, no-go, or cannot tell
+    Gate(Box<GateArguments>),
+    /// Many runs by many data sets: intervals, tiers of what is tied, curves over checkpoints, signal to noise
+    Leaderboard(Box<LeaderboardArguments>),
     /// List the models that come by name, with the repositories of the hub that they stand for
     Models {
         /// Only these: a part of the name, or a pattern with `*`
@@ -293,6 +301,9 @@ Examples:
   compass-master --hf-path models/llama-7b --datasets piqa_ppl hellaswag_ppl --data-dir data --limit 100
   compass-master datasets mmlu                            the data sets that are included, those called so
   compass-master viz --datasets mmlu* --sort average      a part of the latest table, the best models first
+  compass-master compare 20260101_030000 20260102_030000  how two runs differ, question by question
+  compass-master gate --baseline A --candidate B --policy gate.toml
+                                                          whether B may replace A
   compass-master serve                                    stay, and take jobs from now on:
   compass-master submit --config eval.toml --wait         run one there, to its table
   compass-master watch run/checkpoints --config eval.toml evaluate every checkpoint there as it appears

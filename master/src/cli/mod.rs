@@ -1,22 +1,26 @@
 //! The command line: what can be typed and what it means for the configuration.
 
 mod arguments;
+mod comparing;
 mod described;
 mod filter;
 mod importing;
 mod later;
 mod launching;
 mod mode;
+mod ranking;
 mod terminal;
 mod token;
 mod viewing;
 mod watching;
 
 pub use arguments::{Cli, Command, Explain, JobArguments, StateArguments, data_cache};
+pub use comparing::{CompareArguments, CorrectionName, GateArguments};
 pub use described::{CustomArguments, HfType, ModelArguments};
 pub use filter::NameFilter;
 pub use importing::ImportArguments;
 pub use later::not_yet;
+pub use ranking::LeaderboardArguments;
 pub use terminal::terminal_width;
 pub use token::{TokenAction, TokenArguments};
 pub use viewing::VizArguments;

@@ -19,6 +19,7 @@ mod folder;
 mod import;
 mod infer;
 mod job_handle;
+mod judged;
 mod latency;
 mod launching;
 mod lead;
@@ -61,6 +62,7 @@ pub use folder::{Begun, FolderError, RunFolder, check_writable, keep_config, kee
 pub use import::{import, import_adopted};
 pub use infer::{InferError, InferOptions, infer};
 pub use job_handle::{DemandPublisher, JobCommand, JobHandle, Pulse};
+pub use judged::RecordedRun;
 pub(crate) use launching::{comes_by_itself, fleet_of, fleet_of_stage};
 pub(crate) use lead::would_listen;
 pub use lead::{RunTerm, candidate, claim_for_planning, recorded_lengths, running_elsewhere};

@@ -259,6 +259,22 @@ pub fn write_plan(folder: &RunFolder, planned: &Planned) -> Result<Digest, PlanE
 /// # Errors
 /// A file is missing or damaged, or the plan is of another format.
 pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, PathBuf>), PlanError> {
+    let (plan, digest) = read_head(folder)?;
+    let mut files = BTreeMap::from([(digest, head_path(folder.root()))]);
+    let parts = plan.datasets.iter().flat_map(|dataset| &dataset.parts).map(|part| &part.digest);
+    for part in parts.chain(&plan.duplicates) {
+        // Read whole: workers would refuse a part that is not what its name says, and no worker could finish its samples.
+        read_file(folder, part)?;
+        files.insert(*part, found_part(folder.root(), part));
+    }
+    Ok((plan, digest, files))
+}
+
+/// Reads the head of a plan and its digest. Parts are checked when they are read.
+///
+/// # Errors
+/// It is missing or damaged, or of another format.
+pub(super) fn read_head(folder: &RunFolder) -> Result<(Plan, Digest), PlanError> {
     let path = head_path(folder.root());
     let damaged = |path: &PathBuf, reason: String| PlanError::Damaged { path: path.clone(), reason };
     let bytes = std::fs::read(&path).map_err(|error| PlanError::unreadable(&path, error))?;
@@ -268,15 +284,7 @@ pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, P
         return Err(PlanError::Format { run: folder.name(), found });
     }
     let plan: Plan = serde_json::from_value(value).map_err(|error| damaged(&path, error.to_string()))?;
-    let digest = Digest::of(&bytes);
-    let mut files = BTreeMap::from([(digest, path)]);
-    let parts = plan.datasets.iter().flat_map(|dataset| &dataset.parts).map(|part| &part.digest);
-    for part in parts.chain(&plan.duplicates) {
-        // Read whole: workers would refuse a part that is not what its name says, and no worker could finish its samples.
-        read_file(folder, part)?;
-        files.insert(*part, found_part(folder.root(), part));
-    }
-    Ok((plan, digest, files))
+    Ok((plan, Digest::of(&bytes)))
 }
 
 /// The digest of the plan of a run, which is its job's identity.

@@ -1,0 +1,363 @@
+//! Two runs: which models and data sets of one are which of the other, every metric over the pairs, groups, and the correction
+//! for all that is tested.
+
+use super::clusters::{ClusterBy, clusters};
+use super::estimate::{Setting, estimate};
+use super::group;
+use super::observed::{BITS_PER_BYTE, Hit, UnitData, seed};
+use super::pairing::{Pairing, pair};
+use super::row::{Conclusion, Row};
+use super::run::{Difference, Facts, RunData, differences};
+use super::values::{Form, Values, metrics};
+use compass_stats::{benjamini_hochberg, holm};
+
+/// What is compared, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which models of the first run are which of the second, where the names do not say it.
+    pub models: Vec<(String, String)>,
+    /// Metrics by name, `*` for all.
+    pub metrics: Vec<String>,
+    /// Whether the first metric of each data set is asked for beside them.
+    pub first_metric: bool,
+    /// The share of the first run's number by which the second may be worse: differences are taken from what is left of it.
+    pub relative: f64,
+    pub cluster: ClusterBy,
+    /// By how much the second run may be worse, in the unit of the metric.
+    pub margin: Option<f64>,
+    pub correction: Correction,
+    pub confidence: f64,
+    /// Whether runs of which less than [`LEAST_SHARE`] pairs are compared.
+    pub allow_partial: bool,
+    /// Flips that are kept of each data set.
+    pub flips: usize,
+}
+
+/// The correction for several tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Correction {
+    Holm,
+    BenjaminiHochberg,
+    None,
+}
+
+impl Correction {
+    /// As a person calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Holm => "Holm",
+            Self::BenjaminiHochberg => "Benjamini-Hochberg",
+            Self::None => "no correction",
+        }
+    }
+
+    /// p-values after it.
+    pub fn apply(self, p: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Holm => holm(p),
+            Self::BenjaminiHochberg => benjamini_hochberg(p),
+            Self::None => p.to_vec(),
+        }
+    }
+}
+
+/// The least share of the larger run that must pair.
+pub const LEAST_SHARE: f64 = 0.95;
+
+/// Two runs, compared.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    pub a: String,
+    pub b: String,
+    pub plans: (String, String),
+    /// What else than the model's answers may explain a difference: shown first.
+    pub differences: Vec<Difference>,
+    /// Data sets in the order of the first run, then groups.
+    pub rows: Vec<Row>,
+    /// What was asked for and is not compared, with the reasons.
+    pub left_out: Vec<String>,
+    /// Of each pair of units: what pairs, and what does not.
+    pub paired: Vec<PairedUnit>,
+    pub correction: Correction,
+    pub confidence: f64,
+    pub margin: Option<f64>,
+}
+
+/// How the samples of a data set paired.
+#[derive(Clone, Debug)]
+pub struct PairedUnit {
+    pub model_a: String,
+    pub model_b: String,
+    pub dataset: String,
+    pub pairing: Pairing,
+    /// Samples that are right in one run only, by the data set's first metric: indices in both, and whether the second run is
+    /// the right one. Losses first.
+    pub flips: Vec<(u32, u32, bool)>,
+    pub all_flips: usize,
+    pub clusters: Option<usize>,
+}
+
+/// Why two runs are not compared. Its text is a lowercase fragment; the remedy stands apart.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct CompareError {
+    pub message: String,
+    pub help: String,
+}
+
+impl CompareError {
+    pub fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), help: help.into() }
+    }
+}
+
+/// Compares two runs.
+///
+/// # Errors
+/// Everything that is wrong: no model or data set in common, other gold answers, too few pairs.
+pub fn compare(a: &RunData, b: &RunData, options: &Options) -> Result<Comparison, Vec<CompareError>> {
+    let models = models(a, b, &options.models)?;
+    let mut found = Comparison {
+        a: a.name.clone(),
+        b: b.name.clone(),
+        plans: (a.plan.clone(), b.plan.clone()),
+        differences: differences("", &a.facts, &b.facts),
+        rows: Vec::new(),
+        left_out: Vec::new(),
+        paired: Vec::new(),
+        correction: options.correction,
+        confidence: options.confidence,
+        margin: options.margin,
+    };
+    let mut errors = Vec::new();
+    let mut asked_datasets = Vec::new();
+    for (model_a, model_b) in &models {
+        let title = if model_a == model_b { model_a.clone() } else { format!("{model_a} and {model_b}") };
+        let none = Facts::new();
+        let of = |run: &'_ RunData, model: &str| run.models.get(model).cloned().unwrap_or_else(|| none.clone());
+        found.differences.extend(differences(&format!("model {title}"), &of(a, model_a), &of(b, model_b)));
+        let units_a: Vec<&UnitData> = a.units.iter().filter(|unit| unit.model == *model_a).collect();
+        let units_b: Vec<&UnitData> = b.units.iter().filter(|unit| unit.model == *model_b).collect();
+        for unit in &units_a {
+            let Some(other) = units_b.iter().find(|other| other.dataset == unit.dataset) else {
+                found.left_out.push(format!("{}: only in {}", unit.dataset, a.name));
+                continue;
+            };
+            if !asked_datasets.contains(&unit.dataset) {
+                asked_datasets.push(unit.dataset.clone());
+            }
+            match compare_units(unit, other, options, &mut found) {
+                Ok(()) => {}
+                Err(error) => errors.push(error),
+            }
+        }
+        let is_alone = |unit: &&&UnitData| units_a.iter().all(|other| other.dataset != unit.dataset);
+        let alone = units_b.iter().filter(is_alone).map(|unit| format!("{}: only in {}", unit.dataset, b.name));
+        found.left_out.extend(alone);
+    }
+    for dataset in &asked_datasets {
+        if let (Some(one), Some(other)) = (a.datasets.get(dataset), b.datasets.get(dataset)) {
+            found.differences.extend(differences(&format!("data set {dataset}"), one, other));
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    if asked_datasets.is_empty() {
+        return Err(vec![no_datasets(a, b)]);
+    }
+    group::add(a, b, &models, &mut found);
+    if found.rows.is_empty() {
+        let why = found.left_out.join("; ");
+        let help = "`--metric NAME` names metrics, `--metric '*'` all of them";
+        return Err(vec![CompareError::new(format!("nothing of the two runs can be compared: {why}"), help)]);
+    }
+    let adjusted = options.correction.apply(&found.rows.iter().map(|row| row.estimate.p).collect::<Vec<_>>());
+    for (row, adjusted) in found.rows.iter_mut().zip(adjusted) {
+        row.adjusted_p = adjusted;
+        row.decide(options.margin, options.confidence);
+    }
+    Ok(found)
+}
+
+fn no_datasets(a: &RunData, b: &RunData) -> CompareError {
+    let names = |run: &RunData| run.datasets.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let message = format!("{} and {} have no data set in common that is asked for", a.name, b.name);
+    CompareError::new(message, format!("{} has {}; {} has {}", a.name, names(a), b.name, names(b)))
+}
+
+/// The models that are compared: as told, those of one name, or the only one of each run.
+fn models(a: &RunData, b: &RunData, told: &[(String, String)]) -> Result<Vec<(String, String)>, Vec<CompareError>> {
+    let names = |run: &RunData| run.models.keys().cloned().collect::<Vec<_>>();
+    let (of_a, of_b) = (names(a), names(b));
+    if !told.is_empty() {
+        let mut errors = Vec::new();
+        for (model, known, run) in told.iter().flat_map(|(one, other)| [(one, &of_a, &a.name), (other, &of_b, &b.name)])
+        {
+            if !known.contains(model) {
+                let message = format!("there is no model `{model}` in {run}");
+                errors.push(CompareError::new(message, format!("its models are {}", known.join(", "))));
+            }
+        }
+        return if errors.is_empty() { Ok(told.to_vec()) } else { Err(errors) };
+    }
+    if let ([one], [other]) = (of_a.as_slice(), of_b.as_slice()) {
+        return Ok(vec![(one.clone(), other.clone())]);
+    }
+    let same: Vec<(String, String)> =
+        of_a.iter().filter(|name| of_b.contains(name)).map(|name| (name.clone(), name.clone())).collect();
+    if same.is_empty() {
+        let message = format!("{} and {} have no model of one name", a.name, b.name);
+        let help = format!(
+            "say which is which with `--models A=B`: {} has {}; {} has {}",
+            a.name,
+            of_a.join(", "),
+            b.name,
+            of_b.join(", ")
+        );
+        return Err(vec![CompareError::new(message, help)]);
+    }
+    Ok(same)
+}
+
+fn compare_units(a: &UnitData, b: &UnitData, options: &Options, found: &mut Comparison) -> Result<(), CompareError> {
+    let dataset = &a.dataset;
+    let pairing = pair(a, b).map_err(|other| {
+        let (first, second) = other.samples.first().copied().unwrap_or_default();
+        let count = other.samples.len();
+        let message = format!(
+            "{dataset}: {count} of its questions have another gold answer in {} than in {} (sample {first} of {}, sample \
+             {second} of {})",
+            found.b, found.a, found.a, found.b
+        );
+        let help = "such numbers are not of one task: evaluate both with the same version of the data set";
+        CompareError::new(message, help)
+    })?;
+    if pairing.pairs.is_empty() || pairing.share() < LEAST_SHARE && !options.allow_partial {
+        return Err(too_few(a, b, &pairing, found));
+    }
+    let clusters = clusters(a, &pairing.pairs, &options.cluster);
+    let setting = Setting {
+        pairs: &pairing.pairs,
+        clusters: clusters.as_ref(),
+        confidence: options.confidence,
+        seed: 0,
+        scale: 1.0,
+    };
+    let (of_a, of_b) = (metrics(a), metrics(b));
+    let mut flips = None;
+    for (at, one) in of_a.iter().enumerate() {
+        if !is_asked(options, &one.name, at) {
+            continue;
+        }
+        let label = format!("{dataset} {}", one.name);
+        let Some(other) = of_b.iter().find(|other| other.name == one.name) else {
+            found.left_out.push(format!("{label}: {} does not have it", found.b));
+            continue;
+        };
+        let scale = 1.0 - one.direction.sign() * options.relative;
+        let setting = Setting { seed: seed(dataset, &one.name), scale, ..setting };
+        match estimate(one, other, setting) {
+            Ok(estimate) => found.rows.push(Row {
+                model_a: a.model.clone(),
+                model_b: b.model.clone(),
+                dataset: dataset.clone(),
+                metric: one.name.clone(),
+                is_group: false,
+                is_percent: is_percent(one),
+                direction: one.direction,
+                adjusted_p: estimate.p,
+                estimate,
+                conclusion: Conclusion::Undecided,
+            }),
+            Err(why) => found.left_out.push(format!("{label}: {why}")),
+        }
+        flips = flips.or_else(|| flipped(one, other, a, b, &pairing));
+    }
+    if of_a.is_empty() {
+        found.left_out.push(format!("{dataset}: no sample of {} has a score", found.a));
+    }
+    let mut flips = flips.unwrap_or_default();
+    let all_flips = flips.len();
+    flips.truncate(options.flips);
+    found.paired.push(PairedUnit {
+        model_a: a.model.clone(),
+        model_b: b.model.clone(),
+        dataset: dataset.clone(),
+        pairing,
+        flips,
+        all_flips,
+        clusters: clusters.map(|clusters| clusters.count),
+    });
+    Ok(())
+}
+
+/// Whether a metric is asked for that stands at a position in its data set.
+fn is_asked(options: &Options, name: &str, at: usize) -> bool {
+    let is_first = options.first_metric && at == 0 && name != BITS_PER_BYTE;
+    is_first || options.metrics.iter().any(|asked| asked == "*" || asked == name)
+}
+
+pub(crate) fn is_percent(values: &Values<'_>) -> bool {
+    use compass_eval::evaluator::Aggregation as Rule;
+    match &values.form {
+        Form::Corpus { rule, .. } => {
+            matches!(rule, Rule::F1 { .. } | Rule::AucRoc | Rule::Bleu { .. } | Rule::Chrf { .. } | Rule::Ter)
+        }
+        _ => values.factor != 1.0,
+    }
+}
+
+/// Which pairs are right in one run only; `None` of a metric that knows no right and wrong.
+fn flipped(
+    one: &Values<'_>,
+    other: &Values<'_>,
+    a: &UnitData,
+    b: &UnitData,
+    pairing: &Pairing,
+) -> Option<Vec<(u32, u32, bool)>> {
+    let (Form::Hits(first), Form::Hits(second)) = (&one.form, &other.form) else { return None };
+    let flip = |&(i, j): &(u32, u32)| {
+        let gained = match (first[i as usize], second[j as usize]) {
+            (Hit::Right, Hit::Wrong) => false,
+            (Hit::Wrong, Hit::Right) => true,
+            _ => return None,
+        };
+        Some((a.samples[i as usize].index, b.samples[j as usize].index, gained))
+    };
+    let mut flips: Vec<(u32, u32, bool)> = pairing.pairs.iter().filter_map(flip).collect();
+    flips.sort_unstable_by_key(|&(a, b, gained)| (gained, a, b));
+    Some(flips)
+}
+
+fn too_few(a: &UnitData, b: &UnitData, pairing: &Pairing, found: &Comparison) -> CompareError {
+    let some = |indices: &[u32]| {
+        let first: Vec<String> = indices.iter().take(5).map(u32::to_string).collect();
+        match (indices.len(), first.join(", ")) {
+            (0, _) => "none".to_owned(),
+            (count, first) if count <= 5 => first,
+            (count, first) => format!("{first} and {} more", count - 5),
+        }
+    };
+    let message = format!(
+        "{}: {} of {} samples of {} and {} of {} are the same question ({:.1} %, of which {} % are needed); only in {}: \
+         {}; only in {}: {}",
+        a.dataset,
+        pairing.pairs.len(),
+        a.samples.len(),
+        found.a,
+        b.samples.len(),
+        found.b,
+        (pairing.share() * 1000.0).floor() / 10.0,
+        LEAST_SHARE * 100.0,
+        found.a,
+        some(&pairing.only_a),
+        found.b,
+        some(&pairing.only_b),
+    );
+    let help = match pairing.pairs.is_empty() {
+        true => "prompts, shots or the kind of request differ in every sample: compare runs of one configuration",
+        false => "--allow-partial compares what pairs",
+    };
+    CompareError::new(message, help)
+}

@@ -1,0 +1,368 @@
+//! One metric of two runs over their pairs: the difference with its error, interval and test.
+
+use super::clusters::Clusters;
+use super::corpus::{has_value, statistic};
+use super::observed::Hit;
+use super::values::{Form, Values};
+use compass_stats::{
+    Interval, MeanDifference, SignFlip, bootstrap, cluster_sums, clustered_mean, detectable_difference,
+    detectable_share, mcnemar, normal_quantile, paired_mean, percentile_interval, sign_flip, tango, two_sided_t,
+    two_sided_z,
+};
+
+/// Chance of finding the smallest difference that is called detectable.
+pub const POWER: f64 = 0.8;
+/// Resamples of the bootstrap, ...
+const RESAMPLES: usize = 10_000;
+/// ... of which fewer are drawn where more samples than this would be looked at in all.
+const MOST_DRAWS: usize = 400_000_000;
+const LEAST_RESAMPLES: usize = 1_000;
+
+/// A difference of two runs, second minus first (times the scale of the setting), in the metric's unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Pairs that have a value in both runs.
+    pub pairs: u64,
+    /// Pairs that have none in the first run, in the second.
+    pub unscored: (u64, u64),
+    pub a: f64,
+    pub b: f64,
+    pub difference: f64,
+    pub stderr: f64,
+    pub interval: Interval,
+    /// Two-sided, of no difference.
+    pub p: f64,
+    pub method: Method,
+    /// What the interval may reach whatever the answers without a score would have been; `None` where the values have no
+    /// bounds. The interval itself where every pair has values.
+    pub bounds: Option<Interval>,
+    /// The smallest difference that would be found with [`POWER`]; `None` where nothing would be.
+    pub detectable: Option<f64>,
+    /// Variance of the difference: among questions, and among answers to one question.
+    pub variance: Option<(f64, f64)>,
+    pub clusters: Option<usize>,
+}
+
+/// How a difference was tested.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Method {
+    /// McNemar's exact test and Tango's interval.
+    McNemar { gained: u64, lost: u64, mid_p: f64 },
+    /// The sign-flip permutation and the t interval; over clusters where there are some.
+    SignFlip { flips: SignFlip, t_p: f64 },
+    /// The paired bootstrap.
+    Bootstrap { resamples: usize },
+    /// The normal distribution, of a number made of several.
+    Normal,
+}
+
+/// What holds for all metrics of two units.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting<'a> {
+    pub pairs: &'a [(u32, u32)],
+    pub clusters: Option<&'a Clusters>,
+    pub confidence: f64,
+    pub seed: u64,
+    /// What the first run's numbers are multiplied by before they are taken off: 1 but for a relative margin.
+    pub scale: f64,
+}
+
+impl Setting<'_> {
+    pub(crate) fn z(&self) -> f64 {
+        two_sided_z(self.confidence)
+    }
+
+    /// Of these places among the pairs.
+    fn clusters_at(&self, places: &[u32]) -> Option<Clusters> {
+        self.clusters.map(|clusters| clusters.at(places))
+    }
+}
+
+/// The normal quantile of [`POWER`].
+pub(crate) fn power_z() -> f64 {
+    normal_quantile(POWER)
+}
+
+/// Compares a metric.
+///
+/// # Errors
+/// Why it cannot be compared, in words.
+pub(crate) fn estimate(a: &Values<'_>, b: &Values<'_>, setting: Setting<'_>) -> Result<Estimate, &'static str> {
+    match (&a.form, &b.form) {
+        (Form::None(why), _) | (_, Form::None(why)) => Err(why),
+        (Form::Hits(one), Form::Hits(other)) if setting.scale != 1.0 => {
+            let values = |hits: &[Hit]| hits.iter().map(|hit| value(*hit)).collect::<Vec<f64>>();
+            scores(&values(one), &values(other), None, a.factor, setting).map(|found| found.scaled(a.factor))
+        }
+        (Form::Hits(one), Form::Hits(other)) => hits(one, other, setting).map(|found| found.scaled(a.factor)),
+        (Form::Scores { values: one, within: first }, Form::Scores { values: other, within: second }) => {
+            let within = first.as_deref().zip(second.as_deref());
+            scores(one, other, within, a.factor, setting).map(|found| found.scaled(a.factor))
+        }
+        (Form::Corpus { .. }, Form::Corpus { .. }) => corpus(&a.form, &b.form, setting),
+        _ => Err("the two runs compute it differently"),
+    }
+}
+
+/// As a score.
+fn value(hit: Hit) -> f64 {
+    match hit {
+        Hit::Right => 1.0,
+        Hit::Wrong => 0.0,
+        Hit::None => f64::NAN,
+    }
+}
+
+const NOTHING: &str = "no pair has a value in both runs";
+
+fn hits(a: &[Hit], b: &[Hit], setting: Setting<'_>) -> Result<Estimate, &'static str> {
+    let both: Vec<(Hit, Hit)> = setting.pairs.iter().map(|&(i, j)| (a[i as usize], b[j as usize])).collect();
+    let scored = |&(one, other): &(Hit, Hit)| one != Hit::None && other != Hit::None;
+    let unscored = (count(&both, |pair| pair.0 == Hit::None), count(&both, |pair| pair.1 == Hit::None));
+    let places = places(&both, scored);
+    let n = places.len() as u64;
+    if n == 0 {
+        return Err(NOTHING);
+    }
+    let at = |places: &[u32]| places.iter().map(|&at| both[at as usize]).collect::<Vec<_>>();
+    let observed = at(&places);
+    let right = |of: fn(&(Hit, Hit)) -> Hit| count(&observed, |pair| of(pair) == Hit::Right) as f64 / n as f64;
+    let tested = test_hits(&observed, &places, setting)?;
+    // Every pair, those without a score filled in.
+    let filled = |first: Hit, second: Hit| {
+        let fill = |&(one, other): &(Hit, Hit)| {
+            (if one == Hit::None { first } else { one }, if other == Hit::None { second } else { other })
+        };
+        let all: Vec<u32> = (0..both.len() as u32).collect();
+        test_hits(&both.iter().map(fill).collect::<Vec<_>>(), &all, setting)
+    };
+    let bounds = match n == both.len() as u64 {
+        true => Some(tested.interval),
+        false => {
+            let (low, high) = (filled(Hit::Right, Hit::Wrong)?, filled(Hit::Wrong, Hit::Right)?);
+            Some(Interval { low: low.interval.low, high: high.interval.high })
+        }
+    };
+    let detectable = match tested.clusters {
+        Some(_) => Some(detectable_difference(tested.stderr, setting.z(), power_z())),
+        None => {
+            let discordant = count(&observed, |pair| pair.0 != pair.1) as f64 / n as f64;
+            detectable_share(n, discordant, setting.z(), power_z())
+        }
+    };
+    Ok(Estimate {
+        pairs: n,
+        unscored,
+        a: right(|pair| pair.0),
+        b: right(|pair| pair.1),
+        difference: tested.difference,
+        stderr: tested.stderr,
+        interval: tested.interval,
+        p: tested.p,
+        method: tested.method,
+        bounds,
+        detectable,
+        variance: None,
+        clusters: tested.clusters,
+    })
+}
+
+struct Tested {
+    difference: f64,
+    stderr: f64,
+    interval: Interval,
+    p: f64,
+    method: Method,
+    clusters: Option<usize>,
+}
+
+/// Pairs that all have values, at these places.
+fn test_hits(pairs: &[(Hit, Hit)], places: &[u32], setting: Setting<'_>) -> Result<Tested, &'static str> {
+    let n = pairs.len() as u64;
+    let gained = count(pairs, |pair| *pair == (Hit::Wrong, Hit::Right));
+    let lost = count(pairs, |pair| *pair == (Hit::Right, Hit::Wrong));
+    if let Some(clusters) = setting.clusters_at(places) {
+        let differences: Vec<f64> = pairs.iter().map(|pair| value(pair.1) - value(pair.0)).collect();
+        return of_clusters(&differences, &clusters, setting);
+    }
+    let difference = (gained as f64 - lost as f64) / n as f64;
+    let squares = (gained + lost) as f64 - n as f64 * difference * difference;
+    let stderr = if n > 1 { (squares.max(0.0) / (n - 1) as f64 / n as f64).sqrt() } else { 0.0 };
+    let test = mcnemar(gained, lost);
+    let method = Method::McNemar { gained, lost, mid_p: test.mid };
+    let interval = tango(gained, lost, n, setting.z());
+    Ok(Tested { difference, stderr, interval, p: test.exact, method, clusters: None })
+}
+
+const ONE_CLUSTER: &str = "all its questions are of one cluster, which has no error";
+
+fn of_clusters(differences: &[f64], clusters: &Clusters, setting: Setting<'_>) -> Result<Tested, &'static str> {
+    let mean = clustered_mean(differences, &clusters.of, clusters.count).ok_or(ONE_CLUSTER)?;
+    let flips = sign_flip(&cluster_sums(differences, &clusters.of, clusters.count), setting.seed);
+    Ok(of_mean(mean, flips, Some(clusters.count), setting))
+}
+
+fn of_mean(mean: MeanDifference, flips: SignFlip, clusters: Option<usize>, setting: Setting<'_>) -> Tested {
+    let half = two_sided_t(setting.confidence, mean.freedom) * mean.stderr;
+    Tested {
+        difference: mean.mean,
+        stderr: mean.stderr,
+        interval: Interval::around(mean.mean, half),
+        p: flips.p(),
+        method: Method::SignFlip { flips, t_p: mean.p },
+        clusters,
+    }
+}
+
+fn test_scores(differences: &[f64], places: &[u32], setting: Setting<'_>) -> Result<Tested, &'static str> {
+    if let Some(clusters) = setting.clusters_at(places) {
+        return of_clusters(differences, &clusters, setting);
+    }
+    let mean = paired_mean(differences).ok_or("one pair has no error")?;
+    Ok(of_mean(mean, sign_flip(differences, setting.seed), None, setting))
+}
+
+fn scores(
+    a: &[f64],
+    b: &[f64],
+    within: Option<(&[f64], &[f64])>,
+    factor: f64,
+    setting: Setting<'_>,
+) -> Result<Estimate, &'static str> {
+    let both: Vec<(f64, f64)> = setting.pairs.iter().map(|&(i, j)| (a[i as usize], b[j as usize])).collect();
+    let unscored = (count(&both, |pair| pair.0.is_nan()), count(&both, |pair| pair.1.is_nan()));
+    let places = places(&both, |pair| !pair.0.is_nan() && !pair.1.is_nan());
+    if places.is_empty() {
+        return Err(NOTHING);
+    }
+    let observed: Vec<(f64, f64)> = places.iter().map(|&at| both[at as usize]).collect();
+    let n = observed.len() as f64;
+    let differences: Vec<f64> = observed.iter().map(|(one, other)| other - setting.scale * one).collect();
+    let tested = test_scores(&differences, &places, setting)?;
+    // A share of what is asked lies between 0 and 1; a score in another unit may be anything.
+    let in_bounds = |value: f64| value.is_nan() || (0.0..=1.0).contains(&value);
+    let is_bounded = factor != 1.0 && both.iter().all(|pair| in_bounds(pair.0) && in_bounds(pair.1));
+    let bounds = match (observed.len() == both.len(), is_bounded) {
+        (true, _) => Some(tested.interval),
+        (false, false) => None,
+        (false, true) => {
+            let filled = |first: f64, second: f64| {
+                let fill = |value: f64, with: f64| if value.is_nan() { with } else { value };
+                let differences: Vec<f64> =
+                    both.iter().map(|pair| fill(pair.1, second) - setting.scale * fill(pair.0, first)).collect();
+                let all: Vec<u32> = (0..both.len() as u32).collect();
+                test_scores(&differences, &all, setting)
+            };
+            Some(Interval { low: filled(1.0, 0.0)?.interval.low, high: filled(0.0, 1.0)?.interval.high })
+        }
+    };
+    let variance = within.map(|(first, second)| {
+        let of = |place: &u32| {
+            let (i, j) = setting.pairs[*place as usize];
+            first[i as usize] + second[j as usize]
+        };
+        let answers = places.iter().map(of).sum::<f64>() / n / n;
+        ((tested.stderr * tested.stderr - answers).max(0.0), answers)
+    });
+    Ok(Estimate {
+        pairs: observed.len() as u64,
+        unscored,
+        a: observed.iter().map(|pair| pair.0).sum::<f64>() / n,
+        b: observed.iter().map(|pair| pair.1).sum::<f64>() / n,
+        difference: tested.difference,
+        stderr: tested.stderr,
+        interval: tested.interval,
+        p: tested.p,
+        method: tested.method,
+        bounds,
+        detectable: Some(detectable_difference(tested.stderr, setting.z(), power_z())),
+        variance,
+        clusters: tested.clusters,
+    })
+}
+
+fn corpus(a: &Form<'_>, b: &Form<'_>, setting: Setting<'_>) -> Result<Estimate, &'static str> {
+    let (Form::Corpus { items: one, rule }, Form::Corpus { items: other, rule: second }) = (a, b) else {
+        return Err("the two runs compute it differently");
+    };
+    if rule != second {
+        return Err("the two runs compute it differently");
+    }
+    let valued: Vec<(bool, bool)> =
+        setting.pairs.iter().map(|&(i, j)| (has_value(one, i), has_value(other, j))).collect();
+    let unscored = (count(&valued, |pair| !pair.0), count(&valued, |pair| !pair.1));
+    let places = places(&valued, |pair| pair.0 && pair.1);
+    let pairs: Vec<(u32, u32)> = places.iter().map(|&at| setting.pairs[at as usize]).collect();
+    if pairs.is_empty() {
+        return Err(NOTHING);
+    }
+    let of = |column, places: Vec<u32>| statistic(rule, column, &places).ok_or("its values cannot be resampled");
+    let first = of(one, pairs.iter().map(|pair| pair.0).collect())?;
+    let second = of(other, pairs.iter().map(|pair| pair.1).collect())?;
+    let all: Vec<u32> = (0..pairs.len() as u32).collect();
+    let value = |statistic: &dyn Fn(&[u32]) -> Option<f64>| statistic(&all).filter(|value| value.is_finite());
+    let undefined = "it is not defined over these samples";
+    let (a, b) = (value(&first).ok_or(undefined)?, value(&second).ok_or(undefined)?);
+    let resamples = (MOST_DRAWS / pairs.len()).clamp(LEAST_RESAMPLES, RESAMPLES);
+    let clusters = setting.clusters_at(&places);
+    let difference = |drawn: &[u32]| Some(second(drawn)? - setting.scale * first(drawn)?);
+    let drawn = match &clusters {
+        None => bootstrap(pairs.len(), resamples, setting.seed, difference),
+        Some(clusters) if clusters.count < 2 => return Err(ONE_CLUSTER),
+        Some(clusters) => {
+            let mut members = vec![Vec::new(); clusters.count];
+            clusters.of.iter().zip(0..).for_each(|(cluster, at)| members[*cluster as usize].push(at));
+            let mut samples: Vec<u32> = Vec::new();
+            bootstrap(clusters.count, resamples, setting.seed, |drawn| {
+                samples.clear();
+                drawn.iter().for_each(|cluster| samples.extend(&members[*cluster as usize]));
+                difference(&samples)
+            })
+        }
+    };
+    let drawn = drawn.ok_or(NOTHING)?;
+    let interval = percentile_interval(&drawn.differences, setting.confidence).ok_or(NOTHING)?;
+    // What is the same in every draw is no evidence of a difference.
+    let p = if a == b && drawn.stderr == 0.0 { 1.0 } else { drawn.p };
+    Ok(Estimate {
+        pairs: pairs.len() as u64,
+        unscored,
+        a,
+        b,
+        difference: b - setting.scale * a,
+        stderr: drawn.stderr,
+        interval,
+        p,
+        method: Method::Bootstrap { resamples },
+        bounds: (pairs.len() == setting.pairs.len()).then_some(interval),
+        detectable: Some(detectable_difference(drawn.stderr, setting.z(), power_z())),
+        variance: None,
+        clusters: clusters.map(|clusters| clusters.count),
+    })
+}
+
+fn count<T>(items: &[T], is_meant: impl Fn(&T) -> bool) -> u64 {
+    items.iter().filter(|item| is_meant(item)).count() as u64
+}
+
+fn places<T>(items: &[T], is_meant: impl Fn(&T) -> bool) -> Vec<u32> {
+    items.iter().zip(0..).filter(|(item, _)| is_meant(item)).map(|(_, at)| at).collect()
+}
+
+impl Estimate {
+    /// In a unit that is `factor` times smaller.
+    fn scaled(self, factor: f64) -> Self {
+        let squared = factor * factor;
+        Self {
+            a: self.a * factor,
+            b: self.b * factor,
+            difference: self.difference * factor,
+            stderr: self.stderr * factor,
+            interval: self.interval.scaled(factor),
+            bounds: self.bounds.map(|bounds| bounds.scaled(factor)),
+            detectable: self.detectable.map(|difference| difference * factor),
+            variance: self.variance.map(|(questions, answers)| (questions * squared, answers * squared)),
+            ..self
+        }
+    }
+}

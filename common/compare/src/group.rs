@@ -1,0 +1,147 @@
+//! The numbers of groups, with an error of their own: their subsets are independent, and a data set that is in several subsets
+//! counts with the sum of its weights.
+
+use super::comparison::Comparison;
+use super::estimate::{Estimate, Method, power_z};
+use super::row::{Conclusion, Row};
+use super::run::RunData;
+use compass_plan::summary::{Average, SummaryGroup};
+use compass_stats::{Interval, detectable_difference, normal_tail, two_sided_z};
+use std::collections::BTreeMap;
+
+/// The weights of data sets, by data set and metric; the metric is the first one where none is named.
+type Weights = BTreeMap<(String, Option<String>), f64>;
+
+/// Adds a row for every group whose data sets are all compared.
+pub(crate) fn add(a: &RunData, b: &RunData, models: &[(String, String)], found: &mut Comparison) {
+    let mut rows = Vec::new();
+    for group in &a.groups {
+        let is_known = |name: &str| a.units.iter().any(|unit| unit.dataset == name);
+        let weights = match weights(&group.name, &a.groups, &is_known) {
+            Ok(weights) => weights,
+            Err(why) => {
+                found.left_out.extend(why.map(|why| format!("{}: {why}", group.name)));
+                continue;
+            }
+        };
+        if b.groups.iter().any(|other| other.name == group.name && other != group) {
+            found.left_out.push(format!("{}: the two runs have another group of that name", group.name));
+            continue;
+        }
+        for (model_a, model_b) in models {
+            match row(group, &weights, (model_a, model_b), found, found.confidence) {
+                Ok(row) => rows.push(row),
+                Err(why) => found.left_out.push(format!("{}: {why}", group.name)),
+            }
+        }
+    }
+    found.rows.extend(rows);
+}
+
+/// What a group weighs its data sets with. `Err(None)` where it is not part of the run, as groups that come with presets are.
+fn weights(
+    name: &str,
+    groups: &[SummaryGroup],
+    is_known: &dyn Fn(&str) -> bool,
+) -> Result<Weights, Option<&'static str>> {
+    let Some(group) = groups.iter().find(|group| group.name == name) else { return Err(None) };
+    let shares = match &group.average {
+        Average::Naive => vec![1.0 / group.subsets.len() as f64; group.subsets.len()],
+        Average::Sum => vec![1.0; group.subsets.len()],
+        Average::Weighted(weights) => {
+            let total: f64 = weights.iter().sum();
+            weights.iter().map(|weight| weight / total).collect()
+        }
+        Average::Harmonic | Average::StandardDeviation => {
+            return Err(Some("only means and sums have an error that follows from their subsets"));
+        }
+    };
+    let mut found = Weights::new();
+    for (subset, share) in group.subsets.iter().zip(shares) {
+        if is_known(&subset.name) {
+            *found.entry((subset.name.clone(), subset.metric.clone())).or_default() += share;
+            continue;
+        }
+        // Groups are made of groups that come before them.
+        let before: Vec<SummaryGroup> = groups.iter().take_while(|other| other.name != name).cloned().collect();
+        for (dataset, weight) in weights(&subset.name, &before, is_known)? {
+            *found.entry(dataset).or_default() += share * weight;
+        }
+    }
+    Ok(found)
+}
+
+fn row(
+    group: &SummaryGroup,
+    weights: &Weights,
+    models: (&String, &String),
+    found: &Comparison,
+    confidence: f64,
+) -> Result<Row, String> {
+    let (mut a, mut b, mut difference, mut variance, mut pairs, mut unscored) = (0.0, 0.0, 0.0, 0.0, 0, (0, 0));
+    let (mut low, mut high) = (0.0, 0.0);
+    let (mut is_bounded, mut first) = (true, None);
+    for ((dataset, metric), weight) in weights {
+        let is_meant = |row: &&Row| {
+            row.dataset == *dataset
+                && (&row.model_a, &row.model_b) == models
+                && metric.as_ref().is_none_or(|metric| row.metric == *metric)
+        };
+        let row = found.rows.iter().find(is_meant).ok_or_else(|| format!("`{dataset}` is not compared"))?;
+        let estimate = &row.estimate;
+        a += weight * estimate.a;
+        b += weight * estimate.b;
+        difference += weight * estimate.difference;
+        variance += weight * weight * estimate.stderr * estimate.stderr;
+        pairs += estimate.pairs;
+        unscored = (unscored.0 + estimate.unscored.0, unscored.1 + estimate.unscored.1);
+        match estimate.bounds {
+            // What missing answers add beyond the interval, to either side.
+            Some(bounds) => {
+                low += weight.abs() * (estimate.interval.low - bounds.low).max(0.0);
+                high += weight.abs() * (bounds.high - estimate.interval.high).max(0.0);
+            }
+            None => is_bounded = false,
+        }
+        let kind = (row.direction, row.is_percent);
+        if *first.get_or_insert(kind) != kind {
+            return Err("its subsets have metrics of several kinds".into());
+        }
+    }
+    let (direction, is_percent) = first.ok_or("it has no subset")?;
+    let stderr = variance.sqrt();
+    let half = two_sided_z(confidence) * stderr;
+    let interval = Interval::around(difference, half);
+    let p = match (difference == 0.0, stderr == 0.0) {
+        (true, _) => 1.0,
+        (false, true) => 0.0,
+        (false, false) => 2.0 * normal_tail((difference / stderr).abs()),
+    };
+    let estimate = Estimate {
+        pairs,
+        unscored,
+        a,
+        b,
+        difference,
+        stderr,
+        interval,
+        p,
+        method: Method::Normal,
+        bounds: is_bounded.then_some(Interval { low: interval.low - low, high: interval.high + high }),
+        detectable: Some(detectable_difference(stderr, two_sided_z(confidence), power_z())),
+        variance: None,
+        clusters: None,
+    };
+    Ok(Row {
+        model_a: models.0.clone(),
+        model_b: models.1.clone(),
+        dataset: group.name.clone(),
+        metric: group.metric_name().to_owned(),
+        is_group: true,
+        is_percent,
+        direction,
+        adjusted_p: estimate.p,
+        estimate,
+        conclusion: Conclusion::Undecided,
+    })
+}

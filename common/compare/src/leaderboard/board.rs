@@ -1,0 +1,131 @@
+//! The board: an entry for every model of every run, a cell for every data set.
+
+use super::number::number;
+use super::tiers::tiers;
+use crate::observed::{BITS_PER_BYTE, UnitData};
+use crate::run::RunData;
+use crate::values::{Direction, metrics};
+use std::collections::BTreeMap;
+
+/// A model of a run.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// As a person tells it from the others.
+    pub label: String,
+    pub run: String,
+    pub model: String,
+    pub step: Option<u64>,
+    /// By data set: its first metric, and bits per byte of the gold answer where there is one.
+    pub cells: BTreeMap<String, Vec<Cell>>,
+    /// The mean of the percentages of the data sets that every entry has.
+    pub average: Option<f64>,
+    /// Of what is tied with the best, 1; of what is tied with the best of the rest, 2; ...
+    pub tier: Option<u32>,
+}
+
+/// A number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    pub metric: String,
+    pub value: f64,
+    pub stderr: Option<f64>,
+    pub interval: Option<(f64, f64)>,
+    pub samples: u64,
+    pub is_percent: bool,
+    pub direction: Direction,
+}
+
+/// A leaderboard.
+#[derive(Clone, Debug)]
+pub struct Board {
+    /// By step where every entry has one, else the best first.
+    pub entries: Vec<Entry>,
+    /// In the order of the first run that has each.
+    pub datasets: Vec<String>,
+    /// The data sets that are averaged.
+    pub averaged: Vec<String>,
+    pub notes: Vec<String>,
+}
+
+impl Board {
+    /// Whether it is a curve.
+    pub fn has_steps(&self) -> bool {
+        !self.entries.is_empty() && self.entries.iter().all(|entry| entry.step.is_some())
+    }
+}
+
+/// Makes the board of runs. `step` reads the step of a model out of its name or its run's.
+pub fn board(runs: &[RunData], step: &dyn Fn(&str) -> Option<u64>) -> Board {
+    let mut datasets: Vec<String> = Vec::new();
+    let mut entries: Vec<(Entry, usize)> = Vec::new();
+    for (at, run) in runs.iter().enumerate() {
+        for model in run.models.keys() {
+            let units: Vec<&UnitData> = run.units.iter().filter(|unit| unit.model == *model).collect();
+            for unit in &units {
+                if !datasets.contains(&unit.dataset) {
+                    datasets.push(unit.dataset.clone());
+                }
+            }
+            let is_alone = runs.iter().filter(|other| other.models.contains_key(model)).count() == 1;
+            let path = run.models.get(model).and_then(|facts| facts.get("path"));
+            let found = step(model).or_else(|| path.and_then(|path| step(path))).or_else(|| step(&run.name));
+            let entry = Entry {
+                label: if is_alone { model.clone() } else { format!("{} {model}", run.name) },
+                run: run.name.clone(),
+                model: model.clone(),
+                step: found,
+                cells: units.iter().map(|unit| (unit.dataset.clone(), cells(unit))).collect(),
+                average: None,
+                tier: None,
+            };
+            entries.push((entry, at));
+        }
+    }
+    let averaged = averaged(&datasets, &entries);
+    let mut notes = Vec::new();
+    for (entry, _) in &mut entries {
+        let values: Vec<f64> = averaged.iter().filter_map(|name| Some(entry.cells.get(name)?.first()?.value)).collect();
+        entry.average = (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+    }
+    if averaged.len() < datasets.len() && !averaged.is_empty() {
+        notes.push(format!(
+            "the average is of the {} of {} data sets whose percentages every entry has",
+            averaged.len(),
+            datasets.len()
+        ));
+    }
+    entries.sort_by(|(a, _), (b, _)| b.average.unwrap_or(f64::MIN).total_cmp(&a.average.unwrap_or(f64::MIN)));
+    notes.extend(tiers(&mut entries, runs, &averaged));
+    let mut board = Board { entries: entries.into_iter().map(|(entry, _)| entry).collect(), datasets, averaged, notes };
+    if board.has_steps() {
+        board.entries.sort_by(|a, b| (a.step, &a.label).cmp(&(b.step, &b.label)));
+    }
+    board
+}
+
+fn cells(unit: &UnitData) -> Vec<Cell> {
+    let all = metrics(unit);
+    let wanted = all.iter().enumerate().filter(|(at, values)| *at == 0 || values.name == BITS_PER_BYTE);
+    let cell = |(_, values): (usize, &crate::values::Values<'_>)| {
+        let found = number(unit, values)?;
+        Some(Cell {
+            metric: values.name.clone(),
+            value: found.value,
+            stderr: found.stderr,
+            interval: found.interval,
+            samples: found.samples,
+            is_percent: crate::comparison::is_percent(values),
+            direction: values.direction,
+        })
+    };
+    wanted.filter_map(cell).collect()
+}
+
+/// Data sets of which every entry has a percentage that is better when it is higher.
+fn averaged(datasets: &[String], entries: &[(Entry, usize)]) -> Vec<String> {
+    let has = |entry: &Entry, name: &str| {
+        let first = entry.cells.get(name).and_then(|cells| cells.first());
+        first.is_some_and(|cell| cell.is_percent && cell.direction == Direction::Higher)
+    };
+    datasets.iter().filter(|name| entries.iter().all(|(entry, _)| has(entry, name))).cloned().collect()
+}

@@ -1,0 +1,15 @@
+//! Many runs by many data sets: numbers with their intervals, tiers of what is statistically tied, curves over steps, and how
+//! much signal each data set has over its noise.
+
+mod board;
+mod curve;
+mod number;
+mod show;
+mod signal;
+mod tensorboard;
+mod tiers;
+
+pub use board::{Board, Cell, Entry, board};
+pub use show::{board_csv, board_html, board_text};
+pub use signal::{Signal, signals};
+pub use tensorboard::events;

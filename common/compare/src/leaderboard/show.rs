@@ -1,0 +1,173 @@
+//! A board for a terminal, as CSV and as HTML.
+
+use super::board::{Board, Cell, Entry};
+use super::curve::{Point, curve};
+use super::signal::{Signal, signals};
+use crate::report::{drawn, html_text, number, page, plain_text};
+use std::fmt::Write;
+
+/// The first metric of a data set for an entry, with half of its interval.
+fn shown(entry: &Entry, dataset: &str) -> String {
+    let Some(cell) = entry.cells.get(dataset).and_then(|cells| cells.first()) else { return "-".into() };
+    let value = number(cell.value, cell.is_percent);
+    match cell.interval {
+        Some((low, high)) => format!("{value} ±{}", number((high - low) / 2.0, cell.is_percent)),
+        None => value,
+    }
+}
+
+fn step(entry: &Entry) -> String {
+    entry.step.map_or("-".into(), |step| step.to_string())
+}
+
+fn head(board: &Board) -> Vec<String> {
+    let mut head = vec!["model".to_owned()];
+    if board.has_steps() {
+        head.push("step".into());
+    }
+    head.extend(["tier", "average"].map(str::to_owned));
+    head.extend(board.datasets.iter().cloned());
+    head
+}
+
+fn row(board: &Board, entry: &Entry) -> Vec<String> {
+    let mut row = vec![entry.label.clone()];
+    if board.has_steps() {
+        row.push(step(entry));
+    }
+    row.push(entry.tier.map_or("-".into(), |tier| tier.to_string()));
+    row.push(entry.average.map_or("-".into(), |average| number(average, true)));
+    row.extend(board.datasets.iter().map(|dataset| shown(entry, dataset)));
+    row
+}
+
+fn signal_cells(signal: &Signal) -> Vec<String> {
+    vec![
+        signal.dataset.clone(),
+        signal.metric.clone(),
+        signal.steps.to_string(),
+        format!("{:+.3}", signal.trend),
+        signal.ratio.map_or("-".into(), |ratio| format!("{ratio:.1}")),
+    ]
+}
+
+const SIGNAL_HEAD: [&str; 5] = ["dataset", "metric", "steps", "trend", "signal to noise"];
+
+/// For a terminal; ends with a newline.
+pub fn board_text(board: &Board) -> String {
+    let plain = |cells: Vec<String>| cells.iter().map(|cell| plain_text(cell)).collect::<Vec<_>>();
+    let mut grid = vec![plain(head(board))];
+    grid.extend(board.entries.iter().map(|entry| plain(row(board, entry))));
+    let mut lines = drawn(grid, 1);
+    let signals = signals(board);
+    if !signals.is_empty() {
+        let mut grid = vec![SIGNAL_HEAD.map(str::to_owned).to_vec()];
+        grid.extend(signals.iter().map(|signal| plain(signal_cells(signal))));
+        lines.push(String::new());
+        lines.extend(drawn(grid, 2));
+    }
+    lines.push(String::new());
+    lines.extend(board.notes.iter().map(|note| plain_text(note)));
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// A field of CSV. What a spreadsheet would take for a formula is text.
+fn field(text: &str) -> String {
+    let is_formula =
+        text.starts_with(['=', '+', '@', '\t', '\r']) || text.starts_with('-') && text.parse::<f64>().is_err();
+    let text = if is_formula { format!("'{text}") } else { text.to_owned() };
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text,
+    }
+}
+
+/// A line for each number.
+pub fn board_csv(board: &Board) -> String {
+    let mut csv = "run,model,step,tier,dataset,metric,value,stderr,low,high,samples\n".to_owned();
+    for entry in &board.entries {
+        for dataset in &board.datasets {
+            for cell in entry.cells.get(dataset).into_iter().flatten() {
+                let optional = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+                let Cell { metric, value, stderr, interval, samples, .. } = cell;
+                let fields = [
+                    field(&entry.run),
+                    field(&entry.model),
+                    entry.step.map(|step| step.to_string()).unwrap_or_default(),
+                    entry.tier.map(|tier| tier.to_string()).unwrap_or_default(),
+                    field(dataset),
+                    field(metric),
+                    value.to_string(),
+                    optional(*stderr),
+                    optional(interval.map(|interval| interval.0)),
+                    optional(interval.map(|interval| interval.1)),
+                    samples.to_string(),
+                ];
+                csv.push_str(&fields.join(","));
+                csv.push('\n');
+            }
+        }
+    }
+    csv
+}
+
+const CURVES: &str = "<style>.curves { display: flex; flex-wrap: wrap; gap: 1rem; } svg.curve { max-width: 26rem; } \
+                      .curve .band { fill: var(--good); fill-opacity: .18; stroke: none; } \
+                      .curve .line { fill: none; stroke: var(--good); stroke-width: 1.5; }</style>\n";
+
+/// As one HTML file that loads nothing and runs nothing.
+pub fn board_html(board: &Board) -> String {
+    let mut out = format!("{CURVES}<h1>Leaderboard</h1>\n");
+    table(&mut out, &head(board), board.entries.iter().map(|entry| row(board, entry)));
+    if board.has_steps() {
+        out.push_str("<h2>Curves</h2>\n<div class=\"curves\">\n");
+        for (title, points) in curves(board) {
+            out.push_str(&curve(&title, &points));
+        }
+        out.push_str("</div>\n");
+    }
+    let signals = signals(board);
+    if !signals.is_empty() {
+        out.push_str("<h2>Signal to noise</h2>\n");
+        table(&mut out, &SIGNAL_HEAD.map(str::to_owned), signals.iter().map(signal_cells));
+    }
+    out.push_str("<h2>Notes</h2>\n<ul>\n");
+    for note in &board.notes {
+        let _ = writeln!(out, "<li>{}</li>", html_text(note));
+    }
+    out.push_str("</ul>\n");
+    page("Leaderboard", &out)
+}
+
+fn table(out: &mut String, head: &[String], rows: impl Iterator<Item = Vec<String>>) {
+    let cells = |cells: &[String], tag: &str| -> String {
+        cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", html_text(cell))).collect()
+    };
+    let _ = writeln!(out, "<div class=\"wide\"><table>\n<tr>{}</tr>", cells(head, "th"));
+    for row in rows {
+        let _ = writeln!(out, "<tr>{}</tr>", cells(&row, "td"));
+    }
+    out.push_str("</table></div>\n");
+}
+
+/// A curve for every metric that two steps have.
+fn curves(board: &Board) -> Vec<(String, Vec<Point>)> {
+    let mut curves: Vec<(String, Vec<Point>)> = Vec::new();
+    for dataset in &board.datasets {
+        for entry in &board.entries {
+            for cell in entry.cells.get(dataset).into_iter().flatten() {
+                let Some(step) = entry.step else { continue };
+                let (low, high) = cell.interval.unwrap_or((cell.value, cell.value));
+                let title = format!("{dataset} {}", cell.metric);
+                let point = (step, cell.value, low, high);
+                match curves.iter_mut().find(|(known, _)| *known == title) {
+                    Some((_, points)) if points.last().is_none_or(|last| last.0 < step) => points.push(point),
+                    Some(_) => {}
+                    None => curves.push((title, vec![point])),
+                }
+            }
+        }
+    }
+    curves.retain(|(_, points)| points.len() > 1);
+    curves
+}

@@ -1,0 +1,297 @@
+//! What is kept of one model on one data set to be compared: for every sample what was asked, and its value of every metric.
+//!
+//! Some forty bytes a sample and a few for each metric: texts are digested, never kept.
+
+use compass_eval::evaluator::{Aggregation, MetricContribution, SampleValue, judge};
+use compass_plan::{Body, EvalSpec, OptionText, Part, Sample, Unit};
+use compass_types::ids::Digest;
+use compass_types::result::{Outcome, SampleResult};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// The metric that every data set of scored continuations has beside its own: bits per byte of the gold answer.
+pub const BITS_PER_BYTE: &str = "bpb_gold";
+
+/// One model on one data set.
+#[derive(Clone, Debug)]
+pub struct UnitData {
+    pub model: String,
+    pub dataset: String,
+    /// The kind of request: `ppl`, `gen`, ...
+    pub mode: &'static str,
+    /// In order of index.
+    pub samples: Vec<SampleFacts>,
+    /// In the order of the table.
+    pub series: Vec<Series>,
+}
+
+/// A sample as it is paired.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleFacts {
+    pub index: u32,
+    /// Digest of the kind of request, the shots and the question, without the model's wrapping.
+    pub question: u128,
+    /// Digest of the gold answer.
+    pub gold: u64,
+    pub has_result: bool,
+    /// Digest of the value in the column that clusters are made by; 0 without one.
+    pub column: u64,
+    /// Bytes that its question has in common with that of the sample before it.
+    pub shared: u32,
+    /// Bytes of its question.
+    pub length: u32,
+}
+
+/// The values of one line of the results.
+#[derive(Clone, Debug)]
+pub struct Series {
+    pub name: String,
+    pub rule: Aggregation,
+    pub column: Column,
+}
+
+/// By position of the sample.
+#[derive(Clone, Debug)]
+pub enum Column {
+    /// Right, wrong, or without a value.
+    Hits(Vec<Hit>),
+    /// NaN without a value.
+    Scores(Vec<f64>),
+    /// The mean over several answers to the question, and the variance of that mean among the answers.
+    Several { means: Vec<f64>, within: Vec<f64> },
+    /// Whatever else corpus metrics are made of.
+    Items(Vec<Option<SampleValue>>),
+}
+
+/// A right or wrong answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hit {
+    Wrong,
+    Right,
+    None,
+}
+
+/// Takes the samples of a unit in order of index.
+#[derive(Debug)]
+pub struct UnitBuilder {
+    unit: UnitData,
+    spec: EvalSpec,
+    head: Vec<u8>,
+    cluster: Option<String>,
+    /// Whether a gold answer had the column of the clusters.
+    column_found: bool,
+    shots: Vec<[u8; 32]>,
+    before: String,
+}
+
+struct Hashing(blake3::Hasher);
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn digest(value: &impl Serialize) -> blake3::Hash {
+    let mut hashing = Hashing(blake3::Hasher::new());
+    // Writing into a hasher does not fail, and what the plan holds was read from JSON.
+    let _ = serde_json::to_writer(&mut hashing, value);
+    hashing.0.finalize()
+}
+
+fn short(hash: blake3::Hash) -> u64 {
+    hash.as_bytes().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+impl UnitBuilder {
+    /// `cluster` is the column of gold answers by which samples are clustered.
+    pub fn new(unit: Unit<'_>, cluster: Option<&str>) -> Self {
+        let mode = unit.dataset.infer.mode();
+        let head = serde_json::to_vec(&(mode, &unit.dataset.shot_format)).unwrap_or_default();
+        let data = UnitData {
+            model: unit.model.abbr.clone(),
+            dataset: unit.dataset.abbr.clone(),
+            mode,
+            samples: Vec::with_capacity(unit.dataset.samples as usize),
+            series: Vec::new(),
+        };
+        Self {
+            unit: data,
+            spec: unit.eval(),
+            head,
+            cluster: cluster.map(str::to_owned),
+            column_found: false,
+            shots: Vec::new(),
+            before: String::new(),
+        }
+    }
+
+    /// The part whose samples follow.
+    pub fn begin(&mut self, part: &Part) {
+        self.shots = part.shots.iter().map(|shot| *digest(shot).as_bytes()).collect();
+    }
+
+    /// The next sample, with its result where it has one.
+    pub fn observe(&mut self, sample: &Sample, result: Option<&SampleResult>) {
+        let at = self.unit.samples.len();
+        let score = result.and_then(|result| judge(sample, result, &self.spec).ok());
+        let text = question_text(sample);
+        let shared = self.before.bytes().zip(text.bytes()).take_while(|(one, other)| one == other).count();
+        let column = self.cluster.as_ref().and_then(|name| sample.gold.get(name));
+        self.column_found |= column.is_some();
+        self.unit.samples.push(SampleFacts {
+            index: sample.index,
+            question: self.question(sample),
+            gold: short(digest(&sample.gold)),
+            has_result: score.is_some(),
+            column: column.map_or(0, |value| short(digest(value))),
+            shared: shared as u32,
+            length: text.len() as u32,
+        });
+        self.before = text;
+        let contributions = score.map(|score| score.contributions).unwrap_or_default();
+        self.add(at, contributions);
+        if let Some(item) = result.and_then(|result| bits_of_gold(sample, result)) {
+            let name = BITS_PER_BYTE.to_owned();
+            self.put(at, &name, &Aggregation::BitsPerWeight, item);
+        }
+    }
+
+    fn question(&self, sample: &Sample) -> u128 {
+        let mut hashing = Hashing(blake3::Hasher::new());
+        hashing.0.update(&self.head);
+        for shot in sample.shots.iter().filter_map(|&shot| self.shots.get(shot as usize)) {
+            hashing.0.update(shot);
+        }
+        let _ = serde_json::to_writer(&mut hashing, &sample.body);
+        let hash = hashing.0.finalize();
+        hash.as_bytes().iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte))
+    }
+
+    fn add(&mut self, at: usize, contributions: Vec<MetricContribution>) {
+        let mut several: Vec<(String, Aggregation, Vec<f64>)> = Vec::new();
+        for MetricContribution { replica, name, rule, item, .. } in contributions {
+            if replica == 0 {
+                self.put(at, &name, &rule, item);
+                continue;
+            }
+            let value = match item {
+                SampleValue::Hit(hit) => f64::from(u8::from(hit)),
+                SampleValue::Score(score) => score,
+                // Corpus metrics of several answers are averages of several corpora: not one of questions.
+                _ => continue,
+            };
+            match several.iter_mut().find(|(known, ..)| *known == name) {
+                Some((.., values)) => values.push(value),
+                None => several.push((name, rule, vec![value])),
+            }
+        }
+        for (name, rule, values) in several {
+            let k = values.len() as f64;
+            let mean = values.iter().sum::<f64>() / k;
+            let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+            let of_mean = if values.len() > 1 { squares / (k - 1.0) / k } else { 0.0 };
+            let name = format!("{name} ({} runs average)", values.len());
+            let empty = || Column::Several { means: Vec::new(), within: Vec::new() };
+            if let Column::Several { means, within } = self.series(&name, &rule, empty) {
+                means.resize(at, f64::NAN);
+                within.resize(at, f64::NAN);
+                means.push(mean);
+                within.push(of_mean);
+            }
+        }
+    }
+
+    fn series(&mut self, name: &str, rule: &Aggregation, empty: impl FnOnce() -> Column) -> &mut Column {
+        let found = self.unit.series.iter().position(|series| series.name == name);
+        let at = found.unwrap_or_else(|| {
+            self.unit.series.push(Series { name: name.to_owned(), rule: rule.clone(), column: empty() });
+            self.unit.series.len() - 1
+        });
+        &mut self.unit.series[at].column
+    }
+
+    fn put(&mut self, at: usize, name: &str, rule: &Aggregation, item: SampleValue) {
+        let empty = match &item {
+            SampleValue::Hit(_) => Column::Hits(Vec::new()),
+            SampleValue::Score(_) => Column::Scores(Vec::new()),
+            _ => Column::Items(Vec::new()),
+        };
+        match (self.series(name, rule, || empty), item) {
+            (Column::Hits(hits), SampleValue::Hit(hit)) => {
+                hits.resize(at, Hit::None);
+                hits.push(if hit { Hit::Right } else { Hit::Wrong });
+            }
+            (Column::Scores(scores), SampleValue::Score(score)) => {
+                scores.resize(at, f64::NAN);
+                scores.push(score);
+            }
+            (Column::Items(items), item) => {
+                items.resize(at, None);
+                items.push(Some(item));
+            }
+            // An evaluator gives one kind of item to a line.
+            _ => {}
+        }
+    }
+
+    /// What was observed, and whether the column of the clusters was there.
+    pub fn finish(mut self) -> (UnitData, bool) {
+        let samples = self.unit.samples.len();
+        for series in &mut self.unit.series {
+            match &mut series.column {
+                Column::Hits(hits) => hits.resize(samples, Hit::None),
+                Column::Scores(scores) => scores.resize(samples, f64::NAN),
+                Column::Several { means, within } => {
+                    means.resize(samples, f64::NAN);
+                    within.resize(samples, f64::NAN);
+                }
+                Column::Items(items) => items.resize(samples, None),
+            }
+        }
+        (self.unit, self.column_found)
+    }
+}
+
+/// The words of a sample as a person reads them, without shots; of several options the first one's.
+pub fn question_text(sample: &Sample) -> String {
+    let format = Default::default();
+    match &sample.body {
+        Body::Ppl { options } => options.first().map(|option| option.prompt.render(&[], &format)).unwrap_or_default(),
+        Body::Loglikelihood { context, options } => {
+            let own = options.first().and_then(|option| option.context.as_ref());
+            own.unwrap_or(context).render(&[], &format)
+        }
+        Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => {
+            prompt.render(&[], &format)
+        }
+        Body::Chat { turns } => turns.iter().map(|turn| format!("{}: {}\n", turn.role, turn.content)).collect(),
+        Body::Execute { .. } => String::new(),
+    }
+}
+
+/// The log-probability of the gold answer and its bytes, where its options were scored as continuations.
+fn bits_of_gold(sample: &Sample, result: &SampleResult) -> Option<SampleValue> {
+    let (Body::Loglikelihood { options, .. }, Outcome::Loglikelihood(scores)) = (&sample.body, &result.outcome) else {
+        return None;
+    };
+    let is_gold = |option: &OptionText| {
+        let gold = &sample.gold;
+        !option.unconditional
+            && (option.label == *gold || gold.as_array().is_some_and(|all| all.contains(&option.label)))
+    };
+    let (option, score) = options.iter().zip(scores).find(|(option, _)| is_gold(option))?;
+    let bytes = option.continuation.len() as u64;
+    (bytes > 0 && score.sum.is_finite()).then_some(SampleValue::Weighted(score.sum, bytes))
+}
+
+/// A seed that belongs to a name.
+pub(crate) fn seed(dataset: &str, metric: &str) -> u64 {
+    let digest = Digest::of(format!("{dataset}\n{metric}").as_bytes());
+    digest.0.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+}

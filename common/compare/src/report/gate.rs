@@ -1,0 +1,128 @@
+//! A gate for a terminal, as Markdown and as JUnit's XML.
+
+use super::escape::{markdown_text, plain_text};
+use super::numbers::signed;
+use super::text::drawn;
+use crate::gate::{Decision, Gate, RuleOutcome};
+use std::fmt::Write;
+
+/// What a gate comes to, in one sentence.
+pub fn gate_headline(gate: &Gate) -> String {
+    let count = |decision| gate.outcomes.iter().filter(|one| one.decision == decision).count();
+    let needed = gate.outcomes.iter().filter(|one| one.decision == Decision::CannotTell).filter_map(|one| one.needed);
+    let needed = match (gate.decision, needed.max()) {
+        (Decision::CannotTell, Some(needed)) => format!("; {needed} pairs would tell"),
+        _ => String::new(),
+    };
+    format!(
+        "{}: {} of {} hold, {} do not, {} cannot be told{needed}",
+        gate.decision.name(),
+        count(Decision::Go),
+        gate.outcomes.len(),
+        count(Decision::NoGo),
+        count(Decision::CannotTell)
+    )
+}
+
+fn cells(one: &RuleOutcome) -> [String; 8] {
+    let (pairs, difference, interval) = match &one.row {
+        None => ("-".into(), "-".into(), "-".into()),
+        Some(row) => {
+            let estimate = &row.estimate;
+            let show = |value| signed(value, row.is_percent);
+            let interval = format!("{} to {}", show(estimate.interval.low), show(estimate.interval.high));
+            (estimate.pairs.to_string(), show(estimate.difference), interval)
+        }
+    };
+    [
+        one.dataset.clone(),
+        one.metric.clone(),
+        one.tier.name().into(),
+        pairs,
+        one.allowed.clone(),
+        difference,
+        interval,
+        format!("{}: {}", one.decision.name(), one.why),
+    ]
+}
+
+const HEAD: [&str; 8] = ["dataset", "metric", "tier", "pairs", "may lose", "difference", "interval", "conclusion"];
+
+/// For a terminal; ends with a newline.
+pub fn gate_text(gate: &Gate) -> String {
+    let mut grid = vec![HEAD.map(str::to_owned).to_vec()];
+    grid.extend(gate.outcomes.iter().map(|one| cells(one).map(|cell| plain_text(&cell)).to_vec()));
+    let mut lines = vec![plain_text(&gate_headline(gate)), String::new()];
+    let difference = |difference: &crate::Difference| {
+        plain_text(&format!("{}: {} in A, {} in B", difference.what, difference.a, difference.b))
+    };
+    lines.extend(gate.comparison.differences.iter().map(difference));
+    lines.extend(drawn(grid, 3));
+    lines.push(String::new());
+    lines.extend(gate.skipped.iter().map(|why| plain_text(&format!("not required: {why}"))));
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// As Markdown.
+pub fn gate_markdown(gate: &Gate) -> String {
+    let mut out = format!("# Gate\n\n**{}**\n\n", markdown_text(&gate_headline(gate)));
+    let _ = writeln!(out, "| {} |\n|---|---|---|--:|--:|--:|--:|---|", HEAD.join(" | "));
+    for one in &gate.outcomes {
+        let _ = writeln!(out, "| {} |", cells(one).map(|cell| markdown_text(&cell)).join(" | "));
+    }
+    out
+}
+
+/// What XML may hold of a text, escaped.
+fn xml(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in plain_text(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// As JUnit's XML: a breach is a failure, what cannot be told an error, and either is only skipped where its rule is advisory.
+pub fn gate_junit(gate: &Gate) -> String {
+    use crate::gate::Tier;
+    let mut cases = String::new();
+    let (mut failures, mut errors, mut skipped) = (0, 0, 0);
+    for one in &gate.outcomes {
+        let name = xml(&format!("{} {} ({})", one.dataset, one.metric, one.allowed));
+        let _ = write!(cases, "  <testcase classname=\"gate.{}\" name=\"{name}\"", one.tier.name());
+        let why = xml(&one.why);
+        let element = match (one.decision, one.tier) {
+            (Decision::Go, _) => None,
+            (Decision::NoGo, Tier::Critical | Tier::Supporting) => Some("failure"),
+            (Decision::CannotTell, Tier::Critical) => Some("error"),
+            _ => Some("skipped"),
+        };
+        match element {
+            None => cases.push_str("/>\n"),
+            Some(element) => {
+                match element {
+                    "failure" => failures += 1,
+                    "error" => errors += 1,
+                    _ => skipped += 1,
+                }
+                let detail = xml(&cells(one).join(" | "));
+                let _ = match element {
+                    "skipped" => writeln!(cases, "><skipped message=\"{why}\"/></testcase>"),
+                    _ => writeln!(cases, "><{element} message=\"{why}\">{detail}</{element}></testcase>"),
+                };
+            }
+        }
+    }
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"compass gate\" tests=\"{}\" \
+         failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\">\n{cases}</testsuite>\n</testsuites>\n",
+        gate.outcomes.len()
+    )
+}

@@ -1,0 +1,124 @@
+//! A comparison as one HTML file that loads nothing and runs nothing.
+
+use super::escape::html_text as text;
+use super::forest::forest;
+use super::text::{headline, interval_name, models_of, notes, p_name, shows_models};
+use crate::comparison::Comparison;
+use crate::flip::Flip;
+use crate::row::Conclusion;
+use std::fmt::Write;
+
+/// The style of every page.
+const STYLE: &str = "
+:root { color-scheme: light dark; --fg: #1a1a1a; --bg: #fff; --line: #ccc; --good: #176f2c; --bad: #a8201a; --open: #666; }
+@media (prefers-color-scheme: dark) { :root { --fg: #e6e6e6; --bg: #16181c; --line: #444; --good: #6fce86; --bad: #ff8a80; --open: #aaa; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--fg); background: var(--bg); max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; } .wide { overflow-x: auto; }
+th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; text-align: right; white-space: nowrap; }
+th:first-child, td:first-child, td.word, th.word { text-align: left; }
+.good { color: var(--good); stroke: var(--good); fill: var(--good); } .bad { color: var(--bad); stroke: var(--bad); fill: var(--bad); }
+.open { color: var(--open); stroke: var(--open); fill: var(--open); } td.good, td.bad, td.open { stroke: none; }
+svg { width: 100%; max-width: 60rem; height: auto; } svg text { fill: var(--fg); font-size: 12px; stroke: none; } svg line { stroke-width: 2; }
+svg .axis { font-size: 11px; fill: var(--open); } svg .zero { stroke: var(--line); stroke-width: 1; }
+svg .margin { stroke: var(--bad); stroke-width: 1; stroke-dasharray: 4 3; }
+.differs { border-left: 4px solid var(--bad); padding-left: 1rem; } pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .2rem 0; }
+dt { font-weight: 600; } article { border-top: 1px solid var(--line); padding: .5rem 0; }
+";
+
+/// A page that may load and run nothing, whatever stands in it.
+pub(crate) fn page(title: &str, body: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n\
+         <style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+        text(title)
+    )
+}
+
+/// The whole comparison.
+pub fn html(comparison: &Comparison, flips: &[Flip]) -> String {
+    let mut out = format!("<h1>Comparison</h1>\n<p><strong>{}</strong></p>\n", text(&headline(comparison)));
+    if !comparison.differences.is_empty() {
+        out.push_str("<section class=\"differs\"><h2>What else differs</h2>\n<div class=\"wide\"><table>\n<tr><th></th><th class=\"word\">A</th><th class=\"word\">B</th></tr>\n");
+        for difference in &comparison.differences {
+            let cells = [&difference.what, &difference.a, &difference.b];
+            let cells = cells.map(|cell| format!("<td class=\"word\">{}</td>", text(&Flip::cut(cell))));
+            let _ = writeln!(out, "<tr>{}</tr>", cells.concat());
+        }
+        out.push_str("</table></div></section>\n");
+    }
+    out.push_str(&forest(&comparison.rows, comparison.margin));
+    table(&mut out, comparison);
+    out.push_str("<h2>Notes</h2>\n<ul>\n");
+    for note in notes(comparison) {
+        let _ = writeln!(out, "<li>{}</li>", text(&note));
+    }
+    out.push_str("</ul>\n");
+    if !flips.is_empty() {
+        out.push_str("<h2>Flips</h2>\n");
+    }
+    flips.iter().for_each(|flip| article(&mut out, flip));
+    let _ = writeln!(
+        out,
+        "<h2>Provenance</h2>\n<dl><dt>A</dt><dd>{}, plan {}</dd><dt>B</dt><dd>{}, plan {}</dd></dl>",
+        text(&comparison.a),
+        text(&comparison.plans.0),
+        text(&comparison.b),
+        text(&comparison.plans.1)
+    );
+    page(&format!("{} and {}", comparison.a, comparison.b), &out)
+}
+
+fn table(out: &mut String, comparison: &Comparison) {
+    let models = shows_models(comparison);
+    out.push_str("<div class=\"wide\"><table>\n<tr>");
+    let (interval, p) = (interval_name(comparison), p_name(comparison));
+    let names =
+        ["dataset", "metric", "pairs", "A", "B", "B - A", &interval, &p, "detectable", "conclusion", "tested by"];
+    for name in models.then_some("models").iter().chain(&names) {
+        let class = if ["models", "metric", "conclusion", "tested by"].contains(name) { " class=\"word\"" } else { "" };
+        let _ = write!(out, "<th{class}>{}</th>", text(name));
+    }
+    out.push_str("</tr>\n");
+    for row in &comparison.rows {
+        out.push_str("<tr>");
+        if models {
+            let _ = write!(out, "<td class=\"word\">{}</td>", text(&models_of(row)));
+        }
+        let _ =
+            write!(out, "<td class=\"word\">{}</td><td class=\"word\">{}</td>", text(&row.dataset), text(&row.metric));
+        for cell in row.cells() {
+            let _ = write!(out, "<td>{}</td>", text(&cell));
+        }
+        let class = match row.conclusion {
+            Conclusion::Better | Conclusion::WithinMargin => "good",
+            Conclusion::Worse | Conclusion::BeyondMargin => "bad",
+            Conclusion::Undecided | Conclusion::Inconclusive { .. } => "open",
+        };
+        let _ = writeln!(
+            out,
+            "<td class=\"word {class}\">{}</td><td class=\"word\">{}</td></tr>",
+            text(&row.said()),
+            text(&row.method())
+        );
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn article(out: &mut String, flip: &Flip) {
+    let side = if flip.gained { "only B is right" } else { "only A is right" };
+    let _ = writeln!(
+        out,
+        "<article><h3>{}, sample {} in A, {} in B: {side}</h3>\n<dl>",
+        text(&flip.dataset),
+        flip.index_a,
+        flip.index_b
+    );
+    for (name, what) in
+        [("question", &flip.question), ("gold", &flip.gold), ("A", &flip.answer_a), ("B", &flip.answer_b)]
+    {
+        let _ = writeln!(out, "<dt>{name}</dt><dd><pre>{}</pre></dd>", text(what));
+    }
+    out.push_str("</dl></article>\n");
+}

@@ -1,0 +1,21 @@
+//! A comparison as text, JSON, Markdown and HTML.
+
+mod escape;
+mod forest;
+mod gate;
+mod html;
+mod json;
+mod markdown;
+mod numbers;
+mod text;
+
+pub use escape::{html_text, markdown_text, plain_text};
+pub use forest::forest;
+pub use gate::{gate_headline, gate_junit, gate_markdown, gate_text};
+pub use html::html;
+pub(crate) use html::page;
+pub use json::json;
+pub use markdown::markdown;
+pub(crate) use numbers::{number, signed};
+pub(crate) use text::drawn;
+pub use text::{headline, notes, text};

@@ -1,0 +1,190 @@
+//! A comparison for a terminal.
+
+use super::escape::plain_text;
+use crate::comparison::{Comparison, Correction};
+use crate::flip::Flip;
+use crate::row::{Conclusion, Row};
+use comfy_table::{CellAlignment, Table};
+
+/// Only a rule below the header, as the table of a run has it.
+const STYLE: &str = "     --            ";
+
+/// Differences and gaps that are listed before the rest is counted.
+const LISTED: usize = 12;
+
+/// Text of the whole comparison; ends with a newline.
+pub fn text(comparison: &Comparison, flips: &[Flip]) -> String {
+    let mut lines = vec![plain_text(&headline(comparison)), String::new()];
+    lines.extend(provenance(comparison));
+    let models = shows_models(comparison);
+    let head = ["dataset", "metric", "pairs", "A", "B", "B - A", &interval_name(comparison), &p_name(comparison)];
+    let mut grid: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
+    grid[0].extend(["detectable", "conclusion"].map(str::to_owned));
+    if models {
+        grid[0].insert(0, "models".into());
+    }
+    grid.extend(comparison.rows.iter().map(|row| {
+        let mut cells = vec![plain_text(&row.dataset), plain_text(&row.metric)];
+        cells.extend(row.cells());
+        cells.push(row.said());
+        if models {
+            cells.insert(0, plain_text(&models_of(row)));
+        }
+        cells
+    }));
+    let left = if models { 3 } else { 2 };
+    lines.extend(drawn(grid, left));
+    lines.push(String::new());
+    lines.extend(notes(comparison).iter().map(|note| plain_text(note)));
+    lines.extend(flips.iter().flat_map(flip));
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// The lines of a grid whose first row is the header; so many columns are words.
+pub(crate) fn drawn(grid: Vec<Vec<String>>, words: usize) -> Vec<String> {
+    let last = grid.first().map_or(0, |head| head.len().saturating_sub(1));
+    let mut grid = grid.into_iter();
+    let mut table = Table::new();
+    table.load_preset(STYLE).set_header(grid.next().unwrap_or_default()).add_rows(grid);
+    for (at, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if at >= words && at != last {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+pub(super) fn interval_name(comparison: &Comparison) -> String {
+    format!("{} % interval", trimmed(comparison.confidence * 100.0))
+}
+
+pub(super) fn p_name(comparison: &Comparison) -> String {
+    match comparison.correction {
+        Correction::None => "p".into(),
+        correction => format!("p ({})", correction.name()),
+    }
+}
+
+fn trimmed(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+pub(super) fn shows_models(comparison: &Comparison) -> bool {
+    let first = comparison.rows.first().map(|row| (&row.model_a, &row.model_b));
+    comparison.rows.iter().any(|row| Some((&row.model_a, &row.model_b)) != first)
+}
+
+pub(super) fn models_of(row: &Row) -> String {
+    if row.model_a == row.model_b { row.model_a.clone() } else { format!("{} / {}", row.model_a, row.model_b) }
+}
+
+/// What the comparison says, in one sentence.
+pub fn headline(comparison: &Comparison) -> String {
+    let Comparison { a, b, rows, .. } = comparison;
+    let count = |is_meant: fn(&Conclusion) -> bool| rows.iter().filter(|row| is_meant(&row.conclusion)).count();
+    if rows.iter().all(Row::is_identical) {
+        let same = if comparison.plans.0 == comparison.plans.1 { " (both have the same plan)" } else { "" };
+        return format!("A ({a}) and B ({b}) gave the same result on every pair{same}");
+    }
+    let of = rows.len();
+    match comparison.margin {
+        Some(margin) => format!(
+            "B ({b}) against A ({a}), margin {}: no worse on {}, worse by more than the margin on {}, inconclusive on {} of {of}",
+            trimmed(margin),
+            count(|conclusion| *conclusion == Conclusion::WithinMargin),
+            count(|conclusion| *conclusion == Conclusion::BeyondMargin),
+            count(|conclusion| matches!(conclusion, Conclusion::Inconclusive { .. })),
+        ),
+        None => format!(
+            "B ({b}) against A ({a}): better on {}, worse on {}, no difference seen on {} of {of}",
+            count(|conclusion| *conclusion == Conclusion::Better),
+            count(|conclusion| *conclusion == Conclusion::Worse),
+            count(|conclusion| *conclusion == Conclusion::Undecided),
+        ),
+    }
+}
+
+/// What else than the model may explain a difference.
+fn provenance(comparison: &Comparison) -> Vec<String> {
+    let differences = &comparison.differences;
+    if differences.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec!["what else differs:".to_owned()];
+    lines.extend(differences.iter().take(LISTED).map(|difference| {
+        let shown = |value: &str| Flip::cut(&plain_text(value));
+        format!("  {}: {} in A, {} in B", plain_text(&difference.what), shown(&difference.a), shown(&difference.b))
+    }));
+    if differences.len() > LISTED {
+        lines.push(format!("  and {} more (--json lists them)", differences.len() - LISTED));
+    }
+    lines.push(String::new());
+    lines
+}
+
+/// What stands below the table.
+pub fn notes(comparison: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    let unit =
+        "differences of percentages are in points; detectable: the smallest difference found with a power of 80 %";
+    notes.push(unit.to_owned());
+    if comparison.correction != Correction::None {
+        let tests = comparison.rows.len();
+        notes.push(format!("p-values are corrected for {tests} tests by {}", comparison.correction.name()));
+    }
+    for paired in &comparison.paired {
+        let (only_a, only_b) = (paired.pairing.only_a.len(), paired.pairing.only_b.len());
+        if only_a + only_b > 0 {
+            notes.push(format!(
+                "{}: {} questions pair; {only_a} are only in A, {only_b} only in B",
+                paired.dataset,
+                paired.pairing.pairs.len()
+            ));
+        }
+        if let Some(clusters) = paired.clusters {
+            notes.push(format!("{}: clusters: {clusters}; errors are those of clusters", paired.dataset));
+        }
+    }
+    for row in &comparison.rows {
+        let estimate = &row.estimate;
+        match estimate.bounds {
+            Some(bounds) if estimate.unscored != (0, 0) => notes.push(format!(
+                "{}: whatever the answers without a score would be, the interval stays within {} to {}",
+                row.label(),
+                super::signed(bounds.low, row.is_percent),
+                super::signed(bounds.high, row.is_percent)
+            )),
+            None => notes.push(format!("{}: answers without a score are left out, and may be anything", row.label())),
+            Some(_) => {}
+        }
+        if let Some((questions, answers)) = estimate.variance {
+            let show = |variance: f64| super::number(variance.sqrt(), row.is_percent);
+            notes.push(format!(
+                "{}: of the standard error, {} are from questions and {} from several answers to each",
+                row.label(),
+                show(questions),
+                show(answers)
+            ));
+        }
+    }
+    notes.extend(comparison.left_out.iter().take(LISTED).map(|why| format!("not compared: {why}")));
+    if comparison.left_out.len() > LISTED {
+        notes.push(format!("not compared: {} more (--json lists them)", comparison.left_out.len() - LISTED));
+    }
+    notes
+}
+
+fn flip(flip: &Flip) -> Vec<String> {
+    let what = if flip.gained { "only B is right" } else { "only A is right" };
+    let line = |name: &str, text: &str| format!("  {name}: {}", plain_text(text));
+    vec![
+        String::new(),
+        plain_text(&format!("{}, sample {} in A, {} in B: {what}", flip.dataset, flip.index_a, flip.index_b)),
+        line("question", &flip.question),
+        line("gold", &flip.gold),
+        line("A", &flip.answer_a),
+        line("B", &flip.answer_b),
+    ]
+}

@@ -1,0 +1,253 @@
+//! Comparisons, groups and gates of made values: what is missing, what is withheld, what is lower and better.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use compass_compare::gate::{Decision, Rule, Tier, judge};
+use compass_compare::{
+    ClusterBy, Column, Comparison, Conclusion, Correction, Facts, Hit, Options, Row, RunData, SampleFacts, Series,
+    UnitData, compare,
+};
+use compass_eval::evaluator::{Aggregation, SampleValue, Scale};
+use compass_plan::evaluation::F1Average;
+use compass_plan::summary::{Average, SummaryGroup};
+
+fn options() -> Options {
+    Options {
+        models: Vec::new(),
+        metrics: Vec::new(),
+        first_metric: true,
+        relative: 0.0,
+        cluster: ClusterBy::Passage,
+        margin: None,
+        correction: Correction::Holm,
+        confidence: 0.95,
+        allow_partial: false,
+        flips: 0,
+    }
+}
+
+fn unit(dataset: &str, samples: usize, name: &str, rule: Aggregation, column: Column) -> UnitData {
+    let facts = |at: usize| SampleFacts {
+        index: at as u32,
+        question: at as u128 * 977 % 10_007,
+        gold: 1,
+        has_result: true,
+        column: 0,
+        shared: 0,
+        length: 10,
+    };
+    UnitData {
+        model: "m".into(),
+        dataset: dataset.into(),
+        mode: "gen",
+        samples: (0..samples).map(facts).collect(),
+        series: vec![Series { name: name.into(), rule, column }],
+    }
+}
+
+fn hits(dataset: &str, samples: usize, hit: impl Fn(usize) -> Hit) -> UnitData {
+    let column = Column::Hits((0..samples).map(hit).collect());
+    unit(dataset, samples, "accuracy", Aggregation::Proportion, column)
+}
+
+fn run(name: &str, units: Vec<UnitData>) -> RunData {
+    RunData { name: name.into(), models: [("m".to_owned(), Facts::new())].into(), units, ..RunData::default() }
+}
+
+fn row<'c>(found: &'c Comparison, dataset: &str) -> &'c Row {
+    found.rows.iter().find(|row| row.dataset == dataset).unwrap()
+}
+
+fn is(right: bool) -> Hit {
+    if right { Hit::Right } else { Hit::Wrong }
+}
+
+/// Three answers of four are right, and at `lost` none is.
+fn mostly(at: usize) -> Hit {
+    is(!at.is_multiple_of(4))
+}
+
+#[test]
+fn answers_without_a_score_are_bounded_and_no_conclusion_hides_them() {
+    let a = run("a", vec![hits("d", 400, mostly)]);
+    let b = run("b", vec![hits("d", 400, |at| if at < 40 { Hit::None } else { mostly(at) })]);
+    let margin = Options { margin: Some(3.0), ..options() };
+    let found = compare(&a, &b, &margin).unwrap();
+    let estimate = &row(&found, "d").estimate;
+    assert_eq!((estimate.pairs, estimate.unscored), (360, (0, 40)));
+    assert_eq!((estimate.difference, estimate.p), (0.0, 1.0));
+    // Were all forty wrong, thirty right answers of the first run would be lost.
+    let bounds = estimate.bounds.unwrap();
+    assert!(bounds.low < -7.5 && bounds.high >= 2.5, "{bounds:?}");
+    assert!(estimate.interval.low > -3.0, "without them it would be no worse");
+    assert_eq!(row(&found, "d").conclusion, Conclusion::Inconclusive { needed: None });
+    let whole = compare(&a, &run("b", vec![hits("d", 400, mostly)]), &margin).unwrap();
+    assert_eq!(row(&whole, "d").conclusion, Conclusion::WithinMargin);
+}
+
+#[test]
+fn a_score_is_better_when_it_is_lower_where_the_metric_says_so() {
+    let scores = |shift: f64| {
+        let values = (0..200).map(|at| f64::from(at % 17) / 10.0 + shift * f64::from(at % 3)).collect();
+        let rule = Aggregation::Mean { scale: Scale::One };
+        unit("d", 200, "brier_score", rule, Column::Scores(values))
+    };
+    let found = compare(&run("a", vec![scores(0.0)]), &run("b", vec![scores(-0.1)]), &options()).unwrap();
+    let better = row(&found, "d");
+    assert!(better.estimate.difference < 0.0 && better.conclusion == Conclusion::Better, "{better:?}");
+    assert!(better.estimate.interval.high < 0.0 && better.estimate.p < 1e-4, "{better:?}");
+    let found = compare(&run("a", vec![scores(0.0)]), &run("b", vec![scores(0.1)]), &options()).unwrap();
+    assert_eq!(row(&found, "d").conclusion, Conclusion::Worse);
+}
+
+#[test]
+fn corpus_metrics_are_resampled_in_pairs() {
+    let classes = |wrong: usize| {
+        let class = |at: usize| ["x", "y", "z"][at % 3].to_owned();
+        let item = |at: usize| {
+            let predicted = if at % 10 < wrong { class(at + 1) } else { class(at) };
+            Some(SampleValue::Classes(class(at), predicted))
+        };
+        let rule = Aggregation::F1 { average: F1Average::Macro };
+        unit("d", 300, "f1", rule, Column::Items((0..300).map(item).collect()))
+    };
+    let (a, b) = (run("a", vec![classes(2)]), run("b", vec![classes(1)]));
+    let found = compare(&a, &b, &options()).unwrap();
+    let estimate = &row(&found, "d").estimate;
+    // scikit-learn: f1_score(average="macro") is 0.8 and 0.9.
+    assert!((estimate.a - 80.0).abs() < 1e-9 && (estimate.b - 90.0).abs() < 1e-9, "{estimate:?}");
+    // One in ten differs, always to the better: the error of the difference is near sqrt(0.09 / 300).
+    assert!((1.4..2.1).contains(&estimate.stderr) && estimate.interval.low > 5.0, "{estimate:?}");
+    assert_eq!(row(&found, "d").conclusion, Conclusion::Better);
+    let same = compare(&a, &a, &options()).unwrap();
+    assert!(row(&same, "d").is_identical() && row(&same, "d").estimate.p == 1.0);
+}
+
+#[test]
+fn questions_about_one_passage_have_the_error_of_passages() {
+    // Forty passages of ten questions, all of a passage lost or kept together.
+    let of = |lost: bool| {
+        let mut unit = hits("d", 400, |at| is(!(lost && (at / 10) % 8 == 0)));
+        for (at, facts) in unit.samples.iter_mut().enumerate() {
+            (facts.shared, facts.length) = (if at % 10 == 0 { 9 } else { 300 }, 320);
+        }
+        unit
+    };
+    let (a, b) = (run("a", vec![of(false)]), run("b", vec![of(true)]));
+    let clustered = compare(&a, &b, &options()).unwrap();
+    let naive = compare(&a, &b, &Options { cluster: ClusterBy::Nothing, ..options() }).unwrap();
+    let (clustered, naive) = (&row(&clustered, "d").estimate, &row(&naive, "d").estimate);
+    assert_eq!((clustered.clusters, naive.clusters), (Some(40), None));
+    assert_eq!((clustered.difference, naive.difference), (-12.5, -12.5));
+    assert!(clustered.stderr > 3.0 * naive.stderr && clustered.p > 0.05 && naive.p < 1e-6, "{clustered:?} {naive:?}");
+}
+
+#[test]
+fn a_group_weighs_its_subsets_and_has_their_errors() {
+    let group = |name: &str, subsets: [&str; 2], average| SummaryGroup {
+        average,
+        ..SummaryGroup::naive(name, subsets.map(str::to_owned))
+    };
+    let groups = vec![
+        group("inner", ["d", "e"], Average::Naive),
+        group("outer", ["inner", "e"], Average::Weighted(vec![3.0, 1.0])),
+        group("odd", ["d", "e"], Average::Harmonic),
+        group("elsewhere", ["d", "f"], Average::Naive),
+    ];
+    let of = |name: &str, shift: usize| {
+        let units =
+            vec![hits("d", 200, |at| is(at % 10 < 5 + shift)), hits("e", 800, |at| is(at % 10 < 3 + 2 * shift))];
+        RunData { groups: groups.clone(), ..run(name, units) }
+    };
+    let found = compare(&of("a", 0), &of("b", 1), &options()).unwrap();
+    let (d, e) = (&row(&found, "d").estimate, &row(&found, "e").estimate);
+    let (inner, outer) = (&row(&found, "inner").estimate, &row(&found, "outer").estimate);
+    assert!((inner.a - 40.0).abs() < 1e-9 && (inner.b - 55.0).abs() < 1e-9 && (inner.difference - 15.0).abs() < 1e-9);
+    let error = ((d.stderr * d.stderr + e.stderr * e.stderr) / 4.0).sqrt();
+    assert!((inner.stderr - error).abs() < 1e-12, "{inner:?}");
+    // 3/4 of the half of each, and 1/4 of e again: its weights add up.
+    assert!((outer.difference - (0.375 * 10.0 + 0.625 * 20.0)).abs() < 1e-9, "{outer:?}");
+    let error = (0.375 * d.stderr).hypot(0.625 * e.stderr);
+    assert!((outer.stderr - error).abs() < 1e-12, "{outer:?}");
+    assert_eq!(found.rows.len(), 4);
+    assert!(found.left_out.iter().any(|why| why.starts_with("odd: only means")), "{:?}", found.left_out);
+    assert!(!found.left_out.iter().any(|why| why.contains("elsewhere")), "a group of other data sets is not meant");
+}
+
+#[test]
+fn withheld_and_differing_metrics_are_named() {
+    let none = |name: &str| run(name, vec![hits("d", 10, mostly), hits("e", 10, |_| Hit::None)]);
+    let found = compare(&none("a"), &none("b"), &options()).unwrap();
+    assert_eq!(found.left_out, ["e accuracy: no pair has a value in both runs"]);
+    let scores = unit("d", 10, "score", Aggregation::Mean { scale: Scale::One }, Column::Scores(vec![1.0; 10]));
+    let errors = compare(&none("a"), &run("b", vec![scores]), &options()).unwrap_err();
+    assert!(errors[0].message.contains("d accuracy: b does not have it"), "{errors:?}");
+    let single =
+        |value: f64| unit("d", 1, "score", Aggregation::Mean { scale: Scale::One }, Column::Scores(vec![value]));
+    let errors = compare(&run("a", vec![single(1.0)]), &run("b", vec![single(2.0)]), &options()).unwrap_err();
+    assert!(errors[0].message.contains("one pair has no error"), "{errors:?}");
+    let binary = compare(&run("a", vec![hits("d", 1, is_right)]), &run("b", vec![hits("d", 1, is_right)]), &options());
+    assert_eq!(row(&binary.unwrap(), "d").conclusion, Conclusion::Undecided);
+}
+
+fn is_right(_: usize) -> Hit {
+    Hit::Right
+}
+
+fn rule(dataset: &str) -> Rule {
+    Rule {
+        place: "gate.toml:1:1".into(),
+        dataset: dataset.into(),
+        metric: None,
+        tier: Tier::Critical,
+        margin: Some(2.0),
+        relative: None,
+        min_samples: 1,
+        required: true,
+    }
+}
+
+#[test]
+fn a_gate_corrects_its_no_gos_and_waits_for_what_is_missing() {
+    let matches = |pattern: &str, name: &str| pattern == "*" || pattern == name;
+    let names: Vec<String> = (0..40).map(|at| format!("d{at}")).collect();
+    let units = |of: &dyn Fn(usize, usize) -> Hit| -> Vec<UnitData> {
+        names.iter().enumerate().map(|(at, name)| hits(name, 400, |sample| of(at, sample))).collect()
+    };
+    let a = run("a", units(&|_, sample| mostly(sample)));
+    // One of forty is worse by a little more than its interval allows.
+    let lost = |at: usize, sample: usize| at == 7 && sample % 4 == 1 && sample < 76 && sample != 1;
+    let b = run("b", units(&|at, sample| if lost(at, sample) { Hit::Wrong } else { mostly(sample) }));
+    let gate = judge(&a, &b, &[rule("d7")], &options(), &matches).unwrap();
+    assert_eq!(gate.decision, Decision::NoGo, "alone it is a breach: {:?}", gate.outcomes[0].row);
+    let gate = judge(&a, &b, &[rule("*")], &options(), &matches).unwrap();
+    assert_eq!((gate.decision, gate.outcomes.len()), (Decision::CannotTell, 40));
+    let uncorrected = Options { correction: Correction::None, ..options() };
+    assert_eq!(judge(&a, &b, &[rule("*")], &uncorrected, &matches).unwrap().decision, Decision::NoGo);
+
+    let shorter = run("b", b.units.iter().filter(|unit| unit.dataset != "d3").cloned().collect());
+    let gate = judge(&a, &shorter, &[rule("d3"), rule("d4")], &options(), &matches).unwrap();
+    assert_eq!(gate.decision, Decision::CannotTell);
+    assert!(gate.outcomes[0].why.contains("only in a"), "{:?}", gate.outcomes[0].why);
+    let optional = Rule { required: false, ..rule("d3") };
+    let gate = judge(&a, &shorter, &[optional, rule("d4")], &options(), &matches).unwrap();
+    assert_eq!((gate.decision, gate.skipped.len()), (Decision::Go, 1));
+    let errors = judge(&a, &b, &[rule("e")], &options(), &matches).unwrap_err();
+    assert!(errors[0].message.contains("gate.toml:1:1: the rule matches nothing"), "{errors:?}");
+}
+
+#[test]
+fn a_relative_margin_is_of_the_baselines_number_with_its_error() {
+    let matches = |pattern: &str, name: &str| pattern == name;
+    let perplexity = |shift: f64| {
+        let values = (0..500).map(|at| -3.0 - shift + f64::from(at % 7) / 7.0).collect();
+        unit("d", 500, "perplexity", Aggregation::Perplexity, Column::Scores(values))
+    };
+    let (a, b) = (run("a", vec![perplexity(0.0)]), run("b", vec![perplexity(0.03)]));
+    let of = |percent: f64| {
+        let rule = Rule { margin: None, relative: Some(percent), ..rule("d") };
+        judge(&a, &b, &[rule], &options(), &matches).unwrap().decision
+    };
+    // exp(0.03) is 3.045 % more, in every resample.
+    assert_eq!((of(3.0), of(3.1)), (Decision::NoGo, Decision::Go));
+}

@@ -1,0 +1,73 @@
+//! Runs `compass-master gate`.
+
+use super::command::refused;
+use super::files::write_file;
+use super::reading::{find_run, open_both};
+use crate::cli::{GateArguments, NameFilter};
+use crate::exit;
+use crate::job::Failure;
+use compass_common::status_output::{OutputError, print};
+use compass_compare::gate::{Decision, Rule, Tier, judge};
+use compass_compare::report::{gate_junit, gate_markdown, gate_text};
+use compass_compare::{Correction, Options};
+use compass_config::{GateCorrection, GateRule, GateTier, load_gate};
+
+/// Judges a candidate against a baseline by a policy. The exit code is the decision: 0 go, 1 no-go, 5 cannot tell.
+///
+/// # Errors
+/// The policy or a run cannot be read, they cannot be compared, or a report cannot be written.
+pub fn run(arguments: &GateArguments) -> Result<u8, Failure> {
+    let policy = load_gate(&arguments.policy).map_err(Failure::bad_input)?;
+    let work_dir = arguments.work_dir();
+    let cluster = arguments.cluster();
+    let folders = (find_run(&arguments.baseline, &work_dir)?, find_run(&arguments.candidate, &work_dir)?);
+    let (a, b) = open_both((&folders.0, &folders.1), &cluster, |_| true)?;
+    let options = Options {
+        models: arguments.models.clone(),
+        metrics: Vec::new(),
+        first_metric: true,
+        relative: 0.0,
+        cluster,
+        margin: None,
+        correction: match policy.correction {
+            GateCorrection::Holm => Correction::Holm,
+            GateCorrection::BenjaminiHochberg => Correction::BenjaminiHochberg,
+            GateCorrection::None => Correction::None,
+        },
+        confidence: policy.confidence,
+        allow_partial: arguments.allow_partial,
+        flips: 0,
+    };
+    let rules: Vec<Rule> = policy.rules.into_iter().map(rule).collect();
+    let gate = judge(&a.data, &b.data, &rules, &options, &matches).map_err(refused)?;
+    if let Some(path) = &arguments.json {
+        write_file(path, &format!("{:#}\n", gate.json()))?;
+    }
+    if let Some(path) = &arguments.junit {
+        write_file(path, &gate_junit(&gate))?;
+    }
+    if let Some(path) = &arguments.md {
+        write_file(path, &gate_markdown(&gate))?;
+    }
+    print(gate_text(&gate)).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
+    Ok(match gate.decision {
+        Decision::Go => exit::SCORED,
+        Decision::NoGo => exit::INCOMPLETE,
+        Decision::CannotTell => exit::INCONCLUSIVE,
+    })
+}
+
+/// A name is meant whole, unlike a filter's: `mmlu` is not `mmlu_pro`.
+fn matches(pattern: &str, name: &str) -> bool {
+    if pattern.contains('*') { NameFilter::from(pattern).matches(name) } else { pattern == name }
+}
+
+fn rule(rule: GateRule) -> Rule {
+    let GateRule { origin, dataset, metric, tier, margin, relative, min_samples, required } = rule;
+    let tier = match tier {
+        GateTier::Critical => Tier::Critical,
+        GateTier::Supporting => Tier::Supporting,
+        GateTier::Advisory => Tier::Advisory,
+    };
+    Rule { place: origin.to_string(), dataset, metric, tier, margin, relative, min_samples, required }
+}

@@ -1,0 +1,80 @@
+//! Runs `compass-master leaderboard`.
+
+use super::files::write_file;
+use super::reading::{find_run, open};
+use crate::cli::LeaderboardArguments;
+use crate::exit;
+use crate::job::Failure;
+use crate::pipeline::{FolderError, RunFolder, write_atomically};
+use compass_common::status_output::{OutputError, print, report};
+use compass_compare::leaderboard::{Board, board, board_csv, board_html, board_text, events};
+use compass_compare::{ClusterBy, RunData};
+use compass_diagnostic::Diagnostic;
+use regex::Regex;
+use std::path::Path;
+
+/// What TensorBoard looks for in a name.
+const EVENTS: &str = "events.out.tfevents.0.compass";
+
+/// Shows the board.
+///
+/// # Errors
+/// A run that was named cannot be read, there is none, or a file cannot be written.
+pub fn run(arguments: &LeaderboardArguments) -> Result<u8, Failure> {
+    let pattern = Regex::new(&arguments.step).map_err(|error| {
+        let wrong = Diagnostic::error(format!("--step: {error}"));
+        Failure::bad_input(wrong.with_help("write a regular expression with one group, as in 'step_(\\d+)'"))
+    })?;
+    if pattern.captures_len() < 2 {
+        let lacks = Diagnostic::error(format!("--step: `{pattern}` has no group"));
+        return Err(Failure::bad_input(lacks.with_help("put the digits of the step into parentheses: 'step_(\\d+)'")));
+    }
+    let runs = runs(arguments)?;
+    // The last one counts: a path may name a step above that of the checkpoint.
+    let step = |text: &str| pattern.captures_iter(text).last()?.get(1)?.as_str().parse().ok();
+    let board = board(&runs, &step);
+    if let Some(path) = &arguments.csv {
+        write_file(path, &board_csv(&board))?;
+    }
+    if let Some(path) = &arguments.html {
+        write_file(path, &board_html(&board))?;
+    }
+    if let Some(folder) = &arguments.tensorboard {
+        write_events(folder, &board)?;
+    }
+    print(board_text(&board)).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
+    Ok(exit::SCORED)
+}
+
+fn write_events(folder: &Path, board: &Board) -> Result<(), Failure> {
+    if !board.has_steps() {
+        let none = Diagnostic::error("--tensorboard: not every model has a step");
+        return Err(Failure::bad_input(none.with_help("--step says where the step stands in the name of a model")));
+    }
+    let written: Result<(), FolderError> = write_atomically(&Path::new(".").join(folder).join(EVENTS), &events(board));
+    written.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))
+}
+
+/// The runs that are named; of a folder those that can be read, the others being told.
+fn runs(arguments: &LeaderboardArguments) -> Result<Vec<RunData>, Failure> {
+    let work_dir = arguments.work_dir();
+    let read = |folder: &RunFolder| Ok(open(folder, &ClusterBy::Passage, |_| true)?.data);
+    if !arguments.runs.is_empty() {
+        return arguments.runs.iter().map(|named| read(&find_run(named, &work_dir)?)).collect();
+    }
+    let entries = std::fs::read_dir(&work_dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<_> = entries.collect();
+    paths.sort();
+    let mut found = Vec::new();
+    for folder in paths.iter().filter_map(|path| RunFolder::at(path)) {
+        match read(&folder) {
+            Ok(run) => found.push(run),
+            Err(failure) => failure.diagnostics.iter().for_each(|why| report(Diagnostic::note(why.message.clone()))),
+        }
+    }
+    if found.is_empty() {
+        let none = Diagnostic::error(format!("there is no run with results in {}", work_dir.display()));
+        return Err(Failure::bad_input(none.with_help("-w names the folder of the runs")));
+    }
+    Ok(found)
+}

@@ -1,0 +1,153 @@
+//! From a run folder to what is compared.
+
+use super::facts;
+use crate::exit;
+use crate::job::Failure;
+use crate::pipeline::{RecordedRun, RunFolder, ScoreError};
+use compass_compare::{ClusterBy, RunData, UnitBuilder};
+use compass_diagnostic::Diagnostic;
+use std::path::Path;
+
+/// A run that was read: its values, and what its texts are read again from.
+#[derive(Debug)]
+pub(crate) struct OpenRun {
+    pub(crate) data: RunData,
+    pub(crate) recorded: RecordedRun,
+}
+
+/// Finds a run: by its folder, or by its name in `work_dir`.
+///
+/// # Errors
+/// It is neither.
+pub(crate) fn find_run(named: &Path, work_dir: &Path) -> Result<RunFolder, Failure> {
+    let within = work_dir.join(named);
+    if let Some(folder) = RunFolder::at(named).or_else(|| RunFolder::at(&within)) {
+        return Ok(folder);
+    }
+    let shown = named.display();
+    let (message, help) = match named.is_dir() {
+        true if named.join("predictions").is_dir() => (
+            format!("{shown} has predictions and no plan of this program"),
+            format!(
+                "score it first, which makes a plan beside them: compass-master --config FILE -w {} -r {} -m eval",
+                named.parent().unwrap_or(Path::new(".")).display(),
+                named.file_name().unwrap_or_default().to_string_lossy()
+            ),
+        ),
+        true => (format!("{shown} is not the folder of a run: it has no plan/job.json"), help_of(named)),
+        false => {
+            (format!("there is no run `{shown}`, neither as a folder nor in {}", work_dir.display()), help_of(work_dir))
+        }
+    };
+    Err(Failure::bad_input(Diagnostic::error(message).with_help(help)))
+}
+
+/// The runs of a folder, as a remedy.
+fn help_of(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut names: Vec<String> = entries
+        .filter(|path| RunFolder::at(path).is_some())
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .collect();
+    names.sort();
+    match names.as_slice() {
+        [] => format!("name the folder of a run; there is none in {}", folder.display()),
+        names => format!("the runs in {} are {}", folder.display(), names.join(", ")),
+    }
+}
+
+/// Reads a run. Waits for the disk.
+///
+/// # Errors
+/// It is damaged, holds no result, or no gold answer has the column of the clusters.
+pub(crate) fn open(
+    folder: &RunFolder,
+    cluster: &ClusterBy,
+    is_asked: impl Fn(&str) -> bool,
+) -> Result<OpenRun, Failure> {
+    let shown = folder.shown();
+    let recorded = RecordedRun::read(folder).map_err(|error| unreadable(&shown, &error))?;
+    if recorded.is_empty() {
+        let nothing = Diagnostic::error(format!("the run {shown} has no result"));
+        let help = format!("finish it first: compass-master --config FILE -r {}", folder.name());
+        return Err(Failure::bad_input(nothing.with_help(help)));
+    }
+    let column = match cluster {
+        ClusterBy::Column(name) => Some(name.as_str()),
+        ClusterBy::Passage | ClusterBy::Nothing => None,
+    };
+    let devices = facts::devices(folder);
+    let plan = &recorded.plan;
+    let mut data = RunData {
+        name: shown.clone(),
+        plan: recorded.digest.short(),
+        groups: facts::groups(folder),
+        ..RunData::default()
+    };
+    for (at, model) in plan.models() {
+        data.models.insert(model.abbr.clone(), facts::of_model(&recorded, at, model, &devices));
+    }
+    for dataset in &plan.datasets {
+        data.datasets.insert(dataset.abbr.clone(), facts::of_dataset(dataset));
+    }
+    let mut columns = Vec::new();
+    for unit in plan.units().filter(|unit| is_asked(&unit.dataset.abbr)) {
+        let mut builder = UnitBuilder::new(unit, column);
+        let mut part_before = None;
+        let read = recorded.samples(unit, |part, sample, result| {
+            // A part is handed with each of its samples.
+            let first = part.samples.first().map(|sample| sample.index);
+            if part_before != first {
+                builder.begin(part);
+                part_before = first;
+            }
+            if let (Some(_), Some(gold)) = (column, sample.gold.as_object())
+                && columns.is_empty()
+            {
+                columns = gold.keys().cloned().collect();
+            }
+            builder.observe(sample, result);
+        });
+        read.map_err(|error| unreadable(&shown, &ScoreError::from(error)))?;
+        let (unit, found) = builder.finish();
+        if let (Some(column), false) = (column, found) {
+            return Err(no_column(column, &unit.dataset, &shown, &columns));
+        }
+        data.units.push(unit);
+    }
+    Ok(OpenRun { data, recorded })
+}
+
+/// Reads two runs at a time, which takes as long as one.
+///
+/// # Errors
+/// As [`open`]; of two the first run's.
+pub(crate) fn open_both(
+    folders: (&RunFolder, &RunFolder),
+    cluster: &ClusterBy,
+    is_asked: impl Fn(&str) -> bool + Sync,
+) -> Result<(OpenRun, OpenRun), Failure> {
+    let (a, b) = std::thread::scope(|scope| {
+        let second = scope.spawn(|| open(folders.1, cluster, &is_asked));
+        let first = open(folders.0, cluster, &is_asked);
+        (first, second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    Ok((a?, b?))
+}
+
+fn no_column(column: &str, dataset: &str, run: &str, known: &[String]) -> Failure {
+    let message = format!("no gold answer of {dataset} in {run} has a column `{column}`");
+    let help = match known {
+        [] => "a run keeps of each row its prompt and its gold answer: make the gold answer a row that has the column, or \
+               leave --cluster out, which clusters by shared passages"
+            .to_owned(),
+        known => format!("the columns are {}", known.join(", ")),
+    };
+    Failure::bad_input(Diagnostic::error(message).with_help(help))
+}
+
+fn unreadable(run: &str, error: &ScoreError) -> Failure {
+    let failure = Failure::of(exit::BAD_INPUT, error);
+    let closing = format!("the run {run} cannot be read; nothing was compared");
+    Failure { diagnostics: failure.diagnostics.with_closing(closing), ..failure }
+}

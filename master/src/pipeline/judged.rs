@@ -1,0 +1,114 @@
+//! A recorded run, read sample by sample with its results: what comparisons of runs are made of.
+//!
+//! No store is asked: what was written down at the end of a run says which bytes of its ledger exist, else checksums do.
+//! Nothing is written. One part of the plan is in memory at a time, and of the ledger the results as they were recorded.
+
+use super::execution_plan::plan_execution;
+use super::folder::RunFolder;
+use super::pins::recorded_pins;
+use super::planner::{PlanError, read_head, read_part};
+use super::score::{Answers, ScoreError};
+use compass_eval::evaluator::executed;
+use compass_ledger::{Kind, Ledger};
+use compass_plan::weights::Pin;
+use compass_plan::{Part, Plan, Sample, Unit};
+use compass_proto::v1;
+use compass_types::ids::{Digest, ModelId, UnitId};
+use compass_types::result::SampleResult;
+use prost::Message as _;
+use std::collections::BTreeMap;
+
+/// A run that was recorded.
+#[derive(Debug)]
+pub struct RecordedRun {
+    folder: RunFolder,
+    pub plan: Plan,
+    pub digest: Digest,
+    /// What its models are pinned to, by position.
+    pub pins: BTreeMap<ModelId, Pin>,
+    /// By unit and index of the sample, as protobuf.
+    results: BTreeMap<UnitId, Vec<Option<Box<[u8]>>>>,
+    /// What became of answers as programs.
+    executions: BTreeMap<UnitId, BTreeMap<u32, SampleResult>>,
+}
+
+impl RecordedRun {
+    /// Reads the run in `folder`.
+    ///
+    /// # Errors
+    /// Its plan or its ledger is damaged or missing.
+    pub fn read(folder: &RunFolder) -> Result<Self, ScoreError> {
+        let (plan, digest) = read_head(folder)?;
+        let loaded = Ledger::new(folder.ledger(), digest).load(&BTreeMap::new())?;
+        let mut pins = recorded_pins(&loaded);
+        pins.extend(plan.models().filter_map(|(at, model)| Some((at, model.pin.clone()?))));
+        let mut run =
+            Self { folder: folder.clone(), plan, digest, pins, results: BTreeMap::new(), executions: BTreeMap::new() };
+        if super::execution::has_programs(&run.plan) {
+            run.read_executions(Answers::of(loaded.entries.clone()))?;
+        }
+        for entry in loaded.entries {
+            if entry.kind() != Kind::Sample {
+                continue;
+            }
+            let Ok(index) = v1::SampleResult::decode(entry.payload.as_slice()).map(|result| result.index) else {
+                continue;
+            };
+            let unit = UnitId(entry.unit);
+            let Some(samples) = run.plan.unit(unit).map(|unit| unit.dataset.samples as usize) else { continue };
+            let results = run.results.entry(unit).or_insert_with(|| vec![None; samples]);
+            // The first result of a sample counts.
+            if let Some(result @ None) = results.get_mut(index as usize) {
+                *result = Some(entry.payload.into());
+            }
+        }
+        Ok(run)
+    }
+
+    fn read_executions(&mut self, answers: Answers) -> Result<(), ScoreError> {
+        let (planned, _) = plan_execution(&self.folder, &self.plan, &answers.0)?;
+        let digest = Digest::of(&planned.head);
+        let folder = self.folder.execution(&digest);
+        if !folder.plan().join("job.json").is_file() {
+            return Ok(());
+        }
+        let mut ran = Answers::read(&folder, digest, &BTreeMap::new())?.0;
+        for (at, unit) in super::execution_plan::executing(&self.plan).enumerate() {
+            let results = ran.remove(&UnitId(at as u32)).map(|entries| entries.results).unwrap_or_default();
+            self.executions.insert(unit.id, results);
+        }
+        Ok(())
+    }
+
+    /// The samples of a unit in order of index, each with its part and its result, where it has one.
+    ///
+    /// # Errors
+    /// A part of the plan is damaged or missing.
+    pub fn samples(
+        &self,
+        unit: Unit<'_>,
+        mut observe: impl FnMut(&Part, &Sample, Option<&SampleResult>),
+    ) -> Result<(), PlanError> {
+        let results = self.results.get(&unit.id);
+        let executions = self.executions.get(&unit.id);
+        for part in &unit.dataset.parts {
+            let part = read_part(&self.folder, part)?;
+            for sample in &part.samples {
+                let payload = results.and_then(|results| results.get(sample.index as usize)?.as_deref());
+                let result = payload.and_then(|bytes| v1::SampleResult::decode(bytes).ok());
+                let result = result.and_then(|result| SampleResult::try_from(result).ok());
+                let result = match (result, executions) {
+                    (Some(result), Some(ran)) => Some(executed(&result, ran.get(&sample.index))),
+                    (result, _) => result,
+                };
+                observe(&part, sample, result.as_ref());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether anything at all was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.results.is_empty()
+    }
+}
