@@ -31,6 +31,9 @@ struct Move<'p> {
 pub(super) fn settle(check: &Check, root: &mut Table, folder: Option<&Path>, data_dir: Option<&Path>) {
     let mut moved = Move { check, folder, data_dir, in_data: false };
     for table in tables(root, "model") {
+        if let Some(Node { value: Value::Table(endpoint), .. }) = table.get_mut("endpoint") {
+            absolute(check, endpoint, &["key_file"]);
+        }
         let is_echo = table.text("type") == Some("echo");
         for key in ["path", "tokenizer_path", "peft_path"] {
             if let Some(node) = table.get_mut(key) {
