@@ -202,9 +202,10 @@ fn a_killed_master_repeats_at_most_what_was_in_flight_and_not_told() {
     let master = job.start(&["--max-num-workers", "1"]);
     job.wait_until_durable();
     let agent = wait_until("the agent runs", || children_of(master.pid()).first().copied());
+    let engine = wait_until("the engine runs", || children_of(agent).first().copied());
     master.signal("KILL");
     master.finish();
-    wait_until("the old worker is gone", || (!is_alive(agent)).then_some(()));
+    wait_until("the old worker is gone", || (!is_alive(agent) && !is_alive(engine)).then_some(()));
     let before: u32 = endpoint.answers().iter().filter(|(prompt, _)| prompt.starts_with("What")).map(|(_, n)| n).sum();
     job.run(&["--max-num-workers", "1", "-r"]).expect(0);
     assert_eq!(score(&job), 100.0);

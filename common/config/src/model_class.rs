@@ -95,6 +95,12 @@ const NO_EFFECT: &[&str] = &[
     "verbose",
 ];
 
+/// Whether a class is a server that is asked, not weights.
+pub(super) fn is_endpoint(written: &str) -> bool {
+    let name = choice::class(written);
+    CLASSES.iter().any(|class| class.name == name && class.engine == Engine::Endpoint)
+}
+
 /// Names of the classes that are served, the usual ones first.
 pub(super) fn names() -> Vec<&'static str> {
     CLASSES.iter().map(|class| class.name).collect()

@@ -120,3 +120,11 @@ query_per_second = 2\nmax_workers = 8\ntemperature = 0\nmax_seq_len = 4096\nretr
     let literal = wrong("type = \"OpenAI\"\npath = \"gpt-4o\"\nkey = \"sk-1\"");
     assert!(literal.contains("holds the key itself") && literal.contains("OPENAI_API_KEY"), "{literal}");
 }
+
+#[test]
+fn a_name_in_python_is_no_path() {
+    let fixture = Fixture::new();
+    fixture.write("models.py", "from opencompass.models import OpenAI\nmodels = [dict(type=OpenAI, abbr='gpt', path='gpt-4o', temperature=0)]\n");
+    let config = fixture.good(&format!("include = [\"models.py\"]\n{DATASET}"));
+    assert_eq!(config.models[0].endpoint.as_ref().map(|endpoint| endpoint.model.as_str()), Some("gpt-4o"));
+}
