@@ -5,6 +5,7 @@
 
 use super::check::Check;
 use super::hub;
+use super::model_class;
 use super::model_files::looks_like_hub_id;
 use super::paths;
 use super::source::Span;
@@ -35,6 +36,10 @@ pub(super) fn settle(check: &Check, root: &mut Table, folder: Option<&Path>, dat
             absolute(check, endpoint, &["key_file"]);
         }
         let is_echo = table.text("type") == Some("echo");
+        // A name at a server is no path.
+        if table.text("type").is_some_and(model_class::is_endpoint) {
+            continue;
+        }
         for key in ["path", "tokenizer_path", "peft_path"] {
             if let Some(node) = table.get_mut(key) {
                 moved.model(node, is_echo);

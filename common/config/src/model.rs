@@ -81,6 +81,11 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let endpoint_node = fields.get("endpoint").filter(|node| !node.is_empty());
     let usual = if endpoint_node.is_some() { ModelKind::Endpoint } else { ModelKind::Hf };
     let kind = fields.get("type").map_or(Some(usual), |node| KINDS.pick(check, "type", node));
+    if let (true, Some(node)) = (kind.is_some_and(|kind| kind != ModelKind::Endpoint), endpoint_node) {
+        let help = "remove `type`, or write `type = \"openai\"`";
+        check.error(node.span, "`endpoint` in a model of another type".into(), Some(help.into()));
+        return None;
+    }
     let files = model_files::read(check, &mut fields, kind);
     let max_seq_len = fields.u32(check, "max_seq_len");
     let max_out_len = fields.u32(check, "max_out_len");
@@ -147,12 +152,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
             check.error(span, "missing key `endpoint` in [[model]]".into(), Some(help.into()));
             return None;
         }
-        (Some(_), Some(node)) => {
-            let help = "remove `type`, or write `type = \"openai\"`";
-            check.error(node.span, "`endpoint` in a model of another type".into(), Some(help.into()));
-            return None;
-        }
-        (_, None) | (None, _) => None,
+        _ => None,
     };
     if let (Some(_), Some(NumericProfile::Opencompass), Some(node)) = (&endpoint, profile, profile_node) {
         let help = "write `profile = \"canonical\"`: the server has the numbers, by lm-eval's sum";
