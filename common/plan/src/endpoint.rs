@@ -115,7 +115,7 @@ impl EndpointBudget {
 }
 
 impl Endpoint {
-    /// What tells it from other endpoints, whatever it may be asked at a time and whoever pays.
+    /// What tells it from other endpoints, whatever it may be asked at a time and by which key.
     #[must_use]
     pub fn identity(&self) -> Self {
         Self { key: None, scores: false, budget: EndpointBudget::default(), ..self.clone() }

@@ -6,7 +6,7 @@
 use super::answer::{Usage, reported};
 use super::key;
 use super::pace::{Pace, Refusal, Wait};
-use super::refusal::{UNANSWERED, Verdict, judge};
+use super::refusal::{Meaning, UNANSWERED, judge};
 use compass_common::backoff;
 use compass_plan::engine::{EngineFault, note_progress};
 use compass_plan::{ENDPOINT_REFUSED, Endpoint, EndpointApi, EndpointBudget, Reported};
@@ -23,7 +23,7 @@ const MOST_TRIES: u32 = 6;
 /// Broken answers in a row, of all samples, from which on it is the server that is at fault.
 const SERVER_AT_FAULT: u32 = 20;
 /// How long a server that answers nothing is asked again.
-const PATIENCE: Duration = Duration::from_secs(15 * 60);
+const RETRY_FOR: Duration = Duration::from_secs(15 * 60);
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
 /// Bytes of an answer beyond which it is not read.
 const MOST_BYTES: usize = 32 << 20;
@@ -140,50 +140,50 @@ impl Asker {
             self.admitted(estimated).await;
             let sent = self.now();
             let answered = self.client.post(self.request(&url, body)).await;
-            let verdict = match &answered {
+            let meaning = match &answered {
                 Ok(answer) => judge(answer, &url, &self.endpoint.model),
-                Err(ApiError::Malformed(why)) => Verdict::Refused(format!("{url}: {why}")),
-                Err(error) => Verdict::Broken(error.to_string()),
+                Err(ApiError::Malformed(why)) => Meaning::Refused(format!("{url}: {why}")),
+                Err(error) => Meaning::Broken(error.to_string()),
             };
             note_progress();
-            let why = match verdict {
-                Verdict::Answer(answer) => match read(&answer) {
+            let why = match meaning {
+                Meaning::Answer(answer) => match read(&answer) {
                     Ok((read, usage)) => {
                         self.answered(sent, estimated, usage, &answer);
                         return Ok(read);
                     }
                     Err(why) => why,
                 },
-                Verdict::Busy { what, retry_after_ms } => {
+                Meaning::Busy { what, retry_after_ms } => {
                     self.refused(sent, what, retry_after_ms);
-                    if self.last_answer.get().elapsed() > PATIENCE {
+                    if self.last_answer.get().elapsed() > RETRY_FOR {
                         return Err(Unanswered::Outage(self.outage("it is busy")));
                     }
                     tokio::time::sleep(Duration::from_millis(retry_after_ms.unwrap_or(RETRY_AFTER_MS))).await;
                     continue;
                 }
-                Verdict::Sample(why) if why.contains("max_completion_tokens") && !self.renames_length.get() => {
+                Meaning::Sample(why) if why.contains("max_completion_tokens") && !self.renames_length.get() => {
                     self.failed();
                     self.renames_length.set(true);
                     continue;
                 }
-                Verdict::Sample(why) => {
+                Meaning::Sample(why) => {
                     self.failed();
                     // It answers.
                     self.last_answer.set(Instant::now());
                     return Err(Unanswered::Sample(self.without_secrets(&why)));
                 }
-                Verdict::Refused(why) => {
+                Meaning::Refused(why) => {
                     self.failed();
                     return Err(Unanswered::Refused(self.without_secrets(&why)));
                 }
-                Verdict::Broken(why) => why,
+                Meaning::Broken(why) => why,
             };
             self.failed();
             let why = self.without_secrets(&why);
             self.broken_in_row.set(self.broken_in_row.get().saturating_add(1));
             tracing::debug!(why, tries, "no usable answer; trying again");
-            if self.last_answer.get().elapsed() > PATIENCE {
+            if self.last_answer.get().elapsed() > RETRY_FOR {
                 return Err(Unanswered::Outage(self.outage(&why)));
             }
             let of_connection = matches!(answered, Err(ApiError::Unreachable(_)));
@@ -203,24 +203,24 @@ impl Asker {
     /// Why there is no answer, and whether one may come later.
     pub(crate) async fn greet(&self, body: &Value) -> Result<Value, (Unanswered, bool)> {
         let url = format!("{}{}", self.endpoint.url, self.path());
-        let verdict = match self.client.post(self.request(&url, body)).await {
+        let meaning = match self.client.post(self.request(&url, body)).await {
             Ok(answer) => judge(&answer, &url, &self.endpoint.model),
-            Err(ApiError::Malformed(why)) => Verdict::Refused(format!("{url}: {why}")),
-            Err(error) => Verdict::Broken(error.to_string()),
+            Err(ApiError::Malformed(why)) => Meaning::Refused(format!("{url}: {why}")),
+            Err(error) => Meaning::Broken(error.to_string()),
         };
         self.last_answer.set(Instant::now());
-        match verdict {
-            Verdict::Answer(answer) => {
+        match meaning {
+            Meaning::Answer(answer) => {
                 self.note_version(&answer);
                 Ok(answer)
             }
-            Verdict::Sample(why) if why.contains("max_completion_tokens") && !self.renames_length.replace(true) => {
+            Meaning::Sample(why) if why.contains("max_completion_tokens") && !self.renames_length.replace(true) => {
                 Err((Unanswered::Outage(why), true))
             }
-            Verdict::Sample(why) => Err((Unanswered::Refused(self.without_secrets(&format!("{url}: {why}"))), false)),
-            Verdict::Refused(why) => Err((Unanswered::Refused(self.without_secrets(&why)), false)),
-            Verdict::Busy { .. } => Err((Unanswered::Outage(format!("{url} is busy")), true)),
-            Verdict::Broken(why) => Err((Unanswered::Outage(self.without_secrets(&format!("{url}: {why}"))), true)),
+            Meaning::Sample(why) => Err((Unanswered::Refused(self.without_secrets(&format!("{url}: {why}"))), false)),
+            Meaning::Refused(why) => Err((Unanswered::Refused(self.without_secrets(&why)), false)),
+            Meaning::Busy { .. } => Err((Unanswered::Outage(format!("{url} is busy")), true)),
+            Meaning::Broken(why) => Err((Unanswered::Outage(self.without_secrets(&format!("{url}: {why}"))), true)),
         }
     }
 
@@ -284,7 +284,7 @@ impl Asker {
     }
 
     fn outage(&self, why: &str) -> String {
-        format!("{} has not answered for {} s: {why}", self.endpoint.url, PATIENCE.as_secs())
+        format!("{} has not answered for {} s: {why}", self.endpoint.url, RETRY_FOR.as_secs())
     }
 
     /// A server may say what it was sent.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 /// How long an endpoint is asked for a first answer before the worker says that it cannot reach it.
-const PATIENCE: Duration = Duration::from_secs(90);
+const RETRY_FOR: Duration = Duration::from_secs(90);
 const PAUSES: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(10));
 /// How often samples that were added are looked for.
 const LOOK: Duration = Duration::from_millis(10);
@@ -64,7 +64,7 @@ async fn greet(asker: &Asker, endpoint: &Endpoint, waits: &dyn Fn(String)) -> Re
     loop {
         match asker.greet(&greeting(&endpoint.model, endpoint.api)).await {
             Ok(answer) => return Ok(answer),
-            Err((Unanswered::Outage(why), true)) if began.elapsed() < PATIENCE => {
+            Err((Unanswered::Outage(why), true)) if began.elapsed() < RETRY_FOR => {
                 waits(why);
                 tokio::time::sleep(pauses.next().unwrap_or(PAUSES.1)).await;
             }

@@ -19,7 +19,7 @@ pub(crate) const UNANSWERED: &str = "unanswered";
 
 /// What an answer is.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum Meaning {
     /// JSON, with a status of success.
     Answer(Value),
     /// To be asked again later; it may say when, in milliseconds.
@@ -33,17 +33,17 @@ pub(crate) enum Verdict {
 }
 
 /// Judges an answer to a request at `url` for `model`.
-pub(crate) fn judge(answer: &ApiAnswer, url: &str, model: &str) -> Verdict {
+pub(crate) fn judge(answer: &ApiAnswer, url: &str, model: &str) -> Meaning {
     let body = serde_json::from_slice::<Value>(&answer.body);
     let status = answer.status;
     if (200..300).contains(&status) {
         return match body {
             // Some servers say 200 and mean an error.
             Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) && value.get("choices").is_none() => {
-                Verdict::Broken(format!("an error with status {status}: {}", message(&value)))
+                Meaning::Broken(format!("an error with status {status}: {}", message(&value)))
             }
-            Ok(value) => Verdict::Answer(value),
-            Err(error) => Verdict::Broken(format!("the answer is not JSON: {error}")),
+            Ok(value) => Meaning::Answer(value),
+            Err(error) => Meaning::Broken(format!("the answer is not JSON: {error}")),
         };
     }
     let body = body.unwrap_or(Value::Null);
@@ -53,11 +53,11 @@ pub(crate) fn judge(answer: &ApiAnswer, url: &str, model: &str) -> Verdict {
     };
     let code = ["code", "type"].iter().filter_map(|key| body.pointer(&format!("/error/{key}")).or(body.get(key)));
     let code: Vec<&str> = code.filter_map(Value::as_str).collect();
-    let refused = |help: &str| Verdict::Refused(format!("{url} answers {said}; help: {help}"));
+    let refused = |help: &str| Meaning::Refused(format!("{url} answers {said}; help: {help}"));
     match status {
         300..=399 => {
             let to = answer.location.as_deref().map(host).unwrap_or_default();
-            Verdict::Refused(format!(
+            Meaning::Refused(format!(
                 "{url} redirects to `{to}`, where the request and its key are not sent; help: write the address itself as `url`"
             ))
         }
@@ -72,11 +72,11 @@ pub(crate) fn judge(answer: &ApiAnswer, url: &str, model: &str) -> Verdict {
             "check `url` (the path before /chat/completions, most often ending in /v1), `model = \"{model}\"` and `api`"
         )),
         405 => refused("check `url` and `api`: nothing takes requests there"),
-        429 => Verdict::Busy { what: Refusal::Rate, retry_after_ms: retry_after(answer) },
-        503 | 529 => Verdict::Busy { what: Refusal::Load, retry_after_ms: retry_after(answer) },
-        400 | 413 | 422 => Verdict::Sample(format!("{}: {said}", class(&code, &body))),
-        500.. | 408 | 409 | 425 => Verdict::Broken(said),
-        _ => Verdict::Sample(format!("{REJECTED}: {said}")),
+        429 => Meaning::Busy { what: Refusal::Rate, retry_after_ms: retry_after(answer) },
+        503 | 529 => Meaning::Busy { what: Refusal::Load, retry_after_ms: retry_after(answer) },
+        400 | 413 | 422 => Meaning::Sample(format!("{}: {said}", class(&code, &body))),
+        500.. | 408 | 409 | 425 => Meaning::Broken(said),
+        _ => Meaning::Sample(format!("{REJECTED}: {said}")),
     }
 }
 
@@ -136,7 +136,7 @@ fn host(address: &str) -> String {
 mod tests {
     use super::*;
 
-    fn judged(status: u16, body: &str) -> Verdict {
+    fn judged(status: u16, body: &str) -> Meaning {
         let (retry_after, location) = (Some("2".into()), Some("https://other.example/v1?token=s3cret".into()));
         let answer = ApiAnswer { status, retry_after, location, body: body.to_owned().into() };
         judge(&answer, "http://h/v1/chat/completions", "m")
@@ -144,24 +144,24 @@ mod tests {
 
     #[test]
     fn statuses_are_told_apart() {
-        assert!(matches!(judged(200, "{\"choices\": []}"), Verdict::Answer(_)));
-        assert!(matches!(judged(200, "{\"choices\""), Verdict::Broken(why) if why.contains("not JSON")));
-        assert!(matches!(judged(200, "{\"error\": {\"message\": \"x\"}}"), Verdict::Broken(_)));
-        assert_eq!(judged(429, ""), Verdict::Busy { what: Refusal::Rate, retry_after_ms: Some(2_000) });
-        assert_eq!(judged(529, ""), Verdict::Busy { what: Refusal::Load, retry_after_ms: Some(2_000) });
-        assert!(matches!(judged(500, ""), Verdict::Broken(why) if why == "status 500"));
+        assert!(matches!(judged(200, "{\"choices\": []}"), Meaning::Answer(_)));
+        assert!(matches!(judged(200, "{\"choices\""), Meaning::Broken(why) if why.contains("not JSON")));
+        assert!(matches!(judged(200, "{\"error\": {\"message\": \"x\"}}"), Meaning::Broken(_)));
+        assert_eq!(judged(429, ""), Meaning::Busy { what: Refusal::Rate, retry_after_ms: Some(2_000) });
+        assert_eq!(judged(529, ""), Meaning::Busy { what: Refusal::Load, retry_after_ms: Some(2_000) });
+        assert!(matches!(judged(500, ""), Meaning::Broken(why) if why == "status 500"));
         for (status, remedy) in
             [(401, "key_env"), (403, "another key"), (404, "`url`"), (402, "credit"), (405, "`api`")]
         {
-            assert!(matches!(judged(status, ""), Verdict::Refused(why) if why.contains(remedy)), "{status}");
+            assert!(matches!(judged(status, ""), Meaning::Refused(why) if why.contains(remedy)), "{status}");
         }
         let quota = judged(429, "{\"error\": {\"code\": \"insufficient_quota\", \"message\": \"no\"}}");
-        assert!(matches!(quota, Verdict::Refused(why) if why.contains("quota")));
+        assert!(matches!(quota, Meaning::Refused(why) if why.contains("quota")));
     }
 
     #[test]
     fn a_redirect_is_refused_and_names_the_host_alone() {
-        let Verdict::Refused(why) = judged(307, "") else { panic!("followed") };
+        let Meaning::Refused(why) = judged(307, "") else { panic!("followed") };
         assert!(why.contains("`https://other.example`") && !why.contains("s3cret"), "{why}");
     }
 
@@ -172,7 +172,7 @@ mod tests {
         let azure = r#"{"error": {"message": "The response was filtered due to the prompt triggering Azure's content management policy.", "code": "content_filter"}}"#;
         let other = r#"{"detail": [{"loc": ["body", "top_k"], "msg": "extra fields not permitted"}]}"#;
         for (body, class) in [(openai, TOO_LONG), (llama, TOO_LONG), (azure, FILTERED), (other, REJECTED)] {
-            assert!(matches!(judged(400, body), Verdict::Sample(why) if why.starts_with(class)), "{body}");
+            assert!(matches!(judged(400, body), Meaning::Sample(why) if why.starts_with(class)), "{body}");
         }
     }
 }

@@ -67,7 +67,7 @@ impl Computer {
         pin.map_or_else(String::new, |pin| format!("compass-{}", pin.weights.digest.short()))
     }
 
-    /// Answers questions until nobody asks any more.
+    /// Answers questions until the channel is closed.
     pub(super) fn serve(mut self, questions: &Receiver<Question>) {
         let mut next = questions.recv().ok();
         while let Some(question) = next.take() {

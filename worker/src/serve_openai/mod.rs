@@ -1,5 +1,5 @@
-//! `compass-worker serve-openai`: a model of this machine behind OpenAI's protocol, for tests of endpoints and for whoever
-//! wants to ask it. Texts are continued and scored by the engine that evaluates, so that its numbers are those of a run.
+//! `compass-worker serve-openai`: a model of this machine behind OpenAI's protocol, for tests of endpoints and for users that
+//! want to ask it. Texts are continued and scored by the engine that evaluates, so that its numbers are those of a run.
 
 mod arguments;
 #[cfg(feature = "engine")]
