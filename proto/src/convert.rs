@@ -77,6 +77,7 @@ impl From<UnableKind> for v1::UnableKind {
             UnableKind::Missing => Self::Missing,
             UnableKind::Content => Self::Content,
             UnableKind::Device => Self::Device,
+            UnableKind::Refused => Self::Refused,
         }
     }
 }
@@ -90,6 +91,7 @@ impl TryFrom<v1::UnableKind> for UnableKind {
             v1::UnableKind::Missing => Ok(Self::Missing),
             v1::UnableKind::Content => Ok(Self::Content),
             v1::UnableKind::Device => Ok(Self::Device),
+            v1::UnableKind::Refused => Ok(Self::Refused),
         }
     }
 }

@@ -4,7 +4,7 @@
 use compass_tests::{Job, echo_job};
 
 const SCRIPT: &str = r#"from opencompass.datasets import MyDataset
-from opencompass.models import OpenAI
+from opencompass.models import Claude
 from opencompass.openicl.icl_evaluator import EMEvaluator, OddEvaluator
 from opencompass.openicl.icl_inferencer import GenInferencer
 from opencompass.openicl.icl_prompt_template import PromptTemplate
@@ -20,7 +20,7 @@ work_dir = 'out'
 
 const UNSERVED: &str = r"
 datasets += [dict(served, abbr='odd', eval_cfg=dict(evaluator=dict(type=OddEvaluator))), dict(type=MyDataset, path='x/mine')]
-models += [dict(type=OpenAI, abbr='gpt', path='gpt-4')]
+models += [dict(type=Claude, abbr='gpt', path='gpt-4')]
 ";
 
 fn job(script: &str) -> Job {
@@ -53,7 +53,7 @@ fn what_is_not_served_stops_the_job_or_is_left_out() {
     let refused = job.command_line(&["eval.py"]).run().expect(2).stderr;
     for part in [
         "`opencompass.datasets.MyDataset` cannot be read here",
-        "`opencompass.models.OpenAI`",
+        "`opencompass.models.Claude`",
         "--skip-unsupported runs the rest",
     ] {
         assert!(refused.contains(part), "{part}: {refused}");

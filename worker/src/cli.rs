@@ -7,6 +7,7 @@ use crate::gpu_check::{GpuCheckArgs, GpuCheckOptions};
 use crate::gpu_files::sees_gpu;
 use crate::once::{OnceArgs, OnceOptions};
 use crate::sandbox_command::{SandboxArgs, SandboxOptions};
+use crate::serve_openai::{ServeArgs, ServeOptions};
 use crate::slurm::SlurmTask;
 use clap::{Args, Parser, Subcommand};
 use compass_cli::Generated;
@@ -34,6 +35,8 @@ Examples:
     compass-worker sandbox --check
   Measure the first GPU, and the engine on it:
     compass-worker gpu-check
+  Put a model behind OpenAI's protocol:
+    compass-worker serve-openai --model models/llama-3-8b
   Run task 3 of a run without a master:
     compass-worker --once --plan outputs/demo/20260102_030405 --task 3
 
@@ -83,6 +86,8 @@ enum ChildCommand {
     Sandbox(SandboxArgs),
     /// Measures the device of this machine, and the engine on it
     GpuCheck(GpuCheckArgs),
+    /// Serves a model of this machine with OpenAI's protocol
+    ServeOpenai(ServeArgs),
     #[command(flatten)]
     Generated(Generated),
 }
@@ -139,6 +144,7 @@ pub enum Role {
     Engine(EngineOptions),
     Sandbox(SandboxOptions),
     GpuCheck(GpuCheckOptions),
+    ServeOpenai(ServeOptions),
     Generated(Generated),
 }
 
@@ -159,6 +165,7 @@ impl Cli {
             }
             (Some(ChildCommand::Sandbox(args)), _) => Role::Sandbox(args.options()),
             (Some(ChildCommand::GpuCheck(args)), _) => Role::GpuCheck(args.options()),
+            (Some(ChildCommand::ServeOpenai(args)), _) => Role::ServeOpenai(args.options()),
             (Some(ChildCommand::Generated(generated)), _) => Role::Generated(generated),
             (None, Some(args)) => Role::Agent(args.options(engine)),
             // `--master` is required: clap rejects a command line without it.
@@ -282,9 +289,12 @@ mod tests {
         let cli = Cli::try_parse_from(line.split_whitespace()).map_err(|error| error.to_string())?;
         match cli.role() {
             Role::Agent(options) => Ok(options),
-            Role::Once(_) | Role::Engine(_) | Role::Sandbox(_) | Role::GpuCheck(_) | Role::Generated(_) => {
-                Err("not an agent".into())
-            }
+            Role::Once(_)
+            | Role::Engine(_)
+            | Role::Sandbox(_)
+            | Role::GpuCheck(_)
+            | Role::ServeOpenai(_)
+            | Role::Generated(_) => Err("not an agent".into()),
         }
     }
 

@@ -15,4 +15,5 @@ mod gpu_files;
 pub mod once;
 mod parent;
 pub mod sandbox_command;
+pub mod serve_openai;
 mod slurm;

@@ -4,7 +4,7 @@
 use clap::{CommandFactory, Parser};
 use compass_worker::agent::{self, ExitReason};
 use compass_worker::cli::{Cli, Role};
-use compass_worker::{engine_child, gpu_check, once, sandbox_command};
+use compass_worker::{engine_child, gpu_check, once, sandbox_command, serve_openai};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Role::Engine(options) => engine_child::run(options),
         Role::Sandbox(options) => sandbox_command::run(options),
         Role::GpuCheck(options) => gpu_check::run(options),
+        Role::ServeOpenai(options) => serve_openai::run(options),
         Role::Once(options) => once::run(options),
         Role::Generated(generated) => match generated.write(Cli::command()) {
             Ok(()) => ExitCode::SUCCESS,

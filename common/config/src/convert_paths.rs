@@ -5,6 +5,7 @@
 
 use super::check::Check;
 use super::hub;
+use super::model_class;
 use super::model_files::looks_like_hub_id;
 use super::paths;
 use super::source::Span;
@@ -31,7 +32,14 @@ struct Move<'p> {
 pub(super) fn settle(check: &Check, root: &mut Table, folder: Option<&Path>, data_dir: Option<&Path>) {
     let mut moved = Move { check, folder, data_dir, in_data: false };
     for table in tables(root, "model") {
+        if let Some(Node { value: Value::Table(endpoint), .. }) = table.get_mut("endpoint") {
+            absolute(check, endpoint, &["key_file"]);
+        }
         let is_echo = table.text("type") == Some("echo");
+        // A name at a server is no path.
+        if table.text("type").is_some_and(model_class::is_endpoint) {
+            continue;
+        }
         for key in ["path", "tokenizer_path", "peft_path"] {
             if let Some(node) = table.get_mut(key) {
                 moved.model(node, is_echo);

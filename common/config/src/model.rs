@@ -5,6 +5,7 @@ use super::chat_template::{self, Chat};
 use super::check::Check;
 use super::choice::{Choices, Words};
 use super::decoding::{self, flag};
+use super::endpoint;
 use super::fields::{Fields, whole};
 use super::keys::{MODEL, RUN_CFG};
 use super::kwargs;
@@ -15,7 +16,7 @@ use super::postprocessor;
 use super::resolved::ModelConfig;
 use super::tree::{Node, Value};
 use compass_plan::prompt::{MetaStyle, MetaTemplate};
-use compass_plan::{BosPolicy, DeviceRequest, Dtype, ModelKind, NumericProfile};
+use compass_plan::{BosPolicy, DeviceRequest, Dtype, EndpointApi, ModelKind, NumericProfile};
 
 pub(super) const KINDS: Choices<'_, ModelKind> = Choices {
     // `echo` answers with a hash of the prompt: no model at all, for tests of everything around one.
@@ -23,11 +24,12 @@ pub(super) const KINDS: Choices<'_, ModelKind> = Choices {
         ("hf", ModelKind::Hf),
         ("llama", ModelKind::Llama),
         ("internlm", ModelKind::InternLm),
+        ("openai", ModelKind::Endpoint),
         ("echo", ModelKind::Echo),
     ],
     aliases: &[],
-    later: &["openai"],
-    meanwhile: "convert the model to a Hugging Face directory and write `type = \"hf\"`",
+    later: &[],
+    meanwhile: "",
     suffix: None,
 };
 pub(super) const DTYPES: Choices<'_, Option<Dtype>> = Choices {
@@ -76,7 +78,14 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let span = fields.span;
     let abbr = abbr::read(check, &mut fields);
     fields.get("inherit");
-    let kind = fields.get("type").map_or(Some(ModelKind::Hf), |node| KINDS.pick(check, "type", node));
+    let endpoint_node = fields.get("endpoint").filter(|node| !node.is_empty());
+    let usual = if endpoint_node.is_some() { ModelKind::Endpoint } else { ModelKind::Hf };
+    let kind = fields.get("type").map_or(Some(usual), |node| KINDS.pick(check, "type", node));
+    if let (true, Some(node)) = (kind.is_some_and(|kind| kind != ModelKind::Endpoint), endpoint_node) {
+        let help = "remove `type`, or write `type = \"openai\"`";
+        check.error(node.span, "`endpoint` in a model of another type".into(), Some(help.into()));
+        return None;
+    }
     let files = model_files::read(check, &mut fields, kind);
     let max_seq_len = fields.u32(check, "max_seq_len");
     let max_out_len = fields.u32(check, "max_out_len");
@@ -91,7 +100,8 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let dtype = fields.get("dtype").and_then(|node| DTYPES.pick(check, "dtype", node)).flatten();
     let device = fields.get("device").and_then(|node| DEVICES.pick(check, "device", node)).unwrap_or_default();
     let bos = fields.get("add_bos_token").and_then(|node| bos(check, node)).unwrap_or(BosPolicy::Auto);
-    let profile = fields.get("profile").and_then(|node| PROFILES.pick(check, "profile", node));
+    let profile_node = fields.get("profile");
+    let profile = profile_node.and_then(|node| PROFILES.pick(check, "profile", node));
     let num_gpus = fields.table(check, "run_cfg", &RUN_CFG).map_or(0, |run| run_cfg(check, run));
     let tokenizer_kwargs = kwargs::read(check, &mut fields);
     let generation = decoding::read(check, &mut fields);
@@ -104,9 +114,10 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let adapter = adapter.and_then(|node| model_files::adapter(check, node, kind)).unwrap_or_default();
     fields.finish(check);
     let files = files?;
+    let is_told_chat = chat_node.is_some() && chat != Chat::Auto;
     let chat = match (chat, chat_node, &abbr) {
         // A meta template of its own says how prompts look.
-        (Chat::Auto, ..) if meta_template.is_some() => false,
+        (Chat::Auto, ..) if meta_template.is_some() || endpoint_node.is_some() => false,
         (Chat::Auto, Some(node), Some(abbr)) => {
             let tokenizer = files.remote.as_ref().map_or(&files.tokenizer_path, |remote| &remote.tokenizer_path);
             chat_template::decide(check, node, abbr, tokenizer)
@@ -130,6 +141,25 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         check.error(span, "`chat = true` with a `meta_template` that makes one text".into(), Some(help.into()));
         return None;
     }
+    let endpoint = match (kind, endpoint_node) {
+        (Some(ModelKind::Endpoint), Some(node)) => {
+            let messages = chat || of_chat == Some(true);
+            let is_told = is_told_chat || meta_template.is_some();
+            Some(endpoint::read(check, node, is_told.then_some(messages))?)
+        }
+        (Some(ModelKind::Endpoint), None) => {
+            let help = "write `endpoint = { url = \"http://127.0.0.1:8000/v1\", model = \"...\" }`";
+            check.error(span, "missing key `endpoint` in [[model]]".into(), Some(help.into()));
+            return None;
+        }
+        _ => None,
+    };
+    if let (Some(_), Some(NumericProfile::Opencompass), Some(node)) = (&endpoint, profile, profile_node) {
+        let help = "write `profile = \"canonical\"`: the server has the numbers, by lm-eval's sum";
+        check.error(node.span, "`profile = \"opencompass\"` of a model behind an endpoint".into(), Some(help.into()));
+        return None;
+    }
+    let is_asked_in_messages = endpoint.as_ref().is_some_and(|endpoint| endpoint.api == EndpointApi::Chat);
     Some(ModelConfig {
         abbr: abbr?,
         kind: kind?,
@@ -142,7 +172,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         max_out_len: max_out_len.or(generation.max_new_tokens).unwrap_or(MAX_OUT_LEN),
         min_out_len: min_out_len.or(generation.min_new_tokens).unwrap_or(0),
         decoding: generation.decoding,
-        chat: chat || of_chat == Some(true),
+        chat: chat || of_chat == Some(true) || is_asked_in_messages,
         tokenizer_kwargs,
         dtype,
         device,
@@ -153,6 +183,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         num_gpus,
         pools: pools.into_iter().map(|(name, _)| name).collect(),
         pred_postprocessors: pred_postprocessors?,
+        endpoint,
     })
 }
 

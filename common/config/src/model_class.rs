@@ -7,6 +7,7 @@ use super::check::Check;
 use super::choice::{self, Words};
 use super::model::KINDS;
 use super::model_generation;
+use super::model_openai;
 use super::model_settings::{self, Ignored};
 use super::source::Span;
 use super::tree::{KeyValue, Node, Table, Value};
@@ -31,6 +32,8 @@ pub(super) enum Engine {
     Vllm,
     /// The code that Meta or InternLM published with their weights: it has none.
     Published,
+    /// A server: it has none.
+    Endpoint,
 }
 
 const fn class(name: &'static str, kind: &'static str, chat: bool, engine: Engine) -> Class {
@@ -53,6 +56,8 @@ const CLASSES: &[Class] = &[
     class("Llama2Chat", "llama", true, Engine::Published),
     class("InternLM", "internlm", false, Engine::Published),
     class("LLMv2", "internlm", false, Engine::Published),
+    class("OpenAI", "openai", true, Engine::Endpoint),
+    class("OpenAISDK", "openai", true, Engine::Endpoint),
 ];
 
 /// Classes behind which no weights are, but an address.
@@ -90,6 +95,12 @@ const NO_EFFECT: &[&str] = &[
     "verbose",
 ];
 
+/// Whether a class is a server that is asked, not weights.
+pub(super) fn is_endpoint(written: &str) -> bool {
+    let name = choice::class(written);
+    CLASSES.iter().any(|class| class.name == name && class.engine == Engine::Endpoint)
+}
+
 /// Names of the classes that are served, the usual ones first.
 pub(super) fn names() -> Vec<&'static str> {
     CLASSES.iter().map(|class| class.name).collect()
@@ -108,6 +119,7 @@ pub(super) fn resolve(check: &mut Check, table: &Table, span: Span) -> Option<Op
     let name = choice::class(written);
     let at = table.get("type").map_or(span, |node| node.span);
     match CLASSES.iter().find(|class| class.name == name) {
+        Some(class) if class.engine == Engine::Endpoint => Some(model_openai::of_class(check, table, at)),
         Some(class) => Some(of_class(check, table, class, at)),
         None if written.contains('.') || written.starts_with(char::is_uppercase) => {
             refuse(check, at, written, name);
@@ -166,7 +178,9 @@ fn refuse(check: &mut Check, at: Span, written: &str, name: &str) {
     let other = OTHERS.iter().find(|(other, _)| *other == name);
     let help = match (other, is_endpoint, spelling::nearest(name, names.iter().copied())) {
         (Some((_, help)), ..) => (*help).to_owned(),
-        (None, true, _) => "models behind an endpoint are not served yet".to_owned(),
+        (None, true, _) => {
+            "endpoints that speak OpenAI's protocol are served: write `type=OpenAI` with `openai_api_base`".to_owned()
+        }
         (None, false, Some(near)) => format!("did you mean `{near}`? served are {}", spelling::list(&names)),
         (None, false, None) => format!("served are {}", spelling::list(&names)),
     };

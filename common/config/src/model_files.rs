@@ -94,6 +94,16 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>, kind: Option<Mode
         fields.get("path");
         return None;
     };
+    if kind == ModelKind::Endpoint {
+        for (key, node) in [("path", fields.get("path")), ("tokenizer_path", tokenizer)] {
+            if let Some(node) = node.filter(|node| !node.is_empty()) {
+                let help = "remove it: `endpoint.model` names the model at the server, which has its own tokenizer";
+                check.error(node.span, format!("`{key}` of a model behind an endpoint"), Some(help.into()));
+                return None;
+            }
+        }
+        return Some(ModelFiles { path: PathBuf::new(), tokenizer_path: PathBuf::new(), remote: None });
+    }
     if kind == ModelKind::Echo {
         let mut path_of = |node: Option<&Node>, key| match node {
             Some(node) => paths::resolve(check, key, node),
@@ -236,7 +246,7 @@ fn is_elsewhere(check: &Check, path: &str) -> bool {
 /// What every directory of a kind holds, and which files its weights may begin in.
 fn files_of(kind: ModelKind) -> (&'static str, &'static [&'static str]) {
     match kind {
-        ModelKind::Hf | ModelKind::Echo | ModelKind::Sandbox => (
+        ModelKind::Hf | ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox => (
             "config.json",
             &["model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"],
         ),

@@ -34,7 +34,7 @@ pub(super) fn read(
     }
     let at = first.unwrap_or(at);
     match class.engine {
-        Engine::Transformers | Engine::Published => transformers(settings, at, model, ignored),
+        Engine::Transformers | Engine::Published | Engine::Endpoint => transformers(settings, at, model, ignored),
         Engine::Lmdeploy => Reader { check, class, at, model, ignored, right: true }.lmdeploy(&settings),
         Engine::Vllm => Reader { check, class, at, model, ignored, right: true }.vllm(&settings),
     }

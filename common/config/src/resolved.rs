@@ -10,7 +10,9 @@ use compass_plan::partition::PartitionerKind;
 use compass_plan::prompt::{MetaTemplate, PromptConfig};
 use compass_plan::retriever::RetrieverKind;
 use compass_plan::summary::{RowName, SummaryGroup};
-use compass_plan::{BosPolicy, Decoding, DeviceRequest, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
+use compass_plan::{
+    BosPolicy, Decoding, DeviceRequest, Dtype, Endpoint, EvalSpec, InferSpec, ModelKind, NumericProfile,
+};
 use compass_postprocess::Postprocessor;
 use compass_types::range::RangeSpec;
 use serde::Serialize;
@@ -163,6 +165,9 @@ pub struct ModelConfig {
     pub fetched_adapter: Option<PathBuf>,
     /// Applied to every prediction before the data set's own.
     pub pred_postprocessors: Vec<Postprocessor>,
+    /// The server that is asked, for [`ModelKind::Endpoint`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<Endpoint>,
 }
 
 /// A data set of the job.

@@ -33,7 +33,7 @@ pub struct ModelFacts {
     pub characters_per_token: f64,
     pub bos_token: Option<String>,
     pub eos_token: Option<String>,
-    /// What it computes on: `cpu`, `echo`, or a GPU's name as its driver has it.
+    /// What it computes on: `cpu`, `echo`, `endpoint`, or a GPU's name as its driver has it.
     #[serde(default)]
     pub device: String,
     /// How many sequences it generates at once, if memory allows; 0 where it answers one sample after the other.
@@ -129,6 +129,9 @@ pub enum EngineFault {
     /// The device is gone or broken: no sample is at fault, and nothing more is computed on it.
     #[error("{0}")]
     Lost(String),
+    /// What the model is asked at refuses every request of the job: no worker can do better.
+    #[error("{0}")]
+    Refused(String),
 }
 
 impl EngineFault {
@@ -138,6 +141,7 @@ impl EngineFault {
             Self::Missing(_) => UnableKind::Missing,
             Self::Model(_) => UnableKind::Content,
             Self::Device(_) | Self::Lost(_) => UnableKind::Device,
+            Self::Refused(_) => UnableKind::Refused,
         }
     }
 }
@@ -151,6 +155,8 @@ pub enum UnableKind {
     Content,
     /// The GPU, its driver or its memory.
     Device,
+    /// What the model is asked at refuses the whole job.
+    Refused,
 }
 
 /// Hands over requests that were added to the running batch since the last call, without waiting; each reference is

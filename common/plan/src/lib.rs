@@ -6,6 +6,7 @@
 //! wire use them, so that a prompt is rendered by the same code wherever it happens.
 
 mod duplicates;
+mod endpoint;
 pub mod engine;
 pub mod evaluation;
 mod generation;
@@ -23,6 +24,9 @@ pub mod summary;
 pub mod weights;
 
 pub use duplicates::DuplicateGroups;
+pub use endpoint::{
+    ENDPOINT_REFUSED, Endpoint, EndpointApi, EndpointBudget, KEY_MARK, KeySource, MAX_COST_REACHED, Price, Reported,
+};
 pub use generation::{ChatMode, Decoding, GenSpec};
 pub use generation_defaults::GenerationDefaults;
 pub use head::{DatasetPlan, PLAN_FORMAT, PartRef, Plan, Unit};

@@ -1,6 +1,6 @@
 //! What the planner resolved and pinned: nothing here is decided again by a worker.
 
-use super::{ChatMode, Decoding, GenSpec};
+use super::{ChatMode, Decoding, Endpoint, GenSpec};
 use crate::evaluation::{EvaluatorSpec, FilterPipeline};
 use crate::prompt::{MetaTemplate, Mode};
 use crate::weights::Pin;
@@ -18,6 +18,8 @@ pub enum ModelKind {
     /// A directory as InternLM's training code writes it: model_config.pt, model_tpN_ppN.pt.
     #[serde(rename = "internlm")]
     InternLm,
+    /// No files: a server that speaks OpenAI's protocol is asked.
+    Endpoint,
     /// No model: answers are a hash of the prompt. For tests of everything else.
     Echo,
     /// No model: programs are run in a sandbox.
@@ -119,6 +121,9 @@ pub struct ModelPlan {
     /// for kinds without weights. The first worker that loads the model then says what holds for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin: Option<Pin>,
+    /// The endpoint behind which the model is, for [`ModelKind::Endpoint`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<Endpoint>,
 }
 
 impl ModelPlan {
@@ -146,14 +151,20 @@ impl ModelPlan {
             num_gpus: 0,
             pred_postprocessors: Vec::new(),
             pin: None,
+            endpoint: None,
         }
     }
 }
 
 impl ModelPlan {
-    /// Whether it has weights, by which it is known.
+    /// Whether it has weights, or an endpoint, by which it is known.
     pub fn has_weights(&self) -> bool {
         !matches!(self.kind, ModelKind::Echo | ModelKind::Sandbox)
+    }
+
+    /// Whether a process of its own has to be able to load it with libtorch.
+    pub fn needs_libtorch(&self) -> bool {
+        matches!(self.kind, ModelKind::Hf | ModelKind::Llama | ModelKind::InternLm)
     }
 
     /// How each role's words are wrapped: as told, else as for a chat where it is one.

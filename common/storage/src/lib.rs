@@ -23,7 +23,7 @@ pub use arguments::StorageArguments;
 pub use cache::{Bound, Progress, ProgressLog};
 pub use compass_plan::weights::shown_size;
 pub use fault::{FaultKind, StorageFault};
-pub use http::{PostError, post_json};
+pub use http::{ApiAnswer, ApiClient, ApiError, ApiRequest, PostError, post_json};
 pub use location::{HubKind, HubRepository, Location, S3Location};
 pub use mark::{Listing, ObjectMark};
 pub use model::{RemoteFolder, is_loadable};

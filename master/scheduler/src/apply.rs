@@ -74,6 +74,7 @@ impl Core {
                 self.loaded(worker, model, slot, ms);
             }
             Event::WeightsGone { model } => self.bars.weights_gone(model),
+            Event::Stop { model, reason } => self.stop(model, reason, effects),
             Event::Supply(supply) => self.bars.set_supply(supply),
             Event::Returned { worker, grant, samples, held } => {
                 let worker = self.heard(&worker);
@@ -93,6 +94,7 @@ impl Core {
             Event::Tick => self.tick(effects),
         }
         self.judge_bars(effects);
+        self.fail_stopped();
         self.dispatch(effects);
         self.steal(effects);
         self.checkpoint_assignments(effects);

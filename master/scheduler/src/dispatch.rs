@@ -196,17 +196,25 @@ impl Core {
     /// Whether the worker has what some pending task of the model requires, and can load it as far as is known: without a look
     /// at each of them.
     fn may_run_any(&self, worker: &Worker, model: ModelId) -> bool {
-        self.may_load(worker, model) && self.queue.has_any(model, |requires| worker.suits(requires))
+        self.may_load(worker, model)
+            && self.has_share(worker, model)
+            && self.queue.has_any(model, |requires| worker.suits(requires))
     }
 
     /// Whether the worker is where the model loads, and can load it as far as is known.
     fn may_load(&self, worker: &Worker, model: ModelId) -> bool {
         !worker.barred.contains(&model)
+            && !self.stopped.contains_key(&model)
             && self.limits.places.get(&model).is_none_or(|pools| pools.contains(&worker.pool))
     }
 
     /// Whether the worker has what the task requires, is where its model loads, and can load it as far as is known.
     pub(super) fn can_run(&self, worker: &Worker, task: &Task) -> bool {
+        self.could_run(worker, task) && self.has_share(worker, task.model)
+    }
+
+    /// As [`Self::can_run`], were no other worker at the model.
+    pub(super) fn could_run(&self, worker: &Worker, task: &Task) -> bool {
         worker.suits(task.requires) && self.may_load(worker, task.model)
     }
 

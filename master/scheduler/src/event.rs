@@ -123,6 +123,8 @@ pub enum Event {
     Loaded { worker: WorkerId, model: ModelId, slot: u32, ms: u64 },
     /// What the plan pins a model to does not lie at its path any more. Workers that hold it go on with it.
     WeightsGone { model: ModelId },
+    /// Nothing more of a model is wanted, and why: what has begun ends, the rest fails.
+    Stop { model: ModelId, reason: String },
     /// What launchers can still do has changed.
     Supply(Supply),
     /// The worker will take no more.

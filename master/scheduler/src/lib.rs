@@ -48,6 +48,7 @@ mod results;
 
 mod sample_index;
 mod sample_set;
+mod shares;
 mod slot_models;
 mod speeds;
 mod state;

@@ -28,6 +28,9 @@ pub struct Limits {
     pub workers_stay: bool,
     /// The pools where a model loads, by its position; a model that is not listed loads anywhere.
     pub places: BTreeMap<ModelId, BTreeSet<String>>,
+    /// How many workers may have tasks of a model at once, by its position; a model that is not listed runs anywhere at once.
+    /// What a model is asked at has one budget, of which each of them has a share.
+    pub most_workers: BTreeMap<ModelId, u32>,
     /// Attempts before which no checkpoint of the assignments is made.
     pub fewest_attempts: u32,
     /// Whether tasks may be cut, so that a worker with nothing to do takes over samples that another has not begun. Whole
@@ -54,6 +57,7 @@ impl Default for Limits {
             others_may_come: true,
             workers_stay: false,
             places: BTreeMap::new(),
+            most_workers: BTreeMap::new(),
             split: true,
             unschedulable: 600_000,
             settles: 0,

@@ -45,7 +45,7 @@ impl DeviceType {
     /// As an engine names what it computes on: `cpu`, or a GPU's name; one without a device is `echo`.
     pub fn of_engine(name: &str) -> Self {
         match name {
-            "" | "echo" => Self::Unknown,
+            "" | "echo" | "endpoint" => Self::Unknown,
             "cpu" => Self::Cpu,
             _ => Self::Cuda,
         }

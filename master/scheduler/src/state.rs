@@ -19,8 +19,9 @@ use super::task::{Task, TaskState, TaskView};
 use super::task_table::{Change, TaskOwner, TaskTable, To};
 use super::worker::Worker;
 use super::worker_table::{WorkerIx, WorkerTable};
-use compass_types::ids::{Epoch, GrantId, TaskId, UnitId, WorkerId};
+use compass_types::ids::{Epoch, GrantId, ModelId, TaskId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
+use std::collections::BTreeMap;
 
 /// The scheduler of one job, driven by [`Core::apply`].
 ///
@@ -49,6 +50,8 @@ pub struct Core {
     pub(super) last_seq: Seq,
     pub(super) counters: Progress,
     pub(super) finished: bool,
+    /// Models of which nothing more is wanted, and why.
+    pub(super) stopped: BTreeMap<ModelId, String>,
 }
 
 impl Core {
@@ -76,6 +79,7 @@ impl Core {
             last_seq: Seq(0),
             counters: Progress::default(),
             finished: false,
+            stopped: BTreeMap::new(),
         };
         for view in tasks {
             if let Some(change) = core.tasks.add_view(view) {

@@ -31,7 +31,7 @@ pub(super) enum TaskState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Requires {
-    /// Nothing: every worker has the echo engine.
+    /// Nothing: every worker has the echo engine, and asks endpoints.
     Echo,
     /// libtorch.
     Engine,

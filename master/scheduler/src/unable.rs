@@ -117,7 +117,7 @@ impl Core {
     /// Whether a worker that is counted on may run the task, were it not at capacity.
     pub(super) fn is_any_able(&self, id: TaskId) -> bool {
         let Some(task) = self.task(id) else { return false };
-        self.workers.values().any(|worker| !worker.is_draining() && self.can_run(worker, task))
+        self.workers.values().any(|worker| !worker.is_draining() && self.could_run(worker, task))
     }
 
     fn fail_model(&mut self, model: ModelId, effects: &mut Vec<Effect>) {

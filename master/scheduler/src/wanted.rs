@@ -49,6 +49,7 @@ impl Core {
     pub fn wanted(&self) -> SlotDemand {
         let mut wanted = SlotDemand { open: self.demand(), attendance: self.attendance(), ..SlotDemand::default() };
         for (model, tasks) in self.queue.models() {
+            let tasks = tasks.min(self.shares_left(model));
             if let Some(first) = self.queue.of_model(model).next().and_then(|id| self.task(id)) {
                 *wanted.waiting.entry(self.needed(first)).or_default() += tasks;
             }
@@ -59,7 +60,8 @@ impl Core {
             wanted.slots = wanted.slots.saturating_add(worker.slots);
             for task in worker.held.iter().filter_map(|id| self.task(*id)) {
                 let usable = wanted.usable.entry(self.needed(task)).or_default();
-                *usable = usable.saturating_add(if self.limits.split { task.remaining.len() } else { 1 });
+                let is_shared = self.limits.split && !self.limits.most_workers.contains_key(&task.model);
+                *usable = usable.saturating_add(if is_shared { task.remaining.len() } else { 1 });
             }
         }
         wanted

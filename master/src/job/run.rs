@@ -72,6 +72,9 @@ pub async fn run(
                 answered.diverged
             )));
         }
+        if pipeline::is_refused(&answered.failures) {
+            return Ok(exit::BAD_INPUT);
+        }
         let is_whole = answered.failures.is_empty() && answered.diverged == 0 && config.left_out.is_empty();
         return Ok(if is_whole { exit::SCORED } else { exit::INCOMPLETE });
     }
@@ -161,6 +164,7 @@ impl Job<'_> {
     ) -> Result<Answered, Failure> {
         let folder = &self.opened.folder;
         print_status(format!("run {}: {} samples, job {}", folder.shown(), self.plan.expected(), self.digest.short()));
+        pipeline::estimates(&self.plan).into_iter().for_each(print_status);
         let inferred = Box::pin(pipeline::infer(config, folder, self.plan.clone(), self.digest, files, options)).await;
         let inferred = inferred.map_err(|error| Failure::of_inference(&error, folder, self.request))?;
         if inferred.ending == Ending::EndedByAnother {
@@ -202,13 +206,17 @@ impl Job<'_> {
         let (folder, request) = (&self.opened.folder, self.request);
         let mut bar = pipeline::StageBar::new("eval", self.plan.expected());
         let write = answered.write.then_some(request.details);
+        let endpoints = pipeline::endpoint_notes(&self.plan, &answers);
+        let is_refused = pipeline::is_refused(&answered.failures);
         let evidence = pipeline::Evidence { answers, failures: &answered.failures, executions };
         let advance = &mut |samples| bar.advance(samples);
         let scored = block_in_place(|| pipeline::score(folder, &self.plan, evidence, write, advance));
         bar.finish();
         let scored = scored.map_err(|error| Failure::of_score(&error, folder, request))?;
-        let scored =
-            scored.with_groups(&config.summary_groups, config.summary_rows.as_deref()).without(&config.left_out);
+        let scored = scored
+            .with_groups(&config.summary_groups, config.summary_rows.as_deref())
+            .without(&config.left_out)
+            .noting(endpoints);
         let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
         pipeline::summarize(folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
         let table = scored.summary.text();
@@ -223,7 +231,11 @@ impl Job<'_> {
         conclude(answered.term).await?;
         // Last, so that everything else is written and said by now.
         printed.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
-        Ok(if scored.complete { exit::SCORED } else { exit::INCOMPLETE })
+        Ok(match scored.complete {
+            _ if is_refused => exit::BAD_INPUT,
+            true => exit::SCORED,
+            false => exit::INCOMPLETE,
+        })
     }
 }
 

@@ -5,11 +5,13 @@
 use super::leader::{FrameContent, Leader};
 use compass_ledger::Submission;
 use compass_plan::Misfit;
+use compass_proto::v1;
 use compass_rpc::ReceivedResults;
 use compass_scheduler::{DeviceType, Event, Handed, Record, Unfit};
 use compass_types::ids::{GrantId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::Outcome;
+use prost::Message as _;
 use serde::{Deserialize, Serialize};
 
 /// What was refused of one worker.
@@ -52,6 +54,8 @@ impl Leader {
         let Some(session) = self.sessions.get(worker) else { return FrameContent::Nothing };
         // An engine knows better than its worker, which guesses.
         let of_worker = match DeviceType::of_engine(&computed_on) {
+            // Whatever the worker has, nothing of it answered.
+            DeviceType::Unknown if computed_on == "endpoint" => DeviceType::Unknown,
             DeviceType::Unknown => DeviceType::named(&session.device),
             known => known,
         };
@@ -96,8 +100,16 @@ impl Leader {
         if let Some(first) = samples.iter().find(|sample| sample.device != DeviceType::Unknown) {
             self.pins.computed(self.pins.model_of(unit), first.device);
         }
+        let model = self.pins.model_of(unit);
+        if self.costs.counts(model) {
+            let results = samples.iter().filter_map(|sample| v1::SampleResult::decode(sample.result.as_slice()).ok());
+            results.for_each(|result| self.costs.add(model, &result));
+        }
         if !samples.is_empty() {
             self.decide(now, Event::Results { worker: worker.clone(), grant, unit, samples }, out);
+        }
+        while let Some((model, reason)) = self.costs.next_spent() {
+            self.decide(now, Event::Stop { model, reason }, out);
         }
         if !misfits.is_empty() {
             let refusals = self.refusals.entry(worker.clone()).or_default();

@@ -1,6 +1,7 @@
 //! The leader of a job: takes frames, says what is to be sent and what is to be made durable.
 
 use super::arrivals::Refusals;
+use super::costs::Costs;
 use super::durability::{DurabilityBarrier, HeldBack, bound_to};
 use super::pins::{Loaded, Pins};
 use super::submission::submission;
@@ -54,6 +55,7 @@ pub struct Leader {
     pub(super) sessions: HashMap<WorkerId, Session, BuildHasherDefault<DefaultHasher>>,
     barrier: DurabilityBarrier,
     pub(super) pins: Pins,
+    pub(super) costs: Costs,
     watch: Watch,
     violations: u64,
     effects: Vec<Effect>,
@@ -73,6 +75,7 @@ impl Leader {
             sessions,
             barrier,
             pins: Pins::default(),
+            costs: Costs::default(),
             watch,
             violations: 0,
             effects,
@@ -85,6 +88,12 @@ impl Leader {
     #[must_use]
     pub fn with_pins(self, pins: Pins) -> Self {
         Self { pins, ..self }
+    }
+
+    /// With what the answers of endpoints have cost by now.
+    #[must_use]
+    pub fn with_costs(self, costs: Costs) -> Self {
+        Self { costs, ..self }
     }
 
     /// What is to be done with connections since the last call, in this order. One that cannot take a frame is to be

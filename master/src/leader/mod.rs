@@ -4,6 +4,7 @@
 //! makes submissions durable, and whose clock it is.
 
 mod arrivals;
+mod costs;
 mod durability;
 #[expect(clippy::module_inception, reason = "the module is named after what it holds")]
 mod leader;
@@ -13,5 +14,6 @@ mod pins;
 mod submission;
 
 pub use arrivals::Refusals;
+pub use costs::Costs;
 pub use leader::{FrameContent, Leader};
 pub use pins::Pins;

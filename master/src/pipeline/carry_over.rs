@@ -10,7 +10,7 @@ use super::planner::{PlanError, Planned, read_part};
 use compass_common::encode::{self, EncodeError};
 use compass_ledger::{Kind, Ledger, LedgerError};
 use compass_plan::weights::Pin;
-use compass_plan::{ModelPlan, Part, Plan, Sample, Unit};
+use compass_plan::{Endpoint, ModelPlan, Part, Plan, Sample, Unit};
 use compass_proto::v1;
 use compass_types::ids::{Digest, ModelId, UnitId};
 use compass_types::result::{Outcome, SampleResult};
@@ -167,7 +167,8 @@ impl EarlierRun {
 
 /// A model without what has no part in its numbers.
 fn bare(model: &ModelPlan) -> ModelPlan {
-    ModelPlan { abbr: String::new(), pred_postprocessors: Vec::new(), pin: None, ..model.clone() }
+    let endpoint = model.endpoint.as_ref().map(Endpoint::identity);
+    ModelPlan { abbr: String::new(), pred_postprocessors: Vec::new(), pin: None, endpoint, ..model.clone() }
 }
 
 fn is_same_but_for_weights(one: &ModelPlan, other: &ModelPlan) -> bool {

@@ -1,5 +1,6 @@
 //! Facts of a run for `logs/run.json`: who worked, how long, how many tokens. Never in `results/` or `summary/`.
 
+use super::endpoints::EndpointFacts;
 use super::view::{ModelView, RunView, WorkerView};
 use crate::leader::Refusals;
 use compass_config::LeftOut;
@@ -122,6 +123,9 @@ pub struct RunFacts {
     /// Whose results counted, of all terms: by worker, then by model and data set, `0..5,9..10`.
     #[serde(default)]
     pub samples: BTreeMap<String, BTreeMap<String, String>>,
+    /// What was asked of endpoints, and what it cost, by the name of the model.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub endpoints: BTreeMap<String, EndpointFacts>,
     /// What engines noticed while running, each once.
     pub notes: Vec<String>,
     /// What engines said when loading that was said aloud.

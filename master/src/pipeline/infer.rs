@@ -1,6 +1,7 @@
 //! The inference stage: from a plan on disk to a ledger that holds every sample.
 
 use super::drive::{DriveError, Driven, Driver, Ending, Setup};
+use super::endpoints;
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::job_handle::{DemandPublisher, JobHandle};
@@ -18,7 +19,7 @@ use super::task_list::keep_tasks;
 use super::view::RunView;
 use super::weights_gone;
 use super::worker_source::{StageRegistration, StageWorkers, WorkerSource};
-use crate::leader::{Leader, Pins};
+use crate::leader::{Costs, Leader, Pins};
 use compass_common::encode::{self, EncodeError};
 use compass_common::status_output::{print_status, with_same_log};
 use compass_config::Config;
@@ -55,7 +56,7 @@ fn load_times(plan: &Plan) -> BTreeMap<ModelId, u64> {
         let files = std::fs::read_dir(path).ok()?.filter_map(|entry| entry.ok()?.metadata().ok());
         Some(files.filter(std::fs::Metadata::is_file).map(|file| file.len()).sum::<u64>())
     };
-    let real = |kind: ModelKind| !matches!(kind, ModelKind::Echo | ModelKind::Sandbox);
+    let real = |kind: ModelKind| !matches!(kind, ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox);
     let models = plan.models().filter(|(_, model)| real(model.kind));
     models.map(|(at, model)| (at, bytes(&model.path).map_or(UNKNOWN_LOAD_MS, |bytes| bytes / BYTES_PER_MS))).collect()
 }
@@ -279,7 +280,9 @@ async fn left_behind(
         let loaded = block_in_place(|| Ledger::new(folder.ledger(), digest).load(&recorded))?;
         origins::note(&mut facts, plan, &loaded);
         diverged = origins::note_divergences(&mut facts, plan, &loaded);
-        answers = Some(Answers::of(loaded.entries));
+        let read = Answers::of(loaded.entries);
+        facts.endpoints = endpoints::usage(plan, &read);
+        answers = Some(read);
     }
     for line in [facts.duplicates_line(), facts.tokens_line()].into_iter().flatten() {
         print_status(line);
@@ -313,9 +316,11 @@ async fn open(
         tracing::warn!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
     }
     let mut pins = Pins::new(plan, recorded_pins(&loaded));
+    let mut costs = Costs::new(plan);
     for entry in loaded.entries.iter().filter(|entry| entry.kind() == Kind::Sample) {
         pins.computed(pins.model_of(UnitId(entry.unit)), DeviceType::from_number(entry.device));
         if let Ok(result) = v1::SampleResult::decode(entry.payload.as_slice()) {
+            costs.add(pins.model_of(UnitId(entry.unit)), &result);
             opening.result(UnitId(entry.unit), result.index, &entry.payload, DeviceType::from_number(entry.device));
         }
     }
@@ -349,7 +354,7 @@ async fn open(
             let model = plan.model_of(unit);
             let sample_cost = sizes.get(&unit).map_or(1, UnitSize::sample_cost);
             let requires = match known.model.kind {
-                ModelKind::Echo => Requires::Echo,
+                ModelKind::Echo | ModelKind::Endpoint => Requires::Echo,
                 ModelKind::Sandbox => Requires::Sandbox,
                 _ => Requires::Engine,
             };
@@ -371,6 +376,10 @@ async fn open(
         // The driver dismisses them, once it has heard all that they have to say.
         workers_stay: true,
         places,
+        most_workers: plan
+            .models()
+            .filter_map(|(at, model)| Some((at, model.endpoint.as_ref()?.budget.workers)))
+            .collect(),
         ..Limits::default()
     };
     let mut facts = RunFacts {
@@ -411,7 +420,7 @@ async fn open(
     // Agents on this host end with their master; all others may still hold what they were granted.
     let may_hold = |worker: &WorkerId| is_open(config) && !is_local(worker);
     let core = opening.core(leadership.epoch, limits, views, (duplicates, labels), may_hold);
-    let leader = Leader::new(core, terms, keys.clone(), watch).with_pins(pins);
+    let leader = Leader::new(core, terms, keys.clone(), watch).with_pins(pins).with_costs(costs);
     let epoch = leadership.epoch;
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
     let live = LivePredictions {

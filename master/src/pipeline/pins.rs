@@ -16,7 +16,8 @@ use std::path::Path;
 /// What is to hold of `model`, with the adapter in `adapter`, for a whole job. `None` where this host cannot read it: its directory may be another
 /// cluster's. The first worker that loads it then says what holds, and one that cannot load it says why.
 pub(super) fn pin(model: &ModelPlan, adapter: Option<&Path>) -> Option<Pin> {
-    if !model.has_weights() {
+    // What an endpoint reports of itself is known where it is asked.
+    if !model.has_weights() || model.endpoint.is_some() {
         return None;
     }
     match find(model, adapter) {
@@ -72,7 +73,7 @@ pub(super) fn is_on_hosts(model: &ModelPlan) -> bool {
 /// # Errors
 /// This host cannot read it.
 pub(super) fn found_again(model: &ModelPlan) -> io::Result<Pin> {
-    if !is_on_hosts(model) || !model.has_weights() {
+    if !is_on_hosts(model) || !model.has_weights() || model.endpoint.is_some() {
         return Err(io::ErrorKind::Unsupported.into());
     }
     find(model, model.peft_path.as_deref().map(Path::new))

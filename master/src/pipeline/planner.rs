@@ -15,8 +15,8 @@ use compass_config::{Config, DatasetConfig, ModelConfig};
 use compass_diagnostic::Diagnostic;
 use compass_plan::prompt::MetaTemplate;
 use compass_plan::{
-    DeviceRequest, Dtype, DuplicateGroups, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, Unit, found_part, head_path,
-    part_path, read_plan_file,
+    DeviceRequest, Dtype, DuplicateGroups, Endpoint, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, Unit, found_part,
+    head_path, part_path, read_plan_file,
 };
 use compass_types::ids::{Digest, UnitId};
 use serde::de::DeserializeOwned;
@@ -141,10 +141,11 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
         }
     }
     errors.found.extend(misfits(config));
+    errors.found.extend(endpoint_misfits(config));
     errors.none()?;
     let models = config.models.iter().map(|model| {
         bar.begin(&format!("weights of {}", model.abbr));
-        let planned = pin_model(model);
+        let planned = pin_model(config, model);
         bar.end(0);
         planned
     });
@@ -172,17 +173,35 @@ fn left_out(config: &Config, plan: &Plan) -> BTreeSet<UnitId> {
     plan.units().filter(is_left_out).map(|unit| unit.id).collect()
 }
 
+/// Whether the model runs the data set.
+fn is_asked(config: &Config, model: &ModelConfig, dataset: &DatasetConfig) -> bool {
+    config.not_combined.iter().all(|(left, data)| *left != model.abbr || *data != dataset.abbr)
+}
+
+/// Kinds of requests that a model's endpoint cannot run.
+fn endpoint_misfits(config: &Config) -> Vec<Diagnostic> {
+    let endpoints = config.models.iter().filter_map(|model| Some((model, model.endpoint.as_ref()?)));
+    let pairs = endpoints.flat_map(|(model, endpoint)| {
+        let asked = config.datasets.iter().filter(move |dataset| is_asked(config, model, dataset));
+        asked.filter_map(move |dataset| Some((model, dataset, endpoint.misfit(&dataset.infer)?)))
+    });
+    pairs
+        .map(|(model, dataset, why)| {
+            let mode = dataset.infer.mode();
+            let text = format!("model `{}` cannot run data set `{}` (`{mode}`): {why}", model.abbr, dataset.abbr);
+            Diagnostic::error(text)
+        })
+        .collect()
+}
+
 /// Roles that a data set's templates name and a model's meta template does not know.
 fn misfits(config: &Config) -> Vec<Diagnostic> {
     let meta = |model: &ModelConfig| model.meta_template.clone().or_else(|| model.chat.then(MetaTemplate::chat));
     let with_meta: Vec<_> = config.models.iter().filter_map(|model| Some((model, meta(model)?))).collect();
     let pairs =
         with_meta.iter().flat_map(|(model, meta)| config.datasets.iter().map(move |dataset| (model, meta, dataset)));
-    let is_asked = |model: &ModelConfig, dataset: &DatasetConfig| {
-        config.not_combined.iter().all(|(left, data)| *left != model.abbr || *data != dataset.abbr)
-    };
     pairs
-        .filter(|(model, _, dataset)| is_asked(model, dataset))
+        .filter(|(model, _, dataset)| is_asked(config, model, dataset))
         .filter_map(|(model, meta, dataset)| {
             let fault = meta.misfit(&dataset.prompt)?;
             let message = format!("model `{}` cannot read data set `{}`: {fault}", model.abbr, dataset.abbr);
@@ -211,7 +230,8 @@ fn dtype(model: &ModelConfig) -> Dtype {
     model.dtype.or_else(|| own().filter(|_| on_gpu)).unwrap_or(Dtype::Float32)
 }
 
-fn pin_model(model: &ModelConfig) -> ModelPlan {
+fn pin_model(config: &Config, model: &ModelConfig) -> ModelPlan {
+    let scores = config.datasets.iter().any(|dataset| is_asked(config, model, dataset) && dataset.infer.scores());
     let plan = ModelPlan {
         abbr: model.abbr.clone(),
         kind: model.kind,
@@ -233,6 +253,7 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
         device: model.device,
         pred_postprocessors: model.pred_postprocessors.clone(),
         pin: None,
+        endpoint: model.endpoint.clone().map(|endpoint| Endpoint { scores, ..endpoint }),
     };
     let adapter = model.fetched_adapter.as_deref().or(model.peft_path.as_deref());
     let pin = match &model.remote {

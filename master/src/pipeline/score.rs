@@ -57,6 +57,12 @@ impl Scored {
         self
     }
 
+    /// With remarks below the table, on numbers that are there.
+    pub fn noting(mut self, remarks: Vec<String>) -> Self {
+        self.summary = self.summary.with_notes(remarks);
+        self
+    }
+
     /// With what the job was asked for and does not run, below the table: it is not complete then.
     pub fn without(mut self, left_out: &[LeftOut]) -> Self {
         self.summary = self.summary.with_notes(left_out.iter().map(LeftOut::to_string));

@@ -35,7 +35,7 @@ impl Subject {
         let mut general = loaded;
         general.state_dir = order.state_dir.clone().unwrap_or(general.state_dir);
         for model in &general.models {
-            if matches!(model.kind, ModelKind::Echo | ModelKind::Sandbox) {
+            if matches!(model.kind, ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox) {
                 let message = format!("the model `{}` has no weights: there are no checkpoints of it", model.abbr);
                 let help = "name a model of type `hf`, `llama` or `internlm`";
                 return Err(Failure::bad_input(Diagnostic::error(message).with_help(help)));

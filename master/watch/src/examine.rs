@@ -81,7 +81,7 @@ fn is_whole(model: &ModelParts) -> Result<(), Lack> {
                 zip(directory, &shard)?;
             }
         }
-        ModelKind::Echo | ModelKind::Sandbox => {}
+        ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox => {}
     }
     has_tokenizer(&model.tokenizer)
 }

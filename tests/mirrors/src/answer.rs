@@ -10,6 +10,8 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
     /// After so many bytes of the body the connection ends.
     pub(crate) cut: Option<usize>,
+    /// The body is followed by spaces, for as long as the client takes them.
+    pub(crate) endless: bool,
     /// How long the client waits for it.
     pub(crate) delay: std::time::Duration,
 }
@@ -48,7 +50,11 @@ impl Answer {
             503 => "Service Unavailable",
             _ => "Answer",
         };
-        let mut head = format!("HTTP/1.1 {} {reason}\r\ncontent-length: {}\r\n", self.status, self.body.len());
+        let length = match self.endless {
+            true => "connection: close".to_owned(),
+            false => format!("content-length: {}", self.body.len()),
+        };
+        let mut head = format!("HTTP/1.1 {} {reason}\r\n{length}\r\n", self.status);
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
@@ -59,6 +65,11 @@ impl Answer {
         }
         let sent = self.cut.map_or(self.body.len(), |cut| cut.min(self.body.len()));
         to.write_all(self.body.get(..sent).unwrap_or_default())?;
+        if self.endless {
+            loop {
+                to.write_all(&[b' '; 4096])?;
+            }
+        }
         Ok(sent == self.body.len())
     }
 }

@@ -1,10 +1,12 @@
-//! Servers that tests start on loopback: an object store that speaks S3, a mirror of the Hugging Face hub, and a proxy.
+//! Servers that tests start on loopback: an object store that speaks S3, a mirror of the Hugging Face hub, a proxy, and an
+//! endpoint that speaks OpenAI's protocol and follows scripts.
 //!
 //! They are written over plain sockets, so that a test can have an answer end in the middle. Both count their requests: a
 //! test that expects none can say so.
 
 mod answer;
 mod hub;
+pub mod openai;
 mod proxy;
 mod relay;
 mod s3;

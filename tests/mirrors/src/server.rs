@@ -1,4 +1,4 @@
-//! A server: a thread that accepts, a thread for each connection, requests without bodies.
+//! A server: a thread that accepts, a thread for each connection, requests with bodies of a known length.
 
 use crate::answer::Answer;
 use crate::tls::Certificate;
@@ -17,6 +17,7 @@ pub(crate) struct Request {
     pub(crate) query: String,
     /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Request {
@@ -57,6 +58,9 @@ pub(crate) fn decoded(text: &str) -> String {
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
+
+/// Bytes of a body.
+const MOST_BODY: usize = 16 << 20;
 
 type Handler = dyn Fn(&Request) -> Answer + Send + Sync;
 
@@ -158,5 +162,8 @@ fn read(reader: &mut BufReader<impl Read>) -> Option<Request> {
         None => target,
     };
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    Some(Request { method, path: path.to_owned(), query: query.to_owned(), headers })
+    let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, length)| length.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0usize).min(MOST_BODY)];
+    reader.read_exact(&mut body).ok()?;
+    Some(Request { method, path: path.to_owned(), query: query.to_owned(), headers, body })
 }

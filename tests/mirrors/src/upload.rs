@@ -26,8 +26,13 @@ impl Uploader {
         let sum = hex(digest::digest(&digest::SHA256, content).as_ref());
         let headers = [("host", self.address.as_str()), ("x-amz-content-sha256", &sum), ("x-amz-date", &time)];
         let headers: Vec<_> = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let request =
-            Request { method: "PUT".into(), path: path.clone(), query: String::new(), headers: headers.clone() };
+        let request = Request {
+            method: "PUT".into(),
+            path: path.clone(),
+            query: String::new(),
+            headers: headers.clone(),
+            body: Vec::new(),
+        };
         let names = "host;x-amz-content-sha256;x-amz-date";
         let signed = signature(&request, &self.secret, &time, [date, "us-east-1", "s3"], names);
         let credential = format!("{}/{date}/us-east-1/s3/aws4_request", self.access);

@@ -95,7 +95,9 @@ impl AgentCore {
     /// the oldest; last, those whose unit another slot works on. If every grant has a slot, the slot helps with one.
     fn choose_grant(&self, slot: usize, active: usize, plan: &Plan, now_ms: u64) -> Option<GrantId> {
         let (resident, unit) = (self.slots[slot].resident, self.slots[slot].unit);
-        let open = || self.grants.iter().filter(|held| held.has_waiting());
+        let open = || {
+            self.grants.iter().filter(|held| held.has_waiting() && !self.is_asked_by_another(slot, active, plan, held))
+        };
         let own = open().find(|held| held.slot == Some(slot));
         let elsewhere = |held: &GrantState| {
             let others = self.slots[..active].iter().enumerate().filter(|(other, _)| *other != slot);
@@ -112,6 +114,20 @@ impl AgentCore {
         let help =
             || open().find(|held| self.is_worth_help(plan, held, now_ms) && Some(plan.model_of(held.unit)) == resident);
         own.or(best).or_else(programs).or_else(help).map(|held| held.key)
+    }
+
+    /// Whether another slot asks the endpoint of a grant's model: a worker has one share of its budget, and so has one slot.
+    fn is_asked_by_another(&self, slot: usize, active: usize, plan: &Plan, held: &GrantState) -> bool {
+        let model = plan.model_of(held.unit);
+        let is_endpoint = plan.unit(held.unit).is_some_and(|unit| unit.model.kind == ModelKind::Endpoint);
+        is_endpoint
+            && self.slots[..active].iter().enumerate().any(|(other, state)| {
+                other != slot
+                    && state
+                        .busy
+                        .as_ref()
+                        .map_or(state.resident == Some(model), |busy| busy.model == model && !busy.stale)
+            })
     }
 
     /// Whether the slot may load the model of a grant if it has another one. With fewer slots than models, a model that
@@ -147,7 +163,7 @@ impl AgentCore {
         if runs_programs {
             batch.samples.truncate(1);
         }
-        if !matches!(unit.model.kind, ModelKind::Echo | ModelKind::Sandbox) && !self.boot.has_engine {
+        if unit.model.needs_libtorch() && !self.boot.has_engine {
             return Err(format!("this worker was built without libtorch and cannot run {}", unit.model.abbr));
         }
         if runs_programs && !self.boot.runs_programs {

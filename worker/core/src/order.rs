@@ -77,6 +77,8 @@ pub enum BatchEnd {
     NeverStarted { message: String },
     /// The child's device is gone or broken: its samples are not the cause.
     DeviceLost { message: String },
+    /// What the model is asked at refuses every request: no worker can do better.
+    Refused { message: String },
     /// The child died during the batch, or gave up: samples without a result are suspects.
     EngineDied { message: String },
 }

@@ -130,6 +130,10 @@ impl AgentCore {
             BatchEnd::EngineDied { message } => {
                 self.retry_alone(&busy, format!("the engine died on this sample twice: {message}"));
             }
+            BatchEnd::Refused { message } | BatchEnd::LoadFailed { kind: UnableKind::Refused, message } => {
+                held.requeue(&busy.samples);
+                self.refused(busy.model, &message);
+            }
             BatchEnd::LoadFailed { kind, message } => {
                 held.requeue(&busy.samples);
                 // If another slot has loaded the model, this slot's device is at fault, not the files.
@@ -156,6 +160,16 @@ impl AgentCore {
         let grants: Vec<_> = std::iter::once(first).chain(others.map(|held| held.key)).collect();
         for grant in grants {
             self.give_up(grant, v1::FailureClass::Unable, kind.into(), message.to_owned());
+        }
+    }
+
+    /// Fails every grant of a model that no worker can run.
+    fn refused(&mut self, model: ModelId, message: &str) {
+        let plan = self.plan.clone();
+        let is_of_model = |unit| plan.as_ref().is_some_and(|plan| plan.model_of(unit) == model);
+        let grants: Vec<_> = self.grants.iter().filter(|held| is_of_model(held.unit)).map(|held| held.key).collect();
+        for grant in grants {
+            self.fail(grant, v1::FailureClass::User, message.to_owned());
         }
     }
 

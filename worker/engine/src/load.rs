@@ -78,7 +78,7 @@ fn load_from(
     colocated_engines: u32,
     source: WeightSource,
 ) -> Result<Box<dyn Engine>, EngineFault> {
-    if matches!(plan.kind, ModelKind::Echo | ModelKind::Sandbox) {
+    if matches!(plan.kind, ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox) {
         let what = format!(
             "model `{}` is of kind {:?}, which needs no weights and is not run by libtorch",
             plan.abbr, plan.kind

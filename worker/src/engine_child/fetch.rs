@@ -35,6 +35,7 @@ impl FetchedModel {
             EngineFault::Model(text) => EngineFault::Model(named(text)),
             EngineFault::Device(text) => EngineFault::Device(named(text)),
             EngineFault::Lost(text) => EngineFault::Lost(named(text)),
+            EngineFault::Refused(text) => EngineFault::Refused(named(text)),
         }
     }
 }
@@ -49,7 +50,7 @@ pub(super) fn fetch(
     waits: &Waits<'_>,
 ) -> Result<FetchedModel, EngineFault> {
     let mut fetched = FetchedModel { plan: plan.clone(), places: Vec::new(), _held: Vec::new() };
-    if matches!(plan.kind, ModelKind::Echo | ModelKind::Sandbox) {
+    if matches!(plan.kind, ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox) {
         return Ok(fetched);
     }
     let storage = Storage::new(arguments.options());

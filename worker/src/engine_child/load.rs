@@ -31,6 +31,7 @@ pub(super) fn load(
             (None, Some(fault)) => Err(EngineFault::Device(fault)),
             (None, None) => Ok((Box::new(EchoEngine::from_env(plan)), 0)),
         },
+        ModelKind::Endpoint => Ok((compass_endpoint::load(plan, &|_| {})?, 0)),
         // The agent runs programs itself.
         ModelKind::Sandbox => Err(EngineFault::Model("an engine cannot run programs".into())),
         ModelKind::Hf | ModelKind::Llama | ModelKind::InternLm => {

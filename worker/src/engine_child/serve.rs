@@ -6,7 +6,7 @@ use super::load::load;
 use super::parts::Parts;
 use crate::parent::{end_before_parent, end_with_parent, leave_signals_to_agent};
 use compass_plan::engine::{BatchSpec, Engine, EngineFault, Request, progress};
-use compass_plan::{ModelPlan, Part};
+use compass_plan::{ModelKind, ModelPlan, Part};
 use compass_proto::v1::from_engine::Body as FromEngine;
 use compass_proto::v1::to_engine::Body as ToEngine;
 use compass_proto::{delimited, digest_from_wire, v1};
@@ -170,10 +170,14 @@ impl Child {
         request: &v1::LoadModel,
     ) -> Result<(Box<dyn Engine>, u64), EngineFault> {
         let agent = &self.agent;
-        let fetched = fetch(plan, &self.options.storage, &|reason| {
+        let waits = |reason| {
             // A link that is broken is noticed by the thread that reads it.
             let _ = agent.send(FromEngine::Waiting(v1::Waiting { reason }));
-        })?;
+        };
+        if plan.kind == ModelKind::Endpoint {
+            return Ok((compass_endpoint::load(plan, &waits)?, 0));
+        }
+        let fetched = fetch(plan, &self.options.storage, &waits)?;
         let loaded = load(&fetched.plan, &request.device, self.options.threads, request.colocated_engines);
         let loaded = loaded.map_err(|fault| fetched.named(fault));
         // The files must stay as long as they are mapped.
@@ -190,7 +194,8 @@ impl Child {
             Ok(done) => self.send(FromEngine::BatchDone(v1::BatchDone { id: batch.id, ..done })),
             Err(fault) => {
                 let device_lost = matches!(fault, EngineFault::Lost(_));
-                let failed = v1::BatchFailed { id: batch.id, message: fault.to_string(), device_lost };
+                let refused = matches!(fault, EngineFault::Refused(_));
+                let failed = v1::BatchFailed { id: batch.id, message: fault.to_string(), device_lost, refused };
                 self.send(FromEngine::BatchFailed(failed))
             }
         }

@@ -218,9 +218,10 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                     tracing::warn!(message = failed.message, "batch failed; restarting the engine");
                     child.kill().await;
                     let message = failed.message;
-                    return Some(match failed.device_lost {
-                        true => BatchEnd::DeviceLost { message },
-                        false => BatchEnd::EngineDied { message },
+                    return Some(match (failed.refused, failed.device_lost) {
+                        (true, _) => BatchEnd::Refused { message },
+                        (false, true) => BatchEnd::DeviceLost { message },
+                        (false, false) => BatchEnd::EngineDied { message },
                     });
                 }
                 Some(FromEngine::Loaded(_) | FromEngine::LoadFailed(_)) | None => {

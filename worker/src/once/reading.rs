@@ -74,7 +74,7 @@ impl PlanFolder {
         };
         let pieces = task.pieces(&self.plan, &self.digest, list.as_ref())?;
         for unit in pieces.iter().filter_map(|(unit, _)| self.plan.unit(*unit)) {
-            if matches!(unit.model.kind, ModelKind::Echo | ModelKind::Sandbox) {
+            if matches!(unit.model.kind, ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox) {
                 continue;
             }
             let (model, path) = (unit.model.abbr.clone(), PathBuf::from(&unit.model.path));

@@ -193,7 +193,11 @@ impl Task<'_> {
                 BatchEnd::LoadFailed { message, .. } => {
                     return Err(OnceError::Load { model: unit.model.abbr.clone(), reason: message });
                 }
-                BatchEnd::NeverStarted { message } | BatchEnd::DeviceLost { message } => return Err(broken(message)),
+                BatchEnd::NeverStarted { message }
+                | BatchEnd::DeviceLost { message }
+                | BatchEnd::Refused { message } => {
+                    return Err(broken(message));
+                }
             };
             for index in batches.died(&batch, &unfinished) {
                 self.print(unit, &part, &failed(index, reason.clone()))?;

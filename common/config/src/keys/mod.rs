@@ -3,6 +3,7 @@
 mod aliyun;
 mod combination;
 mod dataset;
+mod endpoint;
 mod evaluation;
 mod gate;
 mod import;
@@ -26,6 +27,7 @@ mod top;
 pub(crate) use aliyun::ALIYUN;
 pub(crate) use combination::COMBINATION;
 pub(crate) use dataset::{DATASET, INFER_CFG, READER_CFG};
+pub(crate) use endpoint::{ENDPOINT, ENDPOINT_PRICE};
 pub(crate) use evaluation::{EVAL_CFG, EVALUATOR, PIPELINE};
 pub(crate) use gate::{GATE, GATE_DEFAULT, GATE_RULE};
 pub(crate) use import::IMPORT;
@@ -47,12 +49,14 @@ pub(crate) use template::{LINE, MESSAGE, MESSAGES, ROUNDS};
 pub(crate) use top::TOP;
 
 /// Every table.
-pub(crate) static TABLES: [&TableKeys; 39] = [
+pub(crate) static TABLES: [&TableKeys; 41] = [
     &TOP,
     &IMPORT,
     &MASTER,
     &ETCD,
     &MODEL,
+    &ENDPOINT,
+    &ENDPOINT_PRICE,
     &RUN_CFG,
     &TOKENIZER_KWARGS,
     &MODEL_KWARGS,

@@ -1,5 +1,6 @@
 //! `[[model]]` and the tables in it.
 
+use super::endpoint::ENDPOINT;
 use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Number, Path, Table, Text, Texts, Whole};
 use super::key::{Key, Kind, TableKeys, ignored, key};
 use crate::{chat_template, meta_template, model, model_class};
@@ -27,15 +28,17 @@ pub(crate) static MODEL: TableKeys = TableKeys {
              comes first (`HF_HUB_CACHE`, `HUGGINGFACE_HUB_CACHE`, `$HF_HOME/hub`, `~/.cache/huggingface/hub`)",
         )
         .takes("path, `owner/name` or `profile:s3://bucket/prefix/`")
-        .required(),
+        .default("required without `endpoint`"),
         key(
             "type",
             Choice(model_class::words),
             "layout of the directory: Hugging Face's, Meta's (params.json, consolidated.NN.pth, tokenizer.model), that of \
-             InternLM's training code (model_config.pt, model_tpN_ppN.pt). `echo` answers with a hash of the prompt, for tests. \
+             InternLM's training code (model_config.pt, model_tpN_ppN.pt). `openai` is a server, see `endpoint`. `echo` answers with a hash of the prompt, for tests. \
              OpenCompass's classes (`HuggingFaceBaseModel`, `VLLMwithChatTemplate` ...) are understood too, with the settings of their engines",
         )
         .default("`hf`"),
+        key("endpoint", Table(&ENDPOINT), "a server that is asked in place of weights ([models behind an endpoint](endpoints.md)); `path` is left out")
+            .default("none"),
         key("inherit", Text, "takes every key of another model, then overrides").takes("`abbr`").default("none"),
         key("tokenizer_path", Path, "directory of the tokenizer, or its `tokenizer.model`").default("`path`"),
         key("max_seq_len", Kind::from(1), "longest input in tokens").default("what config.json says"),

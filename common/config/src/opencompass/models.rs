@@ -5,6 +5,7 @@ use super::{array, class, functions};
 use crate::check::Check;
 use crate::left_out::{self, LeftOutKind};
 use crate::model::KINDS;
+use crate::model_class;
 use crate::source::Span;
 use crate::tree::{KeyValue, Node, Table, Value};
 use compass_python::{Node as PythonNode, Plain};
@@ -59,7 +60,9 @@ fn model(check: &mut Check, places: &Places, entry: &PythonNode) -> Option<Node>
     if let Some(node) = table.get_mut("type") {
         node.value = Value::String(dotted.to_owned());
     }
-    for key in PATHS {
+    // A name at a server is no path.
+    let paths = if model_class::is_endpoint(dotted) { &[][..] } else { PATHS };
+    for key in paths {
         if let Some(node) = entry.get(key).and_then(|node| tree::path(places, node))
             && let Some(there) = table.get_mut(key)
         {

@@ -37,6 +37,10 @@ fn file(name: &str, line: &str) -> String {
         "inferencer" => dataset("inferencer = \"gen\"", format!("inferencer = {{ {line} }}")),
         "evaluator" => dataset("evaluator = \"em\"", format!("evaluator = {{ {line} }}")),
         "filters" => dataset("evaluator = \"em\"", format!("evaluator = \"em\", filters = [{{ {line} }}]")),
+        "endpoint" => format!("[[model]]\nabbr = \"m\"\nendpoint = {{ {line} }}\n{DATASET}"),
+        "endpoint.price" => format!(
+            "[[model]]\nabbr = \"m\"\nendpoint = {{ url = \"http://h\", model = \"x\", price = {{ {line} }} }}\n{DATASET}"
+        ),
         "template.rounds" => template(format!("{{ round = \"x\", {line} }}")),
         "template.line" => template(format!("{{ round = [{{ {line} }}] }}")),
         "template.messages" => template(format!("{{ messages = [{{ role = \"user\", content = \"x\" }}], {line} }}")),

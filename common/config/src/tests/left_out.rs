@@ -21,9 +21,9 @@ fn read(fixture: &Fixture, script: &str, skip_unsupported: bool) -> Result<Confi
 fn script() -> String {
     format!(
         "from opencompass.datasets import MyDataset\nfrom opencompass.openicl import OddEvaluator, TopkRetriever\n\
-         from opencompass.models import OpenAI\nfrom opencompass.utils import odd\ndatasets = [{}, {}, {}, {},\n\
+         from opencompass.models import Claude\nfrom opencompass.utils import odd\ndatasets = [{}, {}, {}, {},\n\
          \x20   dict(type=MyDataset, path='opencompass/mine', name='x')]\n\
-         models = [dict(type='echo', abbr='m', path='m'), dict(type=OpenAI, abbr='gpt', path='gpt-4')]\n",
+         models = [dict(type='echo', abbr='m', path='m'), dict(type=Claude, abbr='gpt', path='gpt-4')]\n",
         entry("good", "'AccEvaluator'"),
         entry("judged", "OddEvaluator"),
         entry("shots", "'AccEvaluator'")
@@ -83,7 +83,7 @@ fn where_nothing_is_left_nothing_is_started() {
         assert!(said.contains("no data set is left to run") && said.contains("1 error"), "{said}");
     }
     let script = format!(
-        "datasets = [{}]\nmodels = [dict(type='OpenAI', abbr='gpt', path='x')]\n",
+        "datasets = [{}]\nmodels = [dict(type='Claude', abbr='gpt', path='x')]\n",
         entry("a", "'AccEvaluator'")
     );
     let said = read(&fixture, &script, true).unwrap_err().to_string();

@@ -4,6 +4,7 @@ mod aliyun;
 mod chat_auto;
 mod command_line;
 mod convert;
+mod endpoints;
 mod evaluator_fit;
 mod example;
 mod fixture;

@@ -98,8 +98,8 @@ generation_kwargs = { temperature = 0, top_k = 5, repetition_penalty = 1.1 }",
 #[test]
 fn a_class_that_is_not_served_is_refused_by_name() {
     for (class, help) in [
-        ("OpenAISDK", "models behind an endpoint are not served yet"),
-        ("opencompass.models.BailingAPI", "models behind an endpoint are not served yet"),
+        ("ClaudeSDK", "endpoints that speak OpenAI's protocol are served"),
+        ("opencompass.models.BailingAPI", "endpoints that speak OpenAI's protocol are served"),
         ("Mixtral", "it reads Mistral's own files"),
         ("VLLMwithChatTemplat", "did you mean `VLLMwithChatTemplate`?"),
     ] {

@@ -17,7 +17,6 @@ fn of_a_model() {
     ] {
         refused(&format!("{MODEL}{line}\n{DATASET}"), place, message);
     }
-    refused(&(MODEL.replace("\"hf\"", "\"openai\"") + DATASET), "3:8", "`type = \"openai\"`");
     let shown = Fixture::new().bad(&(MODEL.replace("models/tiny", "org/name-7b") + DATASET));
     assert!(shown.contains("no directory `org/name-7b`"), "{shown}");
     assert!(shown.contains("a model of that name in the hub cache"), "{shown}");

@@ -136,7 +136,7 @@ pub fn weights_among(
         ModelKind::Hf => hugging_face(names, read)?,
         ModelKind::Llama => named(|name| name.starts_with("consolidated.") && name.ends_with(".pth")),
         ModelKind::InternLm => named(|name| name.starts_with("model_tp") && name.ends_with(".pt")),
-        ModelKind::Echo | ModelKind::Sandbox => Vec::new(),
+        ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox => Vec::new(),
     };
     if names.is_empty() {
         return Err(io::ErrorKind::NotFound.into());

@@ -1,9 +1,11 @@
 //! HTTP as object stores and the hub are spoken to: over hyper and rustls, through the proxies of the environment.
 
+mod api;
 mod connector;
 mod post;
 mod service;
 mod stall;
 
+pub use api::{ApiAnswer, ApiClient, ApiError, ApiRequest};
 pub use post::{PostError, post_json};
 pub(crate) use service::{HttpStack, chain};

@@ -4,7 +4,8 @@ use super::connector::Connector;
 use super::stall::{STALL, Watched};
 use crate::fault::{FaultKind, StorageFault};
 use async_trait::async_trait;
-use hyper_util::client::legacy::Client;
+use hyper::body::Incoming;
+use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use object_store::ClientOptions;
@@ -56,15 +57,20 @@ impl HttpStack {
         Ok(Self { client, connector })
     }
 
-    /// Sends a request and waits for the head of the answer.
-    pub(crate) async fn send(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    /// Sends a request and waits for the head of the answer, for however long that takes.
+    pub(super) async fn request(&self, mut request: HttpRequest) -> Result<http::Response<Incoming>, ClientError> {
         let uri = request.uri().clone();
         if let Some(proxy) = self.connector.proxy(&uri).filter(|_| uri.scheme_str() == Some("http"))
             && let Some(word) = proxy.basic_auth()
         {
             request.headers_mut().insert(http::header::PROXY_AUTHORIZATION, word.clone());
         }
-        let Ok(answered) = tokio::time::timeout(STALL, self.client.request(request)).await else {
+        self.client.request(request).await
+    }
+
+    /// Sends a request and waits for the head of the answer.
+    pub(crate) async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let Ok(answered) = tokio::time::timeout(STALL, self.request(request)).await else {
             let late =
                 std::io::Error::new(std::io::ErrorKind::TimedOut, format!("no answer within {} s", STALL.as_secs()));
             return Err(HttpError::new(HttpErrorKind::Timeout, late));

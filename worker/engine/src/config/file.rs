@@ -79,7 +79,7 @@ impl ModelConfig {
     /// Returns the configuration file of a directory of this kind.
     pub(crate) fn file_of(layout: ModelKind) -> &'static str {
         match layout {
-            ModelKind::Hf | ModelKind::Echo | ModelKind::Sandbox => "config.json",
+            ModelKind::Hf | ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox => "config.json",
             ModelKind::Llama => "params.json",
             ModelKind::InternLm => "model_config.pt",
         }
@@ -93,7 +93,7 @@ impl ModelConfig {
     pub(crate) fn read(directory: &Path, layout: ModelKind) -> Result<Self, EngineFault> {
         let path = directory.join(Self::file_of(layout));
         match layout {
-            ModelKind::Hf | ModelKind::Echo | ModelKind::Sandbox => {}
+            ModelKind::Hf | ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox => {}
             ModelKind::Llama => {
                 let what = "no such file: `path` must name a directory as Meta distributes it";
                 let keys = read_json(&path)?.ok_or_else(|| missing_fault(&path, what))?;

@@ -56,7 +56,7 @@ impl Family {
     /// As [`Family::of`].
     pub(crate) fn of_layout(layout: ModelKind, config: &ModelConfig) -> Result<&'static Self, EngineFault> {
         match layout {
-            ModelKind::Hf | ModelKind::Echo | ModelKind::Sandbox => Self::of(config),
+            ModelKind::Hf | ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox => Self::of(config),
             ModelKind::Llama => Ok(META_LLAMA),
             ModelKind::InternLm => Ok(INTERNLM),
         }

@@ -36,7 +36,7 @@ const INDEX: &str = ".index.json";
 /// [`EngineFault::Missing`] if files are missing, [`EngineFault::Model`] if one is damaged.
 pub(super) fn open(directory: &Path, kind: ModelKind) -> Result<Files, EngineFault> {
     match kind {
-        ModelKind::Hf | ModelKind::Echo | ModelKind::Sandbox => hugging_face(directory),
+        ModelKind::Hf | ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox => hugging_face(directory),
         ModelKind::Llama => meta(directory),
         ModelKind::InternLm => internlm(directory),
     }

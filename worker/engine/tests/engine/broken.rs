@@ -11,7 +11,9 @@ fn load(directory: &Path) -> Result<(), String> {
     match compass_engine::load(&tiny_plan(directory), &DeviceChoice::Cpu, 1) {
         Ok(_) => Ok(()),
         Err(EngineFault::Missing(what) | EngineFault::Model(what)) => Err(what),
-        Err(fault @ (EngineFault::Device(_) | EngineFault::Lost(_))) => panic!("unexpected device fault: {fault}"),
+        Err(fault @ (EngineFault::Device(_) | EngineFault::Lost(_) | EngineFault::Refused(_))) => {
+            panic!("unexpected fault: {fault}")
+        }
     }
 }
 

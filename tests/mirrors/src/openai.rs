@@ -1,0 +1,249 @@
+//! An endpoint that speaks OpenAI's protocol and follows a script: faults, refusals, limits. Its answers follow from the
+//! prompts, and it keeps count of them.
+
+use crate::answer::Answer;
+use crate::server::{Request, Server};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What a server does wrong now and then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Status 500.
+    Error,
+    /// The answer ends in the middle.
+    Cut,
+    /// The answer never ends.
+    Endless,
+    /// Two choices in place of one.
+    WrongCount,
+    /// A page in place of JSON.
+    NotJson,
+}
+
+impl Fault {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [Self::Error, Self::Cut, Self::Endless, Self::WrongCount, Self::NotJson];
+}
+
+/// How an endpoint behaves.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// Time for an answer.
+    pub latency: Duration,
+    /// The key that every request must have.
+    pub key: Option<String>,
+    /// So many of a thousand requests are answered with a fault, in turn of these.
+    pub faults_per_mille: u32,
+    pub faults: Vec<Fault>,
+    /// Requests a second, and how many at once after a pause; others get 429.
+    pub limit: Option<(f64, f64)>,
+    /// `Retry-After` of refusals, in seconds.
+    pub retry_after: Option<u32>,
+    /// So many requests at the beginning get 503.
+    pub busy_at_first: u32,
+    /// From this request on, counted from 0, all get this status.
+    pub status: Option<(u32, u16)>,
+    /// Where all requests are redirected.
+    pub redirect: Option<String>,
+    pub fingerprint: String,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self {
+            latency: Duration::ZERO,
+            key: None,
+            faults_per_mille: 0,
+            faults: Fault::ALL.into(),
+            limit: None,
+            retry_after: None,
+            busy_at_first: 0,
+            status: None,
+            redirect: None,
+            fingerprint: "fp-1".into(),
+        }
+    }
+}
+
+/// A request that came.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Since the server began.
+    pub at: Duration,
+    /// What it was answered with.
+    pub status: u16,
+}
+
+#[derive(Default)]
+struct State {
+    seen: Vec<Seen>,
+    answers: BTreeMap<String, u32>,
+    /// Requests that were answered as the protocol wants it, faults apart.
+    asked: BTreeMap<String, u32>,
+    at_once: u32,
+    most_at_once: u32,
+    tokens: f64,
+    filled: Duration,
+    faults: usize,
+}
+
+/// An endpoint that runs until it is dropped.
+pub struct Endpoint {
+    server: Server,
+    state: Arc<Mutex<State>>,
+    script: Arc<Mutex<Script>>,
+}
+
+impl Endpoint {
+    /// Starts one.
+    ///
+    /// # Errors
+    /// No port can be opened.
+    pub fn start(script: Script) -> io::Result<Self> {
+        let began = Instant::now();
+        let state = State { tokens: script.limit.map_or(0.0, |(_, burst)| burst), ..State::default() };
+        let (state, script) = (Arc::new(Mutex::new(state)), Arc::new(Mutex::new(script)));
+        let (of_server, told) = (state.clone(), script.clone());
+        let server = Server::start(move |request| {
+            let script = lock(&told).clone();
+            answer(request, &script, &of_server, began)
+        })?;
+        Ok(Self { server, state, script })
+    }
+
+    /// What `url` of an endpoint takes.
+    pub fn url(&self) -> String {
+        format!("{}/v1", self.server.url())
+    }
+
+    /// Behaves otherwise from now on.
+    pub fn follow(&self, script: Script) {
+        *lock(&self.script) = script;
+    }
+
+    /// Every request so far.
+    pub fn seen(&self) -> Vec<Seen> {
+        lock(&self.state).seen.clone()
+    }
+
+    /// How often each prompt was answered.
+    pub fn answers(&self) -> BTreeMap<String, u32> {
+        lock(&self.state).answers.clone()
+    }
+
+    /// The most requests that were in flight at once.
+    pub fn most_at_once(&self) -> u32 {
+        lock(&self.state).most_at_once
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn answer(request: &Request, script: &Script, state: &Mutex<State>, began: Instant) -> Answer {
+    let at = began.elapsed();
+    let body: Value = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
+    let made = {
+        let mut state = lock(state);
+        state.at_once += 1;
+        state.most_at_once = state.most_at_once.max(state.at_once);
+        let made = decide(request, &body, script, &mut state, at);
+        state.seen.push(Seen { at, status: made.status });
+        made
+    };
+    std::thread::sleep(script.latency);
+    lock(state).at_once -= 1;
+    made
+}
+
+fn decide(request: &Request, body: &Value, script: &Script, state: &mut State, at: Duration) -> Answer {
+    let count = u32::try_from(state.seen.len()).unwrap_or(u32::MAX);
+    if let Some(to) = &script.redirect {
+        return Answer::new(307, "").with("location", to.as_str());
+    }
+    let expected = script.key.as_ref().map(|key| format!("Bearer {key}"));
+    if expected.is_some() && request.header("authorization") != expected.as_deref() {
+        let given = request.header("authorization").unwrap_or_default();
+        return error(401, &format!("Incorrect API key provided: {given}"), "invalid_api_key");
+    }
+    if let Some((_, status)) = script.status.filter(|(from, _)| count >= *from) {
+        return error(status, "as the script says", "scripted");
+    }
+    let wait = |answer: Answer| match script.retry_after {
+        Some(seconds) => answer.with("retry-after", seconds.to_string()),
+        None => answer,
+    };
+    if count < script.busy_at_first {
+        return wait(error(503, "loading", "busy"));
+    }
+    if let Some((rate, burst)) = script.limit {
+        state.tokens = (state.tokens + (at - state.filled).as_secs_f64() * rate).min(burst);
+        state.filled = at;
+        if state.tokens < 1.0 {
+            return wait(error(429, "too many requests", "rate_limit_exceeded"));
+        }
+        state.tokens -= 1.0;
+    }
+    // Spread evenly by a multiplicative hash of the request's number.
+    if count.wrapping_mul(2_654_435_761) % 1000 < script.faults_per_mille && !script.faults.is_empty() {
+        state.faults += 1;
+        return faulty(script.faults[state.faults % script.faults.len()]);
+    }
+    let prompt = prompt_of(body);
+    *state.asked.entry(prompt.clone()).or_default() += 1;
+    let answer = said(body, &prompt, script);
+    if answer.status == 200 {
+        *state.answers.entry(prompt).or_default() += 1;
+    }
+    answer
+}
+
+fn error(status: u16, message: &str, code: &str) -> Answer {
+    Answer::new(status, json!({"error": {"message": message, "type": code, "code": code}}).to_string())
+}
+
+fn faulty(fault: Fault) -> Answer {
+    let two = json!({"choices": [{"index": 0, "text": "a", "message": {"content": "a"}, "finish_reason": "stop"},
+                                 {"index": 1, "text": "b", "message": {"content": "b"}, "finish_reason": "stop"}]});
+    match fault {
+        Fault::Error => error(500, "as the script says", "scripted"),
+        Fault::Cut => Answer { cut: Some(20), ..Answer::new(200, two.to_string()) },
+        Fault::Endless => Answer { endless: true, ..Answer::new(200, " ") },
+        Fault::WrongCount => Answer::new(200, two.to_string()),
+        Fault::NotJson => Answer::new(200, "<html>a proxy's page</html>"),
+    }
+}
+
+/// The text that is asked for: a prompt, or the last message.
+fn prompt_of(body: &Value) -> String {
+    let last = body["messages"].as_array().and_then(|messages| messages.last()).map(|message| &message["content"]);
+    last.unwrap_or(&body["prompt"]).as_str().unwrap_or_default().to_owned()
+}
+
+/// `the answer is` and the last word; prompts that name a class of failure get that.
+fn said(body: &Value, prompt: &str, script: &Script) -> Answer {
+    if prompt.contains("(too long)") {
+        return error(400, "This model's maximum context length is 16 tokens.", "context_length_exceeded");
+    }
+    let last = prompt.split_whitespace().next_back().unwrap_or_default();
+    let (text, finish) = match prompt {
+        prompt if prompt.contains("(filtered)") => (String::new(), "content_filter"),
+        prompt if prompt.contains("(empty)") => (String::new(), "length"),
+        _ => (format!("the answer is {last}"), "stop"),
+    };
+    let choice = match body.get("messages") {
+        Some(_) => json!({"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}),
+        None => json!({"index": 0, "text": text, "finish_reason": finish}),
+    };
+    let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15});
+    let answer = json!({
+        "id": "x", "object": "answer", "created": 0, "model": body["model"], "system_fingerprint": script.fingerprint,
+        "choices": [choice], "usage": usage
+    });
+    Answer::new(200, answer.to_string())
+}

@@ -1,0 +1,296 @@
+//! Asks the endpoint: waits for the pace, sends, judges what comes, and tries again what may pass.
+//!
+//! A busy server costs no try. A broken answer costs the sample one, unless everything fails: then it is the server, and all
+//! wait. What no try can change ends the sample, or the job.
+
+use super::answer::{Usage, reported};
+use super::key;
+use super::pace::{Pace, Refusal, Wait};
+use super::refusal::{Meaning, UNANSWERED, judge};
+use compass_common::backoff;
+use compass_plan::engine::{EngineFault, note_progress};
+use compass_plan::{ENDPOINT_REFUSED, Endpoint, EndpointApi, EndpointBudget, Reported};
+use compass_storage::{ApiClient, ApiError, ApiRequest};
+use compass_types::secret::Secret;
+use serde_json::Value;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+use tokio::sync::{Mutex, Notify};
+
+/// Broken answers after which a sample is given up.
+const MOST_TRIES: u32 = 6;
+/// Broken answers in a row, of all samples, from which on it is the server that is at fault.
+const SERVER_AT_FAULT: u32 = 20;
+/// How long a server that answers nothing is asked again.
+const RETRY_FOR: Duration = Duration::from_secs(15 * 60);
+const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
+/// Bytes of an answer beyond which it is not read.
+const MOST_BYTES: usize = 32 << 20;
+/// Pause before a request that was refused is made again, where the server does not say.
+const RETRY_AFTER_MS: u64 = 500;
+/// Versions of a server that are named.
+const MOST_VERSIONS: usize = 8;
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unanswered {
+    /// The sample has none: its class and the reason.
+    Sample(String),
+    /// The endpoint refuses the job.
+    Refused(String),
+    /// The endpoint does not answer, whatever it is asked.
+    Outage(String),
+}
+
+impl From<Unanswered> for EngineFault {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Refused(why) | Unanswered::Sample(why) => Self::Refused(format!("{ENDPOINT_REFUSED}: {why}")),
+            Unanswered::Outage(why) => Self::Lost(why),
+        }
+    }
+}
+
+pub(crate) struct Asker {
+    pub(crate) endpoint: Endpoint,
+    share: EndpointBudget,
+    client: ApiClient,
+    headers: Vec<(String, Secret)>,
+    pace: RefCell<Pace>,
+    began: Instant,
+    /// Held by the request that goes next: all go in order.
+    turn: Mutex<()>,
+    answered: Notify,
+    last_answer: Cell<Instant>,
+    broken_in_row: Cell<u32>,
+    /// Whether the server takes `max_completion_tokens` in place of `max_tokens`.
+    renames_length: Cell<bool>,
+    versions: RefCell<BTreeSet<String>>,
+    notes: RefCell<Vec<String>>,
+    used: Cell<Usage>,
+}
+
+impl Asker {
+    /// For this worker's share of an endpoint's budget.
+    ///
+    /// # Errors
+    /// The key is missing here, or TLS cannot be set up.
+    pub(crate) fn new(endpoint: &Endpoint) -> Result<Self, EngineFault> {
+        let share = endpoint.budget.share();
+        Ok(Self {
+            headers: key::headers(endpoint)?,
+            client: ApiClient::new().map_err(|fault| EngineFault::Device(fault.with_help()))?,
+            endpoint: endpoint.clone(),
+            share,
+            pace: RefCell::new(Pace::new(share, 0)),
+            began: Instant::now(),
+            turn: Mutex::new(()),
+            answered: Notify::new(),
+            last_answer: Cell::new(Instant::now()),
+            broken_in_row: Cell::new(0),
+            renames_length: Cell::new(false),
+            versions: RefCell::default(),
+            notes: RefCell::default(),
+            used: Cell::default(),
+        })
+    }
+
+    /// Requests that may be in flight at once.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.share.max_concurrency as usize
+    }
+
+    /// Where texts are continued.
+    pub(crate) fn path(&self) -> &'static str {
+        match self.endpoint.api {
+            EndpointApi::Completions => "/completions",
+            EndpointApi::Chat => "/chat/completions",
+        }
+    }
+
+    /// Tokens used since this was asked last.
+    pub(crate) fn take_used(&self) -> Usage {
+        self.used.take()
+    }
+
+    /// What a person should know, once each.
+    pub(crate) fn take_notes(&self) -> Vec<String> {
+        self.notes.take()
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Asks until there is an answer that `read` takes. It is taken for about `estimated` tokens.
+    ///
+    /// # Errors
+    /// There is none, and why.
+    pub(crate) async fn ask<T>(
+        &self,
+        body: &Value,
+        estimated: u64,
+        read: impl Fn(&Value) -> Result<(T, Usage), String>,
+    ) -> Result<T, Unanswered> {
+        let url = format!("{}{}", self.endpoint.url, self.path());
+        let mut pauses = backoff::policy(PAUSES.0, PAUSES.1);
+        let mut tries = 0;
+        loop {
+            self.admitted(estimated).await;
+            let sent = self.now();
+            let answered = self.client.post(self.request(&url, body)).await;
+            let meaning = match &answered {
+                Ok(answer) => judge(answer, &url, &self.endpoint.model),
+                Err(ApiError::Malformed(why)) => Meaning::Refused(format!("{url}: {why}")),
+                Err(error) => Meaning::Broken(error.to_string()),
+            };
+            note_progress();
+            let why = match meaning {
+                Meaning::Answer(answer) => match read(&answer) {
+                    Ok((read, usage)) => {
+                        self.answered(sent, estimated, usage, &answer);
+                        return Ok(read);
+                    }
+                    Err(why) => why,
+                },
+                Meaning::Busy { what, retry_after_ms } => {
+                    self.refused(sent, what, retry_after_ms);
+                    if self.last_answer.get().elapsed() > RETRY_FOR {
+                        return Err(Unanswered::Outage(self.outage("it is busy")));
+                    }
+                    tokio::time::sleep(Duration::from_millis(retry_after_ms.unwrap_or(RETRY_AFTER_MS))).await;
+                    continue;
+                }
+                Meaning::Sample(why) if why.contains("max_completion_tokens") && !self.renames_length.get() => {
+                    self.failed();
+                    self.renames_length.set(true);
+                    continue;
+                }
+                Meaning::Sample(why) => {
+                    self.failed();
+                    // It answers.
+                    self.last_answer.set(Instant::now());
+                    return Err(Unanswered::Sample(self.without_secrets(&why)));
+                }
+                Meaning::Refused(why) => {
+                    self.failed();
+                    return Err(Unanswered::Refused(self.without_secrets(&why)));
+                }
+                Meaning::Broken(why) => why,
+            };
+            self.failed();
+            let why = self.without_secrets(&why);
+            self.broken_in_row.set(self.broken_in_row.get().saturating_add(1));
+            tracing::debug!(why, tries, "no usable answer; trying again");
+            if self.last_answer.get().elapsed() > RETRY_FOR {
+                return Err(Unanswered::Outage(self.outage(&why)));
+            }
+            let of_connection = matches!(answered, Err(ApiError::Unreachable(_)));
+            if !of_connection && self.broken_in_row.get() < SERVER_AT_FAULT.max(2 * self.share.max_concurrency) {
+                tries += 1;
+                if tries == MOST_TRIES {
+                    return Err(Unanswered::Sample(format!("{UNANSWERED}: {why} ({MOST_TRIES} tries)")));
+                }
+            }
+            tokio::time::sleep(pauses.next().unwrap_or(PAUSES.1)).await;
+        }
+    }
+
+    /// Asks once, at the beginning, without regard to the pace.
+    ///
+    /// # Errors
+    /// Why there is no answer, and whether one may come later.
+    pub(crate) async fn greet(&self, body: &Value) -> Result<Value, (Unanswered, bool)> {
+        let url = format!("{}{}", self.endpoint.url, self.path());
+        let meaning = match self.client.post(self.request(&url, body)).await {
+            Ok(answer) => judge(&answer, &url, &self.endpoint.model),
+            Err(ApiError::Malformed(why)) => Meaning::Refused(format!("{url}: {why}")),
+            Err(error) => Meaning::Broken(error.to_string()),
+        };
+        self.last_answer.set(Instant::now());
+        match meaning {
+            Meaning::Answer(answer) => {
+                self.note_version(&answer);
+                Ok(answer)
+            }
+            Meaning::Sample(why) if why.contains("max_completion_tokens") && !self.renames_length.replace(true) => {
+                Err((Unanswered::Outage(why), true))
+            }
+            Meaning::Sample(why) => Err((Unanswered::Refused(self.without_secrets(&format!("{url}: {why}"))), false)),
+            Meaning::Refused(why) => Err((Unanswered::Refused(self.without_secrets(&why)), false)),
+            Meaning::Busy { .. } => Err((Unanswered::Outage(format!("{url} is busy")), true)),
+            Meaning::Broken(why) => Err((Unanswered::Outage(self.without_secrets(&format!("{url}: {why}"))), true)),
+        }
+    }
+
+    fn request<'r>(&'r self, url: &'r str, body: &Value) -> ApiRequest<'r> {
+        let mut body = body.clone();
+        if let (true, Some(fields)) = (self.renames_length.get(), body.as_object_mut())
+            && let Some(length) = fields.remove("max_tokens")
+        {
+            fields.insert("max_completion_tokens".into(), length);
+        }
+        let timeout = Duration::from_millis(self.share.timeout_ms);
+        ApiRequest { url, headers: &self.headers, body: body.to_string(), timeout, most: MOST_BYTES }
+    }
+
+    /// Waits until the pace lets the next request go.
+    async fn admitted(&self, tokens: u64) {
+        let _turn = self.turn.lock().await;
+        loop {
+            let now = self.now();
+            let admitted = self.pace.borrow_mut().admit(now, tokens);
+            match admitted {
+                Ok(()) => return,
+                Err(Wait::Until(until)) => tokio::time::sleep(Duration::from_millis(until.saturating_sub(now))).await,
+                Err(Wait::ForAnswer) => self.answered.notified().await,
+            }
+        }
+    }
+
+    fn answered(&self, sent: u64, estimated: u64, usage: Usage, answer: &Value) {
+        self.pace.borrow_mut().answered(sent, estimated, usage.prompt + usage.generated);
+        self.answered.notify_one();
+        self.last_answer.set(Instant::now());
+        self.broken_in_row.set(0);
+        let used = self.used.get();
+        let (prompt, generated) = (used.prompt + usage.prompt, used.generated + usage.generated);
+        self.used.set(Usage { prompt, generated });
+        self.note_version(answer);
+    }
+
+    fn refused(&self, sent: u64, what: Refusal, retry_after_ms: Option<u64>) {
+        self.pace.borrow_mut().refused(self.now(), sent, what, retry_after_ms);
+        self.answered.notify_one();
+    }
+
+    fn failed(&self) {
+        self.pace.borrow_mut().failed();
+        self.answered.notify_one();
+    }
+
+    /// A second version of what answers is told once: one run may hold answers of both.
+    fn note_version(&self, answer: &Value) {
+        let Reported { model, fingerprint } = reported(answer);
+        let version = [model, fingerprint].into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let mut versions = self.versions.borrow_mut();
+        if version.is_empty() || versions.len() >= MOST_VERSIONS || !versions.insert(version) || versions.len() == 1 {
+            return;
+        }
+        let named = versions.iter().map(String::as_str).collect::<Vec<_>>().join("; ");
+        let url = &self.endpoint.url;
+        self.notes.borrow_mut().push(format!("{url} answered as several versions during the run: {named}"));
+    }
+
+    fn outage(&self, why: &str) -> String {
+        format!("{} has not answered for {} s: {why}", self.endpoint.url, RETRY_FOR.as_secs())
+    }
+
+    /// A server may say what it was sent.
+    fn without_secrets(&self, text: &str) -> String {
+        let secrets = self.headers.iter().map(|(_, value)| value.expose());
+        let bare = secrets.flat_map(|value| [value, value.strip_prefix("Bearer ").unwrap_or(value)]);
+        bare.filter(|value| value.len() > 3).fold(text.to_owned(), |text, secret| text.replace(secret, "(secret)"))
+    }
+}

@@ -1,0 +1,144 @@
+//! The JSON of requests.
+
+use compass_plan::prompt::{Message, RenderedPrompt};
+use compass_plan::{Decoding, EndpointApi, GenSpec, ModelPlan};
+use serde_json::{Map, Value, json};
+
+/// Strings that OpenAI takes as `stop`; answers are cut at the others here.
+const MOST_STOPS: usize = 4;
+const ASSISTANT: &str = "assistant";
+
+/// How a model's texts are continued: what the data set asks for, else the model.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    max_tokens: u32,
+    min_tokens: u32,
+    pub(crate) stops: Vec<String>,
+    pub(crate) decoding: Decoding,
+}
+
+impl Wish {
+    pub(crate) fn of(spec: &GenSpec, model: &ModelPlan) -> Self {
+        let mut stops = spec.stop.clone();
+        stops.extend(model.stop_words.iter().filter(|word| !spec.stop.contains(word)).cloned());
+        Self {
+            max_tokens: spec.max_out_len.unwrap_or(model.max_out_len),
+            min_tokens: spec.min_out_len.unwrap_or(model.min_out_len),
+            stops,
+            decoding: spec.decoding.over(&model.decoding),
+        }
+    }
+
+    /// Tokens that a generation may have.
+    pub(crate) fn most_tokens(&self) -> u64 {
+        u64::from(self.max_tokens)
+    }
+
+    /// The request for answer `sequence` of sample `index`. The draws of every answer have a seed of their own.
+    pub(crate) fn request(&self, model: &str, prompt: &RenderedPrompt, index: u32, sequence: u32) -> Value {
+        let mut body = Map::new();
+        let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
+        put("model", model.into());
+        match prompt {
+            RenderedPrompt::Text(text) => {
+                put("prompt", text.as_str().into());
+            }
+            RenderedPrompt::Messages(messages) => {
+                put("messages", messages.iter().map(message).collect());
+                // The answer has been begun: servers that can continue it are told to.
+                if messages.last().is_some_and(|last| last.role == ASSISTANT) {
+                    put("continue_final_message", true.into());
+                    put("add_generation_prompt", false.into());
+                }
+            }
+        }
+        put("max_tokens", self.max_tokens.into());
+        if self.min_tokens > 0 {
+            put("min_tokens", self.min_tokens.into());
+        }
+        if !self.stops.is_empty() {
+            put("stop", self.stops.iter().take(MOST_STOPS).map(String::as_str).collect());
+        }
+        let Decoding { temperature, top_k, top_p, repetition_penalty, seed, stop_ids, .. } = &self.decoding;
+        if self.decoding.samples() {
+            put("temperature", temperature.unwrap_or(1.0).into());
+            top_p.map(|top_p| put("top_p", top_p.into()));
+            top_k.filter(|k| *k > 0).map(|top_k| put("top_k", top_k.into()));
+            put("seed", draw_seed(seed.unwrap_or(0), index, sequence).into());
+        } else {
+            put("temperature", 0.into());
+        }
+        repetition_penalty.filter(|penalty| *penalty != 1.0).map(|penalty| put("repetition_penalty", penalty.into()));
+        if !stop_ids.is_empty() {
+            put("stop_token_ids", stop_ids.as_slice().into());
+        }
+        body.into()
+    }
+}
+
+fn message(message: &Message) -> Value {
+    json!({"role": message.role, "content": message.content})
+}
+
+/// A seed that follows from the job's, the sample and the sequence alone; servers take 31 bits.
+fn draw_seed(seed: u64, index: u32, sequence: u32) -> u32 {
+    let mut x = seed ^ (u64::from(index) << 32 | u64::from(sequence));
+    // SplitMix64's finalizer (Steele et al. 2014).
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((x ^ (x >> 31)) >> 33) as u32
+}
+
+/// The shortest request there is, by which an endpoint shows that it answers, and as what.
+pub(crate) fn greeting(model: &str, api: EndpointApi) -> Value {
+    match api {
+        EndpointApi::Chat => {
+            json!({"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1, "temperature": 0})
+        }
+        EndpointApi::Completions => json!({"model": model, "prompt": "Hi", "max_tokens": 1, "temperature": 0}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_plan::ModelKind;
+
+    fn wish(spec: &GenSpec) -> Wish {
+        let model = ModelPlan { stop_words: vec!["<eoa>".into()], ..ModelPlan::new("m", ModelKind::Endpoint, "") };
+        Wish::of(spec, &model)
+    }
+
+    #[test]
+    fn nothing_is_drawn_unless_asked_for() {
+        let spec = GenSpec { max_out_len: Some(7), stop: vec!["\n".into()], ..GenSpec::default() };
+        let body = wish(&spec).request("gpt", &RenderedPrompt::Text("2+2=".into()), 3, 0);
+        assert_eq!(
+            body,
+            json!({"model": "gpt", "prompt": "2+2=", "max_tokens": 7, "stop": ["\n", "<eoa>"], "temperature": 0})
+        );
+    }
+
+    #[test]
+    fn every_answer_has_draws_of_its_own() {
+        let decoding =
+            Decoding { do_sample: Some(true), temperature: Some(0.7), top_p: Some(0.9), ..Decoding::default() };
+        let wish = wish(&GenSpec { decoding, ..GenSpec::default() });
+        let messages = vec![Message { role: "user".into(), content: "hi".into() }];
+        let body = |index, sequence| wish.request("m", &RenderedPrompt::Messages(messages.clone()), index, sequence);
+        assert_eq!((&body(0, 0)["temperature"], &body(0, 0)["top_p"]), (&json!(0.7), &json!(0.9)));
+        assert_eq!(body(0, 0)["messages"], json!([{"role": "user", "content": "hi"}]));
+        assert_eq!(body(4, 1), body(4, 1));
+        let seeds: std::collections::BTreeSet<u64> =
+            (0..20).flat_map(|at| [0, 1, 2].map(|n| body(at, n)["seed"].as_u64().unwrap())).collect();
+        assert_eq!(seeds.len(), 60);
+        assert!(seeds.iter().all(|seed| *seed < 1 << 31));
+    }
+
+    #[test]
+    fn a_begun_answer_is_to_be_continued() {
+        let messages = ["user", "assistant"].map(|role| Message { role: role.into(), content: "x".into() });
+        let body = wish(&GenSpec::default()).request("m", &RenderedPrompt::Messages(messages.into()), 0, 0);
+        assert_eq!((&body["continue_final_message"], &body["add_generation_prompt"]), (&json!(true), &json!(false)));
+    }
+}

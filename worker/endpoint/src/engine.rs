@@ -1,0 +1,136 @@
+//! The engine: keeps as many samples in flight as the endpoint may be asked for at once.
+
+use super::answer::{Usage, reported};
+use super::asker::{Asker, Unanswered};
+use super::body::greeting;
+use super::probe::probe;
+use super::work::Work;
+use compass_common::backoff;
+use compass_plan::engine::{Added, BatchSpec, Engine, EngineFault, ModelFacts, Request, TokenCounters, note_progress};
+use compass_plan::{Endpoint, ModelPlan};
+use compass_types::result::SampleResult;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+
+/// How long an endpoint is asked for a first answer before the worker says that it cannot reach it.
+const RETRY_FOR: Duration = Duration::from_secs(90);
+const PAUSES: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(10));
+/// How often samples that were added are looked for.
+const LOOK: Duration = Duration::from_millis(10);
+/// Characters of a token, as a first guess.
+const CHARACTERS_PER_TOKEN: f64 = 4.0;
+
+struct EndpointEngine {
+    plan: ModelPlan,
+    asker: Asker,
+    runtime: Runtime,
+    facts: ModelFacts,
+}
+
+/// Asks the endpoint of a model for a first answer; `waits` hears why there is none yet.
+///
+/// # Errors
+/// [`EngineFault::Refused`] where it refuses every request, [`EngineFault::Missing`] where this worker has no key or cannot
+/// reach it.
+pub fn load(plan: &ModelPlan, waits: &dyn Fn(String)) -> Result<Box<dyn Engine>, EngineFault> {
+    let endpoint = plan.endpoint.as_ref();
+    let endpoint = endpoint.ok_or_else(|| EngineFault::Model(format!("model `{}` has no endpoint", plan.abbr)))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| EngineFault::Device(format!("cannot start a runtime: {error}")))?;
+    let asker = Asker::new(endpoint)?;
+    let greeted = runtime.block_on(greet(&asker, endpoint, waits))?;
+    if endpoint.scores {
+        runtime.block_on(probe(&asker))?;
+    }
+    let facts = ModelFacts {
+        max_seq_len: plan.max_seq_len.unwrap_or(u32::MAX),
+        characters_per_token: CHARACTERS_PER_TOKEN,
+        bos_token: None,
+        eos_token: None,
+        device: "endpoint".into(),
+        sequences: endpoint.budget.share().max_concurrency,
+        notes: Vec::new(),
+        pin: Some(endpoint.pin(&reported(&greeted))),
+    };
+    Ok(Box::new(EndpointEngine { plan: plan.clone(), asker, runtime, facts }))
+}
+
+async fn greet(asker: &Asker, endpoint: &Endpoint, waits: &dyn Fn(String)) -> Result<Value, EngineFault> {
+    let (began, mut pauses) = (Instant::now(), backoff::policy(PAUSES.0, PAUSES.1));
+    loop {
+        match asker.greet(&greeting(&endpoint.model, endpoint.api)).await {
+            Ok(answer) => return Ok(answer),
+            Err((Unanswered::Outage(why), true)) if began.elapsed() < RETRY_FOR => {
+                waits(why);
+                tokio::time::sleep(pauses.next().unwrap_or(PAUSES.1)).await;
+            }
+            Err((Unanswered::Outage(why), _)) => {
+                let help = "check `url`, and that this host reaches it";
+                let tried = began.elapsed().as_secs();
+                return Err(EngineFault::Missing(format!(
+                    "the endpoint does not answer (tried for {tried} s): {why}; help: {help}"
+                )));
+            }
+            Err((refused, _)) => return Err(refused.into()),
+        }
+    }
+}
+
+impl Engine for EndpointEngine {
+    fn facts(&self) -> &ModelFacts {
+        &self.facts
+    }
+
+    fn run(
+        &mut self,
+        batch: &BatchSpec,
+        requests: &[Request<'_>],
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<TokenCounters, EngineFault> {
+        self.run_open(batch, requests, &mut |_| {}, emit)
+    }
+
+    fn run_open(
+        &mut self,
+        batch: &BatchSpec,
+        requests: &[Request<'_>],
+        added: &mut Added<'_>,
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<TokenCounters, EngineFault> {
+        let (asker, plan) = (&self.asker, &self.plan);
+        let mut waiting: VecDeque<Work> = requests.iter().map(|request| Work::of(request, batch, plan)).collect();
+        let ran = self.runtime.block_on(async {
+            let mut flying = FuturesUnordered::new();
+            let mut look = tokio::time::interval(LOOK);
+            look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            loop {
+                if waiting.len() < asker.most_at_once() {
+                    added(&mut |request| waiting.push_back(Work::of(request, batch, plan)));
+                }
+                while flying.len() < asker.most_at_once()
+                    && let Some(work) = waiting.pop_front()
+                {
+                    flying.push(Box::pin(work.run(asker)));
+                }
+                if flying.is_empty() {
+                    return Ok(());
+                }
+                tokio::select! {
+                    Some(result) = flying.next() => emit(result?),
+                    // Every request has a time of its own: while one is in flight, nothing hangs.
+                    _ = look.tick() => note_progress(),
+                }
+            }
+        });
+        let Usage { prompt, generated } = asker.take_used();
+        ran.map(|()| TokenCounters { submitted: prompt, distinct: prompt, computed: prompt, padded: 0, generated })
+    }
+
+    fn take_notes(&mut self) -> Vec<String> {
+        self.asker.take_notes()
+    }
+}

@@ -1,0 +1,206 @@
+//! Log-probabilities of texts, by `/completions` with `echo` and `logprobs`: what a server tells of every token, checked.
+//!
+//! Servers differ in what they tell, and some tell only of the token that they generated: a sum over nothing would make every
+//! option equal. So an answer counts only where it has a log-probability for every token after the first.
+
+use super::answer::Usage;
+use super::asker::{Asker, Unanswered};
+use super::refusal::REJECTED;
+use compass_plan::engine::{BatchSpec, Request};
+use compass_plan::prompt::{Prompt, RenderedPrompt};
+use compass_plan::{OptionPrompt, OptionText};
+use compass_types::result::{LoglikelihoodScore, Outcome, PplScore};
+use serde_json::{Value, json};
+
+/// A log-probability may be above 0 by rounding.
+const ABOVE_ZERO: f64 = 1e-3;
+/// A token whose log-probability is below the largest by no more is the likeliest.
+const AS_LIKELY: f64 = 1e-6;
+/// How servers write tokens that are no whole characters.
+const NO_CHARACTERS: [&str; 2] = ["\u{fffd}", "bytes:"];
+
+/// A token of a text that was scored.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Token {
+    pub(crate) text: String,
+    /// Natural logarithm; `None` for the first.
+    pub(crate) log_prob: Option<f64>,
+    /// Whether no other token was likelier.
+    is_top: bool,
+}
+
+/// Texts to score, by kind of request.
+#[derive(Debug)]
+pub(crate) enum Scoring {
+    /// The NLL of each whole text.
+    Ppl(Vec<String>),
+    /// Pairs of context and continuation.
+    Loglikelihood(Vec<(String, String)>),
+}
+
+impl Scoring {
+    pub(crate) fn ppl(request: &Request<'_>, batch: &BatchSpec, options: &[OptionPrompt]) -> Self {
+        Self::Ppl(options.iter().map(|option| text(request, batch, &option.prompt)).collect())
+    }
+
+    pub(crate) fn one(request: &Request<'_>, batch: &BatchSpec, prompt: &Prompt) -> Self {
+        Self::Ppl(vec![text(request, batch, prompt)])
+    }
+
+    pub(crate) fn loglikelihood(
+        request: &Request<'_>,
+        batch: &BatchSpec,
+        context: &Prompt,
+        options: &[OptionText],
+    ) -> Self {
+        let shared = text(request, batch, context);
+        let pair = |option: &OptionText| {
+            let context = option.context.as_ref().map_or_else(|| shared.clone(), |own| text(request, batch, own));
+            // White space at the end of a context is the continuation's, as lm-eval has it.
+            let kept = context.trim_end_matches(is_python_space).len();
+            (context[..kept].to_owned(), format!("{}{}", &context[kept..], option.continuation))
+        };
+        Self::Loglikelihood(options.iter().map(pair).collect())
+    }
+
+    /// Scores every text; with the tokens that were read for all of them.
+    ///
+    /// # Errors
+    /// As [`score`].
+    pub(crate) async fn run(&self, asker: &Asker) -> Result<(Outcome, u64), Unanswered> {
+        let mut read = 0;
+        let mut of = async |text: &str| {
+            let tokens = score(asker, text).await?;
+            read += tokens.len() as u64;
+            Ok::<_, Unanswered>(tokens)
+        };
+        let outcome = match self {
+            Self::Ppl(texts) => {
+                let mut scores = Vec::with_capacity(texts.len());
+                for text in texts {
+                    let tokens = of(text).await?;
+                    let nll_sum = -tokens.iter().skip(1).filter_map(|token| token.log_prob).sum::<f64>();
+                    scores.push(PplScore { nll_sum, tokens: tokens.len() as u32, normalizer: None });
+                }
+                Outcome::Ppl(scores)
+            }
+            Self::Loglikelihood(pairs) => {
+                let (mut scores, mut known): (_, Option<(&str, usize)>) = (Vec::with_capacity(pairs.len()), None);
+                for (context, continuation) in pairs {
+                    let first = match known.filter(|(text, _)| text == context) {
+                        Some((_, tokens)) => tokens,
+                        None if context.is_empty() => 0,
+                        None => of(context).await?.len(),
+                    };
+                    known = Some((context, first));
+                    let whole = format!("{context}{continuation}");
+                    let tokens = of(&whole).await?;
+                    scores.push(continued(&tokens, first, &whole).map_err(Unanswered::Sample)?);
+                }
+                Outcome::Loglikelihood(scores)
+            }
+        };
+        Ok((outcome, read))
+    }
+}
+
+/// lm-eval's sum over what follows the tokens of the context alone. Without a context it begins after the token that the
+/// server put before the text.
+fn continued(tokens: &[Token], first: usize, whole: &str) -> Result<LoglikelihoodScore, String> {
+    let is_framed = tokens.first().is_some_and(|token| !whole.starts_with(token.text.as_str()));
+    let first = match first {
+        0 if !is_framed => {
+            return Err(format!("{REJECTED}: there is no context, and the server puts no token before a text"));
+        }
+        first => first.max(1),
+    };
+    let scored = tokens.get(first..).filter(|scored| !scored.is_empty());
+    let scored = scored.ok_or_else(|| format!("{REJECTED}: no tokens of the text belong to the continuation"))?;
+    Ok(LoglikelihoodScore {
+        sum: scored.iter().filter_map(|token| token.log_prob).sum(),
+        tokens: scored.len() as u32,
+        is_greedy: scored.iter().all(|token| token.is_top),
+    })
+}
+
+/// Scores every token of a text.
+///
+/// # Errors
+/// The server does not tell what is needed, or has no answer.
+pub(crate) async fn score(asker: &Asker, text: &str) -> Result<Vec<Token>, Unanswered> {
+    let body = json!({
+        "model": asker.endpoint.model, "prompt": text, "echo": true, "logprobs": 1, "max_tokens": 1, "temperature": 0
+    });
+    let characters = text.chars().count();
+    let read = |answer: &Value| Ok((tokens(answer, text)?, Usage::of(answer, characters, 1)));
+    asker.ask(&body, super::answer::estimated(characters) + 1, read).await
+}
+
+/// The tokens of `text` in an answer to its echo.
+fn tokens(answer: &Value, text: &str) -> Result<Vec<Token>, String> {
+    let choices = answer.get("choices").and_then(Value::as_array).ok_or("an answer without `choices`")?;
+    let [choice] = choices.as_slice() else { return Err(format!("{} choices in place of 1", choices.len())) };
+    let told = choice.get("logprobs").filter(|told| told.is_object()).ok_or("no `logprobs`")?;
+    let list = |key: &str| told.get(key).and_then(Value::as_array).ok_or_else(|| format!("no `logprobs.{key}`"));
+    let (texts, log_probs) = (list("tokens")?, list("token_logprobs")?);
+    if texts.len() != log_probs.len() {
+        return Err(format!("{} log-probabilities for {} tokens", log_probs.len(), texts.len()));
+    }
+    let generated = answer.pointer("/usage/completion_tokens").and_then(Value::as_u64).unwrap_or(1);
+    let count = match answer.pointer("/usage/prompt_tokens").and_then(Value::as_u64) {
+        Some(prompt) => prompt as usize,
+        None => texts.len().saturating_sub(generated as usize),
+    };
+    if texts.len() < count || texts.len() > count + generated as usize {
+        return Err(format!("log-probabilities of {} tokens, where the text has {count}", texts.len()));
+    }
+    let top = told.get("top_logprobs").and_then(Value::as_array);
+    let mut tokens = Vec::with_capacity(count);
+    for (at, (token, log_prob)) in texts.iter().zip(log_probs).take(count).enumerate() {
+        let token = token.as_str().ok_or("a token that is not a string")?;
+        let log_prob = log_prob.as_f64();
+        match log_prob {
+            None if at > 0 => return Err(format!("no log-probability of token {at}")),
+            Some(value) if !value.is_finite() || value > ABOVE_ZERO => {
+                return Err(format!("{value} as the log-probability of token {at}"));
+            }
+            _ => {}
+        }
+        let best = top.and_then(|top| top.get(at)).and_then(Value::as_object);
+        let best = best.and_then(|best| best.values().filter_map(Value::as_f64).reduce(f64::max));
+        let is_top = log_prob.zip(best).is_some_and(|(own, best)| own >= best - AS_LIKELY);
+        tokens.push(Token { text: token.to_owned(), log_prob, is_top });
+    }
+    spells(&tokens, text)?;
+    Ok(tokens)
+}
+
+/// Whether the tokens are those of the text, behind one that the server may have put before it.
+fn spells(tokens: &[Token], text: &str) -> Result<(), String> {
+    if tokens.iter().any(|token| NO_CHARACTERS.iter().any(|mark| token.text.contains(mark))) {
+        return Ok(());
+    }
+    let joined = |from: usize| tokens.iter().skip(from).map(|token| token.text.as_str()).collect::<String>();
+    let is_text = |joined: &str| joined == text || joined.strip_prefix(' ') == Some(text);
+    match is_text(&joined(0)) || is_text(&joined(1)) {
+        true => Ok(()),
+        false => Err("tokens that do not spell the text".into()),
+    }
+}
+
+/// A prompt as one text.
+fn text(request: &Request<'_>, batch: &BatchSpec, prompt: &Prompt) -> String {
+    match request.render(prompt, request.shots.len(), batch) {
+        RenderedPrompt::Text(text) => text,
+        RenderedPrompt::Messages(messages) => messages.into_iter().map(|message| message.content).collect(),
+    }
+}
+
+/// Whether Python's `str.rstrip` strips the character.
+fn is_python_space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+#[cfg(test)]
+#[path = "score_tests.rs"]
+mod tests;

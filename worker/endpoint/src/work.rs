@@ -1,0 +1,144 @@
+//! A sample as requests: what is asked for it, and the result that the answers make.
+
+use super::answer::{Generated, Usage, estimated, generation};
+use super::asker::{Asker, Unanswered};
+use super::body::Wish;
+use super::score::Scoring;
+use compass_plan::engine::{BatchSpec, EngineFault, Request};
+use compass_plan::prompt::{Message, RenderedPrompt};
+use compass_plan::{Body, ChatMode, ChatTurn, InferSpec, ModelPlan};
+use compass_types::result::{Generation, Outcome, PromptFit, SampleResult};
+
+const ASSISTANT: &str = "assistant";
+
+/// A sample that waits to be asked for.
+#[derive(Debug)]
+pub(crate) struct Work {
+    index: u32,
+    shots: u32,
+    ask: Ask,
+}
+
+#[derive(Debug)]
+enum Ask {
+    /// Answers to a prompt.
+    Generate { prompt: RenderedPrompt, sequences: u32, wish: Wish },
+    /// Answers in a conversation.
+    Converse { turns: Vec<ChatTurn>, mode: ChatMode, wish: Wish },
+    /// The log-probabilities of texts.
+    Score(Scoring),
+    /// It cannot be asked for, and why.
+    Nothing(String),
+}
+
+/// Prompt tokens of a sample, over all that is asked for it.
+type Read = u64;
+
+impl Work {
+    pub(crate) fn of(request: &Request<'_>, batch: &BatchSpec, model: &ModelPlan) -> Self {
+        let ask = match (&request.sample.body, &batch.infer) {
+            (Body::Gen { prompt }, InferSpec::Gen(spec)) => {
+                let wish = Wish::of(spec, model);
+                let prompt = request.render(prompt, request.shots.len(), batch);
+                Ask::Generate { prompt, sequences: wish.decoding.sequences(), wish }
+            }
+            (Body::Chat { turns }, InferSpec::Chat { infer_mode, gen_spec }) => {
+                Ask::Converse { turns: turns.clone(), mode: *infer_mode, wish: Wish::of(gen_spec, model) }
+            }
+            (Body::Gen { prompt }, InferSpec::PplOnly) => Ask::Score(Scoring::one(request, batch, prompt)),
+            (Body::Ppl { options }, InferSpec::Ppl) => Ask::Score(Scoring::ppl(request, batch, options)),
+            (Body::Loglikelihood { context, options }, InferSpec::Loglikelihood) => {
+                Ask::Score(Scoring::loglikelihood(request, batch, context, options))
+            }
+            _ => Ask::Nothing("an endpoint cannot run this kind of request".into()),
+        };
+        Self { index: request.sample.index, shots: request.shots.len() as u32, ask }
+    }
+
+    /// Asks, and gives the sample's result.
+    ///
+    /// # Errors
+    /// The endpoint refuses the job, or does not answer at all.
+    pub(crate) async fn run(self, asker: &Asker) -> Result<SampleResult, EngineFault> {
+        let asked = match &self.ask {
+            Ask::Generate { prompt, sequences, wish } => answers(asker, wish, prompt, self.index, *sequences).await,
+            Ask::Converse { turns, mode, wish } => converse(asker, wish, turns, *mode, self.index).await,
+            Ask::Score(scoring) => scoring.run(asker).await,
+            Ask::Nothing(why) => Err(Unanswered::Sample(why.clone())),
+        };
+        let (outcome, read) = match asked {
+            Ok(asked) => asked,
+            Err(Unanswered::Sample(reason)) => (Outcome::Failed { reason }, 0),
+            Err(unanswered) => return Err(unanswered.into()),
+        };
+        let tokens = u32::try_from(read).unwrap_or(u32::MAX);
+        let fit = PromptFit { shots_kept: self.shots, tokens, truncated_from: 0 };
+        Ok(SampleResult { index: self.index, fit, outcome })
+    }
+}
+
+async fn answers(
+    asker: &Asker,
+    wish: &Wish,
+    prompt: &RenderedPrompt,
+    index: u32,
+    sequences: u32,
+) -> Result<(Outcome, Read), Unanswered> {
+    let (mut answers, mut read) = (Vec::with_capacity(sequences as usize), 0);
+    for sequence in 0..sequences {
+        let (answer, tokens) = one(asker, wish, prompt, index, sequence).await?;
+        read += tokens;
+        answers.push(answer);
+    }
+    Ok((Outcome::Generated(answers), read))
+}
+
+async fn one(
+    asker: &Asker,
+    wish: &Wish,
+    prompt: &RenderedPrompt,
+    index: u32,
+    sequence: u32,
+) -> Result<(Generation, Read), Unanswered> {
+    let api = asker.endpoint.api;
+    let body = wish.request(&asker.endpoint.model, prompt, index, sequence);
+    let characters = usize::try_from(prompt.characters()).unwrap_or(usize::MAX);
+    let expected = estimated(characters).saturating_add(wish.most_tokens());
+    let read = |answer: &serde_json::Value| {
+        let generated: Generated = generation(answer, api, &wish.stops)?;
+        let length = generated.as_ref().map_or(0, |generation| generation.text.chars().count());
+        let usage = Usage::of(answer, characters, length);
+        Ok(((generated, usage.prompt), usage))
+    };
+    let (generated, tokens) = asker.ask(&body, expected, read).await?;
+    generated.map(|generation| (generation, tokens)).map_err(Unanswered::Sample)
+}
+
+/// OpenCompass's `ChatInferencer`: the answers of the assistant, in turn.
+async fn converse(
+    asker: &Asker,
+    wish: &Wish,
+    turns: &[ChatTurn],
+    mode: ChatMode,
+    index: u32,
+) -> Result<(Outcome, Read), Unanswered> {
+    let asked: Vec<usize> =
+        (0..turns.len()).filter(|at| turns.get(*at).is_some_and(|turn| turn.role == ASSISTANT)).collect();
+    let last = asked.last().copied();
+    let (mut history, mut answers, mut read): (Vec<Message>, Vec<Generation>, Read) = (Vec::new(), Vec::new(), 0);
+    for (at, turn) in turns.iter().enumerate() {
+        let is_asked = turn.role == ASSISTANT && (mode != ChatMode::Last || Some(at) == last);
+        let mut content = turn.content.clone();
+        if is_asked {
+            let prompt = RenderedPrompt::Messages(history.clone());
+            let (answer, tokens) = one(asker, wish, &prompt, index, answers.len() as u32).await?;
+            read += tokens;
+            if mode == ChatMode::Every {
+                content.clone_from(&answer.text);
+            }
+            answers.push(answer);
+        }
+        history.push(Message { role: turn.role.clone(), content });
+    }
+    Ok((Outcome::Generated(answers), read))
+}

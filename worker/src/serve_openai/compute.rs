@@ -1,0 +1,180 @@
+//! The thread that computes: one engine, which continues what is asked alike together, and scores texts one by one.
+
+use super::arguments::ServeOptions;
+use crate::engine_child::choose_device;
+use compass_engine::ParityModel;
+use compass_engine::tokenizer::TextTokenizer;
+use compass_plan::engine::{BatchSpec, Engine, EngineFault, Request};
+use compass_plan::prompt::ShotFormat;
+use compass_plan::{Body, BosPolicy, Dtype, InferSpec, ModelKind, ModelPlan, Sample};
+use compass_types::result::{Generation, Outcome, SampleResult};
+use serde_json::Value;
+use std::path::Path;
+use std::sync::mpsc::Receiver;
+use tokio::sync::oneshot;
+
+/// Questions that are answered together.
+const MOST_TOGETHER: usize = 64;
+/// Tokens before a token by which its own text is found.
+const TEXT_WINDOW: usize = 8;
+
+/// Answers to a prompt, with the tokens of the prompt; or why there are none.
+pub(super) type Continued = Result<(u32, Vec<Generation>), String>;
+
+/// What the server asks of the thread.
+pub(super) enum Question {
+    Continue { body: Body, infer: InferSpec, reply: oneshot::Sender<Continued> },
+    Score { text: String, reply: oneshot::Sender<Result<Vec<ScoredToken>, String>> },
+}
+
+/// A token of a text.
+#[derive(Clone, Debug)]
+pub(super) struct ScoredToken {
+    pub(super) id: u32,
+    pub(super) text: String,
+    /// Natural logarithm; `None` for the first.
+    pub(super) log_prob: Option<f64>,
+    /// The likeliest token in its place.
+    pub(super) top: Option<(u32, String, f64)>,
+}
+
+/// An engine, and what scores texts once that is asked for.
+pub(super) struct Computer {
+    options: ServeOptions,
+    plan: ModelPlan,
+    engine: Box<dyn Engine>,
+    scorer: Option<(ParityModel, TextTokenizer)>,
+    device: compass_engine::DeviceChoice,
+}
+
+impl Computer {
+    /// Loads the model; must stay on the calling thread.
+    pub(super) fn load(options: &ServeOptions) -> Result<Self, EngineFault> {
+        let path = std::path::absolute(&options.model).unwrap_or_else(|_| options.model.clone());
+        let plan = ModelPlan {
+            chat: options.chat,
+            max_seq_len: options.max_seq_len,
+            ..ModelPlan::new(&options.name, ModelKind::Hf, path.display().to_string())
+        };
+        let device = choose_device(&plan, &options.device)?.device;
+        let engine = compass_engine::load(&plan, &device, options.threads)?;
+        Ok(Self { options: options.clone(), plan, engine, scorer: None, device })
+    }
+
+    /// What the weights are known by.
+    pub(super) fn fingerprint(&self) -> String {
+        let pin = self.engine.facts().pin.as_ref();
+        pin.map_or_else(String::new, |pin| format!("compass-{}", pin.weights.digest.short()))
+    }
+
+    /// Answers questions until the channel is closed.
+    pub(super) fn serve(mut self, questions: &Receiver<Question>) {
+        let mut next = questions.recv().ok();
+        while let Some(question) = next.take() {
+            match question {
+                Question::Score { text, reply } => {
+                    let _ = reply.send(self.score(&text));
+                    next = questions.recv().ok();
+                }
+                Question::Continue { body, infer, reply } => {
+                    let mut together = vec![(body, reply)];
+                    while together.len() < MOST_TOGETHER {
+                        match questions.try_recv() {
+                            Ok(Question::Continue { body, infer: other, reply }) if other == infer => {
+                                together.push((body, reply));
+                            }
+                            Ok(other) => {
+                                next = Some(other);
+                                break;
+                            }
+                            Err(_) => break,
+                        }
+                    }
+                    self.go_on(infer, together);
+                    next = next.or_else(|| questions.recv().ok());
+                }
+            }
+        }
+    }
+
+    fn go_on(&mut self, infer: InferSpec, together: Vec<(Body, oneshot::Sender<Continued>)>) {
+        let spec = BatchSpec { infer, shot_format: ShotFormat::default(), meta_template: self.plan.meta() };
+        let (bodies, mut replies): (Vec<_>, Vec<_>) =
+            together.into_iter().map(|(body, reply)| (body, Some(reply))).unzip();
+        let sample =
+            |(index, body): (usize, Body)| Sample { index: index as u32, gold: Value::Null, shots: Vec::new(), body };
+        let samples: Vec<Sample> = bodies.into_iter().enumerate().map(sample).collect();
+        let requests: Vec<Request<'_>> = samples.iter().map(|sample| Request { sample, shots: Vec::new() }).collect();
+        let ran = self.engine.run(&spec, &requests, &mut |SampleResult { index, fit, outcome }| {
+            let Some(reply) = replies.get_mut(index as usize).and_then(Option::take) else { return };
+            let _ = reply.send(match outcome {
+                Outcome::Generated(answers) if fit.truncated_from > 0 => {
+                    let tokens = fit.truncated_from;
+                    drop(answers);
+                    Err(format!("the prompt of {tokens} tokens is longer than this model's maximum context length"))
+                }
+                Outcome::Generated(answers) => Ok((fit.tokens, answers)),
+                Outcome::Failed { reason } => Err(reason),
+                _ => Err("the engine gave a result of another kind".into()),
+            });
+        });
+        if let Err(fault) = ran {
+            replies.into_iter().flatten().for_each(|reply| drop(reply.send(Err(fault.to_string()))));
+        }
+    }
+
+    /// The log-probability of every token of a text, as the model's tokenizer reads it.
+    fn score(&mut self, text: &str) -> Result<Vec<ScoredToken>, String> {
+        if self.scorer.is_none() {
+            let folder = Path::new(&self.plan.path);
+            let model = ParityModel::load(folder, Dtype::Float32, &self.device, self.options.threads);
+            let model = model.map_err(|fault| fault.to_string())?;
+            let config: Value = std::fs::read(folder.join("config.json"))
+                .ok()
+                .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+                .unwrap_or_default();
+            let bos = config.get("bos_token_id").and_then(Value::as_u64).and_then(|id| u32::try_from(id).ok());
+            let tokenizer = TextTokenizer::read(folder, BosPolicy::Auto, bos).map_err(|fault| fault.to_string())?;
+            self.scorer = Some((model, tokenizer));
+        }
+        let Some((model, tokenizer)) = &mut self.scorer else { return Err("no model is loaded".into()) };
+        let ids = tokenizer.encode(text)?;
+        let most = self.engine.facts().max_seq_len as usize;
+        if ids.len() > most {
+            return Err(format!("{} tokens are longer than this model's maximum context length of {most}", ids.len()));
+        }
+        let logits = model.prefill(&ids).map_err(|fault| fault.to_string())?;
+        let vocabulary = model.vocabulary();
+        let mut tokens = Vec::with_capacity(ids.len());
+        for (at, &id) in ids.iter().enumerate() {
+            let row = at.checked_sub(1).and_then(|before| logits.get(before * vocabulary..(before + 1) * vocabulary));
+            let scored = row.map(|row| likelihoods(row, id));
+            let top = scored.map(|(_, best, value)| (best, tokenizer.decode_whole(&[best]).unwrap_or_default(), value));
+            let log_prob = scored.map(|(own, ..)| own);
+            tokens.push(ScoredToken { id, text: own_text(tokenizer, &ids, at), log_prob, top });
+        }
+        Ok(tokens)
+    }
+}
+
+/// Of a row of logits, the log-probability of a token, and the likeliest token with its own.
+fn likelihoods(row: &[f32], id: u32) -> (f64, u32, f64) {
+    let (best, most) =
+        row.iter().enumerate().fold(
+            (0, f32::NEG_INFINITY),
+            |(best, most), (at, &value)| {
+                if value > most { (at, value) } else { (best, most) }
+            },
+        );
+    let sum: f64 = row.iter().map(|&value| f64::from(value - most).exp()).sum();
+    let of = |value: f32| f64::from(value - most) - sum.ln();
+    (of(row.get(id as usize).copied().unwrap_or(f32::NEG_INFINITY)), best as u32, of(most))
+}
+
+/// What a token adds to the text before it.
+fn own_text(tokenizer: &TextTokenizer, ids: &[u32], at: usize) -> String {
+    let from = at.saturating_sub(TEXT_WINDOW);
+    let text = |ids: Option<&[u32]>| ids.and_then(|ids| tokenizer.decode_whole(ids).ok()).unwrap_or_default();
+    let (before, with) = (text(ids.get(from..at)), text(ids.get(from..=at)));
+    with.strip_prefix(&before).map_or_else(|| "\u{fffd}".to_owned(), str::to_owned)
+}

@@ -1,0 +1,179 @@
+//! Requests and answers of OpenAI's protocol, as far as they are served.
+
+use super::compute::ScoredToken;
+use compass_plan::prompt::Prompt;
+use compass_plan::{Body, ChatMode, ChatTurn, Decoding, GenSpec, InferSpec};
+use compass_types::result::{Finish, Generation};
+use serde_json::{Map, Value, json};
+
+/// Tokens of an answer where nothing is said.
+const MAX_TOKENS: u32 = 16;
+const MOST_ANSWERS: u64 = 128;
+const ASSISTANT: &str = "assistant";
+
+/// Whether a request wants what its prompt scores.
+pub(super) fn wants_scores(request: &Value) -> bool {
+    let is_echo = request.get("echo").and_then(Value::as_bool).unwrap_or(false);
+    let logprobs = request.get("logprobs").is_some_and(|wish| !wish.is_null() && wish != false);
+    is_echo && logprobs || request.get("prompt_logprobs").is_some_and(Value::is_number)
+}
+
+/// The only prompt of a request for texts.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn prompt(request: &Value) -> Result<String, String> {
+    match request.get("prompt") {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(Value::Array(prompts)) => match prompts.as_slice() {
+            [Value::String(text)] => Ok(text.clone()),
+            _ => Err("`prompt` takes one string".into()),
+        },
+        _ => Err("`prompt` is missing".into()),
+    }
+}
+
+/// What a request for texts asks of the engine.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn text_question(request: &Value) -> Result<(Body, InferSpec), String> {
+    Ok((Body::Gen { prompt: Prompt::question(prompt(request)?) }, InferSpec::Gen(settings(request)?)))
+}
+
+/// What a request with messages asks of the engine.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn chat_question(request: &Value) -> Result<(Body, InferSpec), String> {
+    let messages = request.get("messages").and_then(Value::as_array).ok_or("`messages` is missing")?;
+    let turn = |message: &Value| {
+        let text = |key: &str| message.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some(ChatTurn { role: text("role")?, content: text("content")? })
+    };
+    let turns = messages.iter().map(turn).collect::<Option<Vec<_>>>();
+    let mut turns = turns.filter(|turns| !turns.is_empty()).ok_or("`messages` takes a list of { role, content }")?;
+    turns.push(ChatTurn { role: ASSISTANT.into(), content: String::new() });
+    let gen_spec = settings(request)?;
+    if gen_spec.decoding.sequences() > 1 {
+        return Err("`n` of a chat is 1".into());
+    }
+    Ok((Body::Chat { turns }, InferSpec::Chat { infer_mode: ChatMode::Last, gen_spec }))
+}
+
+fn settings(request: &Value) -> Result<GenSpec, String> {
+    if request.get("stream").and_then(Value::as_bool).unwrap_or(false) {
+        return Err("`stream` is not served".into());
+    }
+    let number = |key: &str| request.get(key).filter(|value| !value.is_null());
+    let whole = |key: &str| match number(key) {
+        None => Ok(None),
+        Some(value) => value.as_u64().map(Some).ok_or_else(|| format!("`{key}` takes a whole number")),
+    };
+    let real = |key: &str| match number(key) {
+        None => Ok(None),
+        Some(value) => value.as_f64().map(Some).ok_or_else(|| format!("`{key}` takes a number")),
+    };
+    let length = match whole("max_completion_tokens")? {
+        Some(length) => Some(length),
+        None => whole("max_tokens")?,
+    };
+    let narrow = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    let stop = match request.get("stop") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::String(text)) => vec![text.clone()],
+        Some(Value::Array(texts)) => texts.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect(),
+        Some(_) => return Err("`stop` takes strings".into()),
+    };
+    let temperature = real("temperature")?.unwrap_or(1.0);
+    let answers = whole("n")?.unwrap_or(1);
+    if !(1..=MOST_ANSWERS).contains(&answers) {
+        return Err(format!("`n` is from 1 to {MOST_ANSWERS}"));
+    }
+    let draws = temperature > 0.0;
+    Ok(GenSpec {
+        max_out_len: Some(length.map_or(MAX_TOKENS, narrow).max(1)),
+        min_out_len: whole("min_tokens")?.map(narrow),
+        stop,
+        decoding: Decoding {
+            do_sample: Some(draws),
+            temperature: draws.then_some(temperature),
+            top_p: real("top_p")?.filter(|_| draws),
+            top_k: whole("top_k")?.map(narrow).or(Some(0)).filter(|_| draws),
+            repetition_penalty: real("repetition_penalty")?,
+            num_return_sequences: Some(narrow(answers)).filter(|_| draws),
+            seed: whole("seed")?,
+            stop_ids: Vec::new(),
+        },
+    })
+}
+
+/// The answer to a request.
+pub(super) fn answer(model: &str, fingerprint: &str, is_chat: bool, (read, answers): (u32, Vec<Generation>)) -> Value {
+    let generated: u64 = answers.iter().map(|answer| u64::from(answer.tokens)).sum();
+    let choice = |(index, answer): (usize, Generation)| {
+        let finish = if answer.finish == Finish::Length { "length" } else { "stop" };
+        match is_chat {
+            true => json!({
+                "index": index, "message": {"role": ASSISTANT, "content": answer.text}, "logprobs": null,
+                "finish_reason": finish
+            }),
+            false => json!({"index": index, "text": answer.text, "logprobs": null, "finish_reason": finish}),
+        }
+    };
+    let choices = answers.into_iter().enumerate().map(choice).collect();
+    whole(model, fingerprint, is_chat, choices, (u64::from(read), generated))
+}
+
+/// The answer to a request for what its prompt scores: nothing is generated.
+pub(super) fn scores(model: &str, fingerprint: &str, prompt: &str, tokens: &[ScoredToken]) -> Value {
+    let mut offset = 0;
+    let offsets: Vec<usize> = tokens
+        .iter()
+        .map(|token| {
+            let at = offset;
+            offset += token.text.chars().count();
+            at
+        })
+        .collect();
+    let top = |token: &ScoredToken| match &token.top {
+        Some((_, text, value)) => json!({ text.as_str(): value }),
+        None => Value::Null,
+    };
+    let told = |token: &ScoredToken| match (token.log_prob, &token.top) {
+        (Some(own), Some((best, text, value))) => {
+            let mut ranks = Map::new();
+            ranks.insert(best.to_string(), json!({"logprob": value, "rank": 1, "decoded_token": text}));
+            if *best != token.id {
+                ranks.insert(token.id.to_string(), json!({"logprob": own, "decoded_token": token.text}));
+            }
+            Value::Object(ranks)
+        }
+        _ => Value::Null,
+    };
+    let choice = json!({
+        "index": 0, "text": prompt, "finish_reason": "length",
+        "logprobs": {
+            "tokens": tokens.iter().map(|token| token.text.as_str()).collect::<Vec<_>>(),
+            "token_logprobs": tokens.iter().map(|token| token.log_prob).collect::<Vec<_>>(),
+            "top_logprobs": tokens.iter().map(top).collect::<Vec<_>>(),
+            "text_offset": offsets
+        },
+        "prompt_logprobs": tokens.iter().map(told).collect::<Vec<_>>()
+    });
+    whole(model, fingerprint, false, vec![choice], (tokens.len() as u64, 0))
+}
+
+fn whole(model: &str, fingerprint: &str, is_chat: bool, choices: Vec<Value>, (read, generated): (u64, u64)) -> Value {
+    let object = if is_chat { "chat.completion" } else { "text_completion" };
+    json!({
+        "id": "compass", "object": object, "created": 0, "model": model, "system_fingerprint": fingerprint,
+        "choices": choices,
+        "usage": {"prompt_tokens": read, "completion_tokens": generated, "total_tokens": read + generated}
+    })
+}
+
+/// An error as clients know it.
+pub(super) fn error(message: &str, code: &str) -> Value {
+    json!({"error": {"message": message, "type": code, "code": code}})
+}
