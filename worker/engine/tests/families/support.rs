@@ -74,7 +74,9 @@ pub(crate) fn message_in(folder: &Path) -> Result<(), String> {
             assert!(message.starts_with(folder.to_str().unwrap()), "{message}");
             Err(message)
         }
-        Err(fault @ (EngineFault::Device(_) | EngineFault::Lost(_))) => panic!("unexpected device fault: {fault}"),
+        Err(fault @ (EngineFault::Device(_) | EngineFault::Lost(_) | EngineFault::Refused(_))) => {
+            panic!("unexpected fault: {fault}")
+        }
     }
 }
 
