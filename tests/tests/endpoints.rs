@@ -42,9 +42,9 @@ fn rows(job: &Job, samples: u32, question: impl Fn(u32) -> String) {
 }
 
 /// What the job's table says of its data set.
-fn score(job: &Job) -> f64 {
+fn score(job: &Job) -> Option<f64> {
     let result = job.result("served", "questions");
-    result["score"].as_f64().or(result["accuracy"].as_f64()).expect("a score")
+    result["score"].as_f64().or(result["accuracy"].as_f64())
 }
 
 const KEY: &str = "sk-compass-0123456789abcdef";
@@ -56,7 +56,7 @@ fn every_sample_is_scored_once_whatever_the_server_does() {
     let endpoint = Endpoint::start(script).unwrap();
     let job = job(&endpoint, ", max_concurrency = 16, timeout = \"10s\"", samples);
     let done = job.run(&["--max-num-workers", "1"]).expect(0);
-    assert_eq!(score(&job), 100.0, "{}", done.stdout);
+    assert_eq!(score(&job), Some(100.0), "{}", done.stdout);
     let answers = endpoint.answers();
     for at in 0..samples {
         assert_eq!(answers.get(&format!("What is {at}")), Some(&1), "sample {at}");
@@ -72,7 +72,7 @@ fn completions_are_asked_with_texts() {
     let endpoint = Endpoint::start(Script::default()).unwrap();
     let job = job(&endpoint, ", api = \"completions\"", 20);
     job.run(&[]).expect(0);
-    assert_eq!(score(&job), 100.0);
+    assert_eq!(score(&job), Some(100.0));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_server_that_is_busy_at_first_fails_nothing() {
     let endpoint = Endpoint::start(script).unwrap();
     let job = job(&endpoint, "", 50);
     job.run(&[]).expect(0);
-    assert_eq!(score(&job), 100.0);
+    assert_eq!(score(&job), Some(100.0));
     assert!(endpoint.answers().values().all(|count| *count == 1));
 }
 
@@ -159,7 +159,7 @@ fn the_key_is_nowhere() {
         assert!(!String::from_utf8_lossy(&line).contains(KEY), "the command line of {pid}");
     }
     let done = master.finish().expect(0);
-    assert_eq!(score(&job), 100.0);
+    assert_eq!(score(&job), Some(100.0));
     assert_secret(&job, &done.stdout);
     assert!(!job.log("master.log").contains(KEY));
 }
@@ -185,7 +185,7 @@ fn a_killed_worker_repeats_at_most_what_was_in_flight() {
     let engine = wait_until("the engine runs", || children_of(agent).first().copied());
     kill(engine, "KILL");
     master.finish().expect(0);
-    assert_eq!(score(&job), 100.0);
+    assert_eq!(score(&job), Some(100.0));
     let answers = endpoint.answers();
     let again: u32 = (0..samples).map(|at| answers[&format!("What is {at}")] - 1).sum();
     assert!(again <= at_once, "{again} requests were made again, {at_once} were in flight");
@@ -206,7 +206,7 @@ fn a_killed_master_repeats_at_most_what_was_in_flight_and_not_told() {
     wait_until("the old worker is gone", || (!is_alive(agent) && !is_alive(engine)).then_some(()));
     let before: u32 = endpoint.answers().iter().filter(|(prompt, _)| prompt.starts_with("What")).map(|(_, n)| n).sum();
     job.run(&["--max-num-workers", "1", "-r"]).expect(0);
-    assert_eq!(score(&job), 100.0);
+    assert_eq!(score(&job), Some(100.0));
     let facts = job.facts();
     let resumed = facts["resumed_samples"].as_u64().unwrap() as u32;
     assert!(resumed > 0, "{facts}");
@@ -228,7 +228,7 @@ fn a_limit_of_the_server_is_used_and_seldom_hit() {
     let endpoint = Endpoint::start(script).unwrap();
     let job = job(&endpoint, ", max_concurrency = 64", samples);
     job.run(&["--max-num-workers", "1"]).expect(0);
-    assert_eq!(score(&job), 100.0);
+    assert_eq!(score(&job), Some(100.0));
     let seen = endpoint.seen();
     let first = seen.first().unwrap().at;
     let last = seen.last().unwrap().at;
@@ -247,7 +247,7 @@ fn one_worker_of_several_asks_unless_more_may() {
     let endpoint = Endpoint::start(Script { latency: Duration::from_millis(10), ..Script::default() }).unwrap();
     let job = job(&endpoint, ", max_concurrency = 6", 200);
     job.run(&["--max-num-workers", "3"]).expect(0);
-    assert_eq!(score(&job), 100.0);
+    assert_eq!(score(&job), Some(100.0));
     assert!(endpoint.most_at_once() <= 6, "{} at once", endpoint.most_at_once());
     job.configure(&configuration(&endpoint.url(), ", max_concurrency = 6, workers = 3"));
     job.run(&["--max-num-workers", "3"]).expect(0);
@@ -285,7 +285,7 @@ fn another_fingerprint_is_another_model() {
     endpoint.follow(Script::default());
     let before = endpoint.seen().len();
     job.run(&["--max-num-workers", "1", "-r"]).expect(0);
-    assert_eq!(score(&job), 100.0);
+    assert_eq!(score(&job), Some(100.0));
     let asked = endpoint.seen().len() - before;
     assert!(asked <= 100 - kept + 8, "{asked} requests for what {kept} of 100 had no answer to");
 }
@@ -311,6 +311,6 @@ fn every_kind_of_fault_is_survived() {
         let endpoint = Endpoint::start(script).unwrap();
         let job = job(&endpoint, ", max_concurrency = 8, timeout = \"10s\"", 60);
         job.run(&["--max-num-workers", "1"]).expect(0);
-        assert_eq!(score(&job), 100.0, "{fault:?}");
+        assert_eq!(score(&job), Some(100.0), "{fault:?}");
     }
 }
