@@ -222,6 +222,7 @@ full "failover --runs 20" 25 target/debug/failover --runs 20
 full "bench-dispatch" 10 target/release/bench-dispatch
 full "bench-makespan" 20 target/release/bench-makespan --jobs 200 --first-seed 5000
 full "bench-far" 5 target/release/bench-far
+full "bench-endpoint" 10 target/release/bench-endpoint
 full "scale --small" 10 target/release/scale --small
 full "watched --full" 30 target/debug/watched --full
 full "bench-watch" 10 target/release/bench-watch

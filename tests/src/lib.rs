@@ -7,6 +7,7 @@
 pub mod bench;
 mod demo_model;
 mod echo;
+mod endpoint_job;
 mod etcd;
 mod evidence;
 mod fake_dlc;
@@ -27,6 +28,7 @@ mod worker;
 pub use compass_needs::shared_folder;
 pub use demo_model::{copy_demo_model, demo_model};
 pub use echo::{SAMPLES, Tree, assert_same, configuration, echo_job, undisturbed};
+pub use endpoint_job::{ENDPOINT_KEY, endpoint_configuration, endpoint_job, endpoint_rows, endpoint_score};
 pub use etcd::{Etcd, EtcdOptions};
 pub use evidence::{Committed, committed};
 pub use fake_dlc::FakeDlc;

@@ -243,8 +243,7 @@ fn what_cannot_be_compared_is_refused_with_a_remedy() {
 
     // A damaged file is named.
     let parts = fs::read_dir(two.b.join("plan/parts")).unwrap();
-    let part =
-        parts.map(|entry| entry.unwrap().path()).find(|path| path.extension().is_some_and(|kind| kind == "json"));
+    let part = parts.map(|entry| entry.unwrap().path()).next();
     fs::write(part.unwrap(), "{").unwrap();
     refused(&["compare", a, b], &["plan/parts/", "nothing was compared"]);
 }

@@ -89,7 +89,7 @@ fn what_is_wrong_is_told_with_its_place_and_a_remedy() {
         (", key_env = \"K\", key_file = \"k\"", "beside `key_env`", "remove one"),
         (", headers = { Authorization = \"Bearer x\" }", "looks like a secret", "{key}"),
         (", headers = { \"a b\" = \"x\" }", "not the name of a header", "dashes"),
-        (", api = \"responses\"", "`api", "chat"),
+        (", api = \"responses\"", "unknown api `responses`", "`auto`, `chat` and `completions`"),
         (", max_concurrency = 0", "out of range: 0", "from 1 to 4096"),
         (", timeout = \"0s\"", "`timeout` cannot be `0s`", "90s"),
         (", max_cost = 3", "without a `price`", "price ="),
