@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     let begin = first.at + Duration::from_secs(skip);
     let after: Vec<_> = seen.iter().filter(|seen| seen.at >= begin).collect();
     let taken = after.iter().filter(|seen| seen.status == 200).count();
-    let used = taken as f64 / (rate * last.at.saturating_duration_since(begin).as_secs_f64());
+    let used = taken as f64 / (rate * last.at.saturating_sub(begin).as_secs_f64());
     let refused = (after.len() - taken) as f64 / after.len().max(1) as f64;
     println!("{samples} samples, {} requests, {} of them after {skip} s", seen.len(), after.len());
     println!("used {used:.3}\nrefused {refused:.4}");
