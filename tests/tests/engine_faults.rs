@@ -203,16 +203,23 @@ impl Drop for Group {
     }
 }
 
-/// The most that a run takes of something, looked at while it goes on.
+/// Runs that are looked at: one look may miss the pass that takes most, and the kernel may tell an arena and what lies beside
+/// it as one area.
+const MEASURED_RUNS: u32 = 2;
+
+/// The most that a run takes of something, looked at while it goes on, of [`MEASURED_RUNS`] runs.
 fn peak_of(job: &Job, dataset: &str, taken: impl Fn(&Running) -> u64) -> u64 {
-    let mut master = job.start(&["--max-num-workers", "1", "--datasets", dataset]);
     let mut peak = 0;
-    wait_until("the run ends", || {
-        peak = peak.max(taken(&master));
-        master.has_ended().then_some(())
-    });
-    master.finish().expect(0);
+    for _ in 0..MEASURED_RUNS {
+        let mut master = job.start(&["--max-num-workers", "1", "--datasets", dataset]);
+        wait_until("the run ends", || {
+            peak = peak.max(taken(&master));
+            master.has_ended().then_some(())
+        });
+        master.finish().expect(0);
+    }
     assert!(peak > 0);
+    println!("peak {} MiB", peak >> 20);
     peak
 }
 
