@@ -15,7 +15,7 @@ fn job(endpoint: &Endpoint, keys: &str, samples: u32) -> Job {
 
 #[test]
 fn every_sample_is_scored_once_whatever_the_server_does() {
-    let samples = 2_000;
+    let samples = if std::env::var_os("COMPASS_FULL").is_some() { 10_000 } else { 2_000 };
     let script = Script { latency: Duration::from_millis(2), faults_per_mille: 50, ..Script::default() };
     let endpoint = Endpoint::start(script).unwrap();
     let job = job(&endpoint, ", max_concurrency = 16, timeout = \"10s\"", samples);
@@ -153,6 +153,24 @@ fn a_killed_worker_repeats_at_most_what_was_in_flight() {
     let answers = endpoint.answers();
     let again: u32 = (0..samples).map(|at| answers[&format!("What is {at}")] - 1).sum();
     assert!(again <= at_once, "{again} requests were made again, {at_once} were in flight");
+}
+
+#[test]
+fn a_killed_agent_repeats_at_most_what_was_in_flight_and_not_told() {
+    let at_once = 8;
+    let samples = 400;
+    let endpoint = Endpoint::start(Script { latency: Duration::from_millis(40), ..Script::default() }).unwrap();
+    let job = job(&endpoint, &format!(", max_concurrency = {at_once}"), samples);
+    let master = job.start(&["--max-num-workers", "1"]);
+    job.wait_until_durable();
+    let agent = wait_until("the agent runs", || children_of(master.pid()).first().copied());
+    kill(agent, "KILL");
+    master.finish().expect(0);
+    assert_eq!(score(&job), Some(100.0));
+    let answers = endpoint.answers();
+    let again: u32 = (0..samples).map(|at| answers[&format!("What is {at}")] - 1).sum();
+    // As many as are in flight, and a round of answers that was on its way to the master.
+    assert!(again <= 2 * at_once, "{again} requests were made again, {at_once} were in flight");
 }
 
 #[test]
