@@ -13,6 +13,7 @@ mod pace;
 mod probe;
 mod refusal;
 mod score;
+mod stream;
 mod work;
 
 pub use engine::load;

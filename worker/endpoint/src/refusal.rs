@@ -1,9 +1,9 @@
 //! What an answer's status means: an answer, a server that is busy, a sample that it cannot take, a job that it refuses.
 
+use super::pace::Refusal;
+use super::stream::{is_stream, whole};
 use compass_storage::ApiAnswer;
 use serde_json::Value;
-
-use super::pace::Refusal;
 
 /// Characters of a server's message that are kept.
 const MESSAGE_CHARACTERS: usize = 300;
@@ -36,6 +36,9 @@ pub(crate) enum Meaning {
 pub(crate) fn judge(answer: &ApiAnswer, url: &str, model: &str) -> Meaning {
     let body = serde_json::from_slice::<Value>(&answer.body);
     let status = answer.status;
+    if (200..300).contains(&status) && is_stream(&answer.body) {
+        return whole(&answer.body).map_or_else(Meaning::Broken, Meaning::Answer);
+    }
     if (200..300).contains(&status) {
         return match body {
             // Some servers say 200 and mean an error.

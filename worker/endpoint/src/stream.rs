@@ -1,0 +1,90 @@
+//! Answers that come as server-sent events although nobody asked for a stream (`transformers serve` knows no other way).
+
+use serde_json::{Map, Value, json};
+
+/// What the last event of a stream says in place of JSON.
+const DONE: &str = "[DONE]";
+
+/// Whether a body is a stream of events.
+pub(crate) fn is_stream(body: &[u8]) -> bool {
+    let body = body.trim_ascii_start();
+    body.starts_with(b"data:") || body.starts_with(b"event:") || body.starts_with(b":")
+}
+
+/// The answer that the events of a stream are parts of, in the form of one that came whole.
+///
+/// # Errors
+/// It is no text or an event is no JSON, or the stream ended before its choice did: another try may bring the rest.
+pub(crate) fn whole(body: &[u8]) -> Result<Value, String> {
+    let text = std::str::from_utf8(body).map_err(|_| "a stream that is not UTF-8")?;
+    let mut answer = Map::new();
+    let (mut written, mut is_chat) = (String::new(), false);
+    let (mut choice, mut finish) = (None, None);
+    let events = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
+    for event in events.filter(|event| !event.is_empty() && *event != DONE) {
+        let event: Value =
+            serde_json::from_str(event).map_err(|error| format!("an event that is not JSON: {error}"))?;
+        if event.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(format!("the stream ended with an error: {}", event["error"]));
+        }
+        for key in ["model", "system_fingerprint", "usage"] {
+            if let Some(value) = event.get(key).filter(|value| !value.is_null()) {
+                answer.insert(key.to_owned(), value.clone());
+            }
+        }
+        for part in event.get("choices").and_then(Value::as_array).into_iter().flatten() {
+            let index = part.get("index").and_then(Value::as_u64).unwrap_or(0);
+            if *choice.get_or_insert(index) != index {
+                return Err("a stream of several choices in place of 1".into());
+            }
+            is_chat |= part.get("delta").is_some();
+            let said = part.pointer("/delta/content").or_else(|| part.get("text")).and_then(Value::as_str);
+            written.push_str(said.unwrap_or_default());
+            finish = part.get("finish_reason").and_then(Value::as_str).map(str::to_owned).or(finish);
+        }
+    }
+    let finish = finish.ok_or("a stream that ended before its answer did")?;
+    let choice = match is_chat {
+        true => json!({"message": {"role": "assistant", "content": written}, "finish_reason": finish}),
+        false => json!({"text": written, "finish_reason": finish}),
+    };
+    answer.insert("choices".to_owned(), json!([choice]));
+    Ok(Value::Object(answer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEGUN: &str = concat!(
+        "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"},\"index\":0}],\"model\":\"m@main\",\"system_fingerprint\":\"\"}\n\n",
+        "data: {\"choices\":[{\"delta\":{\"content\":\"there \"},\"index\":0}],\"model\":\"m@main\"}\n\n",
+        ": a comment\n\n",
+        "data: {\"choices\":[{\"delta\":{\"content\":\"was\"},\"index\":0}],\"model\":\"m@main\"}\n\n",
+    );
+    const ENDED: &str = "data: {\"choices\":[{\"delta\":{},\"index\":0,\"finish_reason\":\"stop\"}]}\n\n";
+
+    #[test]
+    fn events_are_one_answer() {
+        let stream =
+            format!("{BEGUN}{ENDED}data: {{\"choices\":[],\"usage\":{{\"completion_tokens\":2}}}}\n\ndata: [DONE]\n\n");
+        assert!(is_stream(stream.as_bytes()));
+        let answer = whole(stream.as_bytes()).unwrap();
+        assert_eq!(answer["choices"][0]["message"]["content"], "there was");
+        assert_eq!(answer["choices"][0]["finish_reason"], "stop");
+        assert_eq!((&answer["model"], &answer["usage"]["completion_tokens"]), (&json!("m@main"), &json!(2)));
+        let text = "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":null}]}\n\ndata: {\"choices\":[{\"text\":\"b\",\"finish_reason\":\"length\"}]}\n";
+        let answer = whole(text.as_bytes()).unwrap();
+        assert_eq!(answer["choices"], json!([{"text": "ab", "finish_reason": "length"}]));
+    }
+
+    #[test]
+    fn what_is_cut_or_damaged_is_no_answer() {
+        assert!(whole(BEGUN.as_bytes()).unwrap_err().contains("ended before its answer did"));
+        assert!(whole(format!("{BEGUN}data: {{\"choi\n").as_bytes()).unwrap_err().contains("not JSON"));
+        assert!(whole(b"data: {\"error\":{\"message\":\"no memory\"}}\n").unwrap_err().contains("no memory"));
+        let two = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"index\":0},{\"delta\":{\"content\":\"b\"},\"index\":1}]}\n";
+        assert!(whole(two.as_bytes()).unwrap_err().contains("several choices"));
+        assert!(!is_stream(b"{\"choices\": []}") && !is_stream(b""));
+    }
+}
