@@ -1,7 +1,7 @@
 //! `generation_kwargs`: how tokens are chosen, in transformers' words.
 
 use super::check::Check;
-use super::fields::{Fields, whole};
+use super::fields::{self, Fields, whole};
 use super::keys::GENERATION_KWARGS;
 use super::tree::{Node, Value};
 use compass_plan::Decoding;
@@ -72,14 +72,7 @@ pub(super) fn temperature(check: &mut Check, node: &Node) -> Option<f64> {
 
 /// A number above 0 and at most `most`.
 fn number(check: &mut Check, key: &str, node: &Node, most: f64) -> Option<f64> {
-    let number = match node.value {
-        Value::Float(number) => number,
-        Value::Integer(number) => number as f64,
-        _ => {
-            check.wrong_type(key, node, "a number", "1.0");
-            return None;
-        }
-    };
+    let number = fields::number(check, key, node, "1.0")?;
     if number > 0.0 && number <= most && number.is_finite() {
         return Some(number);
     }

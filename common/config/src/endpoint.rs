@@ -2,10 +2,10 @@
 
 use super::check::Check;
 use super::choice::Choices;
-use super::fields::{Fields, any_table, text};
+use super::fields::{Fields, any_table, number_from_zero, text};
 use super::keys::{ENDPOINT, ENDPOINT_PRICE};
 use super::paths;
-use super::tree::{Node, Value};
+use super::tree::Node;
 use compass_plan::{Endpoint, EndpointApi, EndpointBudget, KEY_MARK, KeySource, Price};
 use compass_types::duration::{DURATION_HELP, parse_duration};
 use std::collections::BTreeMap;
@@ -41,14 +41,14 @@ pub(super) fn read(check: &mut Check, node: &Node, chat: Option<bool>) -> Option
     let mut budget = budget(check, &mut fields)?;
     let price = fields.table(check, "price", &ENDPOINT_PRICE).map(|mut fields| {
         let price = Price {
-            input: fields.get("input").and_then(|node| money(check, "input", node)).unwrap_or_default(),
-            output: fields.get("output").and_then(|node| money(check, "output", node)).unwrap_or_default(),
+            input: fields.get("input").and_then(|node| number_from_zero(check, "input", node)).unwrap_or_default(),
+            output: fields.get("output").and_then(|node| number_from_zero(check, "output", node)).unwrap_or_default(),
         };
         fields.finish(check);
         price
     });
     if let Some(node) = fields.get("max_cost") {
-        budget.max_cost = money(check, "max_cost", node);
+        budget.max_cost = number_from_zero(check, "max_cost", node);
         if price.is_none() {
             let help = "write `price = { input = ..., output = ... }`, for a million tokens";
             check.error(node.span, "`max_cost` without a `price`".into(), Some(help.into()));
@@ -194,21 +194,4 @@ fn budget(check: &mut Check, fields: &mut Fields<'_>) -> Option<EndpointBudget> 
         }
     }
     Some(budget)
-}
-
-/// A number that is not below 0.
-fn money(check: &mut Check, key: &str, node: &Node) -> Option<f64> {
-    let number = match node.value {
-        Value::Float(number) => number,
-        Value::Integer(number) => number as f64,
-        _ => {
-            check.wrong_type(key, node, "a number", "1.0");
-            return None;
-        }
-    };
-    if number >= 0.0 && number.is_finite() {
-        return Some(number);
-    }
-    check.error(node.span, format!("`{key}` is out of range: {number}"), Some("write a number of 0 or more".into()));
-    None
 }

@@ -189,6 +189,26 @@ pub(super) fn whole(check: &mut Check, key: &str, node: &Node, bounds: RangeIncl
     }
 }
 
+/// The number in `node`, whole or not.
+pub(super) fn number(check: &mut Check, key: &str, node: &Node, example: &str) -> Option<f64> {
+    let number = node.number();
+    if number.is_none() {
+        check.wrong_type(key, node, "a number", example);
+    }
+    number
+}
+
+/// The number of 0 or more in `node`.
+pub(super) fn number_from_zero(check: &mut Check, key: &str, node: &Node) -> Option<f64> {
+    let value = number(check, key, node, "1.0")?;
+    if value.is_finite() && value >= 0.0 {
+        return Some(value);
+    }
+    let help = format!("write a number of 0 or more: `{key} = 1.0`");
+    check.error(node.span, format!("`{key}` is out of range: {value}"), Some(help));
+    None
+}
+
 fn out_of_range<T>(check: &mut Check, key: &str, span: Span, number: impl Display, least: i64, most: i64) -> Option<T> {
     let bounds = match most {
         i64::MAX => format!("of {least} or more"),

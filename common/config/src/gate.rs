@@ -2,7 +2,7 @@
 
 use super::check::Check;
 use super::choice::Choices;
-use super::fields::{Fields, whole};
+use super::fields::{Fields, number, number_from_zero, whole};
 use super::keys::{GATE, GATE_DEFAULT, GATE_RULE};
 use super::parse::parse;
 use super::source::Span;
@@ -148,8 +148,8 @@ impl Default for Defaults {
 
 impl Defaults {
     fn read(&mut self, check: &mut Check, fields: &mut Fields<'_>) {
-        self.margin = allowance(check, fields, "margin");
-        self.relative = allowance(check, fields, "relative");
+        self.margin = fields.get("margin").and_then(|node| number_from_zero(check, "margin", node));
+        self.relative = fields.get("relative").and_then(|node| number_from_zero(check, "relative", node));
         self.min_samples = samples(check, fields).unwrap_or(self.min_samples);
         if let Some(node) = fields.get("confidence") {
             let value = number(check, "confidence", node, "0.95");
@@ -175,8 +175,8 @@ fn rule(check: &mut Check, node: &Node, defaults: &Defaults) -> Option<GateRule>
         fields.require(check, "dataset", "\"mmlu*\"").and_then(|node| super::fields::text(check, "dataset", node));
     let metric = fields.text(check, "metric").map(str::to_owned);
     let tier = fields.get("tier").map_or(Some(GateTier::Critical), |node| TIERS.pick(check, "tier", node));
-    let margin = allowance(check, &mut fields, "margin");
-    let relative = allowance(check, &mut fields, "relative");
+    let margin = fields.get("margin").and_then(|node| number_from_zero(check, "margin", node));
+    let relative = fields.get("relative").and_then(|node| number_from_zero(check, "relative", node));
     let min_samples = samples(check, &mut fields).unwrap_or(defaults.min_samples);
     let required = match fields.get("required").map(|node| (node, &node.value)) {
         None => true,
@@ -210,29 +210,6 @@ fn rule(check: &mut Check, node: &Node, defaults: &Defaults) -> Option<GateRule>
 fn samples(check: &mut Check, fields: &mut Fields<'_>) -> Option<u64> {
     let node = fields.get("min_samples")?;
     whole(check, "min_samples", node, 1..=i64::MAX).and_then(|number| number.try_into().ok())
-}
-
-/// A margin: 0 or more.
-fn allowance(check: &mut Check, fields: &mut Fields<'_>, key: &'static str) -> Option<f64> {
-    let node = fields.get(key)?;
-    let value = number(check, key, node, "1.0")?;
-    if !(value.is_finite() && value >= 0.0) {
-        let help = format!("write a number of 0 or more: `{key} = 1.0`");
-        check.error(node.span, format!("`{key}` is out of range: {value}"), Some(help));
-        return None;
-    }
-    Some(value)
-}
-
-fn number(check: &mut Check, key: &str, node: &Node, example: &str) -> Option<f64> {
-    match node.value {
-        Value::Float(value) => Some(value),
-        Value::Integer(value) => Some(value as f64),
-        _ => {
-            check.wrong_type(key, node, "a number", example);
-            None
-        }
-    }
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ fn transformers(settings: Table, at: Span, model: &mut Table, ignored: &mut Igno
         match entry.key.as_str() {
             "pad_token_id" | "use_cache" => ignored.add(format!("generation_kwargs.{}", entry.key), entry.key_span),
             // It would be refused as a number out of range, and draws nothing.
-            _ if of_draws && !draws && number(&entry.node).is_none_or(|number| number <= 0.0) => {}
+            _ if of_draws && !draws && entry.node.number().is_none_or(|number| number <= 0.0) => {}
             _ => {
                 ours.remove(&entry.key);
                 ours.entries.push(entry);
@@ -75,7 +75,7 @@ impl Reader<'_> {
     /// lmdeploy draws where it is told so in as many words, and in chats only; a data set's inferencer may say so too.
     fn lmdeploy(mut self, settings: &Table) -> bool {
         let asked = matches!(settings.get("do_sample").map(|node| &node.value), Some(Value::Boolean(true)));
-        let temperature = settings.get("temperature").and_then(number).unwrap_or(LMDEPLOY_TEMPERATURE);
+        let temperature = settings.get("temperature").and_then(Node::number).unwrap_or(LMDEPLOY_TEMPERATURE);
         let draws = asked && self.class.chat && temperature > 0.0;
         let mut ours = Table::default();
         if draws {
@@ -111,7 +111,7 @@ impl Reader<'_> {
     /// vLLM draws at temperature 1 unless it is told otherwise; the chat's class tells it 0.
     fn vllm(mut self, settings: &Table) -> bool {
         let usual = if self.class.chat { 0.0 } else { 1.0 };
-        let given = settings.get("temperature").and_then(number);
+        let given = settings.get("temperature").and_then(Node::number);
         let draws = given.unwrap_or(usual) >= VLLM_GREEDY;
         let mut ours = Table::default();
         if draws {
@@ -184,7 +184,7 @@ impl Reader<'_> {
     fn unknown(&mut self, table: &str, entry: &KeyValue) {
         let nothing = entry.node.is_empty()
             || matches!(entry.node.value, Value::Boolean(false))
-            || number(&entry.node) == Some(0.0);
+            || entry.node.number() == Some(0.0);
         if !nothing {
             let help = "remove it: no such setting changes what is generated here";
             self.check.not_yet(entry.key_span, &format!("`{table}.{}`", entry.key), help);
@@ -195,13 +195,5 @@ impl Reader<'_> {
     fn finish(self, ours: Table) -> bool {
         put(self.model, "generation_kwargs", self.at, Value::Table(ours));
         self.right
-    }
-}
-
-fn number(node: &Node) -> Option<f64> {
-    match node.value {
-        Value::Integer(number) => Some(number as f64),
-        Value::Float(number) => Some(number),
-        _ => None,
     }
 }

@@ -109,11 +109,7 @@ fn key(check: &mut Check, span: Span, node: &Node, endpoint: &mut Table) -> bool
 }
 
 fn per_minute(check: &mut Check, entry: &KeyValue, endpoint: &mut Table) -> bool {
-    let a_second = match entry.node.value {
-        Value::Integer(number) => number as f64,
-        Value::Float(number) => number,
-        _ => 0.0,
-    };
+    let a_second = entry.node.number().unwrap_or(0.0);
     let a_minute = (a_second * 60.0).round();
     if !(1.0..=f64::from(u32::MAX)).contains(&a_minute) {
         check.wrong_type("query_per_second", &entry.node, "a number above 0", "1");

@@ -191,11 +191,7 @@ fn weighed<'t>(table: &'t super::tree::Table, subsets: &[Subset], at: usize, sub
 }
 
 fn weight(check: &mut Check, key: &str, node: &Node) -> Option<f64> {
-    let number = match node.value {
-        Value::Integer(number) => number as f64,
-        Value::Float(number) => number,
-        _ => f64::NAN,
-    };
+    let number = node.number().unwrap_or(f64::NAN);
     if number.is_finite() && number >= 0.0 {
         return Some(number);
     }

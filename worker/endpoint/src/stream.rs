@@ -1,4 +1,4 @@
-//! Answers that come as server-sent events although nobody asked for a stream (`transformers serve` knows no other way).
+//! Answers that come as server-sent events although the request asked for no stream (`transformers serve` always streams).
 
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ pub(crate) fn is_stream(body: &[u8]) -> bool {
 /// The answer that the events of a stream are parts of, in the form of one that came whole.
 ///
 /// # Errors
-/// It is no text or an event is no JSON, or the stream ended before its choice did: another try may bring the rest.
+/// It is not UTF-8, an event is not JSON, or the stream ended before its choice did: another try may bring the rest.
 pub(crate) fn whole(body: &[u8]) -> Result<Value, String> {
     let text = std::str::from_utf8(body).map_err(|_| "a stream that is not UTF-8")?;
     let mut answer = Map::new();

@@ -1,4 +1,4 @@
-//! Texts of models and data sets on a terminal, in Markdown and in HTML: only ever text.
+//! Texts of models and data sets on a terminal, in Markdown, HTML and XML: only ever text.
 //!
 //! Control characters, ANSI's escape among them, and marks that turn the direction of writing or hide are shown as their code
 //! points: `\u{202e}`.
@@ -38,6 +38,22 @@ pub fn html_text(text: &str) -> String {
             '\'' => escaped.push_str("&#39;"),
             '\n' | '\t' => escaped.push(c),
             c if is_unseen(c) => escaped.push_str(&c.escape_unicode().to_string()),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// What XML may hold of a text, escaped.
+pub(super) fn xml_text(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in plain_text(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }

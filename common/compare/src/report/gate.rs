@@ -1,6 +1,6 @@
 //! A gate for a terminal, as Markdown and as JUnit's XML.
 
-use super::escape::{markdown_text, plain_text};
+use super::escape::{markdown_text, plain_text, xml_text};
 use super::numbers::signed;
 use super::text::drawn;
 use crate::gate::{Decision, Gate, RuleOutcome};
@@ -73,31 +73,15 @@ pub fn gate_markdown(gate: &Gate) -> String {
     out
 }
 
-/// What XML may hold of a text, escaped.
-fn xml(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in plain_text(text).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
 /// As JUnit's XML: a breach is a failure, what cannot be told an error, and either is only skipped where its rule is advisory.
 pub fn gate_junit(gate: &Gate) -> String {
     use crate::gate::Tier;
     let mut cases = String::new();
     let (mut failures, mut errors, mut skipped) = (0, 0, 0);
     for one in &gate.outcomes {
-        let name = xml(&format!("{} {} ({})", one.dataset, one.metric, one.allowed));
+        let name = xml_text(&format!("{} {} ({})", one.dataset, one.metric, one.allowed));
         let _ = write!(cases, "  <testcase classname=\"gate.{}\" name=\"{name}\"", one.tier.name());
-        let why = xml(&one.why);
+        let why = xml_text(&one.why);
         let element = match (one.decision, one.tier) {
             (Decision::Go, _) => None,
             (Decision::NoGo, Tier::Critical | Tier::Supporting) => Some("failure"),
@@ -112,7 +96,7 @@ pub fn gate_junit(gate: &Gate) -> String {
                     "error" => errors += 1,
                     _ => skipped += 1,
                 }
-                let detail = xml(&cells(one).join(" | "));
+                let detail = xml_text(&cells(one).join(" | "));
                 let _ = match element {
                     "skipped" => writeln!(cases, "><skipped message=\"{why}\"/></testcase>"),
                     _ => writeln!(cases, "><{element} message=\"{why}\">{detail}</{element}></testcase>"),
