@@ -182,8 +182,9 @@ fn decide(request: &Request, body: &Value, script: &Script, state: &mut State, a
         return wait(error(503, "loading", "busy"));
     }
     if let Some((rate, burst)) = script.limit {
-        state.tokens = (state.tokens + (at - state.filled).as_secs_f64() * rate).min(burst);
-        state.filled = at;
+        // Requests are counted in the order of the lock, not of their times.
+        state.tokens = (state.tokens + at.saturating_sub(state.filled).as_secs_f64() * rate).min(burst);
+        state.filled = state.filled.max(at);
         if state.tokens < 1.0 {
             return wait(error(429, "too many requests", "rate_limit_exceeded"));
         }
