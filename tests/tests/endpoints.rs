@@ -174,6 +174,29 @@ fn a_killed_agent_repeats_at_most_what_was_in_flight_and_not_told() {
 }
 
 #[test]
+fn a_master_that_hangs_is_not_paid_ahead_for() {
+    let at_once = 4;
+    let endpoint = Endpoint::start(Script { latency: Duration::from_millis(40), ..Script::default() }).unwrap();
+    let job = job(&endpoint, &format!(", max_concurrency = {at_once}"), 300);
+    let master = job.start(&["--max-num-workers", "1"]);
+    job.wait_until_durable();
+    master.signal("STOP");
+    let before = endpoint.seen().len();
+    let mut asked = before;
+    wait_until("nothing is asked for", || {
+        std::thread::sleep(Duration::from_millis(500));
+        let now = endpoint.seen().len();
+        (std::mem::replace(&mut asked, now) == now).then_some(())
+    });
+    master.signal("CONT");
+    assert!(asked - before <= 2 * at_once, "{} requests were made while nothing was recorded", asked - before);
+    assert!(asked < 200, "{asked} of 300: the job was nearly over");
+    master.finish().expect(0);
+    assert_eq!(score(&job), Some(100.0));
+    assert_eq!(endpoint.answers().values().filter(|times| **times > 1).count(), 0, "nothing was asked twice");
+}
+
+#[test]
 fn a_killed_master_repeats_at_most_what_was_in_flight_and_not_told() {
     let at_once = 4;
     let samples = 300;

@@ -163,6 +163,12 @@ impl AgentCore {
         if runs_programs {
             batch.samples.truncate(1);
         }
+        if let Some(room) = self.room_for_answers(plan, plan.model_of(unit.id)) {
+            batch.samples.truncate(room);
+        }
+        if batch.samples.is_empty() {
+            return Ok(());
+        }
         if unit.model.needs_libtorch() && !self.boot.has_engine {
             return Err(format!("this worker was built without libtorch and cannot run {}", unit.model.abbr));
         }
@@ -249,7 +255,8 @@ impl AgentCore {
     fn next_extension(&mut self, slot: usize, active: usize, plan: &Plan) -> Option<(BatchOrder, CachedPart)> {
         let busy = self.slots.get(slot)?.busy.as_ref().filter(|busy| !busy.stale)?;
         let sequences = self.sequences.get(&busy.model).copied().unwrap_or(0) as usize;
-        if busy.left > sequences.max(TOP_UP_AT) {
+        let room = self.room_for_answers(plan, busy.model);
+        if room.map_or(busy.left > sequences.max(TOP_UP_AT), |room| room == 0) {
             return None;
         }
         // What another slot owns is only helped with, and suspects run in batches of their own.
@@ -259,7 +266,8 @@ impl AgentCore {
         }
         let (id, unit) = (busy.batch, plan.unit(held.unit)?);
         let is_last = self.grants.iter().all(|other| other.key == held.key || !other.has_waiting());
-        let choice = held.next_batch(unit.dataset, if is_last { active } else { 1 })?;
+        let mut choice = held.next_batch(unit.dataset, if is_last { active } else { 1 })?;
+        choice.samples.truncate(room.unwrap_or(usize::MAX));
         let Some(part) = self.parts.get(&choice.part) else {
             self.fetch(choice.part);
             return None;

@@ -18,6 +18,7 @@ mod lease;
 mod order;
 mod outbox;
 mod output;
+mod paid_answers;
 mod parts;
 mod rejection;
 mod release;

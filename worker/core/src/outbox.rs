@@ -190,6 +190,12 @@ impl Outbox {
         self.window.iter().filter_map(|entry| entry.unacknowledged.clone()).collect()
     }
 
+    /// Returns how many samples of the units that `of` takes have a result that is not acknowledged.
+    pub(super) fn unacknowledged_samples(&self, of: impl Fn(UnitId) -> bool) -> usize {
+        let entries = self.window.iter().filter_map(|entry| entry.unacknowledged.as_ref());
+        entries.filter(|entry| of(entry.unit)).map(|entry| entry.samples.len()).sum()
+    }
+
     /// Whether no more frames should be produced. While disconnected, the spool takes the excess.
     pub(super) fn is_full(&self, cut_off: bool) -> bool {
         self.bytes >= OUTBOX_BYTES && !(cut_off && self.spool.takes())

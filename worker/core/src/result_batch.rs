@@ -52,6 +52,11 @@ impl ResultBatches {
         self.0.values().map(|batch| batch.due_ms).min()
     }
 
+    /// Returns the number of results in the open batch of a grant.
+    pub(super) fn samples(&self, grant: GrantId) -> usize {
+        self.0.get(&grant).map_or(0, |batch| batch.results.len())
+    }
+
     /// Returns the grants with an open batch.
     pub(super) fn grants(&self) -> Vec<GrantId> {
         self.0.keys().copied().collect()
