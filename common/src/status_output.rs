@@ -30,6 +30,13 @@ pub fn print_status(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
+/// A line for the person at the terminal alone: no log gets it, and nothing is said where nobody can read it.
+pub fn print_to_terminal(line: impl Display) {
+    if is_terminal() {
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+}
+
 /// Findings on standard error, in colour where a person looks at a terminal.
 pub fn report(findings: impl Into<Diagnostics>) {
     let colour = if is_terminal() && !refuses_colour() { Colour::Always } else { Colour::Never };

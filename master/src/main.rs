@@ -17,6 +17,7 @@ use compass_master::pipeline::{self, RunFolder};
 use compass_master::server::{self, run_alone};
 use compass_master::signals::watch_signals;
 use compass_master::token_command::{self, TokenCommandError};
+use compass_master::view_command;
 use compass_master::viz_command;
 use compass_master::watch;
 use compass_types::ids::Digest;
@@ -65,6 +66,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Compare(arguments)) => compare::run(arguments),
         Some(Command::Gate(arguments)) => compare::gate(arguments),
         Some(Command::Leaderboard(arguments)) => compare::leaderboard(arguments),
+        Some(Command::View(arguments)) => view_command::run(arguments, watch_signals()).await,
         Some(Command::Viz(arguments)) => viz_command::run(arguments, Overrides::default),
         Some(Command::Token(arguments)) => token(arguments).await,
         Some(Command::Serve { config, status_file }) => {

@@ -1,6 +1,7 @@
 //! How far the job is: for the screen and `logs/run.json`.
 
 use super::state::Core;
+use compass_types::ids::UnitId;
 
 /// Counters of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +34,12 @@ pub struct Progress {
 
 impl Core {
     /// Counters for the screen and `logs/run.json`.
+    /// How many samples of each unit are recorded, of those that have any.
+    pub fn recorded_by_unit(&self) -> impl Iterator<Item = (UnitId, u64)> {
+        self.recorded.by_unit()
+    }
+
+    /// The counters now.
     pub fn progress(&self) -> Progress {
         Progress {
             recorded: self.recorded.len(),

@@ -113,6 +113,11 @@ impl Recorded {
         }
     }
 
+    /// How many samples of each unit are recorded, of those that have any.
+    pub fn by_unit(&self) -> impl Iterator<Item = (UnitId, u64)> {
+        self.units.iter().map(|(id, unit)| (*id, unit.done.len()))
+    }
+
     /// The recorded samples of a unit.
     pub fn done(&self, unit: UnitId) -> IntervalSet {
         self.units.get(&unit).map(|unit| unit.done.intervals()).unwrap_or_default()

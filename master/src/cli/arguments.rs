@@ -7,7 +7,7 @@ use super::importing::{ImportArguments, loader};
 use super::launching::LaunchArguments;
 use super::ranking::LeaderboardArguments;
 use super::token::TokenArguments;
-use super::viewing::{VizArguments, filter};
+use super::viewing::{ViewArguments, VizArguments, filter};
 use super::watching::WatchArguments;
 use crate::job::{JobRequest, Mode};
 use crate::remote_files::StoredFiles;
@@ -225,6 +225,8 @@ pub enum Command {
     Gate(Box<GateArguments>),
     /// Many runs by many data sets: intervals, tiers of what is tied, curves over checkpoints, signal to noise
     Leaderboard(Box<LeaderboardArguments>),
+    /// Show recorded runs in a browser: tables, samples, failures
+    View(ViewArguments),
     /// List the models that come by name, with the repositories of the hub that they stand for
     Models {
         /// Only these: a part of the name, or a pattern with `*`

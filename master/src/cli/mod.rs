@@ -23,5 +23,5 @@ pub use later::not_yet;
 pub use ranking::LeaderboardArguments;
 pub use terminal::terminal_width;
 pub use token::{TokenAction, TokenArguments};
-pub use viewing::VizArguments;
+pub use viewing::{ViewArguments, VizArguments};
 pub use watching::WatchArguments;

@@ -1,7 +1,8 @@
-//! The command line of what is looked at: `viz`, `datasets`, `models`.
+//! The command line of what is looked at: `view`, `viz`, `datasets`, `models`.
 
 use super::filter::NameFilter;
 use clap::Args;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// The table of a run that has one, or a part of it.
@@ -33,6 +34,35 @@ pub struct VizArguments {
     /// As CSV, a line for each number
     #[arg(long)]
     pub csv: bool,
+}
+
+/// Pages of recorded runs.
+#[derive(Debug, Args)]
+#[command(after_help = VIEW_EXAMPLES)]
+pub struct ViewArguments {
+    /// Where the run folders are, or one of them [default: outputs/default]
+    #[arg(value_name = "WORK_DIR")]
+    pub work_dir: Option<PathBuf>,
+
+    /// Where browsers find the pages; with port 0, on any that is free
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
+
+    /// A file whose first line opens the pages; needed where other hosts can reach them
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+}
+
+const VIEW_EXAMPLES: &str = "Examples:
+  compass-master view                    the runs in outputs/default, at http://127.0.0.1:8080/
+  compass-master view out --listen 127.0.0.1:0
+  ssh -L 8080:127.0.0.1:8080 HOST compass-master view out    from another host";
+
+impl ViewArguments {
+    /// Where the runs are.
+    pub fn work_dir(&self) -> PathBuf {
+        super::comparing::work_dir(self.work_dir.as_ref())
+    }
 }
 
 /// Never fails: every text is a filter.

@@ -3,11 +3,9 @@
 use super::reading::OpenRun;
 use crate::exit;
 use crate::job::Failure;
+use crate::runs::answer;
 use compass_compare::{Comparison, Flip, question_text};
-use compass_eval::evaluator::judge;
-use compass_plan::Sample;
 use compass_pyfmt::python_str;
-use compass_types::result::SampleResult;
 use std::collections::BTreeMap;
 
 /// What is shown of a sample in one run.
@@ -68,15 +66,4 @@ fn texts(run: &OpenRun, model: &str, dataset: &str, wanted: &[u32]) -> Result<BT
         read.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     }
     Ok(found)
-}
-
-/// What the model said, and what was taken from it where that is another text.
-fn answer(sample: &Sample, result: &SampleResult, spec: &compass_plan::EvalSpec) -> String {
-    match judge(sample, result, spec) {
-        Err(unscored) => format!("(no score: {unscored})"),
-        Ok(score) => {
-            let (said, taken) = (python_str(&score.prediction), python_str(&score.processed));
-            if said == taken { said } else { format!("{said} -> {taken}") }
-        }
-    }
 }

@@ -150,6 +150,15 @@ impl JobRegistry {
         })
     }
 
+    /// The folders in which the runs of all jobs lie.
+    pub fn work_dirs(&self) -> Vec<PathBuf> {
+        let mut folders: Vec<PathBuf> =
+            self.jobs(|jobs| jobs.values().filter_map(|job| Some(job.folder.parent()?.to_owned())).collect());
+        folders.sort();
+        folders.dedup();
+        folders
+    }
+
     /// Jobs that have not ended, with what their latest stage shows.
     pub fn views(&self) -> Vec<(JobEntry, RunView)> {
         let open: Vec<JobEntry> =

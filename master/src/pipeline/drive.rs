@@ -7,7 +7,7 @@ use super::connections::Connections;
 use super::facts::RunFacts;
 use super::job_handle::{DemandPublisher, JobCommand};
 use super::latency::Timing;
-use super::progress::{ProgressBoard, Snapshot};
+use super::progress::{Pace, ProgressBoard, Snapshot};
 use super::view::RunView;
 use crate::leader::{FrameContent, Leader};
 use compass_common::status_output::print_status;
@@ -126,6 +126,9 @@ pub struct Driver {
     /// What the committer's queue has no place for, while the store is away.
     waiting: VecDeque<Submission>,
     timing: Timing,
+    /// How fast samples are recorded, and tokens computed and generated.
+    samples: Pace,
+    tokens: Pace,
     /// Whether the screen has heard that samples begin to run, where it is to hear it.
     told_of_samples: bool,
 }
@@ -133,7 +136,7 @@ pub struct Driver {
 impl Driver {
     /// A driver that has not begun.
     pub fn new(setup: Setup) -> Self {
-        let tally = setup.facts.before.clone();
+        let (tally, resumed) = (setup.facts.before.clone(), setup.facts.resumed_samples);
         Self {
             setup,
             started: Instant::now(),
@@ -148,6 +151,8 @@ impl Driver {
             supply: None,
             waiting: VecDeque::new(),
             timing: Timing::default(),
+            samples: Pace::new(Instant::now(), resumed),
+            tokens: Pace::new(Instant::now(), 0),
             told_of_samples: false,
         }
     }
@@ -421,7 +426,7 @@ impl Driver {
         let connected = |name: &str| leader.is_connected(&WorkerId(name.into()));
         let view = self.setup.facts.view(&leader.core().progress(), self.started.elapsed(), connected);
         let failed_tasks = leader.core().failed_tasks();
-        let job = (self.setup.board.expected(), self.setup.board.live());
+        let job = (self.setup.board.expected(), self.setup.board.live(leader.core().recorded_by_unit()));
         let violations = leader.violations();
         let mut pools = explain_now(&self.setup.pools.borrow(), |worker| leader.is_connected(worker));
         let address = self.setup.open_at.as_ref();
@@ -432,7 +437,13 @@ impl Driver {
         let latencies = self.timing.latencies.clone();
         let live = job.1;
         let view = RunView { live, failed_tasks, violations, pools, renewed, latencies, ..view };
-        let view = RunView { expected_samples: job.0, ..view };
+        let tokens = view.tokens.computed + view.tokens.generated;
+        let view = RunView {
+            expected_samples: job.0,
+            samples_per_second: self.samples.rate_with(begun, view.recorded_samples),
+            tokens_per_second: self.tokens.rate_with(begun, tokens),
+            ..view
+        };
         self.setup.views.send_replace(view);
         self.setup.demands.publish(leader.core());
         self.show_again = begun + begun.elapsed() * REST;

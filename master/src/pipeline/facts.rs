@@ -390,6 +390,7 @@ impl RunFacts {
             epoch: self.epoch,
             seconds: elapsed.as_secs_f64(),
             recorded_samples: progress.recorded,
+            resumed_samples: self.resumed_samples,
             open_tasks: progress.open_tasks,
             granted_tasks: progress.granted,
             slots: progress.slots,

@@ -11,7 +11,7 @@ use super::score::{Answers, ScoreError};
 use compass_eval::evaluator::executed;
 use compass_ledger::{Kind, Ledger};
 use compass_plan::weights::Pin;
-use compass_plan::{Part, Plan, Sample, Unit};
+use compass_plan::{Part, PartRef, Plan, Sample, Unit};
 use compass_proto::v1;
 use compass_types::ids::{Digest, ModelId, UnitId};
 use compass_types::result::SampleResult;
@@ -26,10 +26,21 @@ pub struct RecordedRun {
     pub digest: Digest,
     /// What its models are pinned to, by position.
     pub pins: BTreeMap<ModelId, Pin>,
-    /// By unit and index of the sample, as protobuf.
-    results: BTreeMap<UnitId, Vec<Option<Box<[u8]>>>>,
+    /// By unit and index of the sample.
+    results: BTreeMap<UnitId, Vec<Option<Kept>>>,
+    /// Names of the workers whose results these are.
+    workers: Vec<String>,
     /// What became of answers as programs.
     executions: BTreeMap<UnitId, BTreeMap<u32, SampleResult>>,
+}
+
+/// A result as it was recorded.
+#[derive(Clone, Debug)]
+struct Kept {
+    /// As protobuf.
+    payload: Box<[u8]>,
+    /// Position of its worker's name.
+    worker: u32,
 }
 
 impl RecordedRun {
@@ -42,8 +53,16 @@ impl RecordedRun {
         let loaded = Ledger::new(folder.ledger(), digest).load(&BTreeMap::new())?;
         let mut pins = recorded_pins(&loaded);
         pins.extend(plan.models().filter_map(|(at, model)| Some((at, model.pin.clone()?))));
-        let mut run =
-            Self { folder: folder.clone(), plan, digest, pins, results: BTreeMap::new(), executions: BTreeMap::new() };
+        let mut run = Self {
+            folder: folder.clone(),
+            plan,
+            digest,
+            pins,
+            results: BTreeMap::new(),
+            workers: Vec::new(),
+            executions: BTreeMap::new(),
+        };
+        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
         if super::execution::has_programs(&run.plan) {
             run.read_executions(Answers::of(loaded.entries.clone()))?;
         }
@@ -57,11 +76,16 @@ impl RecordedRun {
             let unit = UnitId(entry.unit);
             let Some(samples) = run.plan.unit(unit).map(|unit| unit.dataset.samples as usize) else { continue };
             let results = run.results.entry(unit).or_insert_with(|| vec![None; samples]);
+            let next = numbers.len() as u32;
             // The first result of a sample counts.
             if let Some(result @ None) = results.get_mut(index as usize) {
-                *result = Some(entry.payload.into());
+                let worker = *numbers.entry(entry.worker).or_insert(next);
+                *result = Some(Kept { payload: entry.payload.into(), worker });
             }
         }
+        let mut workers: Vec<_> = numbers.into_iter().map(|(name, number)| (number, name)).collect();
+        workers.sort();
+        run.workers = workers.into_iter().map(|(_, name)| name).collect();
         Ok(run)
     }
 
@@ -89,20 +113,35 @@ impl RecordedRun {
         unit: Unit<'_>,
         mut observe: impl FnMut(&Part, &Sample, Option<&SampleResult>),
     ) -> Result<(), PlanError> {
+        for part in &unit.dataset.parts {
+            self.part(unit, part, |part, sample, recorded| observe(part, sample, recorded.map(|(result, _)| result)))?;
+        }
+        Ok(())
+    }
+
+    /// The samples of one part of a unit, each with its part, and where it has one its result and the worker's name.
+    ///
+    /// # Errors
+    /// The part is damaged or missing.
+    pub fn part(
+        &self,
+        unit: Unit<'_>,
+        part: &PartRef,
+        mut observe: impl FnMut(&Part, &Sample, Option<(&SampleResult, &str)>),
+    ) -> Result<(), PlanError> {
         let results = self.results.get(&unit.id);
         let executions = self.executions.get(&unit.id);
-        for part in &unit.dataset.parts {
-            let part = read_part(&self.folder, part)?;
-            for sample in &part.samples {
-                let payload = results.and_then(|results| results.get(sample.index as usize)?.as_deref());
-                let result = payload.and_then(|bytes| v1::SampleResult::decode(bytes).ok());
-                let result = result.and_then(|result| SampleResult::try_from(result).ok());
-                let result = match (result, executions) {
-                    (Some(result), Some(ran)) => Some(executed(&result, ran.get(&sample.index))),
-                    (result, _) => result,
-                };
-                observe(&part, sample, result.as_ref());
-            }
+        let part = read_part(&self.folder, part)?;
+        for sample in &part.samples {
+            let kept = results.and_then(|results| results.get(sample.index as usize)?.as_ref());
+            let result = kept.and_then(|kept| v1::SampleResult::decode(&*kept.payload).ok());
+            let result = result.and_then(|result| SampleResult::try_from(result).ok());
+            let result = match (result, executions) {
+                (Some(result), Some(ran)) => Some(executed(&result, ran.get(&sample.index))),
+                (result, _) => result,
+            };
+            let worker = kept.and_then(|kept| self.workers.get(kept.worker as usize)).map_or("", String::as_str);
+            observe(&part, sample, result.as_ref().map(|result| (result, worker)));
         }
         Ok(())
     }

@@ -16,6 +16,12 @@ pub struct RunView {
     pub seconds: f64,
     pub expected_samples: u64,
     pub recorded_samples: u64,
+    /// Those of them that earlier leaders recorded.
+    pub resumed_samples: u64,
+    /// Samples recorded in a second, of late.
+    pub samples_per_second: f64,
+    /// Tokens computed and generated in a second, of late.
+    pub tokens_per_second: f64,
     /// Tasks that are neither done nor failed, those granted among them.
     pub open_tasks: u32,
     pub granted_tasks: u32,
@@ -37,7 +43,7 @@ pub struct RunView {
     pub latencies: Latencies,
     /// How each pool of workers stands, in a sentence.
     pub pools: Vec<String>,
-    /// From shard reports; the table is made from the ledger alone.
+    /// Of each unit with a result, in the plan's order. From shard reports; the table is made from the ledger alone.
     pub live: Vec<LiveMetric>,
     /// When it was made: a scheduler makes one every few seconds, changed or not.
     #[serde(skip)]
@@ -93,11 +99,18 @@ impl Histogram {
         [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0];
 }
 
-/// A metric as far as it is known.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// How far a unit is, and its first metric as far as that is known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LiveMetric {
     pub model: String,
     pub dataset: String,
+    /// Samples with a durable result, of how many.
+    pub recorded: u64,
+    pub expected: u64,
+    /// Of the tasks that were reported: samples with a score, and those without.
+    pub scored: u64,
+    pub failed: u64,
+    /// Empty until a task with a score is reported.
     pub metric: String,
-    pub value: f64,
+    pub value: Option<f64>,
 }

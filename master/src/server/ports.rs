@@ -4,7 +4,7 @@ use super::worker_dispatcher::WorkerDispatcher;
 use crate::control::JobRegistry;
 use crate::pipeline::{EndpointError, InferError, WorkerEndpoint, listen};
 use crate::web::{AccessError, BearerToken, HttpServer, ListenError};
-use compass_common::status_output::print_status;
+use compass_common::status_output::{print_status, print_to_terminal};
 use compass_config::Config;
 use compass_rpc::{ServeError, Uploads, WorkerService};
 use std::net::SocketAddr;
@@ -102,6 +102,9 @@ impl BoundPorts {
         let stop_showing = CancellationToken::new();
         let showing = self.http.map(|http| {
             print_status(format!("{shown} shown at http://{}/", http.address()));
+            if let Some(link) = http.link() {
+                print_to_terminal(format!("a browser opens it without the token, once, by {link}"));
+            }
             tokio::spawn(http.serve(registry, stop_showing.clone()))
         });
         let (hang_up, stop_showing) = (hang_up.drop_guard(), stop_showing.drop_guard());

@@ -45,7 +45,7 @@ impl BearerToken {
         }
     }
 
-    fn new(word: &str) -> Self {
+    pub(super) fn new(word: &str) -> Self {
         Self(blake3::hash(word.as_bytes()))
     }
 

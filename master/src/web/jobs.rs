@@ -1,34 +1,56 @@
 //! What the port shows: all jobs on one page, each on a page of its own. It only reads.
 
-use super::access::BearerToken;
 use super::health::Vitals;
-use super::server::demand_token;
-use super::{metrics, page};
+use super::pages::{Narrowed, assets};
+use super::runs::{self, RunPages};
+use super::session::{Guard, demand_access, log_in, login};
+use super::{events, headers, metrics, pages};
 use crate::control::JobRegistry;
 use crate::descriptors::Descriptors;
 use crate::pipeline::RunView;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
-use axum::middleware::from_fn_with_state;
-use axum::response::{Html, IntoResponse, Response};
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::Value;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 type Shown = State<Arc<JobRegistry>>;
 
-pub(super) fn router(token: Option<BearerToken>, registry: Arc<JobRegistry>) -> Router {
+pub(super) fn router(guard: Arc<Guard>, registry: Arc<JobRegistry>) -> Router {
+    let of_jobs = registry.clone();
+    let work_dirs = move || of_jobs.work_dirs();
     let guarded = Router::new()
         .route("/", get(all))
+        .route("/events", get(all_events))
         .route("/status.json", get(status))
         .route("/metrics", get(scrape))
         .route("/jobs/{job}", get(job_page))
+        .route("/jobs/{job}/events", get(job_events))
         .route("/jobs/{job}/status.json", get(job_status))
-        .layer(from_fn_with_state(token, demand_token));
-    // Health is asked by load balancers, which bear no token, and tells nothing else.
+        .with_state(registry.clone())
+        .merge(runs::router(Arc::new(RunPages::new(work_dirs))));
+    // Health is asked by load balancers, which have no token, and says nothing else.
     let health = |State(registry): Shown| async move { health(registry) };
-    guarded.route("/healthz", get(health)).with_state(registry)
+    open_to(guard, guarded).route("/healthz", get(health).with_state(registry)).layer(from_fn(headers::secure))
+}
+
+/// The pages of the runs in a folder, of no master.
+pub(super) fn runs_router(guard: Arc<Guard>, work_dir: PathBuf) -> Router {
+    let pages = runs::router(Arc::new(RunPages::new(move || vec![work_dir.clone()])));
+    let pages = pages.route("/", get(|| async { Redirect::to("/runs") }));
+    open_to(guard, pages).layer(from_fn(headers::secure))
+}
+
+/// These pages for who may read them, and what opens them.
+fn open_to(guard: Arc<Guard>, pages: Router) -> Router {
+    let missing = || async { (StatusCode::NOT_FOUND, "there is no such page\n") };
+    let guarded = pages.fallback(missing).layer(from_fn_with_state(guard.clone(), demand_access));
+    let open = assets().into_iter().fold(Router::new(), |open, (path, file)| open.route(path, file));
+    guarded.merge(open.route("/login", get(login).post(log_in)).with_state(guard))
 }
 
 pub(super) fn health(registry: Arc<JobRegistry>) -> (StatusCode, String) {
@@ -43,8 +65,12 @@ fn only(registry: &JobRegistry) -> Option<RunView> {
     views.is_empty().then_some(view)
 }
 
-async fn all(State(registry): Shown) -> Html<String> {
-    Html(page::render_jobs(&registry.status(), only(&registry).as_ref()))
+async fn all(State(registry): Shown, Query(narrowed): Query<Narrowed>) -> Response {
+    pages::jobs(&registry.status(), only(&registry).as_ref(), &narrowed).into_response()
+}
+
+async fn all_events(State(registry): Shown, Query(narrowed): Query<Narrowed>) -> Response {
+    events::of(move || Some(pages::jobs_parts(&registry.status(), only(&registry).as_ref(), &narrowed))).into_response()
 }
 
 /// The master and its jobs; of a master with one job that one's view as well, at the top.
@@ -58,9 +84,16 @@ async fn status(State(registry): Shown) -> Result<Json<Value>, StatusCode> {
     Ok(Json(all))
 }
 
-async fn job_page(State(registry): Shown, Path(job): Path<String>) -> Response {
+async fn job_page(State(registry): Shown, Path(job): Path<String>, Query(narrowed): Query<Narrowed>) -> Response {
     match registry.job(&job) {
-        Ok(job) => Html(page::render(&job.job_handle.view().1)).into_response(),
+        Ok(job) => pages::job(&job.job_handle.view().1, &narrowed).into_response(),
+        Err(unknown) => (StatusCode::NOT_FOUND, unknown.0).into_response(),
+    }
+}
+
+async fn job_events(State(registry): Shown, Path(job): Path<String>, Query(narrowed): Query<Narrowed>) -> Response {
+    match registry.job(&job) {
+        Ok(job) => events::of(move || Some(pages::job_parts(&job.job_handle.view().1, &narrowed))).into_response(),
         Err(unknown) => (StatusCode::NOT_FOUND, unknown.0).into_response(),
     }
 }

@@ -265,7 +265,7 @@ impl Scrape {
         let help = "Metrics as far as shards were reported; the table is made from the ledger.";
         let mut family = encoder.encode_descriptor("live_metric", help, None, kind)?;
         for (JobLabels { job, run }, view) in &self.jobs {
-            for metric in &view.live {
+            for (metric, value) in view.live.iter().filter_map(|metric| Some((metric, metric.value?))) {
                 let labels = MetricLabels {
                     job: job.clone(),
                     run: run.clone(),
@@ -273,7 +273,7 @@ impl Scrape {
                     dataset: metric.dataset.clone(),
                     metric: metric.metric.clone(),
                 };
-                ConstGauge::new(metric.value).encode(family.encode_family(&labels)?)?;
+                ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
             }
         }
         Ok(())
@@ -312,7 +312,13 @@ mod tests {
         let mut latencies = Latencies::default();
         latencies.commit.observe(0.02, 3);
         latencies.commit.observe(7.0, 1);
-        let live = LiveMetric { model: "m".into(), dataset: "d \"q\"".into(), metric: "accuracy".into(), value: 62.5 };
+        let live = LiveMetric {
+            model: "m".into(),
+            dataset: "d \"q\"".into(),
+            metric: "accuracy".into(),
+            value: Some(62.5),
+            ..LiveMetric::default()
+        };
         let view = RunView {
             recorded_samples: 7,
             divergences: 1,

@@ -1,12 +1,16 @@
-//! The read-only HTTP port: a page for people, `/status.json`, `/metrics` for Prometheus, `/healthz`.
+//! The read-only HTTP port: pages for people, `/status.json`, `/metrics` for Prometheus, `/healthz`.
 
 mod access;
+mod events;
+mod headers;
 mod health;
 mod jobs;
 mod metrics;
-mod page;
+mod pages;
 mod port;
+mod runs;
 mod server;
+mod session;
 
 pub use access::{AccessError, BearerToken};
 pub use server::{HttpServer, ListenError};

@@ -1,13 +1,11 @@
 //! The HTTP port: bound, guarded, and served.
 
 use super::access::BearerToken;
+use super::session::Guard;
 use super::{jobs, port};
 use crate::control::JobRegistry;
-use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -26,7 +24,7 @@ pub struct ListenError {
 pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
-    token: Option<BearerToken>,
+    guard: Arc<Guard>,
 }
 
 impl HttpServer {
@@ -38,7 +36,7 @@ impl HttpServer {
         let failed = |source| ListenError { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, token })
+        Ok(Self { listener, address, guard: Arc::new(Guard::new(token, address)) })
     }
 
     /// Where it listens.
@@ -46,21 +44,19 @@ impl HttpServer {
         self.address
     }
 
+    /// An address that opens one session without the token; `None` where none is asked for.
+    pub fn link(&self) -> Option<String> {
+        self.guard.link().map(|path| format!("http://{}/{path}", self.address))
+    }
+
+    /// Shows the runs in `work_dir` until `stop` turns true.
+    pub async fn serve_runs(self, work_dir: PathBuf, stop: CancellationToken) {
+        port::serve(self.listener, jobs::runs_router(self.guard, work_dir), port::Limits::default(), stop).await;
+    }
+
     /// Shows all jobs that `registry` has, until `stop` turns true.
     pub async fn serve(self, registry: Arc<JobRegistry>, stop: CancellationToken) {
-        port::serve(self.listener, jobs::router(self.token, registry), port::Limits::default(), stop).await;
-    }
-}
-
-pub(super) async fn demand_token(State(token): State<Option<BearerToken>>, request: Request, next: Next) -> Response {
-    let header = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    match &token {
-        Some(token) if !token.is_borne_by(header) => {
-            let how = [(header::WWW_AUTHENTICATE, "Bearer")];
-            (StatusCode::UNAUTHORIZED, how, "this port wants `Authorization: Bearer <master.http_token_file>`\n")
-                .into_response()
-        }
-        _ => next.run(request).await,
+        port::serve(self.listener, jobs::router(self.guard, registry), port::Limits::default(), stop).await;
     }
 }
 
@@ -71,6 +67,7 @@ mod tests {
     use crate::pipeline::JobHandle;
     use crate::pipeline::RunView;
     use crate::web::health::STALE;
+    use axum::http::StatusCode;
     use compass_scheduler::broker::JobId;
     use compass_store::LeadershipStatus;
     use compass_types::ids::Digest;

@@ -35,23 +35,34 @@ pub struct ProgressBoard {
     live: Arc<Mutex<BTreeMap<UnitId, Live>>>,
 }
 
-/// The first metric of the samples reported so far: the mean over reports, by their samples. What it is of them all together
-/// only scoring tells, for a metric that is no mean.
-#[derive(Clone, Debug, PartialEq)]
+/// What was reported of a unit. Its first metric is the mean over reports, by their samples. What it is of them all together only
+/// scoring tells, for a metric that is no mean.
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Live {
     name: String,
     sum: f64,
     samples: f64,
+    failed: u64,
 }
 
 impl Live {
-    /// Adds a report that has a metric.
-    fn add(&mut self, report: &v1::ShardReport, first: &v1::ShownMetric) {
+    fn add(&mut self, report: &v1::ShardReport) {
+        self.failed += u64::from(report.failed);
+        let Some(first) = report.first.as_ref().filter(|first| first.value.is_finite() && report.scored > 0) else {
+            return;
+        };
+        if self.name.is_empty() {
+            self.name.clone_from(&first.name);
+        }
         // Of another name: a worker of another version, which is shown nowhere.
         if self.name == first.name {
             let samples = f64::from(report.scored);
             (self.sum, self.samples) = (self.sum + first.value * samples, self.samples + samples);
         }
+    }
+
+    fn value(&self) -> Option<f64> {
+        (self.samples > 0.0).then(|| self.sum / self.samples)
     }
 }
 
@@ -69,11 +80,7 @@ impl ProgressBoard {
     /// Adds a worker's shard metrics to the live ones. They are shown, never believed: the ledger makes the table.
     pub fn report(&self, unit: UnitId, report: &[u8]) {
         let Ok(report) = v1::ShardReport::decode(report) else { return };
-        let first = report.first.as_ref().filter(|first| first.value.is_finite() && report.scored > 0);
-        let Some(first) = first else { return };
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let none = || Live { name: first.name.clone(), sum: 0.0, samples: 0.0 };
-        live.entry(unit).or_insert_with(none).add(&report, first);
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).entry(unit).or_default().add(&report);
     }
 
     /// Samples of the job.
@@ -81,16 +88,24 @@ impl ProgressBoard {
         self.plan.expected()
     }
 
-    /// The first metric of each unit that has reports.
-    pub fn live(&self) -> Vec<LiveMetric> {
-        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let metrics = live.iter().filter_map(|(unit, live)| {
-            let unit = self.plan.unit(*unit)?;
+    /// Every unit of which something was reported or is among `recorded`, in the plan's order.
+    pub fn live(&self, recorded: impl Iterator<Item = (UnitId, u64)>) -> Vec<LiveMetric> {
+        let mut units: BTreeMap<UnitId, (u64, Live)> =
+            recorded.map(|(unit, count)| (unit, (count, Live::default()))).collect();
+        for (unit, live) in &*self.live.lock().unwrap_or_else(PoisonError::into_inner) {
+            units.entry(*unit).or_default().1.clone_from(live);
+        }
+        let metrics = units.into_iter().filter_map(|(unit, (recorded, live))| {
+            let unit = self.plan.unit(unit)?;
             Some(LiveMetric {
                 model: unit.model.abbr.clone(),
                 dataset: unit.dataset.abbr.clone(),
-                metric: live.name.clone(),
-                value: live.sum / live.samples,
+                recorded,
+                expected: unit.dataset.samples.into(),
+                scored: live.samples as u64,
+                failed: live.failed,
+                value: live.value(),
+                metric: live.name,
             })
         });
         metrics.collect()
@@ -99,9 +114,9 @@ impl ProgressBoard {
     /// Names and values as they are shown: `sums_gen`, `93.2`.
     pub(super) fn live_scores(&self) -> Vec<(String, String)> {
         let several = self.plan.models.len() > 1;
-        let scores = self.live().into_iter().map(|metric| {
+        let scores = self.live(std::iter::empty()).into_iter().filter_map(|metric| {
             let model = if several { format!("{}/", metric.model) } else { String::new() };
-            (format!("{model}{}", metric.dataset), format!("{:.1}", metric.value))
+            Some((format!("{model}{}", metric.dataset), format!("{:.1}", metric.value?)))
         });
         scores.collect()
     }
@@ -151,10 +166,13 @@ mod tests {
             report(10, "accuracy", 90.0),
             report(7, "other", 0.0),
             report(5, "accuracy", f64::NAN),
-            v1::ShardReport { scored: 9, ..Default::default() },
+            v1::ShardReport { scored: 9, failed: 4, ..Default::default() },
         ] {
             board.report(UnitId(0), &report.encode_to_vec());
         }
         assert_eq!(board.live_scores(), [("d".to_owned(), "60.0".to_owned())]);
+        let live = board.live([(UnitId(0), 51)].into_iter());
+        let [metric] = live.as_slice() else { panic!("{live:?}") };
+        assert_eq!((metric.recorded, metric.scored, metric.failed, metric.value), (51, 40, 4, Some(60.0)));
     }
 }

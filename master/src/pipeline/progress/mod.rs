@@ -8,5 +8,6 @@ mod stage_bar;
 mod text;
 
 pub use board::{ProgressBoard, Snapshot};
+pub(super) use pace::Pace;
 pub(super) use plan_bar::PlanBar;
 pub use stage_bar::StageBar;

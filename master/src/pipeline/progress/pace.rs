@@ -12,14 +12,14 @@ const APART: Duration = Duration::from_secs(1);
 
 /// Counts of the last minutes.
 #[derive(Clone, Debug)]
-pub(super) struct Pace {
+pub(in crate::pipeline) struct Pace {
     /// Oldest first. The first one lies at the edge of the window, or is the start.
     counts: VecDeque<(Instant, u64)>,
 }
 
 impl Pace {
     /// A stage that begins with `already` samples.
-    pub(super) fn new(now: Instant, already: u64) -> Self {
+    pub(in crate::pipeline) fn new(now: Instant, already: u64) -> Self {
         Self { counts: VecDeque::from([(now, already)]) }
     }
 
@@ -33,6 +33,12 @@ impl Pace {
         while self.counts.get(1).is_some_and(|(at, _)| now.duration_since(*at) >= WINDOW) {
             self.counts.pop_front();
         }
+    }
+
+    /// Takes note of them and says how many there were in a second, of late.
+    pub(in crate::pipeline) fn rate_with(&mut self, now: Instant, samples: u64) -> f64 {
+        self.count(now, samples);
+        self.rate(now, samples)
     }
 
     /// Samples in a second, of late; `samples` are through now.

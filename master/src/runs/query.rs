@@ -1,0 +1,179 @@
+//! Which samples of a run are shown: filtered, and a page at a time from the one after which the last page ended.
+
+use super::marks::{Mark, Marks};
+use super::opened::OpenedRun;
+use crate::pipeline::ScoreError;
+use compass_compare::question_text;
+use compass_eval::evaluator::judge;
+use compass_plan::{Sample, Unit};
+use compass_pyfmt::python_str;
+use compass_types::ids::UnitId;
+use compass_types::result::{Outcome, SampleResult};
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// Rows of a page.
+const ROWS: usize = 50;
+/// Characters of a text in a row.
+const CHARACTERS: usize = 240;
+/// How long texts are searched for one page; the next page goes on from there.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is asked of a run's samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct SampleQuery {
+    /// Abbr of a model or data set; empty for all.
+    pub(crate) model: String,
+    pub(crate) dataset: String,
+    /// Name of a mark; empty for all.
+    pub(crate) filter: String,
+    /// A text that question, answer or gold answer has, in upper or lower case.
+    pub(crate) q: String,
+    /// The last sample of the page before, as [`Key`] writes it.
+    pub(crate) after: String,
+}
+
+/// A sample's place in a run, written `unit.index`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Key {
+    pub(crate) unit: u32,
+    pub(crate) index: u32,
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.unit, self.index)
+    }
+}
+
+impl std::str::FromStr for Key {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (unit, index) = text.split_once('.').unwrap_or((text, ""));
+        Ok(Self { unit: unit.parse()?, index: index.parse()? })
+    }
+}
+
+/// One sample in a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct SampleRow {
+    pub(crate) key: Key,
+    pub(crate) model: String,
+    pub(crate) dataset: String,
+    pub(crate) marks: Vec<&'static str>,
+    pub(crate) question: String,
+    pub(crate) answer: String,
+    pub(crate) gold: String,
+}
+
+/// A page of samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Found {
+    pub(crate) rows: Vec<SampleRow>,
+    /// Where the next page goes on; `None` at the end.
+    pub(crate) next: Option<Key>,
+}
+
+impl SampleQuery {
+    fn mark(&self) -> Option<Mark> {
+        Mark::ALL.into_iter().find(|mark| mark.name() == self.filter)
+    }
+
+    fn takes_unit(&self, unit: &Unit<'_>) -> bool {
+        (self.model.is_empty() || self.model == unit.model.abbr)
+            && (self.dataset.is_empty() || self.dataset == unit.dataset.abbr)
+    }
+
+    /// The samples of a page. Waits for the disk, and scores the samples of a unit when it is filtered first.
+    ///
+    /// # Errors
+    /// The run is damaged.
+    pub(crate) fn find(&self, run: &OpenedRun) -> Result<Found, ScoreError> {
+        let (begun, after) = (Instant::now(), self.after.parse::<Key>().ok());
+        let words = self.q.to_lowercase();
+        let mut found = Found::default();
+        for unit in run.recorded.plan.units().filter(|unit| self.takes_unit(unit)) {
+            let from = match after {
+                Some(key) if unit.id.0 < key.unit => continue,
+                Some(key) if unit.id.0 == key.unit => key.index.saturating_add(1),
+                _ => 0,
+            };
+            let marks = run.marks(unit)?;
+            let takes = |index: u32| {
+                index >= from
+                    && self.mark().is_none_or(|mark| marks.get(index as usize).is_some_and(|marks| marks.has(mark)))
+            };
+            for part in &unit.dataset.parts {
+                let inside = part.first..part.first + part.samples;
+                if !inside.clone().any(takes) {
+                    continue;
+                }
+                let mut last = None;
+                run.recorded.part(unit, part, |_, sample, recorded| {
+                    if !takes(sample.index) || found.rows.len() > ROWS {
+                        return;
+                    }
+                    last = Some(sample.index);
+                    let known = marks.get(sample.index as usize).copied().unwrap_or_default();
+                    let row = row(unit, sample, recorded.map(|(result, _)| result), known);
+                    if words.is_empty() || row.has(&words) {
+                        found.rows.push(row.cut());
+                    }
+                })?;
+                if found.rows.len() > ROWS {
+                    found.rows.truncate(ROWS);
+                    found.next = found.rows.last().map(|row| row.key);
+                    return Ok(found);
+                }
+                if let (Some(index), true) = (last, begun.elapsed() > PATIENCE) {
+                    found.next = Some(Key { unit: unit.id.0, index });
+                    return Ok(found);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl SampleRow {
+    fn has(&self, words: &str) -> bool {
+        [&self.question, &self.answer, &self.gold].into_iter().any(|text| text.to_lowercase().contains(words))
+    }
+
+    fn cut(mut self) -> Self {
+        for text in [&mut self.question, &mut self.answer, &mut self.gold] {
+            if let Some((at, _)) = text.char_indices().nth(CHARACTERS) {
+                text.truncate(at);
+                text.push('…');
+            }
+        }
+        self
+    }
+}
+
+fn row(unit: Unit<'_>, sample: &Sample, result: Option<&SampleResult>, marks: Marks) -> SampleRow {
+    let UnitId(number) = unit.id;
+    SampleRow {
+        key: Key { unit: number, index: sample.index },
+        model: unit.model.abbr.clone(),
+        dataset: unit.dataset.abbr.clone(),
+        marks: marks.names(),
+        question: question_text(sample),
+        answer: result.map(|result| answer(sample, result, &unit.eval())).unwrap_or_default(),
+        gold: if sample.gold.is_null() { String::new() } else { python_str(&sample.gold) },
+    }
+}
+
+/// What the model said, and what was taken from it where that is another text.
+pub(crate) fn answer(sample: &Sample, result: &SampleResult, spec: &compass_plan::EvalSpec) -> String {
+    match (judge(sample, result, spec), &result.outcome) {
+        (Ok(score), _) => {
+            let (said, taken) = (python_str(&score.prediction), python_str(&score.processed));
+            if said == taken { said } else { format!("{said} -> {taken}") }
+        }
+        (Err(_), Outcome::Generated(answers)) if answers.len() == 1 => answers[0].text.clone(),
+        (Err(unscored), _) => format!("(no score: {unscored})"),
+    }
+}

@@ -1,0 +1,265 @@
+//! The page of a job: how far it is, by data set, with scores so far; its workers; what may trouble it.
+
+use super::layout::layout;
+use super::part::{Part, sections};
+use crate::pipeline::{LiveMetric, RunView};
+use compass_common::words::{counted, duration};
+use maud::{Markup, html};
+
+/// Of the normal distribution, for an interval of 95 %.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// Rows of a table at most: a page has the same weight whatever the job.
+const ROWS: usize = 100;
+
+/// Rows that are shown: those with all of these words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+pub(in crate::web) struct Narrowed {
+    #[serde(default)]
+    pub(in crate::web) q: String,
+}
+
+impl Narrowed {
+    /// A path of this port that narrows as this one does.
+    pub(super) fn path(&self, path: &str) -> String {
+        if self.q.is_empty() {
+            return path.to_owned();
+        }
+        let query = form_urlencoded::Serializer::new(String::new()).append_pair("q", &self.q).finish();
+        format!("{path}?{query}")
+    }
+
+    /// Whether a row with this text is shown.
+    pub(super) fn takes(&self, row: &str) -> bool {
+        let row = row.to_lowercase();
+        self.q.to_lowercase().split_whitespace().all(|word| row.contains(word))
+    }
+}
+
+/// The page of a job.
+pub(in crate::web) fn job(view: &RunView, narrowed: &Narrowed) -> Markup {
+    let body = html! {
+        p { a href="/" { "all jobs" } }
+        (narrowing(narrowed))
+        (sections(&job_parts(view, narrowed)))
+    };
+    layout(&format!("{} - Compass", view.run), Some(&narrowed.path(&format!("/jobs/{}/events", view.job))), &body)
+}
+
+/// The field that narrows the scores: at once by the page's script, without one when it is sent.
+pub(super) fn narrowing(narrowed: &Narrowed) -> Markup {
+    html! {
+        form method="get" {
+            input id="filter" name="q" type="search" value=(narrowed.q) placeholder="model or data set" autocomplete="off"
+                aria-label="show only scores of rows with these words";
+        }
+    }
+}
+
+/// The parts of the page of a job.
+pub(in crate::web) fn job_parts(view: &RunView, narrowed: &Narrowed) -> Vec<Part> {
+    vec![
+        ("progress", progress(view)),
+        ("scores", scores(&view.live, narrowed)),
+        ("workers", workers(view)),
+        ("facts", facts(view)),
+    ]
+}
+
+fn progress(view: &RunView) -> Markup {
+    let (done, all) = (view.recorded_samples, view.expected_samples);
+    let waiting = view.open_tasks.saturating_sub(view.granted_tasks);
+    html! {
+        h2 { (view.run) }
+        p {
+            (done) " of " (all) " samples in " (duration(view.seconds)) ", " (remaining(view)) "; "
+            (counted(view.granted_tasks, "task")) " at work, " (waiting) " waiting, " (view.failed_tasks) " failed"
+        }
+        progress max=(all) value=(done) aria-label="samples" {}
+        @for pool in &view.pools { p { (pool) } }
+        @if !view.run.is_empty() {
+            p {
+                a href={ "/runs/" (view.run) "/samples" } { "samples" } ", "
+                a href={ "/runs/" (view.run) "/samples?filter=wrong" } { "wrong ones" } ", "
+                a href={ "/runs/" (view.run) "/failures" } { "failures" }
+            }
+        }
+    }
+}
+
+/// When it will end at its present speed.
+fn remaining(view: &RunView) -> String {
+    let rate = view.samples_per_second;
+    match view.expected_samples.saturating_sub(view.recorded_samples) {
+        0 => "all there".to_owned(),
+        _ if rate <= 0.0 => "no new one of late".to_owned(),
+        left => format!(
+            "{} left at {rate:.1} samples/s and {:.0} tokens/s",
+            duration(left as f64 / rate),
+            view.tokens_per_second
+        ),
+    }
+}
+
+fn row(metric: &LiveMetric) -> String {
+    format!("{} {} {}", metric.model, metric.dataset, metric.metric)
+}
+
+fn scores(live: &[LiveMetric], narrowed: &Narrowed) -> Markup {
+    let taken: Vec<&LiveMetric> = live.iter().filter(|metric| narrowed.takes(&row(metric))).collect();
+    let heads = ["model", "data set", "", "samples", "failed", "metric", "so far", "95 %", "n"];
+    html! {
+        table {
+            thead { tr { @for head in heads { th { (head) } } } }
+            tbody {
+                @for metric in taken.iter().take(ROWS) {
+                    tr {
+                        td { (metric.model) }
+                        td { (metric.dataset) }
+                        td { progress max=(metric.expected) value=(metric.recorded) aria-label="samples" {} }
+                        td.n { (metric.recorded) "/" (metric.expected) }
+                        td.n.fault[metric.failed > 0] { (metric.failed) }
+                        td { (metric.metric) }
+                        td.n { @if let Some(value) = metric.value { (format!("{value:.2}")) } }
+                        td.n { @if let Some((low, high)) = interval(metric) { (format!("{low:.1} to {high:.1}")) } }
+                        td.n { @if metric.scored > 0 { (metric.scored) } }
+                    }
+                }
+            }
+        }
+        @if taken.len() > ROWS {
+            p { (taken.len() - ROWS) " more rows: write some words of them into the field above and press Enter" }
+        }
+    }
+}
+
+/// Wilson's interval of 95 % for a share of right answers, in percent; `None` for a metric that is none.
+///
+/// Wilson, E. B. (1927): Probable inference, the law of succession, and statistical inference.
+fn interval(metric: &LiveMetric) -> Option<(f64, f64)> {
+    let n = metric.scored as f64;
+    let right = metric.value? / 100.0 * n;
+    if n == 0.0 || !(0.0..=n).contains(&right) || (right - right.round()).abs() > 1e-6 * n.max(1.0) {
+        return None;
+    }
+    let (share, z2) = (right / n, Z * Z);
+    let centre = share + z2 / (2.0 * n);
+    let half = Z * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
+    let whole = 1.0 + z2 / n;
+    Some((100.0 * ((centre - half) / whole).max(0.0), 100.0 * ((centre + half) / whole).min(1.0)))
+}
+
+fn workers(view: &RunView) -> Markup {
+    html! {
+        table {
+            thead { tr { @for head in ["worker", "state", "pool", "device", "slots", "results", "busy", "deaths"] { th { (head) } } } }
+            tbody {
+                @for worker in view.workers.iter().take(ROWS) {
+                    tr {
+                        td { (worker.name) }
+                        td { @if worker.connected { "connected" } @else { "away" } }
+                        td { (worker.pool) }
+                        td { (worker.device) }
+                        td.n { (worker.slots) }
+                        td.n { (worker.results) }
+                        td.n { (duration(worker.busy_seconds)) }
+                        td.n { (worker.deaths) }
+                    }
+                }
+            }
+        }
+        @if view.workers.len() > ROWS { p { (view.workers.len() - ROWS) " more workers: /status.json has all" } }
+    }
+}
+
+fn facts(view: &RunView) -> Markup {
+    let facts = [
+        ("job", view.job.clone()),
+        ("epoch", view.epoch.to_string()),
+        ("tasks failed", view.failed_tasks.to_string()),
+        ("retries", view.retries.to_string()),
+        ("results repeated", view.repeats.to_string()),
+        ("divergences", view.divergences.to_string()),
+        ("tokens submitted", view.tokens.submitted.to_string()),
+        ("tokens computed", view.tokens.computed.to_string()),
+        ("tokens generated", view.tokens.generated.to_string()),
+    ];
+    html! { table { tbody { @for (name, value) in facts { tr { th scope="row" { (name) } td.n { (value) } } } } } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::WorkerView;
+    use crate::web::pages::changed;
+
+    fn metric(value: f64, scored: u64) -> LiveMetric {
+        LiveMetric {
+            model: "m".into(),
+            dataset: "d".into(),
+            metric: "accuracy".into(),
+            value: Some(value),
+            scored,
+            failed: 2,
+            recorded: scored + 2,
+            expected: 20,
+        }
+    }
+
+    #[test]
+    fn names_are_shown_and_never_run() {
+        let worker = WorkerView { name: "<script>alert(1)</script>".into(), slots: 3, ..WorkerView::default() };
+        let view = RunView {
+            expected_samples: 10,
+            recorded_samples: 4,
+            samples_per_second: 0.5,
+            tokens_per_second: 80.2,
+            seconds: 4.0,
+            workers: vec![worker],
+            live: vec![LiveMetric { model: "\"><img src=x onerror=alert(1)>".into(), ..metric(50.0, 8) }],
+            ..RunView::default()
+        };
+        let narrowed = Narrowed { q: "\"><b>".into() };
+        let page = job(&view, &Narrowed::default()).into_string();
+        assert!(page.contains("4 of 10 samples in 4s, 12s left at 0.5 samples/s and 80 tokens/s"), "{page}");
+        assert!(page.contains("&lt;script&gt;") && !page.contains("<script>") && !page.contains("<img"), "{page}");
+        assert!(page.contains("10/20") && page.contains("50.00") && page.contains("21.5 to 78.5"), "{page}");
+        let page = job(&view, &narrowed).into_string();
+        assert!(!page.contains("<b>") && page.contains("/events?q=%22%3E%3Cb%3E"), "{page}");
+    }
+
+    #[test]
+    fn a_page_has_the_same_weight_whatever_the_job() {
+        let live = (0..20_000).map(|at| LiveMetric { dataset: format!("set {at}"), ..metric(50.0, 8) }).collect();
+        let worker = |at: usize| WorkerView { name: format!("worker {at}"), slots: 1, ..WorkerView::default() };
+        let workers = (0..2_000).map(worker).collect();
+        let view = RunView { live, workers, ..RunView::default() };
+        let page = job(&view, &Narrowed::default()).into_string();
+        assert!(page.len() < 100_000 && page.contains("19900 more rows") && page.contains("1900 more workers"));
+        let page = job(&view, &Narrowed { q: "M set 19999".into() }).into_string();
+        assert!(page.contains("set 19999") && !page.contains("more rows") && !page.contains("set 1998<"));
+    }
+
+    #[test]
+    fn intervals_are_wilsons_and_of_shares_alone() {
+        // statsmodels 0.14: proportion_confint(7, 10, method="wilson")
+        let (low, high) = interval(&metric(70.0, 10)).unwrap();
+        assert!((low - 39.677_88).abs() < 1e-4 && (high - 89.220_87).abs() < 1e-4, "{low} {high}");
+        assert_eq!(interval(&metric(100.0, 5)).map(|(_, high)| high), Some(100.0));
+        for none in [metric(33.0, 10), metric(120.0, 10), metric(50.0, 0)] {
+            assert_eq!(interval(&none), None, "{none:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_changed_is_sent() {
+        let mut before = Vec::new();
+        let view = RunView { job: "j".into(), recorded_samples: 1, ..RunView::default() };
+        let parts = |view: &RunView| job_parts(view, &Narrowed::default());
+        let all = changed(&parts(&view), &mut before).unwrap();
+        assert!(all.contains("\"progress\"") && all.contains("\"facts\""));
+        assert_eq!(changed(&parts(&view), &mut before), None);
+        let moved = changed(&parts(&RunView { recorded_samples: 2, ..view }), &mut before).unwrap();
+        assert!(moved.contains("\"progress\"") && !moved.contains("\"facts\""), "{moved}");
+    }
+}

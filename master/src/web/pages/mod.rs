@@ -1,0 +1,18 @@
+//! Pages for people, in parts that an event replaces one by one: nothing is reloaded, so that fields keep what is typed.
+//!
+//! Names and texts come from configurations, workers and models: maud writes all of them as text.
+
+mod job;
+mod jobs;
+mod layout;
+mod part;
+mod runs;
+mod samples;
+mod text;
+
+pub(super) use job::{Narrowed, job, job_parts};
+pub(super) use jobs::{jobs, jobs_parts};
+pub(super) use layout::{assets, layout};
+pub(super) use part::{Part, changed};
+pub(super) use runs::{run, runs};
+pub(super) use samples::{failures, sample, samples};

@@ -1,0 +1,194 @@
+//! Pages of a run's samples: a list that is filtered, one sample whole, and why some have no score.
+
+use super::layout::layout;
+use super::text::visible;
+use crate::runs::{FailureClass, Found, Key, Mark, OpenedRun, SampleFacts, SampleQuery};
+use maud::{Markup, html};
+use serde_json::{Map, Value};
+
+/// The list.
+pub(in crate::web) fn samples(run: &OpenedRun, query: &SampleQuery, found: &Found) -> Markup {
+    let (name, plan) = (run.folder.name(), &run.recorded.plan);
+    let here = format!("/runs/{name}/samples");
+    let body = html! {
+        h1 { a href={ "/runs/" (name) } { (name) } ": samples" }
+        form method="get" action=(here) {
+            (choice("model", "all models", &query.model, plan.models.iter().map(|model| model.abbr.as_str())))
+            (choice("dataset", "all data sets", &query.dataset, plan.datasets.iter().map(|dataset| dataset.abbr.as_str())))
+            (choice("filter", "all samples", &query.filter, Mark::ALL.into_iter().map(Mark::name)))
+            input name="q" type="search" value=(query.q) placeholder="text" aria-label="a text that question or answer has";
+            button { "show" }
+        }
+        table.samples {
+            thead { tr { @for head in ["sample", "model", "data set", "", "question", "answer", "gold"] { th { (head) } } } }
+            tbody {
+                @for row in &found.rows {
+                    tr {
+                        td { a href={ (here) "/" (row.key) } { (row.key) } }
+                        td { (visible(&row.model)) }
+                        td { (visible(&row.dataset)) }
+                        td { (row.marks.join(", ")) }
+                        td.text { (visible(&row.question)) }
+                        td.text { (visible(&row.answer)) }
+                        td.text { (visible(&row.gold)) }
+                    }
+                }
+            }
+        }
+        @if found.rows.is_empty() {
+            p { @if found.next.is_some() { "none so far" } @else { "none" } }
+        }
+        @if let Some(next) = found.next { p { a rel="next" href=(after(&here, query, next)) { "more" } } }
+    };
+    layout(&format!("samples of {name} - Compass"), None, &body)
+}
+
+fn choice<'n>(name: &str, all: &str, chosen: &str, names: impl Iterator<Item = &'n str>) -> Markup {
+    html! {
+        select name=(name) aria-label=(name) {
+            option value="" { (all) }
+            @for name in names { option value=(name) selected[name == chosen] { (visible(name)) } }
+        }
+    }
+}
+
+/// The path of the page after `next`.
+fn after(here: &str, query: &SampleQuery, next: Key) -> String {
+    let mut path = form_urlencoded::Serializer::new(format!("{here}?"));
+    for (name, value) in
+        [("model", &query.model), ("dataset", &query.dataset), ("filter", &query.filter), ("q", &query.q)]
+    {
+        if !value.is_empty() {
+            path.append_pair(name, value);
+        }
+    }
+    path.append_pair("after", &next.to_string()).finish()
+}
+
+/// One sample.
+pub(in crate::web) fn sample(run: &str, facts: &SampleFacts) -> Markup {
+    let (model, dataset) = (visible(&facts.model), visible(&facts.dataset));
+    let list = form_urlencoded::Serializer::new(format!("/runs/{run}/samples?"))
+        .append_pair("model", &facts.model)
+        .append_pair("dataset", &facts.dataset)
+        .finish();
+    let body = html! {
+        h1 { a href={ "/runs/" (run) } { (run) } ": " a href=(list) { (model) ", " (dataset) } ", sample " (facts.index) }
+        p { (facts.marks.join(", ")) }
+        @if let Some(Value::Object(record)) = &facts.record { (texts(record)) (options(record)) (answers(facts, record)) }
+        table { tbody {
+            @if let Some(worker) = &facts.worker { tr { th scope="row" { "worker" } td { (visible(worker)) } } }
+            @if let Some(Value::Object(record)) = &facts.record {
+                @for (name, value) in record.iter().filter(|(name, value)| !is_shown_elsewhere(name, value)) {
+                    tr { th scope="row" { (name) } td { (visible(&as_text(value))) } }
+                }
+            }
+        } }
+        @if facts.record.is_none() { p { "This sample has no result." } }
+    };
+    layout(&format!("sample {} of {dataset} - Compass", facts.index), None, &body)
+}
+
+const SHOTS: &str = "in-context examples";
+const PROMPTS: [&str; 3] = ["origin_prompt", "prompt", "testing input"];
+const ANSWERS: [&str; 2] = ["prediction", "gold"];
+
+fn is_shown_elsewhere(name: &str, value: &Value) -> bool {
+    name == SHOTS || PROMPTS.contains(&name) || ANSWERS.contains(&name) || is_option(name, value)
+}
+
+fn is_option(name: &str, value: &Value) -> bool {
+    name.starts_with("label: ") && value.is_object()
+}
+
+/// The shots, folded, and the prompt.
+fn texts(record: &Map<String, Value>) -> Markup {
+    let shots = record.get(SHOTS).map(as_text).filter(|shots| !shots.is_empty());
+    let prompt = PROMPTS.iter().find_map(|name| record.get(*name)).map(as_text);
+    html! {
+        @if let Some(shots) = shots { details { summary { "shots" } pre { (visible(&shots)) } } }
+        @if let Some(prompt) = prompt { h2 { "prompt" } pre { (visible(&prompt)) } }
+    }
+}
+
+/// What each option got.
+fn options(record: &Map<String, Value>) -> Markup {
+    let options: Vec<(&str, &Map<String, Value>)> = record
+        .iter()
+        .filter(|(name, value)| is_option(name, value))
+        .filter_map(|(name, value)| Some((name.strip_prefix("label: ")?, value.as_object()?)))
+        .collect();
+    let is_number = |value: &Value| !matches!(value, Value::String(_) | Value::Array(_) | Value::Object(_));
+    let heads: Vec<&String> = options
+        .first()
+        .map(|(_, option)| option.iter().filter(|(_, value)| is_number(value)).map(|(name, _)| name).collect())
+        .unwrap_or_default();
+    html! {
+        @if !options.is_empty() {
+            h2 { "options" }
+            table {
+                thead { tr { th { "label" } @for head in &heads { th { (head) } } th { "text" } } }
+                tbody {
+                    @for (label, option) in &options {
+                        tr {
+                            td { (visible(label)) }
+                            @for head in &heads { td.n { (option.get(*head).map(as_text).unwrap_or_default()) } }
+                            td.text { (option.get("testing input").map(|text| visible(&as_text(text))).unwrap_or_default()) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the model said, what was taken from it, and what is right.
+fn answers(facts: &SampleFacts, record: &Map<String, Value>) -> Markup {
+    let text = |name: &str| record.get(name).map(as_text);
+    let rows = [
+        ("prediction", text("prediction")),
+        ("extracted", facts.processed.clone().filter(|processed| text("prediction").as_ref() != Some(processed))),
+        ("gold", text("gold")),
+        ("accepted", (!facts.accepted.is_empty()).then(|| facts.accepted.join("\n"))),
+    ];
+    html! {
+        @for (name, text) in rows {
+            @if let Some(text) = text { h2 { (name) } pre { (visible(&text)) } }
+        }
+    }
+}
+
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::Array(turns) if turns.iter().all(|turn| turn.get("role").is_some()) => {
+            let said = |turn: &Value| turn.get("prompt").or(turn.get("content")).map(as_text).unwrap_or_default();
+            let turns = turns.iter().map(|turn| format!("[{}]\n{}\n", as_text(&turn["role"]), said(turn)));
+            turns.collect()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Why samples have no score.
+pub(in crate::web) fn failures(run: &str, classes: &[FailureClass]) -> Markup {
+    let body = html! {
+        h1 { a href={ "/runs/" (run) } { (run) } ": failures" }
+        table {
+            thead { tr { @for head in ["samples", "reason", "first in", "sample"] { th { (head) } } } }
+            tbody {
+                @for class in classes {
+                    tr {
+                        td.n { (class.samples) }
+                        td.text { (visible(&class.reason)) }
+                        td { (visible(&class.model)) ", " (visible(&class.dataset)) }
+                        td { a href={ "/runs/" (run) "/samples/" (class.first) } { (class.first) } }
+                    }
+                }
+            }
+        }
+        @if classes.is_empty() { p { "Every sample with a result has a score." } }
+    };
+    layout(&format!("failures of {run} - Compass"), None, &body)
+}

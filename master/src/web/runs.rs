@@ -1,0 +1,136 @@
+//! Pages of recorded runs, each also as JSON. Runs are read on threads of their own, few at a time: no scheduler waits for
+//! a page.
+
+use super::pages::{self, Narrowed};
+use crate::pipeline::{ScoreError, latest_table_within};
+use crate::runs::{Key, OpenedRun, SampleQuery, Shelf, failures};
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use compass_diagnostic::Diagnostic;
+use maud::Markup;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// Runs that are read at once.
+const READERS: usize = 2;
+/// Characters of a table's line.
+const WIDTH: usize = 200;
+
+/// Where runs are looked for.
+pub(super) struct RunPages {
+    shelf: Shelf,
+    /// Folders that may have become more.
+    work_dirs: Box<dyn Fn() -> Vec<PathBuf> + Send + Sync>,
+    readers: Semaphore,
+}
+
+impl RunPages {
+    pub(super) fn new(work_dirs: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) -> Self {
+        Self { shelf: Shelf::default(), work_dirs: Box::new(work_dirs), readers: Semaphore::new(READERS) }
+    }
+
+    fn shelf(&self) -> &Shelf {
+        (self.work_dirs)().iter().for_each(|folder| self.shelf.add(folder));
+        &self.shelf
+    }
+}
+
+type Shown = State<Arc<RunPages>>;
+
+pub(super) fn router(pages: Arc<RunPages>) -> Router {
+    Router::new()
+        .route("/runs", get(all))
+        .route("/runs.json", get(all_json))
+        .route("/runs/{run}", get(one))
+        .route("/runs/{run}/samples", get(samples))
+        .route("/runs/{run}/samples.json", get(samples_json))
+        .route("/runs/{run}/samples/{key}", get(sample))
+        .route("/runs/{run}/failures", get(failed))
+        .route("/runs/{run}/failures.json", get(failed_json))
+        .with_state(pages)
+}
+
+/// Reads something of a run; the answer where it cannot be read.
+async fn reading<T: Send + 'static>(
+    pages: &Arc<RunPages>,
+    name: String,
+    read: impl FnOnce(&OpenedRun) -> Result<T, ScoreError> + Send + 'static,
+) -> Result<T, Response> {
+    let failed = |why: String| (StatusCode::INTERNAL_SERVER_ERROR, format!("{why}\n")).into_response();
+    let unknown = (StatusCode::NOT_FOUND, format!("there is no run `{name}`\n"));
+    let Ok(_reader) = pages.readers.acquire().await else { return Err(failed("the port is closed".into())) };
+    let pages = pages.clone();
+    let done = tokio::task::spawn_blocking(move || match pages.shelf().open(&name)? {
+        Some(run) => read(&run).map(Some),
+        None => Ok(None),
+    });
+    match done.await {
+        Ok(Ok(Some(read))) => Ok(read),
+        Ok(Ok(None)) => Err(unknown.into_response()),
+        Ok(Err(error)) => Err(failed(Diagnostic::of(&error).to_string())),
+        Err(_) => Err(failed("the run cannot be read".into())),
+    }
+}
+
+fn page(read: Result<Markup, Response>) -> Response {
+    read.map_or_else(|answer| answer, IntoResponse::into_response)
+}
+
+fn json<T: Serialize>(read: Result<T, Response>) -> Response {
+    read.map_or_else(|answer| answer, |read| Json(read).into_response())
+}
+
+async fn all(State(pages): Shown, Query(narrowed): Query<Narrowed>) -> Response {
+    let runs = tokio::task::spawn_blocking(move || pages.shelf().runs()).await.unwrap_or_default();
+    pages::runs(&runs, &narrowed).into_response()
+}
+
+async fn all_json(State(pages): Shown) -> Response {
+    Json(tokio::task::spawn_blocking(move || pages.shelf().runs()).await.unwrap_or_default()).into_response()
+}
+
+async fn one(State(pages): Shown, Path(run): Path<String>, Query(narrowed): Query<Narrowed>) -> Response {
+    page(
+        reading(&pages, run, move |run| {
+            Ok(pages::run(run, latest_table_within(run.folder.root(), WIDTH).as_deref(), &narrowed))
+        })
+        .await,
+    )
+}
+
+async fn samples(State(pages): Shown, Path(run): Path<String>, Query(query): Query<SampleQuery>) -> Response {
+    page(reading(&pages, run, move |run| Ok(pages::samples(run, &query, &query.find(run)?))).await)
+}
+
+async fn samples_json(State(pages): Shown, Path(run): Path<String>, Query(query): Query<SampleQuery>) -> Response {
+    json(reading(&pages, run, move |run| query.find(run)).await)
+}
+
+/// A sample by its key, as JSON where the key ends in `.json`.
+async fn sample(State(pages): Shown, Path((run, key)): Path<(String, String)>) -> Response {
+    let (key, wants_json) = match key.strip_suffix(".json") {
+        Some(key) => (key.to_owned(), true),
+        None => (key, false),
+    };
+    let unknown = || (StatusCode::NOT_FOUND, "there is no such sample\n").into_response();
+    let Ok(key) = key.parse::<Key>() else { return unknown() };
+    match reading(&pages, run.clone(), move |run| run.sample(key)).await {
+        Ok(Some(facts)) if wants_json => Json(facts).into_response(),
+        Ok(Some(facts)) => pages::sample(&run, &facts).into_response(),
+        Ok(None) => unknown(),
+        Err(answer) => answer,
+    }
+}
+
+async fn failed(State(pages): Shown, Path(run): Path<String>) -> Response {
+    page(reading(&pages, run.clone(), move |opened| Ok(pages::failures(&run, &failures(opened)?))).await)
+}
+
+async fn failed_json(State(pages): Shown, Path(run): Path<String>) -> Response {
+    json(reading(&pages, run, failures).await)
+}

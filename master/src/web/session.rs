@@ -1,0 +1,221 @@
+//! Who may read the port: programs send the token, people have a session, which a form or a link of one use opens.
+//!
+//! A browser sends no `Authorization` header when a person follows a link: with the token alone no browser could read.
+
+use super::access::BearerToken;
+use super::pages::layout;
+use axum::Form;
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::html;
+use serde::Deserialize;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a session lasts.
+const LIFE: Duration = Duration::from_secs(12 * 3600);
+/// Sessions at most: the oldest gives way.
+const SESSIONS: usize = 64;
+/// The guard of a port.
+#[derive(Debug)]
+pub(super) struct Guard {
+    token: Option<BearerToken>,
+    /// Cookies of one host are shared by all its ports.
+    cookie: String,
+    state: Mutex<Sessions>,
+}
+
+#[derive(Debug, Default)]
+struct Sessions {
+    /// What the link of one use must say.
+    once: Option<blake3::Hash>,
+    /// Hashes of the sessions' words, with when they began, oldest first.
+    open: VecDeque<(blake3::Hash, Instant)>,
+}
+
+impl Guard {
+    /// A guard that lets every request through where there is no token.
+    pub(super) fn new(token: Option<BearerToken>, address: SocketAddr) -> Self {
+        Self { token, cookie: format!("compass_{}", address.port()), state: Mutex::default() }
+    }
+
+    /// The path of a link that opens one session; `None` where no session is needed.
+    pub(super) fn link(&self) -> Option<String> {
+        self.token.as_ref()?;
+        let word = random_word().ok()?;
+        self.sessions().once = Some(blake3::hash(word.as_bytes()));
+        Some(format!("login?once={word}"))
+    }
+
+    fn sessions(&self) -> std::sync::MutexGuard<'_, Sessions> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a request with these headers may read.
+    fn admits(&self, headers: &HeaderMap, now: Instant) -> bool {
+        let Some(token) = &self.token else { return true };
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        token.is_borne_by(text(header::AUTHORIZATION)) || text(header::COOKIE).is_some_and(|said| self.knows(said, now))
+    }
+
+    /// Whether a `Cookie` header has the word of a session that lasts.
+    fn knows(&self, cookies: &str, now: Instant) -> bool {
+        let of_this_port = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
+        let words =
+            of_this_port.filter(|(name, _)| *name == self.cookie).map(|(_, word)| blake3::hash(word.as_bytes()));
+        let words: Vec<_> = words.collect();
+        let sessions = self.sessions();
+        let lasting = sessions.open.iter().filter(|(_, begun)| now.saturating_duration_since(*begun) < LIFE);
+        lasting.into_iter().any(|(known, _)| words.contains(known))
+    }
+
+    /// Opens a session: the way back to the page, with the cookie.
+    fn admit(&self, now: Instant) -> Result<Response, getrandom::Error> {
+        let word = random_word()?;
+        let mut sessions = self.sessions();
+        if sessions.open.len() == SESSIONS {
+            sessions.open.pop_front();
+        }
+        sessions.open.push_back((blake3::hash(word.as_bytes()), now));
+        let (name, seconds) = (&self.cookie, LIFE.as_secs());
+        let cookie = format!("{name}={word}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}");
+        Ok(([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response())
+    }
+
+    /// Takes the word of the link, which serves once.
+    fn redeem(&self, word: &str) -> bool {
+        let mut sessions = self.sessions();
+        let is_right = sessions.once == Some(blake3::hash(word.as_bytes()));
+        if is_right {
+            sessions.once = None;
+        }
+        is_right
+    }
+}
+
+/// 32 random bytes as text.
+fn random_word() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)?;
+    Ok(blake3::Hash::from_bytes(bytes).to_hex().to_string())
+}
+
+/// Passes requests on that may read. A browser that may not is sent to the form, a program is told what the port wants.
+pub(super) async fn demand_access(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let says = |name: &str, what: &str| headers.get(name).and_then(|value| value.to_str().ok()) == Some(what);
+    // What a page of another site asks for in its visitor's name; that it links to this one is no harm.
+    if says("sec-fetch-site", "cross-site") && !says("sec-fetch-mode", "naviguard") {
+        return (StatusCode::FORBIDDEN, "another site asks for this\n").into_response();
+    }
+    if guard.admits(headers, Instant::now()) {
+        return next.run(request).await;
+    }
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if request.method() == Method::GET && accepted.contains("text/html") {
+        return Redirect::to("/login").into_response();
+    }
+    let how = [(header::WWW_AUTHENTICATE, "Bearer")];
+    (StatusCode::UNAUTHORIZED, how, "this port wants `Authorization: Bearer <master.http_token_file>`\n")
+        .into_response()
+}
+
+/// What a link to the form may say.
+#[derive(Debug, Deserialize)]
+pub(super) struct Link {
+    once: Option<String>,
+}
+
+/// What the form sends.
+#[derive(Debug, Deserialize)]
+pub(super) struct Login {
+    token: String,
+}
+
+/// The form, or with `?once=` the link of one use.
+pub(super) async fn login(State(guard): State<Arc<Guard>>, Query(link): Query<Link>) -> Response {
+    match link.once {
+        None => form("").into_response(),
+        Some(word) if guard.redeem(&word) => answer(guard.admit(Instant::now())),
+        Some(_) => {
+            (StatusCode::FORBIDDEN, form("This link was used, or an earlier master printed it.")).into_response()
+        }
+    }
+}
+
+/// The form as it was sent.
+pub(super) async fn log_in(State(guard): State<Arc<Guard>>, Form(Login { token: word }): Form<Login>) -> Response {
+    match &guard.token {
+        Some(token) if !token.is_borne_by(Some(&format!("Bearer {}", word.trim()))) => {
+            (StatusCode::FORBIDDEN, form("This is not the token.")).into_response()
+        }
+        _ => answer(guard.admit(Instant::now())),
+    }
+}
+
+fn answer(admitted: Result<Response, getrandom::Error>) -> Response {
+    admitted.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+}
+
+fn form(fault: &str) -> maud::Markup {
+    let body = html! {
+        h1 { "Compass" }
+        @if !fault.is_empty() { p.fault role="alert" { (fault) } }
+        form method="post" action="/login" {
+            label for="token" { "Token: the first line of " code { "master.http_token_file" } }
+            input id="token" name="token" type="password" autocomplete="current-password" autofocus required;
+            button { "Open" }
+        }
+    };
+    layout("Compass", None, &body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn guard_with_token() -> Guard {
+        Guard::new(Some(BearerToken::new("word")), "127.0.0.1:8080".parse().unwrap())
+    }
+
+    fn with(name: header::HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())])
+    }
+
+    fn cookie_of(response: &Response) -> String {
+        let cookie = response.headers()[header::SET_COOKIE].to_str().unwrap();
+        assert!(cookie.contains("HttpOnly; SameSite=Strict"), "{cookie}");
+        cookie.split(';').next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_session_lasts_twelve_hours_and_its_port_alone() {
+        let (guard, now) = (guard_with_token(), Instant::now());
+        let cookie = cookie_of(&guard.admit(now).unwrap());
+        let said = with(header::COOKIE, &format!("other=1; {cookie}"));
+        assert!(guard.admits(&said, now) && !guard.admits(&HeaderMap::new(), now));
+        assert!(!guard.admits(&said, now + LIFE));
+        let elsewhere = with(header::COOKIE, &cookie.replace("compass_8080", "compass_9090"));
+        assert!(!guard.admits(&elsewhere, now));
+        for _ in 0..SESSIONS {
+            guard.admit(now).unwrap();
+        }
+        assert!(!guard.admits(&said, now), "the oldest gives way");
+        assert!(guard.admits(&with(header::AUTHORIZATION, "Bearer word"), now));
+        assert!(Guard::new(None, "127.0.0.1:1".parse().unwrap()).admits(&HeaderMap::new(), now));
+    }
+
+    #[test]
+    fn a_link_serves_once() {
+        let guard = guard_with_token();
+        let link = guard.link().unwrap();
+        let word = link.strip_prefix("login?once=").unwrap();
+        assert!(!guard.redeem("another") && guard.redeem(word) && !guard.redeem(word));
+        assert_eq!(Guard::new(None, "127.0.0.1:1".parse().unwrap()).link(), None);
+    }
+}
