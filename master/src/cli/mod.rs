@@ -20,7 +20,7 @@ pub use described::{CustomArguments, HfType, ModelArguments};
 pub use filter::NameFilter;
 pub use importing::ImportArguments;
 pub use later::not_yet;
-pub use ranking::LeaderboardArguments;
+pub use ranking::{LeaderboardArguments, STEP};
 pub use terminal::terminal_width;
 pub use token::{TokenAction, TokenArguments};
 pub use viewing::{ViewArguments, VizArguments};

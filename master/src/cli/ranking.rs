@@ -3,6 +3,9 @@
 use clap::Args;
 use std::path::PathBuf;
 
+/// The step in the usual names of checkpoints.
+pub const STEP: &str = r"(?:global_step|step|iter|checkpoint)[_-]?(\d+)";
+
 /// Runs, and what is made of them.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -16,7 +19,7 @@ pub struct LeaderboardArguments {
     pub work_dir: Option<PathBuf>,
 
     /// A regular expression whose first group is the step in the name of a model, in its path, or in that of its run
-    #[arg(long, value_name = "REGEX", default_value = r"(?:global_step|step|iter|checkpoint)[_-]?(\d+)")]
+    #[arg(long, value_name = "REGEX", default_value = STEP)]
     pub step: String,
 
     /// Write a line for each number as CSV

@@ -6,9 +6,10 @@ use super::reading::{find_run, open_both};
 use crate::cli::{CompareArguments, NameFilter};
 use crate::exit;
 use crate::job::Failure;
+use crate::pipeline::RunFolder;
 use compass_common::status_output::{OutputError, print};
 use compass_compare::report::{html, json, markdown, text};
-use compass_compare::{CompareError, Comparison, Conclusion, Options, compare};
+use compass_compare::{CompareError, Comparison, Conclusion, Flip, Options, compare};
 use compass_diagnostic::Diagnostic;
 
 /// Compares two runs and shows how they differ. With a margin the exit code is the conclusion: 0 no worse, 1 worse by more than the
@@ -21,7 +22,6 @@ pub fn run(arguments: &CompareArguments) -> Result<u8, Failure> {
     let cluster = arguments.cluster();
     let is_asked = |name: &str| arguments.datasets.is_empty() || NameFilter::any(&arguments.datasets, name);
     let folders = (find_run(&arguments.run_a, &work_dir)?, find_run(&arguments.run_b, &work_dir)?);
-    let (a, b) = open_both((&folders.0, &folders.1), &cluster, is_asked)?;
     let options = Options {
         models: arguments.models.clone(),
         metrics: arguments.metric.clone(),
@@ -34,8 +34,7 @@ pub fn run(arguments: &CompareArguments) -> Result<u8, Failure> {
         allow_partial: arguments.allow_partial,
         flips: arguments.flips,
     };
-    let comparison = compare(&a.data, &b.data, &options).map_err(refused)?;
-    let flips = flips(&comparison, &a, &b)?;
+    let (comparison, flips) = compared((&folders.0, &folders.1), &options, is_asked)?;
     if let Some(path) = &arguments.json {
         write_file(path, &format!("{:#}\n", json(&comparison, &flips)))?;
     }
@@ -47,6 +46,21 @@ pub fn run(arguments: &CompareArguments) -> Result<u8, Failure> {
     }
     print(text(&comparison, &flips)).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     Ok(code(&comparison))
+}
+
+/// Two runs compared, with the texts of what flipped. Waits for the disk.
+///
+/// # Errors
+/// A run cannot be read, or they cannot be compared.
+pub(crate) fn compared(
+    folders: (&RunFolder, &RunFolder),
+    options: &Options,
+    is_asked: impl Fn(&str) -> bool + Sync,
+) -> Result<(Comparison, Vec<Flip>), Failure> {
+    let (a, b) = open_both(folders, &options.cluster, is_asked)?;
+    let comparison = compare(&a.data, &b.data, options).map_err(refused)?;
+    let flips = flips(&comparison, &a, &b)?;
+    Ok((comparison, flips))
 }
 
 /// What a script can tell apart.

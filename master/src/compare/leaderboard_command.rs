@@ -21,18 +21,8 @@ const EVENTS: &str = "events.out.tfevents.0.compass";
 /// # Errors
 /// A run that was named cannot be read, there is none, or a file cannot be written.
 pub fn run(arguments: &LeaderboardArguments) -> Result<u8, Failure> {
-    let pattern = Regex::new(&arguments.step).map_err(|error| {
-        let wrong = Diagnostic::error(format!("--step: {error}"));
-        Failure::bad_input(wrong.with_help("write a regular expression with one group, as in 'step_(\\d+)'"))
-    })?;
-    if pattern.captures_len() < 2 {
-        let lacks = Diagnostic::error(format!("--step: `{pattern}` has no group"));
-        return Err(Failure::bad_input(lacks.with_help("put the digits of the step into parentheses: 'step_(\\d+)'")));
-    }
-    let runs = runs(arguments)?;
-    // The last one counts: a path may name a step above that of the checkpoint.
-    let step = |text: &str| pattern.captures_iter(text).last()?.get(1)?.as_str().parse().ok();
-    let board = board(&runs, &step);
+    let step = step_pattern(&arguments.step)?;
+    let board = board_of(&runs(arguments)?, &step);
     if let Some(path) = &arguments.csv {
         write_file(path, &board_csv(&board))?;
     }
@@ -44,6 +34,37 @@ pub fn run(arguments: &LeaderboardArguments) -> Result<u8, Failure> {
     }
     print(board_text(&board)).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     Ok(exit::SCORED)
+}
+
+/// The regular expression whose first group is the step.
+///
+/// # Errors
+/// It is none, or has no group.
+pub(crate) fn step_pattern(step: &str) -> Result<Regex, Failure> {
+    let pattern = Regex::new(step).map_err(|error| {
+        let wrong = Diagnostic::error(format!("--step: {error}"));
+        Failure::bad_input(wrong.with_help("write a regular expression with one group, as in 'step_(\\d+)'"))
+    })?;
+    if pattern.captures_len() < 2 {
+        let lacks = Diagnostic::error(format!("--step: `{pattern}` has no group"));
+        return Err(Failure::bad_input(lacks.with_help("put the digits of the step into parentheses: 'step_(\\d+)'")));
+    }
+    Ok(pattern)
+}
+
+/// The board of runs.
+pub(crate) fn board_of(runs: &[RunData], step: &Regex) -> Board {
+    // The last one counts: a path may name a step above that of the checkpoint.
+    let step = |text: &str| step.captures_iter(text).last()?.get(1)?.as_str().parse().ok();
+    board(runs, &step)
+}
+
+/// What a board is made of. Waits for the disk.
+///
+/// # Errors
+/// The run is damaged, or has no result.
+pub(crate) fn read_run(folder: &RunFolder) -> Result<RunData, Failure> {
+    Ok(open(folder, &ClusterBy::Passage, |_| true)?.data)
 }
 
 fn write_events(folder: &Path, board: &Board) -> Result<(), Failure> {
@@ -58,16 +79,15 @@ fn write_events(folder: &Path, board: &Board) -> Result<(), Failure> {
 /// The runs that are named; of a folder those that can be read, the others being told.
 fn runs(arguments: &LeaderboardArguments) -> Result<Vec<RunData>, Failure> {
     let work_dir = arguments.work_dir();
-    let read = |folder: &RunFolder| Ok(open(folder, &ClusterBy::Passage, |_| true)?.data);
     if !arguments.runs.is_empty() {
-        return arguments.runs.iter().map(|named| read(&find_run(named, &work_dir)?)).collect();
+        return arguments.runs.iter().map(|named| read_run(&find_run(named, &work_dir)?)).collect();
     }
     let entries = std::fs::read_dir(&work_dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut paths: Vec<_> = entries.collect();
     paths.sort();
     let mut found = Vec::new();
     for folder in paths.iter().filter_map(|path| RunFolder::at(path)) {
-        match read(&folder) {
+        match read_run(&folder) {
             Ok(run) => found.push(run),
             Err(failure) => failure.diagnostics.iter().for_each(|why| report(Diagnostic::note(why.message.clone()))),
         }

@@ -9,6 +9,8 @@ mod gate_command;
 mod leaderboard_command;
 mod reading;
 
+pub(crate) use command::compared;
 pub use command::run;
 pub use gate_command::run as gate;
 pub use leaderboard_command::run as leaderboard;
+pub(crate) use leaderboard_command::{board_of, read_run, step_pattern};

@@ -2,20 +2,30 @@
 //! a page.
 
 use super::pages::{self, Narrowed};
-use crate::pipeline::{ScoreError, latest_table_within};
+use crate::cli::STEP;
+use crate::compare::{board_of, compared, read_run, step_pattern};
+use crate::job::Failure;
+use crate::pipeline::{RunFolder, ScoreError, latest_table_within};
 use crate::runs::{Key, OpenedRun, SampleQuery, Shelf, failures};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use compass_compare::leaderboard::board_body;
+use compass_compare::report::html_body;
+use compass_compare::{ClusterBy, Correction, Options};
 use compass_diagnostic::Diagnostic;
 use maud::Markup;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
+/// Runs on a board at most: the latest.
+const BOARD: usize = 32;
+/// Flips of each data set.
+const FLIPS: usize = 10;
 /// Runs that are read at once.
 const READERS: usize = 2;
 /// Characters of a table's line.
@@ -52,6 +62,8 @@ pub(super) fn router(pages: Arc<RunPages>) -> Router {
         .route("/runs/{run}/samples/{key}", get(sample))
         .route("/runs/{run}/failures", get(failed))
         .route("/runs/{run}/failures.json", get(failed_json))
+        .route("/compare", get(comparison))
+        .route("/leaderboard", get(leaderboard))
         .with_state(pages)
 }
 
@@ -90,17 +102,23 @@ async fn all(State(pages): Shown, Query(narrowed): Query<Narrowed>) -> Response 
     pages::runs(&runs, &narrowed).into_response()
 }
 
+/// Names of the runs.
+async fn names(pages: &Arc<RunPages>) -> Vec<String> {
+    let pages = pages.clone();
+    let runs = tokio::task::spawn_blocking(move || pages.shelf().runs()).await.unwrap_or_default();
+    runs.into_iter().map(|run| run.name).collect()
+}
+
 async fn all_json(State(pages): Shown) -> Response {
     Json(tokio::task::spawn_blocking(move || pages.shelf().runs()).await.unwrap_or_default()).into_response()
 }
 
 async fn one(State(pages): Shown, Path(run): Path<String>, Query(narrowed): Query<Narrowed>) -> Response {
-    page(
-        reading(&pages, run, move |run| {
-            Ok(pages::run(run, latest_table_within(run.folder.root(), WIDTH).as_deref(), &narrowed))
-        })
-        .await,
-    )
+    let others: Vec<String> = names(&pages).await.into_iter().filter(|name| *name != run).collect();
+    let read = reading(&pages, run, move |run| {
+        Ok(pages::run(run, latest_table_within(run.folder.root(), WIDTH).as_deref(), &others, &narrowed))
+    });
+    page(read.await)
 }
 
 async fn samples(State(pages): Shown, Path(run): Path<String>, Query(query): Query<SampleQuery>) -> Response {
@@ -133,4 +151,76 @@ async fn failed(State(pages): Shown, Path(run): Path<String>) -> Response {
 
 async fn failed_json(State(pages): Shown, Path(run): Path<String>) -> Response {
     json(reading(&pages, run, failures).await)
+}
+
+/// Two runs by their names.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Pair {
+    a: String,
+    b: String,
+    /// Models of the first run that another one of the second is, as `a=b`, by blanks or commas.
+    models: String,
+}
+
+async fn comparison(State(pages): Shown, Query(pair): Query<Pair>) -> Response {
+    let read = at_once(&pages, move |shelf| {
+        let runs = shelf.runs();
+        let folder = |name: &str| {
+            let listed = runs.iter().find(|run| run.name == name);
+            let folder = listed.and_then(|run| RunFolder::at(&run.folder));
+            folder.ok_or_else(|| Failure::bad_input(Diagnostic::error(format!("there is no run `{name}`"))))
+        };
+        let models = pair.models.split([' ', ',']).filter_map(|pair| pair.split_once('='));
+        let options = Options {
+            models: models.map(|(a, b)| (a.to_owned(), b.to_owned())).collect(),
+            metrics: Vec::new(),
+            first_metric: true,
+            relative: 0.0,
+            cluster: ClusterBy::Passage,
+            margin: None,
+            correction: Correction::Holm,
+            confidence: 0.95,
+            allow_partial: true,
+            flips: FLIPS,
+        };
+        let (comparison, flips) = compared((&folder(&pair.a)?, &folder(&pair.b)?), &options, |_| true)?;
+        Ok(pages::report("Comparison", html_body(&comparison, &flips)))
+    });
+    page(read.await)
+}
+
+/// What a board of the latest runs is made with.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Curves {
+    step: String,
+}
+
+async fn leaderboard(State(pages): Shown, Query(curves): Query<Curves>) -> Response {
+    let read = at_once(&pages, move |shelf| {
+        let step = step_pattern(if curves.step.is_empty() { STEP } else { &curves.step })?;
+        let runs = shelf.runs().into_iter().filter(|run| run.scored).take(BOARD);
+        // Those that cannot be read are left out: their own pages say why.
+        let read: Vec<_> =
+            runs.filter_map(|run| RunFolder::at(&run.folder)).filter_map(|folder| read_run(&folder).ok()).collect();
+        Ok(pages::report("Leaderboard", board_body(&board_of(&read, &step))))
+    });
+    page(read.await)
+}
+
+/// Makes a page of several runs; the answer where that cannot be.
+async fn at_once(
+    pages: &Arc<RunPages>,
+    make: impl FnOnce(&Shelf) -> Result<Markup, Failure> + Send + 'static,
+) -> Result<Markup, Response> {
+    let failed = |code: StatusCode, why: String| (code, format!("{why}\n")).into_response();
+    let closed = || failed(StatusCode::INTERNAL_SERVER_ERROR, "the runs cannot be read".into());
+    let Ok(_reader) = pages.readers.acquire().await else { return Err(closed()) };
+    let pages = pages.clone();
+    match tokio::task::spawn_blocking(move || make(pages.shelf())).await {
+        Ok(Ok(page)) => Ok(page),
+        Ok(Err(failure)) => Err(failed(StatusCode::BAD_REQUEST, failure.diagnostics.to_string())),
+        Err(_) => Err(closed()),
+    }
 }

@@ -111,13 +111,14 @@ pub fn board_csv(board: &Board) -> String {
     csv
 }
 
-const CURVES: &str = "<style>.curves { display: flex; flex-wrap: wrap; gap: 1rem; } svg.curve { max-width: 26rem; } \
-                      .curve .band { fill: var(--good); fill-opacity: .18; stroke: none; } \
-                      .curve .line { fill: none; stroke: var(--good); stroke-width: 1.5; }</style>\n";
-
 /// As one HTML file that loads nothing and runs nothing.
 pub fn board_html(board: &Board) -> String {
-    let mut out = format!("{CURVES}<h1>Leaderboard</h1>\n");
+    page("Leaderboard", &board_body(board))
+}
+
+/// What stands in it, for a page that has the style of reports.
+pub fn board_body(board: &Board) -> String {
+    let mut out = String::from("<h1>Leaderboard</h1>\n");
     table(&mut out, &head(board), board.entries.iter().map(|entry| row(board, entry)));
     if board.has_steps() {
         out.push_str("<h2>Curves</h2>\n<div class=\"curves\">\n");
@@ -136,7 +137,7 @@ pub fn board_html(board: &Board) -> String {
         let _ = writeln!(out, "<li>{}</li>", html_text(note));
     }
     out.push_str("</ul>\n");
-    page("Leaderboard", &out)
+    out
 }
 
 fn table(out: &mut String, head: &[String], rows: impl Iterator<Item = Vec<String>>) {

@@ -6,10 +6,11 @@ use super::text::{headline, interval_name, models_of, notes, p_name, shows_model
 use crate::comparison::Comparison;
 use crate::flip::Flip;
 use crate::row::Conclusion;
+use similar::{ChangeTag, TextDiff};
 use std::fmt::Write;
 
 /// The style of every page.
-const STYLE: &str = "
+pub const STYLE: &str = "
 :root { color-scheme: light dark; --fg: #1a1a1a; --bg: #fff; --line: #ccc; --good: #176f2c; --bad: #a8201a; --open: #666; }
 @media (prefers-color-scheme: dark) { :root { --fg: #e6e6e6; --bg: #16181c; --line: #444; --good: #6fce86; --bad: #ff8a80; --open: #aaa; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--fg); background: var(--bg); max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
@@ -22,6 +23,9 @@ svg { width: 100%; max-width: 60rem; height: auto; } svg text { fill: var(--fg);
 svg .axis { font-size: 11px; fill: var(--open); } svg .zero { stroke: var(--line); stroke-width: 1; }
 svg .margin { stroke: var(--bad); stroke-width: 1; stroke-dasharray: 4 3; }
 .differs { border-left: 4px solid var(--bad); padding-left: 1rem; } pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .2rem 0; }
+.curves { display: flex; flex-wrap: wrap; gap: 1rem; } svg.curve { max-width: 26rem; }
+.curve .band { fill: var(--good); fill-opacity: .18; stroke: none; } .curve .line { fill: none; stroke: var(--good); stroke-width: 1.5; }
+del { color: var(--bad); } ins { color: var(--good); }
 dt { font-weight: 600; } article { border-top: 1px solid var(--line); padding: .5rem 0; }
 ";
 
@@ -38,6 +42,11 @@ pub(crate) fn page(title: &str, body: &str) -> String {
 
 /// The whole comparison.
 pub fn html(comparison: &Comparison, flips: &[Flip]) -> String {
+    page(&format!("{} and {}", comparison.a, comparison.b), &html_body(comparison, flips))
+}
+
+/// What stands in it, for a page that has [`STYLE`].
+pub fn html_body(comparison: &Comparison, flips: &[Flip]) -> String {
     let mut out = format!("<h1>Comparison</h1>\n<p><strong>{}</strong></p>\n", text(&headline(comparison)));
     if !comparison.differences.is_empty() {
         out.push_str("<section class=\"differs\"><h2>What else differs</h2>\n<div class=\"wide\"><table>\n<tr><th></th><th class=\"word\">A</th><th class=\"word\">B</th></tr>\n");
@@ -67,7 +76,7 @@ pub fn html(comparison: &Comparison, flips: &[Flip]) -> String {
         text(&comparison.b),
         text(&comparison.plans.1)
     );
-    page(&format!("{} and {}", comparison.a, comparison.b), &out)
+    out
 }
 
 fn table(out: &mut String, comparison: &Comparison) {
@@ -115,10 +124,40 @@ fn article(out: &mut String, flip: &Flip) {
         flip.index_a,
         flip.index_b
     );
+    let (answer_a, answer_b) = word_difference(&flip.answer_a, &flip.answer_b);
     for (name, what) in
-        [("question", &flip.question), ("gold", &flip.gold), ("A", &flip.answer_a), ("B", &flip.answer_b)]
+        [("question", text(&flip.question)), ("gold", text(&flip.gold)), ("A", answer_a), ("B", answer_b)]
     {
-        let _ = writeln!(out, "<dt>{name}</dt><dd><pre>{}</pre></dd>", text(what));
+        let _ = writeln!(out, "<dt>{name}</dt><dd><pre>{what}</pre></dd>");
     }
     out.push_str("</dl></article>\n");
+}
+
+/// Two texts as HTML, with the words marked that only one of them has.
+fn word_difference(a: &str, b: &str) -> (String, String) {
+    let (mut left, mut right) = (String::new(), String::new());
+    for change in TextDiff::from_words(a, b).iter_all_changes() {
+        let word = text(change.value());
+        match change.tag() {
+            ChangeTag::Equal => {
+                left.push_str(&word);
+                right.push_str(&word);
+            }
+            ChangeTag::Delete => left.push_str(&format!("<del>{word}</del>")),
+            ChangeTag::Insert => right.push_str(&format!("<ins>{word}</ins>")),
+        }
+    }
+    (left, right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_one_side_alone_are_marked_and_nothing_runs() {
+        let (a, b) = word_difference("the <b> answer is 4", "the <i> answer is 5");
+        assert_eq!(a, "the <del>&lt;b&gt;</del> answer is <del>4</del>");
+        assert_eq!(b, "the <ins>&lt;i&gt;</ins> answer is <ins>5</ins>");
+    }
 }

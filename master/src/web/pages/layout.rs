@@ -17,6 +17,7 @@ pub(in crate::web) fn layout(title: &str, events: Option<&str>, body: &Markup) -
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (title) }
+                link rel="stylesheet" href="/report.css";
                 link rel="stylesheet" href="/page.css";
                 @if events.is_some() {
                     noscript { meta http-equiv="refresh" content="5"; }
@@ -33,12 +34,13 @@ pub(in crate::web) fn layout(title: &str, events: Option<&str>, body: &Markup) -
 }
 
 /// Paths of the files that pages load, and how they are served.
-pub(in crate::web) fn assets<S: Clone + Send + Sync + 'static>() -> [(&'static str, MethodRouter<S>); 2] {
+pub(in crate::web) fn assets<S: Clone + Send + Sync + 'static>() -> [(&'static str, MethodRouter<S>); 3] {
     let file = |kind: &'static str, text: &'static str| {
         get(move || async move { ([(header::CONTENT_TYPE, kind)], text).into_response() })
     };
     [
         ("/page.js", file("text/javascript; charset=utf-8", SCRIPT)),
+        ("/report.css", file("text/css; charset=utf-8", compass_compare::report::STYLE)),
         ("/page.css", file("text/css; charset=utf-8", STYLE)),
     ]
 }

@@ -14,5 +14,5 @@ pub(super) use job::{Narrowed, job, job_parts};
 pub(super) use jobs::{jobs, jobs_parts};
 pub(super) use layout::{assets, layout};
 pub(super) use part::{Part, changed};
-pub(super) use runs::{run, runs};
+pub(super) use runs::{report, run, runs};
 pub(super) use samples::{failures, sample, samples};

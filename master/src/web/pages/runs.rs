@@ -4,7 +4,7 @@ use super::job::Narrowed;
 use super::layout::layout;
 use super::text::visible;
 use crate::runs::{Listed, OpenedRun};
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
 /// Rows of a table at most.
 const ROWS: usize = 100;
@@ -29,6 +29,7 @@ pub(in crate::web) fn runs(runs: &[Listed], narrowed: &Narrowed) -> Markup {
                 }
             }
         }
+        p { a href="/leaderboard" { "leaderboard" } " of the latest" }
         @if taken.len() > ROWS { p { (taken.len() - ROWS) " more: write some words of them into the field above" } }
         @if runs.is_empty() { p { "There is none." } }
     };
@@ -36,7 +37,7 @@ pub(in crate::web) fn runs(runs: &[Listed], narrowed: &Narrowed) -> Markup {
 }
 
 /// One run: its table, and the ways to its samples.
-pub(in crate::web) fn run(run: &OpenedRun, table: Option<&str>, narrowed: &Narrowed) -> Markup {
+pub(in crate::web) fn run(run: &OpenedRun, table: Option<&str>, others: &[String], narrowed: &Narrowed) -> Markup {
     let (name, plan) = (run.folder.name(), &run.recorded.plan);
     let is_taken = |model: &str, dataset: &str| narrowed.takes(&format!("{model} {dataset}"));
     let units: Vec<_> =
@@ -55,6 +56,14 @@ pub(in crate::web) fn run(run: &OpenedRun, table: Option<&str>, narrowed: &Narro
         @match table {
             Some(table) => pre { (visible(table)) },
             None => p { "There is no table yet." },
+        }
+        @if !others.is_empty() {
+            form method="get" action="/compare" {
+                input type="hidden" name="b" value=(name);
+                select name="a" aria-label="another run" { @for other in others.iter().take(ROWS) { option { (other) } } }
+                input name="models" placeholder="models: a=b" aria-label="models that have other names, as a=b";
+                button { "compare" }
+            }
         }
         form method="get" {
             input name="q" type="search" value=(narrowed.q) placeholder="model or data set" aria-label="show only rows with these words";
@@ -76,4 +85,9 @@ pub(in crate::web) fn run(run: &OpenedRun, table: Option<&str>, narrowed: &Narro
         @if units.len() > ROWS { p { "More rows: write some words of them into the field above." } }
     };
     layout(&format!("{name} - Compass"), None, &body)
+}
+
+/// A report of several runs, with the style of the files that `--html` writes.
+pub(in crate::web) fn report(title: &str, body: String) -> Markup {
+    layout(&format!("{title} - Compass"), None, &PreEscaped(format!("<main class=\"report\">{body}</main>")))
 }
