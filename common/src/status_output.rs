@@ -30,7 +30,7 @@ pub fn print_status(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// A line for the person at the terminal alone: no log gets it, and nothing is said where nobody can read it.
+/// A line for the person at the terminal alone: no log gets it, and nothing is said where it is not a terminal.
 pub fn print_to_terminal(line: impl Display) {
     if is_terminal() {
         let _ = writeln!(io::stderr(), "{line}");

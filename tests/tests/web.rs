@@ -28,14 +28,26 @@ fn start(job: &Job) -> Shown {
     Shown { child, stderr, address }
 }
 
+/// Status code, head and body of an answer.
+fn ask(address: &str, method: &str, path: &str, extra: &str, body: &str) -> (u16, String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let length = if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
+    write!(stream, "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{length}{extra}\r\n{body}")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), head.to_owned(), body.to_owned())
+}
+
+/// What a browser says of itself when a person opens a page.
+const BROWSER: &str = "Accept: text/html,application/xhtml+xml\r\nSec-Fetch-Mode: navigate\r\n";
+const FORM: &str = "Content-Type: application/x-www-form-urlencoded\r\n";
+
 impl Shown {
     fn get(&self, path: &str, extra: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{extra}\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+        let (code, _, body) = ask(&self.address, "GET", path, extra, "");
+        (code, body)
     }
 
     fn status(&self) -> serde_json::Value {
@@ -96,6 +108,134 @@ fn a_port_with_a_token_is_closed_to_whoever_has_none() {
     assert_eq!(shown.get("/status.json", "").0, 401);
     assert_eq!(shown.get("/status.json", "Authorization: Bearer open-sesame\r\n").0, 200);
     assert_eq!(shown.finish(), Some(0));
+}
+
+#[test]
+fn a_person_opens_the_pages_with_the_token_in_a_form() {
+    let job = echo_job(20, "http = \"127.0.0.1:0\"\nhttp_token_file = \"word\"", "");
+    job.write_private("word", "open+sesame & more\n");
+    let shown = start(&job);
+    let (code, head, _) = ask(&shown.address, "GET", "/", BROWSER, "");
+    assert!(code == 303 && head.contains("location: /login"), "{head}");
+    let (code, head, form) = ask(&shown.address, "GET", "/login", BROWSER, "");
+    assert!(code == 200 && form.contains("type=\"password\""), "{form}");
+    for header in [
+        "content-security-policy: default-src 'none'; script-src 'self'",
+        "x-content-type-options: nosniff",
+        "no-referrer",
+    ] {
+        assert!(head.contains(header), "{head}");
+    }
+    let (code, head, _) = ask(&shown.address, "POST", "/login", FORM, "token=wrong");
+    assert!(code == 403 && !head.contains("set-cookie"), "{head}");
+    let (code, head, _) = ask(&shown.address, "POST", "/login", FORM, "token=open%2Bsesame+%26+more");
+    let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    assert!(code == 303 && cookie.contains("HttpOnly; SameSite=Strict"), "{head}");
+    let cookie = format!("Cookie: {}\r\n", cookie.split(';').next().unwrap());
+    assert_eq!(ask(&shown.address, "GET", "/", &format!("{BROWSER}{cookie}"), "").0, 200);
+    assert_eq!(shown.get("/status.json", &cookie).0, 200);
+    assert_eq!(shown.get("/status.json", &format!("{cookie}Sec-Fetch-Site: cross-site\r\n")).0, 403);
+    assert_eq!(shown.get("/login?once=guessed", "").0, 403);
+    assert_eq!(shown.finish(), Some(0));
+    assert!(!tree_holds(&job, "sesame"), "the token stands in a file of the run");
+}
+
+fn tree_holds(job: &Job, word: &str) -> bool {
+    let holds = |bytes: &[u8]| bytes.windows(word.len()).any(|window| window == word.as_bytes());
+    compass_tests::tree_of(&job.latest()).values().any(|bytes| holds(bytes))
+}
+
+#[test]
+fn an_open_page_hears_what_changes_and_when_the_master_is_gone() {
+    let job = echo_job(20, "http = \"127.0.0.1:0\"", "");
+    let shown = start(&job);
+    let mut stream = TcpStream::connect(&shown.address).unwrap();
+    write!(stream, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut events = BufReader::new(stream).lines().map_while(Result::ok).filter_map(|line| {
+        let data = line.strip_prefix("data: ")?.to_owned();
+        serde_json::from_str::<serde_json::Value>(&data).ok()
+    });
+    let whole = events.next().unwrap();
+    assert!(whole["jobs"].is_string() && whole["about"].as_str().unwrap().contains("process"), "{whole}");
+    let moved = events.find(|event| event["progress"].is_string()).unwrap();
+    assert!(moved["about"].is_null(), "only what changed is sent: {moved}");
+    assert_eq!(shown.finish(), Some(0));
+    assert!(events.all(|event| event.is_object()), "the stream ends with the master");
+}
+
+#[test]
+fn samples_of_a_run_are_shown_while_it_goes_on_and_afterwards() {
+    let job = echo_job(20, "http = \"127.0.0.1:0\"", "");
+    let shown = start(&job);
+    let status = wait_until("samples are recorded", || {
+        let status = shown.status();
+        (status["recorded_samples"].as_u64()? > 40).then_some(status)
+    });
+    let run = status["run"].as_str().unwrap().to_owned();
+    let page = shown.get(&format!("/runs/{run}/samples"), "");
+    assert!(page.0 == 200 && page.1.contains("What is"), "{page:?}");
+    assert_eq!(shown.get("/runs/..%2F..%2Fetc/samples", "").0, 404);
+    assert_eq!(shown.finish(), Some(0));
+
+    let viewer = job.command_line(&["view", "out", "--listen", "127.0.0.1:0"]).spawn_watched(&job.path("view.log"));
+    let address = wait_until("the runs are shown", || {
+        let said = job.log("view.log");
+        Some(said.rsplit_once("http://")?.1.strip_suffix("/\n")?.to_owned())
+    });
+    let json = |path: &str| -> serde_json::Value {
+        let (code, _, body) = ask(&address, "GET", path, "", "");
+        assert_eq!(code, 200, "{path}: {body}");
+        serde_json::from_str(&body).unwrap()
+    };
+    assert_eq!(json("/runs.json")[0]["name"], run);
+    // Every wrong sample of a data set, page by page, is as many as its score leaves.
+    let listed = |dataset: &str, filter: &str| {
+        let (mut after, mut keys) = (String::new(), Vec::new());
+        loop {
+            let found = json(&format!("/runs/{run}/samples.json?dataset={dataset}&filter={filter}&after={after}"));
+            keys.extend(found["rows"].as_array().unwrap().iter().map(|row| row["key"].clone()));
+            match found["next"].as_object() {
+                Some(next) => after = format!("{}.{}", next["unit"], next["index"]),
+                None => return keys,
+            }
+        }
+    };
+    let (model, dataset) = ("echo", "choice_ppl");
+    let (right, wrong) = (listed(dataset, "right"), listed(dataset, "wrong"));
+    let score = job.result(model, dataset)["accuracy"].as_f64().unwrap();
+    let all = listed(dataset, "").len();
+    assert_eq!(right.len() + wrong.len(), all);
+    assert!(
+        all > 50 && (right.len() as f64 / all as f64 * 100.0 - score).abs() < 1e-9,
+        "{} of {all}, {score}",
+        right.len()
+    );
+    let (_, _, table) = ask(&address, "GET", &format!("/runs/{run}"), "", "");
+    assert!(table.contains(&format!("{score:.2}")), "{table}");
+    // One of them, as predictions/ has it.
+    let key = format!("{}.{}", wrong[0]["unit"], wrong[0]["index"]);
+    let sample = json(&format!("/runs/{run}/samples/{key}.json"));
+    assert_eq!(sample["record"], job.predictions(model, dataset)[wrong[0]["index"].to_string()]);
+    assert!(sample["worker"].as_str().unwrap().starts_with("local-"), "{sample}");
+    let (code, _, html) = ask(&address, "GET", &format!("/runs/{run}/samples/{key}"), "", "");
+    assert!(code == 200 && html.contains("<h2>gold</h2>"), "{html}");
+    assert_eq!(json(&format!("/runs/{run}/failures.json")), serde_json::json!([]));
+    let (code, _, html) = ask(&address, "GET", &format!("/compare?a={run}&b={run}"), "", "");
+    assert!(code == 200 && html.contains("no difference seen"), "{html}");
+    let (code, _, html) = ask(&address, "GET", "/leaderboard", "", "");
+    assert!(code == 200 && html.contains("<h1>Leaderboard</h1>"), "{html}");
+    viewer.signal("INT");
+    viewer.finish().expect(0);
+}
+
+#[test]
+fn view_refuses_what_it_cannot_show() {
+    let job = Job::new("");
+    let refused = job.command_line(&["view", "nothing"]).run().expect(2);
+    assert!(refused.stderr.contains("there is no folder nothing"), "{}", refused.stderr);
+    job.write("out/x", "");
+    let open = job.command_line(&["view", "out", "--listen", "0.0.0.0:0"]).run().expect(2);
+    assert!(open.stderr.contains("open to other hosts") && open.stderr.contains("--token-file"), "{}", open.stderr);
 }
 
 #[test]

@@ -17,7 +17,7 @@ const ROWS: usize = 50;
 /// Characters of a text in a row.
 const CHARACTERS: usize = 240;
 /// How long texts are searched for one page; the next page goes on from there.
-const PATIENCE: Duration = Duration::from_secs(2);
+const SEARCH_TIME: Duration = Duration::from_secs(2);
 
 /// What is asked of a run's samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -127,7 +127,7 @@ impl SampleQuery {
                     found.next = found.rows.last().map(|row| row.key);
                     return Ok(found);
                 }
-                if let (Some(index), true) = (last, begun.elapsed() > PATIENCE) {
+                if let (Some(index), true) = (last, begun.elapsed() > SEARCH_TIME) {
                     found.next = Some(Key { unit: unit.id.0, index });
                     return Ok(found);
                 }

@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, html};
 const SCRIPT: &str = include_str!("../assets/page.js");
 const STYLE: &str = include_str!("../assets/page.css");
 
-/// A whole page; `events` is where its parts come from anew.
+/// A whole page; `events` is where its parts come from again.
 pub(in crate::web) fn layout(title: &str, events: Option<&str>, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
