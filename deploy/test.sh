@@ -225,6 +225,7 @@ full "bench-far" 5 target/release/bench-far
 full "bench-endpoint" 10 target/release/bench-endpoint
 full "scale --small" 10 target/release/scale --small
 full "watched --full" 30 target/debug/watched --full
+full "browser" 20 tests/browser/run.sh
 full "bench-watch" 10 target/release/bench-watch
 full "soak --minutes 3" 10 target/release/soak --minutes 3
 full "bench-load" 10 target/release/bench-load

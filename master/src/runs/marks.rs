@@ -42,7 +42,7 @@ impl Mark {
 
 /// The marks of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marks(u8);
+pub(super) struct Marks(u8);
 
 impl Marks {
     /// Scores a sample and keeps what it is. Of several answers one that is wrong makes it wrong.
@@ -69,12 +69,12 @@ impl Marks {
         Self(marks)
     }
 
-    pub(crate) fn has(self, mark: Mark) -> bool {
+    pub(super) fn has(self, mark: Mark) -> bool {
         self.0 & mark as u8 != 0
     }
 
     /// Their names.
-    pub(crate) fn names(self) -> Vec<&'static str> {
+    pub(super) fn names(self) -> Vec<&'static str> {
         Mark::ALL.into_iter().filter(|mark| self.has(*mark)).map(Mark::name).collect()
     }
 }

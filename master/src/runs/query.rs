@@ -5,11 +5,12 @@ use super::opened::OpenedRun;
 use crate::pipeline::ScoreError;
 use compass_compare::question_text;
 use compass_eval::evaluator::judge;
-use compass_plan::{Sample, Unit};
+use compass_plan::{EvalSpec, Sample, Unit};
 use compass_pyfmt::python_str;
 use compass_types::ids::UnitId;
 use compass_types::result::{Outcome, SampleResult};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Rows of a page.
@@ -95,15 +96,18 @@ impl SampleQuery {
         let words = self.q.to_lowercase();
         let mut found = Found::default();
         for unit in run.recorded.plan.units().filter(|unit| self.takes_unit(unit)) {
+            let spec = unit.eval();
             let from = match after {
                 Some(key) if unit.id.0 < key.unit => continue,
                 Some(key) if unit.id.0 == key.unit => key.index.saturating_add(1),
                 _ => 0,
             };
-            let marks = run.marks(unit)?;
+            // Every sample of the unit is scored where they are filtered; else those that are shown.
+            let filter = self.mark().map(|mark| run.marks(unit).map(|marks| (mark, marks))).transpose()?;
             let takes = |index: u32| {
-                index >= from
-                    && self.mark().is_none_or(|mark| marks.get(index as usize).is_some_and(|marks| marks.has(mark)))
+                let has =
+                    |(mark, marks): &(Mark, Arc<Vec<Marks>>)| marks.get(index as usize).is_some_and(|it| it.has(*mark));
+                index >= from && filter.as_ref().is_none_or(has)
             };
             for part in &unit.dataset.parts {
                 let inside = part.first..part.first + part.samples;
@@ -116,8 +120,7 @@ impl SampleQuery {
                         return;
                     }
                     last = Some(sample.index);
-                    let known = marks.get(sample.index as usize).copied().unwrap_or_default();
-                    let row = row(unit, sample, recorded.map(|(result, _)| result), known);
+                    let row = row(unit, &spec, sample, recorded.map(|(result, _)| result));
                     if words.is_empty() || row.has(&words) {
                         found.rows.push(row.cut());
                     }
@@ -153,21 +156,21 @@ impl SampleRow {
     }
 }
 
-fn row(unit: Unit<'_>, sample: &Sample, result: Option<&SampleResult>, marks: Marks) -> SampleRow {
+fn row(unit: Unit<'_>, spec: &EvalSpec, sample: &Sample, result: Option<&SampleResult>) -> SampleRow {
     let UnitId(number) = unit.id;
     SampleRow {
         key: Key { unit: number, index: sample.index },
         model: unit.model.abbr.clone(),
         dataset: unit.dataset.abbr.clone(),
-        marks: marks.names(),
+        marks: Marks::of(sample, result, spec).names(),
         question: question_text(sample),
-        answer: result.map(|result| answer(sample, result, &unit.eval())).unwrap_or_default(),
+        answer: result.map(|result| answer(sample, result, spec)).unwrap_or_default(),
         gold: if sample.gold.is_null() { String::new() } else { python_str(&sample.gold) },
     }
 }
 
 /// What the model said, and what was taken from it where that is another text.
-pub(crate) fn answer(sample: &Sample, result: &SampleResult, spec: &compass_plan::EvalSpec) -> String {
+pub(crate) fn answer(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> String {
     match (judge(sample, result, spec), &result.outcome) {
         (Ok(score), _) => {
             let (said, taken) = (python_str(&score.prediction), python_str(&score.processed));

@@ -11,6 +11,8 @@ use tokio_stream::wrappers::ReceiverStream;
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_secs(1);
+/// After how long a page comes back whose connection has ended.
+const RETRY: Duration = Duration::from_millis(300);
 
 /// Sends the parts of a page as they change, until the reader is gone or `parts` gives none.
 pub(super) fn of(parts: impl Fn() -> Option<Vec<Part>> + Send + 'static) -> impl IntoResponse {
@@ -22,7 +24,7 @@ pub(super) fn of(parts: impl Fn() -> Option<Vec<Part>> + Send + 'static) -> impl
             looks.tick().await;
             let Some(parts) = parts() else { return };
             let event = match changed(&parts, &mut before) {
-                Some(changed) => Event::default().event("state").data(changed).retry(EVERY),
+                Some(changed) => Event::default().event("state").data(changed).retry(RETRY),
                 // The reader learns that the master runs.
                 None => Event::default().event("alive").data(""),
             };

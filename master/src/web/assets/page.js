@@ -3,6 +3,12 @@ const events = document.body.dataset.events;
 const lost = document.getElementById("lost");
 const filter = document.getElementById("filter");
 let heard = Date.now();
+let broken = false;
+
+function hear() {
+  heard = Date.now();
+  broken = false;
+}
 
 function narrow() {
   const words = filter ? filter.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
@@ -15,14 +21,15 @@ function narrow() {
 function listen() {
   const source = new EventSource(events);
   source.addEventListener("state", (event) => {
-    heard = Date.now();
+    hear();
     for (const [id, html] of Object.entries(JSON.parse(event.data))) {
       const part = document.getElementById(id);
       if (part) part.innerHTML = html;
     }
     narrow();
   });
-  source.addEventListener("alive", () => { heard = Date.now(); });
+  source.addEventListener("alive", hear);
+  source.addEventListener("error", () => { broken = true; });
   return source;
 }
 
@@ -30,14 +37,15 @@ if (events) {
   let source = listen();
   if (filter) filter.addEventListener("input", narrow);
   setInterval(() => {
-    const silent = Date.now() - heard > 4000;
+    // A connection that ended may be back at once; one that is open says something every second.
+    const silent = Date.now() - heard > (broken ? 2500 : 4000);
     if (silent && lost.hidden) {
       lost.textContent = `No word from the master since ${new Date(heard).toLocaleTimeString()}; this page waits for it.`;
     }
     lost.hidden = !silent;
     // A browser gives up where the port was closed; the next master opens it again.
     if (silent && source.readyState === EventSource.CLOSED) source = listen();
-  }, 1000);
+  }, 500);
   // A hidden page holds no connection: a browser has few for one host.
   document.addEventListener("visibilitychange", () => {
     source.close();
