@@ -10,6 +10,7 @@ pub mod compare;
 pub mod control;
 pub mod convert_command;
 pub mod descriptors;
+pub mod estimate;
 pub mod exit;
 pub mod job;
 pub mod leader;

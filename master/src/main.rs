@@ -11,6 +11,7 @@ use compass_master::cli::{
 use compass_master::compare;
 use compass_master::control::{self, About, Submission};
 use compass_master::convert_command;
+use compass_master::estimate::{self, Wishes};
 use compass_master::exit;
 use compass_master::job::{self, Failure, JobRequest, Mode};
 use compass_master::pipeline::{self, RunFolder};
@@ -123,6 +124,7 @@ async fn explain(about: Option<&Explain>, place: &StateArguments) -> Result<u8, 
 async fn submit(job: &JobArguments, priority: u32, wait: bool, state_dir: Option<PathBuf>) -> Result<u8, Failure> {
     let here = [
         (job.debug, "--debug", "it is for a run on this terminal: compass-master --config ... --debug"),
+        (job.estimate, "--estimate", "it starts nothing: compass-master --config ... --estimate"),
         (job.dry_run, "--dry-run", "it starts nothing: compass-master --config ... --dry-run"),
         (
             job.status_file.is_some(),
@@ -163,6 +165,9 @@ async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
     if cli.dry_run {
         return dry_run(cli, &config).await.map(|()| exit::SCORED);
     }
+    if cli.estimate {
+        return estimate(cli, &config).map(|()| exit::SCORED);
+    }
     let interrupted = watch_signals();
     let request = JobRequest { written: Some(written), ..cli.request() };
     let led = async |plan: &Digest| job::led_elsewhere(&config, plan).await;
@@ -186,6 +191,15 @@ async fn dry_run(job: &JobArguments, config: &Config) -> Result<(), Failure> {
     let listing = pipeline::dry_run(config, &planned, job.unsafe_local_exec, job.debug);
     let listing = listing.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
+}
+
+/// What the job will take.
+fn estimate(job: &JobArguments, config: &Config) -> Result<(), Failure> {
+    let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
+    let slots = pipeline::planned_slots(config, job.debug);
+    let estimate = estimate::estimate(&planned.plan, &config.state_dir);
+    let text = estimate::shown(&estimate, Wishes { gpus: job.gpus, slots, deadline: job.deadline });
+    print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }
 
 /// The presets, those of a filter, or one of them with what it needs and a sample.

@@ -15,6 +15,7 @@ use clap::{Args, Parser, Subcommand};
 use compass_config::{Overrides, PythonWorld, Remote};
 use compass_eval::report::Details;
 use compass_storage::{StorageArguments, Variables, hub};
+use compass_types::duration::{DURATION_HELP, parse_duration};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -89,6 +90,18 @@ pub struct JobArguments {
     /// Print the tasks and the commands that would be launched, and stop
     #[arg(long)]
     pub dry_run: bool,
+
+    /// Print what the job will take, by what earlier runs in its state_dir took, and stop: tokens, time, GPU hours
+    #[arg(long, conflicts_with_all = ["dry_run", "reuse"])]
+    pub estimate: bool,
+
+    /// With --estimate: GPUs that it will have [default: what would be launched]
+    #[arg(long, value_name = "N", requires = "estimate", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub gpus: Option<u32>,
+
+    /// With --estimate: when it must be through; says how many GPUs that needs
+    #[arg(long, value_name = "TIME", requires = "estimate", value_parser = deadline)]
+    pub deadline: Option<std::time::Duration>,
 
     /// A small JSON file with the state of the run, replaced whole every few seconds and at the end: for cron and monitoring
     #[arg(long, value_name = "FILE")]
@@ -350,7 +363,7 @@ impl JobArguments {
     pub fn overrides(&self) -> Overrides {
         Overrides {
             served: false,
-            dry_run: self.dry_run,
+            dry_run: self.dry_run || self.estimate,
             skip_unsupported: self.skip_unsupported,
             models: self.models.clone(),
             datasets: self.datasets.clone(),
@@ -412,6 +425,11 @@ fn configuration(word: &str) -> Result<PathBuf, String> {
 /// Where the environment says that OpenCompass's data is.
 pub fn data_cache() -> Option<PathBuf> {
     std::env::var_os("COMPASS_DATA_CACHE").filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// A time that is not 0.
+fn deadline(text: &str) -> Result<std::time::Duration, String> {
+    parse_duration(text).filter(|time| !time.is_zero()).ok_or_else(|| DURATION_HELP.to_owned())
 }
 
 #[cfg(test)]

@@ -80,6 +80,7 @@ impl WatchArguments {
         let job = &self.job;
         let useless = [
             (job.debug, "--debug", "each job says what it does in logs/watch.log of its run folder"),
+            (job.estimate, "--estimate", "it starts nothing: compass-master --config ... --estimate"),
             (job.dry_run, "--dry-run", "it starts nothing: compass-master --config ... --dry-run"),
             (job.reuse.is_some(), "-r", "a watch goes on by itself: start it again with the same configuration"),
             (job.mode != Mode::All, "-m", "every checkpoint is evaluated whole"),

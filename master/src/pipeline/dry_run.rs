@@ -36,6 +36,11 @@ pub fn dry_run(config: &Config, planned: &Planned, unsafe_local_exec: bool, debu
     Ok(text)
 }
 
+/// Slots that the job would have.
+pub fn planned_slots(config: &Config, debug: bool) -> u32 {
+    slots(config, debug)
+}
+
 fn stage(
     config: &Config,
     (plan, groups): (&Plan, &DuplicateGroups),

@@ -117,6 +117,9 @@ pub struct RunFacts {
     /// What was reported of each model, by its position.
     #[serde(skip)]
     pub by_model: BTreeMap<u32, ModelView>,
+    /// What was reported of each unit.
+    #[serde(skip)]
+    pub by_unit: BTreeMap<u32, UnitTook>,
     /// Prefix segments that an engine of the model, by its position, counted as distinct.
     #[serde(skip)]
     pub known: HashSet<(u32, u64)>,
@@ -176,6 +179,14 @@ pub struct WorkerFacts {
     pub deaths: u32,
     /// Seconds that its engines spent on tasks.
     pub busy_seconds: f64,
+}
+
+/// What the samples of a unit took in this term.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UnitTook {
+    pub samples: u64,
+    pub busy_seconds: f64,
+    pub tokens: TokenCounters,
 }
 
 impl RunFacts {
@@ -238,6 +249,10 @@ impl RunFacts {
         of_model.samples += u64::from(report.scored) + u64::from(report.failed);
         of_model.busy_seconds += report.seconds;
         of_model.tokens.add(&report.tokens.unwrap_or_default().into());
+        let of_unit = self.by_unit.entry(report.unit).or_default();
+        of_unit.samples += ran.0;
+        of_unit.busy_seconds += report.seconds;
+        of_unit.tokens.add(&report.tokens.unwrap_or_default().into());
         self.tokens.add(&report.tokens.unwrap_or_default().into());
         self.notes_left_out += u64::from(report.notes_left_out);
         self.prefix_segments_left_out += report.prefix_segments_left_out;

@@ -19,6 +19,7 @@ use super::task_list::keep_tasks;
 use super::view::RunView;
 use super::weights_gone;
 use super::worker_source::{StageRegistration, StageWorkers, WorkerSource};
+use crate::estimate::learn;
 use crate::leader::{Costs, Leader, Pins};
 use compass_common::encode::{self, EncodeError};
 use compass_common::status_output::{print_status, with_same_log};
@@ -261,7 +262,12 @@ pub async fn infer(
     let _ = watching.await;
     // Were it to write on while the run is scored, it could put an older file over the last one.
     let _ = writing.await;
-    left_behind(driven?, opened.lead, folder, &plan, digest).await
+    let driven = driven?;
+    // What an estimate stands on: no run fails for it.
+    if let Err(error) = block_in_place(|| learn(&config.state_dir, &plan, &driven.facts)) {
+        tracing::warn!(%error, "what this run took is not kept for later estimates");
+    }
+    left_behind(driven, opened.lead, folder, &plan, digest).await
 }
 
 /// What a stage leaves behind, with its facts written.

@@ -176,7 +176,11 @@ async fn look(minutes: u32) -> Result<Report, BrowserError> {
     let before = browser.text("progress").await?;
     browser.wait(Duration::from_secs(4)).await;
     let moved = browser.text("progress").await?;
-    report.say("it goes on", moved != before, moved.lines().nth(1).unwrap_or_default().to_owned());
+    report.say(
+        "it goes on",
+        moved != before,
+        moved.lines().find(|line| line.contains(" of ")).unwrap_or_default().to_owned(),
+    );
     dark(&origin, &mut report).await?;
     let code = next.wait()?;
     report.say("the run ends", code == Some(0), format!("exit code {code:?}"));

@@ -1,0 +1,129 @@
+//! What earlier runs took, in `speeds/` of the state folder: a file for each architecture, by device and data set.
+//!
+//! Checkpoints of a training share an architecture, and with it their speed: a file's name is the digest of `config.json`, else that
+//! of the weights, else of where they lie. What two masters learn at the same moment may be lost of one of them.
+
+use crate::pipeline::{FolderError, RunFacts, write_atomically};
+use compass_plan::{DatasetPlan, ModelPlan, Plan};
+use compass_types::ids::Digest;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Runs of a data set that are remembered, and data sets of a device: the oldest give way.
+const RUNS: usize = 5;
+const DATA_SETS: usize = 4_096;
+
+/// What the samples of a data set took in one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Took {
+    pub(super) samples: u64,
+    /// Of slots, added up.
+    pub(super) seconds: f64,
+    pub(super) submitted: u64,
+    pub(super) computed: u64,
+    pub(super) generated: u64,
+    /// Characters of these samples by the plan, each prefix once.
+    pub(super) characters: f64,
+    /// Tokens that their answers might have had at most.
+    pub(super) most_generated: u64,
+}
+
+/// What is known of a device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct OnDevice {
+    /// When it was seen last, in seconds since 1970.
+    pub(super) latest: i64,
+    /// By name and version, the latest run last.
+    pub(super) datasets: BTreeMap<String, Vec<Took>>,
+}
+
+/// What is known of an architecture, by device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Learned {
+    pub(super) devices: BTreeMap<String, OnDevice>,
+}
+
+/// What a data set is called in a file.
+pub(super) fn name(dataset: &DatasetPlan) -> String {
+    format!("{} {}", dataset.abbr, dataset.version)
+}
+
+/// Where an architecture's file lies.
+fn file(state: &Path, model: &ModelPlan) -> PathBuf {
+    let config = model.pin.as_ref().and_then(|pin| pin.weights.files.get("config/config.json"));
+    let digest = match (config, &model.pin) {
+        (Some(config), _) => config.digest.short(),
+        (None, Some(pin)) => pin.weights.digest.short(),
+        (None, None) => Digest::of(format!("{:?} {}", model.kind, model.path).as_bytes()).short(),
+    };
+    state.join("speeds").join(format!("{digest}-{:?}.json", model.dtype).to_lowercase())
+}
+
+impl Learned {
+    /// What is known; nothing where the file is missing or of another version.
+    pub(super) fn read(state: &Path, model: &ModelPlan) -> Self {
+        let bytes = std::fs::read(file(state, model)).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// The device that was seen last, with its name.
+    pub(super) fn latest(&self) -> Option<(&String, &OnDevice)> {
+        self.devices.iter().max_by_key(|(_, on)| on.latest)
+    }
+}
+
+/// Characters of a data set, each shared prefix counted once.
+pub(super) fn distinct_characters(dataset: &DatasetPlan) -> u64 {
+    dataset.characters + dataset.prefix_runs.iter().map(|run| run.characters).sum::<u64>()
+}
+
+/// Tokens that the answers of a sample may have at most.
+pub(super) fn most_generated(model: &ModelPlan, dataset: &DatasetPlan) -> u64 {
+    let compass_plan::InferSpec::Gen(spec) = &dataset.infer else { return 0 };
+    let answers = u64::from(spec.decoding.over(&model.decoding).sequences());
+    u64::from(spec.max_out_len.unwrap_or(model.max_out_len)) * answers
+}
+
+/// Remembers what a run took: of models that one kind of device computed.
+///
+/// # Errors
+/// Those of the disk.
+pub(crate) fn learn(state: &Path, plan: &Plan, facts: &RunFacts) -> Result<(), FolderError> {
+    for (at, model) in plan.models() {
+        let devices = facts.devices.get(&model.abbr);
+        let Some(device) = devices.filter(|devices| devices.len() == 1).and_then(|devices| devices.first()) else {
+            continue;
+        };
+        let mut learned = Learned::read(state, model);
+        let on = learned.devices.entry(device.clone()).or_default();
+        let before = on.clone();
+        for unit in plan.units().filter(|unit| plan.model_of(unit.id) == at) {
+            let Some(seen) = facts.by_unit.get(&unit.id.0).filter(|seen| seen.samples > 0) else { continue };
+            let share = seen.samples as f64 / f64::from(unit.dataset.samples.max(1));
+            let took = Took {
+                samples: seen.samples,
+                seconds: seen.busy_seconds,
+                submitted: seen.tokens.submitted,
+                computed: seen.tokens.computed,
+                generated: seen.tokens.generated,
+                characters: distinct_characters(unit.dataset) as f64 * share,
+                most_generated: most_generated(model, unit.dataset) * seen.samples,
+            };
+            let runs = on.datasets.entry(name(unit.dataset)).or_default();
+            runs.push(took);
+            let old = runs.len().saturating_sub(RUNS);
+            runs.drain(..old);
+        }
+        while on.datasets.len() > DATA_SETS {
+            on.datasets.pop_first();
+        }
+        if *on == before {
+            continue;
+        }
+        on.latest = jiff::Timestamp::now().as_second();
+        let bytes = serde_json::to_vec(&learned).unwrap_or_default();
+        write_atomically(&file(state, model), &bytes)?;
+    }
+    Ok(())
+}
