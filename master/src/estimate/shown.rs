@@ -1,7 +1,7 @@
 //! An estimate as text.
 
 use super::predict::{Estimate, Seconds, Source, UnitEstimate};
-use compass_common::words::duration;
+use compass_common::words::{counted, duration};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -47,7 +47,8 @@ pub fn shown(estimate: &Estimate, wishes: Wishes) -> String {
     if unknown > 0 {
         let _ = writeln!(
             text,
-            "no time is known of {unknown} data sets: the weights cannot be read here, and no run in this state_dir had the model"
+            "no time is known of {}: the weights cannot be read here, and no run in this state_dir had the model",
+            counted(unknown as u64, "data set")
         );
     }
     time(&mut text, &units, all, wishes);
@@ -62,7 +63,12 @@ fn time(text: &mut String, units: &[&UnitEstimate], all: Seconds, wishes: Wishes
     if largest == 0 {
         let slots = wishes.slots.max(1);
         let wall = all.times(1.0 / f64::from(slots));
-        let _ = writeln!(text, "time on {slots} slots without GPUs, once weights are loaded: {}", interval(wall));
+        let _ = writeln!(
+            text,
+            "time on {} without GPUs, once weights are loaded: {}",
+            counted(slots, "slot"),
+            interval(wall)
+        );
         if let Some(deadline) = wishes.deadline {
             let needed = (all.high / deadline.as_secs_f64()).ceil().max(1.0);
             let _ = writeln!(text, "deadline {}: --max-num-workers {needed:.0}", duration(deadline.as_secs_f64()));
@@ -73,7 +79,7 @@ fn time(text: &mut String, units: &[&UnitEstimate], all: Seconds, wishes: Wishes
     let _ = writeln!(text, "GPU hours: {:.2} ({:.2} to {:.2})", hours.middle, hours.low, hours.high);
     let gpus = wishes.gpus.unwrap_or(wishes.slots.max(1).saturating_mul(largest)).max(largest);
     let wall = of_gpus.times(1.0 / f64::from(gpus)) + of_cpus.times(1.0 / f64::from(wishes.slots.max(1)));
-    let _ = writeln!(text, "time on {gpus} GPUs, once weights are loaded: {}", interval(wall));
+    let _ = writeln!(text, "time on {}, once weights are loaded: {}", counted(gpus, "GPU"), interval(wall));
     if let Some(deadline) = wishes.deadline {
         let needed = (of_gpus.high / deadline.as_secs_f64()).ceil().max(f64::from(largest));
         // Whole slots of the largest model.

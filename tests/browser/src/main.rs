@@ -223,7 +223,7 @@ async fn keyboard(browser: &Browser, origin: &str, report: &mut Report) -> Resul
     Ok(())
 }
 
-/// The colours of a dark desktop.
+/// The colours where dark ones are wished for.
 async fn dark(origin: &str, report: &mut Report) -> Result<(), BrowserError> {
     let colour = "getComputedStyle(document.body).backgroundColor";
     let mut seen = Vec::new();

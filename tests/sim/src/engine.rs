@@ -60,7 +60,7 @@ impl World {
         for &index in &order.samples {
             let excuse = self.excuse(at, job);
             self.oracle.begins(now, (&name, excuse), (job, unit, index));
-            self.begins_once(at, (job, unit, index));
+            self.begins_once(at, (job, unit, index), excuse.is_some());
         }
         let Some(engine) = self.workers[at].engines.get_mut(slot).filter(|engine| engine.batch.is_none()) else {
             self.oracle.violation(R1, format!("{name} begins a batch in slot {slot}, which has none free"));
@@ -90,7 +90,7 @@ impl World {
         for &index in &order.samples {
             let excuse = self.excuse(at, job);
             self.oracle.begins(now, (&name, excuse), (job, unit, index));
-            self.begins_once(at, (job, unit, index));
+            self.begins_once(at, (job, unit, index), excuse.is_some());
         }
         if let Some(running) = self.workers[at].engines.get_mut(slot).and_then(|engine| engine.batch.as_mut()) {
             running.samples.extend(&order.samples);

@@ -315,14 +315,15 @@ impl World {
     }
 
     /// A worker begins a sample: no other worker that is heard all the time has begun it.
-    pub(super) fn begins_once(&mut self, at: usize, key: JobSample) {
-        // One that goes on while it is cut off may be at what others have by now: what is done twice then counts once.
+    pub(super) fn begins_once(&mut self, at: usize, key: JobSample, is_excused: bool) {
+        // One that goes on while it is cut off, or whose leader was replaced and cannot learn it, may be at what others have by
+        // now: what is done twice then counts once.
         let (now, untrue) = (self.now, self.scenario.has_untrue_workers());
         let is_far = |worker: usize| self.scenario.far.contains(&worker);
         if let Some(other) = self.begun.insert(key, Begun { worker: at, at: now }).filter(|other| other.worker != at) {
             let holder = &self.workers[other.worker];
             let is_heard = now <= holder.heard_at + LONG_SILENCE_MS && holder.silent_until < other.at;
-            if is_heard && !untrue && !is_far(at) && !is_far(other.worker) && other.at < now {
+            if is_heard && !untrue && !is_excused && !is_far(at) && !is_far(other.worker) && other.at < now {
                 let (holder, name) = (holder.name.clone(), self.workers[at].name.clone());
                 let detail = format!("{name} begins {key:?}, which {holder} began at {} and has still", other.at);
                 self.oracle.violation(N1, detail);

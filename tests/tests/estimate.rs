@@ -1,0 +1,41 @@
+//! What a job will take, as the command says it, before and after a first run.
+
+use compass_tests::{SAMPLES, echo_job};
+
+#[test]
+fn a_second_job_is_estimated_by_the_first() {
+    let job = echo_job(2, "", "");
+    let before = job.run(&["--estimate"]).expect(0).stdout;
+    assert!(before.contains("no time is known of 2 data sets"), "{before}");
+    assert!(job.runs().is_empty(), "an estimate makes no run");
+    job.run(&["--max-num-workers", "1"]).expect(0);
+    let facts = job.facts();
+    let busy = facts["workers"].as_object().into_iter().flat_map(|workers| workers.values());
+    let busy: f64 = busy.filter_map(|worker| worker["busy_seconds"].as_f64()).sum();
+    let after = job.run(&["--estimate", "--max-num-workers", "1", "--deadline", "1h"]).expect(0).stdout;
+    assert_eq!(after.matches("a run on echo").count(), 2, "{after}");
+    assert!(after.contains(&format!("all: {} samples", 2 * SAMPLES)), "{after}");
+    assert!(
+        after.contains(&format!("time on 1 slot without GPUs, once weights are loaded: {busy:.0}s (")),
+        "{busy}: {after}"
+    );
+    assert!(after.ends_with("deadline 1h 00m: --max-num-workers 1\n"), "{after}");
+    // A part of it, of which nothing was run as it is.
+    let part = job.run(&["--estimate", "--datasets", "choice_ppl"]).expect(0).stdout;
+    assert!(part.contains(&format!("all: {SAMPLES} samples")) && !part.contains("answer_gen"), "{part}");
+}
+
+#[test]
+fn an_estimate_is_alone() {
+    let job = echo_job(0, "", "");
+    for (flags, said) in [
+        (&["--estimate", "-r"][..], "cannot be used with"),
+        (&["--estimate", "--dry-run"], "cannot be used with"),
+        (&["--gpus", "4"], "--estimate"),
+        (&["--estimate", "--deadline", "soon"], "deadline"),
+        (&["--estimate", "--gpus", "0"], "gpus"),
+    ] {
+        let refused = job.run(flags).expect(2);
+        assert!(refused.stderr.contains(said), "{flags:?}: {}", refused.stderr);
+    }
+}
