@@ -40,7 +40,7 @@ pub async fn run(arguments: &ViewArguments, mut interrupted: watch::Receiver<Opt
     };
     let server = HttpServer::open(arguments.listen, token).await;
     let server = server.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-    print_status(format!("runs in {} shown at http://{}/", work_dir.display(), server.address()));
+    print_status(format!("runs in {} shown at {}", work_dir.display(), server.url()));
     if let Some(link) = server.link() {
         print_to_terminal(format!("a browser opens it without the token, once, by {link}"));
     }

@@ -2,11 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+use compass_mirrors::Certificate;
 use compass_tests::{Job, echo_job, wait_until};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStderr};
+use std::sync::Arc;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 /// A master of which standard error was read up to the address of its port.
 struct Shown {
@@ -236,6 +242,44 @@ fn view_refuses_what_it_cannot_show() {
     job.write("out/x", "");
     let open = job.command_line(&["view", "out", "--listen", "0.0.0.0:0"]).run().expect(2);
     assert!(open.stderr.contains("open to other hosts") && open.stderr.contains("--token-file"), "{}", open.stderr);
+}
+
+#[test]
+fn connections_are_encrypted_where_a_certificate_is_named() {
+    let tls = "http_tls = { cert = \"host.pem\", key = \"host.key\" }";
+    let job = echo_job(20, &format!("http = \"127.0.0.1:0\"\n{tls}"), "");
+    let refused = job.run(&[]).expect(2);
+    assert!(refused.stderr.contains("cannot read master.http_tls.cert"), "{}", refused.stderr);
+    let certificate = Certificate::new(&["localhost"]).unwrap();
+    job.write("host.pem", certificate.pem());
+    job.write_private("host.key", "nothing\n");
+    let refused = job.run(&[]).expect(2);
+    assert!(refused.stderr.contains("no PEM file with a private key"), "{}", refused.stderr);
+    job.write_private("host.key", certificate.key_pem());
+
+    let mut child = job.command(&["--max-num-workers", "2"]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let address = lines.find_map(|line| Some(line.strip_prefix("the run is shown at https://")?.to_owned())).unwrap();
+    let address = address.trim_end_matches('/').to_owned();
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(certificate.pem().as_bytes()).unwrap()).unwrap();
+    let config =
+        ClientConfig::builder_with_provider(Arc::new(default_provider())).with_safe_default_protocol_versions();
+    let config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
+    let client = ClientConnection::new(Arc::new(config), ServerName::try_from("localhost").unwrap()).unwrap();
+    let mut stream = StreamOwned::new(client, TcpStream::connect(&address).unwrap());
+    write!(stream, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    // An end without a farewell is as good.
+    let _ = stream.read_to_string(&mut answer);
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok\n"), "{answer}");
+    let mut plain = TcpStream::connect(&address).unwrap();
+    write!(plain, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _ = plain.read_to_end(&mut answer);
+    assert!(!String::from_utf8_lossy(&answer).contains("ok"), "nothing is said in the plain");
+    for _ in lines {}
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! `[master] http` and `http_token_file`: the read-only port of a run.
+//! `[master] http`, `http_token_file` and `http_tls`: the read-only port of a run.
 
 use super::check::Check;
 use super::fields::{Fields, text};
+use super::keys::HTTP_TLS;
 use super::paths;
 use serde::Serialize;
 use std::net::SocketAddr;
@@ -13,14 +14,29 @@ pub struct HttpConfig {
     pub address: SocketAddr,
     /// The file with the token that readers must present; always there when the address is not loopback.
     pub token_file: Option<PathBuf>,
+    /// What encrypts its connections.
+    pub tls: Option<HttpTls>,
+}
+
+/// A certificate and its private key, as PEM files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HttpTls {
+    pub cert: PathBuf,
+    pub key: PathBuf,
 }
 
 const HELP: &str = "write an address and a port, as in `http = \"127.0.0.1:8080\"`, or \"off\"";
 
-/// Takes both keys; `None` for no port, which is also the default: two runs on one host would want the same one.
+/// Takes the three keys; `None` for no port, which is also the default: two runs on one host would want the same one.
 pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>) -> Option<HttpConfig> {
     let token_file = fields.get("http_token_file").filter(|node| !node.is_empty());
     let token = token_file.and_then(|node| paths::resolve(check, "http_token_file", node));
+    let tls = fields.table(check, "http_tls", &HTTP_TLS).and_then(|mut tls| {
+        let cert = tls.require(check, "cert", "\"host.pem\"").and_then(|node| paths::resolve(check, "cert", node));
+        let key = tls.require(check, "key", "\"host.key\"").and_then(|node| paths::resolve(check, "key", node));
+        tls.finish(check);
+        Some(HttpTls { cert: cert?, key: key? })
+    });
     let node = fields.get("http")?;
     let written = text(check, "http", node).filter(|written| *written != "off")?;
     let numeric = written.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
@@ -33,5 +49,5 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>) -> Option<HttpCon
         check.error(node.span, format!("`http = \"{written}\"` is open to other hosts"), Some(help.into()));
         return None;
     }
-    Some(HttpConfig { address, token_file: token })
+    Some(HttpConfig { address, token_file: token, tls })
 }

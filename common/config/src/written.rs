@@ -71,8 +71,10 @@ fn resolved(check: &Check, mut root: Table, config: &Config, flags: &Overrides) 
     }
     if let Some(master) = inner(&mut root, "master") {
         convert_paths::absolute(check, master, &FILES_OF_MASTERS);
-        if let Some(etcd) = inner(master, "etcd") {
-            convert_paths::absolute(check, etcd, &FILES_OF_STORES);
+        for within in ["etcd", "http_tls"] {
+            if let Some(table) = inner(master, within) {
+                convert_paths::absolute(check, table, &FILES_OF_STORES);
+            }
         }
     }
     let text = toml_text::document(&root, &|span| comment(check, span));

@@ -55,7 +55,10 @@ fn file(state: &Path, model: &ModelPlan) -> PathBuf {
     let digest = match (config, &model.pin) {
         (Some(config), _) => config.digest.short(),
         (None, Some(pin)) => pin.weights.digest.short(),
-        (None, None) => Digest::of(format!("{:?} {}", model.kind, model.path).as_bytes()).short(),
+        (None, None) => {
+            let behind = model.endpoint.as_ref().map(|endpoint| (&endpoint.url, &endpoint.model));
+            Digest::of(format!("{:?} {} {behind:?}", model.kind, model.path).as_bytes()).short()
+        }
     };
     state.join("speeds").join(format!("{digest}-{:?}.json", model.dtype).to_lowercase())
 }

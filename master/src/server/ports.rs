@@ -3,7 +3,7 @@
 use super::worker_dispatcher::WorkerDispatcher;
 use crate::control::JobRegistry;
 use crate::pipeline::{EndpointError, InferError, WorkerEndpoint, listen};
-use crate::web::{AccessError, BearerToken, HttpServer, ListenError};
+use crate::web::{AccessError, BearerToken, HttpServer, HttpTlsError, ListenError, acceptor};
 use compass_common::status_output::{print_status, print_to_terminal};
 use compass_config::Config;
 use compass_rpc::{ServeError, Uploads, WorkerService};
@@ -27,13 +27,15 @@ pub(super) enum PortsError {
     #[error(transparent)]
     Access(#[from] AccessError),
     #[error(transparent)]
+    HttpTls(#[from] HttpTlsError),
+    #[error(transparent)]
     WorkerEndpoint(#[from] EndpointError),
 }
 
 impl PortsError {
     /// Whether the configuration must be changed first.
     pub(super) fn is_bad_input(&self) -> bool {
-        matches!(self, Self::Access(_))
+        matches!(self, Self::Access(_) | Self::HttpTls(_))
     }
 }
 
@@ -73,7 +75,11 @@ impl BoundPorts {
             None => None,
             Some(http) => {
                 let token = http.token_file.as_deref().map(BearerToken::read).transpose()?;
-                Some(HttpServer::open(http.address, token).await?)
+                let server = HttpServer::open(http.address, token).await?;
+                Some(match &http.tls {
+                    Some(tls) => server.encrypted(acceptor(&tls.cert, &tls.key)?),
+                    None => server,
+                })
             }
         };
         let failed = |source| PortsError::Listen { address: config.listen, source };
@@ -101,7 +107,7 @@ impl BoundPorts {
         let serving = tokio::spawn(compass_rpc::serve(self.listener, self.endpoint.access(), service, hang_up.clone()));
         let stop_showing = CancellationToken::new();
         let showing = self.http.map(|http| {
-            print_status(format!("{shown} shown at http://{}/", http.address()));
+            print_status(format!("{shown} shown at {}", http.url()));
             if let Some(link) = http.link() {
                 print_to_terminal(format!("a browser opens it without the token, once, by {link}"));
             }

@@ -11,6 +11,8 @@ mod port;
 mod runs;
 mod server;
 mod session;
+mod tls;
 
 pub use access::{AccessError, BearerToken};
 pub use server::{HttpServer, ListenError};
+pub use tls::{HttpTlsError, acceptor};

@@ -14,7 +14,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 /// How long a client may take for the head of a request; also how long it may keep an idle connection.
@@ -42,7 +44,13 @@ impl Default for Limits {
 }
 
 /// Serves `app` until `stop` is cancelled. Connections beyond the limits are closed at once.
-pub(super) async fn serve(listener: TcpListener, app: Router, limits: Limits, stop: CancellationToken) {
+pub(super) async fn serve(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    app: Router,
+    limits: Limits,
+    stop: CancellationToken,
+) {
     let bounds = Bounds {
         connections: limits.connections,
         unauthenticated: limits.of_one_address,
@@ -61,9 +69,16 @@ pub(super) async fn serve(listener: TcpListener, app: Router, limits: Limits, st
         match accepted {
             Ok((stream, address)) => match places.take(address.ip().to_canonical()) {
                 Some(place) => {
-                    let (app, stop) = (app.clone(), stop.clone());
+                    let (app, tls, stop) = (app.clone(), tls.clone(), stop.clone());
                     tokio::spawn(async move {
-                        converse(stream, app, limits, stop).await;
+                        match tls {
+                            None => converse(stream, app, limits, stop).await,
+                            Some(tls) => match tokio::time::timeout(limits.head, tls.accept(stream)).await {
+                                Ok(Ok(stream)) => converse(stream, app, limits, stop).await,
+                                Ok(Err(error)) => tracing::debug!(%address, %error, "no encrypted HTTP connection"),
+                                Err(_) => tracing::debug!(%address, "a handshake took too long"),
+                            },
+                        }
                         drop(place);
                     });
                 }
@@ -78,7 +93,12 @@ pub(super) async fn serve(listener: TcpListener, app: Router, limits: Limits, st
     }
 }
 
-async fn converse(stream: TcpStream, app: Router, limits: Limits, stop: CancellationToken) {
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    app: Router,
+    limits: Limits,
+    stop: CancellationToken,
+) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)
@@ -121,6 +141,7 @@ mod tests {
     use super::*;
     use axum::routing::get;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
     use tokio_util::sync::DropGuard;
 
     struct Port {
@@ -133,7 +154,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
         let app = Router::new().route("/", get(|| async { "here" }));
-        tokio::spawn(serve(listener, app, limits, stop.clone()));
+        tokio::spawn(serve(listener, None, app, limits, stop.clone()));
         Port { address, _stop: stop.drop_guard() }
     }
 

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 /// The port is taken.
@@ -20,11 +21,17 @@ pub struct ListenError {
 }
 
 /// A port that is open and not yet served.
-#[derive(Debug)]
 pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     guard: Arc<Guard>,
+    tls: Option<TlsAcceptor>,
+}
+
+impl std::fmt::Debug for HttpServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "HttpServer({})", self.url())
+    }
 }
 
 impl HttpServer {
@@ -36,7 +43,23 @@ impl HttpServer {
         let failed = |source| ListenError { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, guard: Arc::new(Guard::new(token, address)) })
+        Ok(Self { listener, address, guard: Arc::new(Guard::new(token, address)), tls: None })
+    }
+
+    /// Connections are encrypted.
+    #[must_use]
+    pub fn encrypted(self, tls: TlsAcceptor) -> Self {
+        Self { tls: Some(tls), ..self }
+    }
+
+    /// `http` or `https`.
+    fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// Where a browser finds it.
+    pub fn url(&self) -> String {
+        format!("{}://{}/", self.scheme(), self.address)
     }
 
     /// Where it listens.
@@ -46,17 +69,18 @@ impl HttpServer {
 
     /// An address that opens one session without the token; `None` where none is asked for.
     pub fn link(&self) -> Option<String> {
-        self.guard.link().map(|path| format!("http://{}/{path}", self.address))
+        self.guard.link().map(|path| format!("{}{path}", self.url()))
     }
 
     /// Shows the runs in `work_dir` until `stop` turns true.
     pub async fn serve_runs(self, work_dir: PathBuf, stop: CancellationToken) {
-        port::serve(self.listener, jobs::runs_router(self.guard, work_dir), port::Limits::default(), stop).await;
+        port::serve(self.listener, self.tls, jobs::runs_router(self.guard, work_dir), port::Limits::default(), stop)
+            .await;
     }
 
     /// Shows all jobs that `registry` has, until `stop` turns true.
     pub async fn serve(self, registry: Arc<JobRegistry>, stop: CancellationToken) {
-        port::serve(self.listener, jobs::router(self.guard, registry), port::Limits::default(), stop).await;
+        port::serve(self.listener, self.tls, jobs::router(self.guard, registry), port::Limits::default(), stop).await;
     }
 }
 

@@ -12,6 +12,7 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 #[derive(Clone)]
 pub struct Certificate {
     pem: String,
+    key_pem: String,
     config: Arc<ServerConfig>,
 }
 
@@ -25,18 +26,23 @@ impl Certificate {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let made = CertificateParams::new(names).and_then(|parameters| parameters.self_signed(&key));
         let certificate = made.map_err(io::Error::other)?.der().clone();
-        let pem = pem(&certificate);
+        let (pem, key_pem) = (pem("CERTIFICATE", &certificate), pem("PRIVATE KEY", &key.serialize_der()));
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
             .and_then(|config| config.with_no_client_auth().with_single_cert(vec![certificate], key))
             .map_err(io::Error::other)?;
-        Ok(Self { pem, config: Arc::new(config) })
+        Ok(Self { pem, key_pem, config: Arc::new(config) })
     }
 
     /// What a client that trusts it reads, such as from SSL_CERT_FILE.
     pub fn pem(&self) -> &str {
         &self.pem
+    }
+
+    /// Its private key, as servers read it.
+    pub fn key_pem(&self) -> &str {
+        &self.key_pem
     }
 
     /// The server's end of a connection.
@@ -46,10 +52,10 @@ impl Certificate {
     }
 }
 
-/// The text form of a certificate (RFC 7468).
-fn pem(der: &[u8]) -> String {
+/// The text form of what `label` names (RFC 7468).
+fn pem(label: &str, der: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::from("-----BEGIN CERTIFICATE-----\n");
+    let mut text = format!("-----BEGIN {label}-----\n");
     for line in der.chunks(48) {
         for three in line.chunks(3) {
             let bits = (0..3).fold(0u32, |bits, at| (bits << 8) | u32::from(three.get(at).copied().unwrap_or(0)));
@@ -60,5 +66,5 @@ fn pem(der: &[u8]) -> String {
         }
         text.push('\n');
     }
-    text + "-----END CERTIFICATE-----\n"
+    text + &format!("-----END {label}-----\n")
 }

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 async fn campaign(config: &EtcdConfig) -> Result<(EtcdStore, Leadership), StoreError> {
-    let timeouts = StoreTimeouts { request: Duration::from_secs(2), ..TIMEOUTS };
+    let timeouts = StoreTimeouts { request: Duration::from_secs(10), ..TIMEOUTS };
     let mut store = EtcdStore::open(config, &Digest::of(b"job"), timeouts)?;
     store.campaign("a", Epoch(0)).await.map(|leadership| (store, leadership))
 }

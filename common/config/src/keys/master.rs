@@ -19,9 +19,11 @@ pub(crate) static MASTER: TableKeys = TableKeys {
         key(
             "http_token_file",
             Path,
-            "file whose first line readers send as `Authorization: Bearer ...`; a random secret of at least 32 characters",
+            "file whose first line opens the pages, and which programs send as `Authorization: Bearer ...`; a random secret of at least 32 characters",
         )
         .default("none"),
+        key("http_tls", Table(&HTTP_TLS), "encrypts the pages' connections: `{ cert = \"...\", key = \"...\" }`")
+            .default("none"),
         key("store", Text, "where leadership and leases live; the prefix is `compass` unless written")
             .takes("`\"embedded\"` or `\"etcd://h1:2379,h2:2379/prefix\"`")
             .default("`\"embedded\"`"),
@@ -33,6 +35,16 @@ pub(crate) static MASTER: TableKeys = TableKeys {
         key("certificate_ttl", Duration, "life of a worker's certificate; renewed after two thirds")
             .takes("duration, 5s or more")
             .default("`\"24h\"`"),
+    ],
+    types: &[],
+};
+
+pub(crate) static HTTP_TLS: TableKeys = TableKeys {
+    name: "master.http_tls",
+    title: "[master.http_tls]",
+    keys: &[
+        key("cert", Path, "certificate of this host with those that signed it, PEM").required(),
+        key("key", Path, "its private key, PEM; no other user may read it").required(),
     ],
     types: &[],
 };

@@ -33,7 +33,7 @@ pub(crate) use gate::{GATE, GATE_DEFAULT, GATE_RULE};
 pub(crate) use import::IMPORT;
 pub(crate) use inferencer::INFERENCER;
 pub(crate) use key::{Key, Kind, Standing, TableKeys, TypeKeys};
-pub(crate) use master::{ETCD, MASTER};
+pub(crate) use master::{ETCD, HTTP_TLS, MASTER};
 pub(crate) use model::{
     GENERATION_KWARGS, META_MESSAGE, META_ROLE, META_TEMPLATE, MODEL, MODEL_KWARGS, RUN_CFG, TOKENIZER_KWARGS,
 };
@@ -49,10 +49,11 @@ pub(crate) use template::{LINE, MESSAGE, MESSAGES, ROUNDS};
 pub(crate) use top::TOP;
 
 /// Every table.
-pub(crate) static TABLES: [&TableKeys; 41] = [
+pub(crate) static TABLES: [&TableKeys; 42] = [
     &TOP,
     &IMPORT,
     &MASTER,
+    &HTTP_TLS,
     &ETCD,
     &MODEL,
     &ENDPOINT,

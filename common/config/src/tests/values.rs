@@ -366,6 +366,16 @@ fn addresses_and_state() {
     assert_eq!(master("http = \"localhost:8080\"").http.unwrap().address.to_string(), "127.0.0.1:8080");
     let open = master("http = \"0.0.0.0:8080\"\nhttp_token_file = \"word\"").http.unwrap();
     assert_eq!(open.token_file, Some(fixture.path("word")));
+    let tls = master("http = \"localhost:8443\"\nhttp_tls = { cert = \"c.pem\", key = \"k.pem\" }")
+        .http
+        .unwrap()
+        .tls
+        .unwrap();
+    assert_eq!((tls.cert, tls.key), (fixture.path("c.pem"), fixture.path("k.pem")));
+    wrong(
+        &format!("[master]\nhttp = \"localhost:80\"\nhttp_tls = {{ cert = \"c.pem\" }}\n{MODEL}{DATASET}"),
+        "missing key `key` in [master.http_tls]",
+    );
     wrong(&format!("[master]\nhttp = \"0.0.0.0:80\"\n{MODEL}{DATASET}"), "is open to other hosts");
     wrong(&format!("[master]\nhttp = \"yes\"\n{MODEL}{DATASET}"), "`http` cannot be `yes`");
     assert_eq!(master("state_dir = \"~/s\"").state_dir, fixture.path("home/s"));

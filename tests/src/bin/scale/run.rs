@@ -115,7 +115,7 @@ pub(crate) fn open_again(job: &Job) -> Result<Opened, String> {
 
 /// Whether the master has said that inference is done.
 fn is_open(log: &str) -> bool {
-    log.lines().any(|line| line.starts_with("infer") && line.contains("  done"))
+    log.lines().any(|line| line.contains("  infer  ") && line.contains("  done"))
 }
 
 fn tail(log: &str) -> String {
