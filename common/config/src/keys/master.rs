@@ -43,7 +43,7 @@ pub(crate) static HTTP_TLS: TableKeys = TableKeys {
     name: "master.http_tls",
     title: "[master.http_tls]",
     keys: &[
-        key("cert", Path, "certificate of this host with those that signed it, PEM").required(),
+        key("cert", Path, "certificate of the host with those that signed it, PEM").required(),
         key("key", Path, "its private key, PEM; no other user may read it").required(),
     ],
     types: &[],
