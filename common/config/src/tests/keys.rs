@@ -37,6 +37,7 @@ fn file(name: &str, line: &str) -> String {
         "inferencer" => dataset("inferencer = \"gen\"", format!("inferencer = {{ {line} }}")),
         "evaluator" => dataset("evaluator = \"em\"", format!("evaluator = {{ {line} }}")),
         "filters" => dataset("evaluator = \"em\"", format!("evaluator = \"em\", filters = [{{ {line} }}]")),
+        "master.http_tls" => format!("[master]\nhttp = \"127.0.0.1:0\"\nhttp_tls = {{ {line} }}\n{MODEL}{DATASET}"),
         "endpoint" => format!("[[model]]\nabbr = \"m\"\nendpoint = {{ {line} }}\n{DATASET}"),
         "endpoint.price" => format!(
             "[[model]]\nabbr = \"m\"\nendpoint = {{ url = \"http://h\", model = \"x\", price = {{ {line} }} }}\n{DATASET}"
