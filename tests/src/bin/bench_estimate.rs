@@ -35,7 +35,7 @@ infer_cfg = { inferencer = "ppl", prompt_template = { 0 = "{q} more", 1 = "{q} l
 eval_cfg = { evaluator = "acc" }
 [[dataset]]
 abbr = "answer"
-reader_cfg = { input_columns = ["q"], output_column = "q" }
+reader_cfg = { input_columns = ["q"], output_column = "label" }
 test = { path = "rows.jsonl" }
 infer_cfg = { inferencer = { type = "gen", max_out_len = 16 }, prompt_template = "{q} " }
 eval_cfg = { evaluator = "em" }
