@@ -197,7 +197,7 @@ async fn dry_run(job: &JobArguments, config: &Config) -> Result<(), Failure> {
 fn estimate(job: &JobArguments, config: &Config) -> Result<(), Failure> {
     let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
     let slots = pipeline::planned_slots(config, job.debug);
-    let estimate = estimate::estimate(&planned.plan, &config.state_dir);
+    let estimate = estimate::estimate(&planned, &config.state_dir);
     let text = estimate::shown(&estimate, Wishes { gpus: job.gpus, slots, deadline: job.deadline });
     print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }

@@ -38,7 +38,7 @@ pub async fn run(arguments: &ViewArguments, mut interrupted: watch::Receiver<Opt
             return Err(Failure::bad_input(open.with_help(help)));
         }
     };
-    let server = HttpServer::open(arguments.listen, token).await;
+    let server = HttpServer::open(arguments.listen, token, None).await;
     let server = server.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
     print_status(format!("runs in {} shown at {}", work_dir.display(), server.url()));
     if let Some(link) = server.link() {

@@ -26,6 +26,23 @@ fn a_second_job_is_estimated_by_the_first() {
 }
 
 #[test]
+fn equal_requests_are_computed_once_and_estimated_once() {
+    let job = echo_job(10, "", "");
+    // Every question of the second half stands in the first one.
+    let row = |at: u32| {
+        format!("{{\"q\": \"What is {}?\", \"a\": \"one\", \"b\": \"two\", \"label\": {}}}\n", at % 20, at % 2)
+    };
+    job.write("rows.jsonl", &(0..200).map(row).collect::<String>());
+    job.run(&["--max-num-workers", "1"]).expect(0);
+    let facts = job.facts();
+    assert_eq!(facts["duplicate_samples"], 360, "{facts}");
+    let busy = facts["workers"].as_object().into_iter().flat_map(|workers| workers.values());
+    let busy: f64 = busy.filter_map(|worker| worker["busy_seconds"].as_f64()).sum();
+    let said = job.run(&["--estimate", "--max-num-workers", "1"]).expect(0).stdout;
+    assert!(said.contains(&format!("once weights are loaded: {busy:.0}s (")), "{busy}: {said}");
+}
+
+#[test]
 fn an_estimate_is_alone() {
     let job = echo_job(0, "", "");
     for (flags, said) in [

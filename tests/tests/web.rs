@@ -218,6 +218,7 @@ fn samples_of_a_run_are_shown_while_it_goes_on_and_afterwards() {
     );
     let (_, _, table) = ask(&address, "GET", &format!("/runs/{run}"), "", "");
     assert!(table.contains(&format!("{score:.2}")), "{table}");
+    assert_eq!(ask(&address, "GET", &format!("/runs/{run}/samples?filter=wrongg"), "", "").0, 400);
     // One of them, as predictions/ has it.
     let key = format!("{}.{}", wrong[0]["unit"], wrong[0]["index"]);
     let sample = json(&format!("/runs/{run}/samples/{key}.json"));

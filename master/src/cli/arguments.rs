@@ -6,7 +6,7 @@ use super::filter::NameFilter;
 use super::importing::{ImportArguments, loader};
 use super::launching::LaunchArguments;
 use super::ranking::LeaderboardArguments;
-use super::token::TokenArguments;
+use super::token::{TokenArguments, time_above_zero};
 use super::viewing::{ViewArguments, VizArguments, filter};
 use super::watching::WatchArguments;
 use crate::job::{JobRequest, Mode};
@@ -15,7 +15,6 @@ use clap::{Args, Parser, Subcommand};
 use compass_config::{Overrides, PythonWorld, Remote};
 use compass_eval::report::Details;
 use compass_storage::{StorageArguments, Variables, hub};
-use compass_types::duration::{DURATION_HELP, parse_duration};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -100,7 +99,7 @@ pub struct JobArguments {
     pub gpus: Option<u32>,
 
     /// With --estimate: when it must be through; says how many GPUs that needs
-    #[arg(long, value_name = "TIME", requires = "estimate", value_parser = deadline)]
+    #[arg(long, value_name = "TIME", requires = "estimate", value_parser = time_above_zero)]
     pub deadline: Option<std::time::Duration>,
 
     /// A small JSON file with the state of the run, replaced whole every few seconds and at the end: for cron and monitoring
@@ -425,11 +424,6 @@ fn configuration(word: &str) -> Result<PathBuf, String> {
 /// Where the environment says that OpenCompass's data is.
 pub fn data_cache() -> Option<PathBuf> {
     std::env::var_os("COMPASS_DATA_CACHE").filter(|value| !value.is_empty()).map(PathBuf::from)
-}
-
-/// A time that is not 0.
-fn deadline(text: &str) -> Result<std::time::Duration, String> {
-    parse_duration(text).filter(|time| !time.is_zero()).ok_or_else(|| DURATION_HELP.to_owned())
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub enum TokenAction {
         #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
         pool: String,
         /// How long workers may join with it, such as 90s, 10m, 24h or 7d; those that have joined stay
-        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = ttl)]
+        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = time_above_zero)]
         ttl: Duration,
         /// How many workers may join with it
         #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -69,7 +69,8 @@ pub enum TokenAction {
     },
 }
 
-fn ttl(text: &str) -> Result<Duration, String> {
+/// A time above 0, for the command line.
+pub(super) fn time_above_zero(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text).filter(|time| !time.is_zero());
     time.ok_or_else(|| DURATION_HELP.to_owned())
 }

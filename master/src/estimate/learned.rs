@@ -17,6 +17,9 @@ const DATA_SETS: usize = 4_096;
 /// What the samples of a data set took in one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Took {
+    /// When, in seconds since 1970.
+    pub(super) at: i64,
+    /// Those that were computed: equal requests count once.
     pub(super) samples: u64,
     /// Of slots, added up.
     pub(super) seconds: f64,
@@ -93,6 +96,7 @@ pub(super) fn most_generated(model: &ModelPlan, dataset: &DatasetPlan) -> u64 {
 /// # Errors
 /// Those of the disk.
 pub(crate) fn learn(state: &Path, plan: &Plan, facts: &RunFacts) -> Result<(), FolderError> {
+    let now = jiff::Timestamp::now().as_second();
     for (at, model) in plan.models() {
         let devices = facts.devices.get(&model.abbr);
         let Some(device) = devices.filter(|devices| devices.len() == 1).and_then(|devices| devices.first()) else {
@@ -105,6 +109,7 @@ pub(crate) fn learn(state: &Path, plan: &Plan, facts: &RunFacts) -> Result<(), F
             let Some(seen) = facts.by_unit.get(&unit.id.0).filter(|seen| seen.samples > 0) else { continue };
             let share = seen.samples as f64 / f64::from(unit.dataset.samples.max(1));
             let took = Took {
+                at: now,
                 samples: seen.samples,
                 seconds: seen.busy_seconds,
                 submitted: seen.tokens.submitted,
@@ -119,12 +124,14 @@ pub(crate) fn learn(state: &Path, plan: &Plan, facts: &RunFacts) -> Result<(), F
             runs.drain(..old);
         }
         while on.datasets.len() > DATA_SETS {
-            on.datasets.pop_first();
+            let latest = |runs: &Vec<Took>| runs.last().map_or(0, |took| took.at);
+            let oldest = on.datasets.iter().min_by_key(|(_, runs)| latest(runs)).map(|(name, _)| name.clone());
+            oldest.map(|name| on.datasets.remove(&name));
         }
         if *on == before {
             continue;
         }
-        on.latest = jiff::Timestamp::now().as_second();
+        on.latest = now;
         let bytes = serde_json::to_vec(&learned).unwrap_or_default();
         write_atomically(&file(state, model), &bytes)?;
     }

@@ -1,12 +1,14 @@
 //! From the plan and what was learnt to tokens and seconds, as intervals.
 //!
-//! A data set that an earlier run had takes per sample what it took then. Another one takes `a` seconds for a token that is computed
+//! Of equal requests one is computed. A data set that an earlier run had takes per computed sample what it took then. Another one takes `a` seconds for a token that is computed
 //! and `b` for one that is generated, as the data sets did that are known of this architecture and device. Where nothing is known, a
 //! roofline: computing is bound by arithmetic (2 operations for each parameter and token), generating by reading the weights once a
 //! step for a batch.
 
 use super::learned::{Learned, OnDevice, Took, distinct_characters, most_generated, name};
-use compass_plan::{DatasetPlan, DeviceRequest, ModelPlan, Plan};
+use crate::pipeline::Planned;
+use compass_plan::{DatasetPlan, DeviceRequest, ModelPlan};
+use compass_scheduler::{Duplicates, Recorded};
 use std::ops::Add;
 use std::path::Path;
 
@@ -137,18 +139,28 @@ impl Rates {
     }
 }
 
-/// What the job of a plan takes, by what is kept in the folder `state`.
-pub fn estimate(plan: &Plan, state: &Path) -> Estimate {
+/// What a job takes, by what is kept in the folder `state`.
+pub fn estimate(planned: &Planned, state: &Path) -> Estimate {
+    let plan = &planned.plan;
+    let equal = Duplicates::beside(planned.duplicates.of_units(plan), &Recorded::default()).by_unit();
     let learned: Vec<Learned> = plan.models.iter().map(|model| Learned::read(state, model)).collect();
     let units = plan.units().map(|unit| {
         let known = learned.get(plan.model_of(unit.id).0 as usize).and_then(Learned::latest);
-        of_unit(unit.model, unit.dataset, known)
+        let equal = equal.get(&unit.id).map_or(0, |samples| u64::from(samples.len()));
+        of_unit(unit.model, unit.dataset, u64::from(unit.dataset.samples).saturating_sub(equal), known)
     });
     Estimate { units: units.collect() }
 }
 
-fn of_unit(model: &ModelPlan, dataset: &DatasetPlan, known: Option<(&String, &OnDevice)>) -> UnitEstimate {
+/// `computed` are its samples without those whose request another one's is equal to.
+fn of_unit(
+    model: &ModelPlan,
+    dataset: &DatasetPlan,
+    computed: u64,
+    known: Option<(&String, &OnDevice)>,
+) -> UnitEstimate {
     let samples = u64::from(dataset.samples);
+    let share = computed as f64 / samples.max(1) as f64;
     let mut found = UnitEstimate {
         model: model.abbr.clone(),
         dataset: dataset.abbr.clone(),
@@ -162,7 +174,7 @@ fn of_unit(model: &ModelPlan, dataset: &DatasetPlan, known: Option<(&String, &On
     };
     let runs = known.and_then(|(device, on)| Some((device, on.datasets.get(&name(dataset))?)));
     if let Some((device, runs)) = runs.filter(|(_, runs)| !runs.is_empty()) {
-        seen(&mut found, runs);
+        seen(&mut found, computed, runs);
         found.source = Source::Runs { runs: runs.len(), device: device.clone() };
         return found;
     }
@@ -170,15 +182,15 @@ fn of_unit(model: &ModelPlan, dataset: &DatasetPlan, known: Option<(&String, &On
     let per_token = rates.as_ref().map_or(CHARACTERS_PER_TOKEN, |(_, rates)| rates.characters.max(0.1));
     let labels = u64::from(dataset.labels.unwrap_or(1).max(1));
     let shared: u64 = shared_characters(dataset);
-    found.distinct = (distinct_characters(dataset) as f64 / per_token) as u64;
-    found.submitted = ((labels * (dataset.characters + shared)) as f64 / per_token) as u64;
-    let most = (most_generated(model, dataset) * samples) as f64;
+    found.distinct = (share * distinct_characters(dataset) as f64 / per_token) as u64;
+    found.submitted = (share * (labels * (dataset.characters + shared)) as f64 / per_token) as u64;
+    let most = (most_generated(model, dataset) * computed) as f64;
     let [few, some, many] = match rates.as_ref().and_then(|(_, rates)| rates.answered) {
         Some(answered) => [0.5 * answered, answered, (2.0 * answered).min(1.0)],
         None => ANSWERED,
     };
     found.generated = (most * some) as u64;
-    let (computed, generated, around) = match &rates {
+    let (each_computed, each_generated, around) = match &rates {
         Some((_, rates)) => (rates.computed, rates.generated, LIKE),
         None => match roofline(model) {
             Some((computed, generated)) => (computed, generated, ROOFLINE),
@@ -189,8 +201,8 @@ fn of_unit(model: &ModelPlan, dataset: &DatasetPlan, known: Option<(&String, &On
         Some((device, _)) => Source::Others { device: device.clone() },
         None => Source::Roofline,
     };
-    let read = found.distinct as f64 * computed;
-    let at = |share: f64| read + most * share * generated;
+    let read = found.distinct as f64 * each_computed;
+    let at = |answered: f64| read + most * answered * each_generated;
     found.seconds = Seconds { low: at(few) * around.0, middle: at(some), high: at(many) * around.1 };
     found
 }
@@ -207,8 +219,8 @@ fn shared_characters(dataset: &DatasetPlan) -> u64 {
 }
 
 /// By earlier runs of the same data set: the mean, within what they differ by.
-fn seen(found: &mut UnitEstimate, runs: &[Took]) {
-    let samples = found.samples as f64;
+fn seen(found: &mut UnitEstimate, computed: u64, runs: &[Took]) {
+    let samples = computed as f64;
     let per_sample: Vec<f64> = runs.iter().map(|took| took.seconds / took.samples.max(1) as f64).collect();
     let mean = per_sample.iter().sum::<f64>() / per_sample.len().max(1) as f64;
     let least = per_sample.iter().copied().fold(f64::INFINITY, f64::min).min(mean);
@@ -245,6 +257,7 @@ mod tests {
 
     fn took(samples: u64, seconds: f64, computed: u64, generated: u64) -> Took {
         Took {
+            at: 0,
             samples,
             seconds,
             submitted: 3 * computed,
@@ -279,9 +292,12 @@ mod tests {
             gpus: 0,
             source: Source::Unknown,
         };
-        seen(&mut found, &[took(100, 50.0, 1_000, 0), took(50, 35.0, 600, 10)]);
+        seen(&mut found, 200, &[took(100, 50.0, 1_000, 0), took(50, 35.0, 600, 10)]);
         let Seconds { low, middle, high } = found.seconds;
         assert!((middle - 120.0).abs() < 1e-9 && (low - 85.0).abs() < 1e-9 && (high - 168.0).abs() < 1e-9, "{found:?}");
         assert_eq!((found.submitted, found.distinct, found.generated), (7_200, 2_400, 40));
+        // Of 200 samples 50 are computed: the others ask the same.
+        seen(&mut found, 50, &[took(100, 50.0, 1_000, 0)]);
+        assert_eq!((found.seconds.middle, found.distinct), (25.0, 500));
     }
 }

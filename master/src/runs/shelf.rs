@@ -4,7 +4,7 @@ use super::opened::OpenedRun;
 use crate::pipeline::{RunFolder, ScoreError, latest_table};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -57,31 +57,34 @@ impl Shelf {
         found.into_values().rev().collect()
     }
 
-    /// Opens a run by its name: one of those that are listed, whatever the name says. Waits for the disk.
+    /// The folder of a run by its name, which is one name and no path.
+    pub(crate) fn find(&self, name: &str) -> Option<RunFolder> {
+        let is_name = Path::new(name).components().eq([Component::Normal(name.as_ref())]);
+        let folders = self.work_dirs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        folders.iter().filter(|_| is_name).find_map(|folder| RunFolder::at(&folder.join(name)))
+    }
+
+    /// Opens a run by its name; those who want the same wait for the first. Waits for the disk.
     ///
     /// # Errors
     /// Its plan or its ledger is damaged.
     pub(crate) fn open(&self, name: &str) -> Result<Option<Arc<OpenedRun>>, ScoreError> {
-        let Some(listed) = self.runs().into_iter().find(|run| run.name == name) else { return Ok(None) };
-        let now = Instant::now();
-        {
-            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            open.retain(|kept| kept.until.is_none_or(|until| now < until));
-            if let Some(kept) = open.iter().find(|kept| kept.folder == listed.folder) {
-                return Ok(Some(kept.run.clone()));
-            }
+        let Some(folder) = self.find(name) else { return Ok(None) };
+        let (now, root) = (Instant::now(), folder.root().to_owned());
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|kept| kept.until.is_none_or(|until| now < until));
+        if let Some(kept) = open.iter().find(|kept| kept.folder == root) {
+            return Ok(Some(kept.run.clone()));
         }
-        let Some(folder) = RunFolder::at(&listed.folder) else { return Ok(None) };
-        // A table that came while the ledger was read belongs to a later state.
-        let is_over = listed.scored;
+        // A table that comes while the ledger is read belongs to a later state.
+        let is_over = latest_table(&root).is_some();
         let run = Arc::new(OpenedRun::read(folder)?);
         let rest = FRESH.max(now.elapsed() * REST);
         let until = (!is_over).then(|| Instant::now() + rest);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= OPEN {
             open.pop_front();
         }
-        open.push_back(Kept { run: run.clone(), folder: listed.folder, until });
+        open.push_back(Kept { run: run.clone(), folder: root, until });
         Ok(Some(run))
     }
 }

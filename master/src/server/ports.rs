@@ -75,11 +75,8 @@ impl BoundPorts {
             None => None,
             Some(http) => {
                 let token = http.token_file.as_deref().map(BearerToken::read).transpose()?;
-                let server = HttpServer::open(http.address, token).await?;
-                Some(match &http.tls {
-                    Some(tls) => server.encrypted(acceptor(&tls.cert, &tls.key)?),
-                    None => server,
-                })
+                let tls = http.tls.as_ref().map(|tls| acceptor(&tls.cert, &tls.key)).transpose()?;
+                Some(HttpServer::open(http.address, token, tls).await?)
             }
         };
         let failed = |source| PortsError::Listen { address: config.listen, source };

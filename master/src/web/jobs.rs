@@ -35,18 +35,18 @@ pub(super) fn router(guard: Arc<Guard>, registry: Arc<JobRegistry>) -> Router {
         .merge(runs::router(Arc::new(RunPages::new(work_dirs))));
     // Health is asked by load balancers, which have no token, and says nothing else.
     let health = |State(registry): Shown| async move { health(registry) };
-    open_to(guard, guarded).route("/healthz", get(health).with_state(registry)).layer(from_fn(headers::secure))
+    authenticated(guard, guarded).route("/healthz", get(health).with_state(registry)).layer(from_fn(headers::secure))
 }
 
 /// The pages of the runs in a folder, of no master.
 pub(super) fn runs_router(guard: Arc<Guard>, work_dir: PathBuf) -> Router {
     let pages = runs::router(Arc::new(RunPages::new(move || vec![work_dir.clone()])));
     let pages = pages.route("/", get(|| async { Redirect::to("/runs") }));
-    open_to(guard, pages).layer(from_fn(headers::secure))
+    authenticated(guard, pages).layer(from_fn(headers::secure))
 }
 
-/// These pages for who may read them, and what opens them.
-fn open_to(guard: Arc<Guard>, pages: Router) -> Router {
+/// Pages behind authentication, with the login page and the files that it loads.
+fn authenticated(guard: Arc<Guard>, pages: Router) -> Router {
     let missing = || async { (StatusCode::NOT_FOUND, "there is no such page\n") };
     let guarded = pages.fallback(missing).layer(from_fn_with_state(guard.clone(), demand_access));
     let open = assets().into_iter().fold(Router::new(), |open, (path, file)| open.route(path, file));

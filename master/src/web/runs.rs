@@ -6,7 +6,7 @@ use crate::cli::STEP;
 use crate::compare::{board_of, compared, read_run, step_pattern};
 use crate::job::Failure;
 use crate::pipeline::{RunFolder, ScoreError, latest_table_within};
-use crate::runs::{Key, OpenedRun, SampleQuery, Shelf, failures};
+use crate::runs::{Key, Mark, OpenedRun, SampleQuery, Shelf, failures};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -26,8 +26,8 @@ use tokio::sync::Semaphore;
 const BOARD: usize = 32;
 /// Flips of each data set.
 const FLIPS: usize = 10;
-/// Runs that are read at once.
-const READERS: usize = 2;
+/// Runs that are read at once: the scheduler shares the processor with them.
+const READERS: usize = 1;
 /// Characters of a table's line.
 const WIDTH: usize = 200;
 
@@ -121,11 +121,25 @@ async fn one(State(pages): Shown, Path(run): Path<String>, Query(narrowed): Quer
     page(read.await)
 }
 
+/// Refuses a filter that does not exist, which would show everything.
+fn unknown_filter(query: &SampleQuery) -> Option<Response> {
+    let names = Mark::ALL.map(Mark::name);
+    let is_known = query.filter.is_empty() || names.contains(&query.filter.as_str());
+    let said = || format!("there is no filter `{}`; there are {}\n", query.filter, names.join(", "));
+    (!is_known).then(|| (StatusCode::BAD_REQUEST, said()).into_response())
+}
+
 async fn samples(State(pages): Shown, Path(run): Path<String>, Query(query): Query<SampleQuery>) -> Response {
+    if let Some(refused) = unknown_filter(&query) {
+        return refused;
+    }
     page(reading(&pages, run, move |run| Ok(pages::samples(run, &query, &query.find(run)?))).await)
 }
 
 async fn samples_json(State(pages): Shown, Path(run): Path<String>, Query(query): Query<SampleQuery>) -> Response {
+    if let Some(refused) = unknown_filter(&query) {
+        return refused;
+    }
     json(reading(&pages, run, move |run| query.find(run)).await)
 }
 
@@ -165,11 +179,9 @@ struct Pair {
 
 async fn comparison(State(pages): Shown, Query(pair): Query<Pair>) -> Response {
     let read = at_once(&pages, move |shelf| {
-        let runs = shelf.runs();
         let folder = |name: &str| {
-            let listed = runs.iter().find(|run| run.name == name);
-            let folder = listed.and_then(|run| RunFolder::at(&run.folder));
-            folder.ok_or_else(|| Failure::bad_input(Diagnostic::error(format!("there is no run `{name}`"))))
+            let missing = || Failure::bad_input(Diagnostic::error(format!("there is no run `{name}`")));
+            shelf.find(name).ok_or_else(missing)
         };
         let models = pair.models.split([' ', ',']).filter_map(|pair| pair.split_once('='));
         let options = Options {

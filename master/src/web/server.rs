@@ -35,21 +35,20 @@ impl std::fmt::Debug for HttpServer {
 }
 
 impl HttpServer {
-    /// Opens the port.
+    /// Opens the port; with `tls` its connections are encrypted.
     ///
     /// # Errors
     /// Somebody else has it.
-    pub async fn open(address: SocketAddr, token: Option<BearerToken>) -> Result<Self, ListenError> {
+    pub async fn open(
+        address: SocketAddr,
+        token: Option<BearerToken>,
+        tls: Option<TlsAcceptor>,
+    ) -> Result<Self, ListenError> {
         let failed = |source| ListenError { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, guard: Arc::new(Guard::new(token, address)), tls: None })
-    }
-
-    /// Connections are encrypted.
-    #[must_use]
-    pub fn encrypted(self, tls: TlsAcceptor) -> Self {
-        Self { tls: Some(tls), ..self }
+        let guard = Arc::new(Guard::new(token, address, tls.is_some()));
+        Ok(Self { listener, address, guard, tls })
     }
 
     /// `http` or `https`.
@@ -149,9 +148,9 @@ mod tests {
         std::fs::write(&file, "word\n").unwrap();
         std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         let token = BearerToken::read(&file).unwrap();
-        let server = HttpServer::open("127.0.0.1:0".parse().unwrap(), Some(token)).await.unwrap();
+        let server = HttpServer::open("127.0.0.1:0".parse().unwrap(), Some(token), None).await.unwrap();
         let address = server.address();
-        let taken = HttpServer::open(address, None).await.unwrap_err();
+        let taken = HttpServer::open(address, None, None).await.unwrap_err();
         assert!(taken.to_string().contains("write another master.http"), "{taken}");
         let shown = shown(RunView::default());
         let stop = CancellationToken::new();

@@ -1,4 +1,4 @@
-//! Who may read the port: programs send the token, people have a session, which a form or a link of one use opens.
+//! Authentication of readers: programs send the token, browsers have a session, from a login form or a link of one use.
 //!
 //! A browser sends no `Authorization` header when a person follows a link: with the token alone no browser could read.
 
@@ -26,6 +26,8 @@ pub(super) struct Guard {
     token: Option<BearerToken>,
     /// Cookies of one host are shared by all its ports.
     cookie: String,
+    /// The cookie then goes over encrypted connections alone.
+    is_encrypted: bool,
     state: Mutex<Sessions>,
 }
 
@@ -38,9 +40,9 @@ struct Sessions {
 }
 
 impl Guard {
-    /// A guard that lets every request through where there is no token.
-    pub(super) fn new(token: Option<BearerToken>, address: SocketAddr) -> Self {
-        Self { token, cookie: format!("compass_{}", address.port()), state: Mutex::default() }
+    /// Without a token every request is authenticated.
+    pub(super) fn new(token: Option<BearerToken>, address: SocketAddr, is_encrypted: bool) -> Self {
+        Self { token, cookie: format!("compass_{}", address.port()), is_encrypted, state: Mutex::default() }
     }
 
     /// The path of a link that opens one session; `None` where no session is needed.
@@ -82,7 +84,8 @@ impl Guard {
         }
         sessions.open.push_back((blake3::hash(word.as_bytes()), now));
         let (name, seconds) = (&self.cookie, LIFE.as_secs());
-        let cookie = format!("{name}={word}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}");
+        let secure = if self.is_encrypted { "; Secure" } else { "" };
+        let cookie = format!("{name}={word}; HttpOnly; SameSite=Strict{secure}; Path=/; Max-Age={seconds}");
         Ok(([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response())
     }
 
@@ -180,7 +183,7 @@ mod tests {
     use axum::http::HeaderValue;
 
     fn guard_with_token() -> Guard {
-        Guard::new(Some(BearerToken::new("word")), "127.0.0.1:8080".parse().unwrap())
+        Guard::new(Some(BearerToken::new("word")), "127.0.0.1:8080".parse().unwrap(), false)
     }
 
     fn with(name: header::HeaderName, value: &str) -> HeaderMap {
@@ -207,7 +210,7 @@ mod tests {
         }
         assert!(!guard.admits(&said, now), "the oldest gives way");
         assert!(guard.admits(&with(header::AUTHORIZATION, "Bearer word"), now));
-        assert!(Guard::new(None, "127.0.0.1:1".parse().unwrap()).admits(&HeaderMap::new(), now));
+        assert!(Guard::new(None, "127.0.0.1:1".parse().unwrap(), false).admits(&HeaderMap::new(), now));
     }
 
     #[test]
@@ -216,6 +219,6 @@ mod tests {
         let link = guard.link().unwrap();
         let word = link.strip_prefix("login?once=").unwrap();
         assert!(!guard.redeem("another") && guard.redeem(word) && !guard.redeem(word));
-        assert_eq!(Guard::new(None, "127.0.0.1:1".parse().unwrap()).link(), None);
+        assert_eq!(Guard::new(None, "127.0.0.1:1".parse().unwrap(), false).link(), None);
     }
 }

@@ -4,10 +4,11 @@ use super::layout::layout;
 use super::part::{Part, sections};
 use crate::pipeline::{LiveMetric, RunView};
 use compass_common::words::{counted, duration};
+use compass_stats::{two_sided_z, wilson};
 use maud::{Markup, html};
 
-/// Of the normal distribution, for an interval of 95 %.
-const Z: f64 = 1.959_963_984_540_054;
+/// Of the intervals.
+const CONFIDENCE: f64 = 0.95;
 
 /// Rows of a table at most: a page has the same weight whatever the job.
 const ROWS: usize = 100;
@@ -134,19 +135,14 @@ fn scores(live: &[LiveMetric], narrowed: &Narrowed) -> Markup {
 }
 
 /// Wilson's interval of 95 % for a share of right answers, in percent; `None` for a metric that is none.
-///
-/// Wilson, E. B. (1927): Probable inference, the law of succession, and statistical inference.
 fn interval(metric: &LiveMetric) -> Option<(f64, f64)> {
     let n = metric.scored as f64;
     let right = metric.value? / 100.0 * n;
-    if n == 0.0 || !(0.0..=n).contains(&right) || (right - right.round()).abs() > 1e-6 * n.max(1.0) {
+    if !(0.0..=n).contains(&right) || (right - right.round()).abs() > 1e-6 * n.max(1.0) {
         return None;
     }
-    let (share, z2) = (right / n, Z * Z);
-    let centre = share + z2 / (2.0 * n);
-    let half = Z * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
-    let whole = 1.0 + z2 / n;
-    Some((100.0 * ((centre - half) / whole).max(0.0), 100.0 * ((centre + half) / whole).min(1.0)))
+    let share = wilson(right.round() as u64, metric.scored, two_sided_z(CONFIDENCE))?;
+    Some((100.0 * share.low, 100.0 * share.high))
 }
 
 fn workers(view: &RunView) -> Markup {
