@@ -232,6 +232,7 @@ full "soak --minutes 3" 10 target/release/soak --minutes 3
 full "bench-load" 10 target/release/bench-load
 full "bench-score --small" 10 target/release/bench-score --small
 full "bench-generate --small" 10 target/release/bench-generate --small
+full "ptx (nvcc of PyPI)" 10 ./deploy/ptx.sh --check
 full "parity-hf (a peer's Python)" 20 target/release/parity-hf
 
 [ -z "$LIST" ] || exit 0

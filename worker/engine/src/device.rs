@@ -97,6 +97,14 @@ pub(crate) fn free_on(device: Device) -> usize {
     }
 }
 
+/// Bytes of a device's memory.
+pub(crate) fn total_on(device: Device) -> usize {
+    match device {
+        Device::Cuda(ordinal) => cuda_memory(ordinal).map_or(UNKNOWN_CUDA_BYTES, |(_, total)| total),
+        _ => free_bytes(),
+    }
+}
+
 /// Bytes taken on the GPUs of a replica by all their processes, or the memory of this process on the CPU; 0 where neither says.
 pub fn taken_bytes(choice: DeviceChoice, gpus: u32) -> usize {
     match resolve_all(choice, gpus).unwrap_or_default().as_slice() {

@@ -302,6 +302,10 @@ pub(crate) fn load_model(
     notes: &mut Vec<String>,
 ) -> Result<LoadedModel, EngineFault> {
     let Opened { family, mut weights, kind, device } = opened;
+    let sharing = match on {
+        Spread::ByMemory { colocated_engines, .. } => colocated_engines.max(1) as usize,
+        Spread::Layers(_) => 1,
+    };
     let layers = match on {
         Spread::ByMemory { devices, colocated_engines } => arrange(&weights, devices, colocated_engines)?,
         Spread::Layers(devices) => devices.to_vec(),
@@ -311,6 +315,6 @@ pub(crate) fn load_model(
         notes.push("the GPUs cannot hold all layers: the last ones are computed on the CPU, slowly".into());
     }
     weights.spread(layers);
-    let to = Placement { kind, device, positions: i64::from(max_seq_len.min(ROPE_POSITIONS)) };
+    let to = Placement { kind, device, positions: i64::from(max_seq_len.min(ROPE_POSITIONS)), sharing };
     Ok(LoadedModel { model: Box::new(family.load(config, weights, to, notes)?), is_mapped })
 }

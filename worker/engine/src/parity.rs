@@ -107,7 +107,7 @@ impl ParityModel {
         let (kind, device) = (Kind::Float, Device::Cpu);
         let file = ModelConfig::file_of(ModelKind::Hf);
         let weights = Weights::open(directory, ModelKind::Hf, file, (kind, device))?;
-        let to = Placement { kind, device, positions: 64 };
+        let to = Placement { kind, device, positions: 64, sharing: 1 };
         let mut decoder = Family::of(&config)?.load(&config, weights, to, &mut Vec::new())?;
         decoder.join().and_then(|()| decoder.stack_experts()).map_err(|error| device_fault(&error))?;
         let counts = Rc::new(Cell::new(DeviceCounts::default()));
@@ -170,7 +170,7 @@ impl ParityModel {
                 }
                 let tokens: Vec<u32> = pass.iter().flat_map(|(_, tokens)| tokens.iter().copied()).collect();
                 let hidden = self.model.hidden(&tokens, &segments, &mut arena)?;
-                logits.extend(row_after_row(&self.model.logits(&hidden)?)?);
+                logits.extend(row_after_row(&self.model.wide_logits(&hidden)?)?);
             }
             Ok(logits)
         };
@@ -204,11 +204,11 @@ impl ParityModel {
         let own = extent(&mut arena, tokens.len())?;
         let (first, others) = tokens.split_at(prompt.min(tokens.len()));
         let hidden = self.model.hidden(first, &[Segment::alone(own, 0, first.len())], &mut arena)?;
-        let mut logits = row_after_row(&self.model.logits(&hidden)?)?;
+        let mut logits = row_after_row(&self.model.wide_logits(&hidden)?)?;
         for (step, token) in others.iter().enumerate() {
             let segment = Segment::alone(own, prompt + step, 1);
             let hidden = self.model.hidden(&[*token], &[segment], &mut arena)?;
-            logits.extend(row_after_row(&self.model.logits(&hidden)?)?);
+            logits.extend(row_after_row(&self.model.wide_logits(&hidden)?)?);
         }
         Ok(logits)
     }

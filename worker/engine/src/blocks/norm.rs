@@ -60,6 +60,11 @@ impl RmsNorm {
     pub(crate) fn forward(&self, kernels: &dyn Kernels, x: &Tensor) -> Result<Tensor, TchError> {
         kernels.rms_norm(x, &self.weight, self.eps, self.form)
     }
+
+    /// Returns `a + b`, `[..., width]`, and what this maps it to.
+    pub(crate) fn of_sum(&self, kernels: &dyn Kernels, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor), TchError> {
+        kernels.add_and_norm((a, b), &self.weight, self.eps, self.form)
+    }
 }
 
 /// Scales rows to mean 0 and variance 1, then by a learnt weight and bias.

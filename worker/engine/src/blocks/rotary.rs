@@ -124,6 +124,16 @@ impl Rotation {
         Ok(Self { cos: self.cos.f_to_device(device)?, sin: self.sin.f_to_device(device)?, pairing: self.pairing })
     }
 
+    /// Returns a rotation of halves by these cosines and sines, `[rows, dim]` each.
+    pub(crate) fn halves(cos: Tensor, sin: Tensor) -> Self {
+        Self { cos, sin, pairing: Pairing::Halves }
+    }
+
+    /// Returns cosines and sines, `[rows, dim]` each, if the first half of a head turns with the second.
+    pub(crate) fn of_halves(&self) -> Option<(&Tensor, &Tensor)> {
+        (self.pairing == Pairing::Halves).then_some((&self.cos, &self.sin))
+    }
+
     /// Appends `added` rows that pad a pass, whose heads become zeros.
     pub(crate) fn padded(self, added: i64) -> Result<Self, TchError> {
         if added == 0 {

@@ -4,7 +4,7 @@
 //! Its result is emitted as soon as its last answer is known.
 
 use super::answer::RunError;
-use super::batching::{Choice, DecodeCallback, Prediction, SequenceRequest, StepOutcome};
+use super::batching::{Changes, Choice, DecodeCallback, Prediction, SequenceRequest, StepOutcome};
 use super::conversation::Conversation;
 use super::decode::BatchDecoder;
 use super::prompting::{Prompted, Prompting};
@@ -215,11 +215,12 @@ impl<'a> GenerationBatch<'a> {
 impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
     fn choice(&self) -> Choice {
         let rules = &self.prompting.settings.rules;
-        match rules.draws_alone() {
-            _ if rules.are_plain() => Choice::Best,
-            Some(warp) => Choice::Drawn(warp),
-            None => Choice::ByLogits,
-        }
+        Choice { warp: rules.warp, rules: rules.change_logits().then_some(rules.repetition_penalty) }
+    }
+
+    fn changes(&self, seen: &[u32], generated: usize) -> Changes {
+        let settings = self.prompting.settings;
+        settings.rules.changes(seen, generated, &settings.eos)
     }
 
     fn uniform(&self, id: &SequenceId, generated: usize) -> f64 {

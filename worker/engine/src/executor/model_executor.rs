@@ -88,6 +88,7 @@ impl Executor {
             chat_stop: chat.as_ref().map(|_| stop_texts(&tokenizer, &defaults.eos)),
             defaults,
         };
+        let is_cpu = facts.device == "cpu";
         let pad = tokenizer.pad_id(side.defaults.pad);
         let slots = Slots::new(facts.sequences as usize);
         Ok(Self {
@@ -102,7 +103,7 @@ impl Executor {
             notes: Notes::default(),
             arena: Arena::none(),
             slots,
-            scorer: Scorer::default(),
+            scorer: Scorer::new(!is_cpu),
             last_work: LastWork::Scoring,
             prefix_tokens: PrefixTokens::default(),
         })

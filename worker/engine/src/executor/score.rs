@@ -37,27 +37,76 @@ pub(super) struct RowTokens {
     pub(super) tokens: Vec<u32>,
 }
 
+/// Scores that a device computes.
+pub(super) struct ScoresUnderWay {
+    wanted: Vec<RowTokens>,
+    /// Number of rows of a block.
+    rows: usize,
+    /// The list of each block.
+    blocks: Vec<Tensor>,
+}
+
 /// Returns the requested scores of `hidden`, `[rows, hidden]`, in the order of `wanted`.
-///
-/// Logits are computed only for the requested rows, one block at a time.
 pub(super) fn rows_scores(
     model: &dyn CausalLm,
     hidden: &Tensor,
-    wanted: &[RowTokens],
+    wanted: Vec<RowTokens>,
     precision: Precision,
 ) -> Result<Vec<TokenScore>, TchError> {
+    begin_scores(model, hidden, wanted, precision)?.read(model.kernels())
+}
+
+/// Has the requested scores of `hidden` computed, for which the host does not wait.
+///
+/// Logits are computed only for the requested rows, one block at a time.
+pub(super) fn begin_scores(
+    model: &dyn CausalLm,
+    hidden: &Tensor,
+    wanted: Vec<RowTokens>,
+    precision: Precision,
+) -> Result<ScoresUnderWay, TchError> {
     let block = if hidden.device() == Device::Cpu { CPU_BLOCK } else { GPU_BLOCK };
     let rows = (block / model.vocabulary().max(1)).clamp(32, 1024);
     let kernels = model.kernels();
-    let mut scores = Vec::with_capacity(wanted.len());
+    let mut blocks = Vec::with_capacity(wanted.len() / rows + 1);
     for block in wanted.chunks(rows) {
         let indices: Vec<i64> = block.iter().map(|wanted| wanted.row).collect();
-        let indices = model.kernels().to_device(&indices, hidden.device())?;
+        let indices = kernels.to_device(&indices, hidden.device())?;
         let logits = model.logits(&hidden.f_index_select(0, &indices)?)?;
         let targets: Vec<&[u32]> = block.iter().map(|wanted| wanted.tokens.as_slice()).collect();
-        scores.extend(block_scores(kernels, &logits, &targets, precision)?);
+        blocks.push(block_scores(kernels, &logits, &targets, precision)?);
     }
-    Ok(scores)
+    Ok(ScoresUnderWay { wanted, rows, blocks })
+}
+
+impl ScoresUnderWay {
+    /// Returns the scores in the order in which they were wanted: one copy to the host, which waits for it.
+    pub(super) fn read(self, kernels: &dyn Kernels) -> Result<Vec<TokenScore>, TchError> {
+        let Self { wanted, rows, blocks } = self;
+        let read = match blocks.as_slice() {
+            [] => return Ok(Vec::new()),
+            [one] => kernels.floats_to_host(one)?,
+            many => kernels.floats_to_host(&Tensor::f_cat(many, 0)?)?,
+        };
+        Ok(in_order(&wanted, rows, &read))
+    }
+}
+
+/// Returns the scores of blocks of so many rows, whose lists stand one after the other.
+fn in_order(wanted: &[RowTokens], rows: usize, lists: &[f32]) -> Vec<TokenScore> {
+    let (mut scores, mut rest) = (Vec::with_capacity(wanted.len()), lists);
+    for block in wanted.chunks(rows) {
+        let count = block.iter().map(|wanted| wanted.tokens.len()).sum::<usize>();
+        let (taken, others) = rest.split_at(count.min(rest.len()));
+        let (best, others) = others.split_at(block.len().min(others.len()));
+        let pairs =
+            block.iter().zip(best).flat_map(|(wanted, &best)| wanted.tokens.iter().map(move |&token| (token, best)));
+        let score =
+            |(&log_prob, (token, best)): (&f32, (u32, f32))| TokenScore { log_prob, is_argmax: best == token as f32 };
+        scores.extend(taken.iter().zip(pairs).map(score));
+        rest = others;
+    }
+    scores
 }
 
 /// Returns log-softmax of f32 logits, `[rows, vocabulary]`, in the format of `precision`.
@@ -69,25 +118,26 @@ pub(super) fn log_softmax(logits: &Tensor, precision: Precision) -> Result<Tenso
     }
 }
 
-/// Returns scores of each row's targets under `logits`, `[rows, vocabulary]`, row by row.
+/// Returns log-probabilities of each row's targets under `logits`, `[rows, vocabulary]`, row by row, and then the id of the
+/// largest logit of each row: one list in f32 on the device.
 fn block_scores(
     kernels: &dyn Kernels,
     logits: &Tensor,
     targets: &[&[u32]],
     precision: Precision,
-) -> Result<Vec<TokenScore>, TchError> {
-    let log_probs = log_softmax(logits, precision)?;
+) -> Result<Tensor, TchError> {
+    let kind = match precision {
+        Precision::Full | Precision::Model(Kind::Float) => return kernels.token_scores(logits, targets),
+        Precision::Model(kind) => kind,
+    };
+    let log_probs = log_softmax(&logits.f_to_kind(Kind::Float)?, Precision::Model(kind))?;
     let (_, vocabulary) = log_probs.size2()?;
-    let pairs = targets.iter().enumerate().flat_map(|(row, tokens)| tokens.iter().map(move |&token| (row, token)));
-    let indices: Vec<i64> = pairs.clone().map(|(row, token)| row as i64 * vocabulary + i64::from(token)).collect();
-    let indices = kernels.to_device(&indices, logits.device())?;
-    let taken = log_probs.f_reshape([-1])?.f_index_select(0, &indices)?;
-    // One copy for both: f32 holds every id of a vocabulary below 2^24.
-    let best = kernels.best(&log_probs)?.f_to_kind(Kind::Float)?;
-    let read = kernels.floats_to_host(&Tensor::f_cat(&[taken, best], 0)?)?;
-    let (taken, best) = read.split_at(read.len().saturating_sub(targets.len()));
-    let scores = taken.iter().zip(pairs);
-    Ok(scores.map(|(&log_prob, (row, token))| TokenScore { log_prob, is_argmax: best[row] == token as f32 }).collect())
+    let rows = targets.iter().enumerate();
+    let places =
+        rows.flat_map(|(row, tokens)| tokens.iter().map(move |&token| row as i64 * vocabulary + i64::from(token)));
+    let places = kernels.to_device(&places.collect::<Vec<_>>(), logits.device())?;
+    let taken = log_probs.f_reshape([-1])?.f_index_select(0, &places)?;
+    Tensor::f_cat(&[taken, kernels.best(&log_probs)?.f_to_kind(Kind::Float)?], 0)
 }
 
 /// Returns the sum of the log-probabilities: in token order in f64, or as by `torch.sum` in the model's format.
@@ -111,11 +161,23 @@ mod tests {
     fn log_softmax_of_known_logits() {
         assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
         let logits = Tensor::from_slice2(&[[0f32, 2f32.ln()], [3.0, 3.0]]);
-        let scores = block_scores(&Reference, &logits, &[&[1], &[1]], Precision::Full).unwrap();
-        assert!((scores[0].log_prob - (2f32 / 3.0).ln()).abs() < 1e-6 && scores[0].is_argmax);
-        assert!((scores[1].log_prob - 0.5f32.ln()).abs() < 1e-6 && !scores[1].is_argmax, "ties go to the first");
+        let found = block_scores(&Reference, &logits, &[&[1], &[1]], Precision::Full).unwrap();
+        let found = Vec::<f32>::try_from(&found).unwrap();
+        assert!((found[0] - (2f32 / 3.0).ln()).abs() < 1e-6 && (found[1] - 0.5f32.ln()).abs() < 1e-6);
+        assert_eq!(found[2..], [1.0, 0.0], "ties go to the first");
+        let scores = [found[0], found[1]].map(|log_prob| TokenScore { log_prob, is_argmax: true });
         assert!((sum(&scores, Precision::Full).unwrap() - (1f64 / 3.0).ln()).abs() < 1e-6);
         assert!((sum(&scores, Precision::Model(Kind::Float)).unwrap() - (1f64 / 3.0).ln()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn lists_of_blocks_are_read_in_order() {
+        let wanted = [vec![7u32, 9], vec![], vec![3]].map(|tokens| RowTokens { row: 0, tokens });
+        let scores = in_order(&wanted, 2, &[-1.0, -2.0, 9.0, 5.0, -3.0, 3.0]);
+        let wanted = [(-1.0, false), (-2.0, true), (-3.0, true)];
+        let wanted = wanted.map(|(log_prob, is_argmax)| TokenScore { log_prob, is_argmax });
+        assert_eq!(scores, wanted);
+        assert_eq!(in_order(&[], 2, &[]), []);
     }
 
     /// Values from torch 2.11 for `x.bfloat16().log_softmax(-1)`, and for the sum of the chosen ones.
@@ -123,8 +185,10 @@ mod tests {
     fn sums_in_the_models_format_are_coarse() {
         let logits = Tensor::from_slice2(&[[0f32, 1.0, 2.0], [0.5, 0.25, 8.0]]);
         let precision = Precision::Model(Kind::BFloat16);
-        let scores = block_scores(&Reference, &logits, &[&[0], &[1]], precision).unwrap();
-        assert_eq!(scores.iter().map(|score| score.log_prob).collect::<Vec<_>>(), [-2.40625, -7.75]);
+        let found =
+            Vec::<f32>::try_from(&block_scores(&Reference, &logits, &[&[0], &[1]], precision).unwrap()).unwrap();
+        assert_eq!(found, [-2.40625, -7.75, 2.0, 2.0]);
+        let scores = [found[0], found[1]].map(|log_prob| TokenScore { log_prob, is_argmax: false });
         assert_eq!(sum(&scores, precision).unwrap(), -10.125, "between -10.125 and -10.1875 to even");
     }
 }

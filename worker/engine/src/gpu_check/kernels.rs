@@ -6,7 +6,8 @@ use crate::config::read_json;
 use crate::device::DeviceChoice;
 use crate::fault::device_fault;
 use crate::kernels::{
-    Cuda, Kernels, Reference, Warp, attention_error, attention_tolerance, different_draws, norm_error,
+    Cuda, Fused, Kernels, Reference, Warp, attention_error, attention_tolerance, different_draws, different_from_twins,
+    norm_error,
 };
 use crate::load::kind_of;
 use compass_plan::engine::EngineFault;
@@ -47,6 +48,20 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
         }
     };
     let kernels = kernels.as_ref();
+    let own = matches!((device, kind), (Device::Cuda(_), Kind::BFloat16)).then(|| Fused::new(device));
+    match own {
+        Some(Ok(fused)) => {
+            for one in different_from_twins(&fused, &Reference, device).map_err(|error| device_fault(&error))? {
+                let row =
+                    Finding::measured(SECTION, format!("{}: unlike libtorch's operations", one.name), one.off, "");
+                report(row.judged(format!("at most {:.1e} of the largest", one.most), Some(one.is_good)));
+            }
+        }
+        Some(Err(why)) => {
+            report(Finding::measured(SECTION, "kernels of our own", why, "").judged("in use on a GPU", Some(false)));
+        }
+        None => {}
+    }
     let most = attention_tolerance(kind);
     for (name, heads) in [("grouped", heads), ("with a key for each query", kv_heads)] {
         let off = attention_error(kernels, (heads, kv_heads, head_dim), (kind, device));

@@ -29,7 +29,7 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
             rows / 100 + 2,
         ),
     ];
-    let flops = flops_per_token(Path::new(&setup.plan.path))?;
+    let flops = Flops::of(Path::new(&setup.plan.path))?;
     let has_goal = setup.has_speed_goals(&engine.facts().device);
     for (name, header, count, own) in shapes {
         // The first run warms up, on other texts.
@@ -40,7 +40,9 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
         report(Finding::measured(SECTION, format!("{name}: tokens computed"), speed, "tokens/s"));
         // A share of an H100 says nothing of a CPU.
         if let Some(flops) = flops.filter(|_| !setup.is_cpu()) {
-            let used = 100.0 * speed * flops / 1e12 / H100_TFLOPS;
+            let header = header.split_whitespace().count();
+            let all = flops.of_texts(header, count, own);
+            let used = 100.0 * all / seconds.max(1e-9) / 1e12 / H100_TFLOPS;
             let row = Finding::measured(SECTION, format!("{name}: MFU of {H100_TFLOPS} TFLOP/s"), used, "%");
             report(row.judged("at least 55 % for llama-8b on an H100", has_goal.then_some(used >= 55.0)));
         }
@@ -48,16 +50,34 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
     Ok(())
 }
 
-/// Floating-point operations for a scored token of a Llama: two for every weight but the embeddings'; attention left out.
-fn flops_per_token(folder: &Path) -> Result<Option<f64>, EngineFault> {
-    let config: Value = read_json(&folder.join("config.json"))?.unwrap_or_default();
-    let size = |key: &str| config.get(key).and_then(Value::as_f64);
-    let count = || {
-        let (hidden, inner) = (size("hidden_size")?, size("intermediate_size")?);
-        let heads = size("num_attention_heads")?;
-        let kv_width = hidden / heads * size("num_key_value_heads").unwrap_or(heads);
-        let layer = 2.0 * hidden * hidden + 2.0 * hidden * kv_width + 3.0 * hidden * inner;
-        Some(2.0 * (size("num_hidden_layers")? * layer + hidden * size("vocab_size")?))
-    };
-    Ok(count())
+/// Floating-point operations of a Llama.
+#[derive(Clone, Copy)]
+struct Flops {
+    /// Of a token: two for every weight but the embeddings'.
+    token: f64,
+    /// Of a token and a key that it sees: two for the score and two for the mixture, of every head in every layer.
+    key: f64,
+}
+
+impl Flops {
+    fn of(folder: &Path) -> Result<Option<Self>, EngineFault> {
+        let config: Value = read_json(&folder.join("config.json"))?.unwrap_or_default();
+        let size = |key: &str| config.get(key).and_then(Value::as_f64);
+        let count = || {
+            let (hidden, inner, layers) =
+                (size("hidden_size")?, size("intermediate_size")?, size("num_hidden_layers")?);
+            let heads = size("num_attention_heads")?;
+            let kv_width = hidden / heads * size("num_key_value_heads").unwrap_or(heads);
+            let layer = 2.0 * hidden * hidden + 2.0 * hidden * kv_width + 3.0 * hidden * inner;
+            Some(Self { token: 2.0 * (layers * layer + hidden * size("vocab_size")?), key: 4.0 * layers * hidden })
+        };
+        Ok(count())
+    }
+
+    /// Of so many texts of `own` tokens after a header that is computed once: keys that no token sees cost nothing.
+    fn of_texts(self, header: usize, count: usize, own: usize) -> f64 {
+        let (header, count, own) = (header as f64, count as f64, own as f64);
+        let keys = header * header / 2.0 + count * own * (header + own / 2.0);
+        self.token * (header + count * own) + self.key * keys
+    }
 }

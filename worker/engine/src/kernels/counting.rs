@@ -34,6 +34,13 @@ const GATE: u64 = 2;
 
 /// Two sorts, two sums, and what stands between them.
 const DRAW: u64 = 30;
+
+/// Reading, two changes and the choice between them, and writing.
+const PENALTY: u64 = 5;
+
+/// A cast, the softmax, reading, the best in two, and the list of both.
+const SCORES: u64 = 6;
+
 /// Groups' scores and the best of them, and the mask of the others in five.
 const GROUPS: u64 = 7;
 
@@ -92,6 +99,27 @@ impl<K: Kernels> Kernels for Counting<K> {
         let bytes = counts.bytes + size_of_val(uniforms) as u64;
         self.counts.set(DeviceCounts { copies_to_device: counts.copies_to_device + 1, bytes, ..counts });
         self.inner.draw(logits, warp, uniforms)
+    }
+
+    fn change(&self, logits: &Tensor, penalised: &[i64], penalty: f32, forbidden: &[i64]) -> Result<(), TchError> {
+        let lists = [(penalised, PENALTY), (forbidden, 1)];
+        for (places, operations) in lists.into_iter().filter(|(places, _)| !places.is_empty()) {
+            self.count(operations);
+            let counts = self.counts.get();
+            let bytes = counts.bytes + size_of_val(places) as u64;
+            self.counts.set(DeviceCounts { copies_to_device: counts.copies_to_device + 1, bytes, ..counts });
+        }
+        self.inner.change(logits, penalised, penalty, forbidden)
+    }
+
+    /// Log-probabilities, those asked for, and the best.
+    fn token_scores(&self, logits: &Tensor, targets: &[&[u32]]) -> Result<Tensor, TchError> {
+        self.count(SCORES);
+        let places = targets.iter().map(|ids| ids.len()).sum::<usize>();
+        let counts = self.counts.get();
+        let bytes = counts.bytes + (places * size_of::<i64>()) as u64;
+        self.counts.set(DeviceCounts { copies_to_device: counts.copies_to_device + 1, bytes, ..counts });
+        self.inner.token_scores(logits, targets)
     }
 
     fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError> {

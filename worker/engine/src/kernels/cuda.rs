@@ -1,7 +1,8 @@
 //! The operations on CUDA: libtorch's fused kernels where there are any, and attention of a whole level in one call.
 
 use super::flash::{Flash, WIDEST_HEAD};
-use super::{Kernels, Pairs, Part, Reference, Warp, attention_error, attention_tolerance};
+use super::fused::lists;
+use super::{Fused, Kernels, Pairs, Part, Reference, Warp, attention_error, attention_tolerance};
 use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
 use crate::kv::{Chain, LayerKv, Level, Masks, VarlenOnDevice};
 use tch::{Device, Kind, TchError, Tensor};
@@ -11,9 +12,11 @@ use tch::{Device, Kind, TchError, Tensor};
 const PROCESSORS: i64 = 160;
 
 /// libtorch's CUDA operations.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Cuda {
     flash: Flash,
+    /// Kernels of our own, where they work.
+    fused: Option<Fused>,
+    note: Option<String>,
     others: Reference,
 }
 
@@ -30,7 +33,7 @@ impl Cuda {
         if head_dim > WIDEST_HEAD || head_dim % 8 != 0 {
             return Err(format!("flash attention has no heads of width {head_dim}"));
         }
-        let cuda = Self { flash, others: Reference };
+        let mut cuda = Self { flash, fused: None, note: None, others: Reference };
         for group in [1, 4] {
             match attention_error(&cuda, (kv_heads * group, kv_heads, head_dim), (kind, device)) {
                 Ok(off) if off <= attention_tolerance(kind) => {}
@@ -38,7 +41,17 @@ impl Cuda {
                 Err(error) => return Err(format!("flash attention fails on this GPU: {error}")),
             }
         }
+        if kind == Kind::BFloat16 {
+            let fused = Fused::new(device);
+            cuda.note = fused.as_ref().err().cloned();
+            cuda.fused = fused.ok();
+        }
         Ok(cuda)
+    }
+
+    /// Why kernels of our own are not used, for the user; `None` where they are, or are not meant to be.
+    pub(crate) fn note(&self) -> Option<&str> {
+        self.note.as_deref()
     }
 
     /// Attends with the rows of one call.
@@ -69,8 +82,14 @@ impl Cuda {
 }
 
 impl Kernels for Cuda {
+    /// The host does not wait for what the device has to do: the driver copies what lies in pageable memory before the
+    /// call returns.
     fn to_device(&self, numbers: &[i64], device: Device) -> Result<Tensor, TchError> {
-        self.others.to_device(numbers, device)
+        let here = Tensor::f_from_slice(numbers)?;
+        if !device.is_cuda() {
+            return here.f_to_device(device);
+        }
+        here.f_internal_to_copy((Kind::Int64, device), true)
     }
 
     fn ids_to_host(&self, ids: &Tensor) -> Result<Vec<i64>, TchError> {
@@ -89,6 +108,21 @@ impl Kernels for Cuda {
         self.others.draw(logits, warp, uniforms)
     }
 
+    fn change(&self, logits: &Tensor, penalised: &[i64], penalty: f32, forbidden: &[i64]) -> Result<(), TchError> {
+        self.others.change(logits, penalised, penalty, forbidden)
+    }
+
+    fn token_scores(&self, logits: &Tensor, targets: &[&[u32]]) -> Result<Tensor, TchError> {
+        if let Some(fused) = &self.fused {
+            let (ids, first) = lists(targets);
+            let (ids, first) = (self.to_device(&ids, logits.device())?, self.to_device(&first, logits.device())?);
+            if let Some(scores) = fused.token_scores(logits, (&ids, &first))? {
+                return Ok(scores);
+            }
+        }
+        self.others.token_scores(logits, targets)
+    }
+
     fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError> {
         self.others.embed(table, ids)
     }
@@ -97,12 +131,34 @@ impl Kernels for Cuda {
         self.others.linear(x, weight, bias)
     }
 
-    /// One kernel, which rounds once, after the weight; transformers often rounds before it too.
+    /// libtorch's kernel, where ours does not fit, rounds once, after the weight; transformers often rounds before it too.
     fn rms_norm(&self, x: &Tensor, weight: &Tensor, eps: f64, form: RmsForm) -> Result<Tensor, TchError> {
+        if let Some(fused) = &self.fused
+            && let Some((_, normed)) = fused.rms_norm(x, None, weight, (eps, form))?
+        {
+            return Ok(normed);
+        }
         if form == RmsForm::FromOne || x.device() == Device::Cpu {
             return self.others.rms_norm(x, weight, eps, form);
         }
         Ok(x.f_internal_fused_rms_norm(weight.size(), Some(weight), eps)?.0)
+    }
+
+    fn add_and_norm(
+        &self,
+        (a, b): (&Tensor, &Tensor),
+        weight: &Tensor,
+        eps: f64,
+        form: RmsForm,
+    ) -> Result<(Tensor, Tensor), TchError> {
+        if let Some(fused) = &self.fused
+            && let Some((Some(sum), normed)) = fused.rms_norm(a, Some(b), weight, (eps, form))?
+        {
+            return Ok((sum, normed));
+        }
+        let sum = self.add(a, b)?;
+        let normed = self.rms_norm(&sum, weight, eps, form)?;
+        Ok((sum, normed))
     }
 
     fn layer_norm(&self, x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor, TchError> {
@@ -114,6 +170,11 @@ impl Kernels for Cuda {
     }
 
     fn gate(&self, activation: Activation, gate: &Tensor, up: &Tensor) -> Result<Tensor, TchError> {
+        if let Some(fused) = self.fused.as_ref().filter(|_| activation == Activation::Silu)
+            && let Some(gated) = fused.silu_gate(gate, up)?
+        {
+            return Ok(gated);
+        }
         self.others.gate(activation, gate, up)
     }
 
@@ -126,6 +187,11 @@ impl Kernels for Cuda {
     }
 
     fn rotate(&self, x: &Tensor, rotation: &Rotation) -> Result<Tensor, TchError> {
+        if let Some(fused) = &self.fused
+            && let Some(turned) = fused.rotate(x, rotation)?
+        {
+            return Ok(turned);
+        }
         self.others.rotate(x, rotation)
     }
 
@@ -154,6 +220,11 @@ impl Kernels for Cuda {
     }
 
     fn write(&self, kv: &LayerKv, keys: &Tensor, values: &Tensor, places: &Tensor) -> Result<(), TchError> {
+        if let Some(fused) = &self.fused
+            && let Some(()) = fused.write(kv, keys, values, places)?
+        {
+            return Ok(());
+        }
         self.others.write(kv, keys, values, places)
     }
 
@@ -180,6 +251,11 @@ impl Kernels for Cuda {
     }
 
     fn merge(&self, parts: &[Part]) -> Result<Tensor, TchError> {
+        if let Some(fused) = &self.fused
+            && let Some(merged) = fused.merge(parts)?
+        {
+            return Ok(merged);
+        }
         self.others.merge(parts)
     }
 
@@ -204,7 +280,7 @@ mod tests {
     #[test]
     fn calls_of_levels_are_attention() {
         tch::manual_seed(11);
-        let cuda = Cuda { flash: Flash::Twin, others: Reference };
+        let cuda = Cuda { flash: Flash::Twin, fused: None, note: None, others: Reference };
         for shape in [(6, 2, 16), (4, 4, 16), (8, 1, 16)] {
             let off = attention_error(&cuda, shape, ON_CPU).unwrap();
             assert!(off <= attention_tolerance(Kind::Float), "{shape:?}: {off}");
@@ -217,14 +293,14 @@ mod tests {
     #[test]
     fn a_kernel_of_wrong_numbers_is_noticed() {
         tch::manual_seed(11);
-        let cuda = Cuda { flash: Flash::TwinOffByOne, others: Reference };
+        let cuda = Cuda { flash: Flash::TwinOffByOne, fused: None, note: None, others: Reference };
         let off = attention_error(&cuda, (4, 2, 16), ON_CPU).unwrap();
         assert!(off.is_finite() && off > attention_tolerance(Kind::BFloat16), "{off}");
     }
 
     #[test]
     fn without_a_gpu_there_is_no_kernel() {
-        let error = Cuda::new((2, 16), Kind::BFloat16, Device::Cpu).unwrap_err();
-        assert_eq!(error, "this libtorch has no flash attention");
+        let error = Cuda::new((2, 16), Kind::BFloat16, Device::Cpu).err();
+        assert_eq!(error.as_deref(), Some("this libtorch has no flash attention"));
     }
 }

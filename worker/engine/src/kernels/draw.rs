@@ -53,7 +53,7 @@ fn draw_rows(logits: &Tensor, rule: &Warp, uniforms: &Tensor) -> Result<Tensor, 
     let first = beyond.f_argmax(-1, true)?;
     let last =
         possible.f_to_kind(Kind::Uint8)?.f_flip([-1i64])?.f_argmax(-1, true)?.f_neg()?.f_add_scalar(vocabulary - 1)?;
-    let chosen = first.f_where_self(&beyond.f_any_dim(-1, true)?, &last)?;
+    let chosen = first.f_where_self(&beyond.f_any_dim(-1, true)?.f_to_kind(Kind::Bool)?, &last)?;
     let valid = is_number.f_logical_and(&most.f_isfinite()?)?;
     chosen.f_masked_fill(&valid.f_logical_not()?, -1)?.f_squeeze_dim(-1)
 }

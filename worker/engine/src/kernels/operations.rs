@@ -36,6 +36,15 @@ pub(crate) trait Kernels {
     /// row that is no distribution.
     fn draw(&self, logits: &Tensor, warp: Warp, uniforms: &[f64]) -> Result<Tensor, TchError>;
 
+    /// Changes `logits`, `[rows, vocabulary]` in f32, in place. Those at `penalised` places of all rows together, each place
+    /// once, are divided by `penalty` if positive and multiplied by it if negative; those at `forbidden` places become
+    /// minus infinity.
+    fn change(&self, logits: &Tensor, penalised: &[i64], penalty: f32, forbidden: &[i64]) -> Result<(), TchError>;
+
+    /// Returns natural log-probabilities of `targets` under rows of `logits`, `[rows, vocabulary]` in the model's kind, in
+    /// f32 and row after row; and then the id of the largest logit of each row, the lowest of equals: one list, in f32.
+    fn token_scores(&self, logits: &Tensor, targets: &[&[u32]]) -> Result<Tensor, TchError>;
+
     /// Returns rows `ids` of `table`, `[ids, width]`.
     fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError>;
 
@@ -56,6 +65,19 @@ pub(crate) trait Kernels {
 
     /// `a + b`, of one shape.
     fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TchError>;
+
+    /// `a + b`, and its norm: of rows, `[..., width]`, as [`Kernels::rms_norm`].
+    fn add_and_norm(
+        &self,
+        (a, b): (&Tensor, &Tensor),
+        weight: &Tensor,
+        eps: f64,
+        form: RmsForm,
+    ) -> Result<(Tensor, Tensor), TchError> {
+        let sum = self.add(a, b)?;
+        let normed = self.rms_norm(&sum, weight, eps, form)?;
+        Ok((sum, normed))
+    }
 
     /// Multiplies every element.
     fn scale(&self, x: &Tensor, factor: f64) -> Result<Tensor, TchError>;

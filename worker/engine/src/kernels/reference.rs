@@ -35,6 +35,34 @@ impl Kernels for Reference {
         draw(logits, &warp, &Tensor::f_from_slice(uniforms)?.f_to_device(logits.device())?)
     }
 
+    fn change(&self, logits: &Tensor, penalised: &[i64], penalty: f32, forbidden: &[i64]) -> Result<(), TchError> {
+        let flat = logits.f_view([-1])?;
+        if !penalised.is_empty() {
+            let places = self.to_device(penalised, logits.device())?;
+            let found = flat.f_index_select(0, &places)?;
+            // A scalar divisor may be multiplied by its reciprocal, which rounds otherwise.
+            let penalty = Tensor::f_full([1i64], f64::from(penalty), (Kind::Float, logits.device()))?;
+            let changed = found.f_mul(&penalty)?.f_where_self(&found.f_lt(0.0)?, &found.f_div(&penalty)?)?;
+            let _ = flat.shallow_clone().f_index_copy_(0, &places, &changed)?;
+        }
+        if !forbidden.is_empty() {
+            let places = self.to_device(forbidden, logits.device())?;
+            let _ = flat.shallow_clone().f_index_fill_(0, &places, f64::NEG_INFINITY)?;
+        }
+        Ok(())
+    }
+
+    fn token_scores(&self, logits: &Tensor, targets: &[&[u32]]) -> Result<Tensor, TchError> {
+        let (_, vocabulary) = logits.size2()?;
+        let log_probs = logits.f_to_kind(Kind::Float)?.f_log_softmax(-1, Kind::Float)?;
+        let rows = targets.iter().enumerate();
+        let places = rows.flat_map(|(row, ids)| ids.iter().map(move |&id| row as i64 * vocabulary + i64::from(id)));
+        let places = self.to_device(&places.collect::<Vec<_>>(), logits.device())?;
+        let taken = log_probs.f_reshape([-1])?.f_index_select(0, &places)?;
+        // f32 holds every id of a vocabulary below 2^24.
+        Tensor::f_cat(&[taken, self.best(&log_probs)?.f_to_kind(Kind::Float)?], 0)
+    }
+
     fn embed(&self, table: &Tensor, ids: &Tensor) -> Result<Tensor, TchError> {
         Tensor::f_embedding(table, ids, -1, false, false)
     }

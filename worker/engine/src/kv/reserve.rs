@@ -6,10 +6,6 @@ use crate::fault::is_out_of_memory;
 use crate::models::CausalLm;
 use tch::TchError;
 
-/// Divisor of the free memory that an arena may take: weights are mapped and count as free, and several engines share
-/// a machine.
-const PART_OF_MEMORY: usize = 4;
-
 /// Maximum number of tokens that are of use.
 const MOST_TOKENS: usize = 1 << 20;
 
@@ -18,8 +14,7 @@ const MOST_TOKENS: usize = 1 << 20;
 /// # Errors
 /// The memory does not suffice for `least` tokens, or another error of libtorch.
 pub(crate) fn reserve(model: &dyn CausalLm, least: usize) -> Result<Arena, TchError> {
-    let allowed = model.free_bytes() / PART_OF_MEMORY / model.token_bytes().max(1);
-    let mut tokens = allowed.min(MOST_TOKENS).max(least);
+    let mut tokens = model.arena_tokens().min(MOST_TOKENS).max(least);
     loop {
         match model.arena(tokens) {
             // An address space may have less room than memory.

@@ -2,7 +2,11 @@
 
 use crate::kernels::Kernels;
 use crate::kv::{Arena, Segment};
-use tch::{TchError, Tensor};
+use tch::{Kind, TchError, Tensor};
+
+/// Divisor of a CPU's free memory that an arena may take: weights are mapped and count as free, and several engines share a
+/// machine.
+pub(super) const PART_OF_MEMORY: usize = 4;
 
 /// A decoder-only language model.
 pub(crate) trait CausalLm {
@@ -14,8 +18,13 @@ pub(crate) trait CausalLm {
     /// extents, and on nothing else in the pass.
     fn hidden(&mut self, tokens: &[u32], segments: &[Segment], arena: &mut Arena) -> Result<Tensor, TchError>;
 
-    /// Computes logits, `[rows, vocabulary]` in f32, of some rows of [`CausalLm::hidden`].
+    /// Computes logits, `[rows, vocabulary]` in the model's kind, of some rows of [`CausalLm::hidden`].
     fn logits(&self, hidden: &Tensor) -> Result<Tensor, TchError>;
+
+    /// Computes the same in f32.
+    fn wide_logits(&self, hidden: &Tensor) -> Result<Tensor, TchError> {
+        self.logits(hidden)?.f_to_kind(Kind::Float)
+    }
 
     /// Reserves an arena for keys and values of `tokens` tokens.
     fn arena(&self, tokens: usize) -> Result<Arena, TchError>;
@@ -29,9 +38,9 @@ pub(crate) trait CausalLm {
     /// Number of rows of a pass that memory allows and the device prefers.
     fn rows_at_once(&self) -> usize;
 
-    /// Free bytes on the model's device.
-    fn free_bytes(&self) -> usize {
-        crate::memory::free_bytes()
+    /// Number of tokens whose keys and values the memory of the model's devices has room for, beside what else is computed.
+    fn arena_tokens(&self) -> usize {
+        crate::memory::free_bytes() / PART_OF_MEMORY / self.token_bytes().max(1)
     }
 
     /// Whether results for a prefix of a sequence of `length` tokens are valid for the whole sequence. If not, a

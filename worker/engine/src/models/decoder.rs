@@ -2,13 +2,14 @@
 //!
 //! A family's file defines its layers and the names of their weights; the rest is here.
 
-use super::CausalLm;
+use super::causal_lm::{CausalLm, PART_OF_MEMORY};
 use crate::blocks::{Linear, Norm, Pairing, Pass, RotaryEmbedding};
 use crate::config::RopeConfig;
-use crate::device::free_on;
+use crate::device::{free_on, total_on};
 use crate::fault::device_fault;
 use crate::kernels::{Kernels, added_rows};
 use crate::kv::{Arena, Segment};
+use crate::memory::free_bytes;
 use crate::reproducible::in_whole_vectors;
 use crate::weights::{MappedFile, Weights};
 use compass_plan::engine::{EngineFault, note_progress};
@@ -18,6 +19,12 @@ use tch::{Device, Kind, TchError, Tensor};
 /// Number of rows of a pass beyond which a CPU gets no faster, and a GPU hardly.
 const CPU_ROWS: usize = 512;
 const GPU_ROWS: usize = 8192;
+
+/// Part of a GPU's memory that the rows of a pass may take, as a divisor of all of it; keys and values take the rest.
+const PART_FOR_ROWS: usize = 24;
+
+/// What libraries and the epilogue take of a GPU beside that, in bytes.
+const OF_LIBRARIES: usize = 2 << 30;
 
 /// Memory of a row in a layer, in widths of the model: the row, the output of attention, and the wider states inside
 /// the feed-forward half.
@@ -29,6 +36,8 @@ pub(crate) struct Placement {
     pub(crate) kind: Kind,
     pub(crate) device: Device,
     pub(crate) positions: i64,
+    /// Number of engines that share the GPU.
+    pub(crate) sharing: usize,
 }
 
 /// One transformer layer.
@@ -118,6 +127,11 @@ impl Decoder {
     /// Stacks the experts of all layers.
     pub(crate) fn stack_experts(&mut self) -> Result<(), TchError> {
         self.layers.iter_mut().try_for_each(|layer| layer.stack_experts())
+    }
+
+    /// What this engine may take of a GPU's memory.
+    fn share_of(&self, bytes: usize) -> usize {
+        bytes / self.placement.sharing.max(1)
     }
 
     /// Returns the embeddings of the tokens, and of others that pad them to `rows`.
@@ -244,10 +258,10 @@ impl CausalLm for Decoder {
     fn logits(&self, hidden: &Tensor) -> Result<Tensor, TchError> {
         let logits = self.lm_head.forward(self.kernels.as_ref(), hidden)?;
         let Some(cap) = self.final_softcap else {
-            return logits.f_to_kind(Kind::Float);
+            return Ok(logits);
         };
         let logits = logits.f_div_scalar(cap)?;
-        in_whole_vectors(&logits, Tensor::f_tanh)?.f_mul_scalar(cap)?.f_to_kind(Kind::Float)
+        in_whole_vectors(&logits, Tensor::f_tanh)?.f_mul_scalar(cap)
     }
 
     fn arena(&self, tokens: usize) -> Result<Arena, TchError> {
@@ -268,12 +282,30 @@ impl CausalLm for Decoder {
     fn rows_at_once(&self) -> usize {
         let width = self.embed_tokens.size().last().copied().unwrap_or(1) as usize;
         let row = width * ROW_WIDTHS * self.placement.kind.elt_size_in_bytes();
-        let liked = if self.placement.device == Device::Cpu { CPU_ROWS } else { GPU_ROWS };
-        (self.free_bytes() / 4 / row.max(1)).clamp(1, liked)
+        let (liked, bytes) = match self.placement.device {
+            Device::Cpu => (CPU_ROWS, free_bytes() / 4),
+            // What is free there tells of the allocator, which keeps what was freed.
+            device => (GPU_ROWS, self.share_of(total_on(device)) / PART_FOR_ROWS),
+        };
+        (bytes / row.max(1)).clamp(1, liked)
     }
 
-    fn free_bytes(&self) -> usize {
-        free_on(self.placement.device)
+    fn arena_tokens(&self) -> usize {
+        let layers = self.layers.len().max(1);
+        let home = vec![self.placement.device; layers];
+        let devices = if self.layer_devices.len() == layers { &self.layer_devices } else { &home };
+        let on = |device: Device| {
+            let of_token = self.token_bytes() / layers * devices.iter().filter(|&&one| one == device).count();
+            let room = match device {
+                Device::Cpu => free_bytes() / PART_OF_MEMORY,
+                device => {
+                    let reserved = self.share_of(total_on(device)) / PART_FOR_ROWS + OF_LIBRARIES;
+                    self.share_of(free_on(device)).saturating_sub(reserved)
+                }
+            };
+            room / of_token.max(1)
+        };
+        devices.iter().map(|&device| on(device)).min().unwrap_or(0)
     }
 
     fn shares_prefixes(&self, length: usize) -> bool {

@@ -62,8 +62,8 @@ impl DecoderLayer for PreNormLayer {
     fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
         let kernels = pass.kernels();
         let attended = self.self_attn.forward(&self.input_layernorm.forward(kernels, x)?, pass)?;
-        let x = kernels.add(x, &attended)?;
-        kernels.add(&x, &self.mlp.forward(kernels, &self.post_attention_layernorm.forward(kernels, &x)?)?)
+        let (x, normed) = self.post_attention_layernorm.of_sum(kernels, x, &attended)?;
+        kernels.add(&x, &self.mlp.forward(kernels, &normed)?)
     }
 }
 

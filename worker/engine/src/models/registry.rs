@@ -106,7 +106,13 @@ impl Family {
         }
         if to.device.is_cuda() && to.kind != Kind::Float {
             match Cuda::new((decoder.kv_heads, decoder.head_dim), to.kind, to.device) {
-                Ok(cuda) => decoder.kernels = Box::new(cuda),
+                Ok(cuda) => {
+                    notes.extend(
+                        cuda.note()
+                            .map(|why| format!("libtorch's operations are used between products, slower: {why}")),
+                    );
+                    decoder.kernels = Box::new(cuda);
+                }
                 Err(why) => notes.push(format!("attention is computed in single operations, slowly: {why}")),
             }
         }

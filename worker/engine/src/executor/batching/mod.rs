@@ -14,7 +14,7 @@ mod slots;
 mod trace;
 
 pub(crate) use queue::SequenceRequest;
-pub(crate) use run::{Choice, DecodeCallback, Prediction, StepOutcome, continue_all};
+pub(crate) use run::{Changes, Choice, DecodeCallback, Prediction, StepOutcome, continue_all};
 pub(crate) use slots::{Slots, sequences_at_once};
 pub(crate) use trace::trace;
 pub use trace::{Trace, Traced};

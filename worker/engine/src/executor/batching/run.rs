@@ -9,7 +9,7 @@ use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
 use tch::{Device, TchError, Tensor};
 
-/// Most rows of one pass, unless a single piece is longer: bounds the memory of activations.
+/// Most rows of one pass where the device prefers fewer, unless a single piece is longer: bounds the memory of activations.
 const MAX_ROWS: usize = 1024;
 
 /// Pending prompts that are examined for one that need not wait for another.
@@ -34,21 +34,32 @@ pub(crate) enum Prediction<'a> {
     Logits(&'a [f32]),
 }
 
-/// How tokens are chosen: what leaves the device.
+/// How tokens are chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Choice {
-    /// The largest logit.
-    Best,
-    /// A draw from the transformed distribution.
-    Drawn(Warp),
-    /// By rules that need all logits.
-    ByLogits,
+pub(crate) struct Choice {
+    /// A draw from the distribution that this transforms; the largest logit without one.
+    pub(crate) warp: Option<Warp>,
+    /// Factor of the repetition penalty, where rules change logits before: [`DecodeCallback::changes`].
+    pub(crate) rules: Option<f32>,
+}
+
+/// Tokens whose logits rules change before one is chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// Each once.
+    pub(crate) penalised: Vec<u32>,
+    pub(crate) forbidden: Vec<u32>,
 }
 
 /// Chooses the tokens of sequences.
 pub(crate) trait DecodeCallback<T> {
     /// How tokens are chosen.
     fn choice(&self) -> Choice;
+
+    /// What rules change of the logits after `seen`, of which the last `generated` tokens do not belong to the prompt.
+    fn changes(&self, _seen: &[u32], _generated: usize) -> Changes {
+        Changes::default()
+    }
 
     /// The number in [0, 1) for the draw of a sequence after so many generated tokens.
     fn uniform(&self, _id: &T, _generated: usize) -> f64 {
@@ -180,6 +191,7 @@ fn step<T>(
         decoding.push((number, StateRow::Computed(row)));
     }
     let (mut read, mut rows) = (Vec::new(), 0);
+    let most_rows = model.rows_at_once().max(MAX_ROWS);
     for (number, one) in running.iter().enumerate().filter(|(_, one)| one.generated() == 0) {
         let (done, last) = slots.progress(one.slot);
         if let Some(last) = last.filter(|_| done == one.sequence.prompt.len()) {
@@ -188,7 +200,7 @@ fn step<T>(
             continue;
         }
         for (start, end) in one.sequence.prompt.pieces(done) {
-            if rows > 0 && rows + end - start > MAX_ROWS {
+            if rows > 0 && rows + end - start > most_rows {
                 break;
             }
             rows += end - start;
@@ -211,13 +223,8 @@ fn step<T>(
         slots.computed(slot, end, state);
     }
     let (logits, decoding) = logits_of(model, hidden.as_ref(), &kept, decoding)?;
-    let uniforms = || {
-        let of = |number: &usize| {
-            running.get(*number).map_or(0.0, |one| callback.uniform(&one.sequence.id, one.generated()))
-        };
-        decoding.iter().map(of).collect::<Vec<f64>>()
-    };
-    let predictions = Predictions::read(model, logits.as_ref(), callback.choice(), uniforms)?;
+    let decoded: Vec<&RunningSequence<T>> = decoding.iter().filter_map(|number| running.get(*number)).collect();
+    let predictions = Predictions::read(model, logits.as_ref(), callback, &decoded)?;
     let mut over = Vec::new();
     let mut follow = Vec::new();
     for (row, number) in decoding.iter().enumerate() {
@@ -278,7 +285,24 @@ fn logits_of(
         [one] => one.shallow_clone(),
         many => Tensor::f_cat(many, 0)?,
     };
-    Ok((Some(model.logits(&states)?), order))
+    Ok((Some(model.wide_logits(&states)?), order))
+}
+
+/// Returns where in the logits of all rows together rules change something: what is penalised, and what is forbidden.
+fn places<T>(
+    vocabulary: usize,
+    callback: &dyn DecodeCallback<T>,
+    decoded: &[&RunningSequence<T>],
+) -> (Vec<i64>, Vec<i64>) {
+    let (mut penalised, mut forbidden) = (Vec::new(), Vec::new());
+    for (row, one) in decoded.iter().enumerate() {
+        let place = |id: &u32| (row * vocabulary + *id as usize) as i64;
+        let is_known = |id: &&u32| (**id as usize) < vocabulary;
+        let changes = callback.changes(&one.seen, one.generated());
+        penalised.extend(changes.penalised.iter().filter(is_known).map(place));
+        forbidden.extend(changes.forbidden.iter().filter(is_known).map(place));
+    }
+    (penalised, forbidden)
 }
 
 /// What the host reads of the logits of a step: one copy.
@@ -289,24 +313,27 @@ enum Predictions {
 }
 
 impl Predictions {
-    fn read(
+    fn read<T>(
         model: &dyn CausalLm,
         logits: Option<&Tensor>,
-        choice: Choice,
-        uniforms: impl FnOnce() -> Vec<f64>,
+        callback: &dyn DecodeCallback<T>,
+        decoded: &[&RunningSequence<T>],
     ) -> Result<Self, TchError> {
         let Some(logits) = logits else { return Ok(Self::Best(Vec::new())) };
         let kernels = model.kernels();
-        match choice {
-            Choice::Best => Ok(Self::Best(kernels.ids_to_host(&kernels.best(logits)?)?)),
-            // A CPU has nothing to copy.
-            Choice::Drawn(warp) if logits.device() != Device::Cpu => {
-                Ok(Self::Drawn(kernels.ids_to_host(&kernels.draw(logits, warp, &uniforms())?)?))
-            }
-            Choice::Drawn(_) | Choice::ByLogits => {
-                Ok(Self::Logits(kernels.floats_to_host(logits)?, model.vocabulary()))
-            }
+        let Choice { warp, rules } = callback.choice();
+        // A CPU has nothing to copy.
+        if logits.device() == Device::Cpu && (warp.is_some() || rules.is_some()) {
+            return Ok(Self::Logits(kernels.floats_to_host(logits)?, model.vocabulary()));
         }
+        if let Some(penalty) = rules {
+            let (penalised, forbidden) = places(model.vocabulary(), callback, decoded);
+            kernels.change(logits, &penalised, penalty, &forbidden)?;
+        }
+        let Some(warp) = warp else { return Ok(Self::Best(kernels.ids_to_host(&kernels.best(logits)?)?)) };
+        let uniforms: Vec<f64> =
+            decoded.iter().map(|one| callback.uniform(&one.sequence.id, one.generated())).collect();
+        Ok(Self::Drawn(kernels.ids_to_host(&kernels.draw(logits, warp, &uniforms)?)?))
     }
 
     fn of(&self, row: usize) -> Prediction<'_> {

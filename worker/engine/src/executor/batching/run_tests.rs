@@ -98,7 +98,7 @@ struct Greedy {
 
 impl DecodeCallback<usize> for Greedy {
     fn choice(&self) -> Choice {
-        Choice::Best
+        Choice { warp: None, rules: None }
     }
 
     fn on_logits(

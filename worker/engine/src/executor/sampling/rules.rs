@@ -1,6 +1,7 @@
 //! Logits processors of Hugging Face transformers' `generate`, in its order: repetition penalty, minimum length, and
 //! for sampling temperature, top-k, top-p (`_get_logits_processor`).
 
+use crate::executor::batching::Changes;
 use crate::kernels::Warp;
 
 /// Rules for one generation.
@@ -16,14 +17,16 @@ pub(in crate::executor) struct LogitsRules {
 }
 
 impl LogitsRules {
-    /// Whether the rules have no effect and the best token is chosen.
-    pub(in crate::executor) fn are_plain(&self) -> bool {
-        self.repetition_penalty == 1.0 && self.min_new_tokens == 0 && self.warp.is_none()
+    /// Whether any rule changes logits before the distribution is transformed.
+    pub(in crate::executor) fn change_logits(&self) -> bool {
+        self.repetition_penalty != 1.0 || self.min_new_tokens > 0
     }
 
-    /// Whether the rules are a draw from the transformed distribution, and nothing else.
-    pub(in crate::executor) fn draws_alone(&self) -> Option<Warp> {
-        self.warp.filter(|_| self.repetition_penalty == 1.0 && self.min_new_tokens == 0)
+    /// Returns what [`LogitsRules::apply`] changes before the distribution is transformed.
+    pub(in crate::executor) fn changes(&self, seen: &[u32], generated: usize, eos: &[u32]) -> Changes {
+        let penalised = if self.repetition_penalty == 1.0 { Vec::new() } else { distinct(seen) };
+        let forbidden = if generated < self.min_new_tokens { eos.to_vec() } else { Vec::new() };
+        Changes { penalised, forbidden }
     }
 
     /// Applies the rules to the logits of the next token.
@@ -51,12 +54,16 @@ fn set(logits: &mut [f32], id: u32, change: impl FnOnce(f32) -> f32) {
     }
 }
 
-/// Once per token, however often it was seen.
-fn penalize(logits: &mut [f32], seen: &[u32], penalty: f32) {
+fn distinct(seen: &[u32]) -> Vec<u32> {
     let mut seen = seen.to_vec();
     seen.sort_unstable();
     seen.dedup();
-    for id in seen {
+    seen
+}
+
+/// Once per token, however often it was seen.
+fn penalize(logits: &mut [f32], seen: &[u32], penalty: f32) {
+    for id in distinct(seen) {
         set(logits, id, |logit| if logit < 0.0 { logit * penalty } else { logit / penalty });
     }
 }
@@ -111,7 +118,9 @@ fn keep_top_p(logits: &mut [f32], p: f64) {
 mod tests {
     use super::super::choose::probabilities;
     use super::*;
+    use crate::kernels::{Kernels, Reference};
     use serde_json::Value;
+    use tch::Tensor;
 
     /// Rules in the golden file's notation.
     fn rules(case: &Value) -> LogitsRules {
@@ -157,6 +166,33 @@ mod tests {
         assert!(cases.len() >= 60, "{}", cases.len());
     }
 
+    /// What is changed on a device are the same bits.
+    #[test]
+    fn changes_on_a_device_are_those_of_the_host() {
+        tch::manual_seed(3);
+        let (rows, vocabulary) = (5i64, 40i64);
+        let logits = Tensor::randn([rows, vocabulary], (tch::Kind::Float, tch::Device::Cpu)) * 3.0;
+        for (penalty, least) in [(1.3f32, 0), (1.0, 4), (0.7, 4), (1.0, 0)] {
+            let rules = LogitsRules { repetition_penalty: penalty, min_new_tokens: least, warp: None };
+            let seen = |row: i64| (0..row as u32 * 3).map(|at| at * 7 % 45).collect::<Vec<u32>>();
+            let (mut penalised, mut forbidden, mut wanted) = (Vec::new(), Vec::new(), Vec::<f32>::new());
+            for row in 0..rows {
+                let mut host = Vec::<f32>::try_from(&logits.get(row)).unwrap();
+                rules.apply(&mut host, &seen(row), row as usize + 2, &[5, 44]);
+                wanted.extend(host);
+                let Changes { penalised: less, forbidden: none } =
+                    rules.changes(&seen(row), row as usize + 2, &[5, 44]);
+                let known = |ids: Vec<u32>| ids.into_iter().filter(|&id| i64::from(id) < vocabulary);
+                penalised.extend(known(less).map(|id| row * vocabulary + i64::from(id)));
+                forbidden.extend(known(none).map(|id| row * vocabulary + i64::from(id)));
+            }
+            let changed = logits.copy();
+            Reference.change(&changed, &penalised, penalty, &forbidden).unwrap();
+            assert_eq!(Vec::<f32>::try_from(&changed.view([-1])).unwrap(), wanted, "{penalty} {least}");
+            assert_eq!(rules.change_logits(), penalty != 1.0 || least > 0);
+        }
+    }
+
     #[test]
     fn best_token_always_stays_and_unknown_ids_are_ignored() {
         let mut logits = vec![1.0, 5.0, 2.0];
@@ -164,7 +200,7 @@ mod tests {
         let rules = LogitsRules { repetition_penalty: 2.0, min_new_tokens: 1, warp };
         rules.apply(&mut logits, &[9, 2, 2], 0, &[7]);
         assert_eq!(logits, [f32::NEG_INFINITY, 10.0, f32::NEG_INFINITY]);
-        assert!(!rules.are_plain());
+        assert!(rules.change_logits());
         let mut none: Vec<f32> = Vec::new();
         rules.apply(&mut none, &[], 0, &[]);
     }

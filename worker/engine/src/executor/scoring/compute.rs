@@ -5,14 +5,14 @@ use super::passes::Passes;
 use super::resident::{Resident, ResidentNode};
 use super::trie::Trie;
 use super::{Scored, ScoringInput};
-use crate::executor::score::{Precision, RowTokens, TokenScore, rows_scores};
+use crate::executor::score::{Precision, RowTokens, ScoresUnderWay, TokenScore, begin_scores, rows_scores};
 use crate::fault::is_out_of_memory;
 use crate::kernels::added_rows;
 use crate::kv::{Arena, ExtentId, Segment, reserve};
 use crate::models::CausalLm;
 use compass_plan::engine::{PrefixSegment, TokenCounters};
 use std::collections::HashSet;
-use tch::TchError;
+use tch::{TchError, Tensor};
 
 /// Divisor of the arena for what is kept between batches.
 const RESIDENT: usize = 4;
@@ -27,6 +27,8 @@ pub(in crate::executor) struct Scorer {
     new_segments: Vec<PrefixSegment>,
     /// Maximum number of rows of a forward pass, once memory has run out.
     max_rows: Option<usize>,
+    /// Whether a pass is made ready while the device computes the one before.
+    is_ahead: bool,
 }
 
 /// The model, the precision of its scores, and the counters to add to.
@@ -34,6 +36,14 @@ pub(in crate::executor) struct Work<'a> {
     pub(in crate::executor) model: &'a mut dyn CausalLm,
     pub(in crate::executor) precision: Precision,
     pub(in crate::executor) counters: &'a mut TokenCounters,
+}
+
+/// A pass that a device computes.
+struct PassUnderWay {
+    nodes: Vec<usize>,
+    scores: ScoresUnderWay,
+    /// The last hidden state of each node, `[nodes, hidden]`.
+    ends: Tensor,
 }
 
 /// Scores of the tokens of a node.
@@ -71,6 +81,12 @@ struct Pending {
 }
 
 impl Scorer {
+    /// Creates a scorer that keeps nothing yet. With `is_ahead` a pass is made ready while the one before it is computed,
+    /// which is of use where the host does not compute itself.
+    pub(in crate::executor) fn new(is_ahead: bool) -> Self {
+        Self { is_ahead, ..Self::default() }
+    }
+
     /// Scores the texts of every sample; `done` is called once per sample, with its index in `samples`.
     ///
     /// # Errors
@@ -140,20 +156,36 @@ impl Scorer {
             }
         }
         let unit = run.work.model.rows_at_once();
+        // While a GPU computes a pass the next one is made ready.
+        let mut under_way: Option<PassUnderWay> = None;
         loop {
             let rows = self.max_rows.unwrap_or(unit);
             let wanted = passes.next(&run.trie, rows);
             let Some(&first) = wanted.first() else { break };
             let nodes = self.with_room(run, arena, wanted);
             if nodes.is_empty() {
+                if let Some(before) = under_way.take() {
+                    self.settle(run, arena, before)?;
+                    continue;
+                }
                 let tokens = run.trie.nodes[first].tokens.len();
                 run.give_up(first, &format!("not enough memory for keys and values of {tokens} tokens"));
                 passes.skip_subtree(&run.trie).into_iter().for_each(|node| run.finish(node, arena));
                 continue;
             }
-            match self.pass(run, arena, &nodes) {
-                Ok(()) => passes.advance(nodes.len()),
+            match Self::launch(run, arena, &nodes) {
+                Ok(launched) => {
+                    passes.advance(nodes.len());
+                    let settled = if self.is_ahead { under_way.replace(launched) } else { Some(launched) };
+                    if let Some(pass) = settled {
+                        self.settle(run, arena, pass)?;
+                    }
+                }
                 Err(error) if is_out_of_memory(&error) => {
+                    if let Some(before) = under_way.take() {
+                        self.settle(run, arena, before)?;
+                        continue;
+                    }
                     let taken: usize = nodes.iter().map(|&node| run.trie.nodes[node].tokens.len()).sum();
                     if nodes.len() == 1 {
                         let why = format!("not enough memory for a prefix segment of {taken} tokens");
@@ -165,6 +197,9 @@ impl Scorer {
                 }
                 Err(error) => return Err(error),
             }
+        }
+        if let Some(last) = under_way {
+            self.settle(run, arena, last)?;
         }
         self.resident.trim(arena, arena.capacity() / RESIDENT);
         Ok(())
@@ -185,8 +220,8 @@ impl Scorer {
         nodes
     }
 
-    /// Runs one forward pass over some nodes.
-    fn pass(&mut self, run: &mut Run<'_, '_>, arena: &mut Arena, pending: &[usize]) -> Result<(), TchError> {
+    /// Has one forward pass over some nodes computed.
+    fn launch(run: &mut Run<'_, '_>, arena: &mut Arena, pending: &[usize]) -> Result<PassUnderWay, TchError> {
         let nodes = &run.trie.nodes;
         let tokens: Vec<u32> = pending.iter().flat_map(|&node| nodes[node].tokens.iter().copied()).collect();
         let segments: Vec<Segment> = pending.iter().filter_map(|&node| run.segment(node)).collect();
@@ -206,12 +241,19 @@ impl Scorer {
                 wanted.push(RowTokens { row: start as i64 - 1, tokens: node.next.iter().copied().collect() });
             }
         }
-        let mut scores = rows_scores(run.work.model, &hidden, &wanted, run.work.precision)?.into_iter();
+        let scores = begin_scores(run.work.model, &hidden, wanted, run.work.precision)?;
         let ends = run.work.model.kernels().to_device(&ends, hidden.device())?;
         let ends = hidden.f_index_select(0, &ends)?;
         run.work.counters.computed += start as u64;
         run.work.counters.padded += added_rows(start as i64, hidden.device()) as u64;
-        for (row, &number) in pending.iter().enumerate() {
+        Ok(PassUnderWay { nodes: pending.to_vec(), scores, ends })
+    }
+
+    /// Reads the scores of a pass, and frees what nothing follows.
+    fn settle(&mut self, run: &mut Run<'_, '_>, arena: &mut Arena, pass: PassUnderWay) -> Result<(), TchError> {
+        let PassUnderWay { nodes, scores, ends } = pass;
+        let mut scores = scores.read(run.work.model.kernels())?.into_iter();
+        for (row, &number) in nodes.iter().enumerate() {
             let node = &run.trie.nodes[number];
             let rows = node.tokens.len();
             let inner_from = node.inner_from.min(rows - 1);
@@ -302,7 +344,7 @@ impl Run<'_, '_> {
         }
         let tokens: Vec<u32> = self.trie.nodes[node].next.iter().copied().collect();
         let wanted = if tokens.is_empty() { Vec::new() } else { vec![RowTokens { row: 0, tokens }] };
-        let next = rows_scores(self.work.model, &held.last, &wanted, self.work.precision)?;
+        let next = rows_scores(self.work.model, &held.last, wanted, self.work.precision)?;
         self.learn(node, NodeScores { inner_from: held.inner_from, inner: held.inner.clone(), next });
         Ok(())
     }

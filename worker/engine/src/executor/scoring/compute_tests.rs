@@ -109,8 +109,9 @@ fn expected(text: &ScoringInput) -> Vec<f32> {
     inner.chain(text.next.iter().map(|&token| score(&text.fed, token))).collect()
 }
 
-fn new() -> (Scorer, Arena) {
-    (Scorer::default(), Arena::none())
+/// One that settles each pass at once, and one that makes the next ready before.
+fn both() -> [(Scorer, Arena); 2] {
+    [false, true].map(|is_ahead| (Scorer::new(is_ahead), Arena::none()))
 }
 
 fn run(
@@ -147,54 +148,60 @@ fn assert_right(samples: &[Vec<ScoringInput>], results: &[Option<SampleScores>])
 
 #[test]
 fn every_text_gets_its_own_scores() {
-    let samples = samples();
-    let mut model = Model { most: 1000, tokens: 1000, passes: Vec::new() };
-    let mut scorer = new();
-    let (results, counters) = run(&mut scorer, &mut model, &samples);
-    assert_right(&samples, &results);
-    assert_eq!(counters.computed, counters.distinct);
-    assert_eq!(counters.computed, model.passes.iter().sum::<usize>() as u64);
-    assert!(counters.computed * 2 < counters.submitted, "{counters:?}");
-    assert!(model.passes.iter().all(|&rows| rows <= 16), "{:?}", model.passes);
-    // Again, in another order: shared prefixes are resident, no segment is new.
-    let turned: Vec<Vec<ScoringInput>> = samples.iter().rev().cloned().collect();
-    let (results, again) = run(&mut scorer, &mut model, &turned);
-    assert_right(&turned, &results);
-    assert!(again.distinct == 0 && again.computed < counters.computed, "{again:?}");
+    for mut scorer in both() {
+        let samples = samples();
+        let mut model = Model { most: 1000, tokens: 1000, passes: Vec::new() };
+        let (results, counters) = run(&mut scorer, &mut model, &samples);
+        assert_right(&samples, &results);
+        assert_eq!(counters.computed, counters.distinct);
+        assert_eq!(counters.computed, model.passes.iter().sum::<usize>() as u64);
+        assert!(counters.computed * 2 < counters.submitted, "{counters:?}");
+        assert!(model.passes.iter().all(|&rows| rows <= 16), "{:?}", model.passes);
+        // Again, in another order: shared prefixes are resident, no segment is new.
+        let turned: Vec<Vec<ScoringInput>> = samples.iter().rev().cloned().collect();
+        let (results, again) = run(&mut scorer, &mut model, &turned);
+        assert_right(&turned, &results);
+        assert!(again.distinct == 0 && again.computed < counters.computed, "{again:?}");
+    }
 }
 
 #[test]
 fn lack_of_memory_reduces_rows_per_pass() {
-    let samples = samples();
-    let mut model = Model { most: 6, tokens: 1000, passes: Vec::new() };
-    let (results, counters) = run(&mut new(), &mut model, &samples);
-    assert_right(&samples, &results);
-    assert_eq!(counters.computed, counters.distinct);
-    assert!(model.passes.len() > 5 && model.passes.iter().all(|&rows| rows <= 6), "{:?}", model.passes);
+    for mut scorer in both() {
+        let samples = samples();
+        let mut model = Model { most: 6, tokens: 1000, passes: Vec::new() };
+        let (results, counters) = run(&mut scorer, &mut model, &samples);
+        assert_right(&samples, &results);
+        assert_eq!(counters.computed, counters.distinct);
+        assert!(model.passes.len() > 5 && model.passes.iter().all(|&rows| rows <= 6), "{:?}", model.passes);
+    }
 }
 
 #[test]
 fn only_samples_that_never_fit_fail() {
-    let mut samples = samples();
-    let long = ScoringInput::scores((0..16).map(|token| token % 11).collect(), 1);
-    samples.insert(3, vec![samples[0][0].clone(), long]);
-    let mut model = Model { most: 6, tokens: 1000, passes: Vec::new() };
-    let (mut results, _) = run(&mut new(), &mut model, &samples);
-    let failed = results.remove(3).unwrap().unwrap_err();
-    assert!(failed.contains("not enough memory for a prefix segment of 15 tokens"), "{failed}");
-    samples.remove(3);
-    assert_right(&samples, &results);
+    for mut scorer in both() {
+        let mut samples = samples();
+        let long = ScoringInput::scores((0..16).map(|token| token % 11).collect(), 1);
+        samples.insert(3, vec![samples[0][0].clone(), long]);
+        let mut model = Model { most: 6, tokens: 1000, passes: Vec::new() };
+        let (mut results, _) = run(&mut scorer, &mut model, &samples);
+        let failed = results.remove(3).unwrap().unwrap_err();
+        assert!(failed.contains("not enough memory for a prefix segment of 15 tokens"), "{failed}");
+        samples.remove(3);
+        assert_right(&samples, &results);
+    }
 }
 
 #[test]
 fn small_arena_makes_more_passes_and_changes_no_score() {
-    let samples = samples();
-    // The longest text has 13 tokens.
-    let mut model = Model { most: 1000, tokens: 26, passes: Vec::new() };
-    let mut scorer = new();
-    for _ in 0..3 {
-        let (results, _) = run(&mut scorer, &mut model, &samples);
-        assert_right(&samples, &results);
+    for mut scorer in both() {
+        let samples = samples();
+        // The longest text has 13 tokens.
+        let mut model = Model { most: 1000, tokens: 26, passes: Vec::new() };
+        for _ in 0..3 {
+            let (results, _) = run(&mut scorer, &mut model, &samples);
+            assert_right(&samples, &results);
+        }
+        assert!(model.passes.iter().all(|&rows| rows <= 26));
     }
-    assert!(model.passes.iter().all(|&rows| rows <= 26));
 }
