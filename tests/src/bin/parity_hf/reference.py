@@ -84,12 +84,7 @@ def prompt_of(changes, length):
 
 def make(folder, name, kind, changes, lengths, extra, seed):
     folder.mkdir()
-    family = "Llama" if kind == "InternLM2" else kind
-    config = getattr(transformers, family + "Config")(**changes)
-    # transformers' sdpa path leaves soft caps and scaling by layer out; its eager path is the formula.
-    capped = getattr(config, "attn_logit_softcapping", None) is not None
-    config._attn_implementation = "eager" if capped or extra.get("eager") else "sdpa"
-    model = getattr(transformers, family + ("LMHeadModel" if kind == "GPT2" else "ForCausalLM"))(config).eval()
+    model, config = goldens.build(kind, changes, extra)
     goldens.draw(model, seed)
     stored_as = extra.get("store")
     if stored_as is None:
@@ -98,19 +93,8 @@ def make(folder, name, kind, changes, lengths, extra, seed):
         for parameter in model.parameters():
             parameter.data += torch.randn(parameter.shape, generator=generator) * 1e-3
     model.tie_weights()
-    if kind == "InternLM2":
-        weights = goldens.internlm2_names(model, config)
-        (folder / "config.json").write_text(goldens.json.dumps(
-            goldens.internlm2_config(config, changes.get("attention_bias", False))))
-    else:
-        tied = (model._tied_weights_keys or []) if config.tie_word_embeddings else []
-        weights = {name: value for name, value in model.state_dict().items() if name not in tied}
-        model.config.architectures = [type(model).__name__]
-        if "layout" not in extra:
-            model.config.save_pretrained(folder)
     number = torch.float32 if stored_as is None else torch.bfloat16
-    weights = {name: value.to(number).contiguous() for name, value in weights.items()}
-    goldens.store(folder, weights, stored_as, config, extra.get("layout"))
+    goldens.write(folder, kind, model, config, changes, extra, number)
     golden = {}
     generator = torch.Generator().manual_seed(seed + 2)
     for dtype in DTYPES:

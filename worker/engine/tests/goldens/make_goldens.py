@@ -270,11 +270,8 @@ def store(folder, weights, kind, config, layout=None):
         torch.save(weights, folder / "pytorch_model.bin", _use_new_zipfile_serialization=False)
 
 
-def make(name, seed):
-    kind, changes, lengths, extra = CASES[name]
-    folder = HERE / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+def build(kind, changes, extra):
+    """A model of a class as it is meant, and its configuration; its weights are not drawn."""
     family = {"InternLM2": "Llama", "InternLM3": "Llama"}.get(kind, kind)
     if kind == "InternLM3":
         biases = dict(attention_bias=changes["qkv_bias"] or changes["bias"], mlp_bias=changes["bias"])
@@ -282,20 +279,18 @@ def make(name, seed):
         biases = {}
     name_of_config = "Gemma3TextConfig" if kind == "Gemma3" else family + "Config"
     config = getattr(transformers, name_of_config)(**(changes | biases))
-    # transformers' sdpa path leaves out Gemma 2's soft caps and GPT-2's scaling by layer; its eager path is the formula.
-    config._attn_implementation = "eager" if kind == "Gemma2" or extra.get("eager") else "sdpa"
+    # transformers' sdpa path leaves out Gemma 2's and 3's soft caps and GPT-2's scaling by layer; its eager path is the formula.
+    capped = getattr(config, "attn_logit_softcapping", None) is not None
+    config._attn_implementation = "eager" if capped or kind == "Gemma2" or extra.get("eager") else "sdpa"
     suffix = "LMHeadModel" if kind == "GPT2" else "ForCausalLM"
     model = getattr(transformers, family + suffix)(config).eval()
     if kind in ("InternLM3", "DeepseekV2"):
         adapt(kind, model, config, changes)
-    draw(model, seed)
-    model.tie_weights()
-    generator = torch.Generator().manual_seed(seed + 1000)
-    golden = {}
-    sequences = [torch.randint(3, changes["vocab_size"], (length,), generator=generator).tolist() for length in lengths]
-    for place, tokens in enumerate(sequences):
-        golden[f"tokens.{place}"] = torch.tensor(tokens)
-        golden[f"logits.{place}"] = logits(model, tokens)
+    return model, config
+
+
+def write(folder, kind, model, config, changes, extra, number):
+    """The model's files, with its weights in the dtype `number`."""
     if kind == "InternLM2":
         weights = internlm2_names(model, config)
         text = json.dumps(internlm2_config(config, changes.get("attention_bias", False)), indent=2)
@@ -309,13 +304,30 @@ def make(name, seed):
         model.config.architectures = [type(model).__name__]
         if "layout" not in extra and "vision" not in extra:
             model.config.save_pretrained(folder)
-    weights = {key: value.to(torch.bfloat16).contiguous() for key, value in weights.items()}
+    weights = {key: value.to(number).contiguous() for key, value in weights.items()}
     if "vision" in extra:
         weights = store_beside_vision(folder, weights, config)
     # The layer that predicts a token more, which no evaluation uses.
     for layer in range(changes.get("num_nextn_predict_layers", 0)):
         weights[f"model.layers.{config.num_hidden_layers + layer}.eh_proj.weight"] = torch.ones(2, 3, dtype=torch.bfloat16)
     store(folder, weights, extra.get("store"), config, extra.get("layout"))
+
+
+def make(name, seed):
+    kind, changes, lengths, extra = CASES[name]
+    folder = HERE / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    model, config = build(kind, changes, extra)
+    draw(model, seed)
+    model.tie_weights()
+    generator = torch.Generator().manual_seed(seed + 1000)
+    golden = {}
+    sequences = [torch.randint(3, changes["vocab_size"], (length,), generator=generator).tolist() for length in lengths]
+    for place, tokens in enumerate(sequences):
+        golden[f"tokens.{place}"] = torch.tensor(tokens)
+        golden[f"logits.{place}"] = logits(model, tokens)
+    write(folder, kind, model, config, changes, extra, torch.bfloat16)
     if extra.get("dtypes"):
         place = len(sequences) - 1
         for dtype in (torch.bfloat16, torch.float16):
