@@ -66,7 +66,7 @@ impl Comparison {
 ///
 /// # Errors
 /// What keeps them from being compared.
-pub(crate) fn compare(folder: &Path, threads: u32) -> Result<Vec<Comparison>, String> {
+pub(crate) fn compare(folder: &Path, device: &DeviceChoice, threads: u32) -> Result<Vec<Comparison>, String> {
     let bytes = std::fs::read(folder.join("golden.safetensors")).map_err(|error| error.to_string())?;
     let golden = SafeTensors::deserialize(&bytes).map_err(|error| error.to_string())?;
     let layout = match (folder.join("params.json").exists(), folder.join("model_config.pt").exists()) {
@@ -76,7 +76,7 @@ pub(crate) fn compare(folder: &Path, threads: u32) -> Result<Vec<Comparison>, St
     };
     let mut compared = Vec::new();
     for (word, dtype) in DTYPES {
-        let model = ParityModel::load_layout(folder, layout, dtype, &DeviceChoice::Cpu, threads);
+        let model = ParityModel::load_layout(folder, layout, dtype, device, threads);
         let mut model = model.map_err(|fault| fault.to_string())?;
         let new = |way| Comparison { dtype, word, way, off: 0.0, differing: 0, logits: 0 };
         let (mut prefill, mut decode) = (new("prefill"), new("decode"));

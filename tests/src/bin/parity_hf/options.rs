@@ -1,39 +1,53 @@
 //! The command line of `parity-hf`.
 
+use compass_engine::DeviceChoice;
+use std::path::PathBuf;
+
+const USAGE: &str =
+    "usage: parity-hf [--seed N] [--threads N] [--device cpu|cuda:N] [--keep DIR | --from DIR] [NAME...]";
+
 /// What to compare.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) seed: u32,
     /// Of libtorch, on both sides.
     pub(crate) threads: u32,
+    /// Where this side computes; transformers computes on the CPU.
+    pub(crate) device: DeviceChoice,
+    /// Where the models and what transformers computes of them stay, for another machine to compare with.
+    pub(crate) keep: Option<PathBuf>,
+    /// Where an earlier call kept them: no Python is needed.
+    pub(crate) from: Option<PathBuf>,
     /// Models by name; all when empty.
     pub(crate) names: Vec<String>,
 }
 
 impl Options {
-    /// Reads `[--seed N] [--threads N] [NAME...]`.
+    /// Reads the command line.
     ///
     /// # Errors
     /// What is wrong, with the usage.
     pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options = Self { seed: 1, threads: 2, names: Vec::new() };
+        let (seed, threads, device) = (1, 2, DeviceChoice::Cpu);
+        let mut options = Self { seed, threads, device, keep: None, from: None, names: Vec::new() };
         while let Some(argument) = arguments.next() {
-            let mut number = || {
-                let value = arguments.next().and_then(|value| value.parse().ok());
-                value.ok_or_else(|| {
-                    format!("{argument} wants a number; usage: parity-hf [--seed N] [--threads N] [NAME...]")
-                })
-            };
-            match argument.as_str() {
-                "--seed" => options.seed = number()?,
-                "--threads" => options.threads = number()?.max(1),
-                option if option.starts_with('-') => {
-                    return Err(format!(
-                        "unknown option {option}; usage: parity-hf [--seed N] [--threads N] [NAME...]"
-                    ));
+            if argument.starts_with('-') {
+                let value = arguments.next().ok_or_else(|| format!("{argument} wants a value; {USAGE}"))?;
+                let number = || value.parse::<u32>().map_err(|_| format!("{argument} wants a number; {USAGE}"));
+                match argument.as_str() {
+                    "--seed" => options.seed = number()?,
+                    "--threads" => options.threads = number()?.max(1),
+                    "--device" => options.device = value.parse().map_err(|error| format!("{error}; {USAGE}"))?,
+                    "--keep" => options.keep = Some(value.into()),
+                    "--from" => options.from = Some(value.into()),
+                    option => return Err(format!("unknown option {option}; {USAGE}")),
                 }
-                _ => options.names.push(argument),
+                continue;
             }
+            options.names.push(argument);
+        }
+        if options.keep.is_some() && options.from.is_some() {
+            return Err(format!("--keep and --from exclude each other; {USAGE}"));
         }
         Ok(options)
     }

@@ -59,9 +59,10 @@ def cases():
 def fresh_rotation(model):
     """transformers' `dynamic` and `longrope` remember the longest sequence that they saw; and `to(dtype)` halves the
     frequencies, which loading in that dtype does not."""
-    inner = getattr(model, model.base_model_prefix)
-    if getattr(inner, "rotary_emb", None) is not None:
-        inner.rotary_emb = type(inner.rotary_emb)(model.config)
+    for parent in model.modules():
+        for name, rotation in parent.named_children():
+            if name.startswith("rotary_emb") and hasattr(rotation, "config"):
+                setattr(parent, name, type(rotation)(rotation.config))
 
 
 def step_by_step(model, tokens, prompt):
