@@ -16,6 +16,7 @@ mod executor;
 mod fault;
 pub mod gpu_check;
 mod guarded;
+mod invariance;
 mod kernels;
 mod known_faults;
 mod kv;

@@ -4,8 +4,9 @@ use crate::config::ModelConfig;
 use crate::cuda::cuda_memory;
 use crate::device::{DeviceChoice, device_name, resolve_all};
 use crate::executor::{Executor, generation_defaults, sequences_at_once};
-use crate::fault::{file_fault, missing_fault};
+use crate::fault::{device_fault, file_fault, missing_fault};
 use crate::guarded::Guarded;
+use crate::invariance::is_batch_invariant;
 use crate::memory::free_bytes;
 use crate::models::{CausalLm, Family, Placement};
 use crate::placement::{Rooms, place_layers, workers_that_fit};
@@ -63,6 +64,9 @@ pub(crate) fn load_random(
     load_from(plan, device, threads, 1, WeightSource::Random(seed))
 }
 
+/// The claim that a model on this GPU does not keep, tried when it was loaded.
+const DEPENDS_ON_NEIGHBOURS: &str = "on this GPU the last bits of a sample depend on what is computed beside it, so that scores may differ                                      in their last digits, and generated texts in words, with the number of workers and the partitioner";
+
 /// Where tensors come from.
 #[derive(Clone, Copy, Debug)]
 enum WeightSource {
@@ -107,7 +111,7 @@ fn load_from(
     let on = Spread::ByMemory { devices: &devices, colocated_engines };
     let mut opened = match source {
         WeightSource::Files => open(directory, plan.kind, &config, plan.dtype, on.home())?,
-        WeightSource::Random(seed) => open_random(directory, &config, plan, on.home(), seed)?,
+        WeightSource::Random(seed) => open_random(directory, &config, (plan.kind, plan.dtype), on.home(), seed)?,
     };
     if let Some(adapter) = &plan.peft_path {
         opened.weights.adapt(Path::new(adapter))?;
@@ -117,7 +121,7 @@ fn load_from(
         return Err(file_fault(directory, difference));
     }
     let files = opened.weights.unchanged()?;
-    let LoadedModel { model, is_mapped } = load_model(opened, &config, on, max_seq_len, &mut notes)?;
+    let LoadedModel { mut model, is_mapped } = load_model(opened, &config, on, max_seq_len, &mut notes)?;
     if let Some(most) = model.most_positions().filter(|&most| most < max_seq_len as usize) {
         let what = format!(
             "model `{}`: max_seq_len {max_seq_len} goes beyond the {most} positions that the model has learnt",
@@ -137,6 +141,9 @@ fn load_from(
              unless that is wanted"
                 .into(),
         );
+    }
+    if home != Device::Cpu && !is_batch_invariant(model.as_mut()).map_err(|error| device_fault(&error))? {
+        notes.push(DEPENDS_ON_NEIGHBOURS.into());
     }
     let generation = generation_defaults(plan, &mut notes)?;
     if small_files(plan)? != small {
@@ -261,15 +268,15 @@ pub(crate) fn open(
 }
 
 /// Returns what [`open`] does, for a checkpoint without weights.
-fn open_random(
+pub(crate) fn open_random(
     directory: &Path,
     config: &ModelConfig,
-    plan: &ModelPlan,
+    (layout, dtype): (ModelKind, Dtype),
     device: Device,
     seed: i64,
 ) -> Result<Opened, EngineFault> {
-    let (kind, family) = (kind_of(plan.dtype), Family::of_layout(plan.kind, config)?);
-    let weights = Weights::random(directory, ModelConfig::file_of(plan.kind), (kind, device), seed);
+    let (kind, family) = (kind_of(dtype), Family::of_layout(layout, config)?);
+    let weights = Weights::random(directory, ModelConfig::file_of(layout), (kind, device), seed);
     Ok(Opened { family, weights, kind, device })
 }
 

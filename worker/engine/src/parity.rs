@@ -6,7 +6,7 @@ use crate::executor::{Trace, Traced, trace};
 use crate::fault::device_fault;
 use crate::kernels::{Counting, DeviceCounts, Reference};
 use crate::kv::{Arena, ExtentId, Segment};
-use crate::load::{Spread, load_model, open};
+use crate::load::{Spread, load_model, open, open_random};
 use crate::models::{CausalLm, Family, Placement};
 use crate::reproducible::make_mkl_reproducible;
 use crate::weights::Weights;
@@ -54,6 +54,23 @@ impl ParityModel {
             tracing::warn!(note, "a setting of the model's files is ignored");
         }
         Ok(Self { model })
+    }
+
+    /// Makes a model by the config.json in `directory` with weights from `seed`: the same on every device, if it is small.
+    pub(crate) fn random(
+        directory: &Path,
+        dtype: Dtype,
+        device: &DeviceChoice,
+        (threads, seed): (u32, i64),
+    ) -> Result<Self, EngineFault> {
+        tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
+        let _no_grad = tch::no_grad_guard();
+        make_mkl_reproducible();
+        let config = ModelConfig::read(directory, ModelKind::Hf)?;
+        let devices = [resolve(*device)?];
+        let on = Spread::ByMemory { devices: &devices, colocated_engines: 1 };
+        let opened = open_random(directory, &config, (ModelKind::Hf, dtype), on.home(), seed)?;
+        Ok(Self { model: load_model(opened, &config, on, 64, &mut Vec::new())?.model })
     }
 
     /// Loads the model as [`ParityModel::load`] does, with the adapter in `adapter` merged.

@@ -3,16 +3,19 @@
 //! Everything goes through the engine's own interface ([`compass_plan::engine::Engine`]), but for products of matrices. A
 //! section measures and judges; it never guesses: what does not exist yet is told as not built.
 
+mod busy;
 mod configuration;
 mod decode;
 mod end_to_end;
 mod environment;
+mod families;
 mod finding;
 mod gemm;
 mod invariance;
 mod kernels;
 mod load;
 mod memory;
+mod out_of_memory;
 mod prefill;
 mod section;
 mod setup;

@@ -2,7 +2,9 @@
 
 use super::finding::Finding;
 use super::setup::CheckSetup;
-use super::{decode, end_to_end, environment, gemm, invariance, kernels, load, memory, prefill};
+use super::{
+    decode, end_to_end, environment, families, gemm, invariance, kernels, load, memory, out_of_memory, prefill,
+};
 use compass_plan::engine::EngineFault;
 use std::str::FromStr;
 
@@ -61,9 +63,7 @@ impl Section {
     /// The row of a section that does not exist yet; `None` for one that does.
     pub fn not_built(self) -> Option<Finding> {
         let what = match self {
-            Self::Families => "families on the device against the CPU",
             Self::Transformers => "logits against transformers'",
-            Self::OutOfMemory => "outcomes where memory runs out",
             _ => return None,
         };
         Some(Finding::not_built(self.name(), what))
@@ -72,8 +72,9 @@ impl Section {
     /// Its share of the whole time, in parts of all shares.
     pub fn share(self) -> u32 {
         match self {
-            Self::Environment | Self::Kernels => 30,
-            Self::Families | Self::Transformers | Self::OutOfMemory => 0,
+            Self::Environment | Self::Kernels | Self::Families => 30,
+            Self::Transformers => 0,
+            Self::OutOfMemory => 40,
             Self::Load | Self::Gemm => 60,
             Self::Memory => 80,
             Self::Prefill | Self::EndToEnd => 90,
@@ -108,9 +109,9 @@ pub fn run_section(section: Section, setup: &CheckSetup, report: &mut dyn FnMut(
         Section::Load => load::run(setup, report)?,
         Section::Memory => memory::run(setup, report)?,
         Section::Kernels => kernels::run(setup, report)?,
-        Section::Families | Section::Transformers | Section::OutOfMemory => {
-            section.not_built().into_iter().for_each(report);
-        }
+        Section::Families => families::run(setup, report)?,
+        Section::OutOfMemory => out_of_memory::run(setup, report)?,
+        Section::Transformers => section.not_built().into_iter().for_each(report),
     }
     Ok(())
 }
