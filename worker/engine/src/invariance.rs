@@ -37,12 +37,7 @@ pub(crate) fn is_batch_invariant(model: &mut dyn CausalLm) -> Result<bool, TchEr
 }
 
 /// Returns hidden states and logits of one of some sequences, computed at once, and the same after one token more.
-fn states(
-    model: &mut dyn CausalLm,
-    arena: &mut Arena,
-    lengths: &[usize],
-    of: usize,
-) -> Result<[Tensor; 4], TchError> {
+fn states(model: &mut dyn CausalLm, arena: &mut Arena, lengths: &[usize], of: usize) -> Result<[Tensor; 4], TchError> {
     arena.clear();
     let vocabulary = model.vocabulary().max(1);
     let own = |length: &usize| -> Result<ExtentId, TchError> {
@@ -55,10 +50,10 @@ fn states(
     let first = lengths[..of].iter().sum::<usize>() as i64;
     let prompt = model.hidden(&tokens, &whole.collect::<Vec<_>>(), arena)?.f_narrow(0, first, lengths[of] as i64)?;
     let tokens: Vec<u32> = lengths.iter().map(|length| (length % vocabulary) as u32).collect();
-    let next = extents.iter().zip(lengths).map(|(&extent, &length)| Segment {
-        decodes: true,
-        ..Segment::alone(extent, length, 1)
-    });
+    let next = extents
+        .iter()
+        .zip(lengths)
+        .map(|(&extent, &length)| Segment { decodes: true, ..Segment::alone(extent, length, 1) });
     let step = model.hidden(&tokens, &next.collect::<Vec<_>>(), arena)?;
     // Logits of all, as they are computed together.
     let logits = model.logits(&step)?.f_narrow(0, of as i64, 1)?;

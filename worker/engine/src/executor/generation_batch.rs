@@ -253,6 +253,12 @@ impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
         }
     }
 
+    fn no_room(&mut self, id: &SequenceId, tokens: usize) {
+        if self.is_wanted(id) {
+            self.fail(id.request, format!("not enough memory for keys and values of {tokens} tokens"));
+        }
+    }
+
     fn arrivals(&mut self) -> Vec<SequenceRequest<SequenceId>> {
         let mut sequences = Vec::new();
         if let Some(added) = self.added.take() {

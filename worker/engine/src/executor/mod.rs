@@ -2,6 +2,7 @@
 
 mod answer;
 mod batching;
+mod building;
 mod chat_format;
 mod clp;
 mod conversation;

@@ -2,22 +2,23 @@
 
 use super::answer::RunError;
 use super::batching::Slots;
+use super::building::{Building, build_all, tokenizing_threads};
 use super::chat_format::{ChatFormat, stop_texts};
+use super::generate;
 use super::notes::Notes;
 use super::prefix_tokens::PrefixTokens;
 use super::prompting::Prompting;
 use super::score::Precision;
 use super::scoring::{Scorer, Work};
-use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
+use super::scoring_request::ScoringRequest;
 use super::settings::ModelSide;
 use super::texts::Texts;
-use super::{clp, generate, loglikelihood, ppl, rolling};
 use crate::fault::device_fault;
 use crate::kv::Arena;
 use crate::models::CausalLm;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use compass_plan::engine::{Added, BatchSpec, Engine, EngineFault, ModelFacts, PrefixSegment, Request, TokenCounters};
-use compass_plan::{Body, Dtype, GenerationDefaults, InferSpec, ModelPlan, NumericProfile};
+use compass_plan::{Dtype, GenerationDefaults, ModelPlan, NumericProfile};
 use compass_types::result::{Outcome, PromptFit, SampleResult};
 use std::path::Path;
 use tch::Kind;
@@ -36,6 +37,8 @@ pub(crate) struct Executor {
     arena: Arena,
     slots: Slots,
     scorer: Scorer,
+    /// Number of threads that make requests of samples.
+    tokenizing_threads: usize,
     /// What the arena holds.
     last_work: LastWork,
     prefix_tokens: PrefixTokens,
@@ -104,6 +107,7 @@ impl Executor {
             arena: Arena::none(),
             slots,
             scorer: Scorer::new(!is_cpu),
+            tokenizing_threads: tokenizing_threads(is_cpu),
             last_work: LastWork::Scoring,
             prefix_tokens: PrefixTokens::default(),
         })
@@ -176,18 +180,18 @@ impl Executor {
                  was not made for; OpenCompass cannot do this at all"
             ));
         }
-        let mut builder = ScoringRequestBuilder {
+        let template = Building {
             texts: texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary()),
             profile: self.side.profile,
             precision: self.precision,
             pad: self.pad,
             chat: self.chat.as_ref().filter(|_| through_template),
             prefix_tokens: &self.prefix_tokens,
-            notes: &mut self.notes,
         };
+        let built = build_all(&template, self.tokenizing_threads, spec, requests, &mut self.notes);
         let (mut waiting, mut texts) = (Vec::new(), Vec::new());
-        for request in requests {
-            match scoring_request(&mut builder, spec, request) {
+        for (request, built) in requests.iter().zip(built) {
+            match built {
                 Ok(ScoringRequest { fit, texts: inputs, finish }) => {
                     texts.push(inputs);
                     waiting.push(Some((request.sample.index, fit, finish)));
@@ -260,31 +264,5 @@ fn failed(index: u32, error: RunError) -> Result<SampleResult, EngineFault> {
             Ok(SampleResult { index, fit: PromptFit::default(), outcome: Outcome::Failed { reason } })
         }
         RunError::Torch(error) => Err(device_fault(&error)),
-    }
-}
-
-/// Returns the scoring request of a sample.
-fn scoring_request<'r>(
-    builder: &mut ScoringRequestBuilder<'_>,
-    spec: &BatchSpec,
-    request: &Request<'_>,
-) -> Result<ScoringRequest<'r>, RunError> {
-    match (&spec.infer, &request.sample.body) {
-        (InferSpec::Ppl | InferSpec::PplOnly, Body::Ppl { options }) => {
-            ppl::build(builder, spec, request, options, None)
-        }
-        (InferSpec::PplNormalized { normalizing_str }, Body::Ppl { options }) => {
-            ppl::build(builder, spec, request, options, Some(normalizing_str))
-        }
-        (InferSpec::PplOnly, Body::Gen { prompt }) => ppl::build_ppl_only(builder, spec, request, prompt),
-        (InferSpec::Loglikelihood | InferSpec::MeanLoglikelihood, Body::Loglikelihood { context, options }) => {
-            loglikelihood::build(builder, spec, request, (context, options))
-        }
-        (InferSpec::Clp, Body::Clp { prompt, choices }) => clp::build(builder, spec, request, (prompt, choices)),
-        (InferSpec::Rolling, Body::Rolling { text, .. }) => rolling::build(builder, spec, request, text),
-        (infer, _) => {
-            let mode = infer.mode();
-            Err(RunError::Sample(format!("the plan asks for `{mode}`, but the sample's prompt is of another kind")))
-        }
     }
 }

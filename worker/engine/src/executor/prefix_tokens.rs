@@ -4,9 +4,8 @@ use super::answer::RunError;
 use super::scoring::cut_after;
 use super::scoring_request::Bordered;
 use super::texts::Texts;
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum number of cached prefixes. A data set has a handful, unless every sample has its own shots.
 const MAX_CACHED: usize = 256;
@@ -22,9 +21,9 @@ pub(super) enum EncodeMode {
 
 /// Tokens by the text of a shared prefix.
 #[derive(Debug, Default)]
-pub(super) struct PrefixTokens(RefCell<TokensByText>);
+pub(super) struct PrefixTokens(Mutex<TokensByText>);
 
-type TokensByText = HashMap<(String, EncodeMode), Rc<[u32]>>;
+type TokensByText = HashMap<(String, EncodeMode), Arc<[u32]>>;
 
 impl EncodeMode {
     /// Returns the tokens of a text.
@@ -38,13 +37,15 @@ impl EncodeMode {
 
 impl PrefixTokens {
     /// Returns the tokens of a prefix.
-    pub(super) fn ids(&self, texts: &Texts<'_>, text: &str, mode: EncodeMode) -> Result<Rc<[u32]>, RunError> {
+    pub(super) fn ids(&self, texts: &Texts<'_>, text: &str, mode: EncodeMode) -> Result<Arc<[u32]>, RunError> {
         let key = (text.to_owned(), mode);
-        if let Some(ids) = self.0.borrow().get(&key) {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ids) = known().get(&key) {
             return Ok(ids.clone());
         }
-        let ids: Rc<[u32]> = mode.encode(texts, text)?.into();
-        let mut known = self.0.borrow_mut();
+        // Two threads may do the same once.
+        let ids: Arc<[u32]> = mode.encode(texts, text)?.into();
+        let mut known = known();
         if known.len() >= MAX_CACHED {
             known.clear();
         }

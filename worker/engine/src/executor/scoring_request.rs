@@ -35,7 +35,7 @@ pub(super) struct ScoringRequest<'r> {
 }
 
 /// Makes the outcome of the scores of a request's texts, in their order.
-pub(super) type MakeOutcome<'r> = Box<dyn FnOnce(&[Scored]) -> Result<Outcome, RunError> + 'r>;
+pub(super) type MakeOutcome<'r> = Box<dyn FnOnce(&[Scored]) -> Result<Outcome, RunError> + Send + 'r>;
 
 /// A rendered text with its structural borders.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@ pub(super) fn as_text(prompt: RenderedPrompt) -> String {
 }
 
 /// A tokenizer with its limits.
+#[derive(Clone, Copy)]
 pub(super) struct Texts<'a> {
     pub(super) tokenizer: &'a TextTokenizer,
     /// Maximum number of tokens of an input.

@@ -9,16 +9,20 @@ use tch::TchError;
 /// Maximum number of tokens that are of use.
 const MOST_TOKENS: usize = 1 << 20;
 
-/// Reserves an arena for a model: as large as its part of the memory allows, and for `least` tokens in any case.
+/// Reserves an arena for a model: as large as its part of the memory allows. Where that is less than `least` tokens, it is as
+/// large as the model dares, up to `least`: what does not fit then is refused by whoever asks for an extent.
 ///
 /// # Errors
-/// The memory does not suffice for `least` tokens, or another error of libtorch.
+/// There is not even memory for one token, or another error of libtorch.
 pub(crate) fn reserve(model: &dyn CausalLm, least: usize) -> Result<Arena, TchError> {
-    let mut tokens = model.arena_tokens().min(MOST_TOKENS).max(least);
+    let allowed = model.arena_tokens().min(MOST_TOKENS);
+    let mut tokens = if allowed >= least { allowed } else { least.min(model.arena_tokens_at_most()).max(1) };
     loop {
         match model.arena(tokens) {
             // An address space may have less room than memory.
-            Err(error) if is_out_of_memory(&error) && tokens > least => tokens = (tokens / 2).max(least),
+            Err(error) if is_out_of_memory(&error) && tokens > 1 => {
+                tokens = if tokens > least { (tokens / 2).max(least) } else { tokens / 2 };
+            }
             other => return other,
         }
     }

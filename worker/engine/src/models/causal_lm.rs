@@ -43,6 +43,11 @@ pub(crate) trait CausalLm {
         crate::memory::free_bytes() / PART_OF_MEMORY / self.token_bytes().max(1)
     }
 
+    /// The same where the memory is short: what is computed beside it takes less then. A CPU's memory is taken as it is touched.
+    fn arena_tokens_at_most(&self) -> usize {
+        usize::MAX
+    }
+
     /// Whether results for a prefix of a sequence of `length` tokens are valid for the whole sequence. If not, a
     /// sequence is one segment from its first token on.
     fn shares_prefixes(&self, length: usize) -> bool;

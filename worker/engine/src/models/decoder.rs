@@ -129,6 +129,18 @@ impl Decoder {
         self.layers.iter_mut().try_for_each(|layer| layer.stack_experts())
     }
 
+    /// Returns the number of tokens whose keys and values fit into so many bytes on each device.
+    fn tokens_in(&self, bytes: impl Fn(Device) -> usize) -> usize {
+        let layers = self.layers.len().max(1);
+        let home = vec![self.placement.device; layers];
+        let devices = if self.layer_devices.len() == layers { &self.layer_devices } else { &home };
+        let on = |device: Device| {
+            let of_token = self.token_bytes() / layers * devices.iter().filter(|&&one| one == device).count();
+            bytes(device) / of_token.max(1)
+        };
+        devices.iter().map(|&device| on(device)).min().unwrap_or(0)
+    }
+
     /// What this engine may take of a GPU's memory.
     fn share_of(&self, bytes: usize) -> usize {
         bytes / self.placement.sharing.max(1)
@@ -291,21 +303,21 @@ impl CausalLm for Decoder {
     }
 
     fn arena_tokens(&self) -> usize {
-        let layers = self.layers.len().max(1);
-        let home = vec![self.placement.device; layers];
-        let devices = if self.layer_devices.len() == layers { &self.layer_devices } else { &home };
-        let on = |device: Device| {
-            let of_token = self.token_bytes() / layers * devices.iter().filter(|&&one| one == device).count();
-            let room = match device {
-                Device::Cpu => free_bytes() / PART_OF_MEMORY,
-                device => {
-                    let reserved = self.share_of(total_on(device)) / PART_FOR_ROWS + OF_LIBRARIES;
-                    self.share_of(free_on(device)).saturating_sub(reserved)
-                }
-            };
-            room / of_token.max(1)
-        };
-        devices.iter().map(|&device| on(device)).min().unwrap_or(0)
+        self.tokens_in(|device| match device {
+            Device::Cpu => free_bytes() / PART_OF_MEMORY,
+            device => {
+                let reserved = self.share_of(total_on(device)) / PART_FOR_ROWS + OF_LIBRARIES;
+                self.share_of(free_on(device)).saturating_sub(reserved)
+            }
+        })
+    }
+
+    fn arena_tokens_at_most(&self) -> usize {
+        self.tokens_in(|device| match device {
+            Device::Cpu => usize::MAX,
+            // Passes of fewer rows find room in the other half.
+            device => free_on(device) / 2,
+        })
     }
 
     fn shares_prefixes(&self, length: usize) -> bool {

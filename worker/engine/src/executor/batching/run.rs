@@ -78,6 +78,9 @@ pub(crate) trait DecodeCallback<T> {
         prediction: Prediction<'_>,
     ) -> Result<StepOutcome<T>, TchError>;
 
+    /// Takes that a sequence is not continued: the memory has no room for the keys and values of so many tokens.
+    fn no_room(&mut self, id: &T, tokens: usize);
+
     /// Returns sequences that are to be continued too, since the last call.
     fn arrivals(&mut self) -> Vec<SequenceRequest<T>> {
         Vec::new()
@@ -130,8 +133,10 @@ pub(crate) fn continue_all<T>(
             }
             wanted
         });
-        let step = admit(model, (slots, arena), &mut queue, &mut running)
-            .and_then(|()| step(model, (slots, arena), &mut queue, &mut running, callback, counters));
+        let step = admit(model, (slots, arena), &mut queue, &mut running).and_then(|refused| {
+            refused.iter().for_each(|one| callback.no_room(&one.id, one.room()));
+            step(model, (slots, arena), &mut queue, &mut running, callback, counters)
+        });
         match step {
             Ok(()) if running.is_empty() && queue.is_empty() => return Ok(()),
             Ok(()) => {}
@@ -147,25 +152,27 @@ pub(crate) fn continue_all<T>(
     }
 }
 
+/// Gives slots to pending sequences. Returns those that have no room even alone.
 fn admit<T>(
     model: &dyn CausalLm,
     (slots, arena): (&mut Slots, &mut Arena),
     queue: &mut Queue<T>,
     running: &mut Vec<RunningSequence<T>>,
-) -> Result<(), TchError> {
-    let mut index = 0;
+) -> Result<Vec<SequenceRequest<T>>, TchError> {
+    let (mut index, mut refused) = (0, Vec::new());
     while running.len() < slots.most() && index < LOOKAHEAD {
-        let Some(sequence) = queue.get(index) else { return Ok(()) };
+        let Some(sequence) = queue.get(index) else { break };
         match slots.admit(model, arena, &sequence.prompt, sequence.room())? {
-            Admission::Full => return Ok(()),
+            Admission::Full if running.is_empty() => refused.extend(queue.remove(index)),
+            Admission::Full => break,
             Admission::Wait => index += 1,
             Admission::Slot(slot) => {
-                let Some(sequence) = queue.remove(index) else { return Ok(()) };
+                let Some(sequence) = queue.remove(index) else { break };
                 running.push(RunningSequence { seen: sequence.prompt.ids().to_vec(), sequence, slot });
             }
         }
     }
-    Ok(())
+    Ok(refused)
 }
 
 /// Computes one pass: a row of each sequence that is being decoded, and pieces of prompts as far as rows allow.

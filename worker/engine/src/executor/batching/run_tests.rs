@@ -94,6 +94,8 @@ impl CausalLm for Model {
 struct Greedy {
     most: usize,
     answers: Vec<Option<Vec<u32>>>,
+    /// Sequences that found no room, and the tokens that they wanted.
+    without_room: Vec<(usize, usize)>,
 }
 
 impl DecodeCallback<usize> for Greedy {
@@ -116,6 +118,11 @@ impl DecodeCallback<usize> for Greedy {
         answer.push(token);
         assert!(self.answers[*id].replace(answer).is_none(), "reported once");
         Ok(StepOutcome::Finished(Vec::new()))
+    }
+
+    fn no_room(&mut self, id: &usize, tokens: usize) {
+        self.without_room.push((*id, tokens));
+        self.answers[*id] = Some(Vec::new());
     }
 
     fn is_wanted(&self, id: &usize) -> bool {
@@ -143,7 +150,7 @@ fn after_headers() -> Vec<Vec<u32>> {
 fn run(mut model: Model, prompts: &[Vec<u32>]) -> (Result<Vec<Vec<u32>>, TchError>, usize, usize) {
     let request = |(id, prompt): (usize, &Vec<u32>)| SequenceRequest::new(prompt, &[HEADER], 6, id);
     let sequences = prompts.iter().enumerate().map(request).collect();
-    let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()] };
+    let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()], without_room: Vec::new() };
     let (mut slots, mut arena) = (Slots::new(8), Arena::none());
     let run = continue_all(&mut model, (&mut slots, &mut arena), sequences, &mut greedy, &mut TokenCounters::default());
     (run.map(|()| greedy.answers.into_iter().map(Option::unwrap).collect()), model.refused.get(), slots.most())
@@ -187,7 +194,27 @@ fn headers_make_room_for_each_other() {
 }
 
 #[test]
-fn sequence_that_does_not_fit_alone_is_an_error() {
+fn sequence_without_room_is_refused_and_the_others_go_on() {
+    let mut prompts = prompts();
+    prompts.insert(3, (0..60).map(|place| place % VOCABULARY).collect());
+    for prompts in [prompts.clone(), prompts[3..].to_vec()] {
+        let request = |(id, prompt): (usize, &Vec<u32>)| SequenceRequest::new(prompt, &[HEADER], 6, id);
+        let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()], without_room: Vec::new() };
+        let (mut slots, mut arena, mut model) = (Slots::new(8), Arena::none(), Model::new(40, 1000));
+        let sequences = prompts.iter().enumerate().map(request).collect();
+        let counters = &mut TokenCounters::default();
+        continue_all(&mut model, (&mut slots, &mut arena), sequences, &mut greedy, counters).unwrap();
+        let long = prompts.iter().position(|prompt| prompt.len() == 60).unwrap();
+        assert_eq!(greedy.without_room, [(long, 65)]);
+        let mut wanted = expected(&prompts);
+        wanted[long].clear();
+        let answers: Vec<Vec<u32>> = greedy.answers.into_iter().map(Option::unwrap).collect();
+        assert_eq!(answers, wanted);
+    }
+}
+
+#[test]
+fn pass_that_does_not_fit_alone_is_an_error() {
     let (answers, refused, most) = run(Model::new(usize::MAX, 4), &prompts());
     assert!(answers.unwrap_err().to_string().contains("can't allocate memory"));
     assert_eq!((refused, most), (4, 1), "8, 4, 2 and 1 at once");

@@ -64,6 +64,8 @@ impl DecodeCallback<usize> for Tracer {
         Ok(if trace.tokens.len() >= tokens { StepOutcome::Finished(Vec::new()) } else { StepOutcome::Next(token) })
     }
 
+    fn no_room(&mut self, _: &usize, _: usize) {}
+
     fn is_wanted(&self, _: &usize) -> bool {
         true
     }

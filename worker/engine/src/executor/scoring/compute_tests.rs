@@ -53,6 +53,14 @@ impl CausalLm for Model {
         Tensor::f_from_slice(&logits)?.f_reshape([-1, i64::from(VOCABULARY)])
     }
 
+    fn arena_tokens(&self) -> usize {
+        self.tokens
+    }
+
+    fn arena_tokens_at_most(&self) -> usize {
+        self.tokens
+    }
+
     fn arena(&self, tokens: usize) -> Result<Arena, TchError> {
         Arena::new(&[Device::Cpu], tokens.min(self.tokens), (1, 1), Kind::Float)
     }
@@ -203,5 +211,20 @@ fn small_arena_makes_more_passes_and_changes_no_score() {
             assert_right(&samples, &results);
         }
         assert!(model.passes.iter().all(|&rows| rows <= 26));
+    }
+}
+
+#[test]
+fn texts_without_room_for_their_keys_fail_alone() {
+    for mut scorer in both() {
+        let mut samples = samples();
+        let long = ScoringInput::scores((0..40).map(|token| token % 11).collect(), 1);
+        samples.insert(3, vec![samples[0][0].clone(), long]);
+        let mut model = Model { most: 1000, tokens: 26, passes: Vec::new() };
+        let (mut results, _) = run(&mut scorer, &mut model, &samples);
+        let failed = results.remove(3).unwrap().unwrap_err();
+        assert!(failed.contains("not enough memory for keys and values of"), "{failed}");
+        samples.remove(3);
+        assert_right(&samples, &results);
     }
 }

@@ -281,3 +281,31 @@ fn has_whole_heads(x: &Tensor) -> bool {
     let (size, strides) = (x.size(), x.stride());
     size[1] == 1 || strides[1] == size[2]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_image_has_every_kernel() {
+        assert!(PTX.contains(".target sm_80") && PTX.ends_with('\0'));
+        for name in KERNELS {
+            let entry = format!(".entry {}(", name.to_str().unwrap());
+            assert!(PTX.contains(&entry), "deploy/ptx.sh was not run: {entry}");
+        }
+        assert_eq!(PTX.matches(".entry ").count(), KERNELS.len());
+    }
+
+    #[test]
+    fn rows_that_eight_numbers_do_not_divide_have_no_stride() {
+        let all = Tensor::zeros([6, 3, 16], (Kind::BFloat16, Device::Cpu));
+        assert_eq!(row_stride(&all.narrow(1, 1, 2), 32), Some(48));
+        assert!(has_whole_heads(&all.narrow(1, 1, 2)) && !is_whole(&all.narrow(1, 1, 2)));
+        assert_eq!(row_stride(&all.narrow(2, 8, 8), 24), Some(48));
+        assert!(!has_whole_heads(&all.narrow(2, 8, 8)), "half of each head");
+        let odd = Tensor::zeros([6, 20], (Kind::BFloat16, Device::Cpu));
+        assert_eq!(row_stride(&odd, 20), None);
+        assert_eq!(row_stride(&all.transpose(1, 2), 48), None);
+        assert_eq!(grid(7, 300), (7, 2));
+    }
+}
