@@ -31,7 +31,7 @@ impl Busy {
         let (ready, begun) = std::sync::mpsc::channel();
         let readings = std::thread::spawn(move || {
             let gpu = Gpu::find(&bus_id);
-            // Nobody may wait any more.
+            // The caller waits for it, unless it has ended.
             let _ = ready.send(gpu.is_some());
             let mut readings = Vec::new();
             while let Some(gpu) = gpu.as_ref().filter(|_| !ends.load(Ordering::Relaxed)) {

@@ -10,10 +10,10 @@ use tch::TchError;
 const MOST_TOKENS: usize = 1 << 20;
 
 /// Reserves an arena for a model: as large as its part of the memory allows. Where that is less than `least` tokens, it is as
-/// large as the model dares, up to `least`: what does not fit then is refused by whoever asks for an extent.
+/// large as the model allows at most, up to `least`: an extent that does not fit then is refused.
 ///
 /// # Errors
-/// There is not even memory for one token, or another error of libtorch.
+/// The memory does not suffice for one token, or another error of libtorch.
 pub(crate) fn reserve(model: &dyn CausalLm, least: usize) -> Result<Arena, TchError> {
     let allowed = model.arena_tokens().min(MOST_TOKENS);
     let mut tokens = if allowed >= least { allowed } else { least.min(model.arena_tokens_at_most()).max(1) };

@@ -263,7 +263,7 @@ fn grid(rows: i64, threads: i64) -> (u32, u32) {
 
 /// Whether a tensor lies in one piece that eight numbers divide.
 fn is_whole(tensor: &Tensor) -> bool {
-    tensor.is_contiguous() && tensor.data_ptr() as usize % 16 == 0
+    tensor.is_contiguous() && (tensor.data_ptr() as usize).is_multiple_of(16)
 }
 
 /// Returns the distance of rows of this width, whose numbers stand beside each other, if eight numbers divide it.
@@ -272,7 +272,7 @@ fn row_stride(tensor: &Tensor, width: i64) -> Option<i64> {
     let (first, last) = (*strides.first()?, *strides.last()?);
     // A single row may have any stride.
     let stride = if tensor.size().first() == Some(&1) { width } else { first };
-    let fits = last == 1 && stride % EIGHT == 0 && tensor.data_ptr() as usize % 16 == 0;
+    let fits = last == 1 && stride % EIGHT == 0 && (tensor.data_ptr() as usize).is_multiple_of(16);
     fits.then_some(stride)
 }
 
