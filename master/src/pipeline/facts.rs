@@ -1,6 +1,7 @@
 //! Facts of a run for `logs/run.json`: who worked, how long, how many tokens. Never in `results/` or `summary/`.
 
 use super::endpoints::EndpointFacts;
+use super::recent::RecentMinutes;
 use super::view::{ModelView, RunView, WorkerView};
 use crate::leader::Refusals;
 use compass_config::LeftOut;
@@ -28,6 +29,9 @@ pub struct RunFacts {
     /// Why workers cannot begin yet, by their names.
     #[serde(skip)]
     pub waiting: BTreeMap<String, String>,
+    /// How long this term lasts, as of the last view.
+    #[serde(skip)]
+    pub elapsed: Duration,
     /// Name of the run folder.
     pub run: String,
     pub plan: String,
@@ -179,6 +183,12 @@ pub struct WorkerFacts {
     pub deaths: u32,
     /// Seconds that its engines spent on tasks.
     pub busy_seconds: f64,
+    /// Results of the last minutes.
+    #[serde(skip)]
+    pub recent: RecentMinutes,
+    /// Seconds into this term at which it came.
+    #[serde(skip)]
+    pub came_after: f64,
 }
 
 /// What the samples of a unit took in this term.
@@ -212,7 +222,12 @@ impl RunFacts {
 
     /// A worker came.
     pub fn attached(&mut self, worker: &WorkerId, slots: u32, device: &str, pool: &str) {
+        let elapsed = self.elapsed.as_secs_f64();
+        let is_new = !self.workers.contains_key(&worker.0);
         let facts = self.worker(worker);
+        if is_new {
+            facts.came_after = elapsed;
+        }
         facts.slots = slots;
         pool.clone_into(&mut facts.pool);
         device.clone_into(&mut facts.device);
@@ -231,10 +246,13 @@ impl RunFacts {
     /// A worker sent results.
     pub fn results(&mut self, worker: &WorkerId, count: u64) {
         // By far the most frequent: no name is copied for it.
-        match self.workers.get_mut(&worker.0) {
-            Some(known) => known.results += count,
-            None => self.worker(worker).results += count,
-        }
+        let minute = self.elapsed.as_secs() / 60;
+        let known = match self.workers.get_mut(&worker.0) {
+            Some(known) => known,
+            None => self.worker(worker),
+        };
+        known.results += count;
+        known.recent.add(minute, count);
     }
 
     /// A worker reported a shard: of how many samples, and the seconds that these took.
@@ -388,7 +406,9 @@ impl RunFacts {
     }
 
     /// What the HTTP port shows of them, with the scheduler's counters; `connected` tells of a worker by its name.
-    pub fn view(&self, progress: &Progress, elapsed: Duration, connected: impl Fn(&str) -> bool) -> RunView {
+    pub fn view(&mut self, progress: &Progress, elapsed: Duration, connected: impl Fn(&str) -> bool) -> RunView {
+        self.elapsed = elapsed;
+        let minute = elapsed.as_secs() / 60;
         let workers = self.workers.iter().map(|(name, worker)| WorkerView {
             name: name.clone(),
             connected: connected(name),
@@ -398,6 +418,8 @@ impl RunFacts {
             results: worker.results,
             busy_seconds: worker.busy_seconds,
             deaths: worker.deaths,
+            seconds: (elapsed.as_secs_f64() - worker.came_after).max(0.0),
+            by_minute: worker.recent.at(minute).to_vec(),
         });
         RunView {
             run: self.run.clone(),

@@ -39,6 +39,7 @@ mod planner;
 pub mod previous_assignments;
 mod progress;
 mod reasons;
+mod recent;
 mod rows;
 mod score;
 #[cfg(test)]

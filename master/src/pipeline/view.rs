@@ -63,6 +63,19 @@ pub struct WorkerView {
     pub results: u64,
     pub busy_seconds: f64,
     pub deaths: u32,
+    /// Since it came.
+    pub seconds: f64,
+    /// Results of the last ten minutes of the run, the oldest first, the running one last.
+    pub by_minute: Vec<u64>,
+}
+
+impl WorkerView {
+    /// Share of the time since it came in which its slots computed; what runs now counts when it is reported. `None` where it
+    /// has none.
+    pub fn busy_share(&self) -> Option<f64> {
+        let all = self.seconds * f64::from(self.slots);
+        (all > 0.0).then(|| (self.busy_seconds / all).min(1.0))
+    }
 }
 
 /// What workers have reported of one model in this term.

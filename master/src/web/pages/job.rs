@@ -148,7 +148,7 @@ fn interval(metric: &LiveMetric) -> Option<(f64, f64)> {
 fn workers(view: &RunView) -> Markup {
     html! {
         table {
-            thead { tr { @for head in ["worker", "state", "pool", "device", "slots", "results", "busy", "deaths"] { th { (head) } } } }
+            thead { tr { @for head in ["worker", "state", "pool", "device", "slots", "results", "by minute", "busy", "deaths"] { th { (head) } } } }
             tbody {
                 @for worker in view.workers.iter().take(ROWS) {
                     tr {
@@ -158,13 +158,38 @@ fn workers(view: &RunView) -> Markup {
                         td { (worker.device) }
                         td.n { (worker.slots) }
                         td.n { (worker.results) }
-                        td.n { (duration(worker.busy_seconds)) }
+                        td { (bars(&worker.by_minute)) }
+                        td.n { @if let Some(share) = worker.busy_share() { (format!("{:.0} %", 100.0 * share)) } }
                         td.n { (worker.deaths) }
                     }
                 }
             }
         }
         @if view.workers.len() > ROWS { p { (view.workers.len() - ROWS) " more workers: /status.json has all" } }
+    }
+}
+
+/// Counts as bars, the largest as high as the picture; read aloud as numbers.
+fn bars(counts: &[u64]) -> Markup {
+    const WIDTH: usize = 5;
+    const HEIGHT: u64 = 16;
+    let most = counts.iter().copied().max().unwrap_or(0).max(1);
+    let path: String = counts
+        .iter()
+        .enumerate()
+        .filter(|(_, count)| **count > 0)
+        .map(|(at, count)| {
+            let height = (count * HEIGHT).div_ceil(most);
+            format!("M{} {HEIGHT}v-{height}h{}v{height}z", at * WIDTH, WIDTH - 1)
+        })
+        .collect();
+    let spoken: Vec<String> = counts.iter().map(u64::to_string).collect();
+    let label = format!("results in each of the last minutes: {}", spoken.join(", "));
+    html! {
+        svg.bars viewBox=(format!("0 0 {} {HEIGHT}", counts.len() * WIDTH)) role="img" aria-label=(label) {
+            title { (label) }
+            path d=(path) {}
+        }
     }
 }
 
@@ -225,9 +250,24 @@ mod tests {
     }
 
     #[test]
+    fn the_speed_of_a_worker_is_drawn_and_said() {
+        let by_minute = vec![0, 0, 0, 0, 0, 0, 0, 3, 12, 6];
+        let (slots, seconds, busy_seconds) = (2, 100.0, 150.0);
+        let worker = WorkerView { name: "w".into(), slots, seconds, busy_seconds, by_minute, ..WorkerView::default() };
+        let page = workers(&RunView { workers: vec![worker.clone()], ..RunView::default() }).into_string();
+        assert!(page.contains("M35 16v-4h4v4zM40 16v-16h4v16zM45 16v-8h4v8z"), "{page}");
+        assert!(page.contains("last minutes: 0, 0, 0, 0, 0, 0, 0, 3, 12, 6") && page.contains("75 %"), "{page}");
+        assert_eq!(WorkerView { slots: 0, ..worker.clone() }.busy_share(), None);
+        assert_eq!(WorkerView { busy_seconds: 999.0, ..worker }.busy_share(), Some(1.0));
+    }
+
+    #[test]
     fn a_page_has_the_same_weight_whatever_the_job() {
         let live = (0..20_000).map(|at| LiveMetric { dataset: format!("set {at}"), ..metric(50.0, 8) }).collect();
-        let worker = |at: usize| WorkerView { name: format!("worker {at}"), slots: 1, ..WorkerView::default() };
+        let worker = |at: usize| {
+            let by_minute = vec![17 + at as u64; 10];
+            WorkerView { name: format!("worker {at}"), slots: 1, by_minute, ..WorkerView::default() }
+        };
         let workers = (0..2_000).map(worker).collect();
         let view = RunView { live, workers, ..RunView::default() };
         let page = job(&view, &Narrowed::default()).into_string();

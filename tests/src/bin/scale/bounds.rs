@@ -6,6 +6,8 @@ pub(crate) const MASTER_MIB: f64 = 1_536.0;
 pub(crate) const OPEN_S: f64 = 10.0;
 /// The longest wait for a grant of 99 in 100, in milliseconds.
 pub(crate) const GRANT_P99_MS: f64 = 50.0;
+/// The most that open pages may add to that wait: the median ratio of alternating pairs.
+pub(crate) const GRANT_P99_WITH_PAGES: f64 = 1.1;
 /// The most computed tokens for each distinct one.
 pub(crate) const COMPUTED_PER_DISTINCT: f64 = 1.02;
 

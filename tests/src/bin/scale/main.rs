@@ -7,6 +7,7 @@
 //! - `models`: 60 models on 20 data sets.
 //! - `generations`: 20,000 with the demo's model, twice, since the echo engine hides what only a model's answers show.
 //! - `grants`: waits for grants of 64 sessions that take a second for a task, at a master with the million samples.
+//! - `pages`: the same with and without ten open pages of the job, in alternating pairs.
 //!
 //! A table, then a line for each bound with the worst case; exit code 1 where one is broken. Times are those of a machine that
 //! also runs the agents.
@@ -15,13 +16,15 @@ mod bounds;
 mod generations;
 mod grants;
 mod options;
+mod pages;
 mod run;
 
-use bounds::{Bounds, COMPUTED_PER_DISTINCT, GRANT_P99_MS, MASTER_MIB, OPEN_S};
+use bounds::{Bounds, COMPUTED_PER_DISTINCT, GRANT_P99_MS, GRANT_P99_WITH_PAGES, MASTER_MIB, OPEN_S};
 use compass_tests::{Job, RealSize, RunFindings, Table, folder_digest, join_token_file, peak_rss_mib, told_address};
 use compass_types::ids::Digest;
 use grants::Waits;
 use options::{Options, Part, USAGE};
+use pages::Pages;
 use run::{Opened, Watched, open_again, run, start};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -32,6 +35,9 @@ const MODELS_ROWS: u32 = 50;
 /// Sessions that wait for grants, and samples of their tasks.
 const SESSIONS: usize = 64;
 const TASK_SAMPLES: u32 = 250;
+/// Pages that are open at once, and pairs of runs with and without them.
+const PAGES: usize = 10;
+const PAIRS: usize = 5;
 /// A sample that is continued counts as so many, under the partitioner `size`.
 const GENERATION_COST: u32 = 20;
 
@@ -71,6 +77,7 @@ fn main() -> ExitCode {
             Part::Models => scale.models(),
             Part::Generations => scale.generations(),
             Part::Grants => scale.grants(),
+            Part::Pages => scale.pages(),
         }
     }
     println!("\n{}", scale.table);
@@ -211,33 +218,76 @@ impl Scale {
     }
 
     fn grants(&mut self) {
-        let size = RealSize { models: 1, data_sets: 40, rows: self.options.samples / 40 };
         let case = format!("grants size, {SESSIONS} sessions");
+        match self.waits(&case, 0) {
+            Ok((p99, master_mib)) => {
+                self.bounds.measure("ms for a grant (p99)", GRANT_P99_MS, p99, &case);
+                self.bounds.measure("MiB of a master", MASTER_MIB, master_mib, &case);
+            }
+            Err(error) => self.bounds.fault(&case, &error),
+        }
+    }
+
+    fn pages(&mut self) {
+        let case = format!("pages, {PAGES} open");
+        let mut ratios = Vec::with_capacity(PAIRS);
+        for pair in 0..PAIRS {
+            // Which comes first alternates, so that a machine that slows down favours neither.
+            let order = if pair % 2 == 0 { [0, PAGES] } else { [PAGES, 0] };
+            let mut p99 = [f64::NAN; 2];
+            for pages in order {
+                match self.waits(&format!("{case}, pair {pair}, {pages} pages"), pages) {
+                    Ok((wait, _)) => p99[usize::from(pages > 0)] = wait,
+                    Err(error) => return self.bounds.fault(&case, &error),
+                }
+            }
+            ratios.push(p99[1] / p99[0]);
+        }
+        ratios.sort_by(f64::total_cmp);
+        println!("{case}: p99 with them over p99 without: {ratios:.3?}");
+        self.bounds.measure(
+            "p99 of a grant with open pages over without (median)",
+            GRANT_P99_WITH_PAGES,
+            ratios[PAIRS / 2],
+            &case,
+        );
+    }
+
+    /// Runs the sessions at a master of which so many pages are open; returns the wait of 99 in 100, in milliseconds, and the
+    /// master's memory in MiB.
+    fn waits(&self, case: &str, pages: usize) -> Result<(f64, f64), String> {
+        let size = RealSize { models: 1, data_sets: 40, rows: self.options.samples / 40 };
         eprintln!("{case}: {} samples, a second for a task", size.samples());
         let cost = TASK_SAMPLES * GENERATION_COST;
         let partitioner = format!("{}max_task_size = {cost}\ngen_task_coef = {GENERATION_COST}\n", infer("size", 0));
-        let job = size.job(LISTEN, &partitioner);
+        let shown = format!("{LISTEN}\nhttp = \"127.0.0.1:0\"");
+        let job = size.job(if pages > 0 { &shown } else { LISTEN }, &partitioner);
         let begun = Instant::now();
         let master = start(&job, &[], "master.log");
         let address = told_address(&job, "master.log");
         let plan_s = begun.elapsed().as_secs_f64();
+        let open = if pages > 0 { Some(Pages::open(&job, "master.log", pages)) } else { None };
+        let open = open.transpose().map_err(|error| error.to_string())?;
         let place = grants::SessionTarget { address, token: join_token_file(&job), size };
-        let waits = match grants::waits(place, SESSIONS) {
-            Ok(waits) => waits,
-            Err(error) => return self.bounds.fault(&case, &error.to_string()),
-        };
+        let waits = grants::waits(place, SESSIONS).map_err(|error| error.to_string())?;
         let [grants, timers] = [&waits.grants, &waits.timers];
         let p99 = Waits::at(grants, 0.99);
         let (wall_s, master_mib) = (begun.elapsed().as_secs_f64(), peak_rss_mib(master.pid()).unwrap_or(f64::NAN));
+        let events = match open {
+            Some(open) => {
+                // Pages are closed with the master.
+                format!(", {} events on {pages} pages", open.closed())
+            }
+            None => String::new(),
+        };
         println!(
             "{case}: {} grants in {wall_s:.0} s (plan {plan_s:.0} s), p50 {:.2} ms, p99 {p99:.2} ms, most {:.2} ms; timers of this \
-             process late by {:.2} ms (p99); master {master_mib:.0} MiB",
+             process late by {:.2} ms (p99); master {master_mib:.0} MiB{events}",
             grants.len(),
             Waits::at(grants, 0.5),
             Waits::at(grants, 1.0),
             Waits::at(timers, 0.99),
         );
-        self.bounds.measure("ms for a grant (p99)", GRANT_P99_MS, p99, &case);
-        self.bounds.measure("MiB of a master", MASTER_MIB, master_mib, &case);
+        Ok((p99, master_mib))
     }
 }

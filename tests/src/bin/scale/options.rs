@@ -2,7 +2,7 @@
 
 pub(crate) const USAGE: &str =
     "usage: scale [--small] [--part NAME,NAME] [--samples N] [--agents N,N] [--partitioner NAME,NAME]
-  --part         units, models, generations, grants [all]
+  --part         units, models, generations, grants, pages [all]
   --samples      of the 40 units together [1000000]
   --agents       processes of compass-worker, of one slot each [1,8,64]
   --partitioner  balanced, size, num_worker, naive [all]
@@ -19,10 +19,17 @@ pub(crate) enum Part {
     Generations,
     /// Waits for grants.
     Grants,
+    /// The same with and without open pages.
+    Pages,
 }
 
-const PARTS: [(&str, Part); 4] =
-    [("units", Part::Units), ("models", Part::Models), ("generations", Part::Generations), ("grants", Part::Grants)];
+const PARTS: [(&str, Part); 5] = [
+    ("units", Part::Units),
+    ("models", Part::Models),
+    ("generations", Part::Generations),
+    ("grants", Part::Grants),
+    ("pages", Part::Pages),
+];
 const PARTITIONERS: [&str; 4] = ["balanced", "size", "num_worker", "naive"];
 
 /// What is run.
