@@ -90,7 +90,8 @@ fn check(options: &GpuCheckOptions) -> Result<ExitCode, CheckError> {
         options.only.iter().map(|name| name.parse().map_err(CheckError::Usage)).collect::<Result<Vec<Section>, _>>()?;
     let sections = if chosen.is_empty() { Section::ALL.to_vec() } else { chosen };
     let model = Model::of(options)?;
-    let (start, all) = (Instant::now(), sections.iter().map(|section| section.share()).sum::<u32>());
+    let start = Instant::now();
+    let mut shares_left = sections.iter().map(|section| section.share()).sum::<u32>();
     let whole = Duration::from_secs(60 * u64::from(options.minutes));
     let (mut findings, mut has_device) = (Vec::new(), true);
     // A file that cannot be written is told before anything is measured.
@@ -108,7 +109,9 @@ fn check(options: &GpuCheckOptions) -> Result<ExitCode, CheckError> {
             continue;
         }
         let _ = writeln!(io::stderr(), "gpu-check: {name} ({} s so far)", start.elapsed().as_secs());
-        let limit = whole * section.share() / all.max(1);
+        // What a section leaves of its share is for those after it.
+        let limit = whole.saturating_sub(start.elapsed()) * section.share() / shares_left.max(1);
+        shares_left -= section.share();
         let (rows, ended) = run_section(options, &model, name, limit)?;
         has_device = !matches!(ended, Ended::Exited(Some(code)) if code == i32::from(NO_DEVICE));
         let has_failed = rows.iter().any(|row| row.status == CheckStatus::Failed && row.name == "section");

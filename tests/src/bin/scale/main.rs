@@ -38,6 +38,8 @@ const TASK_SAMPLES: u32 = 250;
 /// Pages that are open at once, and pairs of runs with and without them.
 const PAGES: usize = 10;
 const PAIRS: usize = 5;
+/// The same for the part `pages`: more grants, so that one of a hundred is no single one.
+const PAGES_TASK_SAMPLES: u32 = 60;
 /// A sample that is continued counts as so many, under the partitioner `size`.
 const GENERATION_COST: u32 = 20;
 
@@ -219,7 +221,7 @@ impl Scale {
 
     fn grants(&mut self) {
         let case = format!("grants size, {SESSIONS} sessions");
-        match self.waits(&case, 0) {
+        match self.waits(&case, TASK_SAMPLES, 0) {
             Ok((p99, master_mib)) => {
                 self.bounds.measure("ms for a grant (p99)", GRANT_P99_MS, p99, &case);
                 self.bounds.measure("MiB of a master", MASTER_MIB, master_mib, &case);
@@ -236,7 +238,7 @@ impl Scale {
             let order = if pair % 2 == 0 { [0, PAGES] } else { [PAGES, 0] };
             let mut p99 = [f64::NAN; 2];
             for pages in order {
-                match self.waits(&format!("{case}, pair {pair}, {pages} pages"), pages) {
+                match self.waits(&format!("{case}, pair {pair}, {pages} pages"), PAGES_TASK_SAMPLES, pages) {
                     Ok((wait, _)) => p99[usize::from(pages > 0)] = wait,
                     Err(error) => return self.bounds.fault(&case, &error),
                 }
@@ -253,12 +255,12 @@ impl Scale {
         );
     }
 
-    /// Runs the sessions at a master of which so many pages are open; returns the wait of 99 in 100, in milliseconds, and the
+    /// Runs the sessions on tasks of so many samples at a master of which so many pages are open; returns the wait of 99 in 100, in milliseconds, and the
     /// master's memory in MiB.
-    fn waits(&self, case: &str, pages: usize) -> Result<(f64, f64), String> {
+    fn waits(&self, case: &str, task_samples: u32, pages: usize) -> Result<(f64, f64), String> {
         let size = RealSize { models: 1, data_sets: 40, rows: self.options.samples / 40 };
         eprintln!("{case}: {} samples, a second for a task", size.samples());
-        let cost = TASK_SAMPLES * GENERATION_COST;
+        let cost = task_samples * GENERATION_COST;
         let partitioner = format!("{}max_task_size = {cost}\ngen_task_coef = {GENERATION_COST}\n", infer("size", 0));
         let shown = format!("{LISTEN}\nhttp = \"127.0.0.1:0\"");
         let job = size.job(if pages > 0 { &shown } else { LISTEN }, &partitioner);
