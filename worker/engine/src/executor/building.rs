@@ -1,15 +1,11 @@
 //! Makes the scoring requests of a batch: renders and tokenises its samples, on several threads where a GPU would wait for them.
 
 use super::answer::RunError;
-use super::chat_format::ChatFormat;
 use super::notes::Notes;
-use super::prefix_tokens::PrefixTokens;
-use super::score::Precision;
 use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
-use super::texts::Texts;
 use super::{clp, loglikelihood, ppl, rolling};
 use compass_plan::engine::{BatchSpec, Request};
-use compass_plan::{Body, InferSpec, NumericProfile};
+use compass_plan::{Body, InferSpec};
 
 /// Most threads that make requests: more find nothing to do while a GPU computes.
 const MOST_TOKENIZING_THREADS: usize = 4;
@@ -22,57 +18,33 @@ pub(super) fn tokenizing_threads(is_cpu: bool) -> usize {
     std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MOST_TOKENIZING_THREADS))
 }
 
-/// What builders of requests share.
-pub(super) struct Building<'a> {
-    pub(super) texts: Texts<'a>,
-    pub(super) profile: NumericProfile,
-    pub(super) precision: Precision,
-    pub(super) pad: Option<u32>,
-    pub(super) chat: Option<&'a ChatFormat>,
-    pub(super) prefix_tokens: &'a PrefixTokens,
-}
-
-/// Returns the scoring requests of samples, in order, made on several threads.
+/// Returns the scoring requests of samples, in order, made on several threads by copies of `builder`, whose notes are added to
+/// `notes`.
 pub(super) fn build_all<'r>(
-    shared: &Building<'_>,
+    builder: &ScoringRequestBuilder<'_>,
     threads: usize,
     spec: &BatchSpec,
     requests: &[Request<'_>],
     notes: &mut Notes,
 ) -> Vec<Result<ScoringRequest<'r>, RunError>> {
-    let build = |requests: &[Request<'_>], notes: &mut Notes| {
-        let mut builder = ScoringRequestBuilder {
-            texts: shared.texts,
-            profile: shared.profile,
-            precision: shared.precision,
-            pad: shared.pad,
-            chat: shared.chat,
-            prefix_tokens: shared.prefix_tokens,
-            notes,
-        };
-        requests.iter().map(|request| scoring_request(&mut builder, spec, request)).collect::<Vec<_>>()
+    let build = |requests: &[Request<'_>]| {
+        let mut own = builder.clone();
+        let built = requests.iter().map(|request| scoring_request(&mut own, spec, request)).collect::<Vec<_>>();
+        (built, own.notes.take())
     };
-    let threads = threads.min(requests.len());
-    if threads < 2 {
-        return build(requests, notes);
-    }
-    let parts = requests.chunks(requests.len().div_ceil(threads));
-    let built = std::thread::scope(|scope| {
-        let workers: Vec<_> = parts
-            .map(|part| {
-                let build = &build;
-                scope.spawn(move || {
-                    let mut notes = Notes::default();
-                    (build(part, &mut notes), notes.take())
-                })
-            })
-            .collect();
-        // A panic goes on as on one thread.
-        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        workers.into_iter().map(join).collect::<Vec<_>>()
-    });
+    let threads = threads.min(requests.len()).max(1);
+    let built = match threads {
+        1 => vec![build(requests)],
+        _ => std::thread::scope(|scope| {
+            let parts = requests.chunks(requests.len().div_ceil(threads));
+            let workers: Vec<_> = parts.map(|part| scope.spawn(|| build(part))).collect();
+            // A panic goes on as on one thread.
+            let join = |worker: std::thread::ScopedJoinHandle<'_, _>| {
+                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            workers.into_iter().map(join).collect()
+        }),
+    };
     let mut all = Vec::with_capacity(requests.len());
     for (part, said) in built {
         all.extend(part);

@@ -2,7 +2,7 @@
 
 use super::answer::RunError;
 use super::batching::Slots;
-use super::building::{Building, build_all, tokenizing_threads};
+use super::building::{build_all, tokenizing_threads};
 use super::chat_format::{ChatFormat, stop_texts};
 use super::generate;
 use super::notes::Notes;
@@ -10,7 +10,7 @@ use super::prefix_tokens::PrefixTokens;
 use super::prompting::Prompting;
 use super::score::Precision;
 use super::scoring::{Scorer, Work};
-use super::scoring_request::ScoringRequest;
+use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
 use super::settings::ModelSide;
 use super::texts::Texts;
 use crate::fault::device_fault;
@@ -180,15 +180,12 @@ impl Executor {
                  was not made for; OpenCompass cannot do this at all"
             ));
         }
-        let template = Building {
-            texts: texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary()),
-            profile: self.side.profile,
-            precision: self.precision,
-            pad: self.pad,
-            chat: self.chat.as_ref().filter(|_| through_template),
-            prefix_tokens: &self.prefix_tokens,
-        };
-        let built = build_all(&template, self.tokenizing_threads, spec, requests, &mut self.notes);
+        let texts = texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary());
+        let (profile, precision, pad) = (self.side.profile, self.precision, self.pad);
+        let (chat, prefix_tokens) = (self.chat.as_ref().filter(|_| through_template), &self.prefix_tokens);
+        let notes = Notes::default();
+        let builder = ScoringRequestBuilder { texts, profile, precision, pad, chat, prefix_tokens, notes };
+        let built = build_all(&builder, self.tokenizing_threads, spec, requests, &mut self.notes);
         let (mut waiting, mut texts) = (Vec::new(), Vec::new());
         for (request, built) in requests.iter().zip(built) {
             match built {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// Pending notes, and all notes so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Notes {
     known: BTreeSet<String>,
     pending: Vec<String>,

@@ -14,6 +14,7 @@ use compass_plan::prompt::{Prompt, RenderedPrompt};
 use compass_types::result::{Outcome, PromptFit};
 
 /// Builds scoring requests by the texts and rules of one model.
+#[derive(Clone)]
 pub(super) struct ScoringRequestBuilder<'a> {
     pub(super) texts: Texts<'a>,
     pub(super) profile: NumericProfile,
@@ -24,7 +25,7 @@ pub(super) struct ScoringRequestBuilder<'a> {
     /// Present if the model has a chat template.
     pub(super) chat: Option<&'a ChatFormat>,
     pub(super) prefix_tokens: &'a PrefixTokens,
-    pub(super) notes: &'a mut Notes,
+    pub(super) notes: Notes,
 }
 
 /// Texts of a sample to score, and what makes its outcome of their scores.

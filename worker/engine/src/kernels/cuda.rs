@@ -2,6 +2,7 @@
 
 use super::flash::{Flash, WIDEST_HEAD};
 use super::fused::lists;
+use super::operations::add_then_norm;
 use super::{Fused, Kernels, Pairs, Part, Reference, Warp, attention_error, attention_tolerance};
 use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
 use crate::kv::{Chain, LayerKv, Level, Masks, VarlenOnDevice};
@@ -156,9 +157,7 @@ impl Kernels for Cuda {
         {
             return Ok((sum, normed));
         }
-        let sum = self.add(a, b)?;
-        let normed = self.rms_norm(&sum, weight, eps, form)?;
-        Ok((sum, normed))
+        add_then_norm(self, (a, b), weight, eps, form)
     }
 
     fn layer_norm(&self, x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor, TchError> {

@@ -74,9 +74,7 @@ pub(crate) trait Kernels {
         eps: f64,
         form: RmsForm,
     ) -> Result<(Tensor, Tensor), TchError> {
-        let sum = self.add(a, b)?;
-        let normed = self.rms_norm(&sum, weight, eps, form)?;
-        Ok((sum, normed))
+        add_then_norm(self, (a, b), weight, eps, form)
     }
 
     /// Multiplies every element.
@@ -126,4 +124,17 @@ pub(crate) trait Kernels {
         chains: (&[Chain], &Masks),
         rule: &ScoreRule,
     ) -> Result<Tensor, TchError>;
+}
+
+/// [`Kernels::add_and_norm`] as the two operations that it is.
+pub(super) fn add_then_norm<K: Kernels + ?Sized>(
+    kernels: &K,
+    (a, b): (&Tensor, &Tensor),
+    weight: &Tensor,
+    eps: f64,
+    form: RmsForm,
+) -> Result<(Tensor, Tensor), TchError> {
+    let sum = kernels.add(a, b)?;
+    let normed = kernels.rms_norm(&sum, weight, eps, form)?;
+    Ok((sum, normed))
 }
