@@ -149,7 +149,8 @@ impl Job {
     /// The run folders, oldest first.
     pub fn runs(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.path("out")).into_iter().flatten().flatten();
-        let mut runs: Vec<_> = entries.map(|entry| entry.path()).collect();
+        // A master that begins tries out whether a file can be written beside them.
+        let mut runs: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
         runs.sort();
         runs
     }
