@@ -31,8 +31,8 @@ pub struct Sample {
     pub body: Body,
 }
 
-/// The prompts of a sample by kind of inference.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The prompts of a sample by kind of inference; read in [`super::body`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Body {
     /// One whole text per option.
