@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// Samples of each data set.
 const SAMPLES: u32 = 120;
 
+/// Questions about each passage, which no prompt shows.
+const QUESTIONS: u32 = 4;
+
 /// Prompts in rounds, which a model's template wraps, and continuations.
 const CONFIGURATION: &str = r#"
 [[model]]
@@ -60,7 +63,11 @@ fn rows(label: impl Fn(u32) -> u32) -> String {
     for at in 0..SAMPLES {
         let label = label(at);
         // Writing to a string cannot fail.
-        let _ = writeln!(rows, r#"{{"q": "What is {at}?", "a": "one of {at}", "b": "two of {at}", "label": {label}}}"#);
+        let _ = writeln!(
+            rows,
+            r#"{{"q": "What is {at}?", "a": "one of {at}", "b": "two of {at}", "label": {label}, "passage": {}}}"#,
+            at / QUESTIONS
+        );
     }
     rows
 }
@@ -226,7 +233,13 @@ fn what_cannot_be_compared_is_refused_with_a_remedy() {
     refused(&["compare", a, b, "--models", "echo"], &["write A=B"]);
     refused(&["compare", a, b, "--datasets", "piqa"], &["no data set in common"]);
     refused(&["compare", a, b, "--metric", "bleu"], &["nothing of the two runs can be compared"]);
-    refused(&["compare", a, b, "--cluster", "passage_id"], &["has a column `passage_id`", "leave --cluster out"]);
+    refused(
+        &["compare", a, b, "--cluster", "passage_id"],
+        &[
+            "neither a gold answer nor a row of choice_ppl has a column `passage_id`",
+            "the columns are q, a, b, label, passage",
+        ],
+    );
     refused(&["compare", a, b, "--confidence", "95"], &["below 1"]);
     refused(&["compare", a, b, "--json", "no/c.json"], &["there is no folder no"]);
 
@@ -246,6 +259,52 @@ fn what_cannot_be_compared_is_refused_with_a_remedy() {
     let part = parts.map(|entry| entry.unwrap().path()).next();
     fs::write(part.unwrap(), "{").unwrap();
     refused(&["compare", a, b], &["plan/parts/", "nothing was compared"]);
+}
+
+#[test]
+fn samples_are_clustered_by_any_column_of_the_data() {
+    let two = two();
+    two.compare(&["--json", "plain.json"]).expect(0);
+    // Of the second run nothing but its results is needed.
+    fs::remove_dir_all(two.b.join("configs")).unwrap();
+    let shown = two.compare(&["--cluster", "passage", "--json", "c.json"]).expect(0).stdout;
+    assert!(shown.contains("choice_ppl: clusters: 30; errors are those of clusters"), "{shown}");
+    let (plain, clustered) = (two.json("plain.json"), two.json("c.json"));
+    for (plain, clustered) in plain["rows"].as_array().unwrap().iter().zip(clustered["rows"].as_array().unwrap()) {
+        assert_eq!(plain["difference"], clustered["difference"]);
+    }
+    for paired in clustered["paired"].as_array().unwrap() {
+        assert_eq!(paired["clusters"], SAMPLES / QUESTIONS, "{paired}");
+    }
+    assert_ne!(plain["rows"][0]["interval"], clustered["rows"][0]["interval"]);
+
+    // Data that have changed since are no data of that run.
+    let refused = |said: &[&str]| {
+        let found = two.compare(&["--cluster", "passage"]).expect(2).stderr;
+        for said in said {
+            assert!(found.contains(said), "{said:?} is not in\n{found}");
+        }
+    };
+    two.job.write("rows.jsonl", &rows(|_| 0));
+    refused(&["the data of choice_ppl is not what the run", "bring back ", "rows.jsonl as it was"]);
+    fs::remove_file(two.job.path("rows.jsonl")).unwrap();
+    refused(&["rows.jsonl", "resolved.toml:"]);
+    fs::remove_file(two.a.join("configs/resolved.toml")).unwrap();
+    refused(&["`passage` is no column of choice_ppl's gold answers", "configs/resolved.toml is missing"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_data_set_is_said_once_for_all_models() {
+    let one = |abbr: &str| format!("[[model]]\nabbr = \"{abbr}\"\ntype = \"echo\"\n");
+    let models = CONFIGURATION.replace(&one("echo"), &(one("one") + &one("two")));
+    let job = Job::new(&models);
+    job.write("rows.jsonl", &rows(|at| at % 2));
+    let a = ran(&job, &[]);
+    job.configure(&models.replace("{q}", "Q: {q}"));
+    let b = ran(&job, &[]);
+    let said = job.command_line(&["compare", a.to_str().unwrap(), b.to_str().unwrap()]).run().expect(2).stderr;
+    assert_eq!(said.matches("choice_ppl: 0 of 120 samples").count(), 1, "{said}");
+    assert_eq!(said.matches("choice_ll: 0 of 120 samples").count(), 1, "{said}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub enum ClusterBy {
     /// By passages that neighbours share, and by questions that are the same.
     #[default]
     Passage,
-    /// By the value in a column of the gold answers.
+    /// By the value in a column of the gold answers or of the data.
     Column(String),
     /// Not at all.
     Nothing,

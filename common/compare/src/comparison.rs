@@ -148,6 +148,8 @@ pub fn compare(a: &RunData, b: &RunData, options: &Options) -> Result<Comparison
             }
             match compare_units(unit, other, options, &mut found) {
                 Ok(()) => {}
+                // Models of one plan are asked the same: it is said once.
+                Err(error) if errors.contains(&error) => {}
                 Err(error) => errors.push(error),
             }
         }

@@ -7,6 +7,7 @@ use compass_plan::{Body, EvalSpec, OptionText, Part, Sample, Unit};
 use compass_types::ids::Digest;
 use compass_types::result::{Outcome, SampleResult};
 use serde::Serialize;
+use serde_json::Value;
 use std::io::{self, Write};
 
 /// The metric that every data set of scored continuations has beside its own: bits per byte of the gold answer.
@@ -106,6 +107,16 @@ fn digest(value: &impl Serialize) -> blake3::Hash {
 
 fn short(hash: blake3::Hash) -> u64 {
     hash.as_bytes().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+impl UnitData {
+    /// Clusters samples by values that are not in their gold answers: one for each sample, by index.
+    pub fn cluster_by(&mut self, values: &[Option<Value>]) {
+        for facts in &mut self.samples {
+            let value = values.get(facts.index as usize).and_then(Option::as_ref);
+            facts.column = value.map_or(0, |value| short(digest(value)));
+        }
+    }
 }
 
 impl UnitBuilder {

@@ -108,7 +108,7 @@ pub use http::HttpConfig;
 pub use hub::{dataset_files, dataset_snapshot, fetch_dataset};
 pub use launching::{CommandConfig, DlcConfig, Piece as CommandPiece, PoolConfig, RunnerKind, SlurmConfig};
 pub use left_out::{LeftOut, LeftOutKind};
-pub use load::{Loaded, load, load_authority, preset_datasets};
+pub use load::{Loaded, load, load_authority, load_datasets, preset_datasets};
 pub use master::default_listen;
 pub use model_presets::{ModelPreset, model_presets};
 pub use notify::{NotifyConfig, NotifyEvent};

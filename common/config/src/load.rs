@@ -202,6 +202,33 @@ pub fn load_authority(path: Option<&Path>, home: Option<PathBuf>) -> Result<Auth
     authority.ok_or_else(Diagnostics::default)
 }
 
+/// The data sets of the file that a run keeps as `configs/resolved.toml`, of those whose name is asked for. Nothing else of it
+/// is looked at: its models may be gone.
+///
+/// # Errors
+/// What is wrong with these data sets, such as a file that is no longer there.
+pub fn load_datasets(path: &Path, is_asked: impl Fn(&str) -> bool) -> Result<Vec<DatasetConfig>, Diagnostics> {
+    let mut check = Check::new(None);
+    let tables = include::read(&mut check, path).map(|(table, _)| table);
+    let tables = tables.as_ref().and_then(|table| table.get("dataset")).map(Node::items).unwrap_or_default();
+    let asked = tables.iter().filter(|node| node.table().and_then(|table| table.text("abbr")).is_some_and(&is_asked));
+    let datasets = datasets_of(&mut check, asked, None);
+    check.finish()?;
+    Ok(datasets.unwrap_or_default())
+}
+
+/// What the tables of data sets say; `None` where one is not right, which is reported.
+fn datasets_of<'n>(
+    check: &mut Check,
+    tables: impl Iterator<Item = &'n Node>,
+    data_dir: Option<&Path>,
+) -> Option<Vec<DatasetConfig>> {
+    let tables = tables.filter_map(|node| Some((node.table()?, node.span)));
+    let datasets: Vec<_> =
+        tables.map(|(table, span)| dataset::read(check, Fields::new(table, span, &keys::DATASET), data_dir)).collect();
+    datasets.into_iter().collect()
+}
+
 /// The data sets of one preset, with paths below `data_dir`; `None` when no preset has that name.
 ///
 /// # Errors
@@ -213,11 +240,7 @@ pub fn preset_datasets(name: &str, data_dir: Option<&Path>) -> Option<Result<Vec
     let tables = table.get("dataset")?;
     let data_dir = data_dir.map_or_else(|| DATA_DIR.into(), Path::to_path_buf);
     check.data_root.clone_from(&data_dir);
-    let tables = tables.items().iter().filter_map(|node| Some((node.table()?, node.span)));
-    let datasets: Vec<_> = tables
-        .map(|(table, span)| dataset::read(&mut check, Fields::new(table, span, &keys::DATASET), Some(&data_dir)))
-        .collect();
-    let datasets: Option<Vec<DatasetConfig>> = datasets.into_iter().collect();
+    let datasets = datasets_of(&mut check, tables.items().iter(), Some(&data_dir));
     Some(check.finish().map(|_| datasets.unwrap_or_default()))
 }
 

@@ -37,7 +37,7 @@ pub struct CompareArguments {
     #[arg(long, num_args = 1.., value_name = "NAME")]
     pub metric: Vec<String>,
 
-    /// Questions that are not independent: a column of gold answers that are rows, or `none`
+    /// Questions that are not independent: a column of the data or of its gold answers, or `none`
     /// [default: by passages that neighbouring questions share]
     #[arg(long, value_name = "COLUMN")]
     pub cluster: Option<String>,
@@ -130,7 +130,7 @@ pub struct GateArguments {
     #[arg(long, num_args = 1.., value_name = "A=B", value_parser = model_pair)]
     pub models: Vec<(String, String)>,
 
-    /// As for `compare`: a column of gold answers that are rows, or `none`
+    /// As for `compare`: a column of the data or of its gold answers, or `none`
     #[arg(long, value_name = "COLUMN")]
     pub cluster: Option<String>,
 

@@ -3,9 +3,11 @@
 use super::facts;
 use crate::exit;
 use crate::job::Failure;
-use crate::pipeline::{RecordedRun, RunFolder, ScoreError};
+use crate::pipeline::{RecordedRun, RunFolder, ScoreError, data_column};
 use compass_compare::{ClusterBy, RunData, UnitBuilder};
 use compass_diagnostic::Diagnostic;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 
 /// A run that was read: its values, and what its texts are read again from.
@@ -59,7 +61,7 @@ fn help_of(folder: &Path) -> String {
 /// Reads a run. Waits for the disk.
 ///
 /// # Errors
-/// It is damaged, holds no result, or no gold answer has the column of the clusters.
+/// It is damaged, holds no result, or neither its gold answers nor its data have the column of the clusters.
 pub(crate) fn open(
     folder: &RunFolder,
     cluster: &ClusterBy,
@@ -90,7 +92,7 @@ pub(crate) fn open(
     for dataset in &plan.datasets {
         data.datasets.insert(dataset.abbr.clone(), facts::of_dataset(dataset));
     }
-    let mut columns = Vec::new();
+    let mut read_again = BTreeMap::new();
     for unit in plan.units().filter(|unit| is_asked(&unit.dataset.abbr)) {
         let mut builder = UnitBuilder::new(unit, column);
         let mut part_before = None;
@@ -101,24 +103,25 @@ pub(crate) fn open(
                 builder.begin(part);
                 part_before = first;
             }
-            if let (Some(_), Some(gold)) = (column, sample.gold.as_object())
-                && columns.is_empty()
-            {
-                columns = gold.keys().cloned().collect();
-            }
             builder.observe(sample, result);
         });
         read.map_err(|error| unreadable(&shown, &ScoreError::from(error)))?;
-        let (unit, found) = builder.finish();
+        let (mut observed, found) = builder.finish();
         if let (Some(column), false) = (column, found) {
-            return Err(no_column(column, &unit.dataset, &shown, &columns));
+            let values = match read_again.entry(&unit.dataset.abbr) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    place.insert(data_column(folder, unit.dataset, column).map_err(Failure::bad_input)?)
+                }
+            };
+            observed.cluster_by(values);
         }
-        data.units.push(unit);
+        data.units.push(observed);
     }
     Ok(OpenRun { data, recorded })
 }
 
-/// Reads two runs at a time, which takes as long as one.
+/// Reads two runs at a time, which takes as long as one. What samples are clustered by is read of the first.
 ///
 /// # Errors
 /// As [`open`]; of two the first run's.
@@ -128,22 +131,11 @@ pub(crate) fn open_both(
     is_asked: impl Fn(&str) -> bool + Sync,
 ) -> Result<(OpenRun, OpenRun), Failure> {
     let (a, b) = std::thread::scope(|scope| {
-        let second = scope.spawn(|| open(folders.1, cluster, &is_asked));
+        let second = scope.spawn(|| open(folders.1, &ClusterBy::Nothing, &is_asked));
         let first = open(folders.0, cluster, &is_asked);
         (first, second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     Ok((a?, b?))
-}
-
-fn no_column(column: &str, dataset: &str, run: &str, known: &[String]) -> Failure {
-    let message = format!("no gold answer of {dataset} in {run} has a column `{column}`");
-    let help = match known {
-        [] => "a run keeps of each row its prompt and its gold answer: make the gold answer a row that has the column, or \
-               leave --cluster out, which clusters by shared passages"
-            .to_owned(),
-        known => format!("the columns are {}", known.join(", ")),
-    };
-    Failure::bad_input(Diagnostic::error(message).with_help(help))
 }
 
 fn unreadable(run: &str, error: &ScoreError) -> Failure {

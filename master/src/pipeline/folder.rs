@@ -333,6 +333,11 @@ impl RunFolder {
         self.root.join("configs")
     }
 
+    /// All that the run was told, as a file that `--config` takes; not there where it cannot be written as one.
+    pub fn resolved_config(&self) -> PathBuf {
+        self.configs().join("resolved.toml")
+    }
+
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
     }
@@ -383,7 +388,7 @@ pub fn keep_written(folder: &RunFolder, written: &WrittenConfig) -> Result<(), F
         write_atomically(&configs.join("original").join(name), text.as_bytes())?;
     }
     if let Ok(resolved) = &written.resolved {
-        write_atomically(&configs.join("resolved.toml"), resolved.as_bytes())?;
+        write_atomically(&folder.resolved_config(), resolved.as_bytes())?;
     }
     let words: Vec<String> = std::env::args().map(|word| quoted(&word)).collect();
     let here = std::env::current_dir().unwrap_or_default();

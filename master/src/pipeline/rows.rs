@@ -70,6 +70,11 @@ impl Rows {
         self
     }
 
+    /// The files that they are read from, as errors name them.
+    pub(super) fn files(&self) -> String {
+        self.0.files()
+    }
+
     /// What is wrong when there is no row to ask.
     pub(super) fn nothing_to_ask(&self) -> Option<String> {
         let path = self.0.files();
