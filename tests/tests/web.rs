@@ -231,6 +231,18 @@ fn samples_of_a_run_are_shown_while_it_goes_on_and_afterwards() {
     assert!(code == 200 && html.contains("no difference seen"), "{html}");
     let (code, _, html) = ask(&address, "GET", "/leaderboard", "", "");
     assert!(code == 200 && html.contains("<h1>Leaderboard</h1>"), "{html}");
+    // The same numbers for programs.
+    let facts = json(&format!("/runs/{run}.json"));
+    let lines = facts["table"].as_array().unwrap();
+    let line = lines.iter().find(|line| line["dataset"] == dataset && line["metric"] == "accuracy").unwrap();
+    assert_eq!((line["value"].as_f64(), line["expected"].as_u64()), (Some(score), Some(all as u64)), "{facts}");
+    assert_eq!((&facts["name"], &facts["units"][0]["samples"]), (&serde_json::json!(run), &serde_json::json!(all)));
+    let compared = json(&format!("/compare.json?a={run}&b={run}"));
+    assert!(compared["rows"].as_array().unwrap().iter().all(|row| row["difference"] == 0.0), "{compared}");
+    let board = json("/leaderboard.json");
+    assert_eq!(board["entries"][0]["datasets"][dataset][0]["value"].as_f64(), Some(score), "{board}");
+    assert_eq!(ask(&address, "GET", "/runs/nothing.json", "", "").0, 404);
+    assert_eq!(ask(&address, "GET", "/compare.json?a=nothing&b=nothing", "", "").0, 400);
     viewer.signal("INT");
     viewer.finish().expect(0);
 }

@@ -79,7 +79,8 @@ pub use plan_parts::PlanFiles;
 pub use planner::{PlanError, Planned, ReadPlan, plan, plan_digest, read_plan, write_plan};
 pub use progress::{ProgressBoard, Snapshot, StageBar};
 pub use score::{
-    Answers, Evidence, Executions, ScoreError, Scored, latest_table, latest_table_within, score, summarize,
+    Answers, Evidence, Executions, ScoreError, Scored, latest_summary, latest_table, latest_table_within, score,
+    summarize,
 };
 pub use task_list::{TaskListError, recorded_tasks};
 pub use view::{Histogram, Latencies, LiveMetric, ModelView, RunView, WorkerView};

@@ -357,8 +357,12 @@ pub fn latest_table(run: &Path) -> Option<PathBuf> {
 
 /// The latest table of the run in this folder as a terminal of this width shows it; `None` where it cannot be read.
 pub fn latest_table_within(run: &Path, width: usize) -> Option<String> {
-    let text = std::fs::read_to_string(latest_table(run)?).ok()?;
-    Some(Summary::from_long_csv(&text)?.with_average().within(width))
+    Some(latest_summary(run)?.with_average().within(width))
+}
+
+/// The latest table of a run; `None` where there is none yet.
+pub fn latest_summary(run: &Path) -> Option<Summary> {
+    Summary::from_long_csv(&std::fs::read_to_string(latest_table(run)?).ok()?)
 }
 
 /// Writes the table as text, CSV and Markdown, and its long form as CSV beside.

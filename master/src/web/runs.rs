@@ -5,16 +5,16 @@ use super::pages::{self, Narrowed};
 use crate::cli::STEP;
 use crate::compare::{board_of, compared, read_run, step_pattern};
 use crate::job::Failure;
-use crate::pipeline::{RunFolder, ScoreError, latest_table_within};
+use crate::pipeline::{RunFolder, ScoreError, latest_summary, latest_table_within};
 use crate::runs::{Key, Mark, OpenedRun, SampleQuery, Shelf, failures};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use compass_compare::leaderboard::board_body;
-use compass_compare::report::html_body;
-use compass_compare::{ClusterBy, Correction, Options};
+use compass_compare::leaderboard::{Board, board_body, board_json};
+use compass_compare::report::{html_body, json as comparison_json};
+use compass_compare::{ClusterBy, Comparison, Correction, Flip, Options};
 use compass_diagnostic::Diagnostic;
 use maud::Markup;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,9 @@ pub(super) fn router(pages: Arc<RunPages>) -> Router {
         .route("/runs/{run}/failures", get(failed))
         .route("/runs/{run}/failures.json", get(failed_json))
         .route("/compare", get(comparison))
+        .route("/compare.json", get(comparison_as_json))
         .route("/leaderboard", get(leaderboard))
+        .route("/leaderboard.json", get(leaderboard_as_json))
         .with_state(pages)
 }
 
@@ -113,7 +115,41 @@ async fn all_json(State(pages): Shown) -> Response {
     Json(tokio::task::spawn_blocking(move || pages.shelf().runs()).await.unwrap_or_default()).into_response()
 }
 
+/// A run for programs: what it asked whom, and the lines of its table.
+#[derive(Debug, Serialize)]
+struct RunFacts {
+    name: String,
+    folder: PathBuf,
+    units: Vec<UnitFacts>,
+    /// As in the long form of the table; empty without one.
+    table: Vec<serde_json::Value>,
+}
+
+#[derive(Debug, Serialize)]
+struct UnitFacts {
+    model: String,
+    dataset: String,
+    samples: u32,
+}
+
+impl From<&OpenedRun> for RunFacts {
+    fn from(run: &OpenedRun) -> Self {
+        let units = run.recorded.plan.units().map(|unit| UnitFacts {
+            model: unit.model.abbr.clone(),
+            dataset: unit.dataset.abbr.clone(),
+            samples: unit.dataset.samples,
+        });
+        let folder = run.folder.root();
+        let table = latest_summary(folder).map(|summary| summary.json()).unwrap_or_default();
+        Self { name: run.folder.name(), folder: folder.to_owned(), units: units.collect(), table }
+    }
+}
+
+/// A run by its name, as JSON where the name ends in `.json`.
 async fn one(State(pages): Shown, Path(run): Path<String>, Query(narrowed): Query<Narrowed>) -> Response {
+    if let Some(run) = run.strip_suffix(".json") {
+        return json(reading(&pages, run.to_owned(), |run| Ok(RunFacts::from(run))).await);
+    }
     let others: Vec<String> = names(&pages).await.into_iter().filter(|name| *name != run).collect();
     let read = reading(&pages, run, move |run| {
         Ok(pages::run(run, latest_table_within(run.folder.root(), WIDTH).as_deref(), &others, &narrowed))
@@ -178,12 +214,22 @@ struct Pair {
 }
 
 async fn comparison(State(pages): Shown, Query(pair): Query<Pair>) -> Response {
-    let read = at_once(&pages, move |shelf| {
+    let read = at_once(&pages, move |shelf| pair.compared(shelf));
+    page(read.await.map(|(comparison, flips)| pages::report("Comparison", html_body(&comparison, &flips))))
+}
+
+async fn comparison_as_json(State(pages): Shown, Query(pair): Query<Pair>) -> Response {
+    let read = at_once(&pages, move |shelf| pair.compared(shelf));
+    json(read.await.map(|(comparison, flips)| comparison_json(&comparison, &flips)))
+}
+
+impl Pair {
+    fn compared(&self, shelf: &Shelf) -> Result<(Comparison, Vec<Flip>), Failure> {
         let folder = |name: &str| {
             let missing = || Failure::bad_input(Diagnostic::error(format!("there is no run `{name}`")));
             shelf.find(name).ok_or_else(missing)
         };
-        let models = pair.models.split([' ', ',']).filter_map(|pair| pair.split_once('='));
+        let models = self.models.split([' ', ',']).filter_map(|pair| pair.split_once('='));
         let options = Options {
             models: models.map(|(a, b)| (a.to_owned(), b.to_owned())).collect(),
             metrics: Vec::new(),
@@ -196,10 +242,8 @@ async fn comparison(State(pages): Shown, Query(pair): Query<Pair>) -> Response {
             allow_partial: true,
             flips: FLIPS,
         };
-        let (comparison, flips) = compared((&folder(&pair.a)?, &folder(&pair.b)?), &options, |_| true)?;
-        Ok(pages::report("Comparison", html_body(&comparison, &flips)))
-    });
-    page(read.await)
+        compared((&folder(&self.a)?, &folder(&self.b)?), &options, |_| true)
+    }
 }
 
 /// What a board of the latest runs is made with.
@@ -210,28 +254,36 @@ struct Curves {
 }
 
 async fn leaderboard(State(pages): Shown, Query(curves): Query<Curves>) -> Response {
-    let read = at_once(&pages, move |shelf| {
-        let step = step_pattern(if curves.step.is_empty() { STEP } else { &curves.step })?;
+    let read = at_once(&pages, move |shelf| curves.board(shelf));
+    page(read.await.map(|board| pages::report("Leaderboard", board_body(&board))))
+}
+
+async fn leaderboard_as_json(State(pages): Shown, Query(curves): Query<Curves>) -> Response {
+    json(at_once(&pages, move |shelf| curves.board(shelf)).await.map(|board| board_json(&board)))
+}
+
+impl Curves {
+    fn board(&self, shelf: &Shelf) -> Result<Board, Failure> {
+        let step = step_pattern(if self.step.is_empty() { STEP } else { &self.step })?;
         let runs = shelf.runs().into_iter().filter(|run| run.scored).take(BOARD);
         // Those that cannot be read are left out: their own pages say why.
         let read: Vec<_> =
             runs.filter_map(|run| RunFolder::at(&run.folder)).filter_map(|folder| read_run(&folder).ok()).collect();
-        Ok(pages::report("Leaderboard", board_body(&board_of(&read, &step))))
-    });
-    page(read.await)
+        Ok(board_of(&read, &step))
+    }
 }
 
-/// Makes a page of several runs; the answer where that cannot be.
-async fn at_once(
+/// Makes something of several runs; the answer where that cannot be.
+async fn at_once<T: Send + 'static>(
     pages: &Arc<RunPages>,
-    make: impl FnOnce(&Shelf) -> Result<Markup, Failure> + Send + 'static,
-) -> Result<Markup, Response> {
+    make: impl FnOnce(&Shelf) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Response> {
     let failed = |code: StatusCode, why: String| (code, format!("{why}\n")).into_response();
     let closed = || failed(StatusCode::INTERNAL_SERVER_ERROR, "the runs cannot be read".into());
     let Ok(_reader) = pages.readers.acquire().await else { return Err(closed()) };
     let pages = pages.clone();
     match tokio::task::spawn_blocking(move || make(pages.shelf())).await {
-        Ok(Ok(page)) => Ok(page),
+        Ok(Ok(made)) => Ok(made),
         Ok(Err(failure)) => Err(failed(StatusCode::BAD_REQUEST, failure.diagnostics.to_string())),
         Err(_) => Err(closed()),
     }

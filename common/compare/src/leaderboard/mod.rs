@@ -10,6 +10,6 @@ mod tensorboard;
 mod tiers;
 
 pub use board::{Board, Cell, Entry, board};
-pub use show::{board_body, board_csv, board_html, board_text};
+pub use show::{board_body, board_csv, board_html, board_json, board_text};
 pub use signal::{Signal, signals};
 pub use tensorboard::events;

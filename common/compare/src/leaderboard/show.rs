@@ -4,6 +4,7 @@ use super::board::{Board, Cell, Entry};
 use super::curve::{Point, curve};
 use super::signal::{Signal, signals};
 use crate::report::{drawn, html_text, number, page, plain_text};
+use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// The first metric of a data set for an entry, with half of its interval.
@@ -109,6 +110,35 @@ pub fn board_csv(board: &Board) -> String {
         }
     }
     csv
+}
+
+/// For programs.
+pub fn board_json(board: &Board) -> Value {
+    let cell = |cell: &Cell| {
+        let Cell { metric, value, stderr, interval, samples, .. } = cell;
+        json!({ "metric": metric, "value": value, "stderr": stderr, "interval": interval, "samples": samples })
+    };
+    let cells = |entry: &Entry| -> Map<String, Value> {
+        entry.cells.iter().map(|(dataset, cells)| (dataset.clone(), cells.iter().map(cell).collect())).collect()
+    };
+    let entry = |entry: &Entry| {
+        let Entry { label, run, model, step, average, tier, .. } = entry;
+        let datasets = cells(entry);
+        json!({
+            "label": label, "run": run, "model": model, "step": step, "tier": tier, "average": average, "datasets": datasets
+        })
+    };
+    let signal = |signal: &Signal| {
+        let Signal { dataset, metric, steps, trend, ratio } = signal;
+        json!({ "dataset": dataset, "metric": metric, "steps": steps, "trend": trend, "signal_to_noise": ratio })
+    };
+    json!({
+        "datasets": board.datasets,
+        "averaged": board.averaged,
+        "entries": board.entries.iter().map(entry).collect::<Vec<_>>(),
+        "signals": signals(board).iter().map(signal).collect::<Vec<_>>(),
+        "notes": board.notes,
+    })
 }
 
 /// As one HTML file that loads nothing and runs nothing.

@@ -8,6 +8,7 @@ use super::table::{COLUMNS, SummaryRow};
 use super::table_value::{MissingReason, TableValue};
 use crate::evaluator::Counts;
 use csv::{ReaderBuilder, StringRecord};
+use serde_json::{Value, json};
 
 /// What follows the first columns, OpenCompass's.
 const REST: [&str; 6] = ["model", "value", "expected", "scored", "failed", "reason"];
@@ -29,6 +30,29 @@ impl Summary {
             }
         }
         written(&lines).unwrap_or_else(|error| unreachable!("lines of text, each as long as the header: {error}"))
+    }
+
+    /// The same lines as objects: `value` is null where there is none, `reason` where there is one.
+    pub fn json(&self) -> Vec<Value> {
+        let of_row = |row: &SummaryRow| -> Vec<Value> {
+            let [dataset, version, metric, mode] = &row.head;
+            let line = |(model, value): (&String, &TableValue)| {
+                json!({
+                    "dataset": dataset,
+                    "version": version,
+                    "metric": metric,
+                    "mode": mode,
+                    "model": model,
+                    "value": value.value.as_ref().ok(),
+                    "expected": value.expected,
+                    "scored": value.counts.scored,
+                    "failed": value.counts.failed,
+                    "reason": value.value.as_ref().err().map(ToString::to_string),
+                })
+            };
+            self.models.iter().zip(&row.values).map(line).collect()
+        };
+        self.shown().iter().flat_map(of_row).collect()
     }
 
     /// The table that [`Summary::long_csv`] wrote; `None` for anything else. Notes below the table are not in it.
@@ -77,6 +101,19 @@ mod tests {
     #[test]
     fn snapshot() {
         assert_eq!(summary().long_csv(), EXPECTED);
+    }
+
+    #[test]
+    fn lines_are_objects_too() {
+        let (lines, summary) = (summary().json(), summary());
+        assert_eq!(lines.len(), EXPECTED.lines().count() - 1);
+        assert_eq!(
+            lines[0],
+            json!({"dataset": "piqa", "version": "1cf9f0", "metric": "accuracy", "mode": "ppl", "model": "tiny", "expected": 200,
+                   "value": 55.00000000000001, "scored": 200, "failed": 0, "reason": null})
+        );
+        assert_eq!((&lines[6]["value"], &lines[6]["reason"]), (&Value::Null, &json!("missing: not evaluated")));
+        assert_eq!(lines[1]["model"], summary.models[1]);
     }
 
     #[test]
