@@ -46,7 +46,7 @@ fn state(report: &PoolReport) -> String {
     }
     let now = present(report);
     let Some(trouble) = &report.trouble else {
-        return now.unwrap_or_else(|| "there is nothing that it could do".to_owned());
+        return now.unwrap_or_else(|| "idle: no running job has work that it can do".to_owned());
     };
     let trouble = trouble.trim_end_matches('.');
     let seconds = report.pause_left.div_ceil(1000);
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(one, "pool s (slurm): 1 job pending for 1h 06m: no reason is given");
         let silent = report(|report| (report.count.running, report.count.longest_mute) = (1, 40_000));
         assert!(silent.contains("1 job has run for 40s, but its worker has not reached this master"), "{silent}");
-        assert_eq!(report(|report| report.target = 0), "pool s (slurm): there is nothing that it could do");
+        assert_eq!(report(|report| report.target = 0), "pool s (slurm): idle: no running job has work that it can do");
         let given_up = report(|report| report.given_up = Some("no `sbatch`".into()));
         assert_eq!(given_up, "pool s (slurm): nothing more is launched: no `sbatch`");
     }

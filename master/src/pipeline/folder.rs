@@ -64,6 +64,8 @@ pub struct RunFolder {
     root: PathBuf,
 }
 
+/// Names the content of the checkpoint that a watch made the folder for.
+const CHECKPOINT: &str = "checkpoint";
 /// What files end with that are being written.
 const PARTIAL: &str = ".partial";
 
@@ -171,6 +173,21 @@ impl RunFolder {
         Err(FolderError::NoRun { work_dir: work_dir.to_owned() })
     }
 
+    /// As [`Self::create`], for the content of a checkpoint alone: a name may be taken again when its folder was removed.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn create_for(work_dir: &Path, stamp: &str, content: &Digest) -> Result<Self, FolderError> {
+        let folder = Self::create(work_dir, stamp)?;
+        write_atomically(&folder.root.join(CHECKPOINT), content.to_string().as_bytes())?;
+        Ok(folder)
+    }
+
+    /// The content of a checkpoint that a folder was made for, as text; `None` for every other folder.
+    pub fn made_for(root: &Path) -> Option<String> {
+        fs::read_to_string(root.join(CHECKPOINT)).ok()
+    }
+
     /// A folder of predictions that another evaluator wrote: named, and without a plan of ours.
     pub fn foreign(work_dir: &Path, name: &str) -> Option<Self> {
         let root = work_dir.join(name);
@@ -249,11 +266,15 @@ impl RunFolder {
     /// Those of the disk.
     pub fn clear(&self) -> Result<(), FolderError> {
         for inner in [self.plan(), self.ledger()] {
-            match fs::remove_dir_all(&inner) {
-                Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                    return Err(FolderError::Io { action: "clear", path: inner, source });
-                }
-                _ => {}
+            let failed = |source| FolderError::Io { action: "clear", path: inner.clone(), source };
+            // The folder itself stays: whoever is killed here leaves one that a run was begun in.
+            let entries = match fs::read_dir(&inner) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                entries => entries.map_err(failed)?,
+            };
+            for entry in entries {
+                let path = entry.map_err(failed)?.path();
+                if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }.map_err(failed)?;
             }
         }
         self.furnish()

@@ -5,14 +5,15 @@ use super::served;
 use super::subject::{Subject, planned_content};
 use crate::exit;
 use crate::job::{Failure, JobRequest, OpenedRun, open_in};
-use crate::pipeline::{FolderError, RunFolder};
+use crate::pipeline::{FolderError, RunFolder, read_plan};
 use compass_config::Config;
 use compass_types::ids::Digest;
 use compass_watch::{Ending, Event};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::block_in_place;
 
 /// Tries of a job that ends for want of workers, a store or a disk.
 const TRIES: u32 = 5;
@@ -73,6 +74,22 @@ impl From<Failure> for Stop {
     }
 }
 
+/// Whether the host is to blame, and not what was asked.
+fn is_passing(failure: &Failure) -> bool {
+    matches!(failure.code, exit::INFRASTRUCTURE | exit::LEADERSHIP_LOST)
+}
+
+/// Whether the run folder at `root` is that of a content. Its name does not tell: it may have been removed, and made again in
+/// the same second for another one. A folder that names no content is one of an earlier version: its plan tells.
+fn is_made_for(root: &Path, content: &Digest) -> bool {
+    match RunFolder::made_for(root) {
+        Some(made_for) => made_for == content.to_string(),
+        None => RunFolder::at(root)
+            .and_then(|folder| block_in_place(|| read_plan(&folder)).ok())
+            .is_some_and(|(plan, ..)| planned_content(&plan) == Some(*content)),
+    }
+}
+
 impl Jobs {
     /// Runs the job of a content to its end, and tells the watch.
     pub(super) async fn run(self, task: Task) {
@@ -96,8 +113,7 @@ impl Jobs {
     /// What a failure means: another try where the host is to blame, an end where the input is.
     fn failed(&self, task: &Task, failure: &Failure) -> Event {
         let (content, name) = (task.content, &task.name);
-        let is_passing = matches!(failure.code, exit::INFRASTRUCTURE | exit::LEADERSHIP_LOST);
-        if is_passing && task.postponed + 1 < TRIES {
+        if is_passing(failure) && task.postponed + 1 < TRIES {
             let text = format!("the job of {name} is tried again: {}", failure.diagnostics.message());
             compass_common::status_output::print_status(text);
             return Event::Postponed { content };
@@ -117,32 +133,44 @@ impl Jobs {
     /// The planned run of a content: the one that was begun, or a new one, known to the watch before anything is in it.
     pub(super) async fn open(&self, task: &Task) -> Result<(Config, OpenedRun), Stop> {
         let config = self.subject.config(&task.name)?;
-        let folder = task.folder.clone().filter(|folder| config.work_dir.join(folder).is_dir());
-        let folder = match folder {
-            Some(folder) => folder,
+        let begun = task.folder.clone().filter(|name| is_made_for(&config.work_dir.join(name), &task.content));
+        let name = match begun {
+            Some(name) => {
+                // One that was being removed when its process was killed is planned again.
+                let _ = std::fs::create_dir_all(config.work_dir.join(&name).join("plan"));
+                name
+            }
             None => {
                 let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
-                let made = RunFolder::create(&config.work_dir, &stamp).map_err(|error| Failure::of_folder(&error))?;
-                let event = Event::Placed { content: task.content, folder: made.name() };
-                self.tell(event).await;
-                made.name()
+                let made = RunFolder::create_for(&config.work_dir, &stamp, &task.content);
+                let name = made.map_err(|error| Failure::of_folder(&error))?.name();
+                self.tell(Event::Placed { content: task.content, folder: name.clone() }).await;
+                name
             }
         };
-        let opened = Box::pin(open_in(&config, &self.request, &folder)).await;
+        let opened = Box::pin(open_in(&config, &self.request, &name)).await;
         let content = opened.as_ref().ok().and_then(|opened| planned_content(&opened.plan.as_ref()?.plan));
         if content == Some(task.content) {
             return Ok((config, opened?));
         }
-        // Nothing of it was granted or submitted: it was planned for what lies at the path by now.
-        let root = config.work_dir.join(&folder);
-        std::fs::remove_dir_all(&root).map_err(|source| {
-            let action = "remove";
-            Failure::of_folder(&FolderError::Io { action, path: root.clone(), source })
-        })?;
-        match opened {
-            Err(failure) if self.is_unchanged(task) => Err(failure.into()),
-            _ => Err(Stop::Changed),
+        if let Err(failure) = opened {
+            // A disk or a store that fails, or another process that works there: nothing is wrong with the folder.
+            if is_passing(&failure) {
+                return Err(failure.into());
+            }
+            self.remove(&config, &name)?;
+            return Err(if self.is_unchanged(task) { failure.into() } else { Stop::Changed });
         }
+        // It was planned for what lies at the path by now.
+        self.remove(&config, &name)?;
+        Err(Stop::Changed)
+    }
+
+    /// Removes a run folder of which nothing was granted or submitted.
+    fn remove(&self, config: &Config, name: &str) -> Result<(), Failure> {
+        let path = config.work_dir.join(name);
+        std::fs::remove_dir_all(&path)
+            .map_err(|source| Failure::of_folder(&FolderError::Io { action: "remove", path, source }))
     }
 
     fn is_unchanged(&self, task: &Task) -> bool {
@@ -153,5 +181,44 @@ impl Jobs {
     /// Why a job is not begun: the process is asked to stop.
     pub(super) fn is_interrupted(&self) -> bool {
         self.interrupted.borrow().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_that_of_the_content_it_was_made_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (Digest::of(b"one"), Digest::of(b"other"));
+        let made = RunFolder::create_for(folder.path(), "20260101_000000", &one).unwrap();
+        assert!(is_made_for(made.root(), &one) && !is_made_for(made.root(), &other));
+        // Removed, and made again under the same name for another one.
+        std::fs::remove_dir_all(made.root()).unwrap();
+        assert!(!is_made_for(made.root(), &one));
+        let again = RunFolder::create_for(folder.path(), "20260101_000000", &other).unwrap();
+        assert_eq!(again.root(), made.root());
+        assert!(!is_made_for(made.root(), &one) && is_made_for(made.root(), &other));
+        // What names no content, and has no plan that tells, is nobody's.
+        let plain = RunFolder::create(folder.path(), "20260101_000000").unwrap();
+        assert!(!is_made_for(plain.root(), &one));
+    }
+
+    #[test]
+    fn a_folder_that_is_cleared_is_there_all_the_time() {
+        use std::os::unix::fs::MetadataExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(folder.path(), "20260101_000000").unwrap();
+        let number = |path: &Path| std::fs::metadata(path).unwrap().ino();
+        let before = (number(&run.plan()), number(&run.ledger()));
+        std::fs::create_dir_all(run.plan().join("parts")).unwrap();
+        std::fs::write(run.plan().join("parts/x"), "").unwrap();
+        std::fs::write(run.ledger().join("00000000-imported"), "").unwrap();
+        run.clear().unwrap();
+        assert_eq!((number(&run.plan()), number(&run.ledger())), before);
+        for cleared in [run.plan(), run.ledger()] {
+            assert_eq!(std::fs::read_dir(cleared).unwrap().count(), 0);
+        }
     }
 }
