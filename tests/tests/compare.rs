@@ -305,6 +305,13 @@ fn what_is_wrong_with_a_data_set_is_said_once_for_all_models() {
     let said = job.command_line(&["compare", a.to_str().unwrap(), b.to_str().unwrap()]).run().expect(2).stderr;
     assert_eq!(said.matches("choice_ppl: 0 of 120 samples").count(), 1, "{said}");
     assert_eq!(said.matches("choice_ll: 0 of 120 samples").count(), 1, "{said}");
+    let words = ["compare", a.to_str().unwrap(), a.to_str().unwrap(), "--metric", "bleu"];
+    let said = job.command_line(&words).run().expect(2).stderr;
+    assert!(said.contains("nothing of the two runs can be compared"), "{said}");
+    // Of a column with one value.
+    let words = ["compare", a.to_str().unwrap(), a.to_str().unwrap(), "--cluster", "subdivision"];
+    let said = job.command_line(&words).run().expect(2).stderr;
+    assert_eq!(said.matches("choice_ppl accuracy: all its questions are of one cluster").count(), 1, "{said}");
 }
 
 #[test]

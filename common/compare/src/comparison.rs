@@ -10,6 +10,7 @@ use super::row::{Conclusion, Row};
 use super::run::{Difference, Facts, RunData, differences};
 use super::values::{Form, Values, metrics};
 use compass_stats::{benjamini_hochberg, holm};
+use std::collections::BTreeSet;
 
 /// What is compared, and how.
 #[derive(Clone, Debug)]
@@ -97,6 +98,9 @@ pub struct PairedUnit {
     pub clusters: Option<usize>,
 }
 
+/// Of what was left out, so much is named in one error.
+const MOST_LEFT_OUT: usize = 6;
+
 /// Why two runs are not compared. Its text is a lowercase fragment; the remedy stands apart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -169,8 +173,14 @@ pub fn compare(a: &RunData, b: &RunData, options: &Options) -> Result<Comparison
         return Err(vec![no_datasets(a, b)]);
     }
     group::add(a, b, &models, &mut found);
+    // Models of one plan leave out the same.
+    let mut said = BTreeSet::new();
+    found.left_out.retain(|text| said.insert(text.clone()));
     if found.rows.is_empty() {
-        let why = found.left_out.join("; ");
+        let why = match found.left_out.split_at_checked(MOST_LEFT_OUT) {
+            Some((first, rest)) if !rest.is_empty() => format!("{}; and {} more", first.join("; "), rest.len()),
+            _ => found.left_out.join("; "),
+        };
         let help = "`--metric NAME` names metrics, `--metric '*'` all of them";
         return Err(vec![CompareError::new(format!("nothing of the two runs can be compared: {why}"), help)]);
     }
