@@ -267,7 +267,7 @@ impl RunFolder {
     pub fn clear(&self) -> Result<(), FolderError> {
         for inner in [self.plan(), self.ledger()] {
             let failed = |source| FolderError::Io { action: "clear", path: inner.clone(), source };
-            // The folder itself stays: whoever is killed here leaves one that a run was begun in.
+            // The folder itself stays: a process that is killed here leaves one that a run was begun in.
             let entries = match fs::read_dir(&inner) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 entries => entries.map_err(failed)?,

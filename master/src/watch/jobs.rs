@@ -200,7 +200,7 @@ mod tests {
         let again = RunFolder::create_for(folder.path(), "20260101_000000", &other).unwrap();
         assert_eq!(again.root(), made.root());
         assert!(!is_made_for(made.root(), &one) && is_made_for(made.root(), &other));
-        // What names no content, and has no plan that tells, is nobody's.
+        // A folder that names no content, and has no plan that tells, is made for no content.
         let plain = RunFolder::create(folder.path(), "20260101_000000").unwrap();
         assert!(!is_made_for(plain.root(), &one));
     }
