@@ -115,7 +115,7 @@ async fn all_json(State(pages): Shown) -> Response {
     Json(tokio::task::spawn_blocking(move || pages.shelf().runs()).await.unwrap_or_default()).into_response()
 }
 
-/// A run for programs: what it asked whom, and the lines of its table.
+/// A run as JSON: its models and data sets with their samples, and the lines of its table.
 #[derive(Debug, Serialize)]
 struct RunFacts {
     name: String,
