@@ -166,7 +166,7 @@ impl Jobs {
         Err(Stop::Changed)
     }
 
-    /// Removes a run folder of which nothing was granted or submitted.
+    /// Removes a run folder with all that it holds: the next try has a new one.
     fn remove(&self, config: &Config, name: &str) -> Result<(), Failure> {
         let path = config.work_dir.join(name);
         std::fs::remove_dir_all(&path)
