@@ -23,7 +23,9 @@ pub use clusters::ClusterBy;
 pub use comparison::{CompareError, Comparison, Correction, LEAST_SHARE, Options, PairedUnit, compare};
 pub use estimate::{Estimate, Method, POWER};
 pub use flip::Flip;
-pub use observed::{BITS_PER_BYTE, Column, Hit, SampleFacts, Series, UnitBuilder, UnitData, question_text};
+pub use observed::{
+    BITS_PER_BYTE, Column, Hit, QuestionReader, SampleFacts, Series, UnitBuilder, UnitData, question_text,
+};
 pub use pairing::{OtherGold, Pairing, pair};
 pub use row::{Conclusion, Row, against_margin};
 pub use run::{Difference, Facts, RunData};

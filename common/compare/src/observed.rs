@@ -3,12 +3,11 @@
 //! Some forty bytes a sample and a few for each metric: texts are digested, never kept.
 
 use compass_eval::evaluator::{Aggregation, MetricContribution, SampleValue, judge};
-use compass_plan::{Body, EvalSpec, OptionText, Part, Sample, Unit};
+use compass_plan::{Body, DatasetPlan, EvalSpec, OptionText, Part, Sample, Unit};
 use compass_types::ids::Digest;
 use compass_types::result::{Outcome, SampleResult};
 use serde::Serialize;
 use serde_json::Value;
-use std::io::{self, Write};
 
 /// The metric that every data set of scored continuations has beside its own: bits per byte of the gold answer.
 pub const BITS_PER_BYTE: &str = "bpb_gold";
@@ -72,37 +71,40 @@ pub enum Hit {
     None,
 }
 
-/// Takes the samples of a unit in order of index.
+/// Digests what the samples of a data set ask, in order of index: once for all models.
 #[derive(Debug)]
-pub struct UnitBuilder {
-    unit: UnitData,
-    spec: EvalSpec,
+pub struct QuestionReader {
     head: Vec<u8>,
     cluster: Option<String>,
     /// Whether a gold answer had the column of the clusters.
     column_found: bool,
     shots: Vec<[u8; 32]>,
     before: String,
+    digests: Digests,
 }
 
-struct Hashing(blake3::Hasher);
-
-impl Write for Hashing {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// Takes the results of a unit in order of index.
+#[derive(Debug)]
+pub struct UnitBuilder {
+    unit: UnitData,
+    spec: EvalSpec,
 }
 
-fn digest(value: &impl Serialize) -> blake3::Hash {
-    let mut hashing = Hashing(blake3::Hasher::new());
-    // Writing into a hasher does not fail, and what the plan holds was read from JSON.
-    let _ = serde_json::to_writer(&mut hashing, value);
-    hashing.0.finalize()
+/// Digests values as JSON: through a text, since a hasher takes many short pieces slowly.
+#[derive(Debug, Default)]
+struct Digests(Vec<u8>);
+
+impl Digests {
+    fn of(&mut self, value: &impl Serialize) -> blake3::Hash {
+        self.0.clear();
+        self.add(value);
+        blake3::hash(&self.0)
+    }
+
+    fn add(&mut self, value: &impl Serialize) {
+        // What the plan holds was read from JSON, and memory takes all that is written.
+        let _ = serde_json::to_writer(&mut self.0, value);
+    }
 }
 
 fn short(hash: blake3::Hash) -> u64 {
@@ -112,76 +114,93 @@ fn short(hash: blake3::Hash) -> u64 {
 impl UnitData {
     /// Clusters samples by values that are not in their gold answers: one for each sample, by index.
     pub fn cluster_by(&mut self, values: &[Option<Value>]) {
+        let mut digests = Digests::default();
         for facts in &mut self.samples {
             let value = values.get(facts.index as usize).and_then(Option::as_ref);
-            facts.column = value.map_or(0, |value| short(digest(value)));
+            facts.column = value.map_or(0, |value| short(digests.of(value)));
         }
     }
 }
 
-impl UnitBuilder {
+impl QuestionReader {
     /// `cluster` is the column of gold answers by which samples are clustered.
-    pub fn new(unit: Unit<'_>, cluster: Option<&str>) -> Self {
-        let mode = unit.dataset.infer.mode();
-        let head = serde_json::to_vec(&(mode, &unit.dataset.shot_format)).unwrap_or_default();
-        let data = UnitData {
-            model: unit.model.abbr.clone(),
-            dataset: unit.dataset.abbr.clone(),
-            mode,
-            samples: Vec::with_capacity(unit.dataset.samples as usize),
-            series: Vec::new(),
-        };
+    pub fn new(dataset: &DatasetPlan, cluster: Option<&str>) -> Self {
+        let head = serde_json::to_vec(&(dataset.infer.mode(), &dataset.shot_format)).unwrap_or_default();
         Self {
-            unit: data,
-            spec: unit.eval(),
             head,
             cluster: cluster.map(str::to_owned),
             column_found: false,
             shots: Vec::new(),
             before: String::new(),
+            digests: Digests::default(),
         }
     }
 
     /// The part whose samples follow.
     pub fn begin(&mut self, part: &Part) {
-        self.shots = part.shots.iter().map(|shot| *digest(shot).as_bytes()).collect();
+        self.shots = part.shots.iter().map(|shot| *self.digests.of(shot).as_bytes()).collect();
     }
 
-    /// The next sample, with its result where it has one.
-    pub fn observe(&mut self, sample: &Sample, result: Option<&SampleResult>) {
-        let at = self.unit.samples.len();
-        let score = result.and_then(|result| judge(sample, result, &self.spec).ok());
+    /// The next sample, of no result.
+    pub fn facts(&mut self, sample: &Sample) -> SampleFacts {
         let text = question_text(sample);
         let shared = self.before.bytes().zip(text.bytes()).take_while(|(one, other)| one == other).count();
         let column = self.cluster.as_ref().and_then(|name| sample.gold.get(name));
         self.column_found |= column.is_some();
-        self.unit.samples.push(SampleFacts {
+        let facts = SampleFacts {
             index: sample.index,
             question: self.question(sample),
-            gold: short(digest(&sample.gold)),
-            has_result: score.is_some(),
-            column: column.map_or(0, |value| short(digest(value))),
+            gold: short(self.digests.of(&sample.gold)),
+            has_result: false,
+            column: column.map_or(0, |value| short(self.digests.of(value))),
             shared: shared as u32,
             length: text.len() as u32,
-        });
+        };
         self.before = text;
+        facts
+    }
+
+    /// Whether the column of the clusters was there.
+    pub fn found_column(&self) -> bool {
+        self.column_found
+    }
+
+    fn question(&mut self, sample: &Sample) -> u128 {
+        self.digests.0.clear();
+        self.digests.0.extend_from_slice(&self.head);
+        for shot in sample.shots.iter().filter_map(|&shot| self.shots.get(shot as usize)) {
+            self.digests.0.extend_from_slice(shot);
+        }
+        self.digests.add(&sample.body);
+        let hash = blake3::hash(&self.digests.0);
+        hash.as_bytes().iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte))
+    }
+}
+
+impl UnitBuilder {
+    /// Of a unit without samples yet.
+    pub fn new(unit: Unit<'_>) -> Self {
+        let data = UnitData {
+            model: unit.model.abbr.clone(),
+            dataset: unit.dataset.abbr.clone(),
+            mode: unit.dataset.infer.mode(),
+            samples: Vec::with_capacity(unit.dataset.samples as usize),
+            series: Vec::new(),
+        };
+        Self { unit: data, spec: unit.eval() }
+    }
+
+    /// The next sample, what it asks, and its result where it has one.
+    pub fn observe(&mut self, facts: SampleFacts, sample: &Sample, result: Option<&SampleResult>) {
+        let at = self.unit.samples.len();
+        let score = result.and_then(|result| judge(sample, result, &self.spec).ok());
+        self.unit.samples.push(SampleFacts { has_result: score.is_some(), ..facts });
         let contributions = score.map(|score| score.contributions).unwrap_or_default();
         self.add(at, contributions);
         if let Some(item) = result.and_then(|result| bits_of_gold(sample, result)) {
             let name = BITS_PER_BYTE.to_owned();
             self.put(at, &name, &Aggregation::BitsPerWeight, item);
         }
-    }
-
-    fn question(&self, sample: &Sample) -> u128 {
-        let mut hashing = Hashing(blake3::Hasher::new());
-        hashing.0.update(&self.head);
-        for shot in sample.shots.iter().filter_map(|&shot| self.shots.get(shot as usize)) {
-            hashing.0.update(shot);
-        }
-        let _ = serde_json::to_writer(&mut hashing, &sample.body);
-        let hash = hashing.0.finalize();
-        hash.as_bytes().iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte))
     }
 
     fn add(&mut self, at: usize, contributions: Vec<MetricContribution>) {
@@ -251,8 +270,8 @@ impl UnitBuilder {
         }
     }
 
-    /// What was observed, and whether the column of the clusters was there.
-    pub fn finish(mut self) -> (UnitData, bool) {
+    /// What was observed.
+    pub fn finish(mut self) -> UnitData {
         let samples = self.unit.samples.len();
         for series in &mut self.unit.series {
             match &mut series.column {
@@ -265,7 +284,7 @@ impl UnitBuilder {
                 Column::Items(items) => items.resize(samples, None),
             }
         }
-        (self.unit, self.column_found)
+        self.unit
     }
 }
 

@@ -3,11 +3,11 @@
 use super::facts;
 use crate::exit;
 use crate::job::Failure;
-use crate::pipeline::{RecordedRun, RunFolder, ScoreError, data_column};
-use compass_compare::{ClusterBy, RunData, UnitBuilder};
+use crate::pipeline::{PlanError, RecordedRun, RunFolder, ScoreError, data_column};
+use compass_compare::{ClusterBy, QuestionReader, RunData, UnitBuilder, UnitData};
 use compass_diagnostic::Diagnostic;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use compass_plan::{DatasetPlan, Unit};
+use compass_types::ids::UnitId;
 use std::path::Path;
 
 /// A run that was read: its values, and what its texts are read again from.
@@ -92,33 +92,50 @@ pub(crate) fn open(
     for dataset in &plan.datasets {
         data.datasets.insert(dataset.abbr.clone(), facts::of_dataset(dataset));
     }
-    let mut read_again = BTreeMap::new();
-    for unit in plan.units().filter(|unit| is_asked(&unit.dataset.abbr)) {
-        let mut builder = UnitBuilder::new(unit, column);
-        let mut part_before = None;
-        let read = recorded.samples(unit, |part, sample, result| {
-            // A part is handed with each of its samples.
-            let first = part.samples.first().map(|sample| sample.index);
-            if part_before != first {
-                builder.begin(part);
-                part_before = first;
-            }
-            builder.observe(sample, result);
-        });
-        read.map_err(|error| unreadable(&shown, &ScoreError::from(error)))?;
-        let (mut observed, found) = builder.finish();
-        if let (Some(column), false) = (column, found) {
-            let values = match read_again.entry(&unit.dataset.abbr) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(place) => {
-                    place.insert(data_column(folder, unit.dataset, column).map_err(Failure::bad_input)?)
-                }
-            };
-            observed.cluster_by(values);
+    let mut observed = Vec::new();
+    for dataset in plan.datasets.iter().filter(|dataset| is_asked(&dataset.abbr)) {
+        let units: Vec<Unit<'_>> = plan.units().filter(|unit| std::ptr::eq(unit.dataset, dataset)).collect();
+        if units.is_empty() {
+            continue;
         }
-        data.units.push(observed);
+        let units = read_units(&recorded, dataset, &units, column);
+        let (mut units, found) = units.map_err(|error| unreadable(&shown, &ScoreError::from(error)))?;
+        if let (Some(column), false) = (column, found) {
+            let values = data_column(folder, dataset, column).map_err(Failure::bad_input)?;
+            units.iter_mut().for_each(|(_, unit)| unit.cluster_by(&values));
+        }
+        observed.append(&mut units);
     }
+    observed.sort_by_key(|(unit, _)| *unit);
+    data.units = observed.into_iter().map(|(_, unit)| unit).collect();
     Ok(OpenRun { data, recorded })
+}
+
+/// Reads the units of one data set, and whether its gold answers have the column of the clusters.
+fn read_units(
+    recorded: &RecordedRun,
+    dataset: &DatasetPlan,
+    units: &[Unit<'_>],
+    column: Option<&str>,
+) -> Result<(Vec<(UnitId, UnitData)>, bool), PlanError> {
+    let ids: Vec<UnitId> = units.iter().map(|unit| unit.id).collect();
+    let mut builders: Vec<UnitBuilder> = units.iter().map(|unit| UnitBuilder::new(*unit)).collect();
+    let mut questions = QuestionReader::new(dataset, column);
+    let mut part_before = None;
+    recorded.samples_of(dataset, &ids, |part, sample, results| {
+        // A part is handed with each of its samples.
+        let first = part.samples.first().map(|sample| sample.index);
+        if part_before != first {
+            questions.begin(part);
+            part_before = first;
+        }
+        let facts = questions.facts(sample);
+        for (builder, result) in builders.iter_mut().zip(results) {
+            builder.observe(facts, sample, result.as_ref());
+        }
+    })?;
+    let built = ids.into_iter().zip(builders.into_iter().map(UnitBuilder::finish)).collect();
+    Ok((built, questions.found_column()))
 }
 
 /// Reads two runs at a time, which takes as long as one. What samples are clustered by is read of the first.

@@ -11,7 +11,7 @@ use super::score::{Answers, ScoreError};
 use compass_eval::evaluator::executed;
 use compass_ledger::{Kind, Ledger};
 use compass_plan::weights::Pin;
-use compass_plan::{Part, PartRef, Plan, Sample, Unit};
+use compass_plan::{DatasetPlan, Part, PartRef, Plan, Sample, Unit};
 use compass_proto::v1;
 use compass_types::ids::{Digest, ModelId, UnitId};
 use compass_types::result::SampleResult;
@@ -129,21 +129,44 @@ impl RecordedRun {
         part: &PartRef,
         mut observe: impl FnMut(&Part, &Sample, Option<(&SampleResult, &str)>),
     ) -> Result<(), PlanError> {
-        let results = self.results.get(&unit.id);
-        let executions = self.executions.get(&unit.id);
         let part = read_part(&self.folder, part)?;
         for sample in &part.samples {
-            let kept = results.and_then(|results| results.get(sample.index as usize)?.as_ref());
-            let result = kept.and_then(|kept| v1::SampleResult::decode(&*kept.payload).ok());
-            let result = result.and_then(|result| SampleResult::try_from(result).ok());
-            let result = match (result, executions) {
-                (Some(result), Some(ran)) => Some(executed(&result, ran.get(&sample.index))),
-                (result, _) => result,
-            };
-            let worker = kept.and_then(|kept| self.workers.get(kept.worker as usize)).map_or("", String::as_str);
-            observe(&part, sample, result.as_ref().map(|result| (result, worker)));
+            let found = self.result(unit.id, sample);
+            observe(&part, sample, found.as_ref().map(|(result, worker)| (result, *worker)));
         }
         Ok(())
+    }
+
+    /// The samples of a data set in order of index, each with its part and its results by `units`, which are of this data set:
+    /// what is read once serves all models.
+    ///
+    /// # Errors
+    /// As [`RecordedRun::part`].
+    pub fn samples_of(
+        &self,
+        dataset: &DatasetPlan,
+        units: &[UnitId],
+        mut observe: impl FnMut(&Part, &Sample, &mut dyn Iterator<Item = Option<SampleResult>>),
+    ) -> Result<(), PlanError> {
+        for part in &dataset.parts {
+            let part = read_part(&self.folder, part)?;
+            for sample in &part.samples {
+                let mut results = units.iter().map(|unit| Some(self.result(*unit, sample)?.0));
+                observe(&part, sample, &mut results);
+            }
+        }
+        Ok(())
+    }
+
+    /// The result of a sample where it has one, and the name of the worker.
+    fn result(&self, unit: UnitId, sample: &Sample) -> Option<(SampleResult, &str)> {
+        let kept = self.results.get(&unit)?.get(sample.index as usize)?.as_ref()?;
+        let result = SampleResult::try_from(v1::SampleResult::decode(&*kept.payload).ok()?).ok()?;
+        let result = match self.executions.get(&unit) {
+            Some(ran) => executed(&result, ran.get(&sample.index)),
+            None => result,
+        };
+        Some((result, self.workers.get(kept.worker as usize).map_or("", String::as_str)))
     }
 
     /// Whether anything at all was recorded.
