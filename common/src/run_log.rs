@@ -2,6 +2,7 @@
 //!
 //! What was said before the run had a folder is kept until it has one.
 
+use crate::status_output;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -66,7 +67,7 @@ impl Write for Screen {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         LOG.lock().unwrap_or_else(PoisonError::into_inner).add(&plain(bytes));
         // Where standard error is closed the file is still there.
-        let _ = io::stderr().write_all(bytes);
+        status_output::to_stderr(bytes);
         Ok(bytes.len())
     }
 

@@ -9,6 +9,13 @@ use compass_diagnostic::{Colour, Diagnostics};
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Progress bars that are drawn at present.
+static BARS: AtomicUsize = AtomicUsize::new(0);
+
+/// Goes to the beginning of the line and clears it: what a terminal does with it.
+const CLEAR_LINE: &str = "\r\x1b[2K";
 
 tokio::task_local! {
     static JOB_LOG: Arc<JobLog>;
@@ -27,13 +34,46 @@ pub fn print_status(line: impl Display) {
     }
     let line = line.to_string();
     run_log::said(&line);
-    let _ = writeln!(io::stderr(), "{line}");
+    to_stderr(format!("{line}\n").as_bytes());
+}
+
+/// Writes to standard error; a bar that is drawn there makes room, and is drawn again below.
+pub(crate) fn to_stderr(text: &[u8]) {
+    let mut bytes = over_bars(BARS.load(Ordering::Relaxed)).as_bytes().to_vec();
+    bytes.extend_from_slice(text);
+    // In one piece, so that no bar comes between.
+    let _ = io::stderr().write_all(&bytes);
+}
+
+/// What makes room where so many bars are drawn.
+fn over_bars(bars: usize) -> &'static str {
+    if bars > 0 { CLEAR_LINE } else { "" }
+}
+
+/// A progress bar has the last line of standard error for as long as this lives: a line that is said meanwhile does not
+/// begin behind it. Where standard error is no terminal this does nothing.
+#[derive(Debug)]
+pub struct BarLine(bool);
+
+impl BarLine {
+    /// A bar begins to be drawn.
+    pub fn begin() -> Self {
+        let is_drawn = is_terminal();
+        BARS.fetch_add(usize::from(is_drawn), Ordering::Relaxed);
+        Self(is_drawn)
+    }
+}
+
+impl Drop for BarLine {
+    fn drop(&mut self) {
+        BARS.fetch_sub(usize::from(self.0), Ordering::Relaxed);
+    }
 }
 
 /// A line for the person at the terminal alone: no log gets it, and nothing is said where it is not a terminal.
 pub fn print_to_terminal(line: impl Display) {
     if is_terminal() {
-        let _ = writeln!(io::stderr(), "{line}");
+        to_stderr(format!("{line}\n").as_bytes());
     }
 }
 
@@ -87,5 +127,21 @@ where
             Some(job_log) => with_log(job_log, future).await,
             None => future.await,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_bar_that_is_drawn_makes_room() {
+        assert_eq!((over_bars(0), over_bars(1), over_bars(2)), ("", CLEAR_LINE, CLEAR_LINE));
+        // Tests have no terminal, or the bar is counted for as long as it lives.
+        let before = BARS.load(Ordering::Relaxed);
+        let line = BarLine::begin();
+        assert_eq!(BARS.load(Ordering::Relaxed), before + usize::from(is_terminal()));
+        drop(line);
+        assert_eq!(BARS.load(Ordering::Relaxed), before);
     }
 }

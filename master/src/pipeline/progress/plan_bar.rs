@@ -2,7 +2,7 @@
 
 use super::shown::{LINE_EVERY, bar_style, stamped};
 use super::text::grouped;
-use compass_common::status_output::{is_terminal, print_status};
+use compass_common::status_output::{BarLine, is_terminal, print_status};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ const DRAWN_EVERY: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct PlanBar {
     bar: ProgressBar,
+    _line: BarLine,
     shown: Instant,
     samples: u64,
 }
@@ -26,7 +27,7 @@ impl PlanBar {
         if !bar.is_hidden() {
             bar.enable_steady_tick(DRAWN_EVERY);
         }
-        Self { bar, shown: Instant::now(), samples: 0 }
+        Self { bar, _line: BarLine::begin(), shown: Instant::now(), samples: 0 }
     }
 
     /// The next step begins: `what` says which, such as `data set piqa`.

@@ -3,7 +3,7 @@
 use super::board::{ProgressBoard, Snapshot};
 use super::pace::Pace;
 use super::text::{eta, grouped};
-use compass_common::status_output::print_status;
+use compass_common::status_output::{BarLine, print_status};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Zoned;
 use std::collections::BTreeMap;
@@ -37,6 +37,7 @@ pub(super) async fn show_bar(
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(bar_style());
     bar.set_prefix(stage);
     bar.set_position(already);
+    let line = BarLine::begin();
     let mut pace = Pace::new(Instant::now(), already);
     let mut timer = tokio::time::interval(BAR_EVERY);
     loop {
@@ -56,6 +57,7 @@ pub(super) async fn show_bar(
         }
     }
     bar.abandon();
+    drop(line);
     // The bar leaves the cursor behind its last character.
     print_status("");
 }

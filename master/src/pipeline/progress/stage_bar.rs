@@ -3,7 +3,7 @@
 use super::pace::Pace;
 use super::shown::{LINE_EVERY, bar_style, stamped};
 use super::text::{eta, grouped};
-use compass_common::status_output::{is_terminal, print_status};
+use compass_common::status_output::{BarLine, is_terminal, print_status};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::time::Instant;
 
@@ -12,6 +12,7 @@ use std::time::Instant;
 pub struct StageBar {
     stage: &'static str,
     bar: ProgressBar,
+    line: BarLine,
     pace: Pace,
     started: Instant,
     shown: Instant,
@@ -24,7 +25,7 @@ impl StageBar {
         let bar = ProgressBar::with_draw_target(Some(total), target).with_style(bar_style());
         bar.set_prefix(stage);
         let now = Instant::now();
-        Self { stage, bar, pace: Pace::new(now, 0), started: now, shown: now }
+        Self { stage, bar, line: BarLine::begin(), pace: Pace::new(now, 0), started: now, shown: now }
     }
 
     /// So many samples more are through.
@@ -50,6 +51,7 @@ impl StageBar {
         let status = self.status(self.bar.position() as f64 / seconds);
         let hidden = self.bar.is_hidden();
         self.bar.abandon();
+        drop(self.line);
         if hidden {
             print_status(stamped(&format!("{:5}  {status}", self.stage)));
         } else {
