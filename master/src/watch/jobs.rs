@@ -90,6 +90,11 @@ fn is_made_for(root: &Path, content: &Digest) -> bool {
     }
 }
 
+/// Whether something was recorded in the run folder at `root`.
+fn has_results(root: &Path) -> bool {
+    std::fs::read_dir(root.join("ledger")).is_ok_and(|mut entries| entries.next().is_some())
+}
+
 impl Jobs {
     /// Runs the job of a content to its end, and tells the watch.
     pub(super) async fn run(self, task: Task) {
@@ -158,8 +163,12 @@ impl Jobs {
             if is_passing(&failure) {
                 return Err(failure.into());
             }
-            self.remove(&config, &name)?;
-            return Err(if self.is_unchanged(task) { failure.into() } else { Stop::Changed });
+            let is_unchanged = self.is_unchanged(task);
+            // What was computed is worth more than an empty place: the failure says what is damaged.
+            if !is_unchanged || !has_results(&config.work_dir.join(&name)) {
+                self.remove(&config, &name)?;
+            }
+            return Err(if is_unchanged { failure.into() } else { Stop::Changed });
         }
         // It was planned for what lies at the path by now.
         self.remove(&config, &name)?;
@@ -203,6 +212,15 @@ mod tests {
         // A folder that names no content, and has no plan that tells, is made for no content.
         let plain = RunFolder::create(folder.path(), "20260101_000000").unwrap();
         assert!(!is_made_for(plain.root(), &one));
+    }
+
+    #[test]
+    fn a_folder_has_results_once_its_ledger_has_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(folder.path(), "20260101_000000").unwrap();
+        assert!(!has_results(run.root()) && !has_results(&folder.path().join("none")));
+        std::fs::write(run.ledger().join("00000000-0"), "").unwrap();
+        assert!(has_results(run.root()));
     }
 
     #[test]
