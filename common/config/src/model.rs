@@ -102,6 +102,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let bos = fields.get("add_bos_token").and_then(|node| bos(check, node)).unwrap_or(BosPolicy::Auto);
     let profile_node = fields.get("profile");
     let profile = profile_node.and_then(|node| PROFILES.pick(check, "profile", node));
+    let deterministic = fields.get("deterministic").and_then(|node| flag(check, "deterministic", node)).unwrap_or(true);
     let num_gpus = fields.table(check, "run_cfg", &RUN_CFG).map_or(0, |run| run_cfg(check, run));
     let tokenizer_kwargs = kwargs::read(check, &mut fields);
     let generation = decoding::read(check, &mut fields);
@@ -176,6 +177,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         tokenizer_kwargs,
         dtype,
         device,
+        deterministic,
         bos,
         profile: profile.unwrap_or(NumericProfile::Canonical),
         meta_template,

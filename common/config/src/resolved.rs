@@ -137,6 +137,8 @@ pub struct ModelConfig {
     /// `None` is `auto`: the planner decides.
     pub dtype: Option<Dtype>,
     pub device: DeviceRequest,
+    /// Whether a sample's numbers must not depend on what a GPU computes beside it.
+    pub deterministic: bool,
     pub bos: BosPolicy,
     pub profile: NumericProfile,
     /// How each role's words are wrapped; `None` joins them by newlines.

@@ -75,6 +75,14 @@ pub enum NumericProfile {
     LmEvalHf,
 }
 
+fn always() -> bool {
+    true
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
 /// A model as the plan pins it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelPlan {
@@ -114,6 +122,9 @@ pub struct ModelPlan {
     /// Where it may be loaded: a worker that has no such device refuses it.
     #[serde(default, skip_serializing_if = "DeviceRequest::is_auto")]
     pub device: DeviceRequest,
+    /// Whether a sample's numbers must not depend on what a GPU computes beside it.
+    #[serde(default = "always", skip_serializing_if = "is_true")]
+    pub deterministic: bool,
     /// Applied to every prediction of this model before the data set's own: part of the evaluation, not of the inference.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pred_postprocessors: Vec<Postprocessor>,
@@ -144,6 +155,7 @@ impl ModelPlan {
             meta_template: None,
             chat: false,
             device: DeviceRequest::Auto,
+            deterministic: true,
             tokenizer_kwargs: serde_json::Map::new(),
             min_out_len: 0,
             decoding: Decoding::default(),

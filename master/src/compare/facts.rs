@@ -42,6 +42,9 @@ pub(super) fn of_model(run: &RecordedRun, at: ModelId, model: &ModelPlan, device
         let weights = run.pins.get(&at).map(|pin| pin.weights.digest.short());
         facts.insert("weights", weights.unwrap_or_else(|| "unknown".into()));
     }
+    if !model.deterministic {
+        facts.insert("deterministic", shown(&false));
+    }
     if let Some(devices) = devices.get(&model.abbr) {
         facts.insert("devices", devices.clone());
     }

@@ -251,6 +251,7 @@ fn pin_model(config: &Config, model: &ModelConfig) -> ModelPlan {
         stop_words: model.stop_words.clone(),
         num_gpus: model.num_gpus,
         device: model.device,
+        deterministic: model.deterministic,
         pred_postprocessors: model.pred_postprocessors.clone(),
         pin: None,
         endpoint: model.endpoint.clone().map(|endpoint| Endpoint { scores, ..endpoint }),

@@ -303,7 +303,12 @@ impl AgentCore {
             }
         }
         let model = serde_json::to_vec(&model).map_err(|error| error.to_string())?;
-        let model = ModelOrder { plan: model, device: self.boot.device.clone(), num_gpus: unit.model.num_gpus };
+        let model = ModelOrder {
+            plan: model,
+            device: self.boot.device.clone(),
+            num_gpus: unit.model.num_gpus,
+            deterministic: unit.model.deterministic,
+        };
         let spec = serde_json::to_vec(&spec).map_err(|error| error.to_string())?;
         let order = UnitOrder { name: unit.name().into(), model: Arc::new(model), spec: Arc::new(spec) };
         self.unit_orders.insert(unit.id, order.clone());

@@ -15,6 +15,8 @@ pub struct ModelOrder {
     pub device: String,
     /// Number of GPUs per replica.
     pub num_gpus: u32,
+    /// Whether a sample's numbers must not depend on what a GPU computes beside it.
+    pub deterministic: bool,
 }
 
 /// A part of the plan.

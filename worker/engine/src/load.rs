@@ -8,9 +8,9 @@ use crate::fault::{device_fault, file_fault, missing_fault};
 use crate::guarded::Guarded;
 use crate::invariance::is_batch_invariant;
 use crate::memory::free_bytes;
-use crate::models::{CausalLm, Family, Placement};
+use crate::models::{CausalLm, Family, Placement, Stages};
 use crate::placement::{Rooms, place_layers, workers_that_fit};
-use crate::reproducible::make_mkl_reproducible;
+use crate::reproducible::{make_mkl_reproducible, set_deterministic};
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use crate::weights::{UnchangedFile, Weights};
 use compass_plan::engine::{Engine, EngineFault, ModelFacts};
@@ -65,7 +65,12 @@ pub(crate) fn load_random(
 }
 
 /// The claim that a model on this GPU does not keep, tried when it was loaded.
-const DEPENDS_ON_NEIGHBOURS: &str = "on this GPU the last bits of a sample depend on what is computed beside it, so that scores may differ                                      in their last digits, and generated texts in words, with the number of workers and the partitioner";
+const DEPENDS_ON_NEIGHBOURS: &str = "on this GPU the last bits of a sample depend on what is computed beside it, so that scores may differ \
+     in their last digits, and generated texts in words, with the number of workers and the partitioner";
+
+/// The claim that is not made, because it was not wanted.
+const NOT_DETERMINISTIC: &str =
+    "`deterministic = false`: the last bits of a sample may depend on what is computed beside it";
 
 /// Where tensors come from.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +96,7 @@ fn load_from(
     }
     tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
     let _no_grad = tch::no_grad_guard();
+    set_deterministic(plan.deterministic);
     let mut notes: Vec<String> = make_mkl_reproducible().map(str::to_owned).into_iter().collect();
     let devices = resolve_all(*device, plan.num_gpus)?;
     let home = devices.first().copied().unwrap_or(Device::Cpu);
@@ -142,8 +148,12 @@ fn load_from(
                 .into(),
         );
     }
-    if home != Device::Cpu && !is_batch_invariant(model.as_mut()).map_err(|error| device_fault(&error))? {
-        notes.push(DEPENDS_ON_NEIGHBOURS.into());
+    if home != Device::Cpu {
+        if !plan.deterministic {
+            notes.push(NOT_DETERMINISTIC.into());
+        } else if !is_batch_invariant(model.as_mut()).map_err(|error| device_fault(&error))? {
+            notes.push(DEPENDS_ON_NEIGHBOURS.into());
+        }
     }
     let generation = generation_defaults(plan, &mut notes)?;
     if small_files(plan)? != small {
@@ -240,6 +250,9 @@ fn arrange(weights: &Weights, devices: &[Device], colocated_engines: u32) -> Res
 /// Minimum memory of a worker on a GPU in addition to its weights: the library's own, keys and values, activations.
 const OF_A_WORKER: u64 = 2 << 30;
 
+/// Least rows of a micro-batch where layers are spread by hand.
+const OF_A_TRIED_PASS: usize = 4;
+
 /// A checkpoint that was opened, without loaded weights.
 pub(crate) struct Opened {
     family: &'static Family,
@@ -309,9 +322,9 @@ pub(crate) fn load_model(
     notes: &mut Vec<String>,
 ) -> Result<LoadedModel, EngineFault> {
     let Opened { family, mut weights, kind, device } = opened;
-    let sharing = match on {
-        Spread::ByMemory { colocated_engines, .. } => colocated_engines.max(1) as usize,
-        Spread::Layers(_) => 1,
+    let (sharing, stages) = match on {
+        Spread::ByMemory { colocated_engines, .. } => (colocated_engines.max(1) as usize, Stages::ByDevice),
+        Spread::Layers(_) => (1, Stages::EachLayer { least_rows: OF_A_TRIED_PASS }),
     };
     let layers = match on {
         Spread::ByMemory { devices, colocated_engines } => arrange(&weights, devices, colocated_engines)?,
@@ -322,6 +335,7 @@ pub(crate) fn load_model(
         notes.push("the GPUs cannot hold all layers: the last ones are computed on the CPU, slowly".into());
     }
     weights.spread(layers);
-    let to = Placement { kind, device, positions: i64::from(max_seq_len.min(ROPE_POSITIONS)), sharing };
+    let positions = i64::from(max_seq_len.min(ROPE_POSITIONS));
+    let to = Placement { kind, device, positions, sharing, stages };
     Ok(LoadedModel { model: Box::new(family.load(config, weights, to, notes)?), is_mapped })
 }

@@ -7,7 +7,7 @@ use crate::fault::device_fault;
 use crate::kernels::{Counting, DeviceCounts, Reference};
 use crate::kv::{Arena, ExtentId, Segment};
 use crate::load::{Spread, load_model, open, open_random};
-use crate::models::{CausalLm, Family, Placement};
+use crate::models::{CausalLm, Family, Placement, Stages};
 use crate::reproducible::make_mkl_reproducible;
 use crate::weights::Weights;
 use compass_plan::engine::{EngineFault, TokenCounters};
@@ -124,7 +124,7 @@ impl ParityModel {
         let (kind, device) = (Kind::Float, Device::Cpu);
         let file = ModelConfig::file_of(ModelKind::Hf);
         let weights = Weights::open(directory, ModelKind::Hf, file, (kind, device))?;
-        let to = Placement { kind, device, positions: 64, sharing: 1 };
+        let to = Placement { kind, device, positions: 64, sharing: 1, stages: Stages::ByDevice };
         let mut decoder = Family::of(&config)?.load(&config, weights, to, &mut Vec::new())?;
         decoder.join().and_then(|()| decoder.stack_experts()).map_err(|error| device_fault(&error))?;
         let counts = Rc::new(Cell::new(DeviceCounts::default()));

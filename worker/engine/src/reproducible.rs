@@ -8,6 +8,7 @@
 //! mode solves the first, at no measurable cost, [`on_one_thread`] the second, [`alone_if_narrow`] the third.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tch::{Device, TchError, Tensor};
 
 /// Elements up to which libtorch runs an elementwise kernel on one thread anyway (its `GRAIN_SIZE`).
@@ -37,6 +38,19 @@ pub(crate) fn make_mkl_reproducible() -> Option<&'static str> {
         (set(AUTO_STRICT) != 0)
             .then_some("MKL rejected its reproducibility mode: set MKL_CBWR=AUTO,STRICT in the environment")
     })
+}
+
+/// Whether bits on a GPU must not vary. A property of the process, as that of cuBLAS is, which reads its environment once.
+static DETERMINISTIC: AtomicBool = AtomicBool::new(true);
+
+/// Lets the bits of a row on a GPU vary with its neighbours from now on, or not. On the CPU they never do.
+pub(crate) fn set_deterministic(deterministic: bool) {
+    DETERMINISTIC.store(deterministic, Ordering::Relaxed);
+}
+
+/// Whether bits must not vary on this device.
+pub(crate) fn is_deterministic_on(device: Device) -> bool {
+    device == Device::Cpu || DETERMINISTIC.load(Ordering::Relaxed)
 }
 
 /// Runs an elementwise computation over `elements` elements on one thread, so that all but the last few use the same

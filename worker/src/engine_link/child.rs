@@ -84,7 +84,7 @@ impl EngineChild {
         command.arg("engine").arg("--threads").arg(options.threads.to_string());
         command.envs(options.storage.variables());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(log()?).stderr(log()?);
-        command.envs(cuda_environment::to_add(|name| std::env::var_os(name).is_some()));
+        command.envs(cuda_environment::to_add(model.deterministic, |name| std::env::var_os(name).is_some()));
         if let Some(share) = &share {
             command.env("CUDA_VISIBLE_DEVICES", &share.visible);
         }

@@ -46,6 +46,9 @@ pub(crate) struct GpuCheckArgs {
     /// Compute on the CPU, on small amounts
     #[arg(long)]
     cpu: bool,
+    /// Compute as a model with `deterministic = false`
+    #[arg(long)]
+    fast: bool,
     /// Threads for what the CPU computes
     #[arg(long, value_name = "N", default_value = "1")]
     threads: NonZeroU32,
@@ -68,6 +71,8 @@ pub struct GpuCheckOptions {
     pub only: Vec<String>,
     pub minutes: u32,
     pub cpu: bool,
+    /// Whether bits may vary with what is computed at the same time.
+    pub fast: bool,
     pub threads: u32,
     /// Section and folder of a child.
     pub child: Option<(String, PathBuf)>,
@@ -83,6 +88,7 @@ impl GpuCheckArgs {
             only: self.only,
             minutes: self.minutes.get(),
             cpu: self.cpu,
+            fast: self.fast,
             threads: self.threads.get(),
             child: self.section.zip(self.folder),
         }

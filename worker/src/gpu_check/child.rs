@@ -47,6 +47,7 @@ fn setup(options: &GpuCheckOptions, folder: &Path) -> Result<CheckSetup, EngineF
     let name = options.random.clone().unwrap_or_else(|| folder.display().to_string());
     let mut plan = ModelPlan::new(name, ModelKind::Hf, folder.display().to_string());
     plan.device = if options.cpu { DeviceRequest::Cpu } else { DeviceRequest::Cuda };
+    plan.deterministic = !options.fast;
     plan.dtype = if options.cpu { Dtype::Float32 } else { own_dtype(folder) };
     let ChosenDevice { device, library, runtime } = choose_device(&plan, if options.cpu { "cpu" } else { "auto" })?;
     let (random, threads) = (options.random.clone(), options.threads);

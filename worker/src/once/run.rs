@@ -137,8 +137,12 @@ impl Task<'_> {
     ) -> Result<(), OnceError> {
         let broken = |reason: String| OnceError::Engine { unit: unit.name(), reason };
         let model = serde_json::to_vec(unit.model).map_err(|error| broken(error.to_string()))?;
-        let model =
-            Arc::new(ModelOrder { plan: model, device: self.options.device.clone(), num_gpus: unit.model.num_gpus });
+        let model = Arc::new(ModelOrder {
+            plan: model,
+            device: self.options.device.clone(),
+            num_gpus: unit.model.num_gpus,
+            deterministic: unit.model.deterministic,
+        });
         let spec = BatchSpec {
             infer: unit.dataset.infer.clone(),
             shot_format: unit.dataset.shot_format.clone(),

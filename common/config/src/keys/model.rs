@@ -66,6 +66,12 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         )
         .default("`canonical`"),
         key(
+            "deterministic",
+            Boolean,
+            "on a GPU: a sample's numbers do not depend on what is computed beside it; `false` is faster where few texts are long",
+        )
+        .default("`true`"),
+        key(
             "chat",
             Either(&[Choice(chat_template::auto), Boolean]),
             "prompts go through the tokenizer's chat template; `auto`: where it has one",

@@ -1,7 +1,8 @@
-//! Makes the scoring requests of a batch: renders and tokenises its samples, on several threads where a GPU would wait for them.
+//! Renders and tokenises the samples of a batch, on several threads where a GPU would wait for them.
 
 use super::answer::RunError;
 use super::notes::Notes;
+use super::prompting::{Prompted, Prompting};
 use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
 use super::{clp, loglikelihood, ppl, rolling};
 use compass_plan::engine::{BatchSpec, Request};
@@ -18,6 +19,23 @@ pub(super) fn tokenizing_threads(is_cpu: bool) -> usize {
     std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MOST_TOKENIZING_THREADS))
 }
 
+/// Returns what `make` makes of requests, in their order: of a part of them on each thread.
+fn on_threads<T: Send>(threads: usize, requests: &[Request<'_>], make: impl Fn(&[Request<'_>]) -> T + Sync) -> Vec<T> {
+    let threads = threads.min(requests.len()).max(1);
+    if threads == 1 {
+        return vec![make(requests)];
+    }
+    std::thread::scope(|scope| {
+        let parts = requests.chunks(requests.len().div_ceil(threads));
+        let workers: Vec<_> = parts.map(|part| scope.spawn(|| make(part))).collect();
+        // A panic goes on as on one thread.
+        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| {
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        workers.into_iter().map(join).collect()
+    })
+}
+
 /// Returns the scoring requests of samples, in order, made on several threads by copies of `builder`, whose notes are added to
 /// `notes`.
 pub(super) fn build_all<'r>(
@@ -27,30 +45,32 @@ pub(super) fn build_all<'r>(
     requests: &[Request<'_>],
     notes: &mut Notes,
 ) -> Vec<Result<ScoringRequest<'r>, RunError>> {
-    let build = |requests: &[Request<'_>]| {
+    let built = on_threads(threads, requests, |requests| {
         let mut own = builder.clone();
         let built = requests.iter().map(|request| scoring_request(&mut own, spec, request)).collect::<Vec<_>>();
         (built, own.notes.take())
-    };
-    let threads = threads.min(requests.len()).max(1);
-    let built = match threads {
-        1 => vec![build(requests)],
-        _ => std::thread::scope(|scope| {
-            let parts = requests.chunks(requests.len().div_ceil(threads));
-            let workers: Vec<_> = parts.map(|part| scope.spawn(|| build(part))).collect();
-            // A panic goes on as on one thread.
-            let join = |worker: std::thread::ScopedJoinHandle<'_, _>| {
-                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            workers.into_iter().map(join).collect()
-        }),
-    };
+    });
     let mut all = Vec::with_capacity(requests.len());
     for (part, said) in built {
         all.extend(part);
         said.into_iter().for_each(|note| notes.add(note));
     }
     all
+}
+
+/// Returns the prompts of samples that ask for one answer each, in order, made on several threads; `None` for others, such as
+/// conversations, whose prompts follow from answers.
+pub(super) fn prompt_all(
+    prompting: &Prompting<'_>,
+    threads: usize,
+    requests: &[Request<'_>],
+) -> Vec<Option<Result<Prompted, RunError>>> {
+    let prompt = |request: &Request<'_>| match &request.sample.body {
+        Body::Gen { prompt } => Some(prompting.prompt(request, prompt)),
+        _ => None,
+    };
+    let parts = on_threads(threads, requests, |requests| requests.iter().map(prompt).collect::<Vec<_>>());
+    parts.into_iter().flatten().collect()
 }
 
 /// Returns the scoring request of a sample.

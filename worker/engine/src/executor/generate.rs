@@ -2,6 +2,7 @@
 
 use super::answer::RunError;
 use super::batching::{Slots, continue_all};
+use super::building::prompt_all;
 use super::decode::BatchDecoder;
 use super::generation_batch::GenerationBatch;
 use super::prompting::Prompting;
@@ -11,20 +12,22 @@ use compass_plan::engine::{Added, Request, TokenCounters};
 use compass_types::result::SampleResult;
 
 /// Runs every request, and those that are added meanwhile, and passes each result to `emit` as soon as its last answer is known.
+/// Prompts are tokenised on `threads` threads.
 ///
 /// # Errors
 /// [`RunError::Torch`] if libtorch fails; [`RunError::Sample`] if the stop strings cannot be encoded.
 pub(super) fn run(
     model: &mut dyn CausalLm,
     (slots, arena): (&mut Slots, &mut Arena),
-    prompting: &Prompting<'_>,
+    (prompting, threads): (&Prompting<'_>, usize),
     (requests, added): (&[Request<'_>], &mut Added<'_>),
     counters: &mut TokenCounters,
     emit: &mut dyn FnMut(SampleResult),
 ) -> Result<(), RunError> {
     let decoder = BatchDecoder::new(prompting.texts.tokenizer, prompting.profile, prompting.settings)?;
     let mut batch = GenerationBatch::new(prompting, decoder, model.most_positions(), (added, emit));
-    let sequences = requests.iter().flat_map(|request| batch.begin(request)).collect();
+    let prompts = prompt_all(prompting, threads, requests).into_iter();
+    let sequences = requests.iter().zip(prompts).flat_map(|(request, prompt)| batch.begin(request, prompt)).collect();
     let run = continue_all(model, (slots, arena), sequences, &mut batch, counters);
     counters.add(&batch.counters());
     Ok(run?)

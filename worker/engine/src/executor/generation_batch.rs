@@ -58,21 +58,31 @@ impl<'a> GenerationBatch<'a> {
         Self { prompting, decoder, most_positions, requests: Vec::new(), counters, added: Some(added), emit }
     }
 
-    /// Adds a sample and returns its first sequences. A sample that fails, or needs no sequence, is emitted at once.
-    pub(super) fn begin(&mut self, request: &Request<'_>) -> Vec<SequenceRequest<SequenceId>> {
+    /// Adds a sample, whose prompt may be known already, and returns its first sequences. A sample that fails, or needs no
+    /// sequence, is emitted at once.
+    pub(super) fn begin(
+        &mut self,
+        request: &Request<'_>,
+        prompt: Option<Result<Prompted, RunError>>,
+    ) -> Vec<SequenceRequest<SequenceId>> {
         let (fit, over) = (PromptFit::default(), false);
         let pending =
             GenerationRequest { index: request.sample.index, fit, answers: Vec::new(), conversation: None, over };
         let number = self.requests.len();
         self.requests.push(pending);
-        let next = self.first(number, request);
+        let next = self.first(number, request, prompt);
         self.fail_on_error(number, next)
     }
 
-    fn first(&mut self, number: usize, request: &Request<'_>) -> Result<Vec<SequenceRequest<SequenceId>>, RunError> {
+    fn first(
+        &mut self,
+        number: usize,
+        request: &Request<'_>,
+        known: Option<Result<Prompted, RunError>>,
+    ) -> Result<Vec<SequenceRequest<SequenceId>>, RunError> {
         match (&self.prompting.spec.infer, &request.sample.body) {
             (InferSpec::Gen(_), Body::Gen { prompt }) => {
-                let prompted = self.prompting.prompt(request, prompt)?;
+                let prompted = known.unwrap_or_else(|| self.prompting.prompt(request, prompt))?;
                 let settings = self.prompting.settings;
                 // Without draws all sequences are equal.
                 let drawn = if settings.rules.warp.is_some() { settings.sequences } else { 1 };
@@ -262,7 +272,7 @@ impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
     fn arrivals(&mut self) -> Vec<SequenceRequest<SequenceId>> {
         let mut sequences = Vec::new();
         if let Some(added) = self.added.take() {
-            added(&mut |request| sequences.extend(self.begin(request)));
+            added(&mut |request| sequences.extend(self.begin(request, None)));
             self.added = Some(added);
         }
         sequences

@@ -228,7 +228,8 @@ impl Executor {
             let prefix_tokens = &self.prefix_tokens;
             let prompting = Prompting { texts: &texts, profile, spec, settings: &settings, chat, prefix_tokens };
             let keys_and_values = (&mut self.slots, &mut self.arena);
-            generate::run(self.model.as_mut(), keys_and_values, &prompting, (requests, added), counters, emit)
+            let prompting = (&prompting, self.tokenizing_threads);
+            generate::run(self.model.as_mut(), keys_and_values, prompting, (requests, added), counters, emit)
         });
         match ran {
             Ok(()) => Ok(()),

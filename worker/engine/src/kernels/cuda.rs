@@ -6,6 +6,7 @@ use super::operations::add_then_norm;
 use super::{Fused, Kernels, Pairs, Part, Reference, Warp, attention_error, attention_tolerance};
 use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
 use crate::kv::{Chain, LayerKv, Level, Masks, VarlenOnDevice};
+use crate::reproducible::is_deterministic_on;
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Least product of sequences and key-value heads with which the kernel for single rows divides no keys: 0.8 times twice
@@ -235,7 +236,8 @@ impl Kernels for Cuda {
         let (rows, heads, head_dim) = queries.size3()?;
         let (_, kv_heads, _) = kv.keys.size3()?;
         // Without groups there is no kernel for single rows.
-        let least = if heads > kv_heads { (PROCESSORS * 2 * 8 / 10 + kv_heads - 1) / kv_heads } else { 1 };
+        let may_divide = heads > kv_heads && is_deterministic_on(queries.device());
+        let least = if may_divide { (PROCESSORS * 2 * 8 / 10 + kv_heads - 1) / kv_heads } else { 1 };
         let calls = level.varlen_on(self, (rows, least), queries.device())?;
         let scale = rule.scale_for(head_dim);
         let parts = calls.iter().map(|lists| self.call(queries, kv, (lists, level.causal), scale));

@@ -3,7 +3,8 @@
 //! A family's file defines its layers and the names of their weights; the rest is here.
 
 use super::causal_lm::{CausalLm, PART_OF_MEMORY};
-use crate::blocks::{Linear, Norm, Pairing, Pass, RotaryEmbedding};
+use super::pipeline::{Pipeline, Stages};
+use crate::blocks::{Linear, Norm, Pairing, Pass, RotaryEmbedding, Rotation};
 use crate::config::RopeConfig;
 use crate::device::{free_on, total_on};
 use crate::fault::device_fault;
@@ -14,6 +15,7 @@ use crate::reproducible::in_whole_vectors;
 use crate::weights::{MappedFile, Weights};
 use compass_plan::engine::{EngineFault, note_progress};
 use std::borrow::Cow;
+use std::ops::Range;
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Number of rows of a pass beyond which a CPU gets no faster, and a GPU hardly.
@@ -38,6 +40,8 @@ pub(crate) struct Placement {
     pub(crate) positions: i64,
     /// Number of engines that share the GPU.
     pub(crate) sharing: usize,
+    /// How layers on several devices work together.
+    pub(crate) stages: Stages,
 }
 
 /// One transformer layer.
@@ -100,6 +104,8 @@ pub(crate) struct Decoder {
     pub(crate) kernels: Box<dyn Kernels>,
     /// Device of each layer; empty if all are on one device. Filled once every tensor is loaded.
     pub(crate) layer_devices: Vec<Device>,
+    /// Filled with them.
+    pub(crate) pipeline: Pipeline,
     /// Filled once every tensor is loaded.
     pub(crate) _files: Vec<MappedFile>,
 }
@@ -179,6 +185,19 @@ struct Fed<'a> {
 }
 
 impl Fed<'_> {
+    /// Returns the micro-batches that have these segments.
+    fn cut(&self, batches: &[Range<usize>], device: Device) -> Vec<MicroBatch<'_>> {
+        let mut begin = 0;
+        let cut = |batch: &Range<usize>| {
+            let segments = &self.segments[batch.clone()];
+            let rows = segments.iter().map(|segment| segment.rows).sum::<usize>();
+            begin += rows;
+            let tokens = &self.tokens[begin - rows..begin];
+            MicroBatch { tokens, segments, added: added_rows(rows as i64, device) }
+        };
+        batches.iter().map(cut).collect()
+    }
+
     /// Returns the rows of the requested segments: the last ones of each input.
     fn wanted(&self, x: &Tensor, asked: &[Segment]) -> Result<Tensor, TchError> {
         if matches!(self.tokens, Cow::Borrowed(_)) {
@@ -228,42 +247,110 @@ impl Decoder {
     }
 }
 
-impl CausalLm for Decoder {
-    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], arena: &mut Arena) -> Result<Tensor, TchError> {
-        let fed = self.lay_out(tokens, segments, arena);
-        let added = added_rows(fed.tokens.len() as i64, self.placement.device);
-        let rows = fed.tokens.len() + added as usize;
-        let rotations = match &mut self.positions {
-            Positions::Learned { .. } => Vec::new(),
-            Positions::Rotary(ropes) => {
-                let kernels = self.kernels.as_ref();
-                let rotations = ropes.iter_mut().map(|rope| rope.rotation(kernels, &fed.segments)?.padded(added));
-                rotations.collect::<Result<_, _>>()?
-            }
-        };
-        let mut x = self.embed(&fed.tokens, &fed.segments, rows)?;
-        let mut here = self.placement.device;
+/// A part of a pass that goes from layer to layer by itself.
+struct MicroBatch<'a> {
+    tokens: &'a [u32],
+    segments: &'a [Segment],
+    /// Rows that pad it.
+    added: i64,
+}
+
+impl MicroBatch<'_> {
+    /// Number of rows, padding included.
+    fn rows(&self) -> usize {
+        self.tokens.len() + self.added as usize
+    }
+}
+
+/// A micro-batch on its way through the layers.
+struct UnderWay<'a> {
+    x: Tensor,
+    here: Device,
+    pass: Pass<'a>,
+}
+
+impl Decoder {
+    /// Returns the rotations of all rows; none where positions are learnt.
+    fn rotations(&mut self, batch: &MicroBatch<'_>) -> Result<Vec<Rotation>, TchError> {
         let kernels = self.kernels.as_ref();
-        let mut pass = Pass::new(kernels, rotations, (&fed.segments, rows), arena, here)?;
-        for (number, layer) in self.layers.iter().enumerate() {
-            let device = self.layer_devices.get(number).copied().unwrap_or(here);
-            if device != here {
-                (x, here) = (x.f_to_device(device)?, device);
-                pass.go_to(device)?;
+        match &mut self.positions {
+            Positions::Learned { .. } => Ok(Vec::new()),
+            Positions::Rotary(ropes) => {
+                ropes.iter_mut().map(|rope| rope.rotation(kernels, batch.segments)?.padded(batch.added)).collect()
             }
-            x = layer.forward(&x, &mut pass)?;
-            note_progress();
-            pass.next_layer();
         }
+    }
+
+    /// Returns a micro-batch before the first layer.
+    fn enter<'a>(
+        &'a self,
+        batch: &MicroBatch<'_>,
+        rotations: Vec<Rotation>,
+        arena: &'a Arena,
+    ) -> Result<UnderWay<'a>, TchError> {
+        let (rows, here) = (batch.rows(), self.placement.device);
+        let x = self.embed(batch.tokens, batch.segments, rows)?;
+        Ok(UnderWay {
+            x,
+            here,
+            pass: Pass::new(self.kernels.as_ref(), rotations, (batch.segments, rows), arena, here)?,
+        })
+    }
+
+    /// Computes some layers for a micro-batch, which has been through those before them.
+    fn compute(&self, layers: Range<usize>, batch: &mut UnderWay<'_>) -> Result<(), TchError> {
+        for number in layers {
+            let device = self.layer_devices.get(number).copied().unwrap_or(batch.here);
+            if device != batch.here {
+                (batch.x, batch.here) = (batch.x.f_to_device(device)?, device);
+                batch.pass.go_to(device)?;
+            }
+            if let Some(layer) = self.layers.get(number) {
+                batch.x = layer.forward(&batch.x, &mut batch.pass)?;
+            }
+            note_progress();
+            batch.pass.next_layer();
+        }
+        Ok(())
+    }
+
+    /// Returns the hidden states of a micro-batch that has been through all layers.
+    fn leave(&self, batch: UnderWay<'_>) -> Result<Tensor, TchError> {
+        let UnderWay { mut x, here, .. } = batch;
+        let kernels = self.kernels.as_ref();
         if here != self.placement.device {
             x = x.f_to_device(self.placement.device)?;
         }
         if let Some(norm) = &self.norm {
             x = norm.forward(kernels, &x)?;
         }
-        if let Some(project_out) = &self.project_out {
-            x = project_out.forward(kernels, &x)?;
+        match &self.project_out {
+            Some(project_out) => project_out.forward(kernels, &x),
+            None => Ok(x),
         }
+    }
+}
+
+impl CausalLm for Decoder {
+    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], arena: &mut Arena) -> Result<Tensor, TchError> {
+        let fed = self.lay_out(tokens, segments, arena);
+        let batches = fed.cut(&self.pipeline.micro_batches(&fed.segments), self.placement.device);
+        let rotations = batches.iter().map(|batch| self.rotations(batch)).collect::<Result<Vec<_>, _>>()?;
+        let enter = |(batch, rotations)| self.enter(batch, rotations, arena);
+        let mut under_way = batches.iter().zip(rotations).map(enter).collect::<Result<Vec<_>, _>>()?;
+        for (layers, batch) in self.pipeline.steps(batches.len()) {
+            if let Some(batch) = under_way.get_mut(batch) {
+                self.compute(layers.clone(), batch)?;
+            }
+        }
+        let mut states = Vec::with_capacity(batches.len());
+        for (batch, under_way) in batches.iter().zip(under_way) {
+            states.push(self.leave(under_way)?.f_narrow(0, 0, batch.tokens.len() as i64)?);
+        }
+        let x = match states.as_slice() {
+            [whole] => whole.shallow_clone(),
+            _ => Tensor::f_cat(&states, 0)?,
+        };
         fed.wanted(&x, segments)
     }
 

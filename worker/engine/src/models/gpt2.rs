@@ -3,6 +3,7 @@
 //! `[in, out]`.
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
+use super::pipeline::Pipeline;
 use crate::blocks::{
     Activation, Attention, AttentionShape, FeedForward, LayerNorm, Linear, Norm, Pass, Projections, ScoreRule,
 };
@@ -81,6 +82,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
         placement: to,
         kernels: Box::new(Reference),
         layer_devices: Vec::new(),
+        pipeline: Pipeline::default(),
         _files: Vec::new(),
     })
 }

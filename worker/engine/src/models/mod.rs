@@ -20,6 +20,7 @@ mod mixtral;
 mod olmo2;
 mod opt;
 mod phi3;
+mod pipeline;
 mod pre_norm;
 mod qwen2;
 mod qwen2_moe;
@@ -31,4 +32,5 @@ mod sandwich;
 
 pub(crate) use causal_lm::CausalLm;
 pub(crate) use decoder::{Decoder, Placement};
+pub(crate) use pipeline::Stages;
 pub(crate) use registry::Family;

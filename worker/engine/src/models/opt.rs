@@ -2,6 +2,7 @@
 //! 350M model embeddings that are narrower than the layers, and norms after them.
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
+use super::pipeline::Pipeline;
 use crate::blocks::{
     Activation, Attention, AttentionShape, FeedForward, LayerNorm, Linear, Norm, Pass, Projections, ScoreRule,
 };
@@ -110,6 +111,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
         placement: to,
         kernels: Box::new(Reference),
         layer_devices: Vec::new(),
+        pipeline: Pipeline::default(),
         _files: Vec::new(),
     })
 }

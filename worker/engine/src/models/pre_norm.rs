@@ -2,6 +2,7 @@
 //! is added, and the tensor names of transformers' `LlamaForCausalLM`.
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
+use super::pipeline::Pipeline;
 use crate::blocks::{Attention, GatedMlp, Linear, Norm, Pass, Projections, QkNorm, RmsNorm, ScoreRule, SparseMoe};
 use crate::config::LlamaShape;
 use crate::kernels::{Kernels, Reference};
@@ -129,6 +130,7 @@ pub(crate) fn load_named<L: DecoderLayer + 'static>(
         placement: to,
         kernels: Box::new(Reference),
         layer_devices: Vec::new(),
+        pipeline: Pipeline::default(),
         _files: Vec::new(),
     })
 }

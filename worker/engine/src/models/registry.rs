@@ -1,5 +1,6 @@
 //! Finds the family that a config.json asks for.
 
+use super::pipeline::Pipeline;
 use super::refused::refusal;
 use super::{
     Decoder, Placement, deepseek_v2, deepseek_v3, gemma, gemma2, gemma3, glm, gpt_neox, gpt2, internlm, internlm2,
@@ -99,7 +100,8 @@ impl Family {
         let mut layer_devices = weights.layer_devices();
         // A checkpoint may have layers that the model does not use.
         layer_devices.truncate(decoder.layers.len());
-        let mut decoder = Decoder { layer_devices, _files: weights.finish()?, ..decoder };
+        let pipeline = Pipeline::new(to.stages, decoder.layers.len(), &layer_devices);
+        let mut decoder = Decoder { layer_devices, pipeline, _files: weights.finish()?, ..decoder };
         // On the CPU weights are views of files, which a copy would double, and operations begin at no cost.
         if to.device != Device::Cpu {
             decoder.join().map_err(|error| device_fault(&error))?;

@@ -1,5 +1,5 @@
 //! A model whose layers are on several devices computes the same as on one. Here every device is the CPU: the test is
-//! that every layer finds its weights, cache, rotation and mask.
+//! that every layer finds its weights, cache, rotation and mask, and that micro-batches find the keys of those before them.
 
 use crate::support::golden_cases;
 use compass_engine::{DeviceChoice, ParityModel};
@@ -20,5 +20,12 @@ fn layers_on_several_devices_give_the_same_bits() {
         for prompt in [1, 9, tokens.len()] {
             assert!(bits(&mut spread, prompt) == bits(&mut whole, prompt), "{}", case.display());
         }
+        // Micro-batches have four rows at least: a header, two that follow it, and another text.
+        let pass = [(0, &tokens[..8]), (8, &tokens[8..13]), (8, &tokens[9..16]), (0, &tokens[3..12])];
+        let packed = |model: &mut ParityModel| {
+            let logits = model.packed(&[&pass]).unwrap();
+            logits.iter().map(|logit| logit.to_bits()).collect::<Vec<_>>()
+        };
+        assert!(packed(&mut spread) == packed(&mut whole), "{}, in one pass", case.display());
     }
 }
