@@ -77,10 +77,6 @@ pub(super) fn read(
             "summarizer" => put(&mut root, "summarizer", summarizer::read(check, &places, node)),
             "work_dir" => put(&mut root, "work_dir", tree::path(&places, node)),
             "model_dataset_combinations" => put(&mut root, "combination", combinations::read(check, &places, node)),
-            "judge_models" | "judge_cfg" | "base_models" | "compare_models" => {
-                let what = format!("`{name}`");
-                check.not_yet(places.span(node.place), &what, "remove it: every model runs every data set");
-            }
             "chatml_datasets" if !node.items().is_empty() => {
                 let help = "write these data sets as TOML, or with a class of `opencompass.datasets`";
                 check.not_yet(places.span(node.place), "`chatml_datasets`", help);
