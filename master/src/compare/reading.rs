@@ -4,11 +4,12 @@ use super::facts;
 use crate::exit;
 use crate::job::Failure;
 use crate::pipeline::{PlanError, RecordedRun, RunFolder, ScoreError, data_column};
-use compass_compare::{ClusterBy, QuestionReader, RunData, UnitBuilder, UnitData};
+use compass_compare::{ClusterBy, QuestionReader, RunData, SampleFacts, UnitBuilder, UnitData};
 use compass_diagnostic::Diagnostic;
-use compass_plan::{DatasetPlan, Unit};
+use compass_plan::DatasetPlan;
 use compass_types::ids::UnitId;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A run that was read: its values, and what its texts are read again from.
 #[derive(Debug)]
@@ -58,6 +59,147 @@ fn help_of(folder: &Path) -> String {
     }
 }
 
+/// A data set of one run.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    recorded: &'a RecordedRun,
+    dataset: &'a DatasetPlan,
+    /// The column of the clusters.
+    column: Option<&'a str>,
+}
+
+impl Side<'_> {
+    /// Whether another run asked the very same, so that what is read of one serves both.
+    fn is_asked_as(&self, other: &Self) -> bool {
+        let (one, other) = (self.dataset, other.dataset);
+        one.parts == other.parts && one.infer.mode() == other.infer.mode() && one.shot_format == other.shot_format
+    }
+}
+
+/// What was read of a data set of one run: its units, and whether its gold answers have the column of the clusters.
+type ReadUnits = (Vec<(UnitId, UnitData)>, bool);
+
+/// Reads the units of a data set, of every run of `sides`, which ask the same. Only the first may have a column.
+fn read_units(sides: &[Side<'_>]) -> Result<Vec<ReadUnits>, PlanError> {
+    let Some(first) = sides.first() else { return Ok(Vec::new()) };
+    let mut questions = QuestionReader::new(first.dataset, first.column);
+    let builders = |side: &Side<'_>| {
+        let units = side.recorded.plan.units().filter(|unit| std::ptr::eq(unit.dataset, side.dataset));
+        units.map(|unit| (unit.id, UnitBuilder::new(unit))).collect::<Vec<_>>()
+    };
+    let mut builders: Vec<Vec<(UnitId, UnitBuilder)>> = sides.iter().map(builders).collect();
+    if builders.iter().any(|units| !units.is_empty()) {
+        for part in &first.dataset.parts {
+            let part = first.recorded.plan_part(part)?;
+            questions.begin(&part);
+            for sample in &part.samples {
+                let facts = questions.facts(sample);
+                for (side, units) in sides.iter().zip(&mut builders) {
+                    let facts = SampleFacts { column: if side.column.is_some() { facts.column } else { 0 }, ..facts };
+                    for (unit, builder) in units {
+                        let result = side.recorded.result(*unit, sample).map(|(result, _)| result);
+                        builder.observe(facts, sample, result.as_ref());
+                    }
+                }
+            }
+        }
+    }
+    let finished = |units: Vec<(UnitId, UnitBuilder)>| {
+        let found = units.is_empty() || questions.found_column();
+        (units.into_iter().map(|(unit, builder)| (unit, builder.finish())).collect(), found)
+    };
+    Ok(builders.into_iter().map(finished).collect())
+}
+
+/// A run without its values.
+fn read_run(folder: &RunFolder) -> Result<RecordedRun, Failure> {
+    let shown = folder.shown();
+    let recorded = RecordedRun::read(folder).map_err(|error| unreadable(&shown, &error))?;
+    if recorded.is_empty() {
+        let nothing = Diagnostic::error(format!("the run {shown} has no result"));
+        let help = format!("finish it first: compass-master --config FILE -r {}", folder.name());
+        return Err(Failure::bad_input(nothing.with_help(help)));
+    }
+    Ok(recorded)
+}
+
+/// What is known of a run beside its values, and then these.
+fn run_data(folder: &RunFolder, recorded: &RecordedRun, mut units: Vec<(UnitId, UnitData)>) -> RunData {
+    let devices = facts::devices(folder);
+    let plan = &recorded.plan;
+    units.sort_by_key(|(unit, _)| *unit);
+    let mut data = RunData {
+        name: folder.shown(),
+        plan: recorded.digest.short(),
+        groups: facts::groups(folder),
+        units: units.into_iter().map(|(_, unit)| unit).collect(),
+        ..RunData::default()
+    };
+    for (at, model) in plan.models() {
+        data.models.insert(model.abbr.clone(), facts::of_model(recorded, at, model, &devices));
+    }
+    for dataset in &plan.datasets {
+        data.datasets.insert(dataset.abbr.clone(), facts::of_dataset(dataset));
+    }
+    data
+}
+
+/// Reads runs, what they ask alike once, on two threads.
+fn read_all<'a>(
+    runs: &[(&'a RunFolder, &'a RecordedRun, Option<&'a str>)],
+    is_asked: impl Fn(&str) -> bool,
+) -> Result<Vec<Vec<(UnitId, UnitData)>>, Failure> {
+    // Each with the positions of the runs.
+    let mut work: Vec<(Vec<usize>, Vec<Side<'a>>)> = Vec::new();
+    for (at, &(_, recorded, column)) in runs.iter().enumerate() {
+        for dataset in recorded.plan.datasets.iter().filter(|dataset| is_asked(&dataset.abbr)) {
+            let side = Side { recorded, dataset, column };
+            let alike = |(of, sides): &&mut (Vec<usize>, Vec<Side<'a>>)| {
+                !of.contains(&at) && sides.first().is_some_and(|first| side.is_asked_as(first))
+            };
+            match work.iter_mut().find(alike).filter(|_| column.is_none()) {
+                Some((of, sides)) => (of.push(at), sides.push(side)).1,
+                None => work.push((vec![at], vec![side])),
+            }
+        }
+    }
+    let next = AtomicUsize::new(0);
+    let one_after_the_other = || {
+        let mut done = Vec::new();
+        while let Some((of, sides)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((of, sides, read_units(sides)));
+        }
+        done
+    };
+    let done = std::thread::scope(|scope| {
+        let other = scope.spawn(one_after_the_other);
+        let mut done = one_after_the_other();
+        done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        done
+    });
+    let mut units: Vec<Vec<(UnitId, UnitData)>> = runs.iter().map(|_| Vec::new()).collect();
+    for (of, sides, read) in done {
+        let shown = || of.first().and_then(|at| runs.get(*at)).map(|(folder, ..)| folder.shown()).unwrap_or_default();
+        let read = read.map_err(|error| unreadable(&shown(), &ScoreError::from(error)))?;
+        for ((&at, side), (mut read, found)) in of.iter().zip(sides).zip(read) {
+            let (Some((folder, ..)), Some(units)) = (runs.get(at), units.get_mut(at)) else { continue };
+            if let (Some(column), false) = (side.column, found) {
+                let values = data_column(folder, side.dataset, column).map_err(Failure::bad_input)?;
+                read.iter_mut().for_each(|(_, unit)| unit.cluster_by(&values));
+            }
+            units.append(&mut read);
+        }
+    }
+    Ok(units)
+}
+
+fn column_of(cluster: &ClusterBy) -> Option<&str> {
+    match cluster {
+        ClusterBy::Column(name) => Some(name.as_str()),
+        ClusterBy::Passage | ClusterBy::Nothing => None,
+    }
+}
+
 /// Reads a run. Waits for the disk.
 ///
 /// # Errors
@@ -67,78 +209,12 @@ pub(crate) fn open(
     cluster: &ClusterBy,
     is_asked: impl Fn(&str) -> bool,
 ) -> Result<OpenRun, Failure> {
-    let shown = folder.shown();
-    let recorded = RecordedRun::read(folder).map_err(|error| unreadable(&shown, &error))?;
-    if recorded.is_empty() {
-        let nothing = Diagnostic::error(format!("the run {shown} has no result"));
-        let help = format!("finish it first: compass-master --config FILE -r {}", folder.name());
-        return Err(Failure::bad_input(nothing.with_help(help)));
-    }
-    let column = match cluster {
-        ClusterBy::Column(name) => Some(name.as_str()),
-        ClusterBy::Passage | ClusterBy::Nothing => None,
-    };
-    let devices = facts::devices(folder);
-    let plan = &recorded.plan;
-    let mut data = RunData {
-        name: shown.clone(),
-        plan: recorded.digest.short(),
-        groups: facts::groups(folder),
-        ..RunData::default()
-    };
-    for (at, model) in plan.models() {
-        data.models.insert(model.abbr.clone(), facts::of_model(&recorded, at, model, &devices));
-    }
-    for dataset in &plan.datasets {
-        data.datasets.insert(dataset.abbr.clone(), facts::of_dataset(dataset));
-    }
-    let mut observed = Vec::new();
-    for dataset in plan.datasets.iter().filter(|dataset| is_asked(&dataset.abbr)) {
-        let units: Vec<Unit<'_>> = plan.units().filter(|unit| std::ptr::eq(unit.dataset, dataset)).collect();
-        if units.is_empty() {
-            continue;
-        }
-        let units = read_units(&recorded, dataset, &units, column);
-        let (mut units, found) = units.map_err(|error| unreadable(&shown, &ScoreError::from(error)))?;
-        if let (Some(column), false) = (column, found) {
-            let values = data_column(folder, dataset, column).map_err(Failure::bad_input)?;
-            units.iter_mut().for_each(|(_, unit)| unit.cluster_by(&values));
-        }
-        observed.append(&mut units);
-    }
-    observed.sort_by_key(|(unit, _)| *unit);
-    data.units = observed.into_iter().map(|(_, unit)| unit).collect();
-    Ok(OpenRun { data, recorded })
+    let recorded = read_run(folder)?;
+    let units = read_all(&[(folder, &recorded, column_of(cluster))], is_asked)?.pop().unwrap_or_default();
+    Ok(OpenRun { data: run_data(folder, &recorded, units), recorded })
 }
 
-/// Reads the units of one data set, and whether its gold answers have the column of the clusters.
-fn read_units(
-    recorded: &RecordedRun,
-    dataset: &DatasetPlan,
-    units: &[Unit<'_>],
-    column: Option<&str>,
-) -> Result<(Vec<(UnitId, UnitData)>, bool), PlanError> {
-    let ids: Vec<UnitId> = units.iter().map(|unit| unit.id).collect();
-    let mut builders: Vec<UnitBuilder> = units.iter().map(|unit| UnitBuilder::new(*unit)).collect();
-    let mut questions = QuestionReader::new(dataset, column);
-    let mut part_before = None;
-    recorded.samples_of(dataset, &ids, |part, sample, results| {
-        // A part is handed with each of its samples.
-        let first = part.samples.first().map(|sample| sample.index);
-        if part_before != first {
-            questions.begin(part);
-            part_before = first;
-        }
-        let facts = questions.facts(sample);
-        for (builder, result) in builders.iter_mut().zip(results) {
-            builder.observe(facts, sample, result.as_ref());
-        }
-    })?;
-    let built = ids.into_iter().zip(builders.into_iter().map(UnitBuilder::finish)).collect();
-    Ok((built, questions.found_column()))
-}
-
-/// Reads two runs at a time, which takes as long as one. What samples are clustered by is read of the first.
+/// Reads two runs at a time. What samples are clustered by is read of the first.
 ///
 /// # Errors
 /// As [`open`]; of two the first run's.
@@ -148,11 +224,15 @@ pub(crate) fn open_both(
     is_asked: impl Fn(&str) -> bool + Sync,
 ) -> Result<(OpenRun, OpenRun), Failure> {
     let (a, b) = std::thread::scope(|scope| {
-        let second = scope.spawn(|| open(folders.1, &ClusterBy::Nothing, &is_asked));
-        let first = open(folders.0, cluster, &is_asked);
+        let second = scope.spawn(|| read_run(folders.1));
+        let first = read_run(folders.0);
         (first, second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
-    Ok((a?, b?))
+    let (a, b) = (a?, b?);
+    let mut units = read_all(&[(folders.0, &a, column_of(cluster)), (folders.1, &b, None)], is_asked)?.into_iter();
+    let of_a = run_data(folders.0, &a, units.next().unwrap_or_default());
+    let of_b = run_data(folders.1, &b, units.next().unwrap_or_default());
+    Ok((OpenRun { data: of_a, recorded: a }, OpenRun { data: of_b, recorded: b }))
 }
 
 fn unreadable(run: &str, error: &ScoreError) -> Failure {

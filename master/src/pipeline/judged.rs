@@ -11,7 +11,7 @@ use super::score::{Answers, ScoreError};
 use compass_eval::evaluator::executed;
 use compass_ledger::{Kind, Ledger};
 use compass_plan::weights::Pin;
-use compass_plan::{DatasetPlan, Part, PartRef, Plan, Sample, Unit};
+use compass_plan::{Part, PartRef, Plan, Sample, Unit};
 use compass_proto::v1;
 use compass_types::ids::{Digest, ModelId, UnitId};
 use compass_types::result::SampleResult;
@@ -137,29 +137,16 @@ impl RecordedRun {
         Ok(())
     }
 
-    /// The samples of a data set in order of index, each with its part and its results by `units`, which are of this data set:
-    /// what is read once serves all models.
+    /// A part of the plan.
     ///
     /// # Errors
-    /// As [`RecordedRun::part`].
-    pub fn samples_of(
-        &self,
-        dataset: &DatasetPlan,
-        units: &[UnitId],
-        mut observe: impl FnMut(&Part, &Sample, &mut dyn Iterator<Item = Option<SampleResult>>),
-    ) -> Result<(), PlanError> {
-        for part in &dataset.parts {
-            let part = read_part(&self.folder, part)?;
-            for sample in &part.samples {
-                let mut results = units.iter().map(|unit| Some(self.result(*unit, sample)?.0));
-                observe(&part, sample, &mut results);
-            }
-        }
-        Ok(())
+    /// It is damaged or missing.
+    pub fn plan_part(&self, part: &PartRef) -> Result<Part, PlanError> {
+        read_part(&self.folder, part)
     }
 
     /// The result of a sample where it has one, and the name of the worker.
-    fn result(&self, unit: UnitId, sample: &Sample) -> Option<(SampleResult, &str)> {
+    pub fn result(&self, unit: UnitId, sample: &Sample) -> Option<(SampleResult, &str)> {
         let kept = self.results.get(&unit)?.get(sample.index as usize)?.as_ref()?;
         let result = SampleResult::try_from(v1::SampleResult::decode(&*kept.payload).ok()?).ok()?;
         let result = match self.executions.get(&unit) {
