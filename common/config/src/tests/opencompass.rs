@@ -299,7 +299,7 @@ fn what_opencompass_never_looks_at_is_no_error() {
     );
     let config = read(&fixture, &script).unwrap();
     assert_eq!(config.datasets[0].input_columns, ["question", "A"]);
-    // OpenCompass reads these inside `eval` and inside evaluators; by themselves they are a script's own names.
+    // OpenCompass reads these inside `eval` and inside evaluators; at the top of a script they are its own names.
     let own = "\njudge_cfg = dict(abbr='j')\njudge_models = [judge_cfg]\nbase_models = []\n";
     assert_eq!(read(&fixture, &format!("{script}{own}")).unwrap().datasets, config.datasets);
     let judged = "eval = dict(partitioner=dict(type='SubjectiveNaivePartitioner', judge_models=judge_models), \

@@ -137,7 +137,7 @@ mod tests {
         // The third writes more of the extent that the second follows.
         let pass = segments(&[(4, &[], 0), (4, &[0], 1), (4, &[], 0), (4, &[0], 2), (4, &[0], 3)]);
         assert_eq!(pipeline.micro_batches(&pass), [0..3, 3..4, 4..5]);
-        // A header before all that follow it holds nobody up.
+        // A header before all that follow it delays no other.
         let pass = segments(&[(4, &[], 0), (4, &[0], 1), (4, &[0], 2)]);
         assert_eq!(pipeline.micro_batches(&pass), [0..1, 1..2, 2..3]);
     }
