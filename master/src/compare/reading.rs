@@ -166,19 +166,22 @@ fn read_all<'a>(
     let next = AtomicUsize::new(0);
     let one_after_the_other = || {
         let mut done = Vec::new();
-        while let Some((of, sides)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
-            done.push((of, sides, read_units(sides)));
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some((of, sides)) = work.get(at) else { return done };
+            done.push((at, of, sides, read_units(sides)));
         }
-        done
     };
-    let done = std::thread::scope(|scope| {
+    let mut done = std::thread::scope(|scope| {
         let other = scope.spawn(one_after_the_other);
         let mut done = one_after_the_other();
         done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         done
     });
     let mut units: Vec<Vec<(UnitId, UnitData)>> = runs.iter().map(|_| Vec::new()).collect();
-    for (of, sides, read) in done {
+    // Of several faults the first one is told, whichever thread came upon it.
+    done.sort_by_key(|(at, ..)| *at);
+    for (_, of, sides, read) in done {
         let shown = || of.first().and_then(|at| runs.get(*at)).map(|(folder, ..)| folder.shown()).unwrap_or_default();
         let read = read.map_err(|error| unreadable(&shown(), &ScoreError::from(error)))?;
         for ((&at, side), (mut read, found)) in of.iter().zip(sides).zip(read) {
