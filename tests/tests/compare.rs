@@ -254,11 +254,23 @@ fn what_cannot_be_compared_is_refused_with_a_remedy() {
     let said = ["60 of its questions have another gold answer", "the same version of the data set"];
     refused(&["compare", b, other.to_str().unwrap()], &said);
 
-    // A damaged file is named.
-    let parts = fs::read_dir(two.b.join("plan/parts")).unwrap();
-    let part = parts.map(|entry| entry.unwrap().path()).next();
-    fs::write(part.unwrap(), "{").unwrap();
-    refused(&["compare", a, b], &["plan/parts/", "nothing was compared"]);
+    // A damaged file is named, and its run, also where both runs asked alike and one is read for both.
+    for run in [&two.a, &two.b] {
+        let name = run.file_name().unwrap().to_str().unwrap();
+        let parts: Vec<_> = fs::read_dir(run.join("plan/parts")).unwrap().map(|part| part.unwrap().path()).collect();
+        assert_eq!(parts.len(), 2, "{parts:?}");
+        for part in parts {
+            let whole = fs::read(&part).unwrap();
+            fs::write(&part, "{").unwrap();
+            let file = format!("plan/parts/{}", part.file_name().unwrap().to_str().unwrap());
+            let said = format!("{name} cannot be read; nothing was compared");
+            refused(&["compare", a, b], &[&file, &said]);
+            fs::remove_file(&part).unwrap();
+            refused(&["compare", a, b], &[&file, &said]);
+            fs::write(&part, whole).unwrap();
+        }
+    }
+    two.job.command_line(&["compare", a, b]).run().expect(0);
 }
 
 #[test]

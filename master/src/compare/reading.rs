@@ -80,7 +80,10 @@ impl Side<'_> {
 type ReadUnits = (Vec<(UnitId, UnitData)>, bool);
 
 /// Reads the units of a data set, of every run of `sides`, which ask the same. Only the first may have a column.
-fn read_units(sides: &[Side<'_>]) -> Result<Vec<ReadUnits>, PlanError> {
+///
+/// # Errors
+/// A part is damaged or missing; with the position of its run in `sides`.
+fn read_units(sides: &[Side<'_>]) -> Result<Vec<ReadUnits>, (usize, PlanError)> {
     let Some(first) = sides.first() else { return Ok(Vec::new()) };
     let mut questions = QuestionReader::new(first.dataset, first.column);
     let builders = |side: &Side<'_>| {
@@ -90,7 +93,11 @@ fn read_units(sides: &[Side<'_>]) -> Result<Vec<ReadUnits>, PlanError> {
     let mut builders: Vec<Vec<(UnitId, UnitBuilder)>> = sides.iter().map(builders).collect();
     if builders.iter().any(|units| !units.is_empty()) {
         for part in &first.dataset.parts {
-            let part = first.recorded.plan_part(part)?;
+            // What the first run's file says, the others' say too, if they are whole.
+            for (at, side) in sides.iter().enumerate().skip(1) {
+                side.recorded.check_plan_part(part).map_err(|error| (at, error))?;
+            }
+            let part = first.recorded.plan_part(part).map_err(|error| (0, error))?;
             questions.begin(&part);
             for sample in &part.samples {
                 let facts = questions.facts(sample);
@@ -182,8 +189,10 @@ fn read_all<'a>(
     // Of several faults the first one is told, whichever thread came upon it.
     done.sort_by_key(|(at, ..)| *at);
     for (_, of, sides, read) in done {
-        let shown = || of.first().and_then(|at| runs.get(*at)).map(|(folder, ..)| folder.shown()).unwrap_or_default();
-        let read = read.map_err(|error| unreadable(&shown(), &ScoreError::from(error)))?;
+        let read = read.map_err(|(side, error)| {
+            let run = of.get(side).and_then(|at| runs.get(*at)).map(|(folder, ..)| folder.shown());
+            unreadable(&run.unwrap_or_default(), &ScoreError::from(error))
+        })?;
         for ((&at, side), (mut read, found)) in of.iter().zip(sides).zip(read) {
             let (Some((folder, ..)), Some(units)) = (runs.get(at), units.get_mut(at)) else { continue };
             if let (Some(column), false) = (side.column, found) {

@@ -6,7 +6,7 @@
 use super::execution_plan::plan_execution;
 use super::folder::RunFolder;
 use super::pins::recorded_pins;
-use super::planner::{PlanError, read_head, read_part};
+use super::planner::{PlanError, check_part, read_head, read_part};
 use super::score::{Answers, ScoreError};
 use compass_eval::evaluator::executed;
 use compass_ledger::{Kind, Ledger};
@@ -143,6 +143,14 @@ impl RecordedRun {
     /// It is damaged or missing.
     pub fn plan_part(&self, part: &PartRef) -> Result<Part, PlanError> {
         read_part(&self.folder, part)
+    }
+
+    /// Whether a part of the plan is there and whole, without reading what it says.
+    ///
+    /// # Errors
+    /// It is damaged or missing.
+    pub fn check_plan_part(&self, part: &PartRef) -> Result<(), PlanError> {
+        check_part(&self.folder, part)
     }
 
     /// The result of a sample where it has one, and the name of the worker.
