@@ -65,6 +65,13 @@ impl JobKey {
         self.0.to_vec()
     }
 
+    /// What tells the run of this key from others of the same plan. Nothing of the key can be learnt from it.
+    pub fn run_id(&self) -> [u8; PROOF_BYTES] {
+        let mut run = [0; PROOF_BYTES];
+        blake3::Hasher::new_keyed(&self.0).update(b"run").finalize_xof().fill(&mut run);
+        run
+    }
+
     /// The proof that goes out with a grant.
     pub fn proof(&self, claim: Claim<'_>) -> [u8; PROOF_BYTES] {
         let Claim { plan, worker, nonce, grant, unit, samples } = claim;
@@ -132,6 +139,7 @@ mod tests {
     #[test]
     fn a_key_survives_the_store_and_is_another_each_time() {
         let (one, two) = (JobKey::random().unwrap(), JobKey::random().unwrap());
+        assert!(one.run_id() == one.run_id() && one.run_id() != two.run_id());
         assert_eq!(JobKey::from_bytes(&one.to_bytes()), Some(one));
         assert_ne!(one, two);
         assert_eq!(JobKey::from_bytes(b"short"), None);

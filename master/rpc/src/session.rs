@@ -325,6 +325,7 @@ impl Session {
                     offline_continue: pool.is_some_and(|pool| pool.offline_continue),
                     engine_timeout_ms: terms.engine_timeout_ms,
                     protocol: self.protocol,
+                    run: terms.key.run_id().to_vec(),
                     paths: pool.into_iter().flat_map(|pool| &pool.paths).map(rule).collect(),
                 };
                 for KeptGrant { held, now } in kept {

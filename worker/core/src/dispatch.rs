@@ -45,7 +45,8 @@ impl AgentCore {
         let Some(unit) = plan.unit(held.unit) else { return false };
         let each = unit.dataset.characters / u64::from(unit.dataset.samples.max(1));
         let shared = unit.dataset.prefix_runs.iter().map(|beginning| beginning.characters).max().unwrap_or(0);
-        let busy = self.slots.iter().filter_map(|slot| slot.busy.as_ref()).filter(|busy| busy.grant == held.key);
+        let busy = self.slots.iter().filter_map(|slot| slot.busy.as_ref());
+        let busy = busy.filter(|busy| busy.grant == held.key && !busy.stale);
         let is_long = busy.into_iter().any(|busy| now_ms.saturating_sub(busy.since_ms) >= HELP_AFTER_MS);
         let times = match unit.dataset.labels {
             None if is_long => 0,

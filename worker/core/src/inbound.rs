@@ -62,15 +62,17 @@ impl AgentCore {
             return;
         };
         let epoch = Epoch(welcome.epoch);
-        let before = self.terms.as_ref().map(|terms| (terms.plan, terms.epoch));
-        if before.is_some_and(|(known, latest)| known == plan && latest > epoch) {
+        // Of another run of the same plan nothing holds: its epochs, tasks and attempts are counted from the beginning again.
+        let known = self.terms.as_ref().filter(|terms| terms.plan == plan && terms.run == welcome.run);
+        let before = known.map(|terms| terms.epoch);
+        if before.is_some_and(|latest| latest > epoch) {
             self.redial("the master has an older term than one that this worker has seen");
             return;
         }
         let Some(stream) = &mut self.stream else { return };
         stream.welcomed = true;
         self.lease.granted(stream.hello_sent_ms, welcome.lease_ttl_ms);
-        if before.is_none_or(|(known, _)| known != plan) {
+        if before.is_none() {
             self.drop_plan();
         }
         let most = self.slots.len();
@@ -85,6 +87,7 @@ impl AgentCore {
         self.terms = Some(WelcomeTerms {
             epoch,
             plan,
+            run: welcome.run.clone(),
             lease_ttl_ms,
             heartbeat_ms,
             active_slots,
@@ -97,7 +100,7 @@ impl AgentCore {
         tracing::info!(%epoch, plan = plan.short(), slots = active_slots, "welcomed by the master");
         self.outbox.acknowledged(welcome.last_ack);
         self.outbox.rewind();
-        if before.is_some_and(|(_, known)| known != epoch) {
+        if before.is_some_and(|known| known != epoch) {
             for (model, facts) in self.facts.clone() {
                 self.outbox.push(WorkerBody::Facts(v1::Facts { model: model.0, facts, load: None }));
             }
@@ -162,10 +165,11 @@ impl AgentCore {
         }
     }
 
-    /// Drops all state of the current plan.
+    /// Drops all state of the current plan and run.
     fn drop_plan(&mut self) {
-        if self.terms.is_some() {
-            tracing::warn!("the master has another plan; dropping the grants and results of the old one");
+        // A worker that was released has nothing of it any more.
+        if self.grants.iter().next().is_some() || !self.outbox.is_empty() {
+            tracing::warn!("the master has another job; dropping the grants and results of the old one");
         }
         self.plan = None;
         self.released = false;

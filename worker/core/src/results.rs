@@ -58,8 +58,9 @@ impl AgentCore {
                 busy.orders = busy.orders.saturating_sub(1);
                 busy.left = busy.left.saturating_sub(samples.len());
                 busy.samples.retain(|sample| !samples.contains(sample));
-                let grant = busy.grant;
-                if let Some(held) = self.grants.get_mut(grant) {
+                // A grant of another run may have the same name.
+                let grant = Some(busy.grant).filter(|_| !busy.stale);
+                if let Some(held) = grant.and_then(|grant| self.grants.get_mut(grant)) {
                     held.requeue(&samples);
                 }
             }
@@ -69,8 +70,9 @@ impl AgentCore {
                     state.busy.as_mut().filter(|busy| busy.batch == batch && is_done && busy.orders > orders)
                 {
                     busy.orders -= orders;
-                    let grant = busy.grant;
-                    if let Some(shard) = self.grants.get_mut(grant).and_then(|held| held.shard.as_mut()) {
+                    let grant = Some(busy.grant).filter(|_| !busy.stale);
+                    let held = grant.and_then(|grant| self.grants.get_mut(grant));
+                    if let Some(shard) = held.and_then(|held| held.shard.as_mut()) {
                         shard.batch_ended(&end, 0.0);
                     }
                     return;

@@ -53,6 +53,8 @@ pub(super) struct UnitOrder {
 pub(super) struct WelcomeTerms {
     pub(super) epoch: Epoch,
     pub(super) plan: Digest,
+    /// What tells the run from others of this plan, whose epochs, tasks and attempts have the same numbers.
+    pub(super) run: Vec<u8>,
     pub(super) lease_ttl_ms: u64,
     pub(super) heartbeat_ms: u64,
     pub(super) active_slots: usize,

@@ -237,3 +237,31 @@ fn a_master_of_another_plan_gets_every_number_that_the_hello_told() {
     played.receive(2, 0, 0, MasterBody::Welcome(other));
     assert_eq!(numbered(&played.sent(2)), [(1, false)], "a gap would cut the connection off");
 }
+
+#[test]
+fn another_run_of_the_same_plan_begins_to_count_again() {
+    let mut played = Played::new();
+    let grant = || {
+        let id = Some(v1::GrantId { epoch: 1, task: 3, attempt: 1 });
+        let (plan, samples) = (Digest::of(b"plan").0.to_vec(), vec![v1::Interval { first: 0, end: 9 }]);
+        MasterBody::Grant(v1::Grant { id, plan, samples, ..Default::default() })
+    };
+    let mut play = |link: u64, epoch: u64, run: &[u8]| {
+        played.news(link, ConnectionEvent::Opened { hello_sent_ms: played.now });
+        let welcome = v1::Welcome { run: run.to_vec(), epoch, ..welcome(0) };
+        played.receive(link, 0, 0, MasterBody::Welcome(welcome));
+        played.receive(link, 1, 0, grant());
+        let cut = played.news(link, ConnectionEvent::Closed { why: ConnectError::Unavailable("cut".into()) });
+        let hello = cut.into_iter().find_map(|output| match output {
+            Output::Dial { hello, .. } => Some(hello),
+            _ => None,
+        });
+        hello.unwrap().held.into_iter().map(|held| held.id.unwrap()).collect::<Vec<_>>()
+    };
+    let held = vec![v1::GrantId { epoch: 1, task: 3, attempt: 1 }];
+    assert_eq!(play(1, 1, b"one"), held);
+    // The welcome keeps nothing of it: what comes again was seen.
+    assert_eq!(play(2, 2, b"one"), []);
+    // Its first leader has an earlier term than the last of the other run, and its grants the same names.
+    assert_eq!(play(3, 1, b"two"), held);
+}
