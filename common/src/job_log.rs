@@ -15,6 +15,8 @@ const KEPT: usize = 2_000;
 pub enum LogLine {
     /// A line for standard error.
     Status(String),
+    /// The same, about how far a stage is: of no use to one who sees a bar.
+    Progress(String),
     /// Text for standard output.
     Output(String),
 }
@@ -62,7 +64,7 @@ impl JobLog {
         if let Some(file) = &mut held.file {
             // It is for people; a full disk is told by those who need one.
             let _ = match &line {
-                LogLine::Status(text) => writeln!(file, "{text}"),
+                LogLine::Status(text) | LogLine::Progress(text) => writeln!(file, "{text}"),
                 LogLine::Output(text) => write!(file, "{text}"),
             };
         }

@@ -37,6 +37,14 @@ pub fn print_status(line: impl Display) {
     to_stderr(format!("{line}\n").as_bytes());
 }
 
+/// A line on standard error about how far a stage is. A client that follows the log and draws a bar does not get it.
+pub fn print_progress(line: impl Display) {
+    match JOB_LOG.try_with(Arc::clone) {
+        Ok(job_log) => job_log.write(LogLine::Progress(line.to_string())),
+        Err(_) => print_status(line),
+    }
+}
+
 /// Writes to standard error; a bar that is drawn there makes room, and is drawn again below.
 pub(crate) fn to_stderr(text: &[u8]) {
     let mut bytes = over_bars(BARS.load(Ordering::Relaxed)).as_bytes().to_vec();

@@ -171,7 +171,9 @@ async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
     let interrupted = watch_signals();
     let request = JobRequest { written: Some(written), ..cli.request() };
     let led = async |plan: &Digest| job::led_elsewhere(&config, plan).await;
+    let planning = request.infers().then(|| control::announce_planning(&config.state_dir));
     let opened = Box::pin(job::open_run(&config, &request, led)).await?;
+    drop(planning);
     Box::pin(run_alone(config, request, opened, interrupted)).await
 }
 

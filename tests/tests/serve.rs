@@ -173,6 +173,28 @@ fn submit_wait_prints_the_table_exits_with_the_code_and_no_job_runs_twice() {
     server.finish().expect(143);
 }
 
+#[test]
+fn a_job_that_is_submitted_again_after_its_end_runs_again_on_the_same_workers() {
+    let served = Served::new(2, 2);
+    let server = served.start();
+    let alone = echo_job(0, "", "");
+    let table = alone.run(&[]).expect(0).stdout;
+    let mut folders = Vec::new();
+    // Its plan, tasks and attempts are those of before: nothing of an earlier run may be taken for this one's.
+    for _ in 0..4 {
+        let waited = served.submit("a", &named("echo", ""), &["--wait"]).expect(0);
+        let (head, printed) = waited.stdout.split_once('\n').unwrap();
+        assert_eq!(printed, table, "{}", waited.stderr);
+        folders.push(accepted(&Finished { stdout: head.to_owned() + "\n", ..Finished::default() }).1);
+        let results = served.job.path("").join(&folders[folders.len() - 1]).join("results");
+        assert!(compass_tests::tree_of(&results) == alone.tree("results"), "{results:?}");
+    }
+    folders.dedup();
+    assert_eq!(folders.len(), 4, "each has a folder of its own: {folders:?}");
+    server.signal("TERM");
+    server.finish().expect(143);
+}
+
 fn assert_same_run(served: &Served, alone: &Job) {
     assert_eq!(compass_tests::tree_of(&served.run("a").join("results")), alone.tree("results"));
 }
@@ -425,6 +447,25 @@ fn a_run_that_ends_with_its_job_answers_as_well() {
     served.job.set_env("COMPASS_ECHO_DELAY_MS", "0");
     served.job.run(&["-r"]).expect(0);
     assert_same(&served.job, &undisturbed());
+}
+
+#[test]
+fn a_run_is_found_while_it_is_planned() {
+    let served = Served::new(0, 1);
+    // Enough for planning to take its time.
+    let rows = fs::read_to_string(served.job.path("rows.jsonl")).unwrap();
+    served.job.write("rows.jsonl", &rows.repeat(1_500));
+    let running = served.job.start(&[]);
+    let found = wait_until("it is found", || Some(served.command(&["status"])).filter(|found| found.code == Some(0)));
+    let (first, second) = found.stdout.split_once('\n').unwrap();
+    assert!(first.starts_with(&format!("run: process {} on", running.pid())), "{first}");
+    assert!(second.starts_with("  reads data and plans its job since "), "{second}");
+    let refused = served.command(&["explain", "job"]).expect(2).stderr;
+    assert!(refused.contains("no job is running") && refused.contains("a job is being planned"), "{refused}");
+    // One that is gone is found no more.
+    running.signal("KILL");
+    running.finish();
+    served.command(&["status"]).expect(3);
 }
 
 /// What a process has open that is a file of the run folders.

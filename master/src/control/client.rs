@@ -96,8 +96,8 @@ impl Master {
         reply.map(|reply| reply.into_inner().lines).map_err(|status| refused(&status))
     }
 
-    pub(super) async fn follow(&mut self, job: String) -> Result<Streaming<v1::FollowReply>, Failure> {
-        let reply = self.client.follow(v1::FollowRequest { job }).await;
+    pub(super) async fn follow(&mut self, job: String, draws_bar: bool) -> Result<Streaming<v1::FollowReply>, Failure> {
+        let reply = self.client.follow(v1::FollowRequest { job, draws_bar }).await;
         reply.map(tonic::Response::into_inner).map_err(|status| refused(&status))
     }
 }

@@ -67,7 +67,14 @@ fn choose<'k>(known: &'k mut [Known], name: Option<&str>) -> Result<(&'k mut Mas
         let jobs = known.iter().flat_map(|known| &known.status.jobs).map(|job| format!("{} ({})", job.job, job.run));
         let jobs = jobs.collect::<Vec<_>>().join(", ");
         let mut diagnostic = Diagnostic::error(what);
-        diagnostic.help = (!jobs.is_empty()).then(|| format!("the jobs are {jobs}"));
+        let is_planning = known.iter().any(|known| known.status.planning_since.is_some());
+        diagnostic.help = match (jobs.is_empty(), is_planning) {
+            (false, _) => Some(format!("the jobs are {jobs}")),
+            (true, true) => {
+                Some("a job is being planned; it can be named once that is done, and Ctrl-C stops it".into())
+            }
+            (true, false) => None,
+        };
         return Err(Failure::bad_input(diagnostic));
     };
     match known.get_mut(at) {

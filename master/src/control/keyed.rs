@@ -42,7 +42,7 @@ impl ServerOfJobs {
     /// # Errors
     /// The server does not know the job.
     pub async fn follow(&mut self, job: &str) -> Result<Followed, Failure> {
-        let mut said = self.0.follow(job.to_owned()).await?;
+        let mut said = self.0.follow(job.to_owned(), false).await?;
         while let Ok(Some(reply)) = said.message().await {
             if let Some(Body::Ended(ended)) = reply.body {
                 let code = u8::try_from(ended.exit_code).unwrap_or(exit::INFRASTRUCTURE);

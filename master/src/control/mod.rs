@@ -6,6 +6,7 @@
 mod client;
 mod commands;
 mod keyed;
+mod planning;
 mod refusal;
 mod registry;
 mod service;
@@ -16,6 +17,7 @@ mod usual;
 
 pub use commands::{About, cancel, explain, status};
 pub use keyed::{Followed, ServerOfJobs};
+pub use planning::announce_planning;
 pub use registry::{Accepted, Declined, JobEntry, JobRegistry, ServerBackend};
 pub use service::ControlService;
 pub use socket::{SERVER, Socket, SocketError, open};

@@ -78,6 +78,8 @@ pub trait ServerBackend: Debug + Send + Sync {
 pub struct JobRegistry {
     backend: OnceLock<Arc<dyn ServerBackend>>,
     workers_at: OnceLock<String>,
+    /// Since when the only job is planned, while it is.
+    planning_since: Option<String>,
     jobs: Mutex<BTreeMap<JobId, JobEntry>>,
 }
 
@@ -86,6 +88,11 @@ pub struct JobRegistry {
 pub struct UnknownJob(pub String);
 
 impl JobRegistry {
+    /// Of a master whose job is not planned yet, since that time.
+    pub fn planning(since: String) -> Self {
+        Self { planning_since: Some(since), ..Self::default() }
+    }
+
     /// Who takes in jobs; said once.
     pub fn governed_by(&self, backend: impl ServerBackend + 'static, workers_at: String) {
         // A second time would be another server in the same process.
@@ -194,6 +201,7 @@ impl JobRegistry {
         });
         MasterStatus {
             kind: if self.backend().is_some() { "serve" } else { "run" }.into(),
+            planning_since: self.planning_since.clone(),
             process: std::process::id(),
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             workers_at: self.workers_at.get().cloned().unwrap_or_default(),

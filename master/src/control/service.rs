@@ -10,12 +10,16 @@ use compass_proto::v1::follow_reply::Body;
 use compass_proto::{digest_from_wire, v1};
 use compass_types::ids::TaskId;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::MissedTickBehavior;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Request, Response, Status};
 
 /// Lines on their way to one who follows.
 const FOLLOWED: usize = 64;
+/// Between two words on how far a job is.
+const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 /// gRPC service over the registry of jobs.
 #[derive(Clone, Debug)]
@@ -98,20 +102,28 @@ impl Control for ControlService {
     }
 
     async fn follow(&self, request: Request<v1::FollowRequest>) -> Result<Response<Self::FollowStream>, Status> {
-        let job = self.0.job(&request.into_inner().job)?;
+        let v1::FollowRequest { job, draws_bar } = request.into_inner();
+        let job = self.0.job(&job)?;
         let job_log = job.job_log.clone();
         let job_log =
             job_log.ok_or_else(|| Status::failed_precondition("what this run says is on its own terminal"))?;
         let (sender, receiver) = mpsc::channel(FOLLOWED);
-        tokio::spawn(follow(job, job_log, sender));
+        tokio::spawn(follow(job, job_log, draws_bar, sender));
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 }
 
-/// Sends what the job says until it ends, or the receiver is gone.
-async fn follow(mut job: JobEntry, job_log: Arc<JobLog>, sender: mpsc::Sender<Result<v1::FollowReply, Status>>) {
+/// Sends what the job says until it ends, or the receiver is gone; for one who draws a bar also how far it is.
+async fn follow(
+    mut job: JobEntry,
+    job_log: Arc<JobLog>,
+    draws_bar: bool,
+    sender: mpsc::Sender<Result<v1::FollowReply, Status>>,
+) {
     let mut written = job_log.follow();
     let mut from = 0;
+    let mut timer = tokio::time::interval(PROGRESS_EVERY);
+    timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         // Looked at first: what was said before the end is sent before it.
         let ended = job.ended.borrow_and_update().clone();
@@ -119,7 +131,8 @@ async fn follow(mut job: JobEntry, job_log: Arc<JobLog>, sender: mpsc::Sender<Re
         from = next;
         for line in lines {
             let body = Some(match line {
-                LogLine::Status(text) => Body::StatusLine(text),
+                LogLine::Progress(_) if draws_bar => continue,
+                LogLine::Status(text) | LogLine::Progress(text) => Body::StatusLine(text),
                 LogLine::Output(text) => Body::Output(text),
             });
             if sender.send(Ok(v1::FollowReply { body })).await.is_err() {
@@ -136,7 +149,29 @@ async fn follow(mut job: JobEntry, job_log: Arc<JobLog>, sender: mpsc::Sender<Re
             changed = written.changed() => if changed.is_err() { return },
             // The server is going down: the stream ends without an end of the job.
             changed = job.ended.changed() => if changed.is_err() { return },
+            _ = timer.tick(), if draws_bar => {
+                let body = Some(Body::Progress(progress(&job)));
+                if sender.send(Ok(v1::FollowReply { body })).await.is_err() {
+                    return;
+                }
+            }
             () = sender.closed() => return,
         }
+    }
+}
+
+/// How far a job is now.
+fn progress(job: &JobEntry) -> v1::JobProgress {
+    let (doing, view) = job.job_handle.view();
+    if !matches!(doing, "infer" | "execute") {
+        return v1::JobProgress::default();
+    }
+    v1::JobProgress {
+        stage: doing.to_owned(),
+        recorded_samples: view.recorded_samples,
+        expected_samples: view.expected_samples,
+        slots: view.slots,
+        samples_per_second: view.samples_per_second,
+        scores: view.scores(),
     }
 }

@@ -20,6 +20,9 @@ pub struct MasterStatus {
     /// What its launcher has to say, where workers do not start.
     pub notes: Vec<String>,
     pub jobs: Vec<JobStatus>,
+    /// Since when its job is planned; `null` once it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planning_since: Option<String>,
 }
 
 /// One job.
@@ -82,6 +85,10 @@ pub(super) fn table(masters: &[MasterStatus], here: &Path) -> String {
         text.push('\n');
         for note in &master.notes {
             let _ = writeln!(text, "  {note}");
+        }
+        if let Some(since) = &master.planning_since {
+            let _ = writeln!(text, "  reads data and plans its job since {since}; it has an id once that is done");
+            continue;
         }
         if master.jobs.is_empty() {
             text.push_str("  no jobs\n");
@@ -229,8 +236,17 @@ mod tests {
             idle_workers: 1,
             notes: vec![],
             jobs: vec![job(), ended],
+            planning_since: None,
         };
-        let text = table(&[master.clone(), MasterStatus { jobs: vec![], ..master }], Path::new("/home/me"));
+        let planning = MasterStatus {
+            kind: "run".into(),
+            process: 18,
+            host: "h".into(),
+            planning_since: Some("2026-11-22T00:00:01Z".into()),
+            ..MasterStatus::default()
+        };
+        let masters = [master.clone(), MasterStatus { jobs: vec![], ..master }, planning];
+        let text = table(&masters, Path::new("/home/me"));
         let expected = "\
 server: process 17 on h, workers dial 127.0.0.1:50051, 1 worker without work
 job           state      samples  tasks  slots  share          priority  run
@@ -239,6 +255,8 @@ job           state      samples  tasks  slots  share          priority  run
   3f2a9c0b1d2e: 6 tasks wait for a slot: its share of 2 slots is used up; more workers, or a higher priority, raise it
 server: process 17 on h, workers dial 127.0.0.1:50051, 1 worker without work
   no jobs
+run: process 18 on h
+  reads data and plans its job since 2026-11-22T00:00:01Z; it has an id once that is done
 ";
         assert_eq!(text, expected);
     }

@@ -6,8 +6,8 @@ use crate::cli::terminal_width;
 use crate::exit;
 use crate::job::Mode;
 use crate::job::{Failure, JobRecord, JobRequest, open_run, why_it_ended};
-use crate::pipeline::{self, RunFolder};
-use compass_common::status_output::{OutputError, print, print_status};
+use crate::pipeline::{self, FollowedBar, RunFolder};
+use compass_common::status_output::{OutputError, is_terminal, print, print_status};
 use compass_config::Config;
 use compass_diagnostic::Diagnostic;
 use compass_proto::v1::follow_reply::Body;
@@ -71,16 +71,20 @@ async fn follow(mut server: Master, job: String, folder: &RunFolder) -> Result<u
         let help = format!("start it again with `compass-master serve`; it goes on with job {job}");
         Failure::new(exit::INFRASTRUCTURE, Diagnostic::error("the server went away").with_help(help))
     };
-    let mut said = server.follow(job.clone()).await?;
+    let mut said = server.follow(job.clone(), is_terminal()).await?;
+    let mut bar = FollowedBar::default();
     loop {
         let Ok(Some(reply)) = said.message().await else { return Err(gone()) };
         match reply.body {
             Some(Body::StatusLine(line)) => print_status(line),
+            Some(Body::Progress(progress)) => bar.show(&progress),
             Some(Body::Output(text)) => {
+                bar.clear();
                 print(fitting(text, folder.root()))
                     .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
             }
             Some(Body::Ended(ended)) => {
+                bar.clear();
                 let code = u8::try_from(ended.exit_code).unwrap_or(exit::INFRASTRUCTURE);
                 let help = Some(ended.help).filter(|help| !help.is_empty());
                 return match why_it_ended(ended.reason, help) {

@@ -77,7 +77,7 @@ pub use model_placement::ModelPlacement;
 pub use pins::holds;
 pub use plan_parts::PlanFiles;
 pub use planner::{PlanError, Planned, ReadPlan, plan, plan_digest, read_plan, write_plan};
-pub use progress::{ProgressBoard, Snapshot, StageBar};
+pub use progress::{FollowedBar, ProgressBoard, Snapshot, StageBar};
 pub use score::{
     Answers, Evidence, Executions, ScoreError, Scored, latest_summary, latest_table, latest_table_within, score,
     summarize,

@@ -50,6 +50,21 @@ pub struct RunView {
     pub renewed: Option<Instant>,
 }
 
+impl RunView {
+    /// The live scores as a bar shows them: `sums_gen 93.2`, with the model where there are several.
+    pub fn scores(&self) -> Vec<String> {
+        let several = self.live.iter().any(|metric| self.live.first().is_some_and(|first| first.model != metric.model));
+        let scores = self.live.iter().filter_map(|metric| {
+            let value = metric.value?;
+            Some(match several {
+                true => format!("{}/{} {value:.1}", metric.model, metric.dataset),
+                false => format!("{} {value:.1}", metric.dataset),
+            })
+        });
+        scores.collect()
+    }
+}
+
 /// One worker that has been seen in this term.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WorkerView {

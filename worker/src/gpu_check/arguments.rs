@@ -15,8 +15,9 @@ Examples:
   The same program on the CPU, with a tiny model:
     compass-worker gpu-check --cpu
 
-Rows that are `not built yet` measure nothing. Goals of speed are for llama-8b in
-bfloat16 on an H100 or H200, and are judged nowhere else.
+Goals of speed are for llama-8b in bfloat16 on an H100 or H200, and are judged
+nowhere else. `job` wants compass-master beside this program, `transformers` a
+Python that has it (COMPASS_PYTHON, else python3).
 
 Exit codes:
   0  no goal that could be judged was missed
@@ -36,7 +37,7 @@ pub(crate) struct GpuCheckArgs {
     /// Write all rows to FILE, after every section
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Run these sections: environment, load, invariance, gemm, prefill, decode, end-to-end, memory, kernels, families,
+    /// Run these sections: environment, load, invariance, gemm, prefill, decode, end-to-end, job, memory, kernels, families,
     /// transformers, out-of-memory [default: all]
     #[arg(long, value_name = "SECTION,...", value_delimiter = ',')]
     only: Vec<String>,

@@ -14,6 +14,7 @@ fn value(finding: &Finding) -> String {
         Value::Number(number) => match number.as_f64() {
             Some(float) if number.is_f64() && float.abs() >= 100.0 => format!("{float:.0}"),
             Some(float) if number.is_f64() && (float >= 1.0 || float == 0.0) => format!("{float:.2}"),
+            Some(float) if number.is_f64() && float.abs() < 1e-3 => format!("{float:.1e}"),
             Some(float) if number.is_f64() => format!("{float:.4}"),
             _ => number.to_string(),
         },
@@ -62,11 +63,10 @@ pub(super) fn goal_lines(findings: &[Finding]) -> String {
     let unjudged =
         findings.iter().filter(|finding| finding.status == CheckStatus::Measured && !finding.goal.is_empty());
     format!(
-        "{lines}goals: {} passed, {} failed, {} not judged here; rows: {} not built yet, {} skipped\n",
+        "{lines}goals: {} passed, {} failed, {} not judged here; rows: {} skipped\n",
         count(CheckStatus::Passed),
         count(CheckStatus::Failed),
         unjudged.count(),
-        count(CheckStatus::NotBuilt),
         count(CheckStatus::Skipped)
     )
 }
@@ -93,7 +93,7 @@ mod tests {
             Finding::measured("decode", "4 sequences", 12.345, "tokens/s").judged("at least 10 tokens/s", Some(true)),
             Finding::measured("prefill", "MFU", 3.0, "%").judged("at least 55 %", None),
             Finding::measured("gemm", "rows", Vec::<i64>::new(), "").judged("none", Some(false)),
-            Finding::not_built("kernels", "kernels of our own"),
+            Finding::ended("transformers", CheckStatus::Skipped, "no Python"),
             Finding::ended("load", CheckStatus::Failed, "cannot load"),
         ]
     }
@@ -102,13 +102,13 @@ mod tests {
     fn table_has_a_line_for_each_row() {
         assert_eq!(
             table(&findings()),
-            "section      what                value           status\n\
-             environment  device              cpu             measured\n\
-             decode       4 sequences         12.35 tokens/s  passed\n\
-             prefill      MFU                 3.00 %          measured\n\
-             gemm         rows                none            FAILED\n\
-             kernels      kernels of our own                  not built yet\n\
-             load         section             cannot load     FAILED\n"
+            "section       what         value           status\n\
+             environment   device       cpu             measured\n\
+             decode        4 sequences  12.35 tokens/s  passed\n\
+             prefill       MFU          3.00 %          measured\n\
+             gemm          rows         none            FAILED\n\
+             transformers  section      no Python       skipped\n\
+             load          section      cannot load     FAILED\n"
         );
     }
 
@@ -120,7 +120,7 @@ mod tests {
              not judged here: prefill: MFU: 3.00 % (goal: at least 55 %)\n\
              FAILED: gemm: rows: none (goal: none)\n\
              FAILED: load: section: cannot load\n\
-             goals: 1 passed, 2 failed, 1 not judged here; rows: 1 not built yet, 0 skipped\n"
+             goals: 1 passed, 2 failed, 1 not judged here; rows: 1 skipped\n"
         );
     }
 }

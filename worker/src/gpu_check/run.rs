@@ -100,10 +100,6 @@ fn check(options: &GpuCheckOptions) -> Result<ExitCode, CheckError> {
     }
     for section in sections {
         let name = section.name();
-        if let Some(row) = section.not_built() {
-            findings.push(row);
-            continue;
-        }
         if !has_device {
             findings.push(Finding::ended(name, CheckStatus::Skipped, "the device cannot be used"));
             continue;

@@ -3,7 +3,7 @@
 use super::board::{ProgressBoard, Snapshot};
 use super::pace::Pace;
 use super::text::{eta, grouped};
-use compass_common::status_output::{BarLine, print_status};
+use compass_common::status_output::{BarLine, print_progress, print_status};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Zoned;
 use std::collections::BTreeMap;
@@ -82,7 +82,13 @@ pub(super) async fn show_lines(
         let is_due = ended || shown.is_none_or(|(_, at)| now.duration_since(at) >= LINE_EVERY);
         if is_due && shown.is_none_or(|(before, _)| before != snapshot) {
             let stamp = stamped("");
-            print_status(format!("{stamp}{}", lines.line(snapshot, now, board.live_scores(), LONGEST - stamp.len())));
+            let line = format!("{stamp}{}", lines.line(snapshot, now, board.live_scores(), LONGEST - stamp.len()));
+            // The last line stays on the screen of one who saw a bar.
+            if ended {
+                print_status(line)
+            } else {
+                print_progress(line)
+            };
             shown = Some((snapshot, now));
         }
         if ended {
@@ -131,7 +137,7 @@ impl Lines {
 }
 
 /// How far, how fast, how long, on what.
-fn status(total: u64, now: Snapshot, rate: f64) -> String {
+pub(super) fn status(total: u64, now: Snapshot, rate: f64) -> String {
     let slots = match now.slots {
         0 if now.recorded == total => String::new(),
         0 => "waiting for workers".to_owned(),

@@ -3,7 +3,7 @@
 use super::pace::Pace;
 use super::shown::{LINE_EVERY, bar_style, stamped};
 use super::text::{eta, grouped};
-use compass_common::status_output::{BarLine, is_terminal, print_status};
+use compass_common::status_output::{BarLine, is_terminal, print_progress, print_status};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::time::Instant;
 
@@ -36,7 +36,7 @@ impl StageBar {
         self.bar.set_message(self.status(self.pace.rate(now, self.bar.position())));
         let ends = Some(self.bar.position()) == self.bar.length();
         if self.bar.is_hidden() && !ends && self.shown.elapsed() >= LINE_EVERY {
-            print_status(stamped(&format!(
+            print_progress(stamped(&format!(
                 "{:5}  {}",
                 self.stage,
                 self.status(self.pace.rate(now, self.bar.position()))

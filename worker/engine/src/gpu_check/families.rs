@@ -87,17 +87,17 @@ fn compare(setup: &CheckSetup, folder: &Path) -> Result<Compared, EngineFault> {
 }
 
 /// The larger one; not a number if either is none.
-fn largest(one: f64, other: f64) -> f64 {
+pub(super) fn largest(one: f64, other: f64) -> f64 {
     if one.is_nan() || other.is_nan() { f64::NAN } else { one.max(other) }
 }
 
-fn distance(got: &[f32], wanted: &[f32]) -> f64 {
+pub(super) fn distance(got: &[f32], wanted: &[f32]) -> f64 {
     let most = wanted.iter().map(|logit| f64::from(logit.abs())).fold(0.0, f64::max);
     let off = got.iter().zip(wanted).map(|(got, wanted)| f64::from(got - wanted).abs());
     if got.len() == wanted.len() { off.fold(0.0, largest) / most.max(1e-9) } else { f64::NAN }
 }
 
-fn share_of_same(got: &[f32], wanted: &[f32], vocabulary: usize) -> f64 {
+pub(super) fn share_of_same(got: &[f32], wanted: &[f32], vocabulary: usize) -> f64 {
     let best = |row: &[f32]| row.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map(|(id, _)| id);
     let rows = got.chunks(vocabulary).zip(wanted.chunks(vocabulary));
     let same = rows.filter(|(got, wanted)| best(got) == best(wanted)).count();
@@ -105,7 +105,7 @@ fn share_of_same(got: &[f32], wanted: &[f32], vocabulary: usize) -> f64 {
 }
 
 /// Configurations whose widths suit the kernels of a GPU, and what each has of its own.
-fn families() -> Vec<(&'static str, Value)> {
+pub(super) fn families() -> Vec<(&'static str, Value)> {
     let with = |own: Value| {
         let mut all = json!({
             "vocab_size": 320, "hidden_size": 128, "intermediate_size": 160, "num_hidden_layers": 2,
@@ -155,7 +155,14 @@ fn families() -> Vec<(&'static str, Value)> {
                 }),
             ),
         ),
-        ("glm4", of("Glm4", "glm4", json!({ "head_dim": 32, "partial_rotary_factor": 0.5, "attention_bias": true }))),
+        (
+            "glm4",
+            of(
+                "Glm4",
+                "glm4",
+                json!({ "head_dim": 32, "partial_rotary_factor": 0.5, "attention_bias": true, "pad_token_id": 0 }),
+            ),
+        ),
         ("olmo2", of("Olmo2", "olmo2", json!({}))),
         ("phi3", of("Phi3", "phi3", json!({ "original_max_position_embeddings": 64, "pad_token_id": 0 }))),
         (

@@ -13,8 +13,6 @@ pub enum CheckStatus {
     Failed,
     /// Measured; there is no goal for this, or not on this device.
     Measured,
-    /// What it would measure does not exist yet.
-    NotBuilt,
     /// Not run.
     Skipped,
 }
@@ -26,7 +24,6 @@ impl CheckStatus {
             Self::Passed => "passed",
             Self::Failed => "FAILED",
             Self::Measured => "measured",
-            Self::NotBuilt => "not built yet",
             Self::Skipped => "skipped",
         }
     }
@@ -70,11 +67,6 @@ impl Finding {
             None => CheckStatus::Measured,
         };
         Self { goal: goal.into(), status, ..self }
-    }
-
-    /// A row for what does not exist yet.
-    pub fn not_built(section: &str, name: impl Into<String>) -> Self {
-        Self { status: CheckStatus::NotBuilt, ..Self::measured(section, name, Value::Null, "") }
     }
 
     /// A row for a section that broke or was not run.

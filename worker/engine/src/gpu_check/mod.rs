@@ -1,7 +1,7 @@
 //! What a machine's device and this engine do, measured: the sections of `compass-worker gpu-check`.
 //!
 //! Everything goes through the engine's own interface ([`compass_plan::engine::Engine`]), but for products of matrices. A
-//! section measures and judges; it never guesses: what does not exist yet is told as not built.
+//! section measures and judges; it never guesses: what cannot be measured here is told as skipped, with the reason.
 
 mod busy;
 mod configuration;
@@ -12,6 +12,7 @@ mod families;
 mod finding;
 mod gemm;
 mod invariance;
+mod job;
 mod kernels;
 mod load;
 mod memory;
@@ -19,6 +20,7 @@ mod out_of_memory;
 mod prefill;
 mod section;
 mod setup;
+mod transformers;
 mod workload;
 
 pub use configuration::{RANDOM_CONFIGS, RandomConfig};

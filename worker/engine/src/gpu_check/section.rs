@@ -3,7 +3,8 @@
 use super::finding::Finding;
 use super::setup::CheckSetup;
 use super::{
-    decode, end_to_end, environment, families, gemm, invariance, kernels, load, memory, out_of_memory, prefill,
+    decode, end_to_end, environment, families, gemm, invariance, job, kernels, load, memory, out_of_memory, prefill,
+    transformers,
 };
 use compass_plan::engine::EngineFault;
 use std::str::FromStr;
@@ -20,6 +21,7 @@ pub enum Section {
     Prefill,
     Decode,
     EndToEnd,
+    Job,
     Load,
     OutOfMemory,
     Memory,
@@ -27,7 +29,7 @@ pub enum Section {
 
 impl Section {
     /// All of them, in the order in which they run: by how much depends on what they tell.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Environment,
         Self::Load,
         Self::Kernels,
@@ -36,6 +38,7 @@ impl Section {
         Self::Prefill,
         Self::Decode,
         Self::EndToEnd,
+        Self::Job,
         Self::Memory,
         Self::Families,
         Self::Transformers,
@@ -54,28 +57,19 @@ impl Section {
             Self::Prefill => "prefill",
             Self::Decode => "decode",
             Self::EndToEnd => "end-to-end",
+            Self::Job => "job",
             Self::Load => "load",
             Self::OutOfMemory => "out-of-memory",
             Self::Memory => "memory",
         }
     }
 
-    /// The row of a section that does not exist yet; `None` for one that does.
-    pub fn not_built(self) -> Option<Finding> {
-        let what = match self {
-            Self::Transformers => "logits against transformers'",
-            _ => return None,
-        };
-        Some(Finding::not_built(self.name(), what))
-    }
-
     /// Its share of the whole time, in parts of all shares.
     pub fn share(self) -> u32 {
         match self {
             Self::Environment | Self::Kernels | Self::Families => 30,
-            Self::Transformers => 0,
             Self::OutOfMemory => 40,
-            Self::Load | Self::Gemm => 60,
+            Self::Load | Self::Gemm | Self::Job | Self::Transformers => 60,
             Self::Memory => 80,
             Self::Prefill | Self::EndToEnd => 90,
             Self::Invariance => 120,
@@ -106,12 +100,13 @@ pub fn run_section(section: Section, setup: &CheckSetup, report: &mut dyn FnMut(
         Section::Prefill => prefill::run(setup, report)?,
         Section::Decode => decode::run(setup, report)?,
         Section::EndToEnd => end_to_end::run(setup, report)?,
+        Section::Job => job::run(setup, report)?,
         Section::Load => load::run(setup, report)?,
         Section::Memory => memory::run(setup, report)?,
         Section::Kernels => kernels::run(setup, report)?,
         Section::Families => families::run(setup, report)?,
         Section::OutOfMemory => out_of_memory::run(setup, report)?,
-        Section::Transformers => section.not_built().into_iter().for_each(report),
+        Section::Transformers => transformers::run(setup, report)?,
     }
     Ok(())
 }

@@ -1,0 +1,84 @@
+//! The bar of a job that another process runs, drawn from what that one says.
+
+use super::board::Snapshot;
+use super::shown::{bar_style, status};
+use compass_common::status_output::BarLine;
+use compass_proto::v1::JobProgress;
+use indicatif::{ProgressBar, ProgressDrawTarget};
+
+/// A bar while a stage runs; the line that the job says at the end of the stage takes its place.
+#[derive(Debug, Default)]
+pub struct FollowedBar(Option<(String, ProgressBar, BarLine)>);
+
+impl FollowedBar {
+    /// Draws how far the job is.
+    pub fn show(&mut self, progress: &JobProgress) {
+        if self.0.as_ref().is_some_and(|(stage, ..)| *stage != progress.stage) {
+            self.clear();
+        }
+        if progress.stage.is_empty() || progress.expected_samples == 0 {
+            return;
+        }
+        let (_, bar, _) = self.0.get_or_insert_with(|| {
+            let target = ProgressDrawTarget::stderr();
+            let bar = ProgressBar::with_draw_target(Some(progress.expected_samples), target).with_style(bar_style());
+            bar.set_prefix(progress.stage.clone());
+            (progress.stage.clone(), bar, BarLine::begin())
+        });
+        bar.set_length(progress.expected_samples);
+        bar.set_position(progress.recorded_samples);
+        bar.set_message(said(progress));
+    }
+
+    /// Nothing is left of it on the screen.
+    pub fn clear(&mut self) {
+        if let Some((_, bar, _)) = self.0.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Drop for FollowedBar {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// What stands behind the bar.
+fn said(progress: &JobProgress) -> String {
+    let snapshot = Snapshot { recorded: progress.recorded_samples, workers: 0, slots: progress.slots };
+    let status = status(progress.expected_samples, snapshot, progress.samples_per_second);
+    if progress.scores.is_empty() { status } else { format!("{status}  {}", progress.scores.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_says_what_that_of_a_run_of_its_own_would() {
+        let mut progress = JobProgress {
+            stage: "infer".into(),
+            recorded_samples: 1_120,
+            expected_samples: 60_000,
+            slots: 2,
+            samples_per_second: 110.0,
+            scores: vec!["piqa 81.2".into(), "sums_gen 93.2".into()],
+        };
+        let expected = "1,120/60,000 samples  110.0 samples/s  eta 8m 55s  2 slots  piqa 81.2, sums_gen 93.2";
+        assert_eq!(said(&progress), expected);
+        let mut bar = FollowedBar::default();
+        bar.show(&JobProgress::default());
+        assert!(bar.0.is_none(), "nothing is known yet");
+        bar.show(&progress);
+        assert!(bar.0.as_ref().is_some_and(|(stage, bar, _)| stage == "infer" && bar.position() == 1_120));
+        progress.stage = "execute".into();
+        progress.expected_samples = 30;
+        progress.recorded_samples = 3;
+        bar.show(&progress);
+        assert!(bar.0.as_ref().is_some_and(|(stage, bar, _)| stage == "execute" && bar.length() == Some(30)));
+        // While it is scored there is no bar.
+        bar.show(&JobProgress::default());
+        assert!(bar.0.is_none());
+    }
+}
