@@ -216,6 +216,30 @@ impl ParityModel {
         Ok((traces.map_err(|error| device_fault(&error))?, counters))
     }
 
+    /// Returns the `count` tokens with the largest logits that follow `prompt`, one after the other over a cache.
+    ///
+    /// # Errors
+    /// As [`ParityModel::prefill`].
+    pub(crate) fn greedy(&mut self, prompt: &[u32], count: usize) -> Result<Vec<u32>, EngineFault> {
+        let _no_grad = tch::no_grad_guard();
+        let mut run = || -> Result<Vec<u32>, TchError> {
+            let mut arena = self.model.arena(prompt.len() + count)?;
+            let own = extent(&mut arena, prompt.len() + count)?;
+            let (mut made, mut next, mut position) = (Vec::with_capacity(count), prompt.to_vec(), 0);
+            while made.len() < count {
+                let segment = Segment::alone(own, position, next.len());
+                let hidden = self.model.hidden(&next, &[segment], &mut arena)?;
+                let logits = self.model.wide_logits(&hidden)?.f_select(0, -1)?;
+                let best = logits.f_argmax(-1, false)?.f_int64_value(&[])? as u32;
+                position += next.len();
+                next = vec![best];
+                made.push(best);
+            }
+            Ok(made)
+        };
+        run().map_err(|error| device_fault(&error))
+    }
+
     fn step_by_step(&mut self, tokens: &[u32], prompt: usize) -> Result<Vec<f32>, TchError> {
         let mut arena = self.model.arena(tokens.len())?;
         let own = extent(&mut arena, tokens.len())?;

@@ -59,7 +59,9 @@ pub(super) fn check(keys: &Value) -> Result<(), String> {
             Value::Number(number) => !number.as_i64().is_some_and(|count| (1..=MAX_SIZE).contains(&count)),
             _ => true,
         };
-        if absurd && !unknown {
+        // transformers 5 writes 0 for a window that is not used.
+        let unused = key == "sliding_window" && keys["use_sliding_window"] == false && keys[key] == 0;
+        if absurd && !unknown && !unused {
             return Err(format!("`{key}` is {}, not a positive integer", keys[key]));
         }
     }
@@ -90,6 +92,8 @@ mod tests {
         assert_eq!(check(&json!({"hidden_size": 64, "head_dim": null})), Ok(()));
         assert_eq!(check(&json!({"vocab_size": -1, "multiple_of": 256})), Ok(()));
         assert!(check(&json!({"vocab_size": -1})).is_err());
+        assert_eq!(check(&json!({"sliding_window": 0, "use_sliding_window": false})), Ok(()));
+        assert!(check(&json!({"sliding_window": 0})).is_err());
         assert!(check(&json!({"num_experts": 4, "num_experts_per_tok": 5})).is_err());
     }
 }

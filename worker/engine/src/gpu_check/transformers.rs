@@ -5,7 +5,6 @@ use super::finding::{CheckStatus, Finding};
 use super::setup::CheckSetup;
 use crate::ParityModel;
 use crate::device::DeviceChoice;
-use crate::executor::Traced;
 use compass_plan::Dtype;
 use compass_plan::engine::EngineFault;
 use safetensors::SafeTensors;
@@ -96,9 +95,7 @@ fn one_family(
         Finding::measured(SECTION, format!("{name}: float32"), off, "")
             .judged(format!("at most {MOST_F32:.0e} of the largest logit"), Some(off <= MOST_F32)),
     );
-    let asked = Traced { sample: 0, prompt: tokens.clone(), borders: Vec::new(), tokens: greedy.len() };
-    let (traces, _) = model.continue_together(&[asked], 0, None)?;
-    let same = traces.first().is_some_and(|trace| trace.tokens == greedy);
+    let same = model.greedy(&tokens, greedy.len())? == greedy;
     let said = if same { "equal" } else { "differ" };
     report(Finding::measured(SECTION, format!("{name}: greedy tokens"), said, "").judged("equal", Some(same)));
     let rows = model.vocabulary();
@@ -166,7 +163,8 @@ fn ask(setup: &CheckSetup, root: &Path) -> Result<Vec<Said>, String> {
     };
     command.arg("-").arg(device).arg(root);
     if setup.random.is_none() {
-        command.args([setup.plan.path.as_str(), dtype_name(setup.plan.dtype)]);
+        let model = std::path::absolute(&setup.plan.path).map_err(|error| format!("{}: {error}", setup.plan.path))?;
+        command.arg(model).arg(dtype_name(setup.plan.dtype));
     }
     // It finds a libtorch of its own. In the caller's folder a file of the user's may have the name of a module.
     command.env_remove("LD_LIBRARY_PATH").env_remove("LD_PRELOAD").env("HF_HUB_OFFLINE", "1").current_dir(root);
