@@ -22,13 +22,13 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec
     // OpenCompass writes the number of answers here; how many there are is the inferencer's to say.
     let votes = fields.get("sc_size").is_some();
     fields.u32(check, "sc_size");
-    // OpenCompass accepts it and, by a slip in its guard, never applies it; the whole output is the prediction there too.
-    if let Some(node) = fields.get("pred_role") {
-        check.note(
-            node.span,
-            "`pred_role` changes nothing".into(),
-            "OpenCompass ignores it as well; it may be removed",
-        );
+    // OpenCompass accepts `pred_role` and, by a slip in its guard, never applies it; the whole output is the prediction there
+    // too. The others are those of its earlier versions.
+    for key in ["pred_role", "ds_split", "ds_column"] {
+        if let Some(node) = fields.get(key) {
+            let help = "OpenCompass ignores it as well; it may be removed";
+            check.note(node.span, format!("`{key}` changes nothing"), help);
+        }
     }
     fields.finish(check);
     let (mut evaluator, mut k) = (evaluator?, k?);

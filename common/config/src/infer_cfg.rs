@@ -86,6 +86,10 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
         let help = "remove the key: the token is `</E>` then";
         check.error(node.span, "`ice_token` is empty".into(), Some(help.into()));
     }
+    if let Some(node) = fields.get("max_out_len") {
+        let help = "OpenCompass ignores it here as well; write it in `inferencer`, if it is meant";
+        check.note(node.span, "`max_out_len` of `infer_cfg` changes nothing".into(), help);
+    }
     fields.finish(check);
 
     let prompt = PromptConfig {

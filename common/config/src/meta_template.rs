@@ -167,7 +167,8 @@ fn opening(check: &mut Check, node: &Node) -> Option<Vec<Message>> {
         .iter()
         .map(|item| {
             let mut fields = fields::table(check, "begin", item, &META_MESSAGE)?;
-            let named = fields.either(check, "role");
+            // Of both OpenCompass reads the role.
+            let named = fields.get("role").map(|node| ("role", node)).or_else(|| fields.either(check, "role"));
             let role = named.and_then(|(key, node)| chat(check, key, node));
             let content = fields.require(check, "prompt", "\"...\"").and_then(|node| text(check, "prompt", node));
             fields.finish(check);

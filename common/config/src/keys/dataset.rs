@@ -1,7 +1,7 @@
 //! `[[dataset]]`, `reader_cfg` and `infer_cfg`.
 
 use super::key::Kind::{Anything, ArrayOf, Boolean, Either, MapOf, Named, Number, Table, Text, Texts};
-use super::key::{Kind, TableKeys, key, later};
+use super::key::{Kind, TableKeys, ignored, key, later};
 
 /// A text, or `{ jinja = "..." }`.
 const TEXT_OR_JINJA: Kind = Either(&[Text, MapOf(&Text)]);
@@ -101,6 +101,7 @@ pub(crate) static INFER_CFG: TableKeys = TableKeys {
         .default("none"),
         key("target_within", Boolean, "whether the labels' texts end with the `target` themselves").default("`false`"),
         key("description", TEXT_OR_JINJA, "before everything").takes("text or Jinja").default("none"),
+        ignored("max_out_len", Anything, "OpenCompass ignores it here as well; it is a key of `inferencer`"),
         key("gen_prefix", TEXT_OR_JINJA, "what every answer begins with").takes("text or Jinja").default("none"),
         key("dialogue", Text, "column that holds a conversation, for `chat`").default("none"),
         key("ice_token", Text, "where shots go in the prompt template").default("`</E>`"),

@@ -32,6 +32,8 @@ pub(crate) static EVAL_CFG: TableKeys = TableKeys {
             .default("none"),
         key("sc_size", Kind::from(1), "the majority of the answers is the prediction").default("none"),
         ignored("pred_role", Anything, "OpenCompass ignores it as well"),
+        ignored("ds_split", Anything, "OpenCompass ignores it as well"),
+        ignored("ds_column", Anything, "OpenCompass ignores it as well"),
         later("num_gpus", "remove it: evaluation runs in the master"),
     ],
     types: &[],

@@ -73,8 +73,8 @@ fn a_class_of_a_tree_is_the_split_of_the_preset() {
          siqa_datasets = [dict(abbr='siqa', type=SiqaDatasetV3, path='opencompass/siqa',\n\
          \x20   reader_cfg=dict(input_columns=['context', 'question', 'A', 'B', 'C'], output_column='answer', test_split='validation'),\n\
          \x20   infer_cfg=dict(prompt_template=dict(type=PromptTemplate, template=dict(round=[dict(role='HUMAN', prompt='{question}')])),\n\
-         \x20       retriever=dict(type=ZeroRetriever), inferencer=dict(type=GenInferencer)),\n\
-         \x20   eval_cfg=dict(evaluator=dict(type=AccEvaluator), pred_role='BOT',\n\
+         \x20       retriever=dict(type=ZeroRetriever), inferencer=dict(type=GenInferencer), max_out_len=50),\n\
+         \x20   eval_cfg=dict(evaluator=dict(type=AccEvaluator), pred_role='BOT', ds_split='validation', ds_column='answer',\n\
          \x20       pred_postprocessor=dict(type=first_option_postprocess, options='ABC')))]\n",
     );
     let config = read(&fixture, &SCRIPT.replace("siqa.siqa_gen ", "siqa.siqa_gen_x ")).unwrap();

@@ -58,7 +58,7 @@ fn meta_templates() {
     assert_eq!((meta.style, meta.begin.as_str(), meta.eos_token_id), (MetaStyle::Text, "ab", Some(7)));
     assert_eq!(meta.round[0], MetaItem::Text("|".into()));
     assert_eq!(meta.reserved_roles[0].role, "SYSTEM");
-    let chat = "meta_template = { begin = { role = \"SYSTEM\", prompt = \"x\" }, \
+    let chat = "meta_template = { begin = { role = \"SYSTEM\", api_role = \"SYSTEM\", prompt = \"x\" }, \
                 round = [{ role = \"HUMAN\", api_role = \"HUMAN\" }] }";
     let meta = read(chat).unwrap();
     assert_eq!((meta.style, meta.opening[0].role.as_str()), (MetaStyle::Messages, "system"));
