@@ -59,16 +59,19 @@ pub struct TokenOutput {
 /// # Errors
 /// See [`TokenCommandError`].
 pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<TokenOutput, TokenCommandError> {
-    // What is wrong elsewhere in the file is for the master to say.
-    let pools = load_base(arguments.config.as_deref(), home.clone()).map(|(base, _)| base.pools).unwrap_or_default();
+    let base = load_base(arguments.config.as_deref(), home.clone());
     let config: AuthorityConfig = load_authority(arguments.config.as_deref(), home)?;
     let authority = Authority::open(&config).await?;
     match &arguments.action {
         TokenAction::Create { pool, ttl, uses, out } => {
             // Its workers would be refused, one by one, on nodes that were waited for. Without pools any name will do.
-            if !pool.is_empty() && !pools.is_empty() && !pools.iter().any(|known| known.name == *pool) {
-                let names: Vec<&str> = pools.iter().map(|known| known.name.as_str()).collect();
-                return Err(TokenCommandError::NoPool { pool: pool.clone(), known: names.join(", ") });
+            if !pool.is_empty() {
+                // Of a file that cannot be read it is not known which pools it has.
+                let pools = base?.0.pools;
+                if !pools.is_empty() && !pools.iter().any(|known| known.name == *pool) {
+                    let names: Vec<&str> = pools.iter().map(|known| known.name.as_str()).collect();
+                    return Err(TokenCommandError::NoPool { pool: pool.clone(), known: names.join(", ") });
+                }
             }
             let expires = now().saturating_add(ttl.as_secs());
             let terms = TokenTerms { pool: pool.clone(), expires, uses: Some(*uses), note: String::new() };

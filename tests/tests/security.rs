@@ -178,6 +178,9 @@ fn a_token_of_a_pool_admits_to_no_other() {
     };
     let misspelt = String::from_utf8(token(&job, &["create", "--pool", "alyun"]).stderr).unwrap();
     assert!(misspelt.contains("has no pool alyun, and would refuse its workers; it has s, aliyun"), "{misspelt}");
+    job.write("broken.toml", "[[pool]]\nname = \"s\"\n");
+    let broken = job.command_line(&["token", "create", "--pool", "alyun", "--config", "broken.toml"]).run().expect(2);
+    assert!(broken.stderr.contains("missing key `launcher`") && broken.stdout.is_empty(), "{}", broken.stderr);
     let because = format!("its join token {id} is for workers of pool aliyun, and it says that it works for pool s");
     refused(start("stray", &["--pool", "s"]), &because);
     told_once(&job, &because);

@@ -455,6 +455,7 @@ fn a_run_is_found_while_it_is_planned() {
     // Enough for planning to take its time.
     let rows = fs::read_to_string(served.job.path("rows.jsonl")).unwrap();
     served.job.write("rows.jsonl", &rows.repeat(1_500));
+    fs::create_dir_all(served.job.path("state")).unwrap();
     let running = served.job.start(&[]);
     let found = wait_until("it is found", || Some(served.command(&["status"])).filter(|found| found.code == Some(0)));
     let (first, second) = found.stdout.split_once('\n').unwrap();

@@ -5,28 +5,50 @@ use super::service::ControlService;
 use super::socket::open;
 use super::usual::usual_state_dir;
 use crate::job::now;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// What is planned sooner needs no answer, and leaves no trace where it is refused.
+/// What is planned sooner needs no answer.
 const SOON: Duration = Duration::from_secs(1);
 
 /// Lets `status` find this master until the guard is dropped. Planning does not depend on it.
 pub fn announce_planning(state_dir: &Path) -> DropGuard {
-    let (over, state_dir, since) = (CancellationToken::new(), state_dir.to_owned(), now());
+    let (over, since, usual) = (CancellationToken::new(), now(), usual_state_dir().unwrap_or_default());
     let guard = over.clone().drop_guard();
+    let folder = place(state_dir, &usual);
+    // Of a user without a home.
+    if folder.as_os_str().is_empty() {
+        return guard;
+    }
     tokio::spawn(over.clone().run_until_cancelled_owned(async move {
         tokio::time::sleep(SOON).await;
-        match open(&state_dir, &format!("planning-{}", std::process::id())) {
+        match open(&folder, &format!("planning-{}", std::process::id())) {
             Ok(socket) => {
                 let service = ControlService::new(Arc::new(JobRegistry::planning(since)));
-                let socket = socket.announced_in(&usual_state_dir().unwrap_or_default());
-                socket.serve(service, over).await;
+                socket.announced_in(&usual).serve(service, over).await;
             }
             Err(error) => tracing::debug!(%error, "this run answers no commands while it is planned"),
         }
     }));
     guard
+}
+
+/// Where the socket goes: a state folder that is not there yet is not made for a job that may be refused.
+fn place(state_dir: &Path, usual: &Path) -> PathBuf {
+    if state_dir.is_dir() { state_dir.to_owned() } else { usual.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_state_folder_is_made() {
+        let there = tempfile::tempdir().unwrap();
+        let (usual, missing) = (Path::new("/home/me/state"), there.path().join("missing"));
+        assert_eq!(place(there.path(), usual), there.path());
+        assert_eq!(place(&missing, usual), usual);
+    }
 }
