@@ -58,6 +58,7 @@ pub(super) fn engine(
     let Some(settings) = any_table(check, "engine_config", node) else { return false };
     settings.entries.iter().fold(true, |right, entry| {
         let zero = matches!(entry.node.value, Value::Integer(0)) || matches!(entry.node.value, Value::Float(0.0));
+        let one = matches!(entry.node.value, Value::Integer(1)) || matches!(entry.node.value, Value::Float(1.0));
         let full = format!("engine_config.{}", entry.key);
         right
             & match entry.key.as_str() {
@@ -66,6 +67,11 @@ pub(super) fn engine(
                 "dtype" => dtype(check, model, entry, &full),
                 "model_format" if entry.node.text() == Some("hf") => true,
                 "quant_policy" | "rope_scaling_factor" if zero => true,
+                // Positions within the model's own are as without it.
+                "rope_scaling_factor" if one => {
+                    ignored.add(full, entry.key_span);
+                    true
+                }
                 name if OF_LMDEPLOY.contains(&name) && class.engine == Engine::Lmdeploy => {
                     ignored.add(full, entry.key_span);
                     true

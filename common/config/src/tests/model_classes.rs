@@ -53,6 +53,7 @@ run_cfg = { num_gpus = 1 }",
     assert_eq!((decoding.top_k, decoding.top_p), (Some(50), Some(0.8)));
     let words = model("type = \"TurboMindModel\"\nend_str = \"<eoa>\"\ngen_config = { stop_words = [\"x\", 92542] }");
     assert_eq!((words.stop_words, words.decoding.stop_ids), (vec!["<eoa>".to_owned(), "x".to_owned()], vec![92542]));
+    model("type = \"TurboMindModel\"\nengine_config = { rope_scaling_factor = 1.0 }");
     let scaled = said("type = \"TurboMindModel\"\nengine_config = { rope_scaling_factor = 2.5 }");
     assert!(scaled.contains("`engine_config.rope_scaling_factor` is not yet supported"), "{scaled}");
     assert!(scaled.contains("eval.toml:5:19"), "{scaled}");
