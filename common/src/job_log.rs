@@ -15,7 +15,7 @@ const KEPT: usize = 2_000;
 pub enum LogLine {
     /// A line for standard error.
     Status(String),
-    /// The same, about how far a stage is: of no use to one who sees a bar.
+    /// The same, about how far a stage is: a client that draws a bar does not need it.
     Progress(String),
     /// Text for standard output.
     Output(String),

@@ -113,7 +113,7 @@ impl Control for ControlService {
     }
 }
 
-/// Sends what the job says until it ends, or the receiver is gone; for one who draws a bar also how far it is.
+/// Sends what the job says until it ends, or the receiver is gone; to a client that draws a bar also how far it is.
 async fn follow(
     mut job: JobEntry,
     job_log: Arc<JobLog>,
