@@ -38,8 +38,20 @@ pub(crate) fn said(text: &str) {
     let mut time = String::new();
     // Writing to a String cannot fail.
     let _ = SystemTime.format_time(&mut Writer::new(&mut time));
-    let lines: String = text.lines().map(|line| format!("{time}  {line}\n")).collect();
+    let lines: String = text.lines().map(|line| format!("{time}  {}\n", unstamped(line))).collect();
     LOG.lock().unwrap_or_else(PoisonError::into_inner).add(&plain(lines.as_bytes()));
+}
+
+/// A line without the time of day that a screen shows before it: here each has one of the same form.
+fn unstamped(line: &str) -> &str {
+    const FORM: &[u8] = b"0000-00-00 00:00:00  ";
+    let is_stamp = |stamp: &[u8]| {
+        stamp.iter().zip(FORM).all(|(byte, form)| if *form == b'0' { byte.is_ascii_digit() } else { byte == form })
+    };
+    match line.as_bytes().split_at_checked(FORM.len()) {
+        Some((stamp, _)) if is_stamp(stamp) => line.get(FORM.len()..).unwrap_or(line),
+        _ => line,
+    }
 }
 
 impl RunLog {
@@ -115,5 +127,7 @@ mod tests {
         log.add(b"late\n");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "error: early\nlate\n");
         assert_eq!(plain(b"cut \x1b[3"), b"cut ");
+        assert_eq!(unstamped("2026-11-26 22:26:03  infer  11,128/20,000"), "infer  11,128/20,000");
+        assert_eq!(unstamped("2026-11-26 müde, as it is"), "2026-11-26 müde, as it is");
     }
 }

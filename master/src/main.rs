@@ -71,7 +71,8 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Viz(arguments)) => viz_command::run(arguments, Overrides::default),
         Some(Command::Token(arguments)) => token(arguments).await,
         Some(Command::Serve { config, status_file }) => {
-            Box::pin(server::serve(base(config.as_deref())?, status_file.clone(), watch_signals())).await
+            let served = async { server::serve(base(config.as_deref())?, status_file.clone(), watch_signals()).await };
+            Box::pin(server::with_status_file(status_file.as_deref(), "serve", served)).await
         }
         Some(Command::Submit { job, priority, wait, state_dir }) => {
             Box::pin(submit(job, *priority, *wait, state_dir.clone())).await
@@ -89,7 +90,11 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
             let written = generated.write(Cli::command());
             written.map(|()| exit::SCORED).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))
         }
-        None => run_job(&cli.job).await,
+        None => {
+            // What only looks leaves the file as it is.
+            let told = cli.job.status_file.as_deref().filter(|_| !cli.job.dry_run && !cli.job.estimate);
+            Box::pin(server::with_status_file(told, "run", run_job(&cli.job))).await
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::cli::{TokenAction, TokenArguments};
 use compass_authority::{Authority, AuthorityError, Register, TokenRecord, TokenState, TokenTerms, now};
+use compass_common::words::counted;
 use compass_config::{AuthorityConfig, load_authority, load_base};
 use compass_diagnostic::Diagnostics;
 use std::fmt::Write as _;
@@ -82,9 +83,9 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<To
             let token = authority.create_token(terms).await?;
             let line = format!("{}\n", token.to_line().expose());
             let words = format!(
-                "token {}: {} workers may join until {}{}\n",
+                "token {}: {} may join until {}{}\n",
                 token.id,
-                uses,
+                counted(*uses, "worker"),
                 when(expires),
                 if pool.is_empty() { String::new() } else { format!(", in pool {pool}") }
             );

@@ -6,6 +6,7 @@ use compass_tests::{SAMPLES, echo_job};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::{Arc, Mutex};
 
 /// What was posted: path and body.
@@ -79,11 +80,48 @@ fn the_table_is_told_to_everybody() {
 #[test]
 fn what_cannot_be_told_is_a_warning() {
     let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let notify = format!("[notify]\nwebhook = \"http://{unused}/s3cr3t\"\ncommand = [\"no-such-program\"]\n");
+    let notify = format!("[notify]\nwebhook = \"http://{unused}/s3cr3t\"\ncommand = [\"false\"]\n");
     let job = echo_job(0, "", &notify);
     let said = job.run(&[]).expect(0).stderr;
-    assert!(said.contains("warning: [notify] webhook: 127.0.0.1") && !said.contains("s3cr3t"), "{said}");
-    assert!(said.contains("warning: [notify] command: cannot start `no-such-program`"), "{said}");
+    let why = "warning: [notify] webhook: 127.0.0.1 did not take it within 10 s: it cannot be reached: ";
+    assert!(said.contains(why) && said.contains("refused") && !said.contains("s3cr3t"), "{said}");
+    assert!(said.contains("warning: [notify] command: `false` ended with exit status: 1"), "{said}");
+}
+
+#[test]
+fn a_program_is_found_before_anything_runs() {
+    let job = echo_job(0, "", "[notify]\ncommand = [\"no-such-program\"]\n");
+    let said = job.run(&[]).expect(2).stderr;
+    assert!(said.contains("no program `no-such-program` of `command` on PATH"), "{said}");
+    // A path is relative to the file, wherever the command is typed.
+    let job = echo_job(0, "", "[notify]\ncommand = [\"./tell.sh\", \"x\"]\n");
+    assert!(job.run(&[]).expect(2).stderr.contains("no file `./tell.sh`"));
+    job.write("tell.sh", "#!/bin/sh\ncat > \"$COMPASS_RUN_DIR/../../told.json\"\n");
+    assert!(job.run(&[]).expect(2).stderr.contains("chmod +x"));
+    std::fs::set_permissions(job.path("tell.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let config = job.path("eval.toml");
+    let ended = job.command_of(config.to_str().unwrap(), &[]).current_dir("/").output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let told: Value = serde_json::from_slice(&std::fs::read(job.path("told.json")).unwrap()).unwrap();
+    assert_eq!(told["event"], "end");
+    // What the run keeps names the same program, and takes the same job.
+    let resolved = std::fs::read_to_string(job.latest().join("configs/resolved.toml")).unwrap();
+    assert!(resolved.contains("[notify]") && resolved.contains(job.path("tell.sh").to_str().unwrap()), "{resolved}");
+}
+
+#[test]
+fn who_asks_for_failures_alone_hears_of_samples_that_are_missing() {
+    let (address, posted) = server();
+    let mut job = echo_job(0, "", &format!("[notify]\nwebhook = \"http://{address}/\"\non = [\"failure\"]\n"));
+    job.run(&[]).expect(0);
+    assert!(posted.lock().unwrap().is_empty(), "nothing failed");
+    job.set_env("COMPASS_ECHO_DIE_ON", "What is 7?");
+    job.run(&[]).expect(1);
+    let posted = posted.lock().unwrap().clone();
+    assert_eq!(posted.len(), 1, "{posted:?}");
+    let told = &posted[0].1;
+    assert_eq!((&told["event"], &told["exit_code"]), (&"end".into(), &1.into()));
+    assert!(told["text"].as_str().unwrap().contains("has ended, and something is missing"), "{told}");
 }
 
 #[test]

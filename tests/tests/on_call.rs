@@ -50,10 +50,22 @@ fn a_file_says_how_the_run_stands_and_how_it_ended() {
     assert_eq!((&of_job["recorded_samples"], &of_job["state"]), (&of_job["expected_samples"], &"ended".into()));
     assert!(of_job["expected_samples"].as_u64().unwrap() >= u64::from(SAMPLES), "{ended}");
 
-    job.configure("[[model]]\nabbr = \"x\"\ntype = \"echo\"\n");
-    fs::remove_file(job.path("status.json")).unwrap();
+    job.configure("\n[[model]]\nabbr = \"x\"\ntype = \"echo\"\n");
+    // That of the night before would pass for this one's.
     job.run(&["--status-file", "status.json"]).expect(2);
-    assert_eq!(status(&job), None, "nothing was started");
+    let refused = status(&job).unwrap();
+    assert_eq!((&refused["ended"], &refused["exit_code"]), (&Value::Bool(true), &2.into()), "{refused}");
+    assert!(refused["reason"].as_str().unwrap().contains("data set"), "{refused}");
+    assert_eq!(refused["master"]["jobs"], Value::Array(Vec::new()), "nothing was started");
+    let nowhere = job.run(&["--status-file", "nowhere/status.json"]).expect(2).stderr;
+    assert!(nowhere.contains("cannot write the status file nowhere/status.json: "), "{nowhere}");
+    let served = job.command_line(&["serve", "--config", "absent.toml", "--status-file", "status.json"]);
+    served.run().expect(2);
+    let refused = status(&job).unwrap();
+    assert_eq!((&refused["master"]["kind"], &refused["exit_code"]), (&"serve".into(), &2.into()), "{refused}");
+    // What only looks leaves it.
+    job.run(&["--status-file", "status.json", "--dry-run"]).expect(2);
+    assert_eq!(status(&job).unwrap(), refused);
 }
 
 #[test]
@@ -61,9 +73,21 @@ fn the_screen_stands_in_the_log_and_the_table_can_be_shown_in_parts() {
     let job = echo_job(0, "", "");
     let run = job.run(&[]).expect(0);
     let log = fs::read_to_string(job.latest().join("logs/master.log")).unwrap();
+    let is_stamped = |line: &str| {
+        line.split_at_checked(21).is_some_and(|(stamp, _)| stamp.ends_with("  ") && stamp.starts_with("20"))
+    };
     for line in run.stdout.lines().chain(run.stderr.lines()) {
+        // There every line has a time of one form.
+        let line = if is_stamped(line) { &line[21..] } else { line };
         assert!(log.contains(line), "{line:?} is not in\n{log}");
     }
+    assert!(
+        !log.lines().any(|line| line
+            .split_whitespace()
+            .nth(1)
+            .is_some_and(|word| word.starts_with("20") && word.contains('-'))),
+        "{log}"
+    );
     let shown = job.command_line(&["viz", "-w", "out"]).run().expect(0).stdout;
     let table: Vec<&str> = run.stdout.lines().filter(|line| !line.is_empty()).collect();
     let name = table.last().and_then(|line| line.split_whitespace().next()).unwrap();

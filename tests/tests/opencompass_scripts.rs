@@ -144,8 +144,23 @@ fn a_postprocessor_of_the_tree_judges_without_python() {
     let accuracy = results["accuracy"].as_f64().unwrap();
     assert!((accuracy - 100.0 * right as f64 / all as f64).abs() < 1e-9, "{accuracy} of {right} in {all}");
 
-    // Another function is another evaluation of the same answers.
+    // A clone of before version 0.3: its configurations stand beside the package.
     let plan = job.facts()["plan"].clone();
+    let rows = std::fs::read_to_string(job.path("rows.jsonl")).unwrap();
+    job.write("clone/configs/rows.jsonl", &rows);
+    let registered = PARITY.replace("type=parity_postprocess", "type='parity'");
+    for (file, parity) in [("clone/configs/eval.py", PARITY), ("clone/configs/named.py", registered.as_str())] {
+        job.write(file, &format!("{SCRIPT}{parity}"));
+        job.write("clone/opencompass/__init__.py", "");
+        job.write("clone/opencompass/datasets/__init__.py", "from .own import *\n");
+        job.write("clone/opencompass/datasets/own.py", OWN);
+        job.write("clone/opencompass/utils/words.py", "NAMES = ['even', 'odd']\n");
+        job.command_line(&[file]).run().expect(0);
+        let again: serde_json::Value = serde_json::from_slice(&job.tree("results")["echo/answer_gen.json"]).unwrap();
+        assert_eq!(again["accuracy"], results["accuracy"], "{file}");
+    }
+
+    // Another function is another evaluation of the same answers.
     job.write("opencompass/utils/words.py", "NAMES = ['odd', 'even']\n");
     job.command_line(&["eval.py"]).run().expect(0);
     assert_ne!(job.facts()["plan"], plan);

@@ -358,7 +358,7 @@ fn a_bound_holds_and_what_is_beyond_it_is_explained() {
         let runs = text.contains("granted to 1 worker with 1 slot");
         (runs && text.contains("2 workers are idle: no running job has work")).then_some(text)
     });
-    assert!(explained.contains("its share is 1 slots (priority 5), at most 1"), "{explained}");
+    assert!(explained.contains("its share is 1 slot (priority 5), at most 1"), "{explained}");
     // What is shown follows what is so, at intervals.
     let status = wait_until("it is shown", || Some(served.status(&a)).filter(|status| status["slots"] != 0));
     assert_eq!((&status["slots"], &status["max_slots"], &status["priority"]), (&1.into(), &1.into(), &5.into()));

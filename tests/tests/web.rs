@@ -82,7 +82,7 @@ fn a_run_is_shown_while_it_goes_on() {
     let (code, metrics) = shown.get("/metrics", "");
     assert_eq!(code, 200);
     let figure = |name: &str| {
-        let line = metrics.lines().find(|line| line.starts_with(&format!("compass_{name}{{job=\"")));
+        let line = metrics.lines().find(|line| line.starts_with(&format!("compass_{name}{{job_id=\"")));
         line.unwrap_or_else(|| unreachable!("no {name} in {metrics}")).rsplit_once("} ").unwrap().1.to_owned()
     };
     assert_eq!(figure("samples_expected"), status["expected_samples"].to_string());

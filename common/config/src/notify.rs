@@ -7,6 +7,8 @@ use super::paths;
 use super::tree::Node;
 use compass_types::duration::parse_duration;
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::time::Duration;
 
 const IDLE: Duration = Duration::from_secs(15 * 60);
@@ -66,7 +68,7 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<NotifyCon
     let mut fields = root.table(check, "notify", &NOTIFY)?;
     let webhook = fields.get("webhook").and_then(|node| address(check, "webhook", node));
     let lark = fields.either(check, "lark").and_then(|(key, node)| address(check, key, node));
-    let command = fields.texts(check, "command").unwrap_or_default().into_iter().map(|(word, _)| word).collect();
+    let command = fields.get("command").map(|node| command(check, node)).unwrap_or_default();
     let on = match fields.texts(check, "on") {
         None => NotifyEvent::ALL.into(),
         Some(names) => names
@@ -121,7 +123,40 @@ fn address(check: &mut Check, key: &'static str, node: &Node) -> Option<String> 
     Some(line.to_owned())
 }
 
-fn is_address(text: &str) -> bool {
+/// The words of the command. Its program has to be there before the job begins: at its end it is too late to say so.
+fn command(check: &mut Check, node: &Node) -> Vec<String> {
+    let words = check.texts("command", node).unwrap_or_default();
+    let mut words: Vec<String> = words.into_iter().map(|(word, _)| word).collect();
+    let (Some(program), Some(first)) = (words.first_mut(), node.items().first()) else { return words };
+    let fault = if program.contains('/') {
+        let Some(path) = paths::resolve(check, "command", first) else { return words };
+        let fault = match path.exists() {
+            true if is_program(&path) => None,
+            true => Some((format!("`{program}` of `command` is no program"), "`chmod +x` makes a script one")),
+            false => Some((
+                format!("no file `{program}`"),
+                "`command` begins with a program: a path is relative to this file",
+            )),
+        };
+        *program = path.display().to_string();
+        fault
+    } else {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let is_there = std::env::split_paths(&folders).any(|folder| is_program(&folder.join(&*program)));
+        let help = "install it, or write the path of a program, with a `/` in it";
+        (!is_there).then(|| (format!("no program `{program}` of `command` on PATH"), help))
+    };
+    if let Some((message, help)) = fault {
+        check.error(first.span, message, Some(help.into()));
+    }
+    words
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
+pub(super) fn is_address(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && !rest.contains(char::is_whitespace))
 }

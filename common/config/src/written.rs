@@ -5,6 +5,7 @@
 use super::check::Check;
 use super::convert::comment;
 use super::launching::RunnerKind;
+use super::notify::is_address;
 use super::overrides::Overrides;
 use super::parse::parse;
 use super::resolved::Config;
@@ -35,7 +36,10 @@ impl Default for WrittenConfig {
 const SECRET: &str = "(not kept)";
 
 /// Lists of names and tables that are not in the one file: it has what they stand for.
-const GONE: [&str; 6] = ["include", "import", "models", "datasets", "notify", "combination"];
+const GONE: [&str; 5] = ["include", "import", "models", "datasets", "combination"];
+
+/// Keys of `notify` with an address, or with the path of a file that holds one.
+const ADDRESSES: [&str; 3] = ["webhook", "lark", "lark_bot_url"];
 
 /// Files that a master names beside its `state_dir`, and those of its store.
 const FILES_OF_MASTERS: [&str; 3] = ["state_dir", "key_file", "http_token_file"];
@@ -64,6 +68,7 @@ fn resolved(check: &Check, mut root: Table, config: &Config, flags: &Overrides) 
     if !config.not_combined.is_empty() {
         combinations(&mut root, config, &models, &datasets);
     }
+    without_addresses(check, &mut root, config);
     convert_paths::settle(check, &mut root, None, config.data_dir.as_deref());
     put(&mut root, "work_dir", text(&config.work_dir));
     if let Some(data_dir) = &config.data_dir {
@@ -84,6 +89,27 @@ fn resolved(check: &Check, mut root: Table, config: &Config, flags: &Overrides) 
     match digest(&again) == digest(config) {
         true => Ok(text),
         false => Err("read again it would ask for other samples".to_owned()),
+    }
+}
+
+/// Notices without their addresses, which are secrets; those that stand in files of their own stay.
+fn without_addresses(check: &Check, root: &mut Table, config: &Config) {
+    let Some(notify) = inner(root, "notify") else { return };
+    for key in ADDRESSES {
+        if notify.get(key).is_some_and(|node| node.text().is_none_or(is_address)) {
+            drop(notify.remove(key));
+        }
+    }
+    convert_paths::absolute(check, notify, &ADDRESSES);
+    if let (Some(program), Some(Node { value: Value::Array(words), .. })) =
+        (config.notify.as_ref().and_then(|notify| notify.command.first()), notify.get_mut("command"))
+        && let Some(first) = words.first_mut()
+    {
+        first.value = Value::String(program.clone());
+    }
+    let is_left = |key: &&str| notify.get(key).is_some();
+    if !ADDRESSES.iter().chain(&["command"]).any(is_left) {
+        drop(root.remove("notify"));
     }
 }
 

@@ -8,6 +8,7 @@ use crate::script::{Call, FILES};
 use crate::session::{Session, Told};
 use crate::stamp::Stamper;
 use compass_common::status_output::print_status;
+use compass_common::words::counted;
 use compass_config::{EvaluatedConfiguration, Interpreter, LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -86,7 +87,7 @@ impl Exporter {
         left.retain(|at| keys.iter().position(|key| *key == keys[*at]) == Some(*at));
         let mut contained = String::new();
         if !left.is_empty() {
-            say_start(&program, &format!("the rows of {} data sets", left.len()));
+            say_start(&program, &format!("the rows of {}", counted(left.len() as u64, "data set")));
             let session = self.session(world, interpreter, &program, &cache);
             let of_call = |at: &usize| {
                 let LoaderCall { class, parameters, splits } = &calls[*at];
@@ -183,12 +184,15 @@ impl Sources<'_> {
         let how = match (kept, kept == read.len()) {
             (_, true) => "earlier: neither its loaders nor its data have changed".to_owned(),
             (0, false) => contained.to_owned(),
-            (_, false) => format!("{contained}; those of {kept} data sets are kept from an earlier run"),
+            (_, false) => {
+                format!("{contained}; those of {} come from an earlier run", counted(kept as u64, "data set"))
+            }
         };
         let said = format!(
-            "`{}` ({versions}) read {rows} rows of {} data sets with OpenCompass's own loaders, {how}",
+            "`{}` ({versions}) read {} of {} with OpenCompass's own loaders, {how}",
             self.program.display(),
-            read.len()
+            counted(rows, "row"),
+            counted(read.len() as u64, "data set")
         );
         let of_record = |record: &Record| LoadedRows {
             splits: record.outputs.iter().map(|output| (output.name.clone(), self.cache.file(output))).collect(),

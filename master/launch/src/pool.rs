@@ -7,6 +7,7 @@ use super::launcher::{JobOutcome, Launcher, LauncherJobId, LauncherPolicy};
 use super::log_follower::LogFollower;
 use super::{emergency_cleanup, scaler::PoolState};
 use compass_common::status_output::print_status;
+use compass_common::words::counted;
 use compass_scheduler::PoolChoice;
 use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -166,11 +167,9 @@ impl Running {
         match self.launcher.adopt().await {
             Ok(launched) => {
                 if !launched.is_empty() {
-                    print_status(format!(
-                        "pool {}: {} jobs of an earlier master go on",
-                        self.spec.name,
-                        launched.len()
-                    ));
+                    let (verb, count) = (if launched.len() == 1 { "goes" } else { "go" }, launched.len() as u64);
+                    let jobs = counted(count, "job");
+                    print_status(format!("pool {}: {jobs} of an earlier master {verb} on", self.spec.name));
                 }
                 self.job_table.launched(self.now(), launched);
             }

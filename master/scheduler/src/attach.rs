@@ -6,6 +6,7 @@ use super::event::{Capabilities, ConnectionId, FailureClass, HeldGrant};
 use super::state::Core;
 use super::task::{Requires, Task, TaskState};
 use super::task_table::To;
+use super::words::{are, some};
 use super::worker::{Drain, Worker};
 use super::worker_table::WorkerIx;
 use compass_types::ids::{GrantId, TaskId, UnitId};
@@ -32,7 +33,8 @@ impl Core {
         let slots = capabilities.slots.min(self.workers.room(id, self.limits.max_slots));
         if slots == 0 {
             let most = self.limits.max_slots.unwrap_or_default();
-            let reason = format!("all {most} slots of this job are taken (max_num_workers = {most})");
+            let reason =
+                format!("all of this job's {} {} taken (max_num_workers = {most})", some(most, "slot"), are(most));
             self.send(id, Message::Refused { reason }, self.last_seq, effects);
             return;
         }

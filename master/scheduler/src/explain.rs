@@ -168,7 +168,10 @@ impl Core {
         } else if worker.is_draining() {
             "draining: it takes no more".to_owned()
         } else if self.workers.is_last_choice(id) {
-            format!("asked last: its node failed {} times in a row", worker.infrastructure)
+            match worker.infrastructure {
+                1 => "asked last: its node failed once".to_owned(),
+                times => format!("asked last: its node failed {times} times in a row"),
+            }
         } else if worker.held.len() as u32 >= worker.credit {
             format!("holds all that it wants ({})", worker.credit)
         } else if let Some(task) = worker.awaits.filter(|task| self.task(*task).is_some_and(|task| task.asked() > 0)) {

@@ -10,6 +10,7 @@ use super::event::{FailureClass, Unfit};
 use super::state::Core;
 use super::task::{Task, TaskState};
 use super::task_table::To;
+use super::words::some;
 use super::worker::Drain;
 use super::worker_table::WorkerIx;
 use compass_plan::Misfit;
@@ -36,7 +37,7 @@ impl Doubt {
         let workers: Vec<&str> = self.by.keys().map(|worker| worker.0.as_str()).collect();
         if self.by.values().all(|misfit| *misfit == Misfit::NotFinite) {
             let tries = match workers.as_slice() {
-                [only] => format!("{} times on worker {only}", self.tries),
+                [only] => format!("{} on worker {only}", some(self.tries, "time")),
                 several => format!("on workers {}", several.join(", ")),
             };
             return format!("the model gives {}, {tries}", Misfit::NotFinite);
@@ -105,7 +106,7 @@ impl Core {
         }
         for (message, samples) in given_up {
             if let Some(task) = self.carve(unit, &samples, own) {
-                let text = format!("{} samples failed: {message}", samples.len());
+                let text = format!("{} failed: {message}", some(samples.len(), "sample"));
                 effects.push(Effect::Note { text });
                 self.transition(task, To::Failed { class: FailureClass::Deterministic, message });
             }

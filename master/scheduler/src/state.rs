@@ -17,6 +17,7 @@ use super::speeds::Speeds;
 use super::steal_timing::StealTiming;
 use super::task::{Task, TaskState, TaskView};
 use super::task_table::{Change, TaskOwner, TaskTable, To};
+use super::words::some;
 use super::worker::Worker;
 use super::worker_table::{WorkerIx, WorkerTable};
 use compass_types::ids::{Epoch, GrantId, ModelId, TaskId, UnitId, WorkerId};
@@ -163,7 +164,7 @@ impl Core {
         let failed = self.tasks.iter().filter_map(|(_, task)| match &task.state {
             TaskState::Failed { message, .. } => Some((task, message.clone())),
             TaskState::Quarantined { message, workers } => {
-                Some((task, format!("{message} (the same on {} workers)", workers.len())))
+                Some((task, format!("{message} (the same on {})", some(workers.len() as u64, "worker"))))
             }
             _ => None,
         });

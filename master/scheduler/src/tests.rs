@@ -318,7 +318,7 @@ fn slots_beyond_the_bound_are_refused_with_a_reason() {
         Effect::Send { message: Message::Refused { reason }, .. } => Some(reason.as_str()),
         _ => None,
     });
-    assert_eq!(refused, Some("all 2 slots of this job are taken (max_num_workers = 2)"));
+    assert_eq!(refused, Some("all of this job's 2 slots are taken (max_num_workers = 2)"));
 }
 
 #[test]

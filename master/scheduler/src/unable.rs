@@ -8,6 +8,7 @@ use super::effect::{Effect, Message};
 use super::event::FailureClass;
 use super::state::Core;
 use super::task_table::To;
+use super::words::some;
 use super::worker_table::WorkerIx;
 use compass_plan::engine::UnableKind;
 use compass_types::ids::{ModelId, TaskId};
@@ -125,7 +126,7 @@ impl Core {
         let class = if self.bars.is_gone(model) { FailureClass::WeightsGone } else { FailureClass::User };
         let tasks = self.queue.of_model(model).collect::<Vec<_>>();
         let name = self.labels.model(model);
-        let text = format!("no worker can load {name}; its {} tasks failed: {words}", tasks.len());
+        let text = format!("no worker can load {name}; its {} failed: {words}", some(tasks.len() as u64, "task"));
         effects.push(Effect::Note { text });
         for task in tasks {
             self.transition(task, To::Failed { class, message: words.clone() });

@@ -5,6 +5,7 @@ use crate::job::{Ended, JobRecord, why_it_ended};
 use crate::pipeline::RunView;
 use crate::pipeline::{JobCommand, JobHandle};
 use compass_common::job_log::JobLog;
+use compass_common::words::counted;
 use compass_diagnostic::Diagnostics;
 use compass_scheduler::broker::{FairShare, JobId};
 use compass_store::LeadershipStatus;
@@ -330,7 +331,7 @@ fn shares_in_words(id: &JobId, job: &JobEntry, shares: &BTreeMap<JobId, FairShar
     let others = shares.iter().filter(|(other, _)| *other != id);
     let others: Vec<String> =
         others.map(|(other, share)| format!("{other} has {} (priority {})", share.slots, share.weight)).collect();
-    let mut line = format!("its share is {} slots (priority {})", own.slots, own.weight);
+    let mut line = format!("its share is {} (priority {})", counted(own.slots, "slot"), own.weight);
     if let Some(most) = job.max_slots {
         line += &format!(", at most {most} (max_num_workers, max_gpus)");
     }
@@ -339,7 +340,10 @@ fn shares_in_words(id: &JobId, job: &JobEntry, shares: &BTreeMap<JobId, FairShar
     }
     let mut lines = vec![line];
     if idle > 0 {
-        lines.push(format!("{idle} workers are idle: no running job has work that they can execute"));
+        lines.push(match idle {
+            1 => "1 worker is idle: no running job has work that it can execute".to_owned(),
+            _ => format!("{idle} workers are idle: no running job has work that they can execute"),
+        });
     }
     lines
 }

@@ -7,7 +7,7 @@ use crate::exit;
 use crate::job::Mode;
 use crate::job::{Failure, JobRecord, JobRequest, open_run, why_it_ended};
 use crate::pipeline::{self, FollowedBar, RunFolder};
-use compass_common::status_output::{OutputError, is_terminal, print, print_status};
+use compass_common::status_output::{OutputError, is_terminal, print, print_status, report};
 use compass_config::Config;
 use compass_diagnostic::Diagnostic;
 use compass_proto::v1::follow_reply::Body;
@@ -36,6 +36,10 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
         ));
     }
     let mut server = Master::server(&config.state_dir).await?;
+    if config.notify.is_some() {
+        let note = Diagnostic::note("[notify] of a submitted job has no effect: the server tells of every job");
+        report(&note.with_help("write it in the file that `compass-master serve --config` names"));
+    }
     let asked = server.clone();
     let known = async |plan: &Digest| {
         let folder = asked.clone().find(plan).await?;
@@ -55,7 +59,9 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
     if wait {
         return follow(server, accepted.job, &folder).await;
     }
-    print_status(format!("accepted; see it with: compass-master status {}{}", accepted.job, place(&config.state_dir)));
+    let accepted_now = if accepted.attached { "" } else { "accepted; " };
+    let place = place(&config.state_dir);
+    print_status(format!("{accepted_now}see it with: compass-master status {}{place}", accepted.job));
     Ok(exit::SCORED)
 }
 

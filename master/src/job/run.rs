@@ -22,6 +22,9 @@ use tokio::sync::watch;
 use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
+/// Columns of the table in a notice.
+const NOTICE_WIDTH: usize = 120;
+
 /// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that asks the process to
 /// stop.
 ///
@@ -219,11 +222,10 @@ impl Job<'_> {
             .noting(endpoints);
         let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
         pipeline::summarize(folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-        let table = scored.summary.text();
         // A job of a server speaks to a client whose terminal it does not know.
         let width = if request.served { None } else { terminal_width() };
-        let printed = print(width.map_or_else(|| table.clone(), |width| scored.summary.within(width)) + "\n");
-        place.job_handle.keep_table(table);
+        let printed = print(width.map_or_else(|| scored.summary.text(), |width| scored.summary.within(width)) + "\n");
+        place.job_handle.keep_table(scored.summary.within(NOTICE_WIDTH));
         for notice in &scored.notices {
             report(notice);
         }

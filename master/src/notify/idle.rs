@@ -2,6 +2,7 @@
 
 use super::notifier::Notifier;
 use crate::pipeline::{JobCommand, RunView};
+use compass_common::words::counted;
 use compass_config::NotifyEvent;
 use compass_plan::engine::TokenCounters;
 use std::time::Duration;
@@ -47,7 +48,7 @@ pub(super) async fn watch(notifier: Notifier) {
         let (doing, view) = notifier.job_handle().view();
         let Some(idle) = idleness.look(doing, &view, notifier.idle_after(), Instant::now()) else { continue };
         let reasons = notifier.job_handle().ask(JobCommand::Job).await.unwrap_or_default();
-        let words = format!("has got nothing for {} minutes", idle.as_secs() / 60);
+        let words = format!("has got nothing for {}", counted(idle.as_secs() / 60, "minute"));
         notifier.tell(&notifier.notice(NotifyEvent::Idle, None, &words, reasons.join("\n"))).await;
     }
 }

@@ -3,8 +3,9 @@
 use compass_config::NotifyEvent;
 use serde_json::{Value, json};
 
-/// Most of a text that is sent; what is longer stands in the run folder.
-const MOST_TEXT: usize = 16 << 10;
+/// Most of a text that is sent, in bytes; what is longer stands in the run folder. A bot of Lark takes requests of 20 kB.
+const MOST_OF_BOT: usize = 16 << 10;
+const MOST_TEXT: usize = 256 << 10;
 
 /// Something to tell.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,8 +17,8 @@ pub(super) struct Notice {
     pub(super) folder: String,
     /// The exit code, where the job is over.
     pub(super) code: Option<u8>,
-    pub(super) recorded: u64,
-    pub(super) expected: u64,
+    /// Recorded and expected samples, where they were counted.
+    pub(super) samples: Option<(u64, u64)>,
     /// One sentence.
     pub(super) headline: String,
     /// The table, or the reasons.
@@ -27,24 +28,25 @@ pub(super) struct Notice {
 impl Notice {
     /// What a webhook and a command get.
     pub(super) fn json(&self) -> Value {
+        let samples = self.samples.map(|(recorded, expected)| json!({"recorded": recorded, "expected": expected}));
         json!({
             "event": self.event.name(), "run": self.run, "folder": self.folder, "exit_code": self.code,
-            "samples": {"recorded": self.recorded, "expected": self.expected}, "text": self.text(),
+            "samples": samples, "text": self.text(MOST_TEXT),
         })
     }
 
     /// What a bot of Lark or Feishu gets: a message of type `text`.
     pub(super) fn lark(&self) -> Value {
-        json!({"msg_type": "text", "content": {"text": self.text()}})
+        json!({"msg_type": "text", "content": {"text": self.text(MOST_OF_BOT)}})
     }
 
-    pub(super) fn text(&self) -> String {
+    fn text(&self, most: usize) -> String {
         let text = format!("{}\n{}", self.headline, self.details);
         let text = text.trim_end();
-        if text.len() <= MOST_TEXT {
+        if text.len() <= most {
             return text.to_owned();
         }
-        let end = (0..=MOST_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let whole = text.get(..end).unwrap_or_default();
         // Rows are left whole.
         let rows = whole.rsplit_once('\n').map_or(whole, |(rows, _)| rows);
@@ -62,8 +64,7 @@ mod tests {
             run: "20260102_030405".into(),
             folder: "/runs/20260102_030405".into(),
             code: Some(0),
-            recorded: 8,
-            expected: 8,
+            samples: Some((8, 8)),
             headline: "run 20260102_030405 has ended".into(),
             details: details.into(),
         }
@@ -85,8 +86,10 @@ mod tests {
 
     #[test]
     fn a_long_table_is_cut_between_rows() {
-        let text = notice(&"müde  100.00\n".repeat(5_000)).text();
-        assert!(text.len() <= MOST_TEXT + 60, "{}", text.len());
+        let long = notice(&"müde  100.00\n".repeat(5_000));
+        assert!(!long.text(MOST_TEXT).contains("the rest"), "a program gets more than a bot");
+        let text = long.text(MOST_OF_BOT);
+        assert!(text.len() <= MOST_OF_BOT + 60, "{}", text.len());
         assert!(
             text.ends_with("müde  100.00\n... the rest is in /runs/20260102_030405"),
             "{}",

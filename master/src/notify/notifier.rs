@@ -71,13 +71,17 @@ impl Notifier {
         let (_, view) = self.job_handle.view();
         let headline = format!("run {} {words}", self.run);
         let (run, folder) = (self.run.clone(), self.folder.clone());
-        let (recorded, expected) = (view.recorded_samples, view.expected_samples);
-        Notice { event, run, folder, code, recorded, expected, headline, details }
+        // Where answers of an earlier run are scored, no stage has counted any.
+        let samples = (view.expected_samples > 0).then_some((view.recorded_samples, view.expected_samples));
+        Notice { event, run, folder, code, samples, headline, details }
     }
 
     /// Tells everybody, side by side.
     pub(super) async fn tell(&self, notice: &Notice) {
-        if !self.config.on.contains(&notice.event) {
+        // Where samples are missing somebody who asked for failures alone is told as well.
+        let is_lacking = notice.event == NotifyEvent::End && notice.code != Some(exit::SCORED);
+        let also = is_lacking.then_some(NotifyEvent::Failure);
+        if ![Some(notice.event), also].into_iter().flatten().any(|event| self.config.on.contains(&event)) {
             return;
         }
         let (json, text) = (notice.json(), notice.lark());

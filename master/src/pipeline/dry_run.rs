@@ -7,6 +7,7 @@ use super::launching::{LaunchOptions, autoscaler, comes_by_itself, slots};
 use super::planner::Planned;
 use super::task_list::listing;
 use super::worker_endpoint::told;
+use compass_common::words::counted;
 use compass_config::Config;
 use compass_launch::Programs;
 use compass_plan::partition::TaskList;
@@ -54,7 +55,7 @@ fn stage(
     // What it is the list of does not show.
     let mut text = listing(&TaskList::new(plan, &Digest([0; 32]), &tasks), kind, |_| String::new());
     // Writing to a string cannot fail.
-    let _ = write!(text, "{} tasks, {} samples", tasks.len(), plan.expected());
+    let _ = write!(text, "{}, {}", counted(tasks.len() as u64, "task"), counted(plan.expected(), "sample"));
     let equal = match duplicates.len() {
         0 => String::new(),
         count => format!(", {count} of which repeat the request of another and are recorded with its result"),

@@ -15,6 +15,7 @@ use super::live::LiveWriting;
 use super::planner::{PlanError, Planned, read_plan, write_plan};
 use super::score::{Answers, Executions, UnitEntries};
 use compass_common::status_output::print_status;
+use compass_common::words::counted;
 use compass_config::Config;
 use compass_launch::Programs;
 use compass_ledger::LedgerError;
@@ -160,7 +161,8 @@ async fn run(
         return Ok(Ran { ending: Ending::Finished, answers });
     }
     drop(answers);
-    print_status(format!("running {} programs of {} data sets", plan.expected() - done, plan.datasets.len()));
+    let (programs, datasets) = (plan.expected() - done, plan.datasets.len() as u64);
+    print_status(format!("running {} of {}", counted(programs, "program"), counted(datasets, "data set")));
     let config = stage_config(config);
     let Inferred { ending, failures, term, answers, .. } =
         Box::pin(infer(&config, folder, Arc::new(plan), digest, files, options)).await?;

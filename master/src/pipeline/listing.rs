@@ -1,6 +1,7 @@
 //! `compass-master datasets`: the presets, and one of them in full.
 
 use super::dataset_plan::rendered_sample;
+use compass_common::words::counted;
 use compass_config::{Preset, model_presets, preset_datasets, preset_later, presets};
 use compass_diagnostic::Diagnostic;
 use std::fmt::Write as _;
@@ -32,8 +33,8 @@ pub fn list_models(is_meant: impl Fn(&str) -> bool, width: Option<usize>) -> Str
         .map(|model| (model.name.clone(), about(&model.path, model.chat)))
         .collect();
     let count = match meant.len() == all.len() {
-        true => format!("{} models", all.len()),
-        false => format!("{} of {} models", meant.len(), all.len()),
+        true => counted(all.len() as u64, "model"),
+        false => format!("{} of {}", meant.len(), counted(all.len() as u64, "model")),
     };
     listed(&meant, width) + &format!("{count}; looked for in the local cache of the hub (HF_HOME, HF_HUB_CACHE)\n")
 }
@@ -103,7 +104,7 @@ pub fn show_preset(name: &str, data_dir: Option<&Path>) -> Result<String, Diagno
         }
     };
     let names: Vec<&str> = datasets.iter().map(|dataset| dataset.abbr.as_str()).collect();
-    let _ = writeln!(text, "{} data sets: {}", names.len(), names.join(", "));
+    let _ = writeln!(text, "{}: {}", counted(names.len() as u64, "data set"), names.join(", "));
     let Some(first) = datasets.into_iter().next() else { return Ok(text) };
     let _ = writeln!(text, "\nthe first sample of {}, {}:", first.abbr, first.infer.mode());
     match rendered_sample(first) {

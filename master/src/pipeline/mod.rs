@@ -17,6 +17,7 @@ mod endpoints;
 mod execution;
 mod execution_plan;
 mod facts;
+mod fit_notes;
 mod folder;
 mod import;
 mod infer;

@@ -128,7 +128,7 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
     let mut parts = PlanFiles::default();
     let mut errors = Faults::default();
     let (mut datasets, mut requests) = (Vec::new(), Vec::new());
-    let mut bar = PlanBar::new((config.datasets.len() + config.models.len()) as u64);
+    let mut bar = PlanBar::new((config.datasets.len() + config.models.len() + 1) as u64);
     for dataset in &config.datasets {
         bar.begin(&format!("data set {}", dataset.abbr));
         match plan_dataset(dataset, &mut parts) {
@@ -150,7 +150,7 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
         planned
     });
     let models = models.collect();
-    drop(bar);
+    bar.begin("samples that ask the same");
     let duplicates = DuplicateGroups::find(requests.iter().map(Vec::as_slice));
     let mut named = None;
     if !duplicates.is_empty() {
@@ -162,6 +162,7 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
         Plan { format: PLAN_FORMAT, config: digest, models, datasets, duplicates: named, left_out: BTreeSet::new() };
     plan.left_out = left_out(config, &plan);
     let head = head(&plan)?;
+    bar.end(0);
     Ok(Planned { plan, head, parts, duplicates })
 }
 

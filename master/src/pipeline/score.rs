@@ -3,6 +3,7 @@
 //! Shard reports are checked here against that fold. They never make a number; a report that disagrees is an error.
 
 use super::divergence::{Divergence, divergences};
+use super::fit_notes::FitNotes;
 use super::folder::{FolderError, RunFolder, remove_leftovers, write_atomically};
 use super::import::ADOPTED;
 use super::planner::{PlanError, read_part};
@@ -75,6 +76,7 @@ impl Scored {
 #[derive(Default)]
 struct ScoreNotes {
     notices: Vec<Diagnostic>,
+    fit: FitNotes,
     reasons: Reasons,
 }
 
@@ -172,7 +174,8 @@ pub fn score(
         on_unit(u64::from(unit.dataset.samples));
         cells.push((unit.id, cell));
     }
-    let ScoreNotes { mut notices, reasons } = said;
+    let ScoreNotes { mut notices, fit, reasons } = said;
+    notices.extend(fit.notes());
     notices.extend(reasons.notices());
     let summary = Summary::new(plan, cells);
     let complete = summary.is_complete() && !notices.iter().any(Diagnostic::is_error);
@@ -259,8 +262,7 @@ fn score_unit(
     let metrics = total.finish();
     let document = results_document(unit.dataset, &metrics, &findings, write.unwrap_or_default());
     let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
-    said.notices.extend(too_long(&name, &document));
-    said.notices.extend(fewer_shots(&name, &document));
+    said.fit.add(&name, &document);
     said.notices.extend(disagreements(&name, &entries));
     said.notices.extend(differences(&name, &entries.diverged));
     said.notices.extend(execution.iter().flat_map(|execution| disagreements(&name, execution)));
@@ -287,16 +289,6 @@ fn fold_into_checks(checks: &mut [ShardCheck], unit: Unit<'_>, sample: &Sample, 
     }
 }
 
-fn too_long(name: &str, document: &Value) -> Option<Diagnostic> {
-    let ids = document.get("too_long")?.as_array()?;
-    let (samples, were) = if ids.len() == 1 { ("sample is", "was") } else { ("samples are", "were") };
-    let count = ids.len();
-    Some(Diagnostic::note(format!(
-        "{name}: {count} {samples} too long for max_seq_len and {were} truncated: {}",
-        reasons::some(ids)
-    )))
-}
-
 /// Samples of which a device gave one result and another of its type another.
 fn differences(name: &str, diverged: &[Divergence]) -> Option<Diagnostic> {
     let first = diverged.first()?;
@@ -308,16 +300,6 @@ fn differences(name: &str, diverged: &[Divergence]) -> Option<Diagnostic> {
          recorded stands (sample {}: recorded from worker {recorded}, another from worker {differs})",
         reasons::some(&ids),
         first.sample
-    )))
-}
-
-fn fewer_shots(name: &str, document: &Value) -> Option<Diagnostic> {
-    let ids = document.get("fewer_shots")?.as_array()?;
-    let (samples, were) = if ids.len() == 1 { ("sample", "was") } else { ("samples", "were") };
-    let count = ids.len();
-    Some(Diagnostic::note(format!(
-        "{name}: {count} {samples} {were} asked with fewer examples than planned, to fit max_seq_len: {}",
-        reasons::some(ids)
     )))
 }
 

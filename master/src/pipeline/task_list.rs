@@ -4,6 +4,7 @@
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::planner::{PlanError, read_duplicates};
 use compass_common::encode;
+use compass_common::words::counted;
 use compass_ledger::{Kind, Ledger, LedgerError};
 use compass_plan::partition::{ListedPiece, TaskList, TaskSpec};
 use compass_plan::{Plan, tasks_path};
@@ -31,8 +32,8 @@ pub(super) fn listing(list: &TaskList, kind: &str, more: impl Fn(&[(u32, u32)]) 
         let pieces: Vec<String> = task.pieces.iter().map(ListedPiece::shown).collect();
         let samples: Vec<(u32, u32)> =
             task.pieces.iter().flat_map(|piece| piece.samples.iter().map(|index| (piece.unit.0, index))).collect();
-        let (at, count, pieces) = (task.task, samples.len(), pieces.join(" "));
-        let _ = writeln!(text, "{kind}task {at}: {count} samples: {pieces}{}", more(&samples));
+        let (at, count, pieces) = (task.task, counted(samples.len() as u64, "sample"), pieces.join(" "));
+        let _ = writeln!(text, "{kind}task {at}: {count}: {pieces}{}", more(&samples));
     }
     text
 }
@@ -90,8 +91,8 @@ pub fn recorded_tasks(
     let groups = read_duplicates(folder, plan)?;
     let duplicates = Duplicates::new(groups.of_units(plan), |(unit, index)| done.contains(&(unit.0, index)));
     let missing = plan.expected().saturating_sub(done.len() as u64 + duplicates.len());
-    let tasks = list.tasks.len();
-    let _ = writeln!(text, "{tasks} tasks of this run; to resume it would run {missing} samples, cut again");
+    let (tasks, missing) = (counted(list.tasks.len() as u64, "task"), counted(missing, "sample"));
+    let _ = writeln!(text, "{tasks} of this run; to resume it would run {missing}, cut again");
     let run = folder.shown();
     let _ = writeln!(text, "look at one of them with: compass-worker --once --plan {run} --task N");
     Ok(Some(text))

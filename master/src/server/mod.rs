@@ -19,3 +19,4 @@ mod worker_dispatcher;
 
 pub use alone::run_alone;
 pub use serve::serve;
+pub use status_file::with_status_file;

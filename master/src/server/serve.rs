@@ -14,6 +14,7 @@ use crate::job::{Ended, Failure, JobRecord, OpenedRun, now};
 use crate::pipeline::{self, JobHandle, ModelPlacement, RunFolder};
 use compass_common::job_log::{JobLog, LogLine};
 use compass_common::status_output::{print_status, report, with_log};
+use compass_common::words::counted;
 use compass_config::{Base, PoolConfig, RunnerKind};
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_scheduler::broker::{FairShare, JobId};
@@ -115,7 +116,7 @@ async fn serve_until(
         _ if !jobs.base.pools.is_empty() => print_status(format!("serving; workers dial {told}")),
         RunnerKind::Local => {
             let slots = own_slots(&jobs.base);
-            print_status(format!("serving with {slots} workers on this host; more may dial {told}"));
+            print_status(format!("serving with {} on this host; more may dial {told}", counted(slots, "worker")));
         }
         RunnerKind::None => print_status(format!("serving; waiting for workers: compass-worker --master {told}")),
         _ => print_status(format!("serving; workers dial {told}")),

@@ -4,7 +4,7 @@ use super::job_workers::{JobWorkers, LaunchedFor};
 use super::ports::{BoundPorts, Ports};
 use super::worker_dispatcher::WorkerDispatcher;
 use crate::control::{ControlService, JobRegistry, Socket};
-use crate::job::{self, Failure, JobEnvironment, JobRequest, OpenedRun};
+use crate::job::{self, Failure, JobEnvironment, JobRequest, Mode, OpenedRun};
 use crate::notify::Notifier;
 use crate::pipeline::{InferError, JobHandle, ModelPlacement, WorkerEndpoint};
 use compass_config::Config;
@@ -105,7 +105,9 @@ impl Server {
         let Job { id, config, request, opened, job_handle, priority, bound, placements, launched } = job;
         let (server, workers_stay) = (self.clone(), matches!(launched, LaunchedFor::Server(_)));
         let workers = JobWorkers { server, id, priority, bound, placements, job_handle: job_handle.clone(), launched };
-        let notifier = config.notify.clone().map(|notify| Notifier::new(notify, &opened.folder, job_handle.clone()));
+        // Making a table again is nothing to tell of.
+        let told = config.notify.clone().filter(|_| request.mode != Mode::Viz);
+        let notifier = told.map(|notify| Notifier::new(notify, &opened.folder, job_handle.clone()));
         let watching = notifier.as_ref().and_then(Notifier::watch);
         let place = JobEnvironment { job_handle, source: Arc::new(workers), workers_stay };
         let ran = Box::pin(job::run(config, &request, &opened, &place, interrupted)).await;

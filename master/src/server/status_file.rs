@@ -3,7 +3,7 @@
 //! The file is replaced whole, so that a reader never sees half of one. Its age tells whether the master lives.
 
 use crate::control::{JobRegistry, MasterStatus};
-use crate::job::Failure;
+use crate::job::{Failure, now};
 use compass_common::encode;
 use compass_common::status_output::report;
 use compass_diagnostic::Diagnostic;
@@ -33,6 +33,43 @@ struct Document {
     master: MasterStatus,
 }
 
+/// What `run` gives, with the file at `path` from before it begins: the last word of an earlier master does not pass for that of
+/// this one, whose configuration may be bad.
+///
+/// # Errors
+/// The file cannot be written, and nothing was started; else those of `run`.
+pub async fn with_status_file(
+    path: Option<&Path>,
+    kind: &str,
+    run: impl Future<Output = Result<u8, Failure>>,
+) -> Result<u8, Failure> {
+    let Some(path) = path else { return run.await };
+    let refused = |error: String| {
+        let why = Diagnostic::error(format!("cannot write the status file {}: {error}", path.display()));
+        Failure::bad_input(why.with_help("name a file in a folder that is there and may be written to"))
+    };
+    let registry = if kind == "run" { JobRegistry::planning(now()) } else { JobRegistry::default() };
+    let mut first = Document::new(&registry);
+    first.master.kind = kind.to_owned();
+    write(path, &first).map_err(refused)?;
+    let ended = run.await;
+    if !has_ended(path) {
+        let told = write(path, &first.at_the_end(&ended));
+        told.unwrap_or_else(|error| report(unwritten(path, &error)));
+    }
+    ended
+}
+
+/// Whether the file holds the last word of its master.
+fn has_ended(path: &Path) -> bool {
+    let held = std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
+    held.is_some_and(|document| document["ended"] == true)
+}
+
+fn unwritten(path: &Path, error: &str) -> Diagnostic {
+    Diagnostic::warning(format!("cannot write the status file {}: {error}", path.display()))
+}
+
 /// Writes the file until it is told how the master ended.
 #[derive(Debug)]
 pub(super) struct StatusFile {
@@ -55,7 +92,7 @@ impl StatusFile {
                 if let Err(error) = &written
                     && !refused
                 {
-                    report(Diagnostic::warning(format!("cannot write the status file {}: {error}", file.display())));
+                    report(unwritten(&file, error));
                 }
                 refused = written.is_err();
             }
@@ -65,21 +102,8 @@ impl StatusFile {
 
     /// The last word.
     pub(super) fn end(self, ended: &Result<u8, Failure>) {
-        let (code, reason) = match ended {
-            Ok(code) => (*code, None),
-            Err(failure) => (failure.code, Some(failure.diagnostics.message())),
-        };
-        let mut last = Document { ended: true, exit_code: Some(code), reason, ..Document::new(&self.registry) };
-        for job in last.master.jobs.iter_mut().filter(|_| last.master.kind == "run") {
-            // The job ends with its master, which no client follows.
-            job.state = "ended".into();
-            job.exit_code = Some(code);
-            job.reason.clone_from(&last.reason);
-        }
-        last.silent_seconds = None;
-        if let Err(error) = write(&self.path, &last) {
-            report(Diagnostic::warning(format!("cannot write the status file {}: {error}", self.path.display())));
-        }
+        let told = write(&self.path, &Document::new(&self.registry).at_the_end(ended));
+        told.unwrap_or_else(|error| report(unwritten(&self.path, &error)));
     }
 }
 
@@ -87,7 +111,7 @@ impl Document {
     fn new(registry: &JobRegistry) -> Self {
         let (silent_for, _) = registry.pulse();
         Self {
-            written: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs(),
+            written: seconds(),
             ended: false,
             exit_code: None,
             reason: None,
@@ -95,6 +119,29 @@ impl Document {
             master: registry.status(),
         }
     }
+
+    /// The last word of a master that ended so.
+    fn at_the_end(mut self, ended: &Result<u8, Failure>) -> Self {
+        let (code, reason) = match ended {
+            Ok(code) => (*code, None),
+            Err(failure) => (failure.code, Some(failure.diagnostics.message())),
+        };
+        self.written = seconds();
+        (self.ended, self.exit_code, self.reason, self.silent_seconds) = (true, Some(code), reason, None);
+        self.master.planning_since = None;
+        for job in self.master.jobs.iter_mut().filter(|_| self.master.kind == "run") {
+            // The job ends with its master, which no client follows.
+            job.state = "ended".into();
+            job.exit_code = Some(code);
+            job.reason.clone_from(&self.reason);
+        }
+        self
+    }
+}
+
+/// Since 1970.
+fn seconds() -> u64 {
+    SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs()
 }
 
 /// Replaces the file. Not forced to the disk: it tells of now, and a power cut is told by its age.

@@ -21,7 +21,7 @@ pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 pub(super) fn render(idle_workers: u32, jobs: Vec<(JobEntry, RunView)>) -> Result<String, fmt::Error> {
     let labelled = |(job, view): (JobEntry, RunView)| {
         let run = job.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        (JobLabels { job: job.id.0, run }, view)
+        (JobLabels { job_id: job.id.0, run }, view)
     };
     let mut registry = Registry::with_prefix("compass");
     registry.register_collector(Box::new(Scrape { idle_workers, jobs: jobs.into_iter().map(labelled).collect() }));
@@ -38,13 +38,13 @@ struct Scrape {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct JobLabels {
-    job: String,
+    job_id: String,
     run: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct MetricLabels {
-    job: String,
+    job_id: String,
     run: String,
     model: String,
     dataset: String,
@@ -53,21 +53,21 @@ struct MetricLabels {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ModelLabels {
-    job: String,
+    job_id: String,
     run: String,
     model: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PoolLabels {
-    job: String,
+    job_id: String,
     run: String,
     pool: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct WorkerLabels {
-    job: String,
+    job_id: String,
     run: String,
     worker: String,
     pool: String,
@@ -202,10 +202,10 @@ impl Scrape {
         }
         let kind = metric(&WorkerView::default()).metric_type();
         let mut family = encoder.encode_descriptor(name, help, unit, kind)?;
-        for (JobLabels { job, run }, view) in &self.jobs {
+        for (JobLabels { job_id, run }, view) in &self.jobs {
             for worker in &view.workers {
                 let (worker_name, pool) = (worker.name.clone(), worker.pool.clone());
-                let labels = WorkerLabels { job: job.clone(), run: run.clone(), worker: worker_name, pool };
+                let labels = WorkerLabels { job_id: job_id.clone(), run: run.clone(), worker: worker_name, pool };
                 metric(worker).encode(family.encode_family(&labels)?)?;
             }
         }
@@ -223,13 +223,13 @@ impl Scrape {
             return Ok(());
         }
         let mut family = encoder.encode_descriptor(name, help, unit, MetricType::Gauge)?;
-        for (JobLabels { job, run }, view) in &self.jobs {
+        for (JobLabels { job_id, run }, view) in &self.jobs {
             let mut by_pool: BTreeMap<&str, i64> = BTreeMap::new();
             for worker in &view.workers {
                 *by_pool.entry(&worker.pool).or_default() += if worker.connected { figure(worker) } else { 0 };
             }
             for (pool, sum) in by_pool {
-                let labels = PoolLabels { job: job.clone(), run: run.clone(), pool: pool.to_owned() };
+                let labels = PoolLabels { job_id: job_id.clone(), run: run.clone(), pool: pool.to_owned() };
                 ConstGauge::new(sum).encode(family.encode_family(&labels)?)?;
             }
         }
@@ -248,9 +248,9 @@ impl Scrape {
         }
         let kind = metric(&ModelView::default()).metric_type();
         let mut family = encoder.encode_descriptor(name, help, unit, kind)?;
-        for (JobLabels { job, run }, view) in &self.jobs {
+        for (JobLabels { job_id, run }, view) in &self.jobs {
             for model in &view.models {
-                let labels = ModelLabels { job: job.clone(), run: run.clone(), model: model.model.clone() };
+                let labels = ModelLabels { job_id: job_id.clone(), run: run.clone(), model: model.model.clone() };
                 metric(model).encode(family.encode_family(&labels)?)?;
             }
         }
@@ -264,10 +264,10 @@ impl Scrape {
         let kind = ConstGauge::new(0.0).metric_type();
         let help = "Metrics as far as shards were reported; the table is made from the ledger.";
         let mut family = encoder.encode_descriptor("live_metric", help, None, kind)?;
-        for (JobLabels { job, run }, view) in &self.jobs {
+        for (JobLabels { job_id, run }, view) in &self.jobs {
             for (metric, value) in view.live.iter().filter_map(|metric| Some((metric, metric.value?))) {
                 let labels = MetricLabels {
-                    job: job.clone(),
+                    job_id: job_id.clone(),
                     run: run.clone(),
                     model: metric.model.clone(),
                     dataset: metric.dataset.clone(),
@@ -334,22 +334,22 @@ mod tests {
         for line in [
             "compass_jobs 2".to_owned(),
             "compass_workers_idle 3".to_owned(),
-            format!("compass_run_info{{job=\"a\",{run}}} 1"),
-            format!("compass_samples_recorded{{job=\"a\",{run}}} 7"),
-            format!("compass_slots{{job=\"b\",{run}}} 2"),
-            format!("compass_divergences_total{{job=\"a\",{run}}} 1"),
-            format!("compass_workers_connected{{job=\"a\",{run}}} 1"),
-            format!("compass_worker_deaths_total{{job=\"a\",{run},worker=\"w\",pool=\"s\"}} 2"),
-            format!("compass_worker_busy_seconds_total{{job=\"a\",{run},worker=\"x\",pool=\"s\"}} 1.5"),
-            format!("compass_worker_slots{{job=\"a\",{run},worker=\"x\",pool=\"s\"}} 0"),
-            format!("compass_pool_slots{{job=\"a\",{run},pool=\"s\"}} 2"),
-            format!("compass_pool_workers_connected{{job=\"a\",{run},pool=\"s\"}} 1"),
-            format!("compass_model_samples_total{{job=\"a\",{run},model=\"m\"}} 9"),
-            format!("compass_commit_latency_seconds_bucket{{le=\"0.03\",job=\"a\",{run}}} 3"),
-            format!("compass_commit_latency_seconds_bucket{{le=\"+Inf\",job=\"a\",{run}}} 4"),
-            format!("compass_commit_latency_seconds_count{{job=\"a\",{run}}} 4"),
+            format!("compass_run_info{{job_id=\"a\",{run}}} 1"),
+            format!("compass_samples_recorded{{job_id=\"a\",{run}}} 7"),
+            format!("compass_slots{{job_id=\"b\",{run}}} 2"),
+            format!("compass_divergences_total{{job_id=\"a\",{run}}} 1"),
+            format!("compass_workers_connected{{job_id=\"a\",{run}}} 1"),
+            format!("compass_worker_deaths_total{{job_id=\"a\",{run},worker=\"w\",pool=\"s\"}} 2"),
+            format!("compass_worker_busy_seconds_total{{job_id=\"a\",{run},worker=\"x\",pool=\"s\"}} 1.5"),
+            format!("compass_worker_slots{{job_id=\"a\",{run},worker=\"x\",pool=\"s\"}} 0"),
+            format!("compass_pool_slots{{job_id=\"a\",{run},pool=\"s\"}} 2"),
+            format!("compass_pool_workers_connected{{job_id=\"a\",{run},pool=\"s\"}} 1"),
+            format!("compass_model_samples_total{{job_id=\"a\",{run},model=\"m\"}} 9"),
+            format!("compass_commit_latency_seconds_bucket{{le=\"0.03\",job_id=\"a\",{run}}} 3"),
+            format!("compass_commit_latency_seconds_bucket{{le=\"+Inf\",job_id=\"a\",{run}}} 4"),
+            format!("compass_commit_latency_seconds_count{{job_id=\"a\",{run}}} 4"),
             format!(
-                "compass_live_metric{{job=\"a\",{run},model=\"m\",dataset=\"d \\\"q\\\"\",metric=\"accuracy\"}} 62.5"
+                "compass_live_metric{{job_id=\"a\",{run},model=\"m\",dataset=\"d \\\"q\\\"\",metric=\"accuracy\"}} 62.5"
             ),
             "# EOF".to_owned(),
         ] {

@@ -22,7 +22,8 @@ pub(crate) static RUNNER: TableKeys = TableKeys {
         key(
             "retry",
             Kind::from(0),
-            "tries that follow a failed one: of a task that failed for no reason of its node, and of a launch",
+            "tries that follow a failed one: of a task that failed for no reason of its node, and of launches in a row; launches have \
+             [defaults of their own](launchers.md#tries)",
         )
         .default("2"),
         key(

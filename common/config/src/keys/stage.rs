@@ -37,8 +37,12 @@ pub(crate) static PARTITIONER: TableKeys = TableKeys {
             keys: &[
                 &[
                     key("max_task_size", POSITIVE, "most cost of a task").default("40000"),
-                    key("gen_task_coef", POSITIVE, "cost of a generated sample, where a scored one costs 1")
-                        .default("20"),
+                    key(
+                        "gen_task_coef",
+                        POSITIVE,
+                        "cost of a generated sample, where a scored one costs as much as it has options",
+                    )
+                    .default("20"),
                 ],
                 STRATEGY,
             ],

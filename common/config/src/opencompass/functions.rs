@@ -4,7 +4,7 @@
 //! refused before anything runs. What it raises on a text is its own: such an answer is undecided.
 
 use super::PythonWorld;
-use super::host::{MOST_SOURCE, TreeHost, tree_module};
+use super::host::{MOST_SOURCE, TreeHost, package, tree_module};
 use crate::tree::{Node, Table, Value};
 use compass_common::regular_file;
 use compass_postprocess::{Interpreted, NameError, Postprocessor};
@@ -63,10 +63,10 @@ fn traced(trees: &[PathBuf], written: &str) -> Option<Result<FunctionSource, Lib
 fn registered(trees: &[PathBuf], name: &str) -> Option<String> {
     let registry = "TEXT_POSTPROCESSORS.register_module";
     let marks = [format!("{registry}('{name}')"), format!("{registry}(\"{name}\")")];
-    for tree in trees {
+    for package in trees.iter().map(|tree| package(tree)) {
         for folder in ["utils", "datasets"] {
             let mut files = Vec::new();
-            python_files(&tree.join(folder), 0, &mut files);
+            python_files(&package.join(folder), 0, &mut files);
             files.sort();
             for file in files {
                 let Some(text) =
@@ -79,7 +79,7 @@ fn registered(trees: &[PathBuf], name: &str) -> Option<String> {
                 let below =
                     text.get(at..)?.lines().find(|line| line.starts_with("def ") || line.starts_with("class "))?;
                 let function = below.strip_prefix("def ")?.split('(').next()?.trim();
-                let relative = file.strip_prefix(tree).ok()?.with_extension("");
+                let relative = file.strip_prefix(&package).ok()?.with_extension("");
                 let parts: Vec<String> = relative
                     .iter()
                     .map(|part| part.to_string_lossy().into_owned())

@@ -25,13 +25,21 @@ pub(super) struct TreeHost {
     world: PythonWorld,
 }
 
+/// The folder of the package `opencompass` of a tree. Up to version 0.3 the clone of its repository holds `configs`, and the
+/// package beside it.
+pub(super) fn package(tree: &Path) -> PathBuf {
+    let beside = tree.join("opencompass");
+    if beside.join("__init__.py").is_file() { beside } else { tree.to_path_buf() }
+}
+
 /// A module of the package `opencompass`, `opencompass.datasets.cmrc`, in the first of `trees` that has it. The trees are folders that
 /// hold `configs`, as [`LoaderWorld::trees`](super::LoaderWorld::trees) has them.
 pub fn tree_module(trees: &[PathBuf], dotted: &str) -> Option<LibrarySource> {
     let relative: PathBuf = dotted.strip_prefix("opencompass.")?.split('.').collect();
     for tree in trees {
-        let file = tree.join(&relative).with_extension("py");
-        let package = tree.join(&relative).join("__init__.py");
+        let module = package(tree).join(&relative);
+        let file = module.with_extension("py");
+        let package = module.join("__init__.py");
         for (path, is_package) in [(package, true), (file, false)] {
             // A tree need not have this module.
             let Ok(bytes) = regular_file::read(&path, MOST_SOURCE) else { continue };

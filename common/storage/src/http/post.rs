@@ -6,6 +6,7 @@ use compass_common::backoff;
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode, Uri};
 use object_store::client::{HttpRequest, HttpRequestBody};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// For all tries together.
@@ -34,6 +35,7 @@ pub async fn post_json(url: &str, body: &str) -> Result<String, PostError> {
     let fault = |reason: String, passing| PostError { host: host.clone(), reason, passing };
     let uri = uri.ok_or_else(|| fault("is no http:// or https:// address".into(), false))?;
     let stack = HttpStack::new(None).map_err(|error| fault(error.message, false))?;
+    let last = Mutex::new(None);
     let once = || async {
         let request = http::Request::builder()
             .method(Method::POST)
@@ -61,8 +63,14 @@ pub async fn post_json(url: &str, body: &str) -> Result<String, PostError> {
         Err(fault(format!("answers {status}"), passing))
     };
     let waits = backoff::policy(Duration::from_millis(300), Duration::from_secs(3));
-    let tried = once.retry(waits).when(|error: &PostError| error.passing);
-    tokio::time::timeout(TIMEOUT, tried)
-        .await
-        .unwrap_or_else(|_| Err(fault(format!("did not take it within {} s", TIMEOUT.as_secs()), true)))
+    let passes = |error: &PostError| {
+        *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.reason.clone());
+        error.passing
+    };
+    let tried = once.retry(waits).when(passes);
+    tokio::time::timeout(TIMEOUT, tried).await.unwrap_or_else(|_| {
+        let why = last.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let why = why.map_or_else(|| "gives no answer".to_owned(), |why| format!("{why}, to the last"));
+        Err(fault(format!("did not take it within {} s: it {why}", TIMEOUT.as_secs()), true))
+    })
 }

@@ -146,11 +146,40 @@ impl ProgressBoard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_common::job_log::{JobLog, LogLine};
+    use compass_common::status_output::with_log;
 
     #[test]
     fn what_was_kept_is_shown_before_anything_is_put_up() {
         assert_eq!(Snapshot::default().with_kept(152).recorded, 152);
         assert_eq!(Snapshot { recorded: 160, ..Snapshot::default() }.with_kept(152).recorded, 160);
+    }
+
+    /// Formerly told as a line in between where it stood for half a minute before the stage ended: a client that draws a bar
+    /// saw the stage go without a word.
+    #[tokio::test]
+    async fn the_complete_count_is_told_once_as_the_closing_line() {
+        let board = ProgressBoard::new(Arc::new(crate::pipeline::score_tests::planned().plan));
+        let total = board.expected();
+        let log = Arc::new(JobLog::ended());
+        let shown = tokio::spawn(with_log(log.clone(), board.show("infer", 0)));
+        board.publish(Snapshot { recorded: total, workers: 1, slots: 2 });
+        while board.snapshots.receiver_count() == 0 {
+            tokio::task::yield_now().await;
+        }
+        // The first line is due at once.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(log.read(0).0, []);
+        drop(board);
+        shown.await.unwrap();
+        let (lines, _) = log.read(0);
+        let [LogLine::Status(line)] = lines.as_slice() else { panic!("{lines:?}") };
+        assert!(
+            line.contains(&format!("infer  {total}/{total} samples  ")) && line.ends_with("  done  2 slots"),
+            "{line}"
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The bar of a job that another process runs, drawn from what that one says.
 
 use super::board::Snapshot;
-use super::shown::{bar_style, status};
+use super::fitted;
+use super::shown::status_words;
 use compass_common::status_output::BarLine;
 use compass_proto::v1::JobProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -21,13 +22,13 @@ impl FollowedBar {
         }
         let (_, bar, _) = self.0.get_or_insert_with(|| {
             let target = ProgressDrawTarget::stderr();
-            let bar = ProgressBar::with_draw_target(Some(progress.expected_samples), target).with_style(bar_style());
+            let bar = ProgressBar::with_draw_target(Some(progress.expected_samples), target);
             bar.set_prefix(progress.stage.clone());
             (progress.stage.clone(), bar, BarLine::begin())
         });
         bar.set_length(progress.expected_samples);
         bar.set_position(progress.recorded_samples);
-        bar.set_message(said(progress));
+        fitted::show(bar, words(progress), &progress.scores);
     }
 
     /// Nothing is left of it on the screen.
@@ -44,11 +45,9 @@ impl Drop for FollowedBar {
     }
 }
 
-/// What stands behind the bar.
-fn said(progress: &JobProgress) -> String {
+fn words(progress: &JobProgress) -> Vec<String> {
     let snapshot = Snapshot { recorded: progress.recorded_samples, workers: 0, slots: progress.slots };
-    let status = status(progress.expected_samples, snapshot, progress.samples_per_second);
-    if progress.scores.is_empty() { status } else { format!("{status}  {}", progress.scores.join(", ")) }
+    status_words(progress.expected_samples, snapshot, progress.samples_per_second)
 }
 
 #[cfg(test)]
@@ -65,8 +64,7 @@ mod tests {
             samples_per_second: 110.0,
             scores: vec!["piqa 81.2".into(), "sums_gen 93.2".into()],
         };
-        let expected = "1,120/60,000 samples  110.0 samples/s  eta 8m 55s  2 slots  piqa 81.2, sums_gen 93.2";
-        assert_eq!(said(&progress), expected);
+        assert_eq!(words(&progress), ["1,120/60,000 samples", "110.0 samples/s", "eta 8m 55s", "2 slots"]);
         let mut bar = FollowedBar::default();
         bar.show(&JobProgress::default());
         assert!(bar.0.is_none(), "nothing is known yet");

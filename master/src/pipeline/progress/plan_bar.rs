@@ -1,6 +1,7 @@
 //! Planning: data is read, prompts are rendered, weights are looked at, on the thread that calls it.
 
-use super::shown::{LINE_EVERY, bar_style, stamped};
+use super::fitted::style_of_steps;
+use super::shown::{LINE_EVERY, stamped};
 use super::text::grouped;
 use compass_common::status_output::{BarLine, is_terminal, print_status};
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -22,7 +23,7 @@ impl PlanBar {
     /// A bar of so many steps.
     pub(crate) fn new(steps: u64) -> Self {
         let target = if is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(steps), target).with_style(bar_style());
+        let bar = ProgressBar::with_draw_target(Some(steps), target).with_style(style_of_steps());
         bar.set_prefix("plan");
         if !bar.is_hidden() {
             bar.enable_steady_tick(DRAWN_EVERY);

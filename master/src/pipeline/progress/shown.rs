@@ -1,10 +1,11 @@
 //! How a stage is shown while it goes on: by a bar on a terminal, by lines in a log.
 
 use super::board::{ProgressBoard, Snapshot};
+use super::fitted;
 use super::pace::Pace;
 use super::text::{eta, grouped};
 use compass_common::status_output::{BarLine, print_progress, print_status};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use jiff::Zoned;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,11 +17,6 @@ pub(super) const LINE_EVERY: Duration = Duration::from_secs(30);
 const BAR_EVERY: Duration = Duration::from_millis(500);
 /// Longest line of a log, its time stamp included.
 const LONGEST: usize = 200;
-
-pub(super) fn bar_style() -> ProgressStyle {
-    let style = ProgressStyle::with_template("{prefix:5}  [{bar:24}]  {wide_msg}");
-    style.unwrap_or_else(|_| ProgressStyle::default_bar())
-}
 
 /// A line with the time before it.
 pub(super) fn stamped(line: &str) -> String {
@@ -34,7 +30,7 @@ pub(super) async fn show_bar(
     mut receiver: watch::Receiver<Snapshot>,
     board: &ProgressBoard,
 ) {
-    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(bar_style());
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     bar.set_prefix(stage);
     bar.set_position(already);
     let line = BarLine::begin();
@@ -50,8 +46,7 @@ pub(super) async fn show_bar(
         let scores: Vec<String> =
             board.live_scores().into_iter().map(|(name, value)| format!("{name} {value}")).collect();
         bar.set_position(snapshot.recorded);
-        let status = status(total, snapshot, pace.rate(now, snapshot.recorded));
-        bar.set_message(if scores.is_empty() { status } else { format!("{status}  {}", scores.join(", ")) });
+        fitted::show(&bar, status_words(total, snapshot, pace.rate(now, snapshot.recorded)), &scores);
         if ended {
             break;
         }
@@ -70,17 +65,16 @@ pub(super) async fn show_lines(
     board: &ProgressBoard,
 ) {
     let mut lines = Lines { stage, total, pace: Pace::new(Instant::now(), already), told: BTreeMap::new() };
-    let mut shown: Option<(Snapshot, Instant)> = None;
     let mut timer = tokio::time::interval(LINE_EVERY);
     loop {
-        let ended = tokio::select! {
-            _ = timer.tick() => false,
-            changed = receiver.changed() => changed.is_err(),
+        let (is_time, ended) = tokio::select! {
+            _ = timer.tick() => (true, false),
+            changed = receiver.changed() => (false, changed.is_err()),
         };
         let (snapshot, now) = (receiver.borrow().with_kept(already), Instant::now());
         lines.pace.count(now, snapshot.recorded);
-        let is_due = ended || shown.is_none_or(|(_, at)| now.duration_since(at) >= LINE_EVERY);
-        if is_due && shown.is_none_or(|(before, _)| before != snapshot) {
+        // The complete count is told once, as the line that closes the stage: a client with a bar gets no other.
+        if ended || is_time && snapshot.recorded < total {
             let stamp = stamped("");
             let line = format!("{stamp}{}", lines.line(snapshot, now, board.live_scores(), LONGEST - stamp.len()));
             // The last line stays on the screen of one who saw a bar.
@@ -89,7 +83,6 @@ pub(super) async fn show_lines(
             } else {
                 print_progress(line)
             };
-            shown = Some((snapshot, now));
         }
         if ended {
             return;
@@ -136,8 +129,14 @@ impl Lines {
     }
 }
 
-/// How far, how fast, how long, on what.
-pub(super) fn status(total: u64, now: Snapshot, rate: f64) -> String {
+/// How far, how fast, how long, on what, in one line.
+fn status(total: u64, now: Snapshot, rate: f64) -> String {
+    let words = status_words(total, now, rate);
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("  ")
+}
+
+/// How far, how fast, how long, on what; empty where nothing is to be said.
+pub(super) fn status_words(total: u64, now: Snapshot, rate: f64) -> Vec<String> {
     let slots = match now.slots {
         0 if now.recorded == total => String::new(),
         0 => "waiting for workers".to_owned(),
@@ -146,8 +145,7 @@ pub(super) fn status(total: u64, now: Snapshot, rate: f64) -> String {
     };
     let (recorded, all) = (grouped(now.recorded), grouped(total));
     let eta = eta(total.saturating_sub(now.recorded), rate);
-    let words = [format!("{recorded}/{all} samples"), format!("{rate:.1} samples/s"), eta, slots];
-    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("  ")
+    vec![format!("{recorded}/{all} samples"), format!("{rate:.1} samples/s"), eta, slots]
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! A stage that runs in one go, on the thread that calls it.
 
+use super::fitted;
 use super::pace::Pace;
-use super::shown::{LINE_EVERY, bar_style, stamped};
+use super::shown::{LINE_EVERY, stamped};
 use super::text::{eta, grouped};
 use compass_common::status_output::{BarLine, is_terminal, print_progress, print_status};
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -22,7 +23,7 @@ impl StageBar {
     /// A bar on a terminal; elsewhere a line now and then, and one at the end.
     pub fn new(stage: &'static str, total: u64) -> Self {
         let target = if is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(total), target).with_style(bar_style());
+        let bar = ProgressBar::with_draw_target(Some(total), target);
         bar.set_prefix(stage);
         let now = Instant::now();
         Self { stage, bar, line: BarLine::begin(), pace: Pace::new(now, 0), started: now, shown: now }
@@ -33,7 +34,7 @@ impl StageBar {
         self.bar.inc(samples);
         let now = Instant::now();
         self.pace.count(now, self.bar.position());
-        self.bar.set_message(self.status(self.pace.rate(now, self.bar.position())));
+        fitted::show(&self.bar, self.words(self.pace.rate(now, self.bar.position())), &[]);
         let ends = Some(self.bar.position()) == self.bar.length();
         if self.bar.is_hidden() && !ends && self.shown.elapsed() >= LINE_EVERY {
             print_progress(stamped(&format!(
@@ -60,8 +61,12 @@ impl StageBar {
     }
 
     fn status(&self, rate: f64) -> String {
+        self.words(rate).join("  ")
+    }
+
+    fn words(&self, rate: f64) -> Vec<String> {
         let (done, total) = (self.bar.position(), self.bar.length().unwrap_or_default());
         let eta = eta(total.saturating_sub(done), rate);
-        format!("{}/{} samples  {rate:.1} samples/s  {eta}", grouped(done), grouped(total))
+        vec![format!("{}/{} samples", grouped(done), grouped(total)), format!("{rate:.1} samples/s"), eta]
     }
 }

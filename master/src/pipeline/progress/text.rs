@@ -3,7 +3,7 @@
 use compass_common::words::duration;
 
 /// `1,234,567`.
-pub(super) fn grouped(number: u64) -> String {
+pub(in crate::pipeline) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
