@@ -149,6 +149,19 @@ fn messages_are_answered() {
     ));
     let done = job.run(&["--max-num-workers", "1"]).expect(2);
     assert!(done.stderr.contains("there is no model `huge`"), "{}", done.stderr);
+    // Without a name it is the first that the server lists; so in OpenCompass's class for lmdeploy's server.
+    job.configure(&format!(
+        "\n[[model]]\nabbr = \"m\"\n{}\n\n[[dataset]]{told}",
+        endpoint.replace("model = \"tiny\", ", "")
+    ));
+    job.run(&["--max-num-workers", "1"]).expect(0);
+    assert_eq!(job.predictions("m", "told"), records);
+    let address = served.url.trim_end_matches("/v1");
+    let of_class = format!("type = \"TurboMindAPIModel\"\napi_addr = \"{address}\"\ngen_config = {{ top_k = 1 }}");
+    job.configure(&format!("\n[[model]]\nabbr = \"m\"\n{of_class}\n\n[[dataset]]{told}"));
+    job.run(&["--max-num-workers", "1"]).expect(0);
+    let records = job.predictions("m", "told");
+    assert!(records.as_object().is_some_and(|records| records.len() == 24), "{records}");
 }
 
 #[test]

@@ -33,8 +33,15 @@ const SECRET_HEADERS: [&str; 6] = ["authorization", "key", "token", "secret", "c
 pub(super) fn read(check: &mut Check, node: &Node, chat: Option<bool>) -> Option<Endpoint> {
     let mut fields = super::fields::table(check, "endpoint", node, &ENDPOINT)?;
     let url = fields.require(check, "url", "\"http://127.0.0.1:8000/v1\"").and_then(|node| url(check, node));
-    let model = fields.require(check, "model", "\"the model's name at the endpoint\"");
-    let model = model.and_then(|node| text(check, "model", node)).filter(|name| !name.is_empty());
+    // An empty name would be a slip; without the key the server's first model is meant.
+    let model = match fields.get("model") {
+        None => Some(""),
+        Some(node) if node.is_empty() => {
+            check.error(node.span, "`model` is empty".into(), Some("write its name, or remove the key".into()));
+            None
+        }
+        Some(node) => text(check, "model", node),
+    };
     let wanted = fields.get("api").map(|node| (node, APIS.pick(check, "api", node)));
     let key = key(check, &mut fields);
     let headers = fields.get("headers").map_or(Some(BTreeMap::new()), |node| headers(check, node));

@@ -52,6 +52,7 @@ mod model_generation;
 mod model_openai;
 mod model_presets;
 mod model_settings;
+mod model_turbomind_api;
 mod notify;
 mod opencompass;
 mod overrides;

@@ -9,6 +9,7 @@ use super::model::KINDS;
 use super::model_generation;
 use super::model_openai;
 use super::model_settings::{self, Ignored};
+use super::model_turbomind_api;
 use super::source::Span;
 use super::tree::{KeyValue, Node, Table, Value};
 use compass_diagnostic::spelling;
@@ -58,6 +59,7 @@ const CLASSES: &[Class] = &[
     class("LLMv2", "internlm", false, Engine::Published),
     class("OpenAI", "openai", true, Engine::Endpoint),
     class("OpenAISDK", "openai", true, Engine::Endpoint),
+    class("TurboMindAPIModel", "openai", false, Engine::Endpoint),
 ];
 
 /// Classes behind which no weights are, but an address.
@@ -119,6 +121,7 @@ pub(super) fn resolve(check: &mut Check, table: &Table, span: Span) -> Option<Op
     let name = choice::class(written);
     let at = table.get("type").map_or(span, |node| node.span);
     match CLASSES.iter().find(|class| class.name == name) {
+        Some(class) if class.name == "TurboMindAPIModel" => Some(model_turbomind_api::of_class(check, table, at)),
         Some(class) if class.engine == Engine::Endpoint => Some(model_openai::of_class(check, table, at)),
         Some(class) => Some(of_class(check, table, class, at)),
         None if written.contains('.') || written.starts_with(char::is_uppercase) => {

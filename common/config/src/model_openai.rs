@@ -81,7 +81,7 @@ pub(super) fn of_class(check: &mut Check, table: &Table, at: Span) -> Option<Tab
     (right || check.unselected).then_some(model)
 }
 
-fn renamed(entry: &KeyValue, key: &str) -> KeyValue {
+pub(super) fn renamed(entry: &KeyValue, key: &str) -> KeyValue {
     KeyValue { key: key.to_owned(), ..entry.clone() }
 }
 
@@ -94,7 +94,7 @@ fn one(node: &Node) -> Option<&Node> {
 }
 
 /// `'ENV'` is the environment's; what stands in the file itself would be kept with every run.
-fn key(check: &mut Check, span: Span, node: &Node, endpoint: &mut Table) -> bool {
+pub(super) fn key(check: &mut Check, span: Span, node: &Node, endpoint: &mut Table) -> bool {
     match one(node).and_then(Node::text) {
         Some("ENV") => put(endpoint, "key_env", span, Value::String(KEY_ENV.into())),
         Some("" | "EMPTY" | "empty" | "none") => {}

@@ -22,7 +22,7 @@ pub const KEY_MARK: &str = "{key}";
 pub struct Endpoint {
     /// What paths such as `/chat/completions` follow, without a slash at its end.
     pub url: String,
-    /// The name of the model there.
+    /// The name of the model there; empty where the first that the server lists is meant.
     pub model: String,
     pub api: EndpointApi,
     #[serde(default, skip_serializing_if = "Option::is_none")]

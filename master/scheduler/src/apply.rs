@@ -5,7 +5,6 @@ use super::effect::{Effect, Message, Record};
 use super::event::{Event, FailureClass};
 use super::state::Core;
 use super::task_table::To;
-use super::words::some;
 use super::worker::Drain;
 use super::worker_table::WorkerIx;
 use compass_types::ids::{ModelId, WorkerId};
@@ -138,12 +137,7 @@ impl Core {
     fn name_stalled_workers(&mut self, effects: &mut Vec<Effect>) {
         // What they hold may be loaded elsewhere from here on.
         for Stalled { worker, tasks, ms } in self.deadlines.stalled(&mut self.workers, self.now, self.limits.stall) {
-            let (name, seconds) = (self.workers.name(worker), ms / 1000);
-            let text = format!(
-                "worker {name} holds {} and has sent no results for {seconds} s: it may be loading a model, \
-                 or an engine of it hangs; its log tells",
-                some(tasks as u64, "task")
-            );
+            let text = self.no_results(worker, tasks, ms);
             effects.push(Effect::Note { text });
         }
     }

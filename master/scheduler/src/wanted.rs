@@ -10,6 +10,9 @@ use super::worker_table::WorkerIx;
 use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A worker that holds tasks and has sent no results for so long is named.
+const SILENT_MS: u64 = 30_000;
+
 /// The pools of which any will do; `None` is anywhere.
 pub type PoolChoice = Option<BTreeSet<String>>;
 
@@ -97,6 +100,7 @@ impl Core {
             some(workers, "worker"),
             some(slots, "slot")
         ));
+        lines.extend(self.silent());
         lines.extend(self.balance(slots, &up));
         for (model, waiting) in self.queue.models() {
             let first = self.queue.of_model(model).next();
@@ -116,6 +120,26 @@ impl Core {
             lines.push(format!("{} failed", some(failed, "task")));
         }
         lines
+    }
+
+    /// Workers that hold tasks and have sent no results for long.
+    fn silent(&self) -> impl Iterator<Item = String> {
+        let holding = self.workers.iter().filter(|(_, worker)| !worker.held.is_empty());
+        holding.filter_map(|(id, worker)| {
+            let ms = self.now.saturating_sub(self.deadlines.last_progress(worker));
+            (ms >= SILENT_MS).then(|| self.no_results(id, worker.held.len(), ms))
+        })
+    }
+
+    /// That a worker sends no results, and what may be the matter.
+    pub(super) fn no_results(&self, worker: WorkerIx, tasks: usize, ms: u64) -> String {
+        format!(
+            "worker {} holds {} and has sent no results for {} s: it may be loading a model, or an engine of it hangs; its \
+             log tells",
+            self.workers.name(worker),
+            some(tasks as u64, "task"),
+            ms / 1000
+        )
     }
 
     /// What is short: tasks, or slots to run them; `None` where nothing is open or no worker is there.

@@ -1,7 +1,7 @@
 //! Whether anything comes in: what is told where a night would be lost otherwise.
 
 use super::notifier::Notifier;
-use crate::pipeline::{JobCommand, RunView};
+use crate::pipeline::RunView;
 use compass_common::words::counted;
 use compass_config::NotifyEvent;
 use compass_plan::engine::TokenCounters;
@@ -47,7 +47,7 @@ pub(super) async fn watch(notifier: Notifier) {
         timer.tick().await;
         let (doing, view) = notifier.job_handle().view();
         let Some(idle) = idleness.look(doing, &view, notifier.idle_after(), Instant::now()) else { continue };
-        let reasons = notifier.job_handle().ask(JobCommand::Job).await.unwrap_or_default();
+        let reasons = notifier.reasons().await;
         let words = format!("has got nothing for {}", counted(idle.as_secs() / 60, "minute"));
         notifier.tell(&notifier.notice(NotifyEvent::Idle, None, &words, reasons.join("\n"))).await;
     }

@@ -2,15 +2,18 @@
 
 use super::idle;
 use super::notice::Notice;
+use crate::control::JobRegistry;
 use crate::exit;
 use crate::job::Failure;
 use crate::pipeline::{JobHandle, RunFolder};
 use compass_common::status_output::report;
 use compass_config::{NotifyConfig, NotifyEvent};
 use compass_diagnostic::Diagnostic;
+use compass_scheduler::broker::JobId;
 use compass_storage::post_json;
 use serde_json::Value;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio_util::task::AbortOnDropHandle;
@@ -26,13 +29,30 @@ pub(crate) struct Notifier {
     run: String,
     folder: String,
     job_handle: JobHandle,
+    /// Where the job's share of the workers is known.
+    registry: Arc<JobRegistry>,
+    id: JobId,
 }
 
 impl Notifier {
     /// For the job of this folder.
-    pub(crate) fn new(config: NotifyConfig, folder: &RunFolder, job_handle: JobHandle) -> Self {
+    pub(crate) fn new(
+        config: NotifyConfig,
+        folder: &RunFolder,
+        job_handle: JobHandle,
+        (registry, id): (Arc<JobRegistry>, JobId),
+    ) -> Self {
         let place = std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().into());
-        Self { config, run: folder.name(), folder: place.display().to_string(), job_handle }
+        Self { config, run: folder.name(), folder: place.display().to_string(), job_handle, registry, id }
+    }
+
+    /// Why nothing comes in: what `explain` says.
+    pub(super) async fn reasons(&self) -> Vec<String> {
+        match self.registry.job(&self.id.0) {
+            Ok(job) => self.registry.explain_job(&job).await,
+            // It has just ended.
+            Err(_) => Vec::new(),
+        }
     }
 
     /// Tells when nothing has come in for a while, until the handle is dropped.

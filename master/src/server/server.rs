@@ -104,10 +104,19 @@ impl Server {
     ) -> Result<u8, Failure> {
         let Job { id, config, request, opened, job_handle, priority, bound, placements, launched } = job;
         let (server, workers_stay) = (self.clone(), matches!(launched, LaunchedFor::Server(_)));
-        let workers = JobWorkers { server, id, priority, bound, placements, job_handle: job_handle.clone(), launched };
+        let workers = JobWorkers {
+            server,
+            id: id.clone(),
+            priority,
+            bound,
+            placements,
+            job_handle: job_handle.clone(),
+            launched,
+        };
         // Making a table again is nothing to tell of.
         let told = config.notify.clone().filter(|_| request.mode != Mode::Viz);
-        let notifier = told.map(|notify| Notifier::new(notify, &opened.folder, job_handle.clone()));
+        let known = (self.registry.clone(), id.clone());
+        let notifier = told.map(|notify| Notifier::new(notify, &opened.folder, job_handle.clone(), known));
         let watching = notifier.as_ref().and_then(Notifier::watch);
         let place = JobEnvironment { job_handle, source: Arc::new(workers), workers_stay };
         let ran = Box::pin(job::run(config, &request, &opened, &place, interrupted)).await;

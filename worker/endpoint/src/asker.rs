@@ -224,6 +224,35 @@ impl Asker {
         }
     }
 
+    /// The name of the first model that the server lists.
+    ///
+    /// # Errors
+    /// Why there is none, and whether there may be one later.
+    pub(crate) async fn first_model(&self) -> Result<String, (Unanswered, bool)> {
+        let url = format!("{}/models", self.endpoint.url);
+        let meaning = match self.client.get(self.request(&url, &Value::Null)).await {
+            Ok(answer) => judge(&answer, &url, &self.endpoint.model),
+            Err(ApiError::Malformed(why)) => Meaning::Refused(format!("{url}: {why}")),
+            Err(error) => Meaning::Broken(error.to_string()),
+        };
+        let later = |why: String| Err((Unanswered::Outage(self.without_secrets(&format!("{url}: {why}"))), true));
+        match meaning {
+            Meaning::Answer(listed) => match listed.pointer("/data/0/id").and_then(Value::as_str) {
+                Some(name) => Ok(name.to_owned()),
+                None => {
+                    let why = format!("{url} lists no model; help: write `model` of the endpoint");
+                    Err((Unanswered::Refused(why), false))
+                }
+            },
+            Meaning::Sample(why) | Meaning::Refused(why) => {
+                let why = format!("{why}; or write `model` of the endpoint");
+                Err((Unanswered::Refused(self.without_secrets(&why)), false))
+            }
+            Meaning::Busy { .. } => later("it is busy".to_owned()),
+            Meaning::Broken(why) => later(why),
+        }
+    }
+
     fn request<'r>(&'r self, url: &'r str, body: &Value) -> ApiRequest<'r> {
         let mut body = body.clone();
         if let (true, Some(fields)) = (self.renames_length.get(), body.as_object_mut())

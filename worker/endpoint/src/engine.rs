@@ -6,12 +6,11 @@ use super::body::greeting;
 use super::probe::probe;
 use super::work::Work;
 use compass_common::backoff;
+use compass_plan::ModelPlan;
 use compass_plan::engine::{Added, BatchSpec, Engine, EngineFault, ModelFacts, Request, TokenCounters, note_progress};
-use compass_plan::{Endpoint, ModelPlan};
 use compass_types::result::SampleResult;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use serde_json::Value;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -41,8 +40,15 @@ pub fn load(plan: &ModelPlan, waits: &dyn Fn(String)) -> Result<Box<dyn Engine>,
     let endpoint = endpoint.ok_or_else(|| EngineFault::Model(format!("model `{}` has no endpoint", plan.abbr)))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| EngineFault::Device(format!("cannot start a runtime: {error}")))?;
+    let mut endpoint = endpoint.clone();
+    if endpoint.model.is_empty() {
+        let asker = Asker::new(&endpoint)?;
+        endpoint.model = runtime.block_on(first_answer(waits, || asker.first_model()))?;
+    }
+    let endpoint = &endpoint;
     let asker = Asker::new(endpoint)?;
-    let greeted = runtime.block_on(greet(&asker, endpoint, waits))?;
+    let hello = greeting(&endpoint.model, endpoint.api);
+    let greeted = runtime.block_on(first_answer(waits, || asker.greet(&hello)))?;
     if endpoint.scores {
         runtime.block_on(probe(&asker))?;
     }
@@ -59,10 +65,14 @@ pub fn load(plan: &ModelPlan, waits: &dyn Fn(String)) -> Result<Box<dyn Engine>,
     Ok(Box::new(EndpointEngine { plan: plan.clone(), asker, runtime, facts }))
 }
 
-async fn greet(asker: &Asker, endpoint: &Endpoint, waits: &dyn Fn(String)) -> Result<Value, EngineFault> {
+/// Asks until there is an answer, for as long as one may come.
+async fn first_answer<T, F: Future<Output = Result<T, (Unanswered, bool)>>>(
+    waits: &dyn Fn(String),
+    ask: impl Fn() -> F,
+) -> Result<T, EngineFault> {
     let (began, mut pauses) = (Instant::now(), backoff::policy(PAUSES.0, PAUSES.1));
     loop {
-        match asker.greet(&greeting(&endpoint.model, endpoint.api)).await {
+        match ask().await {
             Ok(answer) => return Ok(answer),
             Err((Unanswered::Outage(why), true)) if began.elapsed() < RETRY_FOR => {
                 waits(why);

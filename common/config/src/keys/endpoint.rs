@@ -11,7 +11,7 @@ pub(crate) static ENDPOINT: TableKeys = TableKeys {
         key("url", Text, "address of the server, with the path before `/chat/completions`")
             .takes("`https://host/v1`")
             .required(),
-        key("model", Text, "name of the model there").required(),
+        key("model", Text, "name of the model there").default("the first that the server lists at `/models`"),
         key(
             "api",
             Choice(|| endpoint::APIS.words()),

@@ -70,7 +70,7 @@ fn what_is_wrong_is_told_with_its_place_and_a_remedy() {
     for (keys, message, help) in [
         ("type = \"openai\"", "missing key `endpoint`", "endpoint = {"),
         ("endpoint = { model = \"m\" }", "missing key `url`", "http://127.0.0.1:8000/v1"),
-        ("endpoint = { url = \"http://h\" }", "missing key `model`", "model ="),
+        ("endpoint = { url = \"http://h\", model = \"\" }", "`model` is empty", "remove the key"),
         ("endpoint = { url = \"h:8000\", model = \"m\" }", "`url` is not an address", "https://host:port/v1"),
         ("endpoint = { url = \"http://u:p@h/v1\", model = \"m\" }", "a user or a password", "key_env"),
         ("endpoint = { url = \"http://h/v1?key=1\", model = \"m\" }", "has a query", "/chat/completions"),
@@ -119,6 +119,34 @@ query_per_second = 2\nmax_workers = 8\ntemperature = 0\nmax_seq_len = 4096\nretr
     assert_eq!(plain.endpoint.unwrap().key, None);
     let literal = wrong("type = \"OpenAI\"\npath = \"gpt-4o\"\nkey = \"sk-1\"");
     assert!(literal.contains("holds the key itself") && literal.contains("OPENAI_API_KEY"), "{literal}");
+}
+
+#[test]
+fn lmdeploy_s_server_continues_texts() {
+    let model = model(
+        "type = \"TurboMindAPIModel\"\nmodel_name = \"internlm\"\napi_addr = \"http://h:23333/\"\nend_str = \"<eoa>\"\n\
+         max_out_len = 100\nbatch_size = 8\nrun_cfg = { num_gpus = 1, num_procs = 1 }\ntemperature = 0.2\n\
+         gen_config = { top_k = 40, max_new_tokens = 64 }",
+    );
+    let endpoint = model.endpoint.unwrap();
+    assert_eq!((endpoint.url.as_str(), endpoint.model.as_str()), ("http://h:23333/v1", "internlm"));
+    assert_eq!((endpoint.api, endpoint.key, model.chat), (EndpointApi::Completions, None, false));
+    let drawn = &model.decoding;
+    assert_eq!(
+        (drawn.do_sample, drawn.temperature, drawn.top_p, drawn.top_k),
+        (Some(true), Some(0.2), Some(0.8), Some(40))
+    );
+    let plain = super::endpoints::model("type = \"TurboMindAPIModel\"");
+    assert_eq!(plain.endpoint.as_ref().map(|endpoint| endpoint.url.as_str()), Some("http://0.0.0.0:23333/v1"));
+    assert_eq!(plain.endpoint.unwrap().model, "", "the first that the server lists");
+    assert_eq!((plain.decoding.temperature, plain.decoding.top_k), (Some(1.0), Some(50)));
+    let greedy = super::endpoints::model("type = \"TurboMindAPIModel\"\ngen_config = { top_k = 1 }");
+    assert_eq!(greedy.decoding.do_sample, None);
+    let refused = wrong("type = \"TurboMindAPIModel\"\napi_key = \"sk-1\"\ngen_config = { repetition_penalty = 1.1 }");
+    assert!(
+        refused.contains("holds the key itself") && refused.contains("`repetition_penalty` of `gen_config`"),
+        "{refused}"
+    );
 }
 
 #[test]

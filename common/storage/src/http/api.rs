@@ -75,18 +75,30 @@ impl ApiClient {
     /// # Errors
     /// There is no whole answer.
     pub async fn post(&self, request: ApiRequest<'_>) -> Result<ApiAnswer, ApiError> {
+        self.ask(Method::POST, request).await
+    }
+
+    /// Gets what lies at the address of a request, without its body.
+    ///
+    /// # Errors
+    /// There is no whole answer.
+    pub async fn get(&self, request: ApiRequest<'_>) -> Result<ApiAnswer, ApiError> {
+        self.ask(Method::GET, request).await
+    }
+
+    async fn ask(&self, method: Method, request: ApiRequest<'_>) -> Result<ApiAnswer, ApiError> {
         let timeout = request.timeout;
-        match tokio::time::timeout(timeout, self.exchange(request)).await {
+        match tokio::time::timeout(timeout, self.exchange(method, request)).await {
             Ok(answered) => answered,
             Err(_) => Err(ApiError::TimedOut(timeout)),
         }
     }
 
-    async fn exchange(&self, request: ApiRequest<'_>) -> Result<ApiAnswer, ApiError> {
+    async fn exchange(&self, method: Method, request: ApiRequest<'_>) -> Result<ApiAnswer, ApiError> {
         let malformed = |error: &(dyn Error + 'static)| ApiError::Malformed(chain(error));
         let uri: Uri = request.url.parse().map_err(|error: http::uri::InvalidUri| malformed(&error))?;
         let body = HttpRequestBody::from(request.body);
-        let mut sent = http::Request::builder().method(Method::POST).uri(uri).body(body).map_err(|e| malformed(&e))?;
+        let mut sent = http::Request::builder().method(method).uri(uri).body(body).map_err(|e| malformed(&e))?;
         sent.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in request.headers {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| malformed(&error))?;
