@@ -3,6 +3,7 @@
 use super::clusters::Clusters;
 use super::corpus::{has_value, statistic};
 use super::observed::Hit;
+use super::reach::Reach;
 use super::values::{Form, Values};
 use compass_stats::{
     Interval, MeanDifference, SignFlip, bootstrap, cluster_sums, clustered_mean, detectable_difference,
@@ -41,6 +42,8 @@ pub struct Estimate {
     /// Variance of the difference: among questions, and among answers to one question.
     pub variance: Option<(f64, f64)>,
     pub clusters: Option<usize>,
+    /// How the interval is made: the widest of these.
+    pub(crate) reach: Vec<Reach>,
 }
 
 /// How a difference was tested.
@@ -164,6 +167,7 @@ fn hits(a: &[Hit], b: &[Hit], setting: Setting<'_>) -> Result<Estimate, &'static
         detectable,
         variance: None,
         clusters: tested.clusters,
+        reach: tested.reach,
     })
 }
 
@@ -174,6 +178,7 @@ struct Tested {
     p: f64,
     method: Method,
     clusters: Option<usize>,
+    reach: Vec<Reach>,
 }
 
 /// Pairs that all have values, at these places.
@@ -191,7 +196,9 @@ fn test_hits(pairs: &[(Hit, Hit)], places: &[u32], setting: Setting<'_>) -> Resu
     let test = mcnemar(gained, lost);
     let method = Method::McNemar { gained, lost, mid_p: test.mid };
     let interval = tango(gained, lost, n, setting.z());
-    Ok(Tested { difference, stderr, interval, p: test.exact, method, clusters: None })
+    let share = |count: u64| count as f64 / n as f64;
+    let reach = vec![Reach::Tango { gained: share(gained), lost: share(lost), units: 1.0, scale: 1.0 }];
+    Ok(Tested { difference, stderr, interval, p: test.exact, method, clusters: None, reach })
 }
 
 const ONE_CLUSTER: &str = "all its questions are of one cluster, which has no error";
@@ -199,10 +206,16 @@ const ONE_CLUSTER: &str = "all its questions are of one cluster, which has no er
 fn of_clusters(differences: &[f64], clusters: &Clusters, setting: Setting<'_>) -> Result<Tested, &'static str> {
     let mean = clustered_mean(differences, &clusters.of, clusters.count).ok_or(ONE_CLUSTER)?;
     let flips = sign_flip(&cluster_sums(differences, &clusters.of, clusters.count), setting.seed);
-    Ok(of_mean(mean, flips, Some(clusters.count), setting))
+    Ok(of_mean(mean, flips, differences.len(), Some(clusters.count), setting))
 }
 
-fn of_mean(mean: MeanDifference, flips: SignFlip, clusters: Option<usize>, setting: Setting<'_>) -> Tested {
+fn of_mean(
+    mean: MeanDifference,
+    flips: SignFlip,
+    pairs: usize,
+    clusters: Option<usize>,
+    setting: Setting<'_>,
+) -> Tested {
     let half = two_sided_t(setting.confidence, mean.freedom) * mean.stderr;
     Tested {
         difference: mean.mean,
@@ -211,6 +224,7 @@ fn of_mean(mean: MeanDifference, flips: SignFlip, clusters: Option<usize>, setti
         p: flips.p(),
         method: Method::SignFlip { flips, t_p: mean.p },
         clusters,
+        reach: vec![Reach::Student { stderr: mean.stderr, units: clusters.unwrap_or(pairs) as f64 / pairs as f64 }],
     }
 }
 
@@ -219,7 +233,7 @@ fn test_scores(differences: &[f64], places: &[u32], setting: Setting<'_>) -> Res
         return of_clusters(differences, &clusters, setting);
     }
     let mean = paired_mean(differences).ok_or("one pair has no error")?;
-    Ok(of_mean(mean, sign_flip(differences, setting.seed), None, setting))
+    Ok(of_mean(mean, sign_flip(differences, setting.seed), differences.len(), None, setting))
 }
 
 fn scores(
@@ -278,6 +292,7 @@ fn scores(
         detectable: Some(detectable_difference(tested.stderr, setting.z(), power_z())),
         variance,
         clusters: tested.clusters,
+        reach: tested.reach,
     })
 }
 
@@ -324,12 +339,13 @@ fn corpus(a: &Form<'_>, b: &Form<'_>, setting: Setting<'_>) -> Result<Estimate, 
     let interval = percentile_interval(&drawn.differences, setting.confidence).ok_or(NOTHING)?;
     // What is the same in every draw is no evidence of a difference.
     let p = if a == b && drawn.stderr == 0.0 { 1.0 } else { drawn.p };
+    let change = b - setting.scale * a;
     Ok(Estimate {
         pairs: pairs.len() as u64,
         unscored,
         a,
         b,
-        difference: b - setting.scale * a,
+        difference: change,
         stderr: drawn.stderr,
         interval,
         p,
@@ -338,6 +354,7 @@ fn corpus(a: &Form<'_>, b: &Form<'_>, setting: Setting<'_>) -> Result<Estimate, 
         detectable: Some(detectable_difference(drawn.stderr, setting.z(), power_z())),
         variance: None,
         clusters: clusters.map(|clusters| clusters.count),
+        reach: vec![Reach::Bootstrap { down: change - interval.low, up: interval.high - change }],
     })
 }
 
@@ -362,6 +379,7 @@ impl Estimate {
             bounds: self.bounds.map(|bounds| bounds.scaled(factor)),
             detectable: self.detectable.map(|difference| difference * factor),
             variance: self.variance.map(|(questions, answers)| (questions * squared, answers * squared)),
+            reach: self.reach.into_iter().map(|reach| reach.scaled(factor)).collect(),
             ..self
         }
     }

@@ -270,7 +270,7 @@ fn undecided(row: &Row, needed: Option<u64>) -> String {
             "the interval holds the margin; {needed} pairs would tell, of which there are {}",
             row.estimate.pairs
         ),
-        (_, None) => "the interval holds the margin, and more pairs would not tell".to_owned(),
+        (_, None) => "the interval holds the margin; how many pairs would tell is not known".to_owned(),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::comparison::Comparison;
 use super::estimate::{Estimate, Method, power_z};
+use super::reach::{Part, Reach, of_group};
 use super::row::{Conclusion, Row};
 use super::run::RunData;
 use compass_plan::summary::{Average, SummaryGroup};
@@ -80,7 +81,7 @@ fn row(
 ) -> Result<Row, String> {
     let (mut a, mut b, mut difference, mut variance, mut pairs, mut unscored) = (0.0, 0.0, 0.0, 0.0, 0, (0, 0));
     let (mut low, mut high) = (0.0, 0.0);
-    let (mut is_bounded, mut first) = (true, None);
+    let (mut is_bounded, mut first, mut parts) = (true, None, Vec::new());
     for ((dataset, metric), weight) in weights {
         let is_meant = |row: &&Row| {
             row.dataset == *dataset
@@ -93,6 +94,12 @@ fn row(
         b += weight * estimate.b;
         difference += weight * estimate.difference;
         variance += weight * weight * estimate.stderr * estimate.stderr;
+        parts.push(Part {
+            weight: *weight,
+            pairs: estimate.pairs,
+            stderr: estimate.stderr,
+            reach: estimate.reach.clone(),
+        });
         pairs += estimate.pairs;
         unscored = (unscored.0 + estimate.unscored.0, unscored.1 + estimate.unscored.1);
         match estimate.bounds {
@@ -110,8 +117,8 @@ fn row(
     }
     let (direction, is_percent) = first.ok_or("it has no subset")?;
     let stderr = variance.sqrt();
-    let half = two_sided_z(confidence) * stderr;
-    let interval = Interval::around(difference, half);
+    let (down, up) = of_group(&parts, 1.0, confidence);
+    let interval = Interval { low: difference - down, high: difference + up };
     let p = match (difference == 0.0, stderr == 0.0) {
         (true, _) => 1.0,
         (false, true) => 0.0,
@@ -131,6 +138,7 @@ fn row(
         detectable: Some(detectable_difference(stderr, two_sided_z(confidence), power_z())),
         variance: None,
         clusters: None,
+        reach: vec![Reach::Group(parts)],
     };
     Ok(Row {
         model_a: models.0.clone(),

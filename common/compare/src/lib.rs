@@ -14,6 +14,7 @@ mod group;
 pub mod leaderboard;
 mod observed;
 mod pairing;
+mod reach;
 pub mod report;
 mod row;
 mod run;

@@ -1,8 +1,9 @@
 //! One line of a comparison.
 
-use super::estimate::{Estimate, Method, power_z};
+use super::estimate::{Estimate, Method};
+use super::reach::pairs_that_tell;
 use super::values::Direction;
-use compass_stats::{Interval, SignFlip, pairs_needed, two_sided_z};
+use compass_stats::{Interval, SignFlip};
 use serde_json::{Map, Value, json};
 
 /// A metric of a data set, or the number of a group, in both runs.
@@ -66,12 +67,9 @@ pub fn against_margin(estimate: &Estimate, direction: Direction, margin: f64, co
             return Conclusion::BeyondMargin;
         }
     }
-    let deviation = estimate.stderr * (estimate.pairs as f64).sqrt();
-    let distance = direction.sign() * estimate.difference + margin;
     // More pairs do not help where answers are missing.
     let is_whole = estimate.unscored == (0, 0);
-    let needed = || pairs_needed(deviation, distance, two_sided_z(confidence), power_z());
-    let needed = if is_whole { needed().map(|needed| needed.max(estimate.pairs + 1)) } else { None };
+    let needed = if is_whole { pairs_that_tell(estimate, direction, margin, confidence) } else { None };
     Conclusion::Inconclusive { needed }
 }
 

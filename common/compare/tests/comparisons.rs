@@ -251,3 +251,42 @@ fn a_relative_margin_is_of_the_baselines_number_with_its_error() {
     // exp(0.03) is 3.045 % more, in every resample.
     assert_eq!((of(3.0), of(3.1)), (Decision::NoGo, Decision::Go));
 }
+
+/// How many pairs would tell, of runs in which no pair of `samples` differs.
+fn needed(a: UnitData, b: UnitData, margin: f64) -> Option<u64> {
+    let found = compare(&run("a", vec![a]), &run("b", vec![b]), &Options { margin: Some(margin), ..options() });
+    match row(&found.unwrap(), "d").conclusion {
+        Conclusion::Inconclusive { needed } => needed,
+        conclusion => panic!("{conclusion:?}"),
+    }
+}
+
+#[test]
+fn as_many_pairs_as_would_tell_do_tell() {
+    // Where nothing differs Tango's interval reaches z² / (n + z²).
+    let same = |samples: usize| hits("d", samples, mostly);
+    for (margin, pairs) in [(3.0, 125), (5.0, 73), (15.0, 22)] {
+        assert_eq!(needed(same(20), same(20), margin), Some(pairs), "{margin}");
+        let found = compare(
+            &run("a", vec![same(pairs as usize)]),
+            &run("b", vec![same(pairs as usize)]),
+            &Options { margin: Some(margin), ..options() },
+        );
+        assert_eq!(row(&found.unwrap(), "d").conclusion, Conclusion::WithinMargin, "{margin}");
+    }
+    // Where as many are gained as lost, the interval and the error of its middle fit into the margin.
+    let wrong_at = |place: usize| hits("d", 100, move |at| is(at % 20 != place));
+    let few = needed(wrong_at(0), wrong_at(5), 5.0).unwrap();
+    assert!((300..400).contains(&few), "{few}");
+    // What is worse by more than the margin.
+    let worse = |at: usize| is(!at.is_multiple_of(10));
+    let many = needed(hits("d", 60, is_right), hits("d", 60, worse), 5.0).unwrap();
+    assert!((200..600).contains(&many), "{many}");
+    // Scores have the t interval.
+    let scores = |shift: f64| {
+        let values = (0..40).map(|at| f64::from(at * 7 % 13) / 13.0 * shift).collect();
+        unit("d", 40, "score", Aggregation::Mean { scale: Scale::One }, Column::Scores(values))
+    };
+    let found = needed(scores(0.0), scores(1.0), -0.4).unwrap();
+    assert!((200..400).contains(&found), "{found}");
+}

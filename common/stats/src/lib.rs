@@ -28,7 +28,7 @@ pub use paired_mean::{MeanDifference, paired_mean};
 pub use power::{detectable_difference, detectable_share, pairs_needed};
 pub use sign_flip::{SignFlip, sign_flip};
 pub use student::{student_quantile, student_tail, two_sided_t};
-pub use tango::tango;
+pub use tango::{tango, tango_of_shares};
 pub use wilson::wilson;
 
 /// A confidence interval.

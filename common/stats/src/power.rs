@@ -27,11 +27,36 @@ pub fn detectable_difference(stderr: f64, z_level: f64, z_power: f64) -> f64 {
     (z_level + z_power) * stderr
 }
 
-/// How many pairs it takes until an interval of `z_level` lies on one side of a bound that is `distance` away from the expected
-/// difference, with the power of `z_power`; `deviation` is that of a single pair's difference. `None` where the difference is
-/// the bound, or more pairs than can be counted would be needed.
-pub fn pairs_needed(deviation: f64, distance: f64, z_level: f64, z_power: f64) -> Option<u64> {
-    let root = (z_level + z_power) * deviation / distance.abs();
-    let pairs = (root * root).ceil();
-    (distance != 0.0 && pairs.is_finite() && pairs < 1e15).then(|| (pairs as u64).max(2))
+/// More pairs than this are no answer that helps anyone.
+const MOST_PAIRS: u64 = 1_000_000_000_000;
+
+/// The smallest number of pairs, at least `least`, with which `tells` holds; from one number on it has to hold for all that are
+/// larger. By doubling, then by halving what is left. `None` where more than 10^12 pairs would be needed.
+pub fn pairs_needed(least: u64, tells: impl Fn(u64) -> bool) -> Option<u64> {
+    let (mut below, mut enough) = (least, least);
+    while !tells(enough) {
+        if enough >= MOST_PAIRS {
+            return None;
+        }
+        (below, enough) = (enough + 1, enough.saturating_mul(2).clamp(enough + 1, MOST_PAIRS));
+    }
+    while below < enough {
+        let middle = below + (enough - below) / 2;
+        if tells(middle) { enough = middle } else { below = middle + 1 }
+    }
+    Some(enough)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_number_that_tells_is_found() {
+        for wanted in [1, 2, 3, 124, 125, 1_000_003, MOST_PAIRS] {
+            assert_eq!(pairs_needed(1, |pairs| pairs >= wanted), Some(wanted));
+        }
+        assert_eq!(pairs_needed(50, |pairs| pairs >= 3), Some(50));
+        assert_eq!(pairs_needed(1, |_| false), None);
+    }
 }

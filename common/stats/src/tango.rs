@@ -12,7 +12,19 @@ pub fn tango(gained: u64, lost: u64, pairs: u64, z: f64) -> Interval {
     if pairs == 0 {
         return Interval { low: -1.0, high: 1.0 };
     }
-    let (gained, lost, n) = (gained as f64, lost as f64, pairs as f64);
+    counts(gained as f64, lost as f64, pairs as f64, z)
+}
+
+/// The interval that `pairs` pairs would have of which these shares are right only in the second and only in the first; the
+/// number of pairs need not be whole. Where no pair is discordant it reaches z² / (n + z²) to either side.
+pub fn tango_of_shares(gained: f64, lost: f64, pairs: f64, z: f64) -> Interval {
+    if pairs <= 0.0 {
+        return Interval { low: -1.0, high: 1.0 };
+    }
+    counts(gained * pairs, lost * pairs, pairs, z)
+}
+
+fn counts(gained: f64, lost: f64, n: f64, z: f64) -> Interval {
     // The upper end is the lower one of the mirrored table.
     Interval { low: lower(gained, lost, n, z), high: -lower(lost, gained, n, z) }
 }
