@@ -3,12 +3,12 @@
 use super::clusters::Clusters;
 use super::corpus::{has_value, statistic};
 use super::observed::Hit;
-use super::reach::Reach;
+use super::reach::{NO_SPREAD, Reach};
 use super::values::{Form, Values};
 use compass_stats::{
     Interval, MeanDifference, SignFlip, bootstrap, cluster_sums, clustered_mean, detectable_difference,
-    detectable_share, mcnemar, normal_quantile, paired_mean, percentile_interval, sign_flip, tango, two_sided_t,
-    two_sided_z,
+    detectable_share, mcnemar, normal_quantile, paired_mean, percentile_interval, sign_flip, tango, tango_of_shares,
+    two_sided_t, two_sided_z,
 };
 
 /// Chance of finding the smallest difference that is called detectable.
@@ -95,7 +95,14 @@ pub(crate) fn estimate(a: &Values<'_>, b: &Values<'_>, setting: Setting<'_>) -> 
         (Form::None(why), _) | (_, Form::None(why)) => Err(why),
         (Form::Hits(one), Form::Hits(other)) if setting.scale != 1.0 => {
             let values = |hits: &[Hit]| hits.iter().map(|hit| value(*hit)).collect::<Vec<f64>>();
-            scores(&values(one), &values(other), None, a.factor, setting).map(|found| found.scaled(a.factor))
+            let found = scores(&values(one), &values(other), None, a.factor, setting)?;
+            let plain = hits(one, other, Setting { scale: 1.0, ..setting })?;
+            // What is left of the first run's number varies, and says nothing of pairs that would be discordant.
+            let found = match plain.stderr > NO_SPREAD {
+                true => found,
+                false => found.widened(plain.interval.shifted((1.0 - setting.scale) * plain.a), plain.reach),
+            };
+            Ok(found.scaled(a.factor))
         }
         (Form::Hits(one), Form::Hits(other)) => hits(one, other, setting).map(|found| found.scaled(a.factor)),
         (Form::Scores { values: one, within: first }, Form::Scores { values: other, within: second }) => {
@@ -147,7 +154,7 @@ fn hits(a: &[Hit], b: &[Hit], setting: Setting<'_>) -> Result<Estimate, &'static
         }
     };
     let detectable = match tested.clusters {
-        Some(_) => Some(detectable_difference(tested.stderr, setting.z(), power_z())),
+        Some(_) => detectable(tested.stderr, setting),
         None => {
             let discordant = count(&observed, |pair| pair.0 != pair.1) as f64 / n as f64;
             detectable_share(n, discordant, setting.z(), power_z())
@@ -188,7 +195,8 @@ fn test_hits(pairs: &[(Hit, Hit)], places: &[u32], setting: Setting<'_>) -> Resu
     let lost = count(pairs, |pair| *pair == (Hit::Right, Hit::Wrong));
     if let Some(clusters) = setting.clusters_at(places) {
         let differences: Vec<f64> = pairs.iter().map(|pair| value(pair.1) - value(pair.0)).collect();
-        return of_clusters(&differences, &clusters, setting);
+        let found = of_clusters(&differences, &clusters, setting)?;
+        return Ok(found.as_uncertain_as_hits(gained, lost, n, setting));
     }
     let difference = (gained as f64 - lost as f64) / n as f64;
     let squares = (gained + lost) as f64 - n as f64 * difference * difference;
@@ -199,6 +207,47 @@ fn test_hits(pairs: &[(Hit, Hit)], places: &[u32], setting: Setting<'_>) -> Resu
     let share = |count: u64| count as f64 / n as f64;
     let reach = vec![Reach::Tango { gained: share(gained), lost: share(lost), units: 1.0, scale: 1.0 }];
     Ok(Tested { difference, stderr, interval, p: test.exact, method, clusters: None, reach })
+}
+
+/// Fewer discordant pairs than this are too few for the normal limit of McNemar's test, by the usual rule of thumb.
+const FEW: u64 = 25;
+
+impl Tested {
+    /// The interval of clusters of right and wrong answers. Where few pairs are discordant it is at least that of pairs which are
+    /// not clustered: the t interval does not hold there, and clusters tell no more than their pairs do. Where the sums of all clusters are alike, their robust error
+    /// is 0, which is no evidence: then Tango's interval as though each cluster was one pair, which is what holds where all
+    /// answers of a cluster stand or fall together.
+    fn as_uncertain_as_hits(self, gained: u64, lost: u64, pairs: u64, setting: Setting<'_>) -> Self {
+        if self.stderr > NO_SPREAD && gained + lost >= FEW {
+            return self;
+        }
+        let (gained, lost) = (gained as f64 / pairs as f64, lost as f64 / pairs as f64);
+        let units = match (self.stderr > NO_SPREAD, self.clusters) {
+            (false, Some(clusters)) => clusters as f64 / pairs as f64,
+            _ => 1.0,
+        };
+        let interval = tango_of_shares(gained, lost, units * pairs as f64, setting.z());
+        self.widened(interval, Reach::Tango { gained, lost, units, scale: 1.0 })
+    }
+
+    /// The interval of scores between 0 and 1 whose differences are all the same: that of Tango where no pair is discordant,
+    /// times how far a single difference could be from them.
+    fn as_uncertain_as_shares(self, pairs: u64, setting: Setting<'_>) -> Self {
+        if self.stderr > NO_SPREAD {
+            return self;
+        }
+        let (units, furthest) =
+            (self.clusters.map_or(pairs as f64, |clusters| clusters as f64), 1.0 + self.difference.abs());
+        let interval = tango_of_shares(0.0, 0.0, units, setting.z()).scaled(furthest).shifted(self.difference);
+        let units = units / pairs as f64;
+        self.widened(interval, Reach::Tango { gained: 0.0, lost: 0.0, units, scale: furthest })
+    }
+
+    fn widened(mut self, interval: Interval, reach: Reach) -> Self {
+        self.interval = self.interval.hull(interval);
+        self.reach.push(reach);
+        self
+    }
 }
 
 const ONE_CLUSTER: &str = "all its questions are of one cluster, which has no error";
@@ -252,10 +301,11 @@ fn scores(
     let observed: Vec<(f64, f64)> = places.iter().map(|&at| both[at as usize]).collect();
     let n = observed.len() as f64;
     let differences: Vec<f64> = observed.iter().map(|(one, other)| other - setting.scale * one).collect();
-    let tested = test_scores(&differences, &places, setting)?;
     // A share of what is asked lies between 0 and 1; a score in another unit may be anything.
     let in_bounds = |value: f64| value.is_nan() || (0.0..=1.0).contains(&value);
     let is_bounded = factor != 1.0 && both.iter().all(|pair| in_bounds(pair.0) && in_bounds(pair.1));
+    let tested = test_scores(&differences, &places, setting)?;
+    let tested = if is_bounded { tested.as_uncertain_as_shares(places.len() as u64, setting) } else { tested };
     let bounds = match (observed.len() == both.len(), is_bounded) {
         (true, _) => Some(tested.interval),
         (false, false) => None,
@@ -289,7 +339,7 @@ fn scores(
         p: tested.p,
         method: tested.method,
         bounds,
-        detectable: Some(detectable_difference(tested.stderr, setting.z(), power_z())),
+        detectable: detectable(tested.stderr, setting),
         variance,
         clusters: tested.clusters,
         reach: tested.reach,
@@ -351,11 +401,16 @@ fn corpus(a: &Form<'_>, b: &Form<'_>, setting: Setting<'_>) -> Result<Estimate, 
         p,
         method: Method::Bootstrap { resamples },
         bounds: (pairs.len() == setting.pairs.len()).then_some(interval),
-        detectable: Some(detectable_difference(drawn.stderr, setting.z(), power_z())),
+        detectable: detectable(drawn.stderr, setting),
         variance: None,
         clusters: clusters.map(|clusters| clusters.count),
         reach: vec![Reach::Bootstrap { down: change - interval.low, up: interval.high - change }],
     })
+}
+
+/// The smallest difference of means that would be found; `None` where nothing differs, which tells of no spread.
+fn detectable(stderr: f64, setting: Setting<'_>) -> Option<f64> {
+    (stderr > NO_SPREAD).then(|| detectable_difference(stderr, setting.z(), power_z()))
 }
 
 fn count<T>(items: &[T], is_meant: impl Fn(&T) -> bool) -> u64 {
@@ -367,6 +422,14 @@ fn places<T>(items: &[T], is_meant: impl Fn(&T) -> bool) -> Vec<u32> {
 }
 
 impl Estimate {
+    /// With the interval reaching at least as far as another one.
+    fn widened(mut self, interval: Interval, reach: Vec<Reach>) -> Self {
+        self.interval = self.interval.hull(interval);
+        self.bounds = self.bounds.map(|bounds| bounds.hull(interval));
+        self.reach.extend(reach);
+        self
+    }
+
     /// In a unit that is `factor` times smaller.
     fn scaled(self, factor: f64) -> Self {
         let squared = factor * factor;

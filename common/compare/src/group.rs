@@ -1,13 +1,13 @@
 //! The numbers of groups, with an error of their own: their subsets are independent, and a data set that is in several subsets
-//! counts with the sum of its weights.
+//! counts with the sum of its weights. A group is never more certain than its subsets: see [`of_group`].
 
 use super::comparison::Comparison;
 use super::estimate::{Estimate, Method, power_z};
-use super::reach::{Part, Reach, of_group};
+use super::reach::{NO_SPREAD, Part, Reach, error_of_group, of_group, p_of_group};
 use super::row::{Conclusion, Row};
 use super::run::RunData;
 use compass_plan::summary::{Average, SummaryGroup};
-use compass_stats::{Interval, detectable_difference, normal_tail, two_sided_z};
+use compass_stats::{Interval, detectable_difference, two_sided_z};
 use std::collections::BTreeMap;
 
 /// The weights of data sets, by data set and metric; the metric is the first one where none is named.
@@ -119,11 +119,11 @@ fn row(
     let stderr = variance.sqrt();
     let (down, up) = of_group(&parts, 1.0, confidence);
     let interval = Interval { low: difference - down, high: difference + up };
-    let p = match (difference == 0.0, stderr == 0.0) {
-        (true, _) => 1.0,
-        (false, true) => 0.0,
-        (false, false) => 2.0 * normal_tail((difference / stderr).abs()),
-    };
+    let p = p_of_group(&parts, difference, confidence);
+    let detectable = (stderr > NO_SPREAD).then(|| {
+        let error = |is_down| error_of_group(&parts, is_down, confidence);
+        detectable_difference(error(true).max(error(false)), two_sided_z(confidence), power_z())
+    });
     let estimate = Estimate {
         pairs,
         unscored,
@@ -135,7 +135,7 @@ fn row(
         p,
         method: Method::Normal,
         bounds: is_bounded.then_some(Interval { low: interval.low - low, high: interval.high + high }),
-        detectable: Some(detectable_difference(stderr, two_sided_z(confidence), power_z())),
+        detectable,
         variance: None,
         clusters: None,
         reach: vec![Reach::Group(parts)],

@@ -290,3 +290,81 @@ fn as_many_pairs_as_would_tell_do_tell() {
     let found = needed(scores(0.0), scores(1.0), -0.4).unwrap();
     assert!((200..400).contains(&found), "{found}");
 }
+
+/// Questions of ten about each passage.
+fn in_passages(mut unit: UnitData) -> UnitData {
+    for (at, facts) in unit.samples.iter_mut().enumerate() {
+        (facts.shared, facts.length) = (if at % 10 == 0 { 9 } else { 300 }, 320);
+    }
+    unit
+}
+
+#[test]
+fn where_nothing_differs_nothing_is_certain() {
+    let margin = |margin: f64| Options { margin: Some(margin), ..options() };
+    let conclusion = |units: &[UnitData], name: &str, by: f64| {
+        let groups = vec![SummaryGroup::naive("both", ["d".to_owned(), "e".to_owned()])];
+        let one = RunData { groups, ..run("a", units.to_vec()) };
+        let found = compare(&one, &one, &margin(by)).unwrap();
+        let row = row(&found, name).clone();
+        assert_eq!((row.estimate.detectable, row.estimate.p, row.estimate.difference), (None, 1.0, 0.0), "{name}");
+        assert!(row.is_identical(), "{row:?}");
+        (row.conclusion, row.estimate.interval.high)
+    };
+    // Forty clusters count as forty pairs: z² / (40 + z²).
+    let clustered = [in_passages(hits("d", 400, mostly))];
+    let (told, high) = conclusion(&clustered, "d", 0.01);
+    assert!((high - 100.0 * 3.841458820694124 / 43.841458820694124).abs() < 1e-9, "{high}");
+    assert!(matches!(told, Conclusion::Inconclusive { needed: Some(needed) } if needed > 300_000), "{told:?}");
+    assert_eq!(conclusion(&clustered, "d", 9.0).0, Conclusion::WithinMargin);
+    // Half of a group's subsets each: their ends as squares.
+    let two = [hits("d", 100, mostly), hits("e", 400, mostly)];
+    let (told, high) = conclusion(&two, "both", 0.01);
+    let end = |n: f64| 50.0 * 3.841458820694124 / (n + 3.841458820694124);
+    assert!((high - end(100.0).hypot(end(400.0))).abs() < 1e-9, "{high}");
+    let Conclusion::Inconclusive { needed: Some(needed) } = told else { panic!("{told:?}") };
+    assert!((90_000..110_000).contains(&needed), "{needed}");
+    assert_eq!(conclusion(&two, "both", 2.0).0, Conclusion::WithinMargin);
+    // Shares between 0 and 1 are no more certain than right and wrong.
+    let shares = vec![0.25; 50];
+    let shares = [unit("d", 50, "score", Aggregation::Mean { scale: Scale::Percent }, Column::Scores(shares))];
+    let (_, high) = conclusion(&shares, "d", 0.01);
+    assert!((high - 100.0 * 3.841458820694124 / 53.841458820694124).abs() < 1e-9, "{high}");
+    // A relative margin has no certainty of its own.
+    let matches = |pattern: &str, name: &str| pattern == name;
+    let perfect = |samples: usize| run("a", vec![hits("d", samples, is_right)]);
+    let relative = Rule { margin: None, relative: Some(5.0), ..rule("d") };
+    let judged = |samples: usize| {
+        judge(&perfect(samples), &perfect(samples), std::slice::from_ref(&relative), &options(), &matches).unwrap()
+    };
+    assert_eq!((judged(20).decision, judged(80).decision), (Decision::CannotTell, Decision::Go));
+    assert_eq!(judged(20).outcomes[0].needed, Some(77));
+}
+
+#[test]
+fn clusters_are_no_more_certain_than_their_pairs() {
+    // One pair of four hundred is lost.
+    let of = |lost: bool| in_passages(hits("d", 400, |at| is(!(lost && at == 7))));
+    let (a, b) = (run("a", vec![of(false)]), run("b", vec![of(true)]));
+    let clustered = compare(&a, &b, &options()).unwrap();
+    let naive = compare(&a, &b, &Options { cluster: ClusterBy::Nothing, ..options() }).unwrap();
+    let (clustered, naive) = (&row(&clustered, "d").estimate, &row(&naive, "d").estimate);
+    assert!(clustered.interval.low <= naive.interval.low && clustered.interval.high >= naive.interval.high);
+}
+
+#[test]
+fn a_leaderboard_is_not_certain_of_what_is_always_right() {
+    let cell = |unit: UnitData| {
+        let board = compass_compare::leaderboard::board(&[run("a", vec![unit])], &|_| None);
+        board.entries[0].cells["d"][0].interval.unwrap()
+    };
+    let wilson = |n: f64| 100.0 * n / (n + 3.841458820694124);
+    for (unit, n) in [
+        (hits("d", 400, is_right), 400.0),
+        (in_passages(hits("d", 400, is_right)), 40.0),
+        (unit("d", 50, "score", Aggregation::Mean { scale: Scale::Percent }, Column::Scores(vec![1.0; 50])), 50.0),
+    ] {
+        let (low, high) = cell(unit);
+        assert!((low - wilson(n)).abs() < 1e-9 && high == 100.0, "{n}: {low} to {high}");
+    }
+}

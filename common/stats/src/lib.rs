@@ -29,7 +29,7 @@ pub use power::{detectable_difference, detectable_share, pairs_needed};
 pub use sign_flip::{SignFlip, sign_flip};
 pub use student::{student_quantile, student_tail, two_sided_t};
 pub use tango::{tango, tango_of_shares};
-pub use wilson::wilson;
+pub use wilson::{wilson, wilson_of_share};
 
 /// A confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +42,18 @@ impl Interval {
     /// The interval around `centre` that reaches `half` to either side.
     pub fn around(centre: f64, half: f64) -> Self {
         Self { low: centre - half, high: centre + half }
+    }
+
+    /// The interval from the lower of both low ends to the higher of both high ends.
+    #[must_use]
+    pub fn hull(self, other: Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
+    /// Both ends with an amount added.
+    #[must_use]
+    pub fn shifted(self, amount: f64) -> Self {
+        Self { low: self.low + amount, high: self.high + amount }
     }
 
     /// Both ends times a positive factor.

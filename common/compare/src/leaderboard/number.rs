@@ -3,8 +3,12 @@
 use crate::clusters::{ClusterBy, clusters};
 use crate::corpus::{has_value, statistic};
 use crate::observed::{Hit, UnitData, seed};
+use crate::reach::NO_SPREAD;
 use crate::values::{Form, Values};
-use compass_stats::{bootstrap, clustered_mean, paired_mean, percentile_interval, two_sided_t, two_sided_z, wilson};
+use compass_stats::{
+    Interval, bootstrap, clustered_mean, paired_mean, percentile_interval, two_sided_t, two_sided_z, wilson,
+    wilson_of_share,
+};
 
 /// Resamples of a corpus metric.
 const RESAMPLES: usize = 1_000;
@@ -79,16 +83,25 @@ fn mean(unit: &UnitData, scores: &[f64], factor: f64) -> Option<Number> {
     if known.is_empty() {
         return None;
     }
-    let found = match clustered(unit, scores) {
-        Some((values, of, count)) => clustered_mean(&values, &of, count),
-        None => paired_mean(&known),
+    let (found, units) = match clustered(unit, scores) {
+        Some((values, of, count)) => (clustered_mean(&values, &of, count), count),
+        None => (paired_mean(&known), known.len()),
     };
     let value = known.iter().sum::<f64>() / known.len() as f64;
-    let half = found.map(|found| two_sided_t(CONFIDENCE, found.freedom) * found.stderr);
+    let interval = found.map(|found| {
+        let half = two_sided_t(CONFIDENCE, found.freedom) * found.stderr;
+        let student = Interval::around(value, half);
+        // Values that are all alike tell of no spread: Wilson's interval, of the clusters where there are some.
+        let is_share = factor != 1.0 && known.iter().all(|value| (0.0..=1.0).contains(value));
+        let wilson = (is_share && found.stderr <= NO_SPREAD)
+            .then(|| wilson_of_share(value, units as f64, two_sided_z(CONFIDENCE)))
+            .flatten();
+        wilson.map_or(student, |wilson| wilson.hull(student))
+    });
     Some(Number {
         value: value * factor,
         stderr: found.map(|found| found.stderr * factor),
-        interval: half.map(|half| ((value - half) * factor, (value + half) * factor)),
+        interval: interval.map(|interval| (interval.low * factor, interval.high * factor)),
         samples: known.len() as u64,
     })
 }

@@ -8,9 +8,10 @@ use crate::clusters::{ClusterBy, clusters};
 use crate::estimate::{Setting, estimate};
 use crate::observed::seed;
 use crate::pairing::pair;
+use crate::reach::{Part, p_of_group};
 use crate::run::RunData;
 use crate::values::metrics;
-use compass_stats::{holm, normal_tail};
+use compass_stats::holm;
 
 const CONFIDENCE: f64 = 0.95;
 
@@ -40,7 +41,7 @@ pub(super) fn tiers(entries: &mut [(Entry, usize)], runs: &[RunData], averaged: 
 
 /// Of no difference between the averages of two entries.
 fn p_value(a: &(Entry, usize), b: &(Entry, usize), runs: &[RunData], averaged: &[String]) -> Result<f64, String> {
-    let (mut difference, mut variance, mut only) = (0.0, 0.0, 1.0);
+    let (mut difference, mut parts, mut only) = (0.0, Vec::new(), 1.0);
     for dataset in averaged {
         let unit = |entry: &(Entry, usize)| {
             let units = runs.get(entry.1).map(|run| run.units.as_slice()).unwrap_or_default();
@@ -64,13 +65,8 @@ fn p_value(a: &(Entry, usize), b: &(Entry, usize), runs: &[RunData], averaged: &
         let (Some(first), Some(second)) = (of_one.first(), of_other.first()) else { continue };
         let found = estimate(first, second, setting).map_err(|why| format!("{dataset}: {why}"))?;
         difference += found.difference;
-        variance += found.stderr * found.stderr;
         only = found.p;
+        parts.push(Part { weight: 1.0, pairs: found.pairs, stderr: found.stderr, reach: found.reach });
     }
-    Ok(match (averaged.len(), difference == 0.0, variance == 0.0) {
-        (1, ..) => only,
-        (_, true, _) => 1.0,
-        (_, false, true) => 0.0,
-        (_, false, false) => 2.0 * normal_tail((difference / variance.sqrt()).abs()),
-    })
+    Ok(if averaged.len() == 1 { only } else { p_of_group(&parts, difference, CONFIDENCE) })
 }
