@@ -4,7 +4,7 @@ use super::clusters::Clusters;
 use super::corpus::{has_value, statistic};
 use super::observed::Hit;
 use super::reach::{NO_SPREAD, Reach};
-use super::values::{Form, Values};
+use super::values::{Answers, Form, Values};
 use compass_stats::{
     Interval, MeanDifference, SignFlip, bootstrap, cluster_sums, clustered_mean, detectable_difference,
     detectable_share, mcnemar, normal_quantile, paired_mean, percentile_interval, sign_flip, tango, tango_of_shares,
@@ -26,6 +26,8 @@ pub struct Estimate {
     pub pairs: u64,
     /// Pairs that have none in the first run, in the second.
     pub unscored: (u64, u64),
+    /// Pairs that have none in at least one of them.
+    pub left_out: u64,
     pub a: f64,
     pub b: f64,
     pub difference: f64,
@@ -34,12 +36,13 @@ pub struct Estimate {
     /// Two-sided, of no difference.
     pub p: f64,
     pub method: Method,
-    /// What the interval may reach whatever the answers without a score would have been; `None` where the values have no
-    /// bounds. The interval itself where every pair has values.
+    /// What the interval may reach whatever the answers without a score would have been, the interval itself included; `None`
+    /// where the values have no bounds.
     pub bounds: Option<Interval>,
     /// The smallest difference that would be found with [`POWER`]; `None` where nothing would be.
     pub detectable: Option<f64>,
-    /// Variance of the difference: among questions, and among answers to one question.
+    /// The variance of the difference, the square of its standard error, in two parts: among questions, and among answers to one
+    /// question.
     pub variance: Option<(f64, f64)>,
     pub clusters: Option<usize>,
     /// How the interval is made: the widest of these.
@@ -105,9 +108,9 @@ pub(crate) fn estimate(a: &Values<'_>, b: &Values<'_>, setting: Setting<'_>) -> 
             Ok(found.scaled(a.factor))
         }
         (Form::Hits(one), Form::Hits(other)) => hits(one, other, setting).map(|found| found.scaled(a.factor)),
-        (Form::Scores { values: one, within: first }, Form::Scores { values: other, within: second }) => {
-            let within = first.as_deref().zip(second.as_deref());
-            scores(one, other, within, a.factor, setting).map(|found| found.scaled(a.factor))
+        (Form::Scores { values: one, answers: first }, Form::Scores { values: other, answers: second }) => {
+            let answers = first.zip(*second);
+            scores(one, other, answers, a.factor, setting).map(|found| found.scaled(a.factor))
         }
         (Form::Corpus { .. }, Form::Corpus { .. }) => corpus(&a.form, &b.form, setting),
         _ => Err("the two runs compute it differently"),
@@ -150,7 +153,7 @@ fn hits(a: &[Hit], b: &[Hit], setting: Setting<'_>) -> Result<Estimate, &'static
         true => Some(tested.interval),
         false => {
             let (low, high) = (filled(Hit::Right, Hit::Wrong)?, filled(Hit::Wrong, Hit::Right)?);
-            Some(Interval { low: low.interval.low, high: high.interval.high })
+            Some(tested.interval.hull(Interval { low: low.interval.low, high: high.interval.high }))
         }
     };
     let detectable = match tested.clusters {
@@ -163,6 +166,7 @@ fn hits(a: &[Hit], b: &[Hit], setting: Setting<'_>) -> Result<Estimate, &'static
     Ok(Estimate {
         pairs: n,
         unscored,
+        left_out: both.len() as u64 - n,
         a: right(|pair| pair.0),
         b: right(|pair| pair.1),
         difference: tested.difference,
@@ -288,7 +292,7 @@ fn test_scores(differences: &[f64], places: &[u32], setting: Setting<'_>) -> Res
 fn scores(
     a: &[f64],
     b: &[f64],
-    within: Option<(&[f64], &[f64])>,
+    answers: Option<(Answers<'_>, Answers<'_>)>,
     factor: f64,
     setting: Setting<'_>,
 ) -> Result<Estimate, &'static str> {
@@ -317,20 +321,26 @@ fn scores(
                 let all: Vec<u32> = (0..both.len() as u32).collect();
                 test_scores(&differences, &all, setting)
             };
-            Some(Interval { low: filled(1.0, 0.0)?.interval.low, high: filled(0.0, 1.0)?.interval.high })
+            {
+                let (low, high) = (filled(1.0, 0.0)?.interval.low, filled(0.0, 1.0)?.interval.high);
+                Some(tested.interval.hull(Interval { low, high }))
+            }
         }
     };
-    let variance = within.map(|(first, second)| {
+    let variance = answers.map(|(first, second)| {
         let of = |place: &u32| {
             let (i, j) = setting.pairs[*place as usize];
-            first[i as usize] + second[j as usize]
+            among_answers(first.at(i), second.at(j), setting.scale)
         };
-        let answers = places.iter().map(of).sum::<f64>() / n / n;
-        ((tested.stderr * tested.stderr - answers).max(0.0), answers)
+        let whole = tested.stderr * tested.stderr;
+        // Both are estimates: the part may come out larger than the whole.
+        let answers = (places.iter().map(of).sum::<f64>() / n / n).min(whole);
+        (whole - answers, answers)
     });
     Ok(Estimate {
         pairs: observed.len() as u64,
         unscored,
+        left_out: (both.len() - observed.len()) as u64,
         a: observed.iter().map(|pair| pair.0).sum::<f64>() / n,
         b: observed.iter().map(|pair| pair.1).sum::<f64>() / n,
         difference: tested.difference,
@@ -344,6 +354,15 @@ fn scores(
         clusters: tested.clusters,
         reach: tested.reach,
     })
+}
+
+/// The variance of a question's mean difference among its answers: that of the differences of the answers which were drawn one
+/// after another, over how many there are. Of runs that draw with the same seeds these answers are not independent, and only
+/// their differences have the right variance; of independent ones it is the same to take the answers in any order.
+fn among_answers(a: &[f32], b: &[f32], scale: f64) -> f64 {
+    let differences: Vec<f64> =
+        a.iter().zip(b).map(|(one, other)| f64::from(*other) - scale * f64::from(*one)).collect();
+    paired_mean(&differences).map_or(0.0, |found| found.stderr * found.stderr)
 }
 
 fn corpus(a: &Form<'_>, b: &Form<'_>, setting: Setting<'_>) -> Result<Estimate, &'static str> {
@@ -393,6 +412,7 @@ fn corpus(a: &Form<'_>, b: &Form<'_>, setting: Setting<'_>) -> Result<Estimate, 
     Ok(Estimate {
         pairs: pairs.len() as u64,
         unscored,
+        left_out: (setting.pairs.len() - pairs.len()) as u64,
         a,
         b,
         difference: change,

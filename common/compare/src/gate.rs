@@ -1,6 +1,7 @@
 //! A gate: rules over a comparison of a candidate with a baseline, each judged on the interval, and what they come to.
 
 use super::comparison::{CompareError, Comparison, Correction, Options, compare};
+use super::report::counted;
 use super::row::{Conclusion, Row, against_margin};
 use super::run::RunData;
 use compass_stats::{normal_tail, two_sided_z};
@@ -262,9 +263,9 @@ fn judged(rule: &Rule, mut row: Row, margin: f64, allowed: String, confidence: f
 }
 
 fn undecided(row: &Row, needed: Option<u64>) -> String {
-    match (row.estimate.unscored, needed) {
-        ((a, b), _) if a + b > 0 => {
-            format!("{} answers without a score could change it", a.max(b))
+    match (row.estimate.left_out, needed) {
+        (left_out @ 1.., _) => {
+            format!("{} without a score could change it", counted(left_out, "pair", "pairs"))
         }
         (_, Some(needed)) => format!(
             "the interval holds the margin; {needed} pairs would tell, of which there are {}",

@@ -79,7 +79,8 @@ fn row(
     found: &Comparison,
     confidence: f64,
 ) -> Result<Row, String> {
-    let (mut a, mut b, mut difference, mut variance, mut pairs, mut unscored) = (0.0, 0.0, 0.0, 0.0, 0, (0, 0));
+    let (mut a, mut b, mut difference, mut variance) = (0.0, 0.0, 0.0, 0.0);
+    let (mut pairs, mut unscored, mut left_out) = (0, (0, 0), 0);
     let (mut low, mut high) = (0.0, 0.0);
     let (mut is_bounded, mut first, mut parts) = (true, None, Vec::new());
     for ((dataset, metric), weight) in weights {
@@ -102,6 +103,7 @@ fn row(
         });
         pairs += estimate.pairs;
         unscored = (unscored.0 + estimate.unscored.0, unscored.1 + estimate.unscored.1);
+        left_out += estimate.left_out;
         match estimate.bounds {
             // What missing answers add beyond the interval, to either side.
             Some(bounds) => {
@@ -127,6 +129,7 @@ fn row(
     let estimate = Estimate {
         pairs,
         unscored,
+        left_out,
         a,
         b,
         difference,

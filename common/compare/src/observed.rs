@@ -57,8 +57,8 @@ pub enum Column {
     Hits(Vec<Hit>),
     /// NaN without a value.
     Scores(Vec<f64>),
-    /// The mean over several answers to the question, and the variance of that mean among the answers.
-    Several { means: Vec<f64>, within: Vec<f64> },
+    /// The mean over several answers to the question, and the answers themselves, so many of each sample.
+    Several { means: Vec<f64>, answers: Vec<f32>, of: usize },
     /// Whatever else corpus metrics are made of.
     Items(Vec<Option<SampleValue>>),
 }
@@ -224,15 +224,14 @@ impl UnitBuilder {
         for (name, rule, values) in several {
             let k = values.len() as f64;
             let mean = values.iter().sum::<f64>() / k;
-            let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-            let of_mean = if values.len() > 1 { squares / (k - 1.0) / k } else { 0.0 };
             let name = format!("{name} ({} runs average)", values.len());
-            let empty = || Column::Several { means: Vec::new(), within: Vec::new() };
-            if let Column::Several { means, within } = self.series(&name, &rule, empty) {
+            let of = values.len();
+            let empty = || Column::Several { means: Vec::new(), answers: Vec::new(), of };
+            if let Column::Several { means, answers, .. } = self.series(&name, &rule, empty) {
                 means.resize(at, f64::NAN);
-                within.resize(at, f64::NAN);
+                answers.resize(at * of, f32::NAN);
                 means.push(mean);
-                within.push(of_mean);
+                answers.extend(values.iter().map(|value| *value as f32));
             }
         }
     }
@@ -277,9 +276,9 @@ impl UnitBuilder {
             match &mut series.column {
                 Column::Hits(hits) => hits.resize(samples, Hit::None),
                 Column::Scores(scores) => scores.resize(samples, f64::NAN),
-                Column::Several { means, within } => {
+                Column::Several { means, answers, of } => {
                     means.resize(samples, f64::NAN);
-                    within.resize(samples, f64::NAN);
+                    answers.resize(samples * *of, f32::NAN);
                 }
                 Column::Items(items) => items.resize(samples, None),
             }

@@ -142,6 +142,7 @@ impl Row {
         put("pairs", json!(pairs));
         put("unscored_a", json!(unscored.0));
         put("unscored_b", json!(unscored.1));
+        put("left_out", json!(self.estimate.left_out));
         put("a", json!(a));
         put("b", json!(b));
         put("difference", json!(difference));

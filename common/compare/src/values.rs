@@ -20,12 +20,27 @@ pub(crate) struct Values<'a> {
 pub(crate) enum Form<'a> {
     /// Right or wrong, by position.
     Hits(Cow<'a, [Hit]>),
-    /// A score by position, NaN without one; with the variance of each among several answers, where there are some.
-    Scores { values: Cow<'a, [f64]>, within: Option<&'a [f64]> },
+    /// A score by position, NaN without one; with the answers of which each is the mean, where there are several.
+    Scores { values: Cow<'a, [f64]>, answers: Option<Answers<'a>> },
     /// Of the corpus.
     Corpus { items: &'a Column, rule: &'a Aggregation },
     /// Not comparable question by question, and why.
     None(&'static str),
+}
+
+/// Several answers to each question, in the order in which they were drawn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answers<'a> {
+    values: &'a [f32],
+    of: usize,
+}
+
+impl<'a> Answers<'a> {
+    /// Those of the sample at a position.
+    pub(crate) fn at(&self, position: u32) -> &'a [f32] {
+        let start = position as usize * self.of;
+        self.values.get(start..start + self.of).unwrap_or_default()
+    }
 }
 
 /// Which way is better.
@@ -75,13 +90,14 @@ fn of_series(series: &Series) -> Vec<Values<'_>> {
         (Aggregation::Count, _) => one(Form::None("a count of answers of one kind"), 1.0),
         (Aggregation::BbqBias { .. }, _) => one(Form::None("a bias score has no value by question"), 1.0),
         (_, Column::Hits(hits)) => percent(Form::Hits(Cow::Borrowed(hits))),
-        (rule, Column::Several { means, within }) => {
+        (rule, Column::Several { means, answers, of }) => {
             let factor = factor(rule);
-            let form = Form::Scores { values: Cow::Borrowed(means), within: Some(within) };
+            let answers = Answers { values: answers, of: *of };
+            let form = Form::Scores { values: Cow::Borrowed(means), answers: Some(answers) };
             vec![values(name.clone(), rule, form, factor)]
         }
         (Aggregation::Mean { scale }, Column::Scores(scores)) => {
-            let form = Form::Scores { values: Cow::Borrowed(scores), within: None };
+            let form = Form::Scores { values: Cow::Borrowed(scores), answers: None };
             vec![values(name.clone(), rule, form, scale.factor())]
         }
         (Aggregation::Rouge, Column::Items(items)) => rouge(rule, items),
@@ -133,7 +149,7 @@ fn rouge<'a>(rule: &Aggregation, items: &[Option<SampleValue>]) -> Vec<Values<'a
             Some(SampleValue::Scores(scores)) => scores.get(at).copied().unwrap_or(f64::NAN),
             _ => f64::NAN,
         };
-        let form = Form::Scores { values: items.iter().map(score).collect(), within: None };
+        let form = Form::Scores { values: items.iter().map(score).collect(), answers: None };
         values(name.into(), rule, form, 100.0)
     };
     names.into_iter().enumerate().map(one).collect()
@@ -158,7 +174,7 @@ fn pass<'a>(rule: &Aggregation, prefix: &str, k: &[u32], items: &[Option<SampleV
         }
         let score = |(_, right, of): (&String, u64, u64)| pass_at_k(of, right, u64::from(k));
         let scores = attempts().map(|found| found.map_or(f64::NAN, score)).collect();
-        values(name, rule, Form::Scores { values: scores, within: None }, 100.0)
+        values(name, rule, Form::Scores { values: scores, answers: None }, 100.0)
     };
     k.iter().copied().filter(|k| u64::from(*k) <= least || (*k == 1 && least > 0)).map(named).collect()
 }

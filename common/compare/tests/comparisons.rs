@@ -74,7 +74,7 @@ fn answers_without_a_score_are_bounded_and_no_conclusion_hides_them() {
     let margin = Options { margin: Some(3.0), ..options() };
     let found = compare(&a, &b, &margin).unwrap();
     let estimate = &row(&found, "d").estimate;
-    assert_eq!((estimate.pairs, estimate.unscored), (360, (0, 40)));
+    assert_eq!((estimate.pairs, estimate.unscored, estimate.left_out), (360, (0, 40), 40));
     assert_eq!((estimate.difference, estimate.p), (0.0, 1.0));
     // Were all forty wrong, thirty right answers of the first run would be lost.
     let bounds = estimate.bounds.unwrap();
@@ -367,4 +367,58 @@ fn a_leaderboard_is_not_certain_of_what_is_always_right() {
         let (low, high) = cell(unit);
         assert!((low - wilson(n)).abs() < 1e-9 && high == 100.0, "{n}: {low} to {high}");
     }
+}
+
+#[test]
+fn pairs_that_are_left_out_are_counted_once() {
+    let without = |from: usize, to: usize| {
+        hits("d", 300, move |at| if (from..to).contains(&at) { Hit::None } else { mostly(at) })
+    };
+    // Seventeen of the first run, twenty-one of the second, one of them in both.
+    let found = compare(&run("a", vec![without(0, 17)]), &run("b", vec![without(16, 37)]), &options()).unwrap();
+    let estimate = &row(&found, "d").estimate;
+    assert_eq!((estimate.pairs, estimate.unscored, estimate.left_out), (263, (17, 21), 37));
+    let shown = compass_compare::report::text(&found, &[]);
+    assert!(shown.contains("263 (37 unscored)"), "{shown}");
+    let (bounds, interval) = (estimate.bounds.unwrap(), estimate.interval);
+    assert!(bounds.low <= interval.low && bounds.high >= interval.high, "{bounds:?} {interval:?}");
+}
+
+#[test]
+fn bounds_hold_the_interval_where_what_is_missing_all_points_one_way() {
+    // Nearly everything that the second run lacks is wrong in the first, so that it can only gain.
+    let a = hits("d", 300, |at| is(at >= 160));
+    let b = hits("d", 300, |at| if at < 150 { Hit::None } else { is(at >= 160) });
+    let found = compare(&run("a", vec![a]), &run("b", vec![b]), &options()).unwrap();
+    let estimate = &row(&found, "d").estimate;
+    let (bounds, interval) = (estimate.bounds.unwrap(), estimate.interval);
+    assert!(interval.low < -2.0 && bounds.low <= interval.low && bounds.high > 50.0, "{bounds:?} {interval:?}");
+}
+
+/// Four answers to each of sixty questions.
+fn several(answer: impl Fn(usize, usize) -> bool) -> UnitData {
+    let answers: Vec<f32> = (0..240).map(|at| f32::from(u8::from(answer(at / 4, at % 4)))).collect();
+    let means = answers.chunks(4).map(|all| f64::from(all.iter().sum::<f32>()) / 4.0).collect();
+    let column = Column::Several { means, answers, of: 4 };
+    unit("d", 60, "accuracy (4 runs average)", Aggregation::Proportion, column)
+}
+
+#[test]
+fn the_share_of_several_answers_is_that_of_their_differences() {
+    let chance = |question: usize, answer: usize| (question * 7 + answer * 3).is_multiple_of(4);
+    let of = |b: UnitData| {
+        let found = compare(&run("a", vec![several(chance)]), &run("b", vec![b]), &options()).unwrap();
+        let estimate = &row(&found, "d").estimate;
+        (estimate.stderr, estimate.variance.unwrap())
+    };
+    // The same seeds give the same answers: nothing differs, neither among questions nor among answers.
+    assert_eq!(of(several(chance)), (0.0, (0.0, 0.0)));
+    // One question has one answer more: its four differences 1, 0, 0, 0 have a variance of 1/4.
+    let (stderr, (questions, answers)) =
+        of(several(|question, answer| question == 1 && answer == 0 || chance(question, answer)));
+    assert!((questions + answers - stderr * stderr).abs() < 1e-12, "{questions} {answers} {stderr}");
+    assert!(answers > 0.0 && (answers - 1e4 / 16.0 / 3600.0).abs() < 1e-9, "{answers}");
+    // A part is never larger than the whole.
+    let (stderr, (_, answers)) = of(several(|question, answer| chance(question, (answer + 1) % 4)));
+    assert!(answers <= stderr * stderr, "{answers} {stderr}");
 }

@@ -16,6 +16,6 @@ pub(crate) use html::page;
 pub use html::{STYLE, html, html_body};
 pub use json::json;
 pub use markdown::markdown;
-pub(crate) use numbers::{number, signed};
+pub(crate) use numbers::{counted, number, signed};
 pub(crate) use text::drawn;
 pub use text::{headline, notes, text};

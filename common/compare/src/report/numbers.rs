@@ -24,6 +24,11 @@ pub(crate) fn signed(value: f64, is_percent: bool) -> String {
     if text.starts_with('-') || text.chars().all(|c| matches!(c, '0' | '.')) { text } else { format!("+{text}") }
 }
 
+/// `1 pair`, `2 pairs`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// A p-value, never 0.
 pub(crate) fn p_value(p: f64) -> String {
     if p < 0.0001 { "<0.0001".into() } else { format!("{p:.4}") }
@@ -35,10 +40,9 @@ impl Row {
         let estimate = &self.estimate;
         let show = |value| number(value, self.is_percent);
         let with_sign = |value| signed(value, self.is_percent);
-        let unscored = estimate.unscored.0.max(estimate.unscored.1);
-        let pairs = match unscored {
+        let pairs = match estimate.left_out {
             0 => estimate.pairs.to_string(),
-            _ => format!("{} ({unscored} unscored)", estimate.pairs),
+            left_out => format!("{} ({left_out} unscored)", estimate.pairs),
         };
         let interval = format!("{} to {}", with_sign(estimate.interval.low), with_sign(estimate.interval.high));
         let detectable = estimate.detectable.map_or("-".into(), show);
@@ -73,5 +77,6 @@ mod tests {
         assert_eq!([number(-0.0, true), number(-0.001, true), signed(0.0, true)], ["0.00", "0.00", "0.00"]);
         assert_eq!([signed(1.5, true), signed(-1.5, true), number(2e-5, false)], ["+1.50", "-1.50", "2.000e-5"]);
         assert_eq!([p_value(0.0), p_value(0.04)], ["<0.0001", "0.0400"]);
+        assert_eq!([0, 1, 2].map(|n| counted(n, "pair", "pairs")), ["0 pairs", "1 pair", "2 pairs"]);
     }
 }

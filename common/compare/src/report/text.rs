@@ -150,7 +150,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     for row in &comparison.rows {
         let estimate = &row.estimate;
         match estimate.bounds {
-            Some(bounds) if estimate.unscored != (0, 0) => notes.push(format!(
+            Some(bounds) if estimate.left_out > 0 => notes.push(format!(
                 "{}: whatever the answers without a score would be, the interval stays within {} to {}",
                 row.label(),
                 super::signed(bounds.low, row.is_percent),
