@@ -378,7 +378,7 @@ fn pairs_that_are_left_out_are_counted_once() {
     let found = compare(&run("a", vec![without(0, 17)]), &run("b", vec![without(16, 37)]), &options()).unwrap();
     let estimate = &row(&found, "d").estimate;
     assert_eq!((estimate.pairs, estimate.unscored, estimate.left_out), (263, (17, 21), 37));
-    let shown = compass_compare::report::text(&found, &[]);
+    let shown = compass_compare::report::text(&found, &[], None);
     assert!(shown.contains("263 (37 unscored)"), "{shown}");
     let (bounds, interval) = (estimate.bounds.unwrap(), estimate.interval);
     assert!(bounds.low <= interval.low && bounds.high >= interval.high, "{bounds:?} {interval:?}");
@@ -421,4 +421,31 @@ fn the_share_of_several_answers_is_that_of_their_differences() {
     // A part is never larger than the whole.
     let (stderr, (_, answers)) = of(several(|question, answer| chance(question, (answer + 1) % 4)));
     assert!(answers <= stderr * stderr, "{answers} {stderr}");
+}
+
+#[test]
+fn reports_for_a_terminal_are_no_wider_than_it() {
+    use compass_compare::leaderboard::{board, board_text};
+    use compass_compare::report::{gate_text, text};
+    let matches = |pattern: &str, name: &str| pattern == "*" || pattern == name;
+    let units = |shift: usize| {
+        let of = |at: usize| {
+            hits(&format!("lukaemon_mmlu_subject_{at}"), 60, move |sample| is((sample + shift) % 7 > at % 4))
+        };
+        (0..12).map(of).collect::<Vec<_>>()
+    };
+    let (a, b) = (run("outputs/default/20260101_030000", units(0)), run("outputs/default/20260102_030000", units(1)));
+    let compared = compare(&a, &b, &Options { margin: Some(3.0), ..options() }).unwrap();
+    let both = Rule { relative: Some(5.0), ..rule("*") };
+    let gate = judge(&a, &b, &[both], &options(), &matches).unwrap();
+    let board = board(&[a, b], &|_| None);
+    for width in [60, 80, 120] {
+        let wide = [text(&compared, &[], Some(width)), gate_text(&gate, Some(width)), board_text(&board, Some(width))];
+        for shown in wide {
+            assert!(shown.lines().all(|line| line.chars().count() <= width), "{width}:\n{shown}");
+            assert!(shown.contains("subject_11"), "{shown}");
+        }
+    }
+    let pipe = text(&compared, &[], None);
+    assert!(pipe.lines().any(|line| line.chars().count() > 100), "{pipe}");
 }

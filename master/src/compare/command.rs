@@ -3,7 +3,7 @@
 use super::files::write_file;
 use super::flips::flips;
 use super::reading::{find_run, open_both};
-use crate::cli::{CompareArguments, NameFilter};
+use crate::cli::{CompareArguments, NameFilter, terminal_width};
 use crate::exit;
 use crate::job::Failure;
 use crate::pipeline::RunFolder;
@@ -44,7 +44,8 @@ pub fn run(arguments: &CompareArguments) -> Result<u8, Failure> {
     if let Some(path) = &arguments.html {
         write_file(path, &html(&comparison, &flips))?;
     }
-    print(text(&comparison, &flips)).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
+    print(text(&comparison, &flips, terminal_width()))
+        .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     Ok(code(&comparison))
 }
 

@@ -3,7 +3,7 @@
 use super::command::refused;
 use super::files::write_file;
 use super::reading::{find_run, open_both};
-use crate::cli::{GateArguments, NameFilter};
+use crate::cli::{GateArguments, NameFilter, terminal_width};
 use crate::exit;
 use crate::job::Failure;
 use compass_common::status_output::{OutputError, print};
@@ -49,7 +49,8 @@ pub fn run(arguments: &GateArguments) -> Result<u8, Failure> {
     if let Some(path) = &arguments.md {
         write_file(path, &gate_markdown(&gate))?;
     }
-    print(gate_text(&gate)).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
+    print(gate_text(&gate, terminal_width()))
+        .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     Ok(match gate.decision {
         Decision::Go => exit::SCORED,
         Decision::NoGo => exit::INCOMPLETE,

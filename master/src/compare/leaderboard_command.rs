@@ -2,7 +2,7 @@
 
 use super::files::write_file;
 use super::reading::{find_run, open};
-use crate::cli::LeaderboardArguments;
+use crate::cli::{LeaderboardArguments, terminal_width};
 use crate::exit;
 use crate::job::Failure;
 use crate::pipeline::{FolderError, RunFolder, write_atomically};
@@ -32,7 +32,8 @@ pub fn run(arguments: &LeaderboardArguments) -> Result<u8, Failure> {
     if let Some(folder) = &arguments.tensorboard {
         write_events(folder, &board)?;
     }
-    print(board_text(&board)).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
+    print(board_text(&board, terminal_width()))
+        .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     Ok(exit::SCORED)
 }
 

@@ -3,7 +3,7 @@
 use super::board::{Board, Cell, Entry};
 use super::curve::{Point, curve};
 use super::signal::{Signal, signals};
-use crate::report::{drawn, html_text, number, page, plain_text};
+use crate::report::{Table, html_text, number, page, plain_text, wrapped_all};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -54,21 +54,21 @@ fn signal_cells(signal: &Signal) -> Vec<String> {
 
 const SIGNAL_HEAD: [&str; 5] = ["dataset", "metric", "steps", "trend", "signal to noise"];
 
-/// For a terminal; ends with a newline.
-pub fn board_text(board: &Board) -> String {
+/// For a terminal of so many columns, or as wide as it comes; ends with a newline.
+pub fn board_text(board: &Board, width: Option<usize>) -> String {
     let plain = |cells: Vec<String>| cells.iter().map(|cell| plain_text(cell)).collect::<Vec<_>>();
     let mut grid = vec![plain(head(board))];
     grid.extend(board.entries.iter().map(|entry| plain(row(board, entry))));
-    let mut lines = drawn(grid, 1);
+    let mut lines = Table { grid, names: 1, words: 1, turns: true }.lines(width);
     let signals = signals(board);
     if !signals.is_empty() {
         let mut grid = vec![SIGNAL_HEAD.map(str::to_owned).to_vec()];
         grid.extend(signals.iter().map(|signal| plain(signal_cells(signal))));
         lines.push(String::new());
-        lines.extend(drawn(grid, 2));
+        lines.extend(Table { grid, names: 2, words: 2, turns: false }.lines(width));
     }
     lines.push(String::new());
-    lines.extend(board.notes.iter().map(|note| plain_text(note)));
+    lines.extend(wrapped_all(board.notes.iter().map(|note| plain_text(note)), width));
     lines.into_iter().map(|line| line + "\n").collect()
 }
 

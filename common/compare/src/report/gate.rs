@@ -1,8 +1,9 @@
 //! A gate for a terminal, as Markdown and as JUnit's XML.
 
 use super::escape::{markdown_text, plain_text, xml_text};
+use super::layout::{Table, wrapped_all};
 use super::numbers::signed;
-use super::text::drawn;
+use super::text::provenance;
 use crate::gate::{Decision, Gate, RuleOutcome};
 use std::fmt::Write;
 
@@ -48,18 +49,15 @@ fn cells(one: &RuleOutcome) -> [String; 8] {
 
 const HEAD: [&str; 8] = ["dataset", "metric", "tier", "pairs", "may lose", "difference", "interval", "conclusion"];
 
-/// For a terminal; ends with a newline.
-pub fn gate_text(gate: &Gate) -> String {
+/// For a terminal of so many columns, or as wide as it comes; ends with a newline. Differences are candidate minus baseline.
+pub fn gate_text(gate: &Gate, width: Option<usize>) -> String {
     let mut grid = vec![HEAD.map(str::to_owned).to_vec()];
     grid.extend(gate.outcomes.iter().map(|one| cells(one).map(|cell| plain_text(&cell)).to_vec()));
-    let mut lines = vec![plain_text(&gate_headline(gate)), String::new()];
-    let difference = |difference: &crate::Difference| {
-        plain_text(&format!("{}: {} in A, {} in B", difference.what, difference.a, difference.b))
-    };
-    lines.extend(gate.comparison.differences.iter().map(difference));
-    lines.extend(drawn(grid, 3));
+    let mut lines = wrapped_all([plain_text(&gate_headline(gate)), String::new()], width);
+    lines.extend(wrapped_all(provenance(&gate.comparison, ["A", "B"]), width));
+    lines.extend(Table { grid, names: 2, words: 3, turns: false }.lines(width));
     lines.push(String::new());
-    lines.extend(gate.skipped.iter().map(|why| plain_text(&format!("not required: {why}"))));
+    lines.extend(wrapped_all(gate.skipped.iter().map(|why| plain_text(&format!("not required: {why}"))), width));
     lines.into_iter().map(|line| line + "\n").collect()
 }
 

@@ -1,21 +1,19 @@
 //! A comparison for a terminal.
 
 use super::escape::plain_text;
+use super::layout::{Table, wrapped_all};
+use super::numbers::counted;
 use crate::comparison::{Comparison, Correction};
 use crate::flip::Flip;
 use crate::row::{Conclusion, Row};
-use comfy_table::{CellAlignment, Table};
-
-/// Only a rule below the header, as the table of a run has it.
-const STYLE: &str = "     --            ";
 
 /// Differences and gaps that are listed before the rest is counted.
 const LISTED: usize = 12;
 
-/// Text of the whole comparison; ends with a newline.
-pub fn text(comparison: &Comparison, flips: &[Flip]) -> String {
-    let mut lines = vec![plain_text(&headline(comparison)), String::new()];
-    lines.extend(provenance(comparison));
+/// Text of the whole comparison for a terminal of so many columns, or as wide as it comes; ends with a newline.
+pub fn text(comparison: &Comparison, flips: &[Flip], width: Option<usize>) -> String {
+    let mut lines = wrapped_all([plain_text(&headline(comparison)), String::new()], width);
+    lines.extend(wrapped_all(provenance(comparison, ["A", "B"]), width));
     let models = shows_models(comparison);
     let head = ["dataset", "metric", "pairs", "A", "B", "B - A", &interval_name(comparison), &p_name(comparison)];
     let mut grid: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
@@ -33,26 +31,11 @@ pub fn text(comparison: &Comparison, flips: &[Flip]) -> String {
         cells
     }));
     let left = if models { 3 } else { 2 };
-    lines.extend(drawn(grid, left));
+    lines.extend(Table { grid, names: left, words: left, turns: false }.lines(width));
     lines.push(String::new());
-    lines.extend(notes(comparison).iter().map(|note| plain_text(note)));
-    lines.extend(flips.iter().flat_map(flip));
+    lines.extend(wrapped_all(notes(comparison).iter().map(|note| plain_text(note)), width));
+    lines.extend(wrapped_all(flips.iter().flat_map(flip), width));
     lines.into_iter().map(|line| line + "\n").collect()
-}
-
-/// The lines of a grid whose first row is the header; so many columns are words.
-pub(crate) fn drawn(grid: Vec<Vec<String>>, words: usize) -> Vec<String> {
-    let last = grid.first().map_or(0, |head| head.len().saturating_sub(1));
-    let mut grid = grid.into_iter();
-    let mut table = Table::new();
-    table.load_preset(STYLE).set_header(grid.next().unwrap_or_default()).add_rows(grid);
-    for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if at >= words && at != last {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
 pub(super) fn interval_name(comparison: &Comparison) -> String {
@@ -106,8 +89,8 @@ pub fn headline(comparison: &Comparison) -> String {
     }
 }
 
-/// What else than the model may explain a difference.
-fn provenance(comparison: &Comparison) -> Vec<String> {
+/// What else than the model may explain a difference, with a heading and an empty line after it; both runs by these names.
+pub(super) fn provenance(comparison: &Comparison, [a, b]: [&str; 2]) -> Vec<String> {
     let differences = &comparison.differences;
     if differences.is_empty() {
         return Vec::new();
@@ -115,7 +98,7 @@ fn provenance(comparison: &Comparison) -> Vec<String> {
     let mut lines = vec!["what else differs:".to_owned()];
     lines.extend(differences.iter().take(LISTED).map(|difference| {
         let shown = |value: &str| Flip::cut(&plain_text(value));
-        format!("  {}: {} in A, {} in B", plain_text(&difference.what), shown(&difference.a), shown(&difference.b))
+        format!("  {}: {} in {a}, {} in {b}", plain_text(&difference.what), shown(&difference.a), shown(&difference.b))
     }));
     if differences.len() > LISTED {
         lines.push(format!("  and {} more (--json lists them)", differences.len() - LISTED));
@@ -131,17 +114,15 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
         "differences of percentages are in points; detectable: the smallest difference found with a power of 80 %";
     notes.push(unit.to_owned());
     if comparison.correction != Correction::None {
-        let tests = comparison.rows.len();
-        notes.push(format!("p-values are corrected for {tests} tests by {}", comparison.correction.name()));
+        let tests = counted(comparison.rows.len() as u64, "test", "tests");
+        notes.push(format!("p-values are corrected for {tests} by {}", comparison.correction.name()));
     }
     for paired in &comparison.paired {
         let (only_a, only_b) = (paired.pairing.only_a.len(), paired.pairing.only_b.len());
         if only_a + only_b > 0 {
-            notes.push(format!(
-                "{}: {} questions pair; {only_a} are only in A, {only_b} only in B",
-                paired.dataset,
-                paired.pairing.pairs.len()
-            ));
+            let pair = counted(paired.pairing.pairs.len() as u64, "question pairs", "questions pair");
+            let are = if only_a == 1 { "is" } else { "are" };
+            notes.push(format!("{}: {pair}; {only_a} {are} only in A, {only_b} only in B", paired.dataset));
         }
         if let Some(clusters) = paired.clusters {
             notes.push(format!("{}: clusters: {clusters}; errors are those of clusters", paired.dataset));
