@@ -1,9 +1,11 @@
 //! A gate: rules over a comparison of a candidate with a baseline, each judged on the interval, and what they come to.
 
 use super::comparison::{CompareError, Comparison, Correction, Options, compare};
+use super::estimate::Estimate;
 use super::report::counted;
 use super::row::{Conclusion, Row, against_margin};
 use super::run::RunData;
+use super::values::Direction;
 use compass_stats::{normal_tail, two_sided_z};
 use serde_json::{Value, json};
 
@@ -74,17 +76,35 @@ pub struct RuleOutcome {
     pub place: String,
     pub dataset: String,
     pub metric: String,
-    /// `1 points`, `2 % of A`.
+    /// What the rule allows, in its own words: `-1 point`, `-2 % of the baseline`. The same for every pair of runs.
     pub allowed: String,
-    /// What the row's difference is held against: 0 where a relative margin is in the difference already.
-    pub margin: f64,
-    /// `None` where the candidate does not have it.
+    /// The difference that this comes to, in the unit of the metric; `None` where nothing is compared.
+    pub allowance: Option<f64>,
+    /// The plain difference, candidate minus baseline; `None` where the candidate does not have it.
     pub row: Option<Row>,
+    /// What was judged.
+    held: Option<Held>,
     pub decision: Decision,
     /// Why, in words.
     pub why: String,
     /// How many pairs would tell.
     pub needed: Option<u64>,
+}
+
+/// An estimate, and the margin that it is held against.
+#[derive(Clone, Debug)]
+struct Held {
+    /// Of a relative margin the difference from what it leaves of the baseline's number, so that the baseline's own error is in
+    /// the interval.
+    estimate: Estimate,
+    direction: Direction,
+    margin: f64,
+}
+
+impl Held {
+    fn judged(&self, confidence: f64) -> Conclusion {
+        against_margin(&self.estimate, self.direction, self.margin, confidence)
+    }
 }
 
 /// A gate that was judged.
@@ -192,9 +212,8 @@ fn apply(
     let rows: Vec<Row> = gate.comparison.rows.iter().filter(is_meant).cloned().collect();
     for row in &rows {
         if let Some(margin) = rule.margin {
-            let unit = if row.is_percent { " points" } else { "" };
-            let allowed = format!("{margin}{unit}");
-            gate.outcomes.push(judged(rule, row.clone(), margin, allowed, options.confidence));
+            let held = Held { estimate: row.estimate.clone(), direction: row.direction, margin };
+            gate.outcomes.push(judged(rule, row.clone(), held, allowed(row, margin), options.confidence));
         }
         if let Some((percent, relative)) = relative {
             let is_same = |other: &&Row| {
@@ -202,20 +221,24 @@ fn apply(
                     == (&row.dataset, &row.metric, &row.model_a, &row.model_b)
             };
             if let Some(scaled) = relative.rows.iter().find(is_same) {
-                let allowed = format!("{percent} % of A");
-                gate.outcomes.push(judged(rule, scaled.clone(), 0.0, allowed, options.confidence));
+                let sign = sign_of_loss(row.direction);
+                let allowance = sign * percent / 100.0 * row.estimate.a;
+                let allowed = (format!("{}{percent} % of the baseline", mark(sign * percent)), allowance);
+                let held = Held { estimate: scaled.estimate.clone(), direction: row.direction, margin: 0.0 };
+                gate.outcomes.push(judged(rule, row.clone(), held, allowed, options.confidence));
             }
         }
     }
     // What the baseline has and the candidate does not.
     let mut names: Vec<&str> = baseline.units.iter().map(|unit| unit.dataset.as_str()).collect();
     names.dedup();
+    let all = names.clone();
     for name in names.into_iter().filter(|name| matches(&rule.dataset, name)) {
         if gate.comparison.rows.iter().any(|row| row.dataset == name) {
             continue;
         }
-        let reason = gate.comparison.left_out.iter().find(|why| why.starts_with(name));
-        let why = reason.cloned().unwrap_or_else(|| format!("{name}: it is not compared"));
+        let why =
+            reason(&gate.comparison.left_out, name, &all).unwrap_or_else(|| format!("{name}: it is not compared"));
         match rule.required {
             false => gate.skipped.push(why),
             true => gate.outcomes.push(RuleOutcome {
@@ -224,8 +247,9 @@ fn apply(
                 dataset: name.to_owned(),
                 metric: rule.metric.clone().unwrap_or_else(|| "-".into()),
                 allowed: "-".into(),
-                margin: 0.0,
+                allowance: None,
                 row: None,
+                held: None,
                 decision: Decision::CannotTell,
                 why,
                 needed: None,
@@ -234,13 +258,49 @@ fn apply(
     }
 }
 
-fn judged(rule: &Rule, mut row: Row, margin: f64, allowed: String, confidence: f64) -> RuleOutcome {
-    row.conclusion = against_margin(&row.estimate, row.direction, margin, confidence);
+/// -1 where a greater number is better: a loss goes down.
+fn sign_of_loss(direction: Direction) -> f64 {
+    -direction.sign()
+}
+
+/// The sign of a number; none of 0.
+fn mark(value: f64) -> &'static str {
+    match value {
+        value if value < 0.0 => "-",
+        value if value > 0.0 => "+",
+        _ => "",
+    }
+}
+
+/// What an absolute margin allows, in words and as a difference.
+fn allowed(row: &Row, margin: f64) -> (String, f64) {
+    let unit = match (row.is_percent, margin.abs() == 1.0) {
+        (false, _) => "",
+        (true, true) => " point",
+        (true, false) => " points",
+    };
+    let allowance = sign_of_loss(row.direction) * margin;
+    (format!("{}{}{unit}", mark(allowance), margin.abs()), allowance)
+}
+
+/// Why a data set is not compared: what was left out under its whole name. `text_bleu: only in a` is no reason of `text`, and
+/// where one name goes on after a space, the longest one is meant.
+fn reason(left_out: &[String], name: &str, names: &[&str]) -> Option<String> {
+    let is_of = |why: &str, name: &str| why.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', ' ']));
+    let is_meant =
+        |why: &&String| is_of(why, name) && !names.iter().any(|other| other.len() > name.len() && is_of(why, other));
+    left_out.iter().find(is_meant).cloned()
+}
+
+fn judged(rule: &Rule, mut row: Row, held: Held, (allowed, allowance): (String, f64), confidence: f64) -> RuleOutcome {
+    row.conclusion = held.judged(confidence);
     let pairs = row.estimate.pairs;
     let too_few = pairs < rule.min_samples;
     let (decision, why, needed) = match row.conclusion {
         _ if too_few => {
-            let why = format!("{pairs} pairs are fewer than the {} of the rule", rule.min_samples);
+            let are = if pairs == 1 { "is" } else { "are" };
+            let why =
+                format!("{} {are} fewer than the {} of the rule", counted(pairs, "pair", "pairs"), rule.min_samples);
             (Decision::CannotTell, why, Some(rule.min_samples))
         }
         Conclusion::WithinMargin => (Decision::Go, "no worse than allowed".to_owned(), None),
@@ -254,8 +314,9 @@ fn judged(rule: &Rule, mut row: Row, margin: f64, allowed: String, confidence: f
         dataset: row.dataset.clone(),
         metric: row.metric.clone(),
         allowed,
-        margin,
+        allowance: Some(allowance),
         row: Some(row),
+        held: Some(held),
         decision,
         why,
         needed,
@@ -268,7 +329,8 @@ fn undecided(row: &Row, needed: Option<u64>) -> String {
             format!("{} without a score could change it", counted(left_out, "pair", "pairs"))
         }
         (_, Some(needed)) => format!(
-            "the interval holds the margin; {needed} pairs would tell, of which there are {}",
+            "the interval holds the margin; {needed} pairs would tell, and there {} {}",
+            if row.estimate.pairs == 1 { "is" } else { "are" },
             row.estimate.pairs
         ),
         (_, None) => "the interval holds the margin; how many pairs would tell is not known".to_owned(),
@@ -284,7 +346,10 @@ fn correct(gate: &mut Gate, correction: Correction, confidence: f64) {
     for (outcome, adjusted) in gate.outcomes.iter_mut().zip(adjusted) {
         if outcome.decision == Decision::NoGo && adjusted > level + 1e-12 {
             outcome.decision = Decision::CannotTell;
-            outcome.why = format!("worse than allowed alone, but not after the correction for {} rules", p.len());
+            outcome.why = format!(
+                "worse than allowed alone, but not after the correction for {}",
+                counted(p.len() as u64, "rule", "rules")
+            );
         }
     }
 }
@@ -292,18 +357,18 @@ fn correct(gate: &mut Gate, correction: Correction, confidence: f64) {
 /// The one-sided p-value of a breach, from how far the interval is from the margin in its own widths: below the level exactly
 /// where the interval is beyond the margin.
 fn breach(outcome: &RuleOutcome, confidence: f64, level: f64) -> f64 {
-    let Some(row) = &outcome.row else { return 1.0 };
+    let Some(Held { estimate, direction, margin }) = &outcome.held else { return 1.0 };
     if outcome.decision != Decision::NoGo {
         return 1.0;
     }
-    let (estimate, sign) = (&row.estimate, row.direction.sign());
+    let sign = direction.sign();
     let high = if sign > 0.0 { estimate.interval.high } else { -estimate.interval.low };
     let centre = sign * estimate.difference;
     let half = high - centre;
     if half <= 0.0 {
         return 0.0;
     }
-    normal_tail((-outcome.margin - centre) / half * two_sided_z(confidence)).min(level)
+    normal_tail((-margin - centre) / half * two_sided_z(confidence)).min(level)
 }
 
 fn decide(outcomes: &[RuleOutcome]) -> Decision {
@@ -327,6 +392,7 @@ impl Gate {
                 "dataset": one.dataset,
                 "metric": one.metric,
                 "allowed": one.allowed,
+                "allowance": one.allowance,
                 "decision": one.decision.name(),
                 "why": one.why,
                 "pairs_needed": one.needed,

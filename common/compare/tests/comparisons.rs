@@ -423,6 +423,76 @@ fn the_share_of_several_answers_is_that_of_their_differences() {
     assert!(answers <= stderr * stderr, "{answers} {stderr}");
 }
 
+/// Runs of two data sets whose names begin alike, of which the second one lost a little.
+fn two_runs() -> (RunData, RunData) {
+    let text = |right: usize| hits("text", 500, move |at| is(at % 100 < right));
+    let bleu = |right: usize| hits("text_bleu", 500, move |at| is(at % 100 < right));
+    let with_dtype = |run: RunData, dtype: &str| {
+        let facts = Facts::from([("dtype", dtype.to_owned())]);
+        RunData { models: [("m".to_owned(), facts)].into(), ..run }
+    };
+    let a = with_dtype(run("a", vec![text(86), bleu(60)]), "float16");
+    (a, with_dtype(run("b", vec![text(83), bleu(60)]), "bfloat16"))
+}
+
+#[test]
+fn a_relative_rule_shows_the_plain_difference_and_what_it_allows() {
+    use compass_compare::report::{gate_junit, gate_markdown, gate_text};
+    let matches = |pattern: &str, name: &str| pattern == name;
+    let (a, b) = two_runs();
+    let both = Rule { margin: Some(1.0), relative: Some(10.0), ..rule("text") };
+    let gate = judge(&a, &b, &[both], &options(), &matches).unwrap();
+    let [absolute, relative] = gate.outcomes.as_slice() else { panic!("{:?}", gate.outcomes) };
+    assert_eq!((absolute.allowed.as_str(), absolute.allowance), ("-1 point", Some(-1.0)));
+    assert_eq!(relative.allowed, "-10 % of the baseline");
+    assert!((relative.allowance.unwrap() + 8.6).abs() < 1e-9, "{:?}", relative.allowance);
+    assert_eq!((absolute.decision, relative.decision), (Decision::NoGo, Decision::Go));
+    for outcome in [absolute, relative] {
+        let estimate = &outcome.row.as_ref().unwrap().estimate;
+        assert!((estimate.difference + 3.0).abs() < 1e-9 && estimate.interval.high < -1.0, "{estimate:?}");
+    }
+    let shown = gate_text(&gate, None);
+    assert!(shown.contains("-10 % of the baseline = -8.60"), "{shown}");
+    assert!(
+        shown.contains(
+            "\n\nwhat else differs:\n  model m: dtype: float16 in the baseline, bfloat16 in the candidate\n\n"
+        ),
+        "{shown}"
+    );
+    assert!(gate_markdown(&gate).contains("| allowed |"), "{shown}");
+    // A test case has the same name whatever the runs are; what its rule comes to stands in its text.
+    let junit = gate_junit(&gate);
+    assert!(
+        junit.contains("name=\"text accuracy (-1 point)\"")
+            && junit.contains("name=\"text accuracy (-10 % of the baseline)\""),
+        "{junit}"
+    );
+    assert!(junit.contains("-1 point | -3.00 |"), "{junit}");
+}
+
+#[test]
+fn a_reason_is_that_of_the_whole_name() {
+    let matches = |pattern: &str, name: &str| pattern == "*" || pattern == name;
+    let (a, b) = two_runs();
+    let none = RunData { units: vec![hits("other", 10, mostly)], ..b };
+    // `text_bleu` is left out first.
+    let a = RunData { units: a.units.into_iter().rev().chain([hits("other", 10, mostly)]).collect(), ..a };
+    let gate = judge(&a, &none, &[rule("text"), rule("text_bleu"), rule("other")], &options(), &matches).unwrap();
+    let why: Vec<&str> = gate.outcomes.iter().map(|outcome| outcome.why.as_str()).take(2).collect();
+    assert_eq!(why, ["text: only in a", "text_bleu: only in a"]);
+}
+
+#[test]
+fn one_of_a_thing_is_not_many() {
+    let (a, b) = (run("a", vec![hits("d", 1, is_right)]), run("b", vec![hits("d", 1, is_right)]));
+    let shown = compass_compare::report::text(&compare(&a, &b, &options()).unwrap(), &[], None);
+    assert!(shown.contains("corrected for 1 test by Holm"), "{shown}");
+    let matches = |pattern: &str, name: &str| pattern == name;
+    let few = Rule { min_samples: 5, ..rule("d") };
+    let gate = judge(&a, &b, &[few], &options(), &matches).unwrap();
+    assert_eq!(gate.outcomes[0].why, "1 pair is fewer than the 5 of the rule");
+}
+
 #[test]
 fn reports_for_a_terminal_are_no_wider_than_it() {
     use compass_compare::leaderboard::{board, board_text};

@@ -25,6 +25,16 @@ pub fn gate_headline(gate: &Gate) -> String {
     )
 }
 
+/// `-1 point`, or `-5 % of the baseline = -4.31`.
+fn allowed(one: &RuleOutcome) -> String {
+    match (&one.row, one.allowance) {
+        (Some(row), Some(allowance)) if one.allowed.contains('%') => {
+            format!("{} = {}", one.allowed, signed(allowance, row.is_percent))
+        }
+        _ => one.allowed.clone(),
+    }
+}
+
 fn cells(one: &RuleOutcome) -> [String; 8] {
     let (pairs, difference, interval) = match &one.row {
         None => ("-".into(), "-".into(), "-".into()),
@@ -40,21 +50,21 @@ fn cells(one: &RuleOutcome) -> [String; 8] {
         one.metric.clone(),
         one.tier.name().into(),
         pairs,
-        one.allowed.clone(),
+        allowed(one),
         difference,
         interval,
         format!("{}: {}", one.decision.name(), one.why),
     ]
 }
 
-const HEAD: [&str; 8] = ["dataset", "metric", "tier", "pairs", "may lose", "difference", "interval", "conclusion"];
+const HEAD: [&str; 8] = ["dataset", "metric", "tier", "pairs", "allowed", "difference", "interval", "conclusion"];
 
 /// For a terminal of so many columns, or as wide as it comes; ends with a newline. Differences are candidate minus baseline.
 pub fn gate_text(gate: &Gate, width: Option<usize>) -> String {
     let mut grid = vec![HEAD.map(str::to_owned).to_vec()];
     grid.extend(gate.outcomes.iter().map(|one| cells(one).map(|cell| plain_text(&cell)).to_vec()));
     let mut lines = wrapped_all([plain_text(&gate_headline(gate)), String::new()], width);
-    lines.extend(wrapped_all(provenance(&gate.comparison, ["A", "B"]), width));
+    lines.extend(wrapped_all(provenance(&gate.comparison, ["the baseline", "the candidate"]), width));
     lines.extend(Table { grid, names: 2, words: 3, turns: false }.lines(width));
     lines.push(String::new());
     lines.extend(wrapped_all(gate.skipped.iter().map(|why| plain_text(&format!("not required: {why}"))), width));
