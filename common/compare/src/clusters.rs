@@ -1,4 +1,5 @@
-//! Samples that are not independent: questions about one passage, a question asked several times, rows of one column's value.
+//! Samples that are not independent: questions about one passage, which stands before or after them, a question asked several
+//! times, rows of one column's value.
 
 use super::observed::{SampleFacts, UnitData};
 use std::collections::HashMap;
@@ -39,18 +40,20 @@ fn labels(unit: &UnitData, by: &ClusterBy) -> Option<Vec<u64>> {
     }
 }
 
-/// A passage is named by its first sample; what asks the same is of the passage of the first that asks it.
+/// A passage is named by its first sample; what asks the same is of the passage of the first that asks it. Two neighbours are of
+/// one passage where they share enough at their beginning, or at their end: the question may stand before its passage.
 fn passages(samples: &[SampleFacts]) -> Vec<u64> {
-    // What a template puts before everything is in common to all neighbours.
-    let template = samples.iter().skip(1).map(|facts| facts.shared).min().unwrap_or(0);
+    // What a template puts before and after everything is in common to all neighbours.
+    let least = |shared: fn(&SampleFacts) -> u32| samples.iter().skip(1).map(shared).min().unwrap_or(0);
+    let (before, after) = (least(|facts| facts.shared), least(|facts| facts.shared_end));
     let mut first_of: HashMap<u128, u64> = HashMap::with_capacity(samples.len());
     let mut labels: Vec<u64> = Vec::with_capacity(samples.len());
     for (at, facts) in samples.iter().enumerate() {
-        let before = at.checked_sub(1).map(|before| &samples[before]);
-        let is_same = before.is_some_and(|before| {
-            let shared = facts.shared.saturating_sub(template);
-            let words = before.length.min(facts.length).saturating_sub(template);
-            shared >= PASSAGE && shared.saturating_mul(OF_WORDS) >= words
+        let neighbour = at.checked_sub(1).map(|before| &samples[before]);
+        let is_same = neighbour.is_some_and(|neighbour| {
+            let words = neighbour.length.min(facts.length).saturating_sub(before.saturating_add(after));
+            let is_passage = |shared: u32| shared >= PASSAGE && shared.saturating_mul(OF_WORDS) >= words;
+            is_passage(facts.shared.saturating_sub(before)) || is_passage(facts.shared_end.saturating_sub(after))
         });
         let passage = if is_same { labels[at - 1] } else { at as u64 };
         labels.push(*first_of.entry(facts.question).or_insert(passage));
@@ -90,7 +93,8 @@ mod tests {
     use super::*;
 
     fn facts(question: u128, shared: u32, length: u32) -> SampleFacts {
-        SampleFacts { index: question as u32, question, gold: 0, has_result: true, column: 0, shared, length }
+        let index = question as u32;
+        SampleFacts { index, question, gold: 0, has_result: true, column: 0, shared, shared_end: 0, length }
     }
 
     #[test]
@@ -104,5 +108,18 @@ mod tests {
         assert_eq!(passages(&samples), [0, 0, 0, 3, 3, 3, 6, 6, 6, 3]);
         let short: Vec<SampleFacts> = (0..6).map(|at| facts(at, 40 + at as u32, 120)).collect();
         assert_eq!(passages(&short), [0, 1, 2, 3, 4, 5], "a common template is no passage");
+    }
+
+    #[test]
+    fn a_passage_may_stand_after_its_question() {
+        // "Question: " before everything, "\nAnswer:" after it, and a passage of 300 bytes with three questions each.
+        let mut samples: Vec<SampleFacts> = (0..9).map(|at| facts(at, 10, 350)).collect();
+        for (at, facts) in samples.iter_mut().enumerate() {
+            facts.shared_end = if at % 3 == 0 { 8 } else { 309 };
+        }
+        assert_eq!(passages(&samples), [0, 0, 0, 3, 3, 3, 6, 6, 6]);
+        // Words that a template has after every question are no passage, however long they are.
+        samples.iter_mut().for_each(|facts| facts.shared_end = 309);
+        assert_eq!(passages(&samples), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
     }
 }

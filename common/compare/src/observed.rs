@@ -36,8 +36,10 @@ pub struct SampleFacts {
     pub has_result: bool,
     /// Digest of the value in the column that clusters are made by; 0 without one.
     pub column: u64,
-    /// Bytes that its question has in common with that of the sample before it.
+    /// Bytes that its question has in common with that of the sample before it, from the beginning, ...
     pub shared: u32,
+    /// ... and from the end.
+    pub shared_end: u32,
     /// Bytes of its question.
     pub length: u32,
 }
@@ -144,7 +146,9 @@ impl QuestionReader {
     /// The next sample, of no result.
     pub fn facts(&mut self, sample: &Sample) -> SampleFacts {
         let text = question_text(sample);
-        let shared = self.before.bytes().zip(text.bytes()).take_while(|(one, other)| one == other).count();
+        let is_same = |(one, other): &(u8, u8)| one == other;
+        let shared = self.before.bytes().zip(text.bytes()).take_while(is_same).count();
+        let shared_end = self.before.bytes().rev().zip(text.bytes().rev()).take_while(is_same).count();
         let column = self.cluster.as_ref().and_then(|name| sample.gold.get(name));
         self.column_found |= column.is_some();
         let facts = SampleFacts {
@@ -154,6 +158,7 @@ impl QuestionReader {
             has_result: false,
             column: column.map_or(0, |value| short(self.digests.of(value))),
             shared: shared as u32,
+            shared_end: shared_end as u32,
             length: text.len() as u32,
         };
         self.before = text;

@@ -112,6 +112,7 @@ mod tests {
             has_result: true,
             column: 0,
             shared: 0,
+            shared_end: 0,
             length: 1,
         };
         let samples = samples.iter().enumerate().map(facts).collect();

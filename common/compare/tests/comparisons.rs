@@ -34,6 +34,7 @@ fn unit(dataset: &str, samples: usize, name: &str, rule: Aggregation, column: Co
         has_result: true,
         column: 0,
         shared: 0,
+        shared_end: 0,
         length: 10,
     };
     UnitData {
