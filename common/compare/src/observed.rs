@@ -145,7 +145,7 @@ impl QuestionReader {
 
     /// The next sample, of no result.
     pub fn facts(&mut self, sample: &Sample) -> SampleFacts {
-        let text = question_text(sample);
+        let text = text_of(sample, 2);
         let is_same = |(one, other): &(u8, u8)| one == other;
         let shared = self.before.bytes().zip(text.bytes()).take_while(is_same).count();
         let shared_end = self.before.bytes().rev().zip(text.bytes().rev()).take_while(is_same).count();
@@ -292,11 +292,19 @@ impl UnitBuilder {
     }
 }
 
-/// The words of a sample as a person reads them, without shots; of several options the first one's.
+/// The words of a sample as a person reads them, without shots; of scored prompts what all options have in common, of own
+/// contexts the first one's.
 pub fn question_text(sample: &Sample) -> String {
+    text_of(sample, usize::MAX)
+}
+
+/// As [`question_text`], from so many options: two say nearly as much as all, and are quickly made.
+fn text_of(sample: &Sample, options_read: usize) -> String {
     let format = Default::default();
     match &sample.body {
-        Body::Ppl { options } => options.first().map(|option| option.prompt.render(&[], &format)).unwrap_or_default(),
+        Body::Ppl { options } => {
+            common_words(options.iter().take(options_read).map(|option| option.prompt.render(&[], &format)))
+        }
         Body::Loglikelihood { context, options } => {
             let own = options.first().and_then(|option| option.context.as_ref());
             own.unwrap_or(context).render(&[], &format)
@@ -307,6 +315,33 @@ pub fn question_text(sample: &Sample) -> String {
         Body::Chat { turns } => turns.iter().map(|turn| format!("{}: {}\n", turn.role, turn.content)).collect(),
         Body::Execute { .. } => String::new(),
     }
+}
+
+/// What texts have in common at their beginning, up to the end of a word; all of the first one where that is nothing.
+fn common_words(mut texts: impl Iterator<Item = String>) -> String {
+    let first = texts.next().unwrap_or_default();
+    let mut common = first.len();
+    // Whether a word of some text goes on where the common part ends.
+    let is_word = |text: &str, at: usize| text[at..].chars().next().is_some_and(is_of_word);
+    let mut goes_on = false;
+    for text in texts {
+        let mut same = first.bytes().zip(text.bytes()).take_while(|(one, other)| one == other).count();
+        while !first.is_char_boundary(same) {
+            same -= 1;
+        }
+        if same <= common {
+            goes_on = same == common && goes_on || is_word(&first, same) || is_word(&text, same);
+            common = same;
+        }
+    }
+    let shared = &first[..common];
+    let whole = if goes_on { shared.trim_end_matches(is_of_word) } else { shared }.trim_end();
+    if whole.is_empty() { first } else { whole.to_owned() }
+}
+
+/// Letters of scripts that put spaces between words, and digits.
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() && c < '\u{2e80}'
 }
 
 /// The log-probability of the gold answer and its bytes, where its options were scored as continuations.
@@ -328,4 +363,21 @@ fn bits_of_gold(sample: &Sample, result: &SampleResult) -> Option<SampleValue> {
 pub(crate) fn seed(dataset: &str, metric: &str) -> u64 {
     let digest = Digest::of(format!("{dataset}\n{metric}").as_bytes());
     digest.0.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_share_their_question() {
+        let common = |texts: &[&str]| common_words(texts.iter().map(|text| (*text).to_owned()));
+        assert_eq!(common(&["What is 4? one of 4", "What is 4? only 4", "What is 4? two"]), "What is 4?");
+        assert_eq!(common(&["It is 12", "It is 13"]), "It is", "a word is not cut");
+        assert_eq!(common(&["It is", "It is 13"]), "It is");
+        assert_eq!(common(&["It is 1 of", "It is 1", "It is 13"]), "It is");
+        assert_eq!(common(&["今天天气好", "今天天气坏"]), "今天天气");
+        assert_eq!(common(&["yes, it is", "no"]), "yes, it is", "nothing in common");
+        assert_eq!((common(&["one alone"]), common(&[])), ("one alone".to_owned(), String::new()));
+    }
 }
