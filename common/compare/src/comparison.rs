@@ -172,6 +172,11 @@ pub fn compare(a: &RunData, b: &RunData, options: &Options) -> Result<Comparison
     if asked_datasets.is_empty() {
         return Err(vec![no_datasets(a, b)]);
     }
+    let unknown = unknown_metrics(a, b, &asked_datasets, options);
+    if found.rows.is_empty() && !unknown.is_empty() {
+        return Err(vec![no_metric(a, &asked_datasets, &unknown)]);
+    }
+    found.left_out.extend(unknown.iter().map(|name| format!("no data set has the metric `{name}`")));
     group::add(a, b, &models, &mut found);
     // Models of one plan leave out the same.
     let mut said = BTreeSet::new();
@@ -190,6 +195,37 @@ pub fn compare(a: &RunData, b: &RunData, options: &Options) -> Result<Comparison
         row.decide(options.margin, options.confidence);
     }
     Ok(found)
+}
+
+/// The metrics that are asked for by names which no data set of either run has. A gate's rules say so themselves.
+fn unknown_metrics<'o>(a: &RunData, b: &RunData, datasets: &[String], options: &'o Options) -> Vec<&'o str> {
+    let asked = options.metrics.iter().map(String::as_str).filter(|name| *name != "*" && !options.first_metric);
+    let asked: Vec<&str> = asked.collect();
+    if asked.is_empty() {
+        return asked;
+    }
+    let units = a.units.iter().chain(&b.units).filter(|unit| datasets.contains(&unit.dataset));
+    let known: BTreeSet<String> = units.flat_map(metrics).map(|values| values.name).collect();
+    asked.into_iter().filter(|name| !known.contains(*name)).collect()
+}
+
+fn no_metric(a: &RunData, datasets: &[String], unknown: &[&str]) -> CompareError {
+    let names = |dataset: &String| {
+        let units = a.units.iter().filter(|unit| unit.dataset == *dataset);
+        let mut names: Vec<String> = units.flat_map(metrics).map(|values| values.name).collect();
+        let mut said = BTreeSet::new();
+        names.retain(|name| said.insert(name.clone()));
+        format!("{dataset} has {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") })
+    };
+    let mut help: Vec<String> = datasets.iter().take(MOST_LEFT_OUT).map(names).collect();
+    if datasets.len() > MOST_LEFT_OUT {
+        help.push(format!("and {} more", datasets.len() - MOST_LEFT_OUT));
+    }
+    let message = format!(
+        "nothing of the two runs can be compared: no data set has the metric {}",
+        unknown.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+    );
+    CompareError::new(message, help.join("; "))
 }
 
 fn no_datasets(a: &RunData, b: &RunData) -> CompareError {

@@ -520,3 +520,17 @@ fn reports_for_a_terminal_are_no_wider_than_it() {
     let pipe = text(&compared, &[], None);
     assert!(pipe.lines().any(|line| line.chars().count() > 100), "{pipe}");
 }
+
+#[test]
+fn a_metric_that_no_data_set_has_is_named_with_those_there_are() {
+    let groups = vec![SummaryGroup::naive("both", ["d".to_owned(), "e".to_owned()])];
+    let one = RunData { groups, ..run("a", vec![hits("d", 20, mostly), hits("e", 20, mostly)]) };
+    let asked = |metrics: &[&str]| {
+        let metrics = metrics.iter().map(|name| (*name).to_owned()).collect();
+        compare(&one, &one, &Options { metrics, first_metric: false, ..options() })
+    };
+    let error = asked(&["zzz"]).unwrap_err().remove(0);
+    assert_eq!(error.message, "nothing of the two runs can be compared: no data set has the metric `zzz`");
+    assert_eq!(error.help, "d has accuracy; e has accuracy");
+    assert_eq!(asked(&["zzz", "accuracy"]).unwrap().left_out, ["no data set has the metric `zzz`"]);
+}

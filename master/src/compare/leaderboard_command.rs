@@ -2,7 +2,7 @@
 
 use super::files::write_file;
 use super::reading::{find_run, open};
-use crate::cli::{LeaderboardArguments, terminal_width};
+use crate::cli::{LeaderboardArguments, STEP, terminal_width};
 use crate::exit;
 use crate::job::Failure;
 use crate::pipeline::{FolderError, RunFolder, write_atomically};
@@ -22,7 +22,12 @@ const EVENTS: &str = "events.out.tfevents.0.compass";
 /// A run that was named cannot be read, there is none, or a file cannot be written.
 pub fn run(arguments: &LeaderboardArguments) -> Result<u8, Failure> {
     let step = step_pattern(&arguments.step)?;
-    let board = board_of(&runs(arguments)?, &step);
+    if let Some(folder) = &arguments.tensorboard {
+        check_folder(folder)?;
+    }
+    let mut board = board_of(&runs(arguments)?, &step);
+    let note = no_steps(&board, &arguments.step);
+    board.notes.extend(note);
     if let Some(path) = &arguments.csv {
         write_file(path, &board_csv(&board))?;
     }
@@ -68,6 +73,29 @@ pub(crate) fn read_run(folder: &RunFolder) -> Result<RunData, Failure> {
     Ok(open(folder, &ClusterBy::Passage, |_| true)?.data)
 }
 
+/// What to say where a pattern of the user's finds the step of some models alone, or of none.
+fn no_steps(board: &Board, step: &str) -> Option<String> {
+    let (all, found) = (board.entries.len(), board.entries.iter().filter(|entry| entry.step.is_some()).count());
+    if step == STEP || found == all {
+        return None;
+    }
+    let found = if found == 0 { "none".to_owned() } else { format!("{found} of {all} models") };
+    Some(format!(
+        "there are no curves: --step '{step}' finds the step of {found}, in the model's name, its path or its run's name"
+    ))
+}
+
+/// Whether a folder is there or can be made, before anything is computed for it.
+///
+/// # Errors
+/// It, or what it is to be in, is a file.
+fn check_folder(folder: &Path) -> Result<(), Failure> {
+    let there = folder.ancestors().find(|path| path.exists());
+    let Some(file) = there.filter(|path| !path.is_dir()) else { return Ok(()) };
+    let taken = Diagnostic::error(format!("cannot write to {}: {} is a file", folder.display(), file.display()));
+    Err(Failure::bad_input(taken.with_help("--tensorboard names a folder, which is made where it is missing")))
+}
+
 fn write_events(folder: &Path, board: &Board) -> Result<(), Failure> {
     if !board.has_steps() {
         let none = Diagnostic::error("--tensorboard: not every model has a step");
@@ -98,4 +126,33 @@ fn runs(arguments: &LeaderboardArguments) -> Result<Vec<RunData>, Failure> {
         return Err(Failure::bad_input(none.with_help("-w names the folder of the runs")));
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_that_finds_no_step_is_said() {
+        let run = |model: &str| RunData {
+            name: "20260101_030000".into(),
+            models: [(model.to_owned(), compass_compare::Facts::new())].into(),
+            ..RunData::default()
+        };
+        let runs = [run("tiny-step100"), run("tiny-last")];
+        let note = |step: &str| no_steps(&board_of(&runs, &step_pattern(step).unwrap()), step);
+        assert!(note(r"ckpt-(\d+)").unwrap().contains("finds the step of none"));
+        assert!(note(r"-step(\d+)").unwrap().contains("finds the step of 1 of 2 models"));
+        assert_eq!((note(r"(\d+)_03"), note(STEP)), (None, None));
+    }
+
+    #[test]
+    fn a_file_is_no_folder_for_tensorboard() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tb");
+        std::fs::write(&file, "x").unwrap();
+        assert_eq!(check_folder(&file).unwrap_err().code, exit::BAD_INPUT);
+        assert_eq!(check_folder(&file.join("in")).unwrap_err().code, exit::BAD_INPUT);
+        assert!(check_folder(folder.path()).is_ok() && check_folder(&folder.path().join("new/tb")).is_ok());
+    }
 }

@@ -123,6 +123,16 @@ fn read_run(folder: &RunFolder) -> Result<RecordedRun, Failure> {
     let shown = folder.shown();
     let recorded = RecordedRun::read(folder).map_err(|error| unreadable(&shown, &error))?;
     if recorded.is_empty() {
+        // A table is written when a run ends, also where every sample failed.
+        if std::fs::read_dir(folder.summary()).is_ok_and(|mut tables| tables.next().is_some()) {
+            let failed = Diagnostic::error(format!("the run {shown} has ended without a result of any sample"));
+            let help = format!(
+                "the table in {} says why; `compass-master --config FILE -r {}` runs what failed again",
+                folder.summary().display(),
+                folder.name()
+            );
+            return Err(Failure::bad_input(failed.with_help(help)));
+        }
         let nothing = Diagnostic::error(format!("the run {shown} has no result"));
         let help = format!("finish it first: compass-master --config FILE -r {}", folder.name());
         return Err(Failure::bad_input(nothing.with_help(help)));
