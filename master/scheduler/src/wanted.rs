@@ -86,11 +86,9 @@ impl Core {
 
     /// Why nothing more of the job is running, in words; for people.
     pub fn explain_job(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        let up: Vec<_> = self.workers.values().filter(|worker| worker.connection.is_some()).collect();
-        let slots: u32 = up.iter().map(|worker| worker.slots).sum();
+        let (slots, up) = self.connected();
         let (recorded, open, workers) = (self.recorded.len(), self.tasks.open(), up.len() as u64);
-        lines.push(format!(
+        let mut lines = vec![format!(
             "{} {} recorded; {} {} open, {} of them granted to {} with {}",
             some(recorded, "sample"),
             are(recorded),
@@ -99,9 +97,25 @@ impl Core {
             self.tasks.granted(),
             some(workers, "worker"),
             some(slots, "slot")
-        ));
-        lines.extend(self.silent());
-        lines.extend(self.balance(slots, &up));
+        )];
+        lines.extend(self.explain_waits());
+        let failed = self.tasks.failed();
+        if failed > 0 {
+            lines.push(format!("{} failed", some(failed, "task")));
+        }
+        lines
+    }
+
+    /// Slots of the connected workers, and those.
+    fn connected(&self) -> (u32, Vec<&Worker>) {
+        let up: Vec<_> = self.workers.values().filter(|worker| worker.connection.is_some()).collect();
+        (up.iter().map(|worker| worker.slots).sum(), up)
+    }
+
+    /// What is short, and why the pending tasks of each model are pending, in words; for people.
+    pub fn explain_waits(&self) -> Vec<String> {
+        let (slots, up) = self.connected();
+        let mut lines: Vec<String> = self.silent().chain(self.balance(slots, &up)).collect();
         for (model, waiting) in self.queue.models() {
             let first = self.queue.of_model(model).next();
             if let Some(why) = first.and_then(|id| self.explain_task(id)) {
@@ -115,10 +129,6 @@ impl Core {
             let kept = self.recovering.len() as u64;
             format!("{} {} kept for earlier holders: {why}", some(kept, "task"), are(kept))
         }));
-        let failed = self.tasks.failed();
-        if failed > 0 {
-            lines.push(format!("{} failed", some(failed, "task")));
-        }
         lines
     }
 

@@ -5,6 +5,7 @@
 
 mod client;
 mod commands;
+mod job_view;
 mod keyed;
 mod planning;
 mod refusal;
@@ -16,6 +17,7 @@ mod submit;
 mod usual;
 
 pub use commands::{About, cancel, explain, status};
+pub use job_view::JobView;
 pub use keyed::{Followed, ServerOfJobs};
 pub use planning::announce_planning;
 pub use registry::{Accepted, Declined, JobEntry, JobRegistry, ServerBackend};

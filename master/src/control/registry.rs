@@ -1,5 +1,6 @@
 //! Where commands are answered: the jobs of this process, and the backend that may take in new ones.
 
+use super::job_view::JobView;
 use super::status::{JobStatus, MasterStatus, WorkerStatus};
 use crate::job::{Ended, JobRecord, why_it_ended};
 use crate::pipeline::RunView;
@@ -141,14 +142,14 @@ impl JobRegistry {
         self.jobs(|jobs| jobs.values().find(is_keyed).cloned())
     }
 
-    /// The job of this name: its id or the beginning of it, or its run.
+    /// The job of this name: its id or the beginning of it, its plan, or its run.
     ///
     /// # Errors
     /// There is none, or there are several.
     pub fn job(&self, name: &str) -> Result<JobEntry, UnknownJob> {
         self.jobs(|jobs| {
             let is_run = |job: &JobEntry| job.folder.file_name().is_some_and(|run| run.to_string_lossy() == name);
-            let named = |job: &&JobEntry| job.id.0.starts_with(name) || is_run(job);
+            let named = |job: &&JobEntry| job.id.0.starts_with(name) || is_run(job) || job.plan.to_string() == name;
             let mut found = jobs.values().filter(|job| !name.is_empty() && named(job));
             match (found.next(), found.next()) {
                 (Some(job), None) => Ok(job.clone()),
@@ -176,6 +177,44 @@ impl JobRegistry {
             (job, view)
         };
         open.into_iter().map(view).collect()
+    }
+
+    /// What the page of a job shows: with the reasons of its stage, those that lie in how slots are shared out.
+    pub fn job_view(&self, job: &JobEntry) -> JobView {
+        let backend = self.backend();
+        let status = job_status(job, backend.map(|backend| backend.shares()).as_ref());
+        let ended_at = job.ended.borrow().as_ref().map(|ended| ended.at.clone());
+        let mut view = JobView { status, ended_at, run: job.job_handle.view().1 };
+        view.complete();
+        if view.is_running() && view.run.waiting_tasks() > 0 {
+            let of_shares = self.waits_of_shares(job, &view.run);
+            view.run.waits.extend(of_shares);
+        } else {
+            view.run.waits.clear();
+        }
+        view
+    }
+
+    /// The view of the only job that has not ended, where there is one.
+    pub fn only_job(&self) -> Option<JobView> {
+        let mut open = self.jobs(|jobs| {
+            let open = jobs.values().filter(|job| job.ended.borrow().is_none()).take(2);
+            open.cloned().collect::<Vec<JobEntry>>()
+        });
+        let only = open.pop().filter(|_| open.is_empty())?;
+        Some(self.job_view(&only))
+    }
+
+    /// What a server has to say of the slots that a job gets; nothing where it is the only one of its master.
+    fn waits_of_shares(&self, job: &JobEntry, view: &RunView) -> Vec<String> {
+        let Some(backend) = self.backend() else { return Vec::new() };
+        let idle = backend.idle_workers().len();
+        let mut lines = shares_in_words(&job.id, job, &backend.shares(), idle);
+        lines.extend(backend.notes());
+        if let (true, Some(address)) = (view.slots == 0 && idle == 0, self.workers_at.get()) {
+            lines.push(format!("workers can be added at any time: compass-worker --master {address}"));
+        }
+        lines
     }
 
     /// For how long the most silent scheduler has not shown itself, if one runs, and the worst that is known of a lead.
@@ -233,14 +272,7 @@ impl JobRegistry {
             None => lines.push("no stage is running: nothing can be granted now".into()),
         }
         lines.extend(view.pools.iter().cloned());
-        if let Some(backend) = self.backend() {
-            lines.extend(shares_in_words(id, job, &backend.shares(), backend.idle_workers().len()));
-            lines.extend(backend.notes());
-            let is_empty = view.slots == 0 && backend.idle_workers().is_empty();
-            if let (true, Some(address)) = (is_empty, self.workers_at.get()) {
-                lines.push(format!("workers can be added at any time: compass-worker --master {address}"));
-            }
-        }
+        lines.extend(self.waits_of_shares(job, &view));
         lines
     }
 

@@ -436,7 +436,8 @@ impl Driver {
         let renewed = Some(Instant::now());
         let latencies = self.timing.latencies.clone();
         let live = job.1;
-        let view = RunView { live, failed_tasks, violations, pools, renewed, latencies, ..view };
+        let waits = if view.waiting_tasks() > 0 { leader.core().explain_waits() } else { Vec::new() };
+        let view = RunView { live, failed_tasks, violations, pools, waits, renewed, latencies, ..view };
         let tokens = view.tokens.computed + view.tokens.generated;
         let view = RunView {
             expected_samples: job.0,

@@ -43,6 +43,8 @@ pub struct RunView {
     pub latencies: Latencies,
     /// How each pool of workers stands, in a sentence.
     pub pools: Vec<String>,
+    /// Why tasks wait, a sentence each; empty where none waits.
+    pub waits: Vec<String>,
     /// Of each unit with a result, in the plan's order. From shard reports; the table is made from the ledger alone.
     pub live: Vec<LiveMetric>,
     /// When it was made: a scheduler makes one every few seconds, changed or not.
@@ -51,6 +53,11 @@ pub struct RunView {
 }
 
 impl RunView {
+    /// Tasks that no worker has.
+    pub fn waiting_tasks(&self) -> u32 {
+        self.open_tasks.saturating_sub(self.granted_tasks)
+    }
+
     /// The live scores as a bar shows them: `sums_gen 93.2`, with the model where there are several.
     pub fn scores(&self) -> Vec<String> {
         let several = self.live.iter().any(|metric| self.live.first().is_some_and(|first| first.model != metric.model));

@@ -7,7 +7,6 @@ use super::session::{Guard, demand_access, log_in, login};
 use super::{events, headers, metrics, pages};
 use crate::control::JobRegistry;
 use crate::descriptors::Descriptors;
-use crate::pipeline::RunView;
 use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -58,26 +57,20 @@ pub(super) fn health(registry: Arc<JobRegistry>) -> (StatusCode, String) {
     Vitals { silent_for, status, descriptors: Descriptors::count() }.answer()
 }
 
-/// The view of the only job, where there is one.
-fn only(registry: &JobRegistry) -> Option<RunView> {
-    let mut views = registry.views();
-    let (_, view) = views.pop()?;
-    views.is_empty().then_some(view)
-}
-
 async fn all(State(registry): Shown, Query(narrowed): Query<Narrowed>) -> Response {
-    pages::jobs(&registry.status(), only(&registry).as_ref(), &narrowed).into_response()
+    pages::jobs(&registry.status(), registry.only_job().as_ref(), &narrowed).into_response()
 }
 
 async fn all_events(State(registry): Shown, Query(narrowed): Query<Narrowed>) -> Response {
-    events::of(move || Some(pages::jobs_parts(&registry.status(), only(&registry).as_ref(), &narrowed))).into_response()
+    events::of(move || Some(pages::jobs_parts(&registry.status(), registry.only_job().as_ref(), &narrowed)))
+        .into_response()
 }
 
 /// The master and its jobs; of a master with one job that one's view as well, at the top.
 async fn status(State(registry): Shown) -> Result<Json<Value>, StatusCode> {
     let failed = |_| StatusCode::INTERNAL_SERVER_ERROR;
     let mut all = serde_json::to_value(registry.status()).map_err(failed)?;
-    let view = only(&registry).map(serde_json::to_value).transpose().map_err(failed)?;
+    let view = registry.only_job().map(|view| view.json()).transpose().map_err(failed)?;
     if let (Some(all), Some(Value::Object(view))) = (all.as_object_mut(), view) {
         all.extend(view);
     }
@@ -86,21 +79,24 @@ async fn status(State(registry): Shown) -> Result<Json<Value>, StatusCode> {
 
 async fn job_page(State(registry): Shown, Path(job): Path<String>, Query(narrowed): Query<Narrowed>) -> Response {
     match registry.job(&job) {
-        Ok(job) => pages::job(&job.job_handle.view().1, &narrowed).into_response(),
+        Ok(job) => pages::job(&registry.job_view(&job), &narrowed).into_response(),
         Err(unknown) => (StatusCode::NOT_FOUND, unknown.0).into_response(),
     }
 }
 
 async fn job_events(State(registry): Shown, Path(job): Path<String>, Query(narrowed): Query<Narrowed>) -> Response {
     match registry.job(&job) {
-        Ok(job) => events::of(move || Some(pages::job_parts(&job.job_handle.view().1, &narrowed))).into_response(),
+        Ok(job) => events::of(move || Some(pages::job_parts(&registry.job_view(&job), &narrowed))).into_response(),
         Err(unknown) => (StatusCode::NOT_FOUND, unknown.0).into_response(),
     }
 }
 
 async fn job_status(State(registry): Shown, Path(job): Path<String>) -> Response {
     match registry.job(&job) {
-        Ok(job) => Json(job.job_handle.view().1).into_response(),
+        Ok(job) => registry
+            .job_view(&job)
+            .json()
+            .map_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response(), |all| Json(all).into_response()),
         Err(unknown) => (StatusCode::NOT_FOUND, unknown.0).into_response(),
     }
 }

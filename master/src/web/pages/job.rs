@@ -2,6 +2,8 @@
 
 use super::layout::layout;
 use super::part::{Part, sections};
+use super::text::visible;
+use crate::control::JobView;
 use crate::pipeline::{LiveMetric, RunView};
 use compass_common::words::{counted, duration};
 use compass_stats::{two_sided_z, wilson};
@@ -12,6 +14,8 @@ const CONFIDENCE: f64 = 0.95;
 
 /// Rows of a table at most: a page has the same weight whatever the job.
 const ROWS: usize = 100;
+/// Reasons for which tasks wait that a page shows at most.
+const REASONS: usize = 12;
 
 /// Rows that are shown: those with all of these words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -38,13 +42,14 @@ impl Narrowed {
 }
 
 /// The page of a job.
-pub(in crate::web) fn job(view: &RunView, narrowed: &Narrowed) -> Markup {
+pub(in crate::web) fn job(view: &JobView, narrowed: &Narrowed) -> Markup {
     let body = html! {
         p { a href="/" { "all jobs" } }
         (narrowing(narrowed))
         (sections(&job_parts(view, narrowed)))
     };
-    layout(&format!("{} - Compass", view.run), Some(&narrowed.path(&format!("/jobs/{}/events", view.job))), &body)
+    let events = narrowed.path(&format!("/jobs/{}/events", view.status.job));
+    layout(&format!("{} - Compass", view.run.run), Some(&events), &body)
 }
 
 /// The field that narrows the scores: at once by the page's script, without one when it is sent.
@@ -58,47 +63,78 @@ pub(super) fn narrowing(narrowed: &Narrowed) -> Markup {
 }
 
 /// The parts of the page of a job.
-pub(in crate::web) fn job_parts(view: &RunView, narrowed: &Narrowed) -> Vec<Part> {
+pub(in crate::web) fn job_parts(view: &JobView, narrowed: &Narrowed) -> Vec<Part> {
     vec![
         ("progress", progress(view)),
-        ("scores", scores(&view.live, narrowed)),
-        ("workers", workers(view)),
-        ("facts", facts(view)),
+        ("scores", scores(&view.run.live, narrowed)),
+        ("workers", workers(&view.run)),
+        ("facts", facts(&view.run)),
     ]
 }
 
-fn progress(view: &RunView) -> Markup {
-    let (done, all) = (view.recorded_samples, view.expected_samples);
-    let waiting = view.open_tasks.saturating_sub(view.granted_tasks);
+fn progress(view: &JobView) -> Markup {
+    let JobView { status, run, .. } = view;
+    let (done, all) = (run.recorded_samples, run.expected_samples);
+    let counts = format!("{done} of {all} samples in {}", duration(run.seconds));
     html! {
-        h2 { (view.run) }
-        p {
-            (done) " of " (all) " samples in " (duration(view.seconds)) ", " (remaining(view)) "; "
-            (counted(view.granted_tasks, "task")) " at work, " (waiting) " waiting, " (view.failed_tasks) " failed"
-        }
-        progress max=(all) value=(done) aria-label="samples" {}
-        @for pool in &view.pools { p { (pool) } }
-        @if !view.run.is_empty() {
+        h2 { (run.run) }
+        @if let Some(ended) = ended(view) {
+            p { (ended) "; " (counts) ", " (counted(run.failed_tasks, "task")) " failed" }
+        } @else if run.expected_samples == 0 {
+            p { (status.state) ": no stage has begun, so nothing is known of its samples yet" }
+        } @else {
             p {
-                a href={ "/runs/" (view.run) "/samples" } { "samples" } ", "
-                a href={ "/runs/" (view.run) "/samples?filter=wrong" } { "wrong ones" } ", "
-                a href={ "/runs/" (view.run) "/failures" } { "failures" }
+                (status.state) ": " (counts) ", " (remaining(view)) "; "
+                (counted(run.granted_tasks, "task")) " at work, " (run.waiting_tasks()) " waiting, " (run.failed_tasks) " failed"
+            }
+        }
+        @if let Some(reason) = &status.reason { p.fault { (visible(reason)) } }
+        @if let Some(help) = &status.help { p { "help: " (visible(help)) } }
+        @if let Some(reason) = &status.cancelled { p { "cancelled: " (visible(reason)) } }
+        progress max=(all) value=(done) aria-label="samples" {}
+        @if status.exit_code.is_none() { @for pool in &run.pools { p { (pool) } } }
+        (waits(&run.waits))
+        @if !run.run.is_empty() {
+            p {
+                a href={ "/runs/" (run.run) "/samples" } { "samples" } ", "
+                a href={ "/runs/" (run.run) "/samples?filter=wrong" } { "wrong ones" } ", "
+                a href={ "/runs/" (run.run) "/failures" } { "failures" }
             }
         }
     }
 }
 
+/// Why tasks wait: what `explain job` says.
+fn waits(reasons: &[String]) -> Markup {
+    html! {
+        @if !reasons.is_empty() {
+            p { "Why tasks wait:" }
+            ul {
+                @for reason in reasons.iter().take(REASONS) { li { (visible(reason)) } }
+                @if reasons.len() > REASONS { li { (reasons.len() - REASONS) " more reasons: compass-master explain job has all" } }
+            }
+        }
+    }
+}
+
+/// How and when it ended, once it has.
+fn ended(view: &JobView) -> Option<String> {
+    let (code, cancelled) = (view.status.exit_code?, view.status.cancelled.is_some());
+    let how = if cancelled { "cancelled, ended" } else { "ended" };
+    let at = view.ended_at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
+    Some(format!("{how}{at} with exit code {code}"))
+}
+
 /// When it will end at its present speed.
-fn remaining(view: &RunView) -> String {
-    let rate = view.samples_per_second;
-    match view.expected_samples.saturating_sub(view.recorded_samples) {
-        0 => "all there".to_owned(),
-        _ if rate <= 0.0 => "no new one of late".to_owned(),
-        left => format!(
-            "{} left at {rate:.1} samples/s and {:.0} tokens/s",
-            duration(left as f64 / rate),
-            view.tokens_per_second
-        ),
+fn remaining(view: &JobView) -> String {
+    let RunView { expected_samples, recorded_samples, samples_per_second, tokens_per_second, .. } = &view.run;
+    match view.eta_seconds() {
+        _ if expected_samples <= recorded_samples => "all there".to_owned(),
+        Some(left) => {
+            format!("{} left at {samples_per_second:.1} samples/s and {tokens_per_second:.0} tokens/s", duration(left))
+        }
+        None if view.status.cancelled.is_some() => "no more are wanted".to_owned(),
+        None => "no new one of late".to_owned(),
     }
 }
 
@@ -211,8 +247,15 @@ fn facts(view: &RunView) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::JobStatus;
     use crate::pipeline::WorkerView;
     use crate::web::pages::changed;
+
+    /// A job of which a stage runs and shows this.
+    fn running(run: RunView) -> JobView {
+        let status = JobStatus { job: "3f2a".into(), state: "infer".into(), ..JobStatus::default() };
+        JobView { status, ended_at: None, run }
+    }
 
     fn metric(value: f64, scored: u64) -> LiveMetric {
         LiveMetric {
@@ -240,6 +283,7 @@ mod tests {
             live: vec![LiveMetric { model: "\"><img src=x onerror=alert(1)>".into(), ..metric(50.0, 8) }],
             ..RunView::default()
         };
+        let view = running(view);
         let narrowed = Narrowed { q: "\"><b>".into() };
         let page = job(&view, &Narrowed::default()).into_string();
         assert!(page.contains("4 of 10 samples in 4s, 12s left at 0.5 samples/s and 80 tokens/s"), "{page}");
@@ -269,7 +313,7 @@ mod tests {
             WorkerView { name: format!("worker {at}"), slots: 1, by_minute, ..WorkerView::default() }
         };
         let workers = (0..2_000).map(worker).collect();
-        let view = RunView { live, workers, ..RunView::default() };
+        let view = running(RunView { live, workers, ..RunView::default() });
         let page = job(&view, &Narrowed::default()).into_string();
         assert!(page.len() < 100_000 && page.contains("19900 more rows") && page.contains("1900 more workers"));
         let page = job(&view, &Narrowed { q: "M set 19999".into() }).into_string();
@@ -291,11 +335,51 @@ mod tests {
     fn only_what_changed_is_sent() {
         let mut before = Vec::new();
         let view = RunView { job: "j".into(), recorded_samples: 1, ..RunView::default() };
-        let parts = |view: &RunView| job_parts(view, &Narrowed::default());
+        let parts = |view: &RunView| job_parts(&running(view.clone()), &Narrowed::default());
         let all = changed(&parts(&view), &mut before).unwrap();
         assert!(all.contains("\"progress\"") && all.contains("\"facts\""));
         assert_eq!(changed(&parts(&view), &mut before), None);
         let moved = changed(&parts(&RunView { recorded_samples: 2, ..view }), &mut before).unwrap();
         assert!(moved.contains("\"progress\"") && !moved.contains("\"facts\""), "{moved}");
+    }
+
+    #[test]
+    fn a_job_that_waits_says_why_and_one_that_does_not_says_nothing() {
+        let reasons = ["its share is 0 slots (priority 1); of the other jobs <b> has 1 (priority 1)".to_owned()];
+        let waiting = RunView { open_tasks: 7, expected_samples: 70, waits: reasons.to_vec(), ..RunView::default() };
+        let page = job(&running(waiting.clone()), &Narrowed::default()).into_string();
+        assert!(page.contains("0 tasks at work, 7 waiting") && page.contains("no new one of late"), "{page}");
+        assert!(page.contains("Why tasks wait:") && page.contains("its share is 0 slots"), "{page}");
+        assert!(page.contains("&lt;b&gt; has 1") && page.contains("data-events=\"/jobs/3f2a/events\""), "{page}");
+        let page = job(&running(RunView { waits: vec![], ..waiting }), &Narrowed::default()).into_string();
+        assert!(!page.contains("Why tasks wait"), "{page}");
+    }
+
+    #[test]
+    fn a_job_that_is_over_says_how_it_ended_and_no_time_left() {
+        let run = RunView {
+            expected_samples: 1349,
+            recorded_samples: 928,
+            samples_per_second: 40.1,
+            seconds: 23.0,
+            failed_tasks: 1,
+            pools: vec!["local: 1 of 1 workers on this host is here".into()],
+            ..RunView::default()
+        };
+        let mut view = running(run);
+        view.status.exit_code = Some(3);
+        view.status.reason = Some("the disk is full".into());
+        view.status.help = Some("clear it".into());
+        view.ended_at = Some("2026-11-26T01:00:00Z".into());
+        let page = progress(&view).into_string();
+        let said = "ended at 2026-11-26T01:00:00Z with exit code 3; 928 of 1349 samples in 23s, 1 task failed";
+        assert!(page.contains(said) && page.contains("the disk is full") && page.contains("help: clear it"), "{page}");
+        assert!(!page.contains("left at") && !page.contains("at work") && !page.contains("is here"), "{page}");
+        view.status.cancelled = Some("by <me>".into());
+        let page = progress(&view).into_string();
+        assert!(page.contains("cancelled, ended") && page.contains("cancelled: by &lt;me&gt;"), "{page}");
+        view.status.exit_code = None;
+        let page = progress(&view).into_string();
+        assert!(page.contains("no more are wanted") && !page.contains("left at"), "{page}");
     }
 }

@@ -3,13 +3,12 @@
 use super::job::{Narrowed, job_parts, narrowing};
 use super::layout::layout;
 use super::part::{Part, sections};
-use crate::control::{JobStatus, MasterStatus};
-use crate::pipeline::RunView;
+use crate::control::{JobStatus, JobView, MasterStatus};
 use compass_common::words::counted;
 use maud::{Markup, html};
 
 /// The page of all jobs; below them the only one's view.
-pub(in crate::web) fn jobs(master: &MasterStatus, only: Option<&RunView>, narrowed: &Narrowed) -> Markup {
+pub(in crate::web) fn jobs(master: &MasterStatus, only: Option<&JobView>, narrowed: &Narrowed) -> Markup {
     let (own, of_only) = (master_parts(master), only.map(|view| job_parts(view, narrowed)).unwrap_or_default());
     let body = html! {
         h1 { "Compass" }
@@ -21,7 +20,7 @@ pub(in crate::web) fn jobs(master: &MasterStatus, only: Option<&RunView>, narrow
 }
 
 /// The parts of the page of all jobs.
-pub(in crate::web) fn jobs_parts(master: &MasterStatus, only: Option<&RunView>, narrowed: &Narrowed) -> Vec<Part> {
+pub(in crate::web) fn jobs_parts(master: &MasterStatus, only: Option<&JobView>, narrowed: &Narrowed) -> Vec<Part> {
     let mut parts = master_parts(master);
     parts.extend(only.into_iter().flat_map(|view| job_parts(view, narrowed)));
     parts
