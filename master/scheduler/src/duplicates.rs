@@ -20,6 +20,8 @@ type SampleKey = (UnitId, u32);
 pub struct Duplicates {
     /// Original and duplicate, ascending.
     pairs: Vec<(SampleKey, SampleKey)>,
+    /// How many duplicates of each unit this leader recorded with the results of their originals.
+    recorded: BTreeMap<UnitId, u64>,
 }
 
 impl Duplicates {
@@ -33,7 +35,7 @@ impl Duplicates {
             }
         }
         pairs.sort_unstable();
-        Self { pairs }
+        Self { pairs, recorded: BTreeMap::new() }
     }
 
     /// As [`Duplicates::new`], beside what a ledger holds.
@@ -94,6 +96,11 @@ impl Core {
         Self { duplicates, ..self }
     }
 
+    /// How many samples of each unit this leader recorded with the result of another; no worker reports on them.
+    pub fn copied_by_unit(&self) -> &BTreeMap<UnitId, u64> {
+        &self.duplicates.recorded
+    }
+
     /// Records the first result of a sample for its duplicates; its own record comes after theirs.
     pub(super) fn record_duplicates(
         &mut self,
@@ -108,6 +115,7 @@ impl Core {
         }
         for (unit, index) in self.duplicates.of(original).collect::<Vec<_>>() {
             if self.recorded.arrive(unit, index, result, device) == Arrival::First {
+                *self.duplicates.recorded.entry(unit).or_default() += 1;
                 let (worker, result) = (self.workers.name(worker).clone(), result.to_vec());
                 self.persist(Record::Duplicate { unit, index, grant, worker, device, result }, effects);
             }
@@ -157,8 +165,10 @@ mod tests {
         assert_eq!(recorded.collect::<Vec<_>>(), [(0, 5, true), (1, 0, true), (0, 0, false)]);
         assert!(bench.recorded.values().all(|result| *result == [7]));
         assert_eq!(bench.core.progress().recorded, 3);
+        assert_eq!(*bench.core.copied_by_unit(), BTreeMap::from([(UnitId(0), 1), (UnitId(1), 1)]));
         bench.apply(results(result()));
         assert_eq!((bench.core.progress().recorded, bench.core.progress().repeats), (3, 1));
+        assert_eq!(bench.core.copied_by_unit().values().sum::<u64>(), 2, "a repeated result is copied to none");
     }
 
     #[test]

@@ -426,7 +426,8 @@ impl Driver {
         let connected = |name: &str| leader.is_connected(&WorkerId(name.into()));
         let view = self.setup.facts.view(&leader.core().progress(), self.started.elapsed(), connected);
         let failed_tasks = leader.core().failed_tasks();
-        let job = (self.setup.board.expected(), self.setup.board.live(leader.core().recorded_by_unit()));
+        let (board, core) = (&self.setup.board, leader.core());
+        let live = board.live(core.recorded_by_unit(), core.copied_by_unit());
         let violations = leader.violations();
         let mut pools = explain_now(&self.setup.pools.borrow(), |worker| leader.is_connected(worker));
         let address = self.setup.open_at.as_ref();
@@ -435,12 +436,11 @@ impl Driver {
         );
         let renewed = Some(Instant::now());
         let latencies = self.timing.latencies.clone();
-        let live = job.1;
         let waits = if view.waiting_tasks() > 0 { leader.core().explain_waits() } else { Vec::new() };
         let view = RunView { live, failed_tasks, violations, pools, waits, renewed, latencies, ..view };
         let tokens = view.tokens.computed + view.tokens.generated;
         let view = RunView {
-            expected_samples: job.0,
+            expected_samples: board.expected(),
             samples_per_second: self.samples.rate_with(begun, view.recorded_samples),
             tokens_per_second: self.tokens.rate_with(begun, tokens),
             ..view

@@ -28,6 +28,7 @@ mod launching;
 mod lead;
 mod listing;
 mod live;
+mod live_metric;
 #[cfg(test)]
 mod live_tests;
 mod model_placement;
@@ -74,6 +75,7 @@ pub(crate) use lead::would_listen;
 pub use lead::{RunTerm, candidate, claim_for_planning, recorded_lengths, running_elsewhere};
 pub use listing::{list_models, list_presets, show_preset};
 pub use live::LiveWriting;
+pub use live_metric::LiveMetric;
 pub use model_placement::ModelPlacement;
 pub use pins::holds;
 pub use plan_parts::PlanFiles;
@@ -84,6 +86,6 @@ pub use score::{
     summarize,
 };
 pub use task_list::{TaskListError, recorded_tasks};
-pub use view::{Histogram, Latencies, LiveMetric, ModelView, RunView, WorkerView};
+pub use view::{Histogram, Latencies, ModelView, RunView, WorkerView};
 pub(crate) use worker_endpoint::{EndpointError, WorkerEndpoint, listen};
 pub use worker_source::{StageRegistration, StageWorkers, WorkerSource};

@@ -239,7 +239,7 @@ fn no_frame_makes_the_leader_panic_or_break_a_rule() {
             (0..HISTORY).for_each(|_| attacked.step());
             let progress = attacked.leader.core().progress();
             let _ = attacked.facts.view(&progress, Duration::from_secs(1), |_| true);
-            let _ = (attacked.board.live(std::iter::empty()), attacked.facts.tokens_line());
+            let _ = (attacked.board.live(std::iter::empty(), &BTreeMap::new()), attacked.facts.tokens_line());
             assert!(serde_json::to_vec(&attacked.facts).is_ok());
         }));
         assert!(played.is_ok(), "history {seed} panicked");

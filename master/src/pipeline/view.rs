@@ -1,5 +1,6 @@
 //! What the run looks like from outside, as a whole and at one moment: everything that the page, `/metrics` and `status` show is made from it.
 
+use super::live_metric::LiveMetric;
 use compass_plan::engine::TokenCounters;
 use serde::Serialize;
 use std::time::Instant;
@@ -45,7 +46,7 @@ pub struct RunView {
     pub pools: Vec<String>,
     /// Why tasks wait, a sentence each; empty where none waits.
     pub waits: Vec<String>,
-    /// Of each unit with a result, in the plan's order. From shard reports; the table is made from the ledger alone.
+    /// Of each unit, in the plan's order. From shard reports; the table is made from the ledger alone.
     pub live: Vec<LiveMetric>,
     /// When it was made: a scheduler makes one every few seconds, changed or not.
     #[serde(skip)]
@@ -132,20 +133,4 @@ impl Histogram {
     /// Upper bounds in seconds, beside infinity.
     pub(super) const BOUNDS: [f64; 14] =
         [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0];
-}
-
-/// How far a unit is, and its first metric as far as that is known.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct LiveMetric {
-    pub model: String,
-    pub dataset: String,
-    /// Samples with a durable result, of how many.
-    pub recorded: u64,
-    pub expected: u64,
-    /// Of the tasks that were reported: samples with a score, and those without.
-    pub scored: u64,
-    pub failed: u64,
-    /// Empty until a task with a score is reported.
-    pub metric: String,
-    pub value: Option<f64>,
 }

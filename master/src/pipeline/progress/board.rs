@@ -2,7 +2,7 @@
 
 use super::shown::{show_bar, show_lines};
 use super::text::grouped;
-use crate::pipeline::view::LiveMetric;
+use crate::pipeline::live_metric::LiveMetric;
 use compass_common::status_output::{is_terminal, print_status};
 use compass_plan::Plan;
 use compass_proto::v1;
@@ -88,25 +88,30 @@ impl ProgressBoard {
         self.plan.expected()
     }
 
-    /// Every unit of which something was reported or is among `recorded`, in the plan's order.
-    pub fn live(&self, recorded: impl Iterator<Item = (UnitId, u64)>) -> Vec<LiveMetric> {
-        let mut units: BTreeMap<UnitId, (u64, Live)> =
-            recorded.map(|(unit, count)| (unit, (count, Live::default()))).collect();
-        for (unit, live) in &*self.live.lock().unwrap_or_else(PoisonError::into_inner) {
-            units.entry(*unit).or_default().1.clone_from(live);
-        }
-        let metrics = units.into_iter().filter_map(|(unit, (recorded, live))| {
-            let unit = self.plan.unit(unit)?;
-            Some(LiveMetric {
+    /// Every unit, in the plan's order: with how many of its samples are `recorded`, of these `copied` from another's result, and what
+    /// was reported of it.
+    pub fn live(
+        &self,
+        recorded: impl Iterator<Item = (UnitId, u64)>,
+        copied: &BTreeMap<UnitId, u64>,
+    ) -> Vec<LiveMetric> {
+        let recorded: BTreeMap<UnitId, u64> = recorded.collect();
+        let reported = self.live.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let metrics = self.plan.units().map(|unit| {
+            let live = reported.get(&unit.id).cloned().unwrap_or_default();
+            let metric = LiveMetric {
                 model: unit.model.abbr.clone(),
                 dataset: unit.dataset.abbr.clone(),
-                recorded,
+                recorded: recorded.get(&unit.id).copied().unwrap_or_default(),
                 expected: unit.dataset.samples.into(),
+                copied: copied.get(&unit.id).copied().unwrap_or_default(),
                 scored: live.samples as u64,
                 failed: live.failed,
                 value: live.value(),
                 metric: live.name,
-            })
+                interval: None,
+            };
+            metric.with_interval()
         });
         metrics.collect()
     }
@@ -114,9 +119,11 @@ impl ProgressBoard {
     /// Names and values as they are shown: `sums_gen`, `93.2`.
     pub(super) fn live_scores(&self) -> Vec<(String, String)> {
         let several = self.plan.models.len() > 1;
-        let scores = self.live(std::iter::empty()).into_iter().filter_map(|metric| {
-            let model = if several { format!("{}/", metric.model) } else { String::new() };
-            Some((format!("{model}{}", metric.dataset), format!("{:.1}", metric.value?)))
+        let reported = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let scores = reported.iter().filter_map(|(unit, live)| {
+            let (value, unit) = (live.value()?, self.plan.unit(*unit)?);
+            let model = if several { format!("{}/", unit.model.abbr) } else { String::new() };
+            Some((format!("{model}{}", unit.dataset.abbr), format!("{value:.1}")))
         });
         scores.collect()
     }
@@ -200,8 +207,19 @@ mod tests {
             board.report(UnitId(0), &report.encode_to_vec());
         }
         assert_eq!(board.live_scores(), [("d".to_owned(), "60.0".to_owned())]);
-        let live = board.live([(UnitId(0), 51)].into_iter());
+        let live = board.live([(UnitId(0), 51)].into_iter(), &BTreeMap::from([(UnitId(0), 7)]));
         let [metric] = live.as_slice() else { panic!("{live:?}") };
         assert_eq!((metric.recorded, metric.scored, metric.failed, metric.value), (51, 40, 4, Some(60.0)));
+        assert!(metric.copied == 7 && metric.interval.is_some(), "{metric:?}");
+    }
+
+    #[test]
+    fn every_unit_is_listed_before_it_has_begun() {
+        let board = ProgressBoard::new(Arc::new(crate::pipeline::score_tests::planned().plan));
+        let live = board.live(std::iter::empty(), &BTreeMap::new());
+        let [metric] = live.as_slice() else { panic!("{live:?}") };
+        assert_eq!((metric.dataset.as_str(), metric.recorded, metric.expected), ("d", 0, 2));
+        assert_eq!((metric.value, metric.interval), (None, None));
+        assert!(board.live_scores().is_empty());
     }
 }

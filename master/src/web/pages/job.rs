@@ -6,11 +6,7 @@ use super::text::visible;
 use crate::control::JobView;
 use crate::pipeline::{LiveMetric, RunView};
 use compass_common::words::{counted, duration};
-use compass_stats::{two_sided_z, wilson};
 use maud::{Markup, html};
-
-/// Of the intervals.
-const CONFIDENCE: f64 = 0.95;
 
 /// Rows of a table at most: a page has the same weight whatever the job.
 const ROWS: usize = 100;
@@ -144,7 +140,7 @@ fn row(metric: &LiveMetric) -> String {
 
 fn scores(live: &[LiveMetric], narrowed: &Narrowed) -> Markup {
     let taken: Vec<&LiveMetric> = live.iter().filter(|metric| narrowed.takes(&row(metric))).collect();
-    let heads = ["model", "data set", "", "samples", "failed", "metric", "so far", "95 %", "n"];
+    let heads = ["model", "data set", "", "samples", "failed", "metric", "so far", "95 %", "n", "copied"];
     html! {
         table {
             thead { tr { @for head in heads { th { (head) } } } }
@@ -156,13 +152,17 @@ fn scores(live: &[LiveMetric], narrowed: &Narrowed) -> Markup {
                         td { progress max=(metric.expected) value=(metric.recorded) aria-label="samples" {} }
                         td.n { (metric.recorded) "/" (metric.expected) }
                         td.n.fault[metric.failed > 0] { (metric.failed) }
-                        td { (metric.metric) }
-                        td.n { @if let Some(value) = metric.value { (format!("{value:.2}")) } }
-                        td.n { @if let Some((low, high)) = interval(metric) { (format!("{low:.1} to {high:.1}")) } }
-                        td.n { @if metric.scored > 0 { (metric.scored) } }
+                        td { (or_dash((!metric.metric.is_empty()).then_some(&metric.metric))) }
+                        td.n { (or_dash(metric.value.map(|value| format!("{value:.2}")))) }
+                        td.n { (or_dash(metric.interval.map(|(low, high)| format!("{low:.1} to {high:.1}")))) }
+                        td.n { (or_dash((metric.scored > 0).then_some(metric.scored))) }
+                        td.n { @if metric.copied > 0 { (metric.copied) } }
                     }
                 }
             }
+        }
+        @if live.iter().any(|metric| metric.copied > 0) {
+            p { "Copied samples ask what another one asks and are recorded with its result; the score so far does not count them." }
         }
         @if taken.len() > ROWS {
             p { (taken.len() - ROWS) " more rows: write some words of them into the field above and press Enter" }
@@ -170,15 +170,9 @@ fn scores(live: &[LiveMetric], narrowed: &Narrowed) -> Markup {
     }
 }
 
-/// Wilson's interval of 95 % for a share of right answers, in percent; `None` for a metric that is none.
-fn interval(metric: &LiveMetric) -> Option<(f64, f64)> {
-    let n = metric.scored as f64;
-    let right = metric.value? / 100.0 * n;
-    if !(0.0..=n).contains(&right) || (right - right.round()).abs() > 1e-6 * n.max(1.0) {
-        return None;
-    }
-    let share = wilson(right.round() as u64, metric.scored, two_sided_z(CONFIDENCE))?;
-    Some((100.0 * share.low, 100.0 * share.high))
+/// What is known, or a dash.
+fn or_dash(known: Option<impl ToString>) -> String {
+    known.map_or_else(|| "-".to_owned(), |known| known.to_string())
 }
 
 fn workers(view: &RunView) -> Markup {
@@ -267,7 +261,9 @@ mod tests {
             failed: 2,
             recorded: scored + 2,
             expected: 20,
+            ..LiveMetric::default()
         }
+        .with_interval()
     }
 
     #[test]
@@ -321,17 +317,6 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_wilsons_and_of_shares_alone() {
-        // statsmodels 0.14: proportion_confint(7, 10, method="wilson")
-        let (low, high) = interval(&metric(70.0, 10)).unwrap();
-        assert!((low - 39.677_88).abs() < 1e-4 && (high - 89.220_87).abs() < 1e-4, "{low} {high}");
-        assert_eq!(interval(&metric(100.0, 5)).map(|(_, high)| high), Some(100.0));
-        for none in [metric(33.0, 10), metric(120.0, 10), metric(50.0, 0)] {
-            assert_eq!(interval(&none), None, "{none:?}");
-        }
-    }
-
-    #[test]
     fn only_what_changed_is_sent() {
         let mut before = Vec::new();
         let view = RunView { job: "j".into(), recorded_samples: 1, ..RunView::default() };
@@ -381,5 +366,22 @@ mod tests {
         view.status.exit_code = None;
         let page = progress(&view).into_string();
         assert!(page.contains("no more are wanted") && !page.contains("left at"), "{page}");
+    }
+
+    #[test]
+    fn what_no_worker_reported_is_a_dash_and_copies_are_counted() {
+        let begun = LiveMetric { copied: 3, recorded: 13, ..metric(50.0, 8) };
+        let (dataset, recorded) = ("dupes_gen".into(), 80);
+        let copies = LiveMetric { dataset, recorded, expected: 80, copied: 80, ..LiveMetric::default() };
+        let page = scores(&[copies, begun], &Narrowed::default()).into_string();
+        let dashes = "<td class=\"n\">-</td>".repeat(3);
+        assert!(page.contains("80/80") && page.contains(&dashes) && page.contains("<td class=\"n\">80</td>"), "{page}");
+        assert!(
+            page.contains("<td class=\"n\">8</td><td class=\"n\">3</td>") && page.contains("Copied samples"),
+            "{page}"
+        );
+        let new = LiveMetric { expected: 9, ..LiveMetric::default() };
+        let page = scores(&[new], &Narrowed::default()).into_string();
+        assert!(page.contains("0/9") && page.contains(&dashes) && !page.contains("Copied samples"), "{page}");
     }
 }

@@ -29,7 +29,12 @@ pub(in crate::web) fn jobs_parts(master: &MasterStatus, only: Option<&JobView>, 
 fn master_parts(master: &MasterStatus) -> Vec<Part> {
     let MasterStatus { process, host, workers_at, idle_workers, .. } = master;
     let about = html! {
-        p { "process " (process) " on " (host) ", workers dial " (workers_at) ", " (counted(*idle_workers, "worker")) " without work" }
+        p {
+            "process " (process) " on " (host)
+            @if !workers_at.is_empty() {
+                ", workers dial " (workers_at) ", " (counted(*idle_workers, "worker")) " without work"
+            }
+        }
         @for note in &master.notes { p { (note) } }
     };
     let heads = ["job", "state", "samples", "slots", "share", "priority", "run"];
@@ -71,6 +76,10 @@ mod tests {
         let job = JobStatus { job: "3f2a".into(), folder: "/<b>".into(), ..JobStatus::default() };
         let master = MasterStatus { jobs: vec![job], ..MasterStatus::default() };
         let page = jobs(&master, None, &Narrowed::default()).into_string();
+        assert!(!page.contains("workers dial"), "{page}");
+        let server = MasterStatus { workers_at: "127.0.0.1:50051".into(), ..master };
+        let of_server = jobs(&server, None, &Narrowed::default()).into_string();
+        assert!(of_server.contains("workers dial 127.0.0.1:50051, 0 workers without work"), "{of_server}");
         assert!(page.contains("<a href=\"/jobs/3f2a\">3f2a</a>") && page.contains("&lt;b&gt;"), "{page}");
     }
 }
