@@ -1,5 +1,6 @@
 //! Why samples of a run have no score: one class for each reason, whatever its numbers.
 
+use super::logs::{log_of, logs};
 use super::marks::Mark;
 use super::opened::OpenedRun;
 use super::query::Key;
@@ -23,6 +24,9 @@ pub(crate) struct FailureClass {
     pub(crate) model: String,
     pub(crate) dataset: String,
     pub(crate) first: Key,
+    /// The worker that computed the first of them, and the name of its log below `logs/`, where that is kept.
+    pub(crate) worker: String,
+    pub(crate) log: Option<String>,
 }
 
 /// The classes of a run, the most frequent first. Scores every sample when it is asked first.
@@ -30,6 +34,7 @@ pub(crate) struct FailureClass {
 /// # Errors
 /// The run is damaged.
 pub(crate) fn failures(run: &OpenedRun) -> Result<Vec<FailureClass>, ScoreError> {
+    let logs = logs(&run.folder);
     let mut classes: BTreeMap<String, FailureClass> = BTreeMap::new();
     for unit in run.recorded.plan.units() {
         let (marks, spec) = (run.marks(unit)?, unit.eval());
@@ -39,7 +44,8 @@ pub(crate) fn failures(run: &OpenedRun) -> Result<Vec<FailureClass>, ScoreError>
                 continue;
             }
             run.recorded.part(unit, part, |_, sample, recorded| {
-                let Some((Err(unscored), _)) = recorded.map(|(result, worker)| (judge(sample, result, &spec), worker))
+                let Some((Err(unscored), worker)) =
+                    recorded.map(|(result, worker)| (judge(sample, result, &spec), worker))
                 else {
                     return;
                 };
@@ -51,6 +57,8 @@ pub(crate) fn failures(run: &OpenedRun) -> Result<Vec<FailureClass>, ScoreError>
                     model: unit.model.abbr.clone(),
                     dataset: unit.dataset.abbr.clone(),
                     first: Key { unit: unit.id.0, index: sample.index },
+                    worker: worker.to_owned(),
+                    log: log_of(worker, &logs).map(str::to_owned),
                 };
                 classes.entry(key.clone()).or_insert_with(new).samples += 1;
             })?;

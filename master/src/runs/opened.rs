@@ -1,5 +1,6 @@
 //! A run that is open: its plan, its results, and the marks of the units that were asked for.
 
+use super::logs::{log_of, logs};
 use super::marks::Marks;
 use super::query::Key;
 use crate::pipeline::{RecordedRun, RunFolder, ScoreError};
@@ -30,6 +31,8 @@ pub(crate) struct SampleFacts {
     pub(crate) marks: Vec<&'static str>,
     /// The worker that computed it.
     pub(crate) worker: Option<String>,
+    /// The name of its log below `logs/`, where that is kept.
+    pub(crate) log: Option<String>,
     /// What was taken from the answer, and the answers that are accepted.
     pub(crate) processed: Option<String>,
     pub(crate) accepted: Vec<String>,
@@ -71,7 +74,7 @@ impl OpenedRun {
     pub(crate) fn sample(&self, key: Key) -> Result<Option<SampleFacts>, ScoreError> {
         let Some(unit) = self.recorded.plan.unit(UnitId(key.unit)) else { return Ok(None) };
         let Some(part) = unit.dataset.part_of(key.index) else { return Ok(None) };
-        let (meta, spec) = (unit.model.meta(), unit.eval());
+        let (meta, spec, logs) = (unit.model.meta(), unit.eval(), logs(&self.folder));
         let mut found = None;
         self.recorded.part(unit, part, |part, sample, recorded| {
             if sample.index != key.index {
@@ -85,6 +88,7 @@ impl OpenedRun {
                 index: key.index,
                 marks: Marks::of(sample, result, &spec).names(),
                 worker: recorded.map(|(_, worker)| worker.to_owned()),
+                log: recorded.and_then(|(_, worker)| log_of(worker, &logs).map(str::to_owned)),
                 processed: score.as_ref().map(|score| python_str(&score.processed)),
                 accepted: score.map(|score| score.answers).unwrap_or_default(),
                 record: result.map(|result| prediction_record(unit.dataset, meta.as_ref(), part, sample, result)),

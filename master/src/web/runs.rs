@@ -4,9 +4,10 @@
 use super::pages::{self, Narrowed};
 use crate::cli::STEP;
 use crate::compare::{board_of, compared, read_run, step_pattern};
+use crate::exit;
 use crate::job::Failure;
 use crate::pipeline::{RunFolder, ScoreError, latest_summary, latest_table_within};
-use crate::runs::{Key, Mark, OpenedRun, SampleQuery, Shelf, failures};
+use crate::runs::{self, Key, Mark, OpenedRun, RunLog, SampleQuery, Shelf, failures};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -62,6 +63,9 @@ pub(super) fn router(pages: Arc<RunPages>) -> Router {
         .route("/runs/{run}/samples/{key}", get(sample))
         .route("/runs/{run}/failures", get(failed))
         .route("/runs/{run}/failures.json", get(failed_json))
+        .route("/runs/{run}/logs", get(logs))
+        .route("/runs/{run}/logs.json", get(logs_json))
+        .route("/runs/{run}/logs/{*name}", get(log))
         .route("/compare", get(comparison))
         .route("/compare.json", get(comparison_as_json))
         .route("/leaderboard", get(leaderboard))
@@ -201,6 +205,36 @@ async fn failed(State(pages): Shown, Path(run): Path<String>) -> Response {
 
 async fn failed_json(State(pages): Shown, Path(run): Path<String>) -> Response {
     json(reading(&pages, run, failures).await)
+}
+
+/// The logs of a run, which need no plan or ledger that can be read.
+async fn logs_of(pages: &Arc<RunPages>, run: String) -> Result<Vec<RunLog>, Response> {
+    let unknown = (StatusCode::NOT_FOUND, format!("there is no run `{run}`\n"));
+    let found = at_once(pages, move |shelf| Ok(shelf.find(&run).map(|folder| runs::logs(&folder)))).await?;
+    found.ok_or_else(|| unknown.into_response())
+}
+
+async fn logs(State(pages): Shown, Path(run): Path<String>) -> Response {
+    page(logs_of(&pages, run.clone()).await.map(|logs| pages::logs(&run, &logs)))
+}
+
+async fn logs_json(State(pages): Shown, Path(run): Path<String>) -> Response {
+    json(logs_of(&pages, run).await)
+}
+
+/// The end of a log by its name, which only the listing makes a path.
+async fn log(State(pages): Shown, Path((run, name)): Path<(String, String)>) -> Response {
+    let missing = || (StatusCode::NOT_FOUND, "there is no such log\n").into_response();
+    let (of, wanted) = (run.clone(), name.clone());
+    let read = at_once(&pages, move |shelf| {
+        let Some(folder) = shelf.find(&of) else { return Ok(None) };
+        runs::tail(&folder, &wanted).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))
+    });
+    match read.await {
+        Ok(Some(tail)) => pages::log(&run, &name, &tail).into_response(),
+        Ok(None) => missing(),
+        Err(answer) => answer,
+    }
 }
 
 /// Two runs by their names.

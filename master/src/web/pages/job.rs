@@ -94,7 +94,8 @@ fn progress(view: &JobView) -> Markup {
             p {
                 a href={ "/runs/" (run.run) "/samples" } { "samples" } ", "
                 a href={ "/runs/" (run.run) "/samples?filter=wrong" } { "wrong ones" } ", "
-                a href={ "/runs/" (run.run) "/failures" } { "failures" }
+                a href={ "/runs/" (run.run) "/failures" } { "failures" } ", "
+                a href={ "/runs/" (run.run) "/logs" } { "logs" }
             }
         }
     }

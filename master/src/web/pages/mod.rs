@@ -5,6 +5,7 @@
 mod job;
 mod jobs;
 mod layout;
+mod logs;
 mod part;
 mod runs;
 mod samples;
@@ -13,6 +14,7 @@ mod text;
 pub(super) use job::{Narrowed, job, job_parts};
 pub(super) use jobs::{jobs, jobs_parts};
 pub(super) use layout::{assets, layout};
+pub(super) use logs::{log, logs};
 pub(super) use part::{Part, changed};
 pub(super) use runs::{report, run, runs};
 pub(super) use samples::{failures, sample, samples};

@@ -51,7 +51,8 @@ pub(in crate::web) fn run(run: &OpenedRun, table: Option<&str>, others: &[String
         p {
             a href={ "/runs/" (name) "/samples" } { "samples" } ", "
             a href={ "/runs/" (name) "/samples?filter=wrong" } { "wrong ones" } ", "
-            a href={ "/runs/" (name) "/failures" } { "failures" }
+            a href={ "/runs/" (name) "/failures" } { "failures" } ", "
+            a href={ "/runs/" (name) "/logs" } { "logs" }
         }
         @match table {
             Some(table) => pre { (visible(table)) },

@@ -1,6 +1,7 @@
 //! Pages of a run's samples: a list that is filtered, one sample whole, and why some have no score.
 
 use super::layout::layout;
+use super::logs::log_path;
 use super::text::visible;
 use crate::runs::{FailureClass, Found, Key, Mark, OpenedRun, SampleFacts, SampleQuery};
 use maud::{Markup, html};
@@ -77,7 +78,9 @@ pub(in crate::web) fn sample(run: &str, facts: &SampleFacts) -> Markup {
         p { (facts.marks.join(", ")) }
         @if let Some(Value::Object(record)) = &facts.record { (texts(record)) (options(record)) (answers(facts, record)) }
         table { tbody {
-            @if let Some(worker) = &facts.worker { tr { th scope="row" { "worker" } td { (visible(worker)) } } }
+            @if let Some(worker) = &facts.worker {
+                tr { th scope="row" { "worker" } td { (visible(worker)) (log_link(run, facts.log.as_deref())) } }
+            }
             @if let Some(Value::Object(record)) = &facts.record {
                 @for (name, value) in record.iter().filter(|(name, value)| !is_shown_elsewhere(name, value)) {
                     tr { th scope="row" { (name) } td { (visible(&as_text(value))) } }
@@ -87,6 +90,11 @@ pub(in crate::web) fn sample(run: &str, facts: &SampleFacts) -> Markup {
         @if facts.record.is_none() { p { "This sample has no result." } }
     };
     layout(&format!("sample {} of {dataset} - Compass", facts.index), None, &body)
+}
+
+/// The way to a log, where it is kept.
+fn log_link(run: &str, log: Option<&str>) -> Markup {
+    html! { @if let Some(log) = log { " (" a href=(log_path(run, log)) { "log" } ")" } }
 }
 
 const SHOTS: &str = "in-context examples";
@@ -175,8 +183,9 @@ fn as_text(value: &Value) -> String {
 pub(in crate::web) fn failures(run: &str, classes: &[FailureClass]) -> Markup {
     let body = html! {
         h1 { a href={ "/runs/" (run) } { (run) } ": failures" }
+        p { a href={ "/runs/" (run) "/logs" } { "logs" } " of the run and its workers" }
         table {
-            thead { tr { @for head in ["samples", "reason", "first in", "sample"] { th { (head) } } } }
+            thead { tr { @for head in ["samples", "reason", "first in", "sample", "worker"] { th { (head) } } } }
             tbody {
                 @for class in classes {
                     tr {
@@ -184,6 +193,7 @@ pub(in crate::web) fn failures(run: &str, classes: &[FailureClass]) -> Markup {
                         td.text { (visible(&class.reason)) }
                         td { (visible(&class.model)) ", " (visible(&class.dataset)) }
                         td { a href={ "/runs/" (run) "/samples/" (class.first) } { (class.first) } }
+                        td { (visible(&class.worker)) (log_link(run, class.log.as_deref())) }
                     }
                 }
             }
@@ -191,4 +201,26 @@ pub(in crate::web) fn failures(run: &str, classes: &[FailureClass]) -> Markup {
         @if classes.is_empty() { p { "Every sample with a result has a score." } }
     };
     layout(&format!("failures of {run} - Compass"), None, &body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_lead_to_the_log_of_their_worker() {
+        let class = |log: Option<&str>| FailureClass {
+            reason: "the engine died".into(),
+            samples: 3,
+            model: "m".into(),
+            dataset: "d".into(),
+            first: Key { unit: 0, index: 49 },
+            worker: "local-<b>".into(),
+            log: log.map(str::to_owned),
+        };
+        let page = failures("r", &[class(Some("infer/local.log"))]).into_string();
+        assert!(page.contains("<a href=\"/runs/r/logs/infer/local.log\">log</a>") && !page.contains("<b>"), "{page}");
+        assert!(page.contains("<a href=\"/runs/r/logs\">logs</a>"), "{page}");
+        assert!(!failures("r", &[class(None)]).into_string().contains(">log</a>"));
+    }
 }

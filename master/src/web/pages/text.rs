@@ -5,11 +5,20 @@ use std::fmt::Write as _;
 /// Characters of a text that a page shows.
 const CHARACTERS: usize = 100_000;
 
-/// A text whose every character can be seen.
+/// A text whose every character can be seen, up to a bound.
 pub(super) fn visible(text: &str) -> String {
+    shown(text, CHARACTERS)
+}
+
+/// A text that is bounded already, whose every character can be seen.
+pub(super) fn all_visible(text: &str) -> String {
+    shown(text, usize::MAX)
+}
+
+fn shown(text: &str, most: usize) -> String {
     let mut shown = String::with_capacity(text.len());
     for (at, character) in text.chars().enumerate() {
-        if at == CHARACTERS {
+        if at == most {
             let _ = write!(shown, "\n(and {} characters more: see the run's predictions/)", text.chars().count() - at);
             break;
         }
@@ -35,6 +44,8 @@ mod tests {
     #[test]
     fn what_steers_is_shown_by_its_number() {
         assert_eq!(visible("a\u{1b}[31mb\u{202e}c\n\td\0"), "a⟨U+001B⟩[31mb⟨U+202E⟩c\n\td⟨U+0000⟩");
+        let whole = "é".repeat(CHARACTERS + 7);
+        assert_eq!(all_visible(&whole), whole);
         let long = visible(&"é".repeat(CHARACTERS + 7));
         assert!(long.ends_with("(and 7 characters more: see the run's predictions/)"), "{}", &long[long.len() - 80..]);
     }
