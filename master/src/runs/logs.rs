@@ -63,7 +63,7 @@ pub(crate) fn log_of<'l>(worker: &str, logs: &'l [RunLog]) -> Option<&'l str> {
 }
 
 /// What the log of a worker may be called, without its ending: `POOL-JOB` under Slurm (`rN` for a job that was put back),
-/// `POOL-N` of the command runner's `POOL-PID-N`, `POOL` of workers of this host, `POOL-PID` or `POOL-PID-N`.
+/// `POOL-N` of the command runner's `POOL-PID-N`, `POOL` of workers on this host, `POOL-PID` or `POOL-PID-N`.
 fn candidates(worker: &str) -> Vec<String> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let mut stems = vec![worker.to_owned()];

@@ -33,7 +33,7 @@ pub(crate) struct SampleFacts {
     pub(crate) worker: Option<String>,
     /// The name of its log below `logs/`, where that is kept.
     pub(crate) log: Option<String>,
-    /// What was taken from the answer, and the answers that are accepted.
+    /// What was taken from the answer, `None` where nothing is taken, and the answers that are accepted.
     pub(crate) processed: Option<String>,
     pub(crate) accepted: Vec<String>,
     /// Its record in `predictions/`; `None` without a result.
@@ -89,7 +89,10 @@ impl OpenedRun {
                 marks: Marks::of(sample, result, &spec).names(),
                 worker: recorded.map(|(_, worker)| worker.to_owned()),
                 log: recorded.and_then(|(_, worker)| log_of(worker, &logs).map(str::to_owned)),
-                processed: score.as_ref().map(|score| python_str(&score.processed)),
+                processed: score
+                    .as_ref()
+                    .filter(|score| !score.processed.is_null())
+                    .map(|it| python_str(&it.processed)),
                 accepted: score.map(|score| score.answers).unwrap_or_default(),
                 record: result.map(|result| prediction_record(unit.dataset, meta.as_ref(), part, sample, result)),
             });

@@ -172,6 +172,8 @@ fn row(unit: Unit<'_>, spec: &EvalSpec, sample: &Sample, result: Option<&SampleR
 /// What the model said, and what was taken from it where that is another text.
 pub(crate) fn answer(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> String {
     match (judge(sample, result, spec), &result.outcome) {
+        // Of a text that is only scored, nothing is taken.
+        (Ok(score), _) if score.prediction.is_null() && score.processed.is_null() => String::new(),
         (Ok(score), _) => {
             let (said, taken) = (python_str(&score.prediction), python_str(&score.processed));
             if said == taken { said } else { format!("{said} -> {taken}") }

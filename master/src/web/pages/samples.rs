@@ -109,23 +109,56 @@ fn is_option(name: &str, value: &Value) -> bool {
     name.starts_with("label: ") && value.is_object()
 }
 
-/// The shots, folded, and the prompt.
+/// The options of a sample by their labels.
+fn options_of(record: &Map<String, Value>) -> Vec<(&str, &Map<String, Value>)> {
+    let options = record.iter().filter(|(name, value)| is_option(name, value));
+    options.filter_map(|(name, value)| Some((name.strip_prefix("label: ")?, value.as_object()?))).collect()
+}
+
+/// The shots, folded, and the prompt: of options what they all begin with.
 fn texts(record: &Map<String, Value>) -> Markup {
     let shots = record.get(SHOTS).map(as_text).filter(|shots| !shots.is_empty());
-    let prompt = PROMPTS.iter().find_map(|name| record.get(*name)).map(as_text);
+    let options = options_of(record);
+    let prompt = if options.is_empty() {
+        PROMPTS.iter().find_map(|name| record.get(*name)).map(as_text)
+    } else {
+        Some(shared(&inputs(&options)).to_owned()).filter(|shared| !shared.trim().is_empty())
+    };
     html! {
         @if let Some(shots) = shots { details { summary { "shots" } pre { (visible(&shots)) } } }
         @if let Some(prompt) = prompt { h2 { "prompt" } pre { (visible(&prompt)) } }
     }
 }
 
-/// What each option got.
+/// The texts of options, without shots.
+fn inputs(options: &[(&str, &Map<String, Value>)]) -> Vec<String> {
+    options.iter().map(|(_, option)| option.get("testing input").map(as_text).unwrap_or_default()).collect()
+}
+
+/// What all texts begin with, up to the end of a word, so that something is left of each; empty for a single text.
+fn shared(texts: &[String]) -> &str {
+    let [first, others @ ..] = texts else { return "" };
+    if others.is_empty() {
+        return "";
+    }
+    let common = |other: &String| first.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let most = others.iter().map(common).min().unwrap_or(0);
+    // Scripts that write words without blanks are cut anywhere.
+    let is_of_word = |character: char| character.is_alphanumeric() && character < '\u{2e80}';
+    let ends_well = |at: usize| {
+        let before = first.get(..at).and_then(|text| text.chars().next_back());
+        let splits = |next: char| is_of_word(next) && before.is_some_and(is_of_word);
+        texts.iter().all(|text| text.get(at..).and_then(|rest| rest.chars().next()).is_some_and(|next| !splits(next)))
+    };
+    let at = (1..=most).rev().find(|at| ends_well(*at)).unwrap_or(0);
+    &first[..at]
+}
+
+/// What each option got, with what it adds to the prompt.
 fn options(record: &Map<String, Value>) -> Markup {
-    let options: Vec<(&str, &Map<String, Value>)> = record
-        .iter()
-        .filter(|(name, value)| is_option(name, value))
-        .filter_map(|(name, value)| Some((name.strip_prefix("label: ")?, value.as_object()?)))
-        .collect();
+    let options = options_of(record);
+    let inputs = inputs(&options);
+    let from = shared(&inputs).len();
     let is_number = |value: &Value| !matches!(value, Value::String(_) | Value::Array(_) | Value::Object(_));
     let heads: Vec<&String> = options
         .first()
@@ -137,11 +170,11 @@ fn options(record: &Map<String, Value>) -> Markup {
             table {
                 thead { tr { th { "label" } @for head in &heads { th { (head) } } th { "text" } } }
                 tbody {
-                    @for (label, option) in &options {
+                    @for ((label, option), input) in options.iter().zip(&inputs) {
                         tr {
                             td { (visible(label)) }
                             @for head in &heads { td.n { (option.get(*head).map(as_text).unwrap_or_default()) } }
-                            td.text { (option.get("testing input").map(|text| visible(&as_text(text))).unwrap_or_default()) }
+                            td.text { (visible(input.get(from..).unwrap_or_default())) }
                         }
                     }
                 }
@@ -152,7 +185,7 @@ fn options(record: &Map<String, Value>) -> Markup {
 
 /// What the model said, what was taken from it, and what is right.
 fn answers(facts: &SampleFacts, record: &Map<String, Value>) -> Markup {
-    let text = |name: &str| record.get(name).map(as_text);
+    let text = |name: &str| record.get(name).filter(|value| !value.is_null()).map(as_text);
     let rows = [
         ("prediction", text("prediction")),
         ("extracted", facts.processed.clone().filter(|processed| text("prediction").as_ref() != Some(processed))),
@@ -206,6 +239,7 @@ pub(in crate::web) fn failures(run: &str, classes: &[FailureClass]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn failures_lead_to_the_log_of_their_worker() {
@@ -222,5 +256,56 @@ mod tests {
         assert!(page.contains("<a href=\"/runs/r/logs/infer/local.log\">log</a>") && !page.contains("<b>"), "{page}");
         assert!(page.contains("<a href=\"/runs/r/logs\">logs</a>"), "{page}");
         assert!(!failures("r", &[class(None)]).into_string().contains(">log</a>"));
+    }
+
+    fn texts_of(texts: &[&str]) -> String {
+        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        shared(&texts).to_owned()
+    }
+
+    #[test]
+    fn options_share_whole_words_and_each_keeps_something() {
+        assert_eq!(texts_of(&["Q: what?\nA: apple", "Q: what?\nA: apricot"]), "Q: what?\nA: ");
+        assert_eq!(texts_of(&["A: yes", "A: yes sir"]), "A: ");
+        assert_eq!(texts_of(&["x is 12", "x is 13"]), "x is ");
+        assert_eq!(texts_of(&["\u{7b54}\u{6848}\u{662f}", "\u{7b54}\u{6848}\u{5426}"]), "\u{7b54}\u{6848}");
+        assert_eq!(texts_of(&["\u{e9}", "\u{e8}"]), "", "they share a byte, and no character");
+        assert_eq!((texts_of(&["same", "same"]), texts_of(&["one"]), texts_of(&[])), Default::default());
+    }
+
+    fn page_of(record: Value) -> String {
+        let facts = SampleFacts {
+            model: "m".into(),
+            dataset: "d".into(),
+            index: 0,
+            marks: vec![],
+            worker: None,
+            log: None,
+            processed: None,
+            accepted: vec![],
+            record: Some(record),
+        };
+        sample("r", &facts).into_string()
+    }
+
+    #[test]
+    fn a_sample_with_options_shows_its_question_once_and_what_each_adds() {
+        let option = |text: &str| json!({"testing input": format!("Q: 1+1?\nA: {text}"), "prompt": "whole", "Loglikelihood": -1.5});
+        let record = json!({"in-context examples": "", "origin_prompt": "Q: 1+1?\nA: 2", "label: A": option("2"),
+            "label: B": option("3"), "prediction": "A", "gold": "A"});
+        let page = page_of(record);
+        assert!(page.contains("<h2>prompt</h2><pre>Q: 1+1?\nA: </pre>"), "{page}");
+        assert!(page.contains("<td class=\"text\">2</td>") && page.contains("<td class=\"text\">3</td>"), "{page}");
+        assert_eq!(page.matches("1+1").count(), 1, "{page}");
+    }
+
+    #[test]
+    fn what_there_is_none_of_is_left_out() {
+        let page = page_of(json!({"origin_prompt": "text", "ppl": 2.5, "prediction": null}));
+        assert!(page.contains("<pre>text</pre>") && page.contains("2.5"), "{page}");
+        assert!(
+            !page.contains("extracted") && !page.contains("<h2>prediction</h2>") && !page.contains("None"),
+            "{page}"
+        );
     }
 }
