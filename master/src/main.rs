@@ -13,7 +13,7 @@ use compass_master::control::{self, About, Submission};
 use compass_master::convert_command;
 use compass_master::estimate::{self, Wishes};
 use compass_master::exit;
-use compass_master::job::{self, Failure, JobRequest, Mode};
+use compass_master::job::{self, Failure, JobRequest, Mode, check_http};
 use compass_master::pipeline::{self, RunFolder};
 use compass_master::server::{self, run_alone};
 use compass_master::signals::watch_signals;
@@ -184,6 +184,7 @@ async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
 
 /// The tasks, and the commands that would be launched; of a run that has begun, its tasks and how they stand.
 async fn dry_run(job: &JobArguments, config: &Config) -> Result<(), Failure> {
+    check_http(config)?;
     if let Some(name) = &job.reuse {
         let folder = RunFolder::find(&config.work_dir, Some(name)).map_err(|error| Failure::of_folder(&error))?;
         let (plan, digest, _) = pipeline::read_plan(&folder).map_err(|error| Failure::of_plan(&error))?;

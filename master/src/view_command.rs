@@ -4,7 +4,7 @@ use crate::cli::ViewArguments;
 use crate::exit;
 use crate::job::Failure;
 use crate::pipeline::RunFolder;
-use crate::web::{BearerToken, HttpServer};
+use crate::web::{BearerToken, HttpServer, HttpSettings};
 use compass_common::status_output::{print_status, print_to_terminal};
 use compass_diagnostic::Diagnostic;
 use std::path::Path;
@@ -29,7 +29,10 @@ pub async fn run(arguments: &ViewArguments, mut interrupted: watch::Receiver<Opt
         }
     };
     let token = match &arguments.token_file {
-        Some(file) => Some(BearerToken::read(file).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?),
+        Some(file) => {
+            let read = BearerToken::read(file, HttpSettings::ViewFlags);
+            Some(read.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?)
+        }
         None if arguments.listen.ip().is_loopback() => None,
         None => {
             let open = Diagnostic::error(format!("--listen {} is open to other hosts", arguments.listen));
@@ -38,7 +41,7 @@ pub async fn run(arguments: &ViewArguments, mut interrupted: watch::Receiver<Opt
             return Err(Failure::bad_input(open.with_help(help)));
         }
     };
-    let server = HttpServer::open(arguments.listen, token, None).await;
+    let server = HttpServer::open(arguments.listen, token, None, HttpSettings::ViewFlags).await;
     let server = server.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
     print_status(format!("runs in {} shown at {}", work_dir.display(), server.url()));
     if let Some(link) = server.link() {

@@ -89,9 +89,13 @@ fn a_run_is_shown_while_it_goes_on() {
     assert_eq!(figure("invariant_violations_total"), "0");
     assert!(metrics.ends_with("# EOF\n"));
     assert_eq!(status["jobs"][0]["state"], "infer");
+    let listed = status["live"].as_array().unwrap().iter().map(|metric| metric["expected"].as_u64().unwrap());
+    assert_eq!(Some(listed.sum::<u64>()), status["expected_samples"].as_u64(), "every data set is listed: {status}");
     let page = format!("/jobs/{}", status["jobs"][0]["job"].as_str().unwrap());
     assert!(shown.get("/", "").1.contains("<progress") && shown.get(&page, "").1.contains("<progress"));
-    assert_eq!(shown.get(&format!("{page}/status.json"), "").0, 200);
+    let of_job: serde_json::Value = serde_json::from_str(&shown.get(&format!("{page}/status.json"), "").1).unwrap();
+    assert!(of_job["waits"].is_array() && of_job["tasks"]["failed"] == 0 && of_job["exit_code"].is_null(), "{of_job}");
+    assert!(!shown.get("/", "").1.contains("workers dial"), "a run has no address that it tells of");
     assert_eq!(shown.finish(), Some(0));
 }
 
@@ -100,6 +104,7 @@ fn a_port_with_a_token_is_closed_to_whoever_has_none() {
     let job = echo_job(20, "http = \"127.0.0.1:0\"\nhttp_token_file = \"word\"", "");
     let refused = job.run(&[]).expect(2);
     assert!(refused.stderr.contains("cannot read master.http_token_file"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("nothing was started") && !job.path("out").exists(), "{}", refused.stderr);
     job.write("word", "open-sesame\n");
     let open = std::fs::Permissions::from_mode(0o644);
     std::fs::set_permissions(job.path("word"), open).unwrap();
@@ -219,11 +224,22 @@ fn samples_of_a_run_are_shown_while_it_goes_on_and_afterwards() {
     let (_, _, table) = ask(&address, "GET", &format!("/runs/{run}"), "", "");
     assert!(table.contains(&format!("{score:.2}")), "{table}");
     assert_eq!(ask(&address, "GET", &format!("/runs/{run}/samples?filter=wrongg"), "", "").0, 400);
+    assert_eq!(ask(&address, "GET", &format!("/runs/{run}/samples.json?after=bogus"), "", "").0, 400);
     // One of them, as predictions/ has it.
-    let key = format!("{}.{}", wrong[0]["unit"], wrong[0]["index"]);
+    let key = wrong[0]["key"].as_str().unwrap().to_owned();
+    assert_eq!(key, format!("{}.{}", wrong[0]["unit"], wrong[0]["index"]));
     let sample = json(&format!("/runs/{run}/samples/{key}.json"));
     assert_eq!(sample["record"], job.predictions(model, dataset)[wrong[0]["index"].to_string()]);
     assert!(sample["worker"].as_str().unwrap().starts_with("local-"), "{sample}");
+    // The log of its worker, and nothing that the folder of logs does not list.
+    let logs = json(&format!("/runs/{run}/logs.json"));
+    assert!(logs.as_array().unwrap().iter().any(|log| log["name"] == sample["log"]), "{logs} {sample}");
+    let log = format!("/runs/{run}/logs/{}", sample["log"].as_str().unwrap());
+    assert_eq!(ask(&address, "GET", &log, "", "").0, 200);
+    for other in ["..%2Fplan%2Fjob.json", "../plan/job.json", "run.json", "%2Fetc%2Fpasswd", "infer%2F..%2Fmaster.log"]
+    {
+        assert_eq!(ask(&address, "GET", &format!("/runs/{run}/logs/{other}"), "", "").0, 404, "{other}");
+    }
     let (code, _, html) = ask(&address, "GET", &format!("/runs/{run}/samples/{key}"), "", "");
     assert!(code == 200 && html.contains("<h2>gold</h2>"), "{html}");
     assert_eq!(json(&format!("/runs/{run}/failures.json")), serde_json::json!([]));
@@ -263,12 +279,23 @@ fn connections_are_encrypted_where_a_certificate_is_named() {
     let job = echo_job(20, &format!("http = \"127.0.0.1:0\"\n{tls}"), "");
     let refused = job.run(&[]).expect(2);
     assert!(refused.stderr.contains("cannot read master.http_tls.cert"), "{}", refused.stderr);
+    let dry = job.run(&["--dry-run"]).expect(2);
+    assert!(dry.stderr.contains("cannot read master.http_tls.cert"), "{}", dry.stderr);
     let certificate = Certificate::new(&["localhost"]).unwrap();
     job.write("host.pem", certificate.pem());
     job.write_private("host.key", "nothing\n");
     let refused = job.run(&[]).expect(2);
     assert!(refused.stderr.contains("no PEM file with a private key"), "{}", refused.stderr);
     job.write_private("host.key", certificate.key_pem());
+    std::fs::set_permissions(job.path("host.key"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    let refused = job.run(&[]).expect(2);
+    assert!(
+        refused.stderr.contains("master.http_tls.key") && refused.stderr.contains("chmod 600"),
+        "{}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains("nothing was started") && !job.path("out").exists(), "{}", refused.stderr);
+    std::fs::set_permissions(job.path("host.key"), std::fs::Permissions::from_mode(0o600)).unwrap();
 
     let mut child = job.command(&["--max-num-workers", "2"]).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);

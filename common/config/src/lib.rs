@@ -105,7 +105,7 @@ pub use data_cache::DataCache;
 pub use digest::digest;
 pub use file_format::FileFormat;
 pub use gate::{GateCorrection, GatePolicy, GateRule, GateTier, load_gate};
-pub use http::HttpConfig;
+pub use http::{HttpConfig, HttpTls};
 pub use hub::{dataset_files, dataset_snapshot, fetch_dataset};
 pub use launching::{CommandConfig, DlcConfig, Piece as CommandPiece, PoolConfig, RunnerKind, SlurmConfig};
 pub use left_out::{LeftOut, LeftOutKind};

@@ -5,6 +5,7 @@ use super::request::Mode;
 use crate::descriptors::is_caused_by_exhaustion;
 use crate::exit;
 use crate::pipeline::{ExecuteError, FolderError, InferError, PlanError, RunFolder, ScoreError};
+use crate::web::HttpSecretsError;
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_ledger::LedgerError;
 use compass_store::StoreError;
@@ -65,6 +66,11 @@ impl Failure {
     pub(super) fn of_launchers(error: &InferError) -> Self {
         let is_infrastructure = matches!(error, InferError::Launch(error) if error.is_infrastructure());
         Self::of(if is_infrastructure { exit::INFRASTRUCTURE } else { exit::BAD_INPUT }, error)
+    }
+
+    /// The secrets of the HTTP port cannot be used; nothing was started.
+    pub(super) fn of_http(error: &HttpSecretsError) -> Self {
+        Self::of(exit::BAD_INPUT, error).with_closing("1 error; nothing was started".into())
     }
 
     /// A folder cannot be used.

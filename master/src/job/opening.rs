@@ -4,6 +4,7 @@ use super::failure::Failure;
 use super::request::JobRequest;
 use crate::exit;
 use crate::pipeline::{self, Begun, CarriedOver, EarlierRun, Gaps, PlanError, Planned, ReadPlan, RunFolder};
+use crate::web::HttpSecrets;
 use compass_common::status_output::{print_status, report};
 use compass_config::Config;
 use compass_diagnostic::Diagnostic;
@@ -34,6 +35,15 @@ struct EarlierResults {
     carried: CarriedOver,
 }
 
+/// Reads what opens and encrypts the HTTP port: a fault in it is found while nothing was started.
+///
+/// # Errors
+/// The token, the certificate or its key cannot be used.
+pub fn check_http(config: &Config) -> Result<(), Failure> {
+    let read = config.http.as_ref().map(HttpSecrets::read).transpose();
+    read.map(drop).map_err(|error| Failure::of_http(&error))
+}
+
 /// The run to work on: an old one that was planned from the same configuration, or a new one with its plan and with what
 /// an old one has of it. `running` knows the folder of a plan whose run is led by somebody now.
 ///
@@ -44,6 +54,9 @@ pub async fn open_run(
     request: &JobRequest,
     running: impl AsyncFn(&Digest) -> Result<Option<RunFolder>, Failure>,
 ) -> Result<OpenedRun, Failure> {
+    if request.infers() && !request.served {
+        check_http(config)?;
+    }
     let Some(name) = &request.reuse else {
         let planned = planned(config)?;
         return match running(&Digest::of(&planned.head)).await? {

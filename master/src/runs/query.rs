@@ -9,7 +9,8 @@ use compass_plan::{EvalSpec, Sample, Unit};
 use compass_pyfmt::python_str;
 use compass_types::ids::UnitId;
 use compass_types::result::{Outcome, SampleResult};
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Serialize, Serializer};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -36,10 +37,21 @@ pub(crate) struct SampleQuery {
 }
 
 /// A sample's place in a run, written `unit.index`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) unit: u32,
     pub(crate) index: u32,
+}
+
+/// With `key`, as addresses of pages write it.
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_struct("Key", 3)?;
+        members.serialize_field("unit", &self.unit)?;
+        members.serialize_field("index", &self.index)?;
+        members.serialize_field("key", &self.to_string())?;
+        members.end()
+    }
 }
 
 impl std::fmt::Display for Key {
@@ -180,5 +192,18 @@ pub(crate) fn answer(sample: &Sample, result: &SampleResult, spec: &EvalSpec) ->
         }
         (Err(_), Outcome::Generated(answers)) if answers.len() == 1 => answers[0].text.clone(),
         (Err(unscored), _) => format!("(no score: {unscored})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_written_as_addresses_have_it() {
+        let key = Key { unit: 0, index: 49 };
+        assert_eq!(serde_json::to_value(key).unwrap(), serde_json::json!({"unit": 0, "index": 49, "key": "0.49"}));
+        assert_eq!("0.49".parse(), Ok(key));
+        assert!(["bogus", "0", "0.", "1.x", ""].iter().all(|text| text.parse::<Key>().is_err()));
     }
 }

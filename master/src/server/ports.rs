@@ -3,7 +3,7 @@
 use super::worker_dispatcher::WorkerDispatcher;
 use crate::control::JobRegistry;
 use crate::pipeline::{EndpointError, InferError, WorkerEndpoint, listen};
-use crate::web::{AccessError, BearerToken, HttpServer, HttpTlsError, ListenError, acceptor};
+use crate::web::{HttpSecrets, HttpSecretsError, HttpServer, HttpSettings, ListenError};
 use compass_common::status_output::{print_status, print_to_terminal};
 use compass_config::Config;
 use compass_rpc::{ServeError, Uploads, WorkerService};
@@ -25,9 +25,7 @@ pub(super) enum PortsError {
     #[error(transparent)]
     Http(#[from] ListenError),
     #[error(transparent)]
-    Access(#[from] AccessError),
-    #[error(transparent)]
-    HttpTls(#[from] HttpTlsError),
+    Secrets(#[from] HttpSecretsError),
     #[error(transparent)]
     WorkerEndpoint(#[from] EndpointError),
 }
@@ -35,7 +33,7 @@ pub(super) enum PortsError {
 impl PortsError {
     /// Whether the configuration must be changed first.
     pub(super) fn is_bad_input(&self) -> bool {
-        matches!(self, Self::Access(_) | Self::HttpTls(_))
+        matches!(self, Self::Secrets(_))
     }
 }
 
@@ -74,9 +72,8 @@ impl BoundPorts {
         let http = match &config.http {
             None => None,
             Some(http) => {
-                let token = http.token_file.as_deref().map(BearerToken::read).transpose()?;
-                let tls = http.tls.as_ref().map(|tls| acceptor(&tls.cert, &tls.key)).transpose()?;
-                Some(HttpServer::open(http.address, token, tls).await?)
+                let HttpSecrets { token, tls } = HttpSecrets::read(http)?;
+                Some(HttpServer::open(http.address, token, tls, HttpSettings::Configuration).await?)
             }
         };
         let failed = |source| PortsError::Listen { address: config.listen, source };

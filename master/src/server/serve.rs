@@ -10,7 +10,7 @@ use super::server::{Job, Server};
 use super::status_file::StatusFile;
 use crate::control::{self, Accepted, Declined, JobEntry, ServerBackend, usual_state_dir};
 use crate::exit;
-use crate::job::{Ended, Failure, JobRecord, OpenedRun, now};
+use crate::job::{Ended, Failure, JobRecord, OpenedRun, check_http, now};
 use crate::pipeline::{self, JobHandle, ModelPlacement, RunFolder};
 use compass_common::job_log::{JobLog, LogLine};
 use compass_common::status_output::{print_status, report, with_log};
@@ -72,6 +72,7 @@ async fn serve_until(
     mut interrupted: watch::Receiver<Option<u8>>,
 ) -> Result<u8, Failure> {
     pipeline::check_writable("state_dir", &base.state_dir).map_err(|error| Failure::of_folder(&error))?;
+    check_http(&launch_config(&base))?;
     let holder = pipeline::candidate();
     let Some(mut book) = Book::open(&base, &holder, &mut interrupted).await? else {
         return Ok((*interrupted.borrow()).unwrap_or(exit::TERMINATED));

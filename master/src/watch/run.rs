@@ -6,7 +6,7 @@ use super::order::Order;
 use super::subject::Subject;
 use super::tables::Tables;
 use crate::exit;
-use crate::job::Failure;
+use crate::job::{Failure, check_http};
 use crate::pipeline::{FolderError, check_writable, write_atomically};
 use compass_common::status_output::{OutputError, print, print_status};
 use compass_diagnostic::Diagnostic;
@@ -36,6 +36,9 @@ pub async fn watch(order: Order, interrupted: watch::Receiver<Option<u8>>) -> Re
     };
     let subject = Arc::new(Subject::new(&order, folder.clone())?);
     let work_dir = subject.general.work_dir.clone();
+    if order.here {
+        check_http(&subject.general)?;
+    }
     check_writable("work_dir", &work_dir).map_err(|error| Failure::of_folder(&error))?;
     let place = work_dir.join("watch").join(place_of(&folder, &subject.digest()));
     let opened = Journal::open(&place.join("journal.jsonl"));

@@ -1,5 +1,6 @@
 //! Access to the port: open on loopback, else by the bearer token.
 
+use super::settings::HttpSettings;
 use compass_common::private_file::{self, PrivateFileError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,16 +8,17 @@ use std::path::{Path, PathBuf};
 /// Why the token cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    #[error("cannot read master.http_token_file {path}")]
+    #[error("cannot read {setting} {path}")]
     Read {
+        setting: &'static str,
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    #[error("master.http_token_file {0}")]
-    Exposed(PrivateFileError),
-    #[error("master.http_token_file {path} is empty; write a random secret of at least 32 characters to it")]
-    Empty { path: PathBuf },
+    #[error("{setting} {why}")]
+    Exposed { setting: &'static str, why: PrivateFileError },
+    #[error("{setting} {path} is empty; write a random secret of at least 32 characters to it")]
+    Empty { setting: &'static str, path: PathBuf },
 }
 
 /// What a request's `Authorization: Bearer ...` must say. It shows itself nowhere.
@@ -30,18 +32,19 @@ impl std::fmt::Debug for BearerToken {
 }
 
 impl BearerToken {
-    /// The first line of a file, without the blanks around it.
+    /// The first line of a file, without the blanks around it. `settings` named the file.
     ///
     /// # Errors
     /// The file cannot be read, can be read by others, or holds nothing.
-    pub fn read(path: &Path) -> Result<Self, AccessError> {
+    pub fn read(path: &Path, settings: HttpSettings) -> Result<Self, AccessError> {
+        let setting = settings.token_file();
         let text = private_file::read_text(path).map_err(|error| match error {
-            PrivateFileError::Read { path, source } => AccessError::Read { path, source },
-            exposed @ PrivateFileError::Exposed { .. } => AccessError::Exposed(exposed),
+            PrivateFileError::Read { path, source } => AccessError::Read { setting, path, source },
+            why @ PrivateFileError::Exposed { .. } => AccessError::Exposed { setting, why },
         })?;
         match text.lines().next().map(str::trim).filter(|word| !word.is_empty()) {
             Some(word) => Ok(Self::new(word)),
-            None => Err(AccessError::Empty { path: path.to_owned() }),
+            None => Err(AccessError::Empty { setting, path: path.to_owned() }),
         }
     }
 
@@ -78,17 +81,20 @@ mod tests {
     fn a_file_without_a_word_is_refused_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
-        assert!(BearerToken::read(&path).unwrap_err().to_string().contains("cannot read master.http_token_file"));
+        let read = |path: &Path| BearerToken::read(path, HttpSettings::Configuration);
+        let of_view = BearerToken::read(&path, HttpSettings::ViewFlags).unwrap_err().to_string();
+        assert!(of_view.starts_with("cannot read --token-file"), "{of_view}");
+        assert!(read(&path).unwrap_err().to_string().contains("cannot read master.http_token_file"));
         let write = |text: &str| {
             std::fs::write(&path, text).unwrap();
             std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         };
         write("\n");
-        assert!(BearerToken::read(&path).unwrap_err().to_string().contains("is empty"));
+        assert!(read(&path).unwrap_err().to_string().contains("is empty"));
         write(" word \nmore\n");
-        assert!(BearerToken::read(&path).unwrap().is_borne_by(Some("Bearer word")));
+        assert!(read(&path).unwrap().is_borne_by(Some("Bearer word")));
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
-        let exposed = BearerToken::read(&path).unwrap_err().to_string();
+        let exposed = read(&path).unwrap_err().to_string();
         assert!(exposed.contains("can be read by other users") && exposed.contains("chmod 600"), "{exposed}");
     }
 }

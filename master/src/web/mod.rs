@@ -9,10 +9,14 @@ mod metrics;
 mod pages;
 mod port;
 mod runs;
+mod secrets;
 mod server;
 mod session;
+mod settings;
 mod tls;
 
 pub use access::{AccessError, BearerToken};
+pub use secrets::{HttpSecrets, HttpSecretsError};
 pub use server::{HttpServer, ListenError};
-pub use tls::{HttpTlsError, acceptor};
+pub use settings::HttpSettings;
+pub use tls::HttpTlsError;

@@ -161,23 +161,30 @@ async fn one(State(pages): Shown, Path(run): Path<String>, Query(narrowed): Quer
     page(read.await)
 }
 
-/// Refuses a filter that does not exist, which would show everything.
-fn unknown_filter(query: &SampleQuery) -> Option<Response> {
+/// Why a query is refused: its filter does not exist, which would show everything, or it goes on from no sample, which would
+/// show the first page.
+fn why_refused(query: &SampleQuery) -> Option<String> {
     let names = Mark::ALL.map(Mark::name);
-    let is_known = query.filter.is_empty() || names.contains(&query.filter.as_str());
-    let said = || format!("there is no filter `{}`; there are {}\n", query.filter, names.join(", "));
-    (!is_known).then(|| (StatusCode::BAD_REQUEST, said()).into_response())
+    if !query.filter.is_empty() && !names.contains(&query.filter.as_str()) {
+        return Some(format!("there is no filter `{}`; there are {}\n", query.filter, names.join(", ")));
+    }
+    let is_key = query.after.is_empty() || query.after.parse::<Key>().is_ok();
+    (!is_key).then(|| format!("`after={}` is not the key of a sample, such as 0.49\n", query.after))
+}
+
+fn refused(query: &SampleQuery) -> Option<Response> {
+    why_refused(query).map(|why| (StatusCode::BAD_REQUEST, why).into_response())
 }
 
 async fn samples(State(pages): Shown, Path(run): Path<String>, Query(query): Query<SampleQuery>) -> Response {
-    if let Some(refused) = unknown_filter(&query) {
+    if let Some(refused) = refused(&query) {
         return refused;
     }
     page(reading(&pages, run, move |run| Ok(pages::samples(run, &query, &query.find(run)?))).await)
 }
 
 async fn samples_json(State(pages): Shown, Path(run): Path<String>, Query(query): Query<SampleQuery>) -> Response {
-    if let Some(refused) = unknown_filter(&query) {
+    if let Some(refused) = refused(&query) {
         return refused;
     }
     json(reading(&pages, run, move |run| query.find(run)).await)
@@ -300,10 +307,22 @@ impl Curves {
     fn board(&self, shelf: &Shelf) -> Result<Board, Failure> {
         let step = step_pattern(if self.step.is_empty() { STEP } else { &self.step })?;
         let runs = shelf.runs().into_iter().filter(|run| run.scored).take(BOARD);
-        // Those that cannot be read are left out: their own pages say why.
-        let read: Vec<_> =
-            runs.filter_map(|run| RunFolder::at(&run.folder)).filter_map(|folder| read_run(&folder).ok()).collect();
-        Ok(board_of(&read, &step))
+        let (mut read, mut notes) = (Vec::new(), Vec::new());
+        for run in runs {
+            let Some(folder) = RunFolder::at(&run.folder) else { continue };
+            match read_run(&folder) {
+                Ok(data) => read.push(data),
+                // As the command says it.
+                Err(failure) => {
+                    notes.extend(
+                        failure.diagnostics.iter().map(|why| format!("{} is left out: {}", run.name, why.message)),
+                    );
+                }
+            }
+        }
+        let mut board = board_of(&read, &step);
+        board.notes.extend(notes);
+        Ok(board)
     }
 }
 
@@ -320,5 +339,40 @@ async fn at_once<T: Send + 'static>(
         Ok(Ok(made)) => Ok(made),
         Ok(Err(failure)) => Err(failed(StatusCode::BAD_REQUEST, failure.diagnostics.to_string())),
         Err(_) => Err(closed()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_that_would_show_something_else_are_refused() {
+        let query = |filter: &str, after: &str| SampleQuery {
+            filter: filter.into(),
+            after: after.into(),
+            ..SampleQuery::default()
+        };
+        assert_eq!(why_refused(&query("", "")), None);
+        assert_eq!(why_refused(&query("wrong", "0.49")), None);
+        let bogus = why_refused(&query("", "bogus")).unwrap();
+        assert_eq!(bogus, "`after=bogus` is not the key of a sample, such as 0.49\n");
+        assert!(why_refused(&query("wrongg", "")).unwrap().contains("there is no filter `wrongg`"));
+    }
+
+    #[test]
+    fn a_board_says_which_runs_it_leaves_out() {
+        let work_dir = tempfile::tempdir().unwrap();
+        let damaged = work_dir.path().join("20261122_000001");
+        std::fs::create_dir_all(damaged.join("plan")).unwrap();
+        std::fs::write(damaged.join("plan/job.json"), "{}").unwrap();
+        std::fs::create_dir_all(damaged.join("summary")).unwrap();
+        std::fs::write(damaged.join("summary/long_20261122_000001.csv"), "table").unwrap();
+        let shelf = Shelf::default();
+        shelf.add(work_dir.path());
+        assert!(shelf.runs()[0].scored, "the run has a table");
+        let board = Curves::default().board(&shelf).unwrap();
+        assert!(board.notes.iter().any(|note| note.starts_with("20261122_000001 is left out: ")), "{:?}", board.notes);
+        assert!(board_body(&board).contains("20261122_000001 is left out"));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::access::BearerToken;
 use super::session::Guard;
+use super::settings::HttpSettings;
 use super::{jobs, port};
 use crate::control::JobRegistry;
 use std::net::SocketAddr;
@@ -13,9 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 /// The port is taken.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address} for HTTP; write another master.http, or \"off\"")]
+#[error("cannot listen on {address} for HTTP; {}", .settings.if_taken())]
 pub struct ListenError {
     pub address: SocketAddr,
+    settings: HttpSettings,
     #[source]
     source: std::io::Error,
 }
@@ -35,7 +37,7 @@ impl std::fmt::Debug for HttpServer {
 }
 
 impl HttpServer {
-    /// Opens the port; with `tls` its connections are encrypted.
+    /// Opens the port; with `tls` its connections are encrypted. `settings` named all of this.
     ///
     /// # Errors
     /// Somebody else has it.
@@ -43,11 +45,12 @@ impl HttpServer {
         address: SocketAddr,
         token: Option<BearerToken>,
         tls: Option<TlsAcceptor>,
+        settings: HttpSettings,
     ) -> Result<Self, ListenError> {
-        let failed = |source| ListenError { address, source };
+        let failed = |source| ListenError { address, settings, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let guard = Arc::new(Guard::new(token, address, tls.is_some()));
+        let guard = Arc::new(Guard::new(token, settings, address, tls.is_some()));
         Ok(Self { listener, address, guard, tls })
     }
 
@@ -147,11 +150,16 @@ mod tests {
         let file = folder.path().join("token");
         std::fs::write(&file, "word\n").unwrap();
         std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-        let token = BearerToken::read(&file).unwrap();
-        let server = HttpServer::open("127.0.0.1:0".parse().unwrap(), Some(token), None).await.unwrap();
+        let token = BearerToken::read(&file, HttpSettings::Configuration).unwrap();
+        let any = "127.0.0.1:0".parse().unwrap();
+        let server = HttpServer::open(any, Some(token), None, HttpSettings::Configuration).await.unwrap();
         let address = server.address();
-        let taken = HttpServer::open(address, None, None).await.unwrap_err();
-        assert!(taken.to_string().contains("write another master.http"), "{taken}");
+        for (settings, remedy) in
+            [(HttpSettings::Configuration, "write another master.http"), (HttpSettings::ViewFlags, "another --listen")]
+        {
+            let taken = HttpServer::open(address, None, None, settings).await.unwrap_err();
+            assert!(taken.to_string().contains(remedy), "{taken}");
+        }
         let shown = shown(RunView::default());
         let stop = CancellationToken::new();
         let serving = tokio::spawn(server.serve(shown.registry, stop.clone()));

@@ -4,6 +4,7 @@
 
 use super::access::BearerToken;
 use super::pages::layout;
+use super::settings::HttpSettings;
 use axum::Form;
 use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
@@ -24,6 +25,8 @@ const SESSIONS: usize = 64;
 #[derive(Debug)]
 pub(super) struct Guard {
     token: Option<BearerToken>,
+    /// What named the file with the token.
+    settings: HttpSettings,
     /// Cookies of one host are shared by all its ports.
     cookie: String,
     /// The cookie then goes over encrypted connections alone.
@@ -41,8 +44,14 @@ struct Sessions {
 
 impl Guard {
     /// Without a token every request is authenticated.
-    pub(super) fn new(token: Option<BearerToken>, address: SocketAddr, is_encrypted: bool) -> Self {
-        Self { token, cookie: format!("compass_{}", address.port()), is_encrypted, state: Mutex::default() }
+    pub(super) fn new(
+        token: Option<BearerToken>,
+        settings: HttpSettings,
+        address: SocketAddr,
+        is_encrypted: bool,
+    ) -> Self {
+        let cookie = format!("compass_{}", address.port());
+        Self { token, settings, cookie, is_encrypted, state: Mutex::default() }
     }
 
     /// The path of a link that opens one session; `None` where no session is needed.
@@ -123,7 +132,8 @@ pub(super) async fn demand_access(State(guard): State<Arc<Guard>>, request: Requ
         return Redirect::to("/login").into_response();
     }
     let how = [(header::WWW_AUTHENTICATE, "Bearer")];
-    (StatusCode::UNAUTHORIZED, how, "this port wants `Authorization: Bearer <master.http_token_file>`\n")
+    let file = guard.settings.token_file();
+    (StatusCode::UNAUTHORIZED, how, format!("this port wants `Authorization: Bearer <first line of {file}>`\n"))
         .into_response()
 }
 
@@ -142,10 +152,11 @@ pub(super) struct Login {
 /// The form, or with `?once=` the link of one use.
 pub(super) async fn login(State(guard): State<Arc<Guard>>, Query(link): Query<Link>) -> Response {
     match link.once {
-        None => form("").into_response(),
+        None => form(guard.settings, "").into_response(),
         Some(word) if guard.redeem(&word) => answer(guard.admit(Instant::now())),
         Some(_) => {
-            (StatusCode::FORBIDDEN, form("This link was used, or an earlier master printed it.")).into_response()
+            let fault = "This link was used, or an earlier master printed it.";
+            (StatusCode::FORBIDDEN, form(guard.settings, fault)).into_response()
         }
     }
 }
@@ -154,7 +165,7 @@ pub(super) async fn login(State(guard): State<Arc<Guard>>, Query(link): Query<Li
 pub(super) async fn log_in(State(guard): State<Arc<Guard>>, Form(Login { token: word }): Form<Login>) -> Response {
     match &guard.token {
         Some(token) if !token.is_borne_by(Some(&format!("Bearer {}", word.trim()))) => {
-            (StatusCode::FORBIDDEN, form("This is not the token.")).into_response()
+            (StatusCode::FORBIDDEN, form(guard.settings, "This is not the token.")).into_response()
         }
         _ => answer(guard.admit(Instant::now())),
     }
@@ -164,12 +175,12 @@ fn answer(admitted: Result<Response, getrandom::Error>) -> Response {
     admitted.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
-fn form(fault: &str) -> maud::Markup {
+fn form(settings: HttpSettings, fault: &str) -> maud::Markup {
     let body = html! {
         h1 { "Compass" }
         @if !fault.is_empty() { p.fault role="alert" { (fault) } }
         form method="post" action="/login" {
-            label for="token" { "Token: the first line of " code { "master.http_token_file" } }
+            label for="token" { "Token: the first line of " code { (settings.token_file()) } }
             input id="token" name="token" type="password" autocomplete="current-password" autofocus required;
             button { "Open" }
         }
@@ -183,7 +194,12 @@ mod tests {
     use axum::http::HeaderValue;
 
     fn guard_with_token() -> Guard {
-        Guard::new(Some(BearerToken::new("word")), "127.0.0.1:8080".parse().unwrap(), false)
+        let address = "127.0.0.1:8080".parse().unwrap();
+        Guard::new(Some(BearerToken::new("word")), HttpSettings::Configuration, address, false)
+    }
+
+    fn open_guard() -> Guard {
+        Guard::new(None, HttpSettings::Configuration, "127.0.0.1:1".parse().unwrap(), false)
     }
 
     fn with(name: header::HeaderName, value: &str) -> HeaderMap {
@@ -210,7 +226,7 @@ mod tests {
         }
         assert!(!guard.admits(&said, now), "the oldest gives way");
         assert!(guard.admits(&with(header::AUTHORIZATION, "Bearer word"), now));
-        assert!(Guard::new(None, "127.0.0.1:1".parse().unwrap(), false).admits(&HeaderMap::new(), now));
+        assert!(open_guard().admits(&HeaderMap::new(), now));
     }
 
     #[test]
@@ -219,6 +235,16 @@ mod tests {
         let link = guard.link().unwrap();
         let word = link.strip_prefix("login?once=").unwrap();
         assert!(!guard.redeem("another") && guard.redeem(word) && !guard.redeem(word));
-        assert_eq!(Guard::new(None, "127.0.0.1:1".parse().unwrap(), false).link(), None);
+        assert_eq!(open_guard().link(), None);
+    }
+
+    #[test]
+    fn the_form_names_what_named_the_file() {
+        for (settings, name) in
+            [(HttpSettings::Configuration, "master.http_token_file"), (HttpSettings::ViewFlags, "--token-file")]
+        {
+            let form = form(settings, "").into_string();
+            assert!(form.contains(&format!("<code>{name}</code>")), "{form}");
+        }
     }
 }

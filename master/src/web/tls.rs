@@ -37,7 +37,7 @@ pub enum HttpTlsError {
 ///
 /// # Errors
 /// A file cannot be read or holds nothing of the kind, or they do not belong together.
-pub fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, HttpTlsError> {
+pub(super) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, HttpTlsError> {
     let failed = |source| HttpTlsError::Certificate { path: certificate.to_owned(), source };
     let pem = std::fs::read(certificate).map_err(failed)?;
     let damaged = |key: &'static str, path: &Path, what: &'static str, why: PemError| HttpTlsError::Damaged {
