@@ -26,3 +26,4 @@ pub mod view_command;
 pub mod viz_command;
 pub mod watch;
 pub mod web;
+mod wrapping;

@@ -2,6 +2,7 @@
 
 use super::client::Master;
 use super::status::{JobStatus, MasterStatus, details, table};
+use crate::cli::terminal_width;
 use crate::exit;
 use crate::job::Failure;
 use compass_common::encode;
@@ -104,11 +105,11 @@ pub async fn status(state_dir: &Path, job: Option<&str>, json: bool) -> Result<u
     match job {
         None => {
             let all: Vec<MasterStatus> = known.into_iter().map(|known| known.status).collect();
-            show(if json { as_json(&all)? } else { table(&all, &here) })
+            show(if json { as_json(&all)? } else { table(&all, &here, terminal_width()) })
         }
         Some(name) => {
             let (_, job) = choose(&mut known, Some(name))?;
-            show(if json { as_json(&job)? } else { details(&job, &here) })
+            show(if json { as_json(&job)? } else { details(&job, &here, terminal_width()) })
         }
     }
 }

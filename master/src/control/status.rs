@@ -1,6 +1,7 @@
-//! What a master says of itself and its jobs: as JSON for programs, as a table for people.
+//! What a master says of itself and its jobs: as JSON for programs, as a table for people, no wider than their terminal.
 
 use crate::job::why_it_ended;
+use crate::wrapping::{fits, wrapped_text};
 use compass_common::words::counted;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -70,8 +71,11 @@ pub struct WorkerStatus {
 
 const HEADS: [&str; 8] = ["job", "state", "samples", "tasks", "slots", "share", "priority", "run"];
 
-/// All of it as text; folders below `here` are shown from there.
-pub(super) fn table(masters: &[MasterStatus], here: &Path) -> String {
+/// How far lines that are broken are set in.
+const INDENT: usize = 4;
+
+/// All of it as text, within the width of the terminal where there is one; folders below `here` are shown from there.
+pub(super) fn table(masters: &[MasterStatus], here: &Path, width: Option<usize>) -> String {
     let mut text = String::new();
     for master in masters {
         let what = if master.kind == "serve" { "server" } else { "run" };
@@ -94,19 +98,18 @@ pub(super) fn table(masters: &[MasterStatus], here: &Path) -> String {
             text.push_str("  no jobs\n");
             continue;
         }
-        let mut rows = vec![HEADS.map(str::to_owned)];
-        rows.extend(master.jobs.iter().map(|job| row(job, here)));
-        text.push_str(&aligned(&rows));
+        let rows: Vec<[String; 8]> = master.jobs.iter().map(|job| row(job, here)).collect();
+        text.push_str(&aligned(HEADS, &rows, width));
         for (job, shortage) in master.jobs.iter().filter_map(|job| Some((job, shortage(job)?))) {
             let _ = writeln!(text, "  {}: {shortage}", job.job);
         }
     }
-    text
+    wrapped_text(&text, width, INDENT)
 }
 
-/// One job in full.
-pub(super) fn details(job: &JobStatus, here: &Path) -> String {
-    let mut text = aligned(&[HEADS.map(str::to_owned), row(job, here)]);
+/// One job in full, within the width of the terminal where there is one.
+pub(super) fn details(job: &JobStatus, here: &Path, width: Option<usize>) -> String {
+    let mut text = aligned(HEADS, &[row(job, here)], width);
     if let Some(reason) = &job.cancelled {
         let _ = writeln!(text, "cancelled: {reason}");
     }
@@ -120,15 +123,15 @@ pub(super) fn details(job: &JobStatus, here: &Path) -> String {
         let _ = writeln!(text, "{shortage}");
     }
     if !job.workers.is_empty() {
-        let mut rows = vec![["worker", "state", "device", "slots", "results"].map(str::to_owned)];
-        rows.extend(job.workers.iter().map(|worker| {
+        let rows = job.workers.iter().map(|worker| {
             let state = if worker.connected { "connected" } else { "away" };
             let (slots, results) = (worker.slots.to_string(), worker.results.to_string());
             [worker.name.clone(), state.into(), worker.device.clone(), slots, results]
-        }));
-        text.push_str(&aligned(&rows));
+        });
+        let rows: Vec<[String; 5]> = rows.collect();
+        text.push_str(&aligned(["worker", "state", "device", "slots", "results"], &rows, width));
     }
-    text
+    wrapped_text(&text, width, INDENT)
 }
 
 fn row(job: &JobStatus, here: &Path) -> [String; 8] {
@@ -193,15 +196,39 @@ fn shortage(job: &JobStatus) -> Option<String> {
     })
 }
 
-fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let widths: [usize; N] = std::array::from_fn(width);
-    let mut text = String::new();
-    for row in rows {
-        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+/// Columns of equal width. Where a line would be wider than `width`, the last column stands below the others, and where that is not
+/// enough each row is a sentence.
+fn aligned<const N: usize>(heads: [&str; N], rows: &[[String; N]], width: Option<usize>) -> String {
+    let heads = heads.map(str::to_owned);
+    let columns = |count: usize| {
+        let all = || std::iter::once(&heads).chain(rows);
+        let width = |at: usize| all().map(|row| row[at].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..count).map(width).collect();
+        let line = |row: &[String; N]| {
+            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+            cells.join("  ").trim_end().to_owned() + "\n"
+        };
+        all().map(line).collect::<Vec<String>>()
+    };
+    let whole = columns(N).concat();
+    if fits(&whole, width) {
+        return whole;
     }
-    text
+    let last = N.saturating_sub(1);
+    let short = columns(last);
+    if fits(&short.concat(), width) {
+        let below = |(at, line): (usize, &String)| match at.checked_sub(1).and_then(|at| rows.get(at)) {
+            Some(row) => format!("{line}  {} {}\n", heads[last], row[last]),
+            None => line.clone(),
+        };
+        return short.iter().enumerate().map(below).collect();
+    }
+    let sentence = |row: &[String; N]| {
+        let cells = heads.iter().zip(row).skip(1).filter(|(_, cell)| !cell.is_empty());
+        let cells: Vec<String> = cells.map(|(head, cell)| format!("{head} {cell}")).collect();
+        format!("{}: {}\n", row[0], cells.join(", "))
+    };
+    rows.iter().map(sentence).collect()
 }
 
 #[cfg(test)]
@@ -246,7 +273,7 @@ mod tests {
             ..MasterStatus::default()
         };
         let masters = [master.clone(), MasterStatus { jobs: vec![], ..master }, planning];
-        let text = table(&masters, Path::new("/home/me"));
+        let text = table(&masters, Path::new("/home/me"), None);
         let expected = "\
 server: process 17 on h, workers dial 127.0.0.1:50051, 1 worker without work
 job           state      samples  tasks  slots  share          priority  run
@@ -273,10 +300,43 @@ cancelled: by me
 worker  state      device  slots  results
 w1      connected  cpu     2      7
 ";
-        assert_eq!(details(&cancelled, Path::new("/elsewhere")), expected);
+        assert_eq!(details(&cancelled, Path::new("/elsewhere"), None), expected);
         let failed = JobStatus { reason: Some("the disk is full".into()), help: Some("clear it".into()), ..job() };
-        let shown = details(&failed, Path::new("/elsewhere"));
+        let shown = details(&failed, Path::new("/elsewhere"), None);
         assert!(shown.ends_with("\nerror: the disk is full\n  = help: clear it\n"), "{shown}");
+    }
+
+    #[test]
+    fn nothing_is_wider_than_the_terminal() {
+        let folder = "/scratch/people/me/evaluations/internlm2/outputs/default/20261122_000001";
+        let worker = WorkerStatus { name: "node-12.cluster.example.org:4711".into(), ..WorkerStatus::default() };
+        let far = JobStatus { folder: folder.into(), workers: vec![worker], ..job() };
+        let master = MasterStatus {
+            kind: "serve".into(),
+            host: "login-3.cluster.example.org".into(),
+            workers_at: "login-3.cluster.example.org:50051".into(),
+            jobs: vec![far.clone()],
+            ..MasterStatus::default()
+        };
+        let (masters, here) = ([master], Path::new("/elsewhere"));
+        for width in [40, 60, 72, 80, 100] {
+            for text in [table(&masters, here, Some(width)), details(&far, here, Some(width))] {
+                assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+            }
+        }
+        let expected = "\
+server: process 0 on login-3.cluster.example.org, workers dial
+    login-3.cluster.example.org:50051
+job           state  samples  tasks  slots  share          priority
+3f2a9c0b1d2e  infer  120/240  3/9    2      2 (at most 4)  2
+  run /scratch/people/me/evaluations/internlm2/outputs/default/20261122_000001
+  3f2a9c0b1d2e: 6 tasks wait for a slot: its share of 2 slots is used up; more
+      workers, or a higher priority, raise it
+";
+        assert_eq!(table(&masters, here, Some(80)), expected);
+        assert_eq!(table(&masters, here, Some(500)), table(&masters, here, None));
+        let narrow = details(&far, here, Some(50));
+        assert!(narrow.starts_with("3f2a9c0b1d2e: state infer, samples 120/240, tasks"), "{narrow}");
     }
 
     #[test]
