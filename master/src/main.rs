@@ -205,8 +205,9 @@ async fn dry_run(job: &JobArguments, config: &Config) -> Result<(), Failure> {
 fn estimate(job: &JobArguments, config: &Config) -> Result<(), Failure> {
     let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
     let slots = pipeline::planned_slots(config, job.debug);
-    let estimate = estimate::estimate(&planned, &config.state_dir);
-    let text = estimate::shown(&estimate, Wishes { gpus: job.gpus, slots, deadline: job.deadline });
+    let estimate = estimate::estimate(&planned, config);
+    let wishes = Wishes { gpus: job.gpus, slots, deadline: job.deadline };
+    let text = estimate::shown(&estimate, wishes, terminal_width());
     print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }
 

@@ -1,6 +1,6 @@
 //! What a job will take, as the command says it, before and after a first run.
 
-use compass_tests::{SAMPLES, echo_job};
+use compass_tests::{Job, SAMPLES, copy_demo_model, echo_job};
 
 #[test]
 fn a_second_job_is_estimated_by_the_first() {
@@ -23,6 +23,39 @@ fn a_second_job_is_estimated_by_the_first() {
     // A part of it, of which nothing was run as it is.
     let part = job.run(&["--estimate", "--datasets", "choice_ppl"]).expect(0).stdout;
     assert!(part.contains(&format!("all: {SAMPLES} samples")) && !part.contains("answer_gen"), "{part}");
+    // Workers of this model have no GPU, and what is asked for is said to have no use.
+    let gpus = job.run(&["--estimate", "--gpus", "4"]).expect(0).stdout;
+    assert!(gpus.contains("--gpus 4 is not used: no model of this job takes a GPU"), "{gpus}");
+}
+
+#[test]
+fn a_first_job_is_estimated_by_the_tokenizer() {
+    let job = Job::new(
+        r#"
+[[model]]
+abbr = "demo"
+path = "model"
+[[dataset]]
+abbr = "sums"
+reader_cfg = { input_columns = ["q"], output_column = "a" }
+test = { path = "rows.jsonl" }
+infer_cfg = { inferencer = { type = "gen", max_out_len = 4 }, prompt_template = "{q}" }
+eval_cfg = { evaluator = "em" }
+"#,
+    );
+    copy_demo_model(&job.path("model")).unwrap();
+    // The demo's tokenizer has a token for each digit, and one that begins every prompt.
+    let rows: String = (1_000..1_400).map(|at| format!("{{\"q\": \"{at}{at}\", \"a\": \"1\"}}\n")).collect();
+    job.write("rows.jsonl", &rows);
+    let by_tokenizer = job.run(&["--estimate"]).expect(0).stdout;
+    assert!(by_tokenizer.contains("tokenizer") && by_tokenizer.contains("roofline of a CPU core"), "{by_tokenizer}");
+    assert!(by_tokenizer.contains("all: 400 samples, 3600 tokens submitted, 3200 distinct"), "{by_tokenizer}");
+    let on_gpus = job.run(&["--estimate", "--device", "cuda", "--num-gpus", "2", "--gpus", "3"]).expect(0).stdout;
+    assert!(on_gpus.contains("roofline of an A100"), "{on_gpus}");
+    assert!(on_gpus.contains("time on 3 GPUs (1 replica of 2 GPUs, 1 GPU idle)"), "{on_gpus}");
+    std::fs::remove_file(job.path("model").join("tokenizer.json")).unwrap();
+    let by_characters = job.run(&["--estimate"]).expect(0).stdout;
+    assert!(by_characters.contains("characters") && by_characters.contains(" 800 distinct"), "{by_characters}");
 }
 
 #[test]

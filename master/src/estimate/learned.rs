@@ -4,7 +4,8 @@
 //! of the weights, else of where they lie. What two masters learn at the same moment may be lost of one of them.
 
 use crate::pipeline::{FolderError, RunFacts, write_atomically};
-use compass_plan::{DatasetPlan, ModelPlan, Plan};
+use compass_plan::{DatasetPlan, DeviceRequest, ModelPlan, Plan};
+use compass_scheduler::DeviceType;
 use compass_types::ids::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,6 +25,9 @@ pub(super) struct Took {
     /// Of slots, added up.
     pub(super) seconds: f64,
     pub(super) submitted: u64,
+    /// Of these, tokens that no text before had in the same place; 0 in files of older versions.
+    #[serde(default)]
+    pub(super) distinct: u64,
     pub(super) computed: u64,
     pub(super) generated: u64,
     /// Characters of these samples by the plan, each prefix once.
@@ -73,9 +77,34 @@ impl Learned {
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    /// The device that was seen last, with its name.
-    pub(super) fn latest(&self) -> Option<(&String, &OnDevice)> {
-        self.devices.iter().max_by_key(|(_, on)| on.latest)
+    /// The device that was seen last, with its name: of a type where one is asked for.
+    pub(super) fn latest(&self, asked: Option<DeviceType>) -> Option<(&String, &OnDevice)> {
+        self.of_type(asked).max_by_key(|(_, on)| on.latest)
+    }
+
+    /// The devices of a type, or all of them.
+    pub(super) fn of_type(&self, asked: Option<DeviceType>) -> impl Iterator<Item = (&String, &OnDevice)> {
+        let is_asked = move |name: &str| asked.is_none_or(|asked| DeviceType::of_engine(name) == asked);
+        self.devices.iter().filter(move |(name, _)| is_asked(name))
+    }
+
+    /// The latest run of a data set, on whatever device: its tokens are the same on all of them.
+    pub(super) fn tokens_of(&self, dataset: &DatasetPlan) -> Option<&Took> {
+        let name = name(dataset);
+        let runs = self.devices.values().filter_map(|on| on.datasets.get(&name)?.last());
+        runs.max_by_key(|took| took.at)
+    }
+}
+
+/// The type of device that a model's configuration asks for; `None` where any will do, or it has no weights.
+pub(super) fn asked_device(model: &ModelPlan) -> Option<DeviceType> {
+    if !model.needs_libtorch() {
+        return None;
+    }
+    match model.device {
+        DeviceRequest::Cpu => Some(DeviceType::Cpu),
+        DeviceRequest::Cuda => Some(DeviceType::Cuda),
+        DeviceRequest::Auto => (model.num_gpus > 0).then_some(DeviceType::Cuda),
     }
 }
 
@@ -113,6 +142,7 @@ pub(crate) fn learn(state: &Path, plan: &Plan, facts: &RunFacts) -> Result<(), F
                 samples: seen.samples,
                 seconds: seen.busy_seconds,
                 submitted: seen.tokens.submitted,
+                distinct: seen.tokens.distinct,
                 computed: seen.tokens.computed,
                 generated: seen.tokens.generated,
                 characters: distinct_characters(unit.dataset) as f64 * share,

@@ -2,8 +2,11 @@
 
 mod learned;
 mod predict;
+mod rates;
+mod replicas;
 mod shown;
+mod tokens;
 
 pub(crate) use learned::learn;
-pub use predict::{Estimate, Seconds, estimate};
+pub use predict::{Estimate, Seconds, TokenSource, estimate};
 pub use shown::{Wishes, shown};

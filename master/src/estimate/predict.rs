@@ -1,16 +1,19 @@
 //! From the plan and what was learnt to tokens and seconds, as intervals.
 //!
-//! Of equal requests one is computed. A data set that an earlier run had takes per computed sample what it took then. Another one takes `a` seconds for a token that is computed
-//! and `b` for one that is generated, as the data sets did that are known of this architecture and device. Where nothing is known, a
-//! roofline: computing is bound by arithmetic (2 operations for each parameter and token), generating by reading the weights once a
-//! step for a batch.
+//! Of equal requests one is computed. A data set that an earlier run had takes per computed sample what it took then. Another
+//! one takes `a` seconds for a token that is computed and `b` for one that is generated, as the data sets did that are known of
+//! this architecture on a device of the type that is asked for. Where nothing is known of that type, a roofline: computing is
+//! bound by arithmetic (2 operations for each parameter and token), generating by reading the weights once a step for a batch.
+//! Tokens are the same on every device: a run on any of them tells those of its data set.
 
-use super::learned::{Learned, OnDevice, Took, distinct_characters, most_generated, name};
+use super::learned::{Learned, OnDevice, Took, asked_device, distinct_characters, most_generated, name};
+use super::rates::{Rates, roofline};
+use super::tokens::{Measured, Tokenizers};
 use crate::pipeline::Planned;
+use compass_config::{Config, ModelConfig};
 use compass_plan::{DatasetPlan, DeviceRequest, ModelPlan};
-use compass_scheduler::{Duplicates, Recorded};
+use compass_scheduler::{DeviceType, Duplicates, Recorded};
 use std::ops::Add;
-use std::path::Path;
 
 /// Characters of a token where nothing was learnt.
 const CHARACTERS_PER_TOKEN: f64 = 4.0;
@@ -21,18 +24,6 @@ const LIKE: (f64, f64) = (0.5, 2.0);
 const ROOFLINE: (f64, f64) = (0.4, 4.0);
 /// Share of the longest answers that answers have, where nothing was learnt: low, middle, high.
 const ANSWERED: [f64; 3] = [0.05, 0.4, 1.0];
-/// Sequences that generate together.
-const BATCH: f64 = 32.0;
-
-/// Operations and bytes in a second that a device is good for: what was reached of an A100's 312 TFLOP/s and 2 TB/s, and of a CPU core.
-#[derive(Clone, Copy, Debug)]
-struct Roofline {
-    operations: f64,
-    bytes: f64,
-}
-
-const GPU: Roofline = Roofline { operations: 312e12 * 0.4, bytes: 2e12 * 0.6 };
-const CPU: Roofline = Roofline { operations: 30e9, bytes: 10e9 };
 
 /// Seconds of slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -58,7 +49,7 @@ impl Add for Seconds {
     }
 }
 
-/// What an estimate stands on.
+/// What the time of an estimate stands on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// So many runs of the same data set, on this device.
@@ -75,6 +66,16 @@ pub enum Source {
     Unknown,
 }
 
+/// What the tokens of an estimate stand on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenSource {
+    /// An earlier run of the same data set.
+    Run,
+    /// The model's tokenizer, on a sample of the prompts.
+    Tokenizer,
+    Characters,
+}
+
 /// What one data set takes of one model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnitEstimate {
@@ -82,11 +83,16 @@ pub struct UnitEstimate {
     pub dataset: String,
     pub samples: u64,
     pub submitted: u64,
+    /// Never more than `submitted`.
     pub distinct: u64,
     pub generated: u64,
+    pub tokens_by: TokenSource,
+    /// Of slots.
     pub seconds: Seconds,
-    /// GPUs of a slot; 0 on a CPU.
+    /// GPUs of a slot; 0 on a CPU, and behind an endpoint.
     pub gpus: u32,
+    /// Slots that ask the model's endpoint at once; `None` for a model that is computed.
+    pub endpoint_slots: Option<u32>,
     pub source: Source,
 }
 
@@ -94,62 +100,71 @@ pub struct UnitEstimate {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimate {
     pub units: Vec<UnitEstimate>,
+    /// Which of the speeds that were learnt are used and which are not, where there was a choice.
+    pub notes: Vec<String>,
 }
 
-/// Seconds for a token that is computed, and for one that is generated.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Rates {
-    computed: f64,
-    generated: f64,
-    characters: f64,
-    /// Share of the longest answers.
-    answered: Option<f64>,
+/// What earlier runs tell of a model.
+struct Known<'l> {
+    /// Speeds on the latest device of the type that is asked for.
+    speeds: Option<(&'l String, &'l OnDevice)>,
+    /// The latest device of any type, whose tokens count.
+    any: Option<&'l OnDevice>,
+    learned: &'l Learned,
 }
 
-impl Rates {
-    /// Of everything that is known of a device; `None` where nothing was computed.
-    fn of(on: &OnDevice) -> Option<Self> {
-        let all: Vec<&Took> = on.datasets.values().filter_map(|runs| runs.last()).collect();
-        let sum = |of: &dyn Fn(&Took) -> f64, which: &dyn Fn(&Took) -> bool| -> f64 {
-            all.iter().filter(|took| which(took)).map(|took| of(took)).sum()
-        };
-        let (scores, generates) = (|took: &Took| took.generated == 0, |took: &Took| took.generated > 0);
-        let (computed, seconds) = (|took: &Took| took.computed as f64, |took: &Took| took.seconds);
-        let generated = |took: &Took| took.generated as f64;
-        let everything = |_: &Took| true;
-        let all_computed = sum(&computed, &everything);
-        if all_computed <= 0.0 {
-            return None;
-        }
-        let of_scores = sum(&computed, &scores);
-        let of_answers = sum(&generated, &generates);
-        let rate = match (of_scores > 0.0, of_answers > 0.0) {
-            (true, _) => sum(&seconds, &scores) / of_scores,
-            (false, true) => sum(&seconds, &everything) / (all_computed + of_answers),
-            (false, false) => sum(&seconds, &everything) / all_computed,
-        };
-        let rest = sum(&seconds, &generates) - rate * sum(&computed, &generates);
-        let most = sum(&|took: &Took| took.most_generated as f64, &generates);
-        Some(Self {
-            computed: rate,
-            generated: if of_answers > 0.0 { (rest / of_answers).max(0.0) } else { rate * BATCH },
-            characters: sum(&|took: &Took| took.characters, &everything) / all_computed,
-            answered: (most > 0.0).then(|| of_answers / most),
-        })
-    }
-}
-
-/// What a job takes, by what is kept in the folder `state`.
-pub fn estimate(planned: &Planned, state: &Path) -> Estimate {
+/// What a job takes, by what is kept in its state folder and by the tokenizers that this host has.
+pub fn estimate(planned: &Planned, config: &Config) -> Estimate {
     let plan = &planned.plan;
     let equal = Duplicates::beside(planned.duplicates.of_units(plan), &Recorded::default()).by_unit();
-    let learned: Vec<Learned> = plan.models.iter().map(|model| Learned::read(state, model)).collect();
-    let units = plan.units().map(|unit| {
-        let known = learned.get(plan.model_of(unit.id).0 as usize).and_then(Learned::latest);
+    let learned: Vec<Learned> = plan.models.iter().map(|model| Learned::read(&config.state_dir, model)).collect();
+    let mut tokenizers = Tokenizers::default();
+    let mut found = Estimate::default();
+    for (model, learned) in plan.models.iter().zip(&learned) {
+        found.notes.extend(choice(model, learned));
+    }
+    for unit in plan.units() {
+        let at = plan.model_of(unit.id).0 as usize;
+        let Some(learned) = learned.get(at) else { continue };
+        let known = Known {
+            speeds: learned.latest(asked_device(unit.model)),
+            any: learned.latest(None).map(|(_, on)| on),
+            learned,
+        };
+        let measured = || {
+            let dataset = unit.id.0 as usize % plan.datasets.len().max(1);
+            tokenizers.measure(&tokenizer_folder(config.models.get(at)?)?, planned, unit.model, dataset)
+        };
         let equal = equal.get(&unit.id).map_or(0, |samples| u64::from(samples.len()));
-        of_unit(unit.model, unit.dataset, u64::from(unit.dataset.samples).saturating_sub(equal), known)
-    });
-    Estimate { units: units.collect() }
+        let computed = u64::from(unit.dataset.samples).saturating_sub(equal);
+        found.units.push(of_unit(unit.model, unit.dataset, computed, &known, measured));
+    }
+    found
+}
+
+/// The directory on this host with the model's tokenizer.
+fn tokenizer_folder(model: &ModelConfig) -> Option<std::path::PathBuf> {
+    let here = model.remote.as_ref().map_or(&model.tokenizer_path, |remote| &remote.tokenizer_path);
+    here.is_dir().then(|| here.clone())
+}
+
+/// What is to be said of the devices whose speeds are known: that none of them is of the type asked for, or which of several GPUs
+/// was taken.
+fn choice(model: &ModelPlan, learned: &Learned) -> Option<String> {
+    let asked = asked_device(model);
+    let gpus = learned.of_type(Some(DeviceType::Cuda)).count();
+    match (learned.latest(asked), learned.latest(None)) {
+        (None, Some((other, _))) => {
+            let wanted = if asked == Some(DeviceType::Cuda) { "a GPU" } else { "a CPU" };
+            let name = &model.abbr;
+            Some(format!("no run of {name} on {wanted} is known, and its speeds on {other} say nothing about one"))
+        }
+        (Some((device, _)), _) if gpus > 1 && DeviceType::of_engine(device) == DeviceType::Cuda => Some(format!(
+            "speeds of {} are those on {device}, where it ran last; {gpus} types of GPU are known",
+            model.abbr
+        )),
+        _ => None,
+    }
 }
 
 /// `computed` are its samples without those whose request another one's is equal to.
@@ -157,42 +172,66 @@ fn of_unit(
     model: &ModelPlan,
     dataset: &DatasetPlan,
     computed: u64,
-    known: Option<(&String, &OnDevice)>,
+    known: &Known<'_>,
+    measured: impl FnOnce() -> Option<Measured>,
 ) -> UnitEstimate {
-    let samples = u64::from(dataset.samples);
-    let share = computed as f64 / samples.max(1) as f64;
     let mut found = UnitEstimate {
         model: model.abbr.clone(),
         dataset: dataset.abbr.clone(),
-        samples,
+        samples: u64::from(dataset.samples),
         submitted: 0,
         distinct: 0,
         generated: 0,
+        tokens_by: TokenSource::Characters,
         seconds: Seconds::default(),
-        gpus: if model.device == DeviceRequest::Cpu { 0 } else { model.num_gpus },
+        gpus: gpus_of(model),
+        endpoint_slots: model.endpoint.as_ref().map(|endpoint| endpoint.budget.workers.max(1)),
         source: Source::Unknown,
     };
-    let runs = known.and_then(|(device, on)| Some((device, on.datasets.get(&name(dataset))?)));
-    if let Some((device, runs)) = runs.filter(|(_, runs)| !runs.is_empty()) {
-        seen(&mut found, computed, runs);
-        found.source = Source::Runs { runs: runs.len(), device: device.clone() };
-        return found;
+    if known.speeds.is_some_and(|(device, _)| DeviceType::of_engine(device) == DeviceType::Cuda) {
+        found.gpus = found.gpus.max(1);
     }
-    let rates = known.and_then(|(device, on)| Some((device, Rates::of(on)?)));
-    let per_token = rates.as_ref().map_or(CHARACTERS_PER_TOKEN, |(_, rates)| rates.characters.max(0.1));
-    let labels = u64::from(dataset.labels.unwrap_or(1).max(1));
-    let shared: u64 = shared_characters(dataset);
-    found.distinct = (share * distinct_characters(dataset) as f64 / per_token) as u64;
-    found.submitted = (share * (labels * (dataset.characters + shared)) as f64 / per_token) as u64;
+    let of_any = known.any.and_then(Rates::of);
+    // Tokens that are generated: few, some, many.
+    let mut generated = None;
+    if let Some(took) = known.learned.tokens_of(dataset) {
+        by_run(&mut found, computed, took);
+        generated = Some([found.generated as f64; 3]);
+    } else {
+        let share = computed as f64 / (found.samples.max(1)) as f64;
+        let (per_token, submitted) = match measured() {
+            Some(measured) => {
+                found.tokens_by = TokenSource::Tokenizer;
+                (measured.characters_per_token, measured.submitted_per_sample * computed as f64)
+            }
+            None => {
+                let per_token = of_any.map_or(CHARACTERS_PER_TOKEN, |rates| rates.characters.max(0.1));
+                let labels = u64::from(dataset.labels.unwrap_or(1).max(1));
+                let all = labels * (dataset.characters + shared_characters(dataset));
+                (per_token, share * all as f64 / per_token)
+            }
+        };
+        found.submitted = submitted.round() as u64;
+        let distinct = share * distinct_characters(dataset) as f64 / per_token.max(0.01);
+        found.distinct = (distinct.round() as u64).min(found.submitted);
+    }
     let most = (most_generated(model, dataset) * computed) as f64;
-    let [few, some, many] = match rates.as_ref().and_then(|(_, rates)| rates.answered) {
+    let answered = match of_any.and_then(|rates| rates.answered) {
         Some(answered) => [0.5 * answered, answered, (2.0 * answered).min(1.0)],
         None => ANSWERED,
     };
-    found.generated = (most * some) as u64;
+    let [few, some, many] = generated.unwrap_or(answered.map(|answered| most * answered));
+    found.generated = some as u64;
+    let runs = known.speeds.and_then(|(device, on)| Some((device, on.datasets.get(&name(dataset))?)));
+    if let Some((device, runs)) = runs.filter(|(_, runs)| !runs.is_empty()) {
+        found.seconds = as_before(computed, runs);
+        found.source = Source::Runs { runs: runs.len(), device: device.clone() };
+        return found;
+    }
+    let rates = known.speeds.and_then(|(device, on)| Some((device, Rates::of(on)?)));
     let (each_computed, each_generated, around) = match &rates {
         Some((_, rates)) => (rates.computed, rates.generated, LIKE),
-        None => match roofline(model) {
+        None => match roofline(model, found.gpus) {
             Some((computed, generated)) => (computed, generated, ROOFLINE),
             None => return found,
         },
@@ -202,13 +241,23 @@ fn of_unit(
         None => Source::Roofline,
     };
     let read = found.distinct as f64 * each_computed;
-    let at = |answered: f64| read + most * answered * each_generated;
+    let at = |generated: f64| read + generated * each_generated;
     found.seconds = Seconds { low: at(few) * around.0, middle: at(some), high: at(many) * around.1 };
     found
 }
 
+/// GPUs that a replica takes: `cuda` needs one where none is named.
+fn gpus_of(model: &ModelPlan) -> u32 {
+    match model.device {
+        _ if model.endpoint.is_some() => 0,
+        DeviceRequest::Cpu => 0,
+        DeviceRequest::Cuda => model.num_gpus.max(1),
+        DeviceRequest::Auto => model.num_gpus,
+    }
+}
+
 /// Characters of shared prefixes, counted for each sample that has them.
-fn shared_characters(dataset: &DatasetPlan) -> u64 {
+pub(super) fn shared_characters(dataset: &DatasetPlan) -> u64 {
     let mut begin = 0;
     let mut all = 0;
     for run in &dataset.prefix_runs {
@@ -218,41 +267,35 @@ fn shared_characters(dataset: &DatasetPlan) -> u64 {
     all
 }
 
-/// By earlier runs of the same data set: the mean, within what they differ by.
-fn seen(found: &mut UnitEstimate, computed: u64, runs: &[Took]) {
+/// Tokens as in an earlier run of the same data set.
+fn by_run(found: &mut UnitEstimate, computed: u64, took: &Took) {
+    let share = computed as f64 / took.samples.max(1) as f64;
+    let scaled = |tokens: u64| (tokens as f64 * share).round() as u64;
+    // Files of older versions hold what was computed alone.
+    let distinct = if took.distinct > 0 { took.distinct } else { took.computed };
+    found.submitted = scaled(took.submitted);
+    found.distinct = scaled(distinct).min(found.submitted);
+    found.generated = scaled(took.generated);
+    found.tokens_by = TokenSource::Run;
+}
+
+/// Time by earlier runs of the same data set: the mean, within what they differ by.
+fn as_before(computed: u64, runs: &[Took]) -> Seconds {
     let samples = computed as f64;
     let per_sample: Vec<f64> = runs.iter().map(|took| took.seconds / took.samples.max(1) as f64).collect();
     let mean = per_sample.iter().sum::<f64>() / per_sample.len().max(1) as f64;
     let least = per_sample.iter().copied().fold(f64::INFINITY, f64::min).min(mean);
     let most = per_sample.iter().copied().fold(0.0, f64::max).max(mean);
-    found.seconds = Seconds { low: least * samples * SEEN.0, middle: mean * samples, high: most * samples * SEEN.1 };
-    if let Some(last) = runs.last() {
-        let share = samples / last.samples.max(1) as f64;
-        let scaled = |tokens: u64| (tokens as f64 * share).round() as u64;
-        (found.submitted, found.distinct) = (scaled(last.submitted), scaled(last.computed));
-        found.generated = scaled(last.generated);
-    }
-}
-
-/// Seconds for a token that is computed and one that is generated; `None` where the weights are not known here.
-fn roofline(model: &ModelPlan) -> Option<(f64, f64)> {
-    let pin = model.pin.as_ref()?;
-    let weights = pin.weights.files.iter().filter(|(name, _)| name.starts_with("weights/"));
-    let bytes: u64 = weights.map(|(_, file)| file.bytes).sum();
-    if bytes == 0 {
-        return None;
-    }
-    let gpus = f64::from(model.num_gpus.max(1));
-    let device = if model.num_gpus == 0 || model.device == DeviceRequest::Cpu { CPU } else { GPU };
-    // Weights are taken for 2 bytes each, as they are kept.
-    let parameters = bytes as f64 / 2.0;
-    let computed = 2.0 * parameters / (device.operations * gpus);
-    Some((computed, computed + bytes as f64 / (device.bytes * gpus) / BATCH))
+    Seconds { low: least * samples * SEEN.0, middle: mean * samples, high: most * samples * SEEN.1 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_plan::evaluation::EvaluatorSpec;
+    use compass_plan::prompt::ShotFormat;
+    use compass_plan::weights::{Pin, WeightsDigest};
+    use compass_plan::{EvalSpec, InferSpec, ModelKind};
     use std::collections::BTreeMap;
 
     fn took(samples: u64, seconds: f64, computed: u64, generated: u64) -> Took {
@@ -261,6 +304,7 @@ mod tests {
             samples,
             seconds,
             submitted: 3 * computed,
+            distinct: computed / 2,
             computed,
             generated,
             characters: computed as f64 * 2.0,
@@ -268,36 +312,100 @@ mod tests {
         }
     }
 
-    #[test]
-    fn rates_are_those_of_what_was_seen() {
-        let datasets = BTreeMap::from([
-            ("scores".to_owned(), vec![took(10, 20.0, 1_000, 0)]),
-            ("answers".to_owned(), vec![took(10, 99.0, 9, 9), took(10, 50.0, 500, 80)]),
-        ]);
-        let rates = Rates::of(&OnDevice { latest: 0, datasets }).unwrap();
-        assert_eq!(rates, Rates { computed: 0.02, generated: 0.5, characters: 2.0, answered: Some(0.25) });
-        assert_eq!(Rates::of(&OnDevice::default()), None);
+    fn dataset(abbr: &str) -> DatasetPlan {
+        DatasetPlan {
+            abbr: abbr.into(),
+            version: "000000".into(),
+            infer: InferSpec::Ppl,
+            shot_format: ShotFormat::default(),
+            eval: EvalSpec::new(EvaluatorSpec::Acc),
+            samples: 100,
+            characters: 4_000,
+            prefix_runs: Vec::new(),
+            labels: Some(2),
+            entries: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// A model on a device, with a gigabyte of weights.
+    fn model(device: DeviceRequest, num_gpus: u32) -> ModelPlan {
+        let file = serde_json::json!({ "bytes": 1_000_000_000_u64, "digest": "00".repeat(32) });
+        let files = BTreeMap::from([("weights/model.safetensors".to_owned(), serde_json::from_value(file).unwrap())]);
+        let pin = Pin { weights: WeightsDigest::new(files), generation: Default::default() };
+        ModelPlan { device, num_gpus, pin: Some(pin), ..ModelPlan::new("m", ModelKind::Hf, "m") }
+    }
+
+    /// What is known of devices by name, each of the data set `d` and seen at its position.
+    fn learned(devices: &[(&str, f64)]) -> Learned {
+        let on = |at: usize, seconds: f64| OnDevice {
+            latest: at as i64,
+            datasets: BTreeMap::from([("d 000000".to_owned(), vec![took(100, seconds, 1_000, 0)])]),
+        };
+        let devices = devices.iter().enumerate().map(|(at, (name, seconds))| ((*name).to_owned(), on(at, *seconds)));
+        Learned { devices: devices.collect() }
+    }
+
+    fn estimated(model: &ModelPlan, abbr: &str, learned: &Learned, measured: Option<Measured>) -> UnitEstimate {
+        let known =
+            Known { speeds: learned.latest(asked_device(model)), any: learned.latest(None).map(|(_, on)| on), learned };
+        of_unit(model, &dataset(abbr), 100, &known, || measured)
     }
 
     #[test]
     fn a_data_set_takes_what_it_took() {
-        let mut found = UnitEstimate {
-            model: String::new(),
-            dataset: String::new(),
-            samples: 200,
-            submitted: 0,
-            distinct: 0,
-            generated: 0,
-            seconds: Seconds::default(),
-            gpus: 0,
-            source: Source::Unknown,
-        };
-        seen(&mut found, 200, &[took(100, 50.0, 1_000, 0), took(50, 35.0, 600, 10)]);
-        let Seconds { low, middle, high } = found.seconds;
-        assert!((middle - 120.0).abs() < 1e-9 && (low - 85.0).abs() < 1e-9 && (high - 168.0).abs() < 1e-9, "{found:?}");
-        assert_eq!((found.submitted, found.distinct, found.generated), (7_200, 2_400, 40));
+        let Seconds { low, middle, high } = as_before(200, &[took(100, 50.0, 1_000, 0), took(50, 35.0, 600, 10)]);
+        assert!((middle - 120.0).abs() < 1e-9 && (low - 85.0).abs() < 1e-9 && (high - 168.0).abs() < 1e-9);
         // Of 200 samples 50 are computed: the others ask the same.
-        seen(&mut found, 50, &[took(100, 50.0, 1_000, 0)]);
-        assert_eq!((found.seconds.middle, found.distinct), (25.0, 500));
+        assert_eq!(as_before(50, &[took(100, 50.0, 1_000, 0)]).middle, 25.0);
+    }
+
+    #[test]
+    fn distinct_tokens_are_no_more_than_those_submitted() {
+        let mut found = estimated(&model(DeviceRequest::Cpu, 0), "d", &learned(&[("cpu", 50.0)]), None);
+        assert_eq!((found.submitted, found.distinct, found.tokens_by), (3_000, 500, TokenSource::Run));
+        // A run computed tokens again, and a file of an older version does not hold the distinct ones.
+        let again = Took { submitted: 1_188, distinct: 0, computed: 1_450, ..took(100, 50.0, 1_450, 0) };
+        by_run(&mut found, 100, &again);
+        assert_eq!((found.submitted, found.distinct), (1_188, 1_188));
+    }
+
+    #[test]
+    fn speeds_of_another_type_of_device_are_not_used() {
+        let (on_gpu, on_cpu) = (model(DeviceRequest::Cuda, 1), learned(&[("cpu", 50.0)]));
+        let found = estimated(&on_gpu, "d", &on_cpu, None);
+        assert_eq!((&found.source, found.gpus), (&Source::Roofline, 1));
+        assert!(found.seconds.middle > 0.0 && found.seconds.middle < 1.0, "{found:?}");
+        assert_eq!((found.submitted, found.tokens_by), (3_000, TokenSource::Run), "tokens are the same everywhere");
+        let said = choice(&on_gpu, &on_cpu).unwrap();
+        assert_eq!(said, "no run of m on a GPU is known, and its speeds on cpu say nothing about one");
+        let either = model(DeviceRequest::Auto, 0);
+        assert!(matches!(estimated(&either, "d", &on_cpu, None).source, Source::Runs { .. }));
+        assert_eq!(choice(&either, &on_cpu), None);
+        // A job for CPUs has no use for the speeds of GPUs.
+        let found = estimated(&model(DeviceRequest::Cpu, 1), "d", &learned(&[("NVIDIA H100", 1.0)]), None);
+        assert_eq!((found.source, found.gpus), (Source::Roofline, 0));
+    }
+
+    #[test]
+    fn of_several_types_of_gpu_the_latest_is_taken_and_named() {
+        let known = learned(&[("NVIDIA H100", 2.0), ("NVIDIA A100", 4.0), ("cpu", 50.0)]);
+        let asked = model(DeviceRequest::Auto, 2);
+        let found = estimated(&asked, "d", &known, None);
+        assert_eq!(found.source, Source::Runs { runs: 1, device: "NVIDIA A100".into() });
+        assert_eq!((found.seconds.middle, found.gpus), (4.0, 2));
+        let said = choice(&asked, &known).unwrap();
+        assert_eq!(said, "speeds of m are those on NVIDIA A100, where it ran last; 2 types of GPU are known");
+    }
+
+    #[test]
+    fn tokens_of_a_data_set_that_never_ran_are_those_of_the_tokenizer() {
+        let (asked, nothing) = (model(DeviceRequest::Cpu, 0), Learned::default());
+        let found = estimated(&asked, "new", &nothing, None);
+        assert_eq!((found.submitted, found.distinct), (2_000, 1_000), "4 characters a token");
+        assert_eq!(found.tokens_by, TokenSource::Characters);
+        let measured = Measured { submitted_per_sample: 90.0, characters_per_token: 1.0 };
+        let found = estimated(&asked, "new", &nothing, Some(measured));
+        assert_eq!((found.submitted, found.distinct, found.tokens_by), (9_000, 4_000, TokenSource::Tokenizer));
     }
 }

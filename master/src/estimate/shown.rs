@@ -1,12 +1,33 @@
-//! An estimate as text.
+//! An estimate as text: a table, as wide as its content or no wider than a terminal, and below it how long, on what.
 
-use super::predict::{Estimate, Seconds, Source, UnitEstimate};
+use super::predict::{Estimate, Seconds, Source, TokenSource, UnitEstimate};
+use super::replicas::Replicas;
+use crate::wrapping::{fits, wrapped_text};
 use compass_common::words::{counted, duration};
 use std::fmt::Write as _;
 use std::time::Duration;
 
 /// Rows that are shown: those that take longest.
 const ROWS: usize = 20;
+
+/// How far lines that are broken are set in.
+const INDENT: usize = 4;
+
+const HEADS: [&str; 10] = [
+    "model",
+    "data set",
+    "samples",
+    "submitted",
+    "distinct",
+    "generated",
+    "tokens by",
+    "slot time",
+    "share",
+    "time by",
+];
+
+/// Columns of [`HEADS`] that hold numbers.
+const NUMBERS: [usize; 6] = [2, 3, 4, 5, 7, 8];
 
 /// What the job is to have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,17 +39,15 @@ pub struct Wishes {
     pub deadline: Option<Duration>,
 }
 
-/// For a terminal; ends with a newline.
-pub fn shown(estimate: &Estimate, wishes: Wishes) -> String {
+/// For a terminal of so many columns, or for a file; ends with a newline.
+pub fn shown(estimate: &Estimate, wishes: Wishes, width: Option<usize>) -> String {
     let mut units: Vec<&UnitEstimate> = estimate.units.iter().collect();
     units.sort_by(|a, b| b.seconds.middle.total_cmp(&a.seconds.middle));
     let all = units.iter().fold(Seconds::default(), |sum, unit| sum + unit.seconds);
-    let mut rows = vec![
-        ["model", "data set", "samples", "submitted", "distinct", "generated", "slot time", "share", "by"]
-            .map(str::to_owned),
-    ];
-    rows.extend(units.iter().take(ROWS).map(|unit| row(unit, all)));
-    let mut text = grid(&rows);
+    let rows: Vec<[String; 10]> = units.iter().take(ROWS).map(|unit| row(unit, all)).collect();
+    let table = grid(&rows);
+    let table = if fits(&table, width) { table } else { stacked(&rows) };
+    let mut text = String::new();
     if units.len() > ROWS {
         let rest = units.iter().skip(ROWS).fold(Seconds::default(), |sum, unit| sum + unit.seconds);
         // Writing to a string cannot fail.
@@ -43,48 +62,114 @@ pub fn shown(estimate: &Estimate, wishes: Wishes) -> String {
         total(|unit| unit.distinct),
         total(|unit| unit.generated)
     );
-    let unknown = units.iter().filter(|unit| unit.source == Source::Unknown).count();
-    if unknown > 0 {
-        let _ = writeln!(
-            text,
-            "no time is known of {}: the weights cannot be read here, and no run in this state_dir had the model",
-            counted(unknown as u64, "data set")
-        );
+    for note in &estimate.notes {
+        let _ = writeln!(text, "{note}");
     }
-    time(&mut text, &units, all, wishes);
-    text
+    unknown(&mut text, &units);
+    time(&mut text, &units, wishes);
+    wrapped_text(&(table + &text), width, INDENT)
+}
+
+/// Data sets of which no time is known, and why.
+fn unknown(text: &mut String, units: &[&UnitEstimate]) {
+    let count = |behind: bool| {
+        let unknown = units.iter().filter(|unit| unit.source == Source::Unknown);
+        unknown.filter(|unit| unit.endpoint_slots.is_some() == behind).count() as u64
+    };
+    let whys = [
+        (false, "the weights cannot be read here, and no run in this state_dir had the model"),
+        (true, "no run in this state_dir asked the endpoint"),
+    ];
+    for (count, why) in whys.map(|(behind, why)| (count(behind), why)).into_iter().filter(|(count, _)| *count > 0) {
+        let _ = writeln!(text, "no time is known of {}: {why}", counted(count, "data set"));
+    }
 }
 
 /// How long, on what, and what a deadline needs.
-fn time(text: &mut String, units: &[&UnitEstimate], all: Seconds, wishes: Wishes) {
-    let of_gpus = units.iter().fold(Seconds::default(), |sum, unit| sum + unit.seconds.times(f64::from(unit.gpus)));
-    let of_cpus = units.iter().filter(|unit| unit.gpus == 0).fold(Seconds::default(), |sum, unit| sum + unit.seconds);
-    let largest = units.iter().map(|unit| unit.gpus).max().unwrap_or(0);
-    if largest == 0 {
-        let slots = wishes.slots.max(1);
-        let wall = all.times(1.0 / f64::from(slots));
-        let _ = writeln!(
-            text,
-            "time on {} without GPUs, once weights are loaded: {}",
-            counted(slots, "slot"),
-            interval(wall)
-        );
-        if let Some(deadline) = wishes.deadline {
-            let needed = (all.high / deadline.as_secs_f64()).ceil().max(1.0);
-            let _ = writeln!(text, "deadline {}: --max-num-workers {needed:.0}", duration(deadline.as_secs_f64()));
-        }
-        return;
+fn time(text: &mut String, units: &[&UnitEstimate], wishes: Wishes) {
+    let on_gpus = Replicas::of(units.iter().copied());
+    let largest = on_gpus.largest();
+    let known: Vec<&UnitEstimate> = units.iter().copied().filter(|unit| unit.source != Source::Unknown).collect();
+    let on_cpus: Vec<&UnitEstimate> =
+        known.iter().copied().filter(|unit| unit.gpus == 0 && unit.endpoint_slots.is_none()).collect();
+    let of_cpus = on_cpus.iter().fold(Seconds::default(), |sum, unit| sum + unit.seconds);
+    if let (None, Some(gpus)) = (largest, wishes.gpus) {
+        let _ = writeln!(text, "--gpus {gpus} is not used: no model of this job takes a GPU");
     }
-    let hours = of_gpus.times(1.0 / 3600.0);
+    match largest {
+        Some(largest) if known.iter().any(|unit| unit.gpus > 0) => {
+            time_on_gpus(text, (&on_gpus, largest), of_cpus, wishes);
+        }
+        _ if on_cpus.is_empty() => {}
+        _ => {
+            let slots = wishes.slots.max(1);
+            let wall = of_cpus.times(1.0 / f64::from(slots));
+            let slots = counted(slots, "slot");
+            let _ = writeln!(text, "time on {slots} without GPUs, once weights are loaded: {}", interval(wall));
+            if let Some(deadline) = wishes.deadline {
+                let needed = (of_cpus.high / deadline.as_secs_f64()).ceil().max(1.0);
+                let _ = writeln!(text, "deadline {}: --max-num-workers {needed:.0}", duration(deadline.as_secs_f64()));
+            }
+        }
+    }
+    time_at_endpoints(text, &known, wishes);
+}
+
+/// Time of a job some of whose models take GPUs; `of_cpus` is that of the others, in seconds of slots.
+fn time_on_gpus(text: &mut String, (on_gpus, largest): (&Replicas, u32), of_cpus: Seconds, wishes: Wishes) {
+    let hours = on_gpus.gpu_seconds().times(1.0 / 3600.0);
     let _ = writeln!(text, "GPU hours: {:.2} ({:.2} to {:.2})", hours.middle, hours.low, hours.high);
-    let gpus = wishes.gpus.unwrap_or(wishes.slots.max(1).saturating_mul(largest)).max(largest);
-    let wall = of_gpus.times(1.0 / f64::from(gpus)) + of_cpus.times(1.0 / f64::from(wishes.slots.max(1)));
-    let _ = writeln!(text, "time on {}, once weights are loaded: {}", counted(gpus, "GPU"), interval(wall));
-    if let Some(deadline) = wishes.deadline {
-        let needed = (of_gpus.high / deadline.as_secs_f64()).ceil().max(f64::from(largest));
-        // Whole slots of the largest model.
-        let needed = (needed / f64::from(largest)).ceil() * f64::from(largest);
-        let _ = writeln!(text, "deadline {}: --max-gpus {needed:.0}", duration(deadline.as_secs_f64()));
+    let asked = wishes.gpus.unwrap_or(wishes.slots.max(1).saturating_mul(largest));
+    let gpus = asked.max(largest);
+    if asked < largest {
+        let _ = writeln!(text, "a replica takes {}: --gpus {asked} is too few", counted(largest, "GPU"));
+    }
+    let beside = of_cpus.times(1.0 / f64::from(wishes.slots.max(1)));
+    let wall = interval(on_gpus.wall(gpus) + beside);
+    let idle = match gpus % largest {
+        0 => String::new(),
+        left => {
+            let replicas = counted(gpus / largest, "replica");
+            format!(" ({replicas} of {}, {} idle)", counted(largest, "GPU"), counted(left, "GPU"))
+        }
+    };
+    let _ = writeln!(text, "time on {}{idle}, once weights are loaded: {wall}", counted(gpus, "GPU"));
+    let Some(deadline) = wishes.deadline.map(|deadline| deadline.as_secs_f64()) else { return };
+    let _ = match on_gpus.needed(deadline - beside.high) {
+        Some(needed) => writeln!(text, "deadline {}: --max-gpus {needed}", duration(deadline)),
+        None if beside.high > 0.0 => writeln!(
+            text,
+            "deadline {}: no number of GPUs meets it; what runs without GPUs may take {} (--max-num-workers)",
+            duration(deadline),
+            duration(beside.high)
+        ),
+        None => writeln!(text, "deadline {}: no number of GPUs meets it", duration(deadline)),
+    };
+}
+
+/// Time of each model behind an endpoint: its own settings say how fast it is asked.
+fn time_at_endpoints(text: &mut String, known: &[&UnitEstimate], wishes: Wishes) {
+    let mut models: Vec<(&str, u32, Seconds)> = Vec::new();
+    for (unit, slots) in known.iter().filter_map(|unit| Some((unit, unit.endpoint_slots?))) {
+        match models.iter_mut().find(|(model, ..)| *model == unit.model) {
+            Some((.., seconds)) => *seconds = *seconds + unit.seconds,
+            None => models.push((&unit.model, slots, unit.seconds)),
+        }
+    }
+    for (model, slots, seconds) in models {
+        let slots = slots.min(wishes.slots.max(1));
+        let wall = seconds.times(1.0 / f64::from(slots));
+        let slots = counted(slots, "worker slot");
+        let _ =
+            writeln!(text, "time at the endpoint of {model}, asked by {slots} (endpoint.workers): {}", interval(wall));
+        let Some(deadline) = wishes.deadline.map(|deadline| deadline.as_secs_f64()) else { continue };
+        let kept = match wall.high <= deadline {
+            true => "kept",
+            false => {
+                "may be missed; max_concurrency, rpm and tpm of the endpoint set its pace, not the number of workers"
+            }
+        };
+        let _ = writeln!(text, "deadline {}: {kept}", duration(deadline));
     }
 }
 
@@ -92,14 +177,19 @@ fn interval(seconds: Seconds) -> String {
     format!("{} ({} to {})", duration(seconds.middle), duration(seconds.low), duration(seconds.high))
 }
 
-fn row(unit: &UnitEstimate, all: Seconds) -> [String; 9] {
+fn row(unit: &UnitEstimate, all: Seconds) -> [String; 10] {
     let share = if all.middle > 0.0 { 100.0 * unit.seconds.middle / all.middle } else { 0.0 };
     let by = match &unit.source {
         Source::Runs { runs: 1, device } => format!("a run on {device}"),
         Source::Runs { runs, device } => format!("{runs} runs on {device}"),
         Source::Others { device } => format!("other data sets on {device}"),
-        Source::Roofline => "roofline".to_owned(),
+        Source::Roofline => format!("roofline of {}", if unit.gpus > 0 { "an A100" } else { "a CPU core" }),
         Source::Unknown => "nothing".to_owned(),
+    };
+    let tokens_by = match unit.tokens_by {
+        TokenSource::Run => "run",
+        TokenSource::Tokenizer => "tokenizer",
+        TokenSource::Characters => "characters",
     };
     [
         unit.model.clone(),
@@ -108,6 +198,7 @@ fn row(unit: &UnitEstimate, all: Seconds) -> [String; 9] {
         unit.submitted.to_string(),
         unit.distinct.to_string(),
         unit.generated.to_string(),
+        tokens_by.to_owned(),
         if unit.source == Source::Unknown { "unknown".into() } else { interval(unit.seconds) },
         format!("{share:.0} %"),
         by,
@@ -115,17 +206,36 @@ fn row(unit: &UnitEstimate, all: Seconds) -> [String; 9] {
 }
 
 /// Columns of equal width, numbers to the right.
-fn grid(rows: &[[String; 9]]) -> String {
+fn grid(rows: &[[String; 10]]) -> String {
+    let heads = HEADS.map(str::to_owned);
+    let all: Vec<&[String; 10]> = std::iter::once(&heads).chain(rows).collect();
     let widths: Vec<usize> =
-        (0..9).map(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0)).collect();
+        (0..HEADS.len()).map(|at| all.iter().map(|row| row[at].chars().count()).max().unwrap_or(0)).collect();
     let mut text = String::new();
-    for row in rows {
+    for row in all {
         let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, &width))| match at {
-            2..=5 | 7 => format!("{cell:>width$}"),
+            2..=5 | 8 => format!("{cell:>width$}"),
             _ => format!("{cell:<width$}"),
         });
         text.push_str(cells.collect::<Vec<_>>().join("   ").trim_end());
         text.push('\n');
+    }
+    text
+}
+
+/// Two lines for a row: what it is and what it stands on, and its numbers below one another.
+fn stacked(rows: &[[String; 10]]) -> String {
+    let heads = HEADS.map(str::to_owned);
+    let width = |at: usize| rows.iter().chain([&heads]).map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let numbers = |row: &[String; 10]| {
+        let cells = NUMBERS.map(|at| format!("{:>width$}", row[at], width = width(at)));
+        format!("  {}\n", cells.join("  "))
+    };
+    let mut text = numbers(&heads);
+    for row in rows {
+        let [model, dataset, .., tokens_by, _, _, by] = row;
+        let _ = writeln!(text, "{model} {dataset}: time by {by}, tokens by {tokens_by}");
+        text.push_str(&numbers(row));
     }
     text
 }
@@ -142,19 +252,30 @@ mod tests {
             submitted: 100,
             distinct: 50,
             generated: 5,
+            tokens_by: TokenSource::Tokenizer,
             seconds: Seconds { low: seconds / 2.0, middle: seconds, high: seconds * 2.0 },
             gpus,
+            endpoint_slots: None,
             source: Source::Others { device: "gpu".into() },
         }
     }
 
+    fn estimate(units: Vec<UnitEstimate>) -> Estimate {
+        Estimate { units, notes: Vec::new() }
+    }
+
+    fn deadline(seconds: u64) -> Option<Duration> {
+        Some(Duration::from_secs(seconds))
+    }
+
     #[test]
     fn gpus_hours_and_what_a_deadline_needs() {
-        let estimate = Estimate { units: vec![unit("small", 600.0, 2), unit("large", 3_000.0, 2)] };
-        let wishes = Wishes { gpus: Some(4), slots: 1, deadline: Some(Duration::from_secs(2_000)) };
-        let text = shown(&estimate, wishes);
+        let estimate = estimate(vec![unit("small", 600.0, 2), unit("large", 3_000.0, 2)]);
+        let wishes = Wishes { gpus: Some(4), slots: 1, deadline: deadline(2_000) };
+        let text = shown(&estimate, wishes, None);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].starts_with("m       large") && lines[1].contains("83 %"), "{text}");
+        assert!(lines[1].contains("   tokenizer   "), "{text}");
         assert!(text.contains("GPU hours: 2.00 (1.00 to 4.00)"), "{text}");
         assert!(text.contains("time on 4 GPUs, once weights are loaded: 30m 00s (15m 00s to 1h 00m)"), "{text}");
         // 14,400 GPU seconds at most in 2,000 s are 7.2, in whole slots of 2.
@@ -162,13 +283,64 @@ mod tests {
     }
 
     #[test]
+    fn gpus_that_make_no_whole_replica_are_idle() {
+        let pairs = estimate(vec![unit("one", 10.0, 2)]);
+        let text = |gpus| shown(&pairs, Wishes { gpus: Some(gpus), slots: 1, deadline: None }, None);
+        assert!(text(2).ends_with("time on 2 GPUs, once weights are loaded: 10s (5s to 20s)\n"), "{}", text(2));
+        let three = "time on 3 GPUs (1 replica of 2 GPUs, 1 GPU idle), once weights are loaded: 10s (5s to 20s)\n";
+        assert!(text(3).ends_with(three), "{}", text(3));
+        assert!(text(1).contains("a replica takes 2 GPUs: --gpus 1 is too few\ntime on 2 GPUs,"), "{}", text(1));
+    }
+
+    #[test]
     fn without_gpus_slots_are_counted() {
-        let estimate = Estimate { units: vec![unit("one", 600.0, 0)] };
-        let text = shown(&estimate, Wishes { gpus: None, slots: 2, deadline: Some(Duration::from_secs(100)) });
+        let estimate = estimate(vec![unit("one", 600.0, 0)]);
+        let text = shown(&estimate, Wishes { gpus: Some(4), slots: 2, deadline: deadline(100) }, None);
+        assert!(text.contains("\n--gpus 4 is not used: no model of this job takes a GPU\n"), "{text}");
         assert!(
             text.contains("time on 2 slots without GPUs, once weights are loaded: 5m 00s (2m 30s to 10m 00s)"),
             "{text}"
         );
         assert!(text.ends_with("deadline 1m 40s: --max-num-workers 12\n"), "{text}");
+    }
+
+    #[test]
+    fn an_endpoint_is_as_fast_as_it_is_asked() {
+        let behind = UnitEstimate { endpoint_slots: Some(2), ..unit("one", 600.0, 0) };
+        let text = |slots, seconds| {
+            let wishes = Wishes { gpus: None, slots, deadline: deadline(seconds) };
+            shown(&estimate(vec![behind.clone()]), wishes, None)
+        };
+        let said =
+            "\ntime at the endpoint of m, asked by 2 worker slots (endpoint.workers): 5m 00s (2m 30s to 10m 00s)\n";
+        assert!(text(8, 700).ends_with(&format!("{said}deadline 11m 40s: kept\n")), "{}", text(8, 700));
+        let missed = text(8, 60);
+        assert!(missed.contains("may be missed; max_concurrency, rpm and tpm"), "{missed}");
+        assert!(!missed.contains("weights are loaded") && !missed.contains("--max-num-workers"), "{missed}");
+        assert!(text(1, 60).contains("asked by 1 worker slot "), "no more than the job has");
+    }
+
+    #[test]
+    fn nothing_is_wider_than_the_terminal() {
+        let long = UnitEstimate {
+            model: "internlm2-chat-7b-hf-step-12000".into(),
+            source: Source::Runs { runs: 2, device: "NVIDIA H100 80GB HBM3".into() },
+            ..unit("lukaemon_mmlu_college_computer_science", 600.0, 2)
+        };
+        let mut all = estimate(vec![long, unit("small", 60.0, 2)]);
+        all.notes.push("a note of many words ".repeat(9));
+        let wishes = Wishes { gpus: Some(3), slots: 1, deadline: deadline(60) };
+        for width in [40, 60, 80, 100] {
+            let text = shown(&all, wishes, Some(width));
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+        }
+        let text = shown(&all, wishes, Some(80));
+        let expected = "  samples  submitted  distinct  generated                    slot time  share
+internlm2-chat-7b-hf-step-12000 lukaemon_mmlu_college_computer_science: time by
+    2 runs on NVIDIA H100 80GB HBM3, tokens by tokenizer
+       10        100        50          5  10m 00s (5m 00s to 20m 00s)   91 %
+";
+        assert!(text.starts_with(expected), "{text}");
+        assert_eq!(shown(&all, wishes, Some(400)), shown(&all, wishes, None));
     }
 }

@@ -277,7 +277,11 @@ impl RunFacts {
         for segment in report.prefix_segments {
             let is_full = self.known.len() >= MAX_PREFIX_SEGMENTS && !self.known.contains(&(model, segment.path));
             if !is_full && !self.known.insert((model, segment.path)) {
-                self.tokens.distinct = self.tokens.distinct.saturating_sub(u64::from(segment.tokens));
+                let again = u64::from(segment.tokens);
+                self.tokens.distinct = self.tokens.distinct.saturating_sub(again);
+                if let Some(of_unit) = self.by_unit.get_mut(&report.unit) {
+                    of_unit.tokens.distinct = of_unit.tokens.distinct.saturating_sub(again);
+                }
                 self.computed_by_several = self.computed_by_several.saturating_add(u64::from(segment.tokens));
             }
         }
@@ -487,6 +491,8 @@ mod tests {
         facts.report(&two, &report(1, 200, &[(7, 100), (9, 5)]));
         facts.report(&two, &report(2, 200, &[(7, 100)]));
         assert_eq!((facts.tokens.computed, facts.tokens.distinct), (700, 600));
+        let of_units: Vec<u64> = facts.by_unit.values().map(|unit| unit.tokens.distinct).collect();
+        assert_eq!(of_units, [300, 100, 200], "those of the units add up to those of the run");
         let line = facts.tokens_line().unwrap();
         assert!(line.contains("; 100 tokens of shared prefixes were computed again"), "{line}");
         assert!((facts.computed_per_distinct - 7.0 / 6.0).abs() < 1e-12);
