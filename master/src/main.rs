@@ -56,13 +56,14 @@ fn main() -> ExitCode {
 
 async fn run(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
-        Some(Command::Datasets { name, data_dir }) => {
+        Some(Command::Datasets { names, data_dir }) => {
             let cache = || Some(DataCache::of(&data_cache()?).folder);
-            list_datasets(name.as_deref(), data_dir.clone().or_else(cache).as_deref())
+            list_datasets(names, data_dir.clone().or_else(cache).as_deref())
         }
         Some(Command::Convert { job, output }) => convert_command::run(job, output.as_deref()),
         Some(Command::Models { filters }) => {
-            show(pipeline::list_models(|name| NameFilter::any(filters, name), terminal_width()))
+            let listed = pipeline::list_models(filters, NameFilter::matches, terminal_width());
+            show(listed.map_err(Failure::bad_input)?)
         }
         Some(Command::Compare(arguments)) => compare::run(arguments),
         Some(Command::Gate(arguments)) => compare::gate(arguments),
@@ -211,24 +212,14 @@ fn estimate(job: &JobArguments, config: &Config) -> Result<(), Failure> {
     print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }
 
-/// The presets, those of a filter, or one of them with what it needs and a sample.
-fn list_datasets(name: Option<&str>, data_dir: Option<&Path>) -> Result<u8, Failure> {
-    let text = match name {
-        None => pipeline::list_presets(|_| true, terminal_width()),
-        Some(name) => match pipeline::show_preset(name, data_dir) {
-            Ok(text) => text,
-            Err(unknown) => {
-                // No preset is called so: a part of names, then.
-                let filter = NameFilter::from(name);
-                let listed = pipeline::list_presets(|name| filter.matches(name), terminal_width());
-                if listed.is_empty() {
-                    return Err(Failure::bad_input(unknown));
-                }
-                listed
-            }
-        },
+/// The presets, those of filters, or the one of a name with what it needs and a sample.
+fn list_datasets(names: &[NameFilter], data_dir: Option<&Path>) -> Result<u8, Failure> {
+    let one = match names {
+        [name] => pipeline::show_preset(name.as_ref(), data_dir, terminal_width()),
+        _ => None,
     };
-    show(text)
+    let listed = || pipeline::list_presets(names, NameFilter::matches, terminal_width());
+    show(one.map_or_else(listed, Ok).map_err(Failure::bad_input)?)
 }
 
 /// Join tokens.

@@ -241,7 +241,7 @@ pub enum Command {
     View(ViewArguments),
     /// List the models that come by name, with the repositories of the hub that they stand for
     Models {
-        /// Only these: a part of the name, or a pattern with `*`
+        /// Only these: parts of names, or patterns with `*`
         #[arg(value_name = "FILTER", value_parser = filter)]
         filters: Vec<NameFilter>,
     },
@@ -249,9 +249,9 @@ pub enum Command {
     Token(TokenArguments),
     /// List the data sets that ship with the program; with the NAME of one, its files and one rendered sample
     Datasets {
-        /// A preset, by any of its names; or a part of names, or a pattern with `*`, for a shorter list
-        #[arg(value_name = "NAME")]
-        name: Option<String>,
+        /// A preset, by any of its names; or parts of names, or patterns with `*`, for a shorter list
+        #[arg(value_name = "NAME", value_parser = filter)]
+        names: Vec<NameFilter>,
         /// The folder with the data sets [default: `data` in the folder that the environment's COMPASS_DATA_CACHE names,
         /// else here]
         #[arg(long, value_name = "DIR")]

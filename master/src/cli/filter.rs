@@ -2,11 +2,21 @@
 
 /// A filter of names: a part of the name, or a pattern for all of it where it has a `*`. Case does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NameFilter(String);
+pub struct NameFilter {
+    written: String,
+    folded: String,
+}
 
 impl From<&str> for NameFilter {
     fn from(text: &str) -> Self {
-        Self(text.to_lowercase())
+        Self { written: text.to_owned(), folded: text.to_lowercase() }
+    }
+}
+
+/// As it was written.
+impl AsRef<str> for NameFilter {
+    fn as_ref(&self) -> &str {
+        &self.written
     }
 }
 
@@ -14,8 +24,8 @@ impl NameFilter {
     /// Whether the name is meant.
     pub fn matches(&self, name: &str) -> bool {
         let name = name.to_lowercase();
-        let pieces: Vec<&str> = self.0.split('*').collect();
-        let [first, middle @ .., last] = pieces.as_slice() else { return name.contains(&self.0) };
+        let pieces: Vec<&str> = self.folded.split('*').collect();
+        let [first, middle @ .., last] = pieces.as_slice() else { return name.contains(&self.folded) };
         let Some(mut rest) = name.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else { return false };
         middle.iter().all(|piece| {
             let found = rest.find(piece);
@@ -42,5 +52,6 @@ mod tests {
         assert!(matches("*-step-*00", "a-step-1200") && matches("*", "") && !matches("a*a", "a"));
         assert!(NameFilter::any(&[], "x") && NameFilter::any(&["y".into(), "x".into()], "x"));
         assert!(!NameFilter::any(&["y".into()], "x"));
+        assert_eq!(NameFilter::from("MMLU").as_ref(), "MMLU", "as it was written");
     }
 }

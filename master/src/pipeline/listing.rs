@@ -1,31 +1,54 @@
-//! `compass-master datasets`: the presets, and one of them in full.
+//! `compass-master datasets` and `models`: what ships with the program, and one of the data sets in full.
 
 use super::dataset_plan::rendered_sample;
+use crate::wrapping::wrapped_text;
 use compass_common::words::counted;
 use compass_config::{Preset, model_presets, preset_datasets, preset_later, presets};
-use compass_diagnostic::Diagnostic;
+use compass_diagnostic::spelling::nearest;
+use compass_diagnostic::{Diagnostic, Diagnostics};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// One line for each preset of which `is_meant` says yes, no wider than `width`; empty where there is none.
-pub fn list_presets(is_meant: impl Fn(&str) -> bool, width: Option<usize>) -> String {
+/// How far lines that are broken are set in.
+const INDENT: usize = 4;
+
+/// One line for each preset that a filter means, no wider than `width`; without filters for all. `matches` says whether a filter
+/// means a name.
+///
+/// # Errors
+/// A filter means none.
+pub fn list_presets<F: AsRef<str>>(
+    filters: &[F],
+    matches: impl Fn(&F, &str) -> bool,
+    width: Option<usize>,
+) -> Result<String, Diagnostic> {
     let all = presets();
-    let names = |preset: &Preset| preset.aliases.iter().chain([&preset.name]).any(|name| is_meant(name));
-    let meant: Vec<(String, &str)> =
-        all.iter().filter(|preset| names(preset)).map(|preset| (shown_name(preset), preset.about.as_str())).collect();
-    if meant.is_empty() {
-        return String::new();
-    }
+    let names = |preset: &Preset| preset.aliases.iter().chain([&preset.name]).cloned().collect::<Vec<String>>();
+    let known: Vec<String> = all.iter().flat_map(names).collect();
+    refuse_empty(filters, &matches, &known, "data set", "datasets")?;
+    let is_meant = |name: &String| filters.is_empty() || filters.iter().any(|filter| matches(filter, name));
+    let meant = all.iter().filter(|preset| names(preset).iter().any(is_meant));
+    let meant: Vec<(String, &str)> = meant.map(|preset| (shown_name(preset), preset.about.as_str())).collect();
     let closing = match meant.len() == all.len() {
         true => format!("{} presets; `compass-master datasets NAME` shows one", all.len()),
         false => format!("{} of {} presets; `compass-master datasets NAME` shows one", meant.len(), all.len()),
     };
-    listed(&meant, width) + &closing + "\n"
+    Ok(listed(&meant, width) + &wrapped_text(&(closing + "\n"), width, INDENT))
 }
 
-/// One line for each model that comes by name and of which `is_meant` says yes, no wider than `width`.
-pub fn list_models(is_meant: impl Fn(&str) -> bool, width: Option<usize>) -> String {
+/// One line for each model that comes by name and that a filter means, as for [`list_presets`].
+///
+/// # Errors
+/// A filter means none.
+pub fn list_models<F: AsRef<str>>(
+    filters: &[F],
+    matches: impl Fn(&F, &str) -> bool,
+    width: Option<usize>,
+) -> Result<String, Diagnostic> {
     let all = model_presets();
+    let known: Vec<String> = all.iter().map(|model| model.name.clone()).collect();
+    refuse_empty(filters, &matches, &known, "model", "models")?;
+    let is_meant = |name: &str| filters.is_empty() || filters.iter().any(|filter| matches(filter, name));
     let about = |path: &str, chat: bool| if chat { format!("{path}  (chat)") } else { path.to_owned() };
     let meant: Vec<(String, String)> = all
         .iter()
@@ -36,7 +59,27 @@ pub fn list_models(is_meant: impl Fn(&str) -> bool, width: Option<usize>) -> Str
         true => counted(all.len() as u64, "model"),
         false => format!("{} of {}", meant.len(), counted(all.len() as u64, "model")),
     };
-    listed(&meant, width) + &format!("{count}; looked for in the local cache of the hub (HF_HOME, HF_HUB_CACHE)\n")
+    let closing = format!("{count}; looked for in the local cache of the hub (HF_HOME, HF_HUB_CACHE)\n");
+    Ok(listed(&meant, width) + &wrapped_text(&closing, width, INDENT))
+}
+
+/// Refuses the first filter that means none of the names.
+fn refuse_empty<F: AsRef<str>>(
+    filters: &[F],
+    matches: impl Fn(&F, &str) -> bool,
+    known: &[String],
+    what: &str,
+    command: &str,
+) -> Result<(), Diagnostic> {
+    let empty = filters.iter().find(|filter| !known.iter().any(|name| matches(filter, name)));
+    let Some(filter) = empty.map(AsRef::as_ref) else { return Ok(()) };
+    if let Some((why, meanwhile)) = preset_later(filter).filter(|_| command == "datasets") {
+        return Err(Diagnostic::error(format!("`{filter}` is not yet supported: {why}")).with_help(meanwhile));
+    }
+    let near = nearest(filter, known.iter().map(String::as_str));
+    let help = near
+        .map_or_else(|| format!("`compass-master {command}` lists them all"), |near| format!("did you mean `{near}`?"));
+    Err(Diagnostic::error(format!("no {what} is called like `{filter}`")).with_help(help))
 }
 
 /// Names with what they are, beside one another where that fits, else below.
@@ -80,56 +123,107 @@ fn shown_name(preset: &Preset) -> String {
     }
 }
 
-/// What a preset evaluates, where its data comes from and whether it is there, and its first sample as it would be asked.
-///
-/// # Errors
-/// There is no such preset.
-pub fn show_preset(name: &str, data_dir: Option<&Path>) -> Result<String, Diagnostic> {
+/// What a preset evaluates, where its data comes from and whether it is there, and its first sample as it would be asked; `None`
+/// where no preset is called `name`. Lines that are wider than `width` are broken, but for the sample.
+pub fn show_preset(name: &str, data_dir: Option<&Path>, width: Option<usize>) -> Option<String> {
     let all = presets();
-    let known = |preset: &&Preset| preset.name == name || preset.aliases.iter().any(|alias| alias == name);
-    let (Some(preset), Some(datasets)) = (all.iter().find(known), preset_datasets(name, data_dir)) else {
-        if let Some((why, meanwhile)) = preset_later(name) {
-            return Err(Diagnostic::error(format!("`{name}` is not yet supported: {why}")).with_help(meanwhile));
-        }
-        let help = "`compass-master datasets` lists them all";
-        return Err(Diagnostic::error(format!("there is no preset `{name}`")).with_help(help));
-    };
+    let preset = all.iter().find(|preset| preset.name == name || preset.aliases.iter().any(|alias| alias == name))?;
+    let datasets = preset_datasets(name, data_dir)?;
     let mut text = format!("{}\n{}\ndata: {}\n", shown_name(preset), preset.about, preset.source);
     let datasets = match datasets {
         Ok(datasets) => datasets,
         Err(missing) => {
-            let _ =
-                writeln!(text, "\nnot to be evaluated here yet (--data-dir names the folder of the data):\n{missing}");
-            return Ok(text);
+            text.push_str("\nnot to be evaluated here yet (--data-dir names the folder of the data):\n");
+            text.push_str(&what_lacks(&missing));
+            return Some(wrapped_text(&text, width, INDENT));
         }
     };
     let names: Vec<&str> = datasets.iter().map(|dataset| dataset.abbr.as_str()).collect();
     let _ = writeln!(text, "{}: {}", counted(names.len() as u64, "data set"), names.join(", "));
-    let Some(first) = datasets.into_iter().next() else { return Ok(text) };
+    let Some(first) = datasets.into_iter().next() else { return Some(wrapped_text(&text, width, INDENT)) };
     let _ = writeln!(text, "\nthe first sample of {}, {}:", first.abbr, first.infer.mode());
-    match rendered_sample(first) {
-        Ok(sample) => text.push_str(&sample),
-        Err(faults) => text.push_str(&faults.to_string()),
+    let text = wrapped_text(&text, width, INDENT);
+    Some(match rendered_sample(first) {
+        Ok(sample) => text + &sample,
+        Err(faults) => text + &wrapped_text(&what_lacks(&faults), width, INDENT),
+    })
+}
+
+/// A line for each kind of fault with its remedy below: of faults that differ in what they quote alone, the first and how many
+/// there are.
+fn what_lacks(faults: &Diagnostics) -> String {
+    let mut kinds: Vec<(String, &Diagnostic, usize)> = Vec::new();
+    for fault in faults.iter() {
+        // Every other piece between backquotes is quoted.
+        let kind: String = fault.message.split('`').step_by(2).collect::<Vec<_>>().join("`");
+        match kinds.iter_mut().find(|(known, ..)| *known == kind) {
+            Some((.., count)) => *count += 1,
+            None => kinds.push((kind, fault, 1)),
+        }
     }
-    Ok(text)
+    let mut text = String::new();
+    for (_, fault, count) in kinds {
+        let more = match count {
+            1 => String::new(),
+            _ => format!(", and {} more of this kind", count - 1),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}{more}", fault.message);
+        if let Some(help) = &fault.help {
+            let _ = writeln!(text, "  help: {help}");
+        }
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn contains(filter: &&str, name: &str) -> bool {
+        name.contains(*filter)
+    }
+
     #[test]
-    fn a_filter_and_the_width_of_the_terminal() {
-        let text = list_presets(|name| name.contains("mmlu"), Some(80));
-        assert!(text.lines().count() > 3 && text.contains(" of ") && !text.contains("piqa"), "{text}");
-        for text in [list_presets(|_| true, Some(80)), list_models(|_| true, Some(80))] {
+    fn filters_and_the_width_of_the_terminal() {
+        let none: [&str; 0] = [];
+        let text = list_presets(&["mmlu", "siqa"], contains, Some(80)).unwrap();
+        assert!(text.lines().count() > 3 && text.contains(" of ") && text.contains("siqa"), "{text}");
+        assert!(!text.contains("gsm8k"), "{text}");
+        for text in [
+            list_presets(&none, contains, Some(80)).unwrap(),
+            list_models(&none, contains, Some(80)).unwrap(),
+            list_models(&["llama"], contains, Some(80)).unwrap(),
+            show_preset("mmlu_gen", Some(Path::new("/nowhere")), Some(80)).unwrap(),
+        ] {
             for line in text.lines() {
                 assert!(line.chars().count() <= 80, "{line}");
             }
         }
-        assert!(list_presets(|_| false, None).is_empty());
-        let models = list_models(|name| name.contains("qwen"), None);
+        let models = list_models(&["qwen"], contains, None).unwrap();
         assert!(models.contains("qwen") && !models.contains("llama"), "{models}");
+    }
+
+    #[test]
+    fn a_filter_that_means_nothing_is_refused_with_the_nearest_name() {
+        let said = |result: Result<String, Diagnostic>| result.unwrap_err().to_string();
+        assert_eq!(
+            said(list_models(&["qwen", "zzz"], contains, None)),
+            "error: no model is called like `zzz`\n  = help: `compass-master models` lists them all"
+        );
+        assert_eq!(
+            said(list_presets(&["mmlu_gne"], contains, None)),
+            "error: no data set is called like `mmlu_gne`\n  = help: did you mean `mmlu_gen`?"
+        );
+    }
+
+    #[test]
+    fn faults_of_a_kind_are_one_line() {
+        let text = show_preset("mmlu_gen", Some(Path::new("/nowhere")), None).unwrap();
+        assert_eq!(text.matches("no file `").count(), 1, "{text}");
+        assert!(text.contains(".csv`, and 56 more of this kind\n  help: looked for `/nowhere/"), "{text}");
+        assert!(!text.contains("nothing was started") && !text.contains("error"), "{text}");
+        assert!(show_preset("nosuch", None, None).is_none());
     }
 
     #[test]
