@@ -6,14 +6,18 @@ use crate::cli::{NameFilter, VizArguments, terminal_width};
 use crate::exit;
 use crate::job::Failure;
 use crate::pipeline::latest_table;
-use compass_common::status_output::{OutputError, print};
+use compass_common::status_output::{OutputError, print, report};
 use compass_config::Overrides;
 use compass_diagnostic::Diagnostic;
+use compass_diagnostic::spelling::nearest;
 use compass_eval::summary::Summary;
 use std::path::{Path, PathBuf};
 
 /// Where run folders are made by default.
 const WORK_DIR: &str = "outputs/default";
+
+/// Names that a remedy lists.
+const NAMED: usize = 6;
 
 /// Prints the table.
 ///
@@ -34,19 +38,7 @@ pub fn run(arguments: &VizArguments, overrides: impl FnOnce() -> Overrides) -> R
         let damaged = Diagnostic::error(format!("{} does not hold a table that `viz` can read", path.display()));
         return Err(Failure::bad_input(damaged.with_help("`-m viz -r RUN` makes it again")));
     };
-    let (models, names) = (table.models().join(", "), table.names().join(", "));
-    let is_meant = |filters: &[NameFilter], name: &str| NameFilter::any(filters, name);
-    let part = table.only(|name| is_meant(&arguments.models, name), |name| is_meant(&arguments.datasets, name));
-    if part.is_empty() {
-        let nothing = Diagnostic::error("nothing of the table is asked for");
-        let help = format!("the models are {models}; the data sets are {names}");
-        return Err(Failure::bad_input(nothing.with_help(help)));
-    }
-    let part = part.with_average();
-    let part = match &arguments.sort {
-        None => part,
-        Some(name) => part.sorted_by(name).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?,
-    };
+    let part = part(table, arguments).map_err(Failure::bad_input)?;
     let text = match (arguments.csv, terminal_width()) {
         (true, _) => part.long_csv(),
         (false, Some(width)) => part.within(width),
@@ -54,6 +46,59 @@ pub fn run(arguments: &VizArguments, overrides: impl FnOnce() -> Overrides) -> R
     };
     print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     Ok(exit::SCORED)
+}
+
+/// The models and rows that are asked for, in the order that is asked for.
+fn part(table: Summary, arguments: &VizArguments) -> Result<Summary, Diagnostic> {
+    check_filters(&arguments.models, "model", table.models().iter().map(String::as_str))?;
+    check_filters(&arguments.datasets, "data set or group", table.names())?;
+    let names: Vec<String> = table.names().into_iter().map(str::to_owned).collect();
+    let is_meant = |filters: &[NameFilter], name: &str| NameFilter::any(filters, name);
+    let is_row = |name: &str| names.iter().any(|known| known == name) && is_meant(&arguments.datasets, name);
+    let asked = |table: Summary| table.only(|name| is_meant(&arguments.models, name), is_row).with_average();
+    let part = asked(table.clone());
+    let Some(sort) = &arguments.sort else { return Ok(part) };
+    // A row that the filters leave out orders the models as well.
+    part.sorted_by(sort).or_else(|_| {
+        let whole = table.with_average().sorted_by(sort).map_err(|error| {
+            let known = error.known().iter().map(String::as_str).collect::<Vec<_>>();
+            Diagnostic::of(&error).with_help(suggestion(sort, &known))
+        })?;
+        Ok(asked(whole))
+    })
+}
+
+/// Refuses filters none of which means a name, and notes one that means none beside others.
+fn check_filters<'n>(
+    filters: &[NameFilter],
+    what: &str,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Result<(), Diagnostic> {
+    let names: Vec<&str> = names.into_iter().collect();
+    let is_empty = |filter: &&NameFilter| !names.iter().any(|name| filter.matches(name));
+    let empty: Vec<&NameFilter> = filters.iter().filter(is_empty).collect();
+    let said = |filter: &NameFilter| format!("no {what} of the table is called like `{}`", filter.as_ref());
+    match empty.first() {
+        Some(first) if empty.len() == filters.len() => {
+            Err(Diagnostic::error(said(first)).with_help(suggestion(first.as_ref(), &names)))
+        }
+        _ => {
+            empty.iter().for_each(|filter| report(Diagnostic::note(said(filter))));
+            Ok(())
+        }
+    }
+}
+
+/// The nearest name, else the first names and how many more there are.
+fn suggestion(name: &str, known: &[&str]) -> String {
+    if let Some(near) = nearest(name, known.iter().copied()) {
+        return format!("did you mean `{near}`?");
+    }
+    let named = known.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    match known.len().saturating_sub(NAMED) {
+        0 => format!("there are {named}"),
+        more => format!("there are {named} and {more} more"),
+    }
 }
 
 /// The file with the table that is meant.
@@ -83,6 +128,58 @@ fn table_of(work_dir: &Path, run: Option<&str>) -> Result<PathBuf, Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    /// Models `m0` to `m8` on data sets `e0` and `e1`: the later, the better on `e1` and the worse on `e0`.
+    fn table() -> Summary {
+        let mut text = "dataset,version,metric,mode,model,value,expected,scored,failed,reason\n".to_owned();
+        for dataset in 0..2_u32 {
+            for model in 0..9_u32 {
+                let value = if dataset == 0 { 40 - model } else { 10 + 3 * model };
+                text += &format!("e{dataset},v,accuracy,gen,m{model},{value}.0,10,10,0,\n");
+            }
+        }
+        Summary::from_long_csv(&text).unwrap()
+    }
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        viz: VizArguments,
+    }
+
+    fn asked(words: &str) -> Result<Summary, Diagnostic> {
+        part(table(), &Line::parse_from(["viz"].into_iter().chain(words.split(' '))).viz)
+    }
+
+    #[test]
+    fn a_filter_that_means_nothing_is_named_with_the_nearest_name_or_six() {
+        let said = |words: &str| asked(words).unwrap_err().to_string();
+        assert_eq!(
+            said("--models nosuch"),
+            "error: no model of the table is called like `nosuch`\n  = help: there are m0, m1, m2, m3, m4, m5 and 3 more"
+        );
+        assert_eq!(
+            said("--datasets e9"),
+            "error: no data set or group of the table is called like `e9`\n  = help: did you mean `e0`?"
+        );
+        assert_eq!(
+            said("--sort nosuch"),
+            "error: the table has nothing called `nosuch` to sort by\n  = help: there are e0, e1, average, accuracy, \
+             naive_average"
+        );
+        assert_eq!(asked("--models m1 nosuch").unwrap().models(), ["m1"], "one of several is noted");
+    }
+
+    #[test]
+    fn a_row_that_is_left_out_orders_the_models() {
+        let order = |words: &str| asked(words).map(|part| (part.models().join(" "), part.names().join(" "))).unwrap();
+        let is = |models: &str, names: &str| (models.to_owned(), names.to_owned());
+        assert_eq!(order("--models m1 m2 m3 --datasets e0"), is("m1 m2 m3", "e0"));
+        assert_eq!(order("--models m1 m2 m3 --datasets e0 --sort average"), is("m3 m2 m1", "e0"));
+        assert_eq!(order("--models m1 m2 m3 --datasets e0 --sort E1"), is("m3 m2 m1", "e0"));
+        assert_eq!(order("--models m1 m2 m3 --datasets e0 --sort e0"), is("m1 m2 m3", "e0"));
+    }
 
     #[test]
     fn the_run_that_is_meant() {

@@ -12,10 +12,17 @@ const AVERAGE: &str = "average";
 
 /// No row and no metric of the table is called so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the table has nothing called `{name}` to sort by; it has {known}")]
+#[error("the table has nothing called `{name}` to sort by")]
 pub struct UnknownSort {
     name: String,
-    known: String,
+    known: Vec<String>,
+}
+
+impl UnknownSort {
+    /// What the table can be sorted by: names of rows in their order, then metrics.
+    pub fn known(&self) -> &[String] {
+        &self.known
+    }
 }
 
 impl Summary {
@@ -70,24 +77,25 @@ impl Summary {
     }
 
     /// With the models ordered by the row called `name` (a data set, a group, `average`; `NAME/METRIC` for one of several
-    /// metrics), or by the mean of the rows of the metric called so: the largest first, those without a number last.
+    /// metrics), or by the mean of the rows of the metric called so: the largest first, those without a number last. Case does not
+    /// matter, unless names differ in nothing else.
     ///
     /// # Errors
     /// There is none.
     pub fn sorted_by(mut self, name: &str) -> Result<Self, UnknownSort> {
         let rows = self.shown();
-        let full = |row: &&SummaryRow| name.strip_prefix(row.name()).and_then(|rest| rest.strip_prefix('/'));
-        let by_name = rows.iter().find(|row| row.name() == name);
-        let by_name = by_name.or_else(|| rows.iter().find(|row| full(row) == Some(row.metric())));
-        let meant: Vec<&SummaryRow> = match by_name {
-            Some(row) => vec![row],
-            None => rows.iter().filter(|row| row.metric() == name && !row.is_group()).collect(),
-        };
+        let as_written = rows_called(rows, |row| row == name);
+        let folded = name.to_lowercase();
+        let meant =
+            if as_written.is_empty() { rows_called(rows, |row| row.to_lowercase() == folded) } else { as_written };
         if meant.is_empty() {
-            let mut known: Vec<&str> = rows.iter().flat_map(|row| [row.name(), row.metric()]).collect();
-            known.sort_unstable();
-            known.dedup();
-            return Err(UnknownSort { name: name.into(), known: known.join(", ") });
+            let mut known: Vec<String> = Vec::new();
+            for name in rows.iter().map(SummaryRow::name).chain(rows.iter().map(SummaryRow::metric)) {
+                if !known.iter().any(|other| other == name) {
+                    known.push(name.into());
+                }
+            }
+            return Err(UnknownSort { name: name.into(), known });
         }
         let mean = |model: usize| {
             let numbers: Option<Vec<f64>> =
@@ -105,6 +113,16 @@ impl Summary {
             }
         }
         Ok(self)
+    }
+}
+
+/// The row whose name is meant, else the one whose name and metric are, else those of data sets whose metric is.
+fn rows_called(rows: &[SummaryRow], is_meant: impl Fn(&str) -> bool) -> Vec<&SummaryRow> {
+    let by_name = rows.iter().find(|row| is_meant(row.name()));
+    let by_both = || rows.iter().find(|row| is_meant(&format!("{}/{}", row.name(), row.metric())));
+    match by_name.or_else(by_both) {
+        Some(row) => vec![row],
+        None => rows.iter().filter(|row| is_meant(row.metric()) && !row.is_group()).collect(),
     }
 }
 
@@ -128,11 +146,10 @@ mod tests {
         assert_eq!(order("y/accuracy").unwrap(), "cba");
         assert_eq!(order("average").unwrap(), "cba");
         assert_eq!(order("accuracy").unwrap(), "cba");
-        let error = order("bleu").unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "the table has nothing called `bleu` to sort by; it has accuracy, average, naive_average, x, y"
-        );
+        assert_eq!([order("X"), order("Y/Accuracy"), order("AVERAGE")].map(Result::unwrap), ["bac", "cba", "cba"]);
+        let error = order("bleu").unwrap_err();
+        assert_eq!(error.to_string(), "the table has nothing called `bleu` to sort by");
+        assert_eq!(error.known(), ["x", "y", "average", "accuracy", "naive_average"]);
         let sorted = table().sorted_by("y").unwrap();
         assert!(
             sorted.text().lines().any(|line| line.starts_with('x') && line.ends_with("5.00   30.00   10.00")),
