@@ -86,12 +86,42 @@ impl SharedTerm {
             // Nothing hangs on it; were it left, it would end by itself.
             let _ = backend.revoke(lease).await;
         }
-        tracing::warn!(epoch = %term.epoch(), ?outcome, "the lease ran out; tried to take the lead again");
+        tracing::warn!(epoch = %term.epoch(), "the lease of the lead ran out; {}", reasserted(&outcome));
         Ok(())
     }
 
     pub(super) fn fenced(&self, epoch: Epoch) -> StoreError {
         self.stand(LeadershipStatus::Lost);
         StoreError::Fenced(epoch)
+    }
+}
+
+/// What came of the attempt to take a lead again whose lease ran out.
+fn reasserted(outcome: &CommitOutcome) -> &'static str {
+    match outcome {
+        CommitOutcome::Durable => "this master leads again",
+        CommitOutcome::Again | CommitOutcome::Lapsed => "this master tries to lead again",
+        CommitOutcome::Over => "another master leads by now",
+        CommitOutcome::Damaged(_) => "the store holds a leader record that this version cannot read",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::Part;
+
+    #[test]
+    fn what_came_of_a_lapsed_lead_is_said_in_words() {
+        let all =
+            [CommitOutcome::Durable, CommitOutcome::Lapsed, CommitOutcome::Over, CommitOutcome::Damaged(Part::Leader)];
+        let said = all.each_ref().map(reasserted);
+        assert_eq!(
+            said[..3],
+            ["this master leads again", "this master tries to lead again", "another master leads by now"]
+        );
+        for (said, outcome) in said.iter().zip(&all) {
+            assert!(!said.contains(&format!("{outcome:?}")), "{said}");
+        }
     }
 }

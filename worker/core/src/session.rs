@@ -261,7 +261,13 @@ impl AgentCore {
     /// Handles that the connection has ended, or could not be opened.
     pub(super) fn closed(&mut self, why: ConnectError) {
         match why {
-            ConnectError::Unavailable(reason) => self.redial(&reason),
+            ConnectError::Unavailable(_) => self.redial(&why.to_string()),
+            // Under a server every job ends so. Where samples run, it is no end that a worker expects.
+            ConnectError::Closed if !self.is_computing() => {
+                tracing::info!("the master ended the session; asking for the next job");
+                self.dial_next();
+            }
+            ConnectError::Closed => self.redial(&why.to_string()),
             ConnectError::Refused(reason) => self.ending = Some(ExitReason::NotAdmitted { reason }),
         }
     }
@@ -278,15 +284,26 @@ impl AgentCore {
 
     /// Leaves the master and connects to the next one after a pause; to the same if there is only one.
     pub(super) fn redial(&mut self, reason: &str) {
-        self.master = (self.master + 1) % self.boot.masters.len().max(1);
-        let pause = self.backoff.next().unwrap_or(MAX_PAUSE);
+        let pause = self.dial_next();
         tracing::warn!(
             master = self.boot.masters.get(self.master),
             reason,
             pause_ms = pause.as_millis() as u64,
             "no session; dialling again"
         );
+    }
+
+    /// Connects to the next master after the pause that it returns.
+    fn dial_next(&mut self) -> Duration {
+        self.master = (self.master + 1) % self.boot.masters.len().max(1);
+        let pause = self.backoff.next().unwrap_or(MAX_PAUSE);
         self.dial(pause);
+        pause
+    }
+
+    /// Whether a sample of the current plan runs.
+    fn is_computing(&self) -> bool {
+        self.slots.iter().filter_map(|slot| slot.busy.as_ref()).any(|busy| !busy.stale && busy.left > 0)
     }
 
     /// Leaves a dead stream, and gives up when no master has answered for too long.

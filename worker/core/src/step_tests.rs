@@ -5,9 +5,15 @@ use super::ending::ExitReason;
 use super::input::{ConnectionEvent, Input};
 use super::output::Output;
 use super::session::{AgentConfig, AgentCore};
+use super::slots::Busy;
 use compass_proto::{PROTOCOL_VERSION, v1};
-use compass_types::ids::Digest;
+use compass_types::ids::{Digest, GrantId, ModelId};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
 use v1::master_frame::Body as MasterBody;
 use v1::worker_frame::Body as WorkerBody;
 
@@ -264,4 +270,73 @@ fn another_run_of_the_same_plan_begins_to_count_again() {
     assert_eq!(play(2, 2, b"one"), []);
     // Its first leader has an earlier term than the last of the other run, and its grants the same names.
     assert_eq!(play(3, 1, b"two"), held);
+}
+
+/// Collects the warnings of a thread.
+#[derive(Clone, Default)]
+struct Warnings(Arc<Mutex<Vec<String>>>);
+
+impl Visit for Warnings {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "message" {
+            self.0.lock().unwrap().push(format!("{value:?}"));
+        }
+    }
+}
+
+impl Subscriber for Warnings {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= Level::WARN
+    }
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut self.clone());
+    }
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+/// Returns the warnings of a connection that ends so, and of the welcome to another job that follows.
+fn warnings_of(why: ConnectError, is_computing: bool) -> Vec<String> {
+    let warnings = Warnings::default();
+    tracing::subscriber::with_default(warnings.clone(), || {
+        let mut played = Played::new();
+        played.welcome(1, 0);
+        let held = GrantId::new(1, 3, 1);
+        let samples = vec![v1::Interval { first: 0, end: 9 }];
+        let grant = v1::Grant { id: Some(held.into()), plan: welcome(0).plan, samples, ..Default::default() };
+        played.receive(1, 1, 0, MasterBody::Grant(grant));
+        played.core.slots[0].busy = is_computing.then(|| Busy {
+            batch: 1,
+            holds: None,
+            grant: held,
+            model: ModelId(0),
+            samples: vec![0],
+            left: 1,
+            orders: 1,
+            parts: Vec::new(),
+            since_ms: 0,
+            stale: false,
+        });
+        assert_eq!(dials(&played.news(1, ConnectionEvent::Closed { why })).len(), 1, "it dials again");
+        played.news(2, ConnectionEvent::Opened { hello_sent_ms: played.now });
+        let other = v1::Welcome { plan: Digest::of(b"another plan").0.to_vec(), ..welcome(0) };
+        played.receive(2, 0, 0, MasterBody::Welcome(other));
+    });
+    let said = warnings.0.lock().unwrap().clone();
+    said
+}
+
+#[test]
+fn the_end_of_a_job_is_no_warning_and_a_broken_stream_is_one() {
+    assert_eq!(warnings_of(ConnectError::Closed, false), [""; 0]);
+    for (why, is_computing) in
+        [(ConnectError::Closed, true), (ConnectError::Unavailable("connection reset".into()), false)]
+    {
+        assert_eq!(warnings_of(why.clone(), is_computing), ["no session; dialling again"], "{why:?}");
+    }
 }

@@ -71,7 +71,7 @@ impl Dial {
         let session = async move {
             let link = self.number;
             let why = match Box::pin(self.converse(&events)).await {
-                Ok(()) => ConnectError::Unavailable("the master closed the stream".to_owned()),
+                Ok(()) => ConnectError::Closed,
                 Err(why) => why,
             };
             // The send fails only if the agent is ending.
