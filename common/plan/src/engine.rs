@@ -194,6 +194,9 @@ pub trait Engine {
         self.run(batch, requests, emit)
     }
 
+    /// Begins to count distinct tokens for another job; what it keeps for speed may stay.
+    fn begin_job(&mut self) {}
+
     /// What it noticed while running that a person should know, in words: once each, and not again.
     fn take_notes(&mut self) -> Vec<String> {
         Vec::new()

@@ -199,6 +199,7 @@ impl AgentCore {
                 extends: false,
                 name: order.name,
                 model: order.model,
+                job: self.job(),
                 spec: order.spec,
                 part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
                 samples: batch.samples.clone(),
@@ -279,12 +280,19 @@ impl AgentCore {
             extends: true,
             name: order.name,
             model: order.model,
+            job: self.job(),
             spec: order.spec,
             part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
             samples: choice.samples,
             timeout: self.terms.as_ref().map_or(ENGINE_TIMEOUT, |terms| terms.engine_timeout),
         };
         Some((order, part))
+    }
+
+    /// What tells the current job from others: its plan, and the run of it.
+    fn job(&self) -> Arc<Vec<u8>> {
+        let job = self.terms.as_ref().map(|terms| [terms.plan.0.as_slice(), &terms.run].concat());
+        Arc::new(job.unwrap_or_default())
     }
 
     fn unit_order(&mut self, unit: &Unit<'_>) -> Result<UnitOrder, String> {

@@ -36,6 +36,8 @@ pub struct BatchOrder {
     /// What a person calls its unit: `model/dataset`.
     pub name: Arc<str>,
     pub model: Arc<ModelOrder>,
+    /// Differs between jobs.
+    pub job: Arc<Vec<u8>>,
     /// A `BatchSpec` as JSON.
     pub spec: Arc<Vec<u8>>,
     pub part: PartOrder,

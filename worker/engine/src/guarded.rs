@@ -55,6 +55,10 @@ impl<E: Engine> Engine for Guarded<E> {
         }
     }
 
+    fn begin_job(&mut self) {
+        self.engine.begin_job();
+    }
+
     fn take_notes(&mut self) -> Vec<String> {
         self.engine.take_notes()
     }

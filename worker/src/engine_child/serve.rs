@@ -64,6 +64,8 @@ struct Child {
     /// Whether a batch is running.
     busy: Arc<AtomicBool>,
     engine: Option<Box<dyn Engine>>,
+    /// The job of the last batch.
+    job: Vec<u8>,
     /// What the engine reads, where it was fetched.
     fetched: Option<FetchedModel>,
     parts: Parts,
@@ -107,7 +109,8 @@ fn serve(options: EngineOptions) -> io::Result<()> {
     let inbox = Inbox { messages: read_on_a_thread(agent.try_clone()?)?, put_back: VecDeque::new() };
     let (agent, busy) = (Agent(Arc::new(Mutex::new(agent))), Arc::new(AtomicBool::new(false)));
     report_progress(agent.clone(), busy.clone())?;
-    let mut child = Child { options, agent, busy, engine: None, fetched: None, parts: Parts::default(), inbox };
+    let mut child =
+        Child { options, agent, busy, engine: None, job: Vec::new(), fetched: None, parts: Parts::default(), inbox };
     while let Some(message) = child.inbox.next()? {
         match message {
             ToEngine::Load(load) => child.load(&load)?,
@@ -205,6 +208,10 @@ impl Child {
     fn compute(&mut self, batch: &v1::Batch) -> io::Result<Result<v1::BatchDone, EngineFault>> {
         let wrong = |what: String| Ok(Err(EngineFault::Device(what)));
         let Some(engine) = &mut self.engine else { return wrong("no model is loaded".into()) };
+        if self.job != batch.job {
+            self.job.clone_from(&batch.job);
+            engine.begin_job();
+        }
         let spec: BatchSpec = match serde_json::from_slice(&batch.spec) {
             Ok(spec) => spec,
             Err(error) => return wrong(format!("cannot parse the batch's specification: {error}")),

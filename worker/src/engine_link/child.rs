@@ -133,8 +133,8 @@ impl EngineChild {
             self.send(ToEngine::Part(v1::LoadPart { digest: name, data })).await?;
             self.parts.sent(digest);
         }
-        let (part, samples) = (digest.0.to_vec(), order.samples.clone());
-        self.send(ToEngine::Batch(v1::Batch { id: order.id, spec: order.spec.to_vec(), part, samples })).await
+        let (part, samples, job) = (digest.0.to_vec(), order.samples.clone(), order.job.to_vec());
+        self.send(ToEngine::Batch(v1::Batch { id: order.id, spec: order.spec.to_vec(), part, samples, job })).await
     }
 
     /// Waits for a child that has closed the link, kills it if it does not exit, and returns how it ended.

@@ -160,6 +160,7 @@ impl Task<'_> {
                 extends: false,
                 name: name.clone(),
                 model: model.clone(),
+                job: Arc::default(),
                 spec: spec.clone(),
                 part: PartOrder { digest: part.digest, bytes },
                 samples: batch.samples.clone(),

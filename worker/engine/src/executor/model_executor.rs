@@ -152,6 +152,11 @@ impl Engine for Executor {
         Ok(counters)
     }
 
+    fn begin_job(&mut self) {
+        self.scorer.begin_job();
+        self.slots.begin_job();
+    }
+
     fn take_notes(&mut self) -> Vec<String> {
         self.notes.take()
     }

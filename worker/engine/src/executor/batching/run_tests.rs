@@ -214,6 +214,28 @@ fn sequence_without_room_is_refused_and_the_others_go_on() {
 }
 
 #[test]
+fn distinct_tokens_are_counted_for_each_job() {
+    let prompts = after_headers();
+    let (mut slots, mut arena, mut model) = (Slots::new(8), Arena::none(), Model::new(usize::MAX, 1000));
+    let mut run = |slots: &mut Slots| {
+        let request = |(id, prompt): (usize, &Vec<u32>)| SequenceRequest::new(prompt, &[HEADER], 6, id);
+        let sequences = prompts.iter().enumerate().map(request).collect();
+        let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()], without_room: Vec::new() };
+        let mut counters = TokenCounters::default();
+        continue_all(&mut model, (slots, &mut arena), sequences, &mut greedy, &mut counters).unwrap();
+        let answers: Vec<Vec<u32>> = greedy.answers.into_iter().map(Option::unwrap).collect();
+        assert_eq!(answers, expected(&prompts));
+        counters
+    };
+    let first = run(&mut slots);
+    let again = run(&mut slots);
+    assert!(again.distinct < first.distinct && again.distinct < again.computed, "{again:?}");
+    slots.begin_job();
+    let other = run(&mut slots);
+    assert_eq!((other.distinct, other.computed), (other.computed, again.computed), "another job: {other:?}");
+}
+
+#[test]
 fn pass_that_does_not_fit_alone_is_an_error() {
     let (answers, refused, most) = run(Model::new(usize::MAX, 4), &prompts());
     assert!(answers.unwrap_err().to_string().contains("can't allocate memory"));

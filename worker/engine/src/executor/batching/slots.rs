@@ -31,7 +31,7 @@ pub(crate) struct Slots {
     contents: Vec<SlotContent>,
     headers: Headers,
     clock: u64,
-    /// Digests of all prefixes that were ever computed, each up to one of its cuts.
+    /// Digests of all prefixes that were computed for the current job, each up to one of its cuts.
     known: HashSet<u64>,
     /// New prefix segments of the last batches that other prompts may share.
     new_segments: Vec<PrefixSegment>,
@@ -330,8 +330,14 @@ impl Slots {
         }
     }
 
-    /// Whether the tokens of a prompt between the cuts `start` and `end` were never computed before: tokens that are
-    /// computed again, because their slot was reused, are not distinct.
+    /// Begins to count distinct tokens for another job.
+    pub(crate) fn begin_job(&mut self) {
+        self.known.clear();
+        self.new_segments.clear();
+    }
+
+    /// Whether the tokens of a prompt between the cuts `start` and `end` were not computed before for this job: tokens
+    /// that are computed again, because their slot was reused, are not distinct.
     pub(super) fn is_new(&mut self, prompt: &TokenPrompt, (start, end): (usize, usize)) -> bool {
         let path = prompt.digest(end);
         let new = self.known.insert(path);

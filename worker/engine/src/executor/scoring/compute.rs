@@ -21,7 +21,7 @@ const RESIDENT: usize = 4;
 #[derive(Default)]
 pub(in crate::executor) struct Scorer {
     resident: Resident,
-    /// Paths of all prefix segments that were ever requested.
+    /// Paths of all prefix segments that were requested for the current job.
     seen: HashSet<u64>,
     /// Prefix segments of the last batches that were new and that other samples may share.
     new_segments: Vec<PrefixSegment>,
@@ -85,6 +85,12 @@ impl Scorer {
     /// which is of use where the host does not compute itself.
     pub(in crate::executor) fn new(is_ahead: bool) -> Self {
         Self { is_ahead, ..Self::default() }
+    }
+
+    /// Begins to count distinct tokens for another job; resident prefixes stay.
+    pub(in crate::executor) fn begin_job(&mut self) {
+        self.seen.clear();
+        self.new_segments.clear();
     }
 
     /// Scores the texts of every sample; `done` is called once per sample, with its index in `samples`.

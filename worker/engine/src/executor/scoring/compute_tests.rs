@@ -170,6 +170,11 @@ fn every_text_gets_its_own_scores() {
         let (results, again) = run(&mut scorer, &mut model, &turned);
         assert_right(&turned, &results);
         assert!(again.distinct == 0 && again.computed < counters.computed, "{again:?}");
+        // Another job with the same texts has as many distinct tokens as the first one.
+        scorer.0.begin_job();
+        let (results, other) = run(&mut scorer, &mut model, &samples);
+        assert_right(&samples, &results);
+        assert_eq!(other.distinct, counters.distinct);
     }
 }
 
