@@ -71,6 +71,8 @@ struct ModelBars {
     say_at: u64,
     /// Whether its weights do not lie at its path any more.
     is_gone: bool,
+    /// Reasons of the failures of its tasks that were said.
+    said: BTreeSet<String>,
 }
 
 impl ModelBars {
@@ -188,6 +190,14 @@ impl Bars {
     /// Every reason once, with the workers that gave it.
     pub(super) fn words(&self, model: ModelId) -> Option<String> {
         self.models.get(&model).map(ModelBars::words)
+    }
+
+    /// Whether tasks of a model fail for a reason that was not said yet; from now on it counts as said.
+    pub(super) fn say_failure(&mut self, model: ModelId) -> bool {
+        let Some(bars) = self.models.get_mut(&model) else { return false };
+        let before = bars.said.len();
+        bars.said.extend(bars.told.iter().map(|bar| bar.text.clone()));
+        bars.said.len() > before
     }
 
     /// What a model was planned with is gone: there is no use in waiting for a worker that can load it.

@@ -93,6 +93,28 @@ fn a_model_ends_at_once_where_no_other_worker_can_come() {
 }
 
 #[test]
+fn the_failure_of_a_model_is_said_once_per_reason() {
+    let limits = Limits { others_may_come: false, ..Limits::default() };
+    let mut bench = Bench::new(limits, (0..4).map(|at| view(0, at * 4, at * 4 + 4)).collect());
+    attach_on(&mut bench, 0, "here");
+    let held: Vec<_> = bench.grants.iter().map(|(_, grant, ..)| *grant).collect();
+    assert_eq!(held.len(), 2);
+    let mut fail = |grant, text: &str| {
+        let class = FailureClass::Unable(UnableKind::Missing);
+        let effects = bench.apply(Event::Failed { worker: worker(0), grant, class, message: text.into() });
+        let notes = effects.into_iter().filter_map(|effect| match effect {
+            Effect::Note { text } if text.starts_with("no worker can load") => Some(text),
+            _ => None,
+        });
+        notes.collect::<Vec<_>>()
+    };
+    let said = fail(held[0], "no such folder");
+    assert!(matches!(said.as_slice(), [line] if line.contains("its 3 tasks failed: no such folder")), "{said:?}");
+    assert_eq!(fail(held[1], "no such folder"), [""; 0]);
+    assert_eq!(bench.core.failures().len(), 4, "all the same they are recorded");
+}
+
+#[test]
 fn a_model_waits_for_an_able_worker_as_long_as_it_may_and_then_fails_with_all_reasons() {
     let mut bench =
         Bench::new(Limits { lease_ttl: 10_000_000, silence: 10_000_000, ..Limits::default() }, vec![view(0, 0, 4)]);

@@ -125,9 +125,12 @@ impl Core {
         let Some(words) = self.bars.words(model) else { return };
         let class = if self.bars.is_gone(model) { FailureClass::WeightsGone } else { FailureClass::User };
         let tasks = self.queue.of_model(model).collect::<Vec<_>>();
-        let name = self.labels.model(model);
-        let text = format!("no worker can load {name}; its {} failed: {words}", some(tasks.len() as u64, "task"));
-        effects.push(Effect::Note { text });
+        // Tasks that come back later fail for the reason that was said.
+        if self.bars.say_failure(model) {
+            let name = self.labels.model(model);
+            let text = format!("no worker can load {name}; its {} failed: {words}", some(tasks.len() as u64, "task"));
+            effects.push(Effect::Note { text });
+        }
         for task in tasks {
             self.transition(task, To::Failed { class, message: words.clone() });
         }
