@@ -232,7 +232,7 @@ pub async fn infer(
     let stop = CancellationToken::new();
     // Cancels on drop as well: on every early return.
     let stopping = stop.clone().drop_guard();
-    let board = ProgressBoard::new(plan.clone());
+    let board = ProgressBoard::new(plan.clone(), opened.leader.core().recorded_by_unit());
     let watching = tokio::spawn(with_same_log(board.show(stage, opened.facts.resumed_samples)));
     let telling = tokio::spawn(weights_gone::tell(plan.clone(), job_handle.clone()));
     let writing = tokio::spawn(opened.live.run(options.predictions, opened.durability.clone(), stop));

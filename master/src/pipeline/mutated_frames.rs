@@ -98,7 +98,7 @@ impl Attacked {
         Self {
             leader: Leader::new(core, terms, Keys::new(&plan), Watch::default()),
             facts: RunFacts::default(),
-            board: ProgressBoard::new(Arc::new(self::plan())),
+            board: ProgressBoard::new(Arc::new(self::plan()), std::iter::empty()),
             rng: Rng::new(seed),
             now: 0,
             out: Vec::new(),

@@ -4,7 +4,7 @@ use super::shown::{show_bar, show_lines};
 use super::text::grouped;
 use crate::pipeline::live_metric::LiveMetric;
 use compass_common::status_output::{is_terminal, print_status};
-use compass_plan::Plan;
+use compass_plan::{Plan, Unit};
 use compass_proto::v1;
 use compass_types::ids::UnitId;
 use prost::Message as _;
@@ -35,6 +35,8 @@ pub struct ProgressBoard {
     live: Arc<Mutex<BTreeMap<UnitId, Live>>>,
 }
 
+    /// Samples of each unit that were recorded before: no report of them comes.
+    kept: Arc<BTreeMap<UnitId, u64>>,
 /// What was reported of a unit. Its first metric is the mean over reports, by their samples. What it is of them all together only
 /// scoring tells, for a metric that is no mean.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,9 +69,17 @@ impl Live {
 }
 
 impl ProgressBoard {
-    /// A board without watchers yet.
-    pub fn new(plan: Arc<Plan>) -> Self {
-        Self { plan, snapshots: watch::Sender::new(Snapshot::default()), live: Arc::default() }
+    /// A board without watchers yet; `kept` are the samples of each unit that were recorded before.
+    pub fn new(plan: Arc<Plan>, kept: impl Iterator<Item = (UnitId, u64)>) -> Self {
+        let kept = Arc::new(kept.filter(|(_, count)| *count > 0).collect());
+        Self { plan, snapshots: watch::Sender::new(Snapshot::default()), live: Arc::default(), kept }
+    }
+
+    /// Whether what was reported of a unit is of all its recorded samples: those that were kept were reported to an
+    /// earlier leader, and a mean without them is another number than the table's.
+    fn is_of_all(&self, unit: Unit<'_>, live: &Live) -> bool {
+        let reported = live.samples as u64 + live.failed;
+        !self.kept.contains_key(&unit.id) || reported >= u64::from(unit.dataset.samples)
     }
 
     /// Puts up a snapshot.
@@ -107,7 +117,7 @@ impl ProgressBoard {
                 copied: copied.get(&unit.id).copied().unwrap_or_default(),
                 scored: live.samples as u64,
                 failed: live.failed,
-                value: live.value(),
+                value: live.value().filter(|_| self.is_of_all(unit, &live)),
                 metric: live.name,
                 interval: None,
             };
@@ -137,6 +147,7 @@ impl ProgressBoard {
             live: self.live.clone(),
         };
         let total = self.plan.expected();
+            kept: self.kept.clone(),
         async move {
             if already > 0 {
                 print_status(format!("{stage:5}  {} of {} samples kept", grouped(already), grouped(total)));
@@ -166,7 +177,7 @@ mod tests {
     /// saw the stage go without a word.
     #[tokio::test]
     async fn the_complete_count_is_told_once_as_the_closing_line() {
-        let board = ProgressBoard::new(Arc::new(crate::pipeline::score_tests::planned().plan));
+        let board = ProgressBoard::new(Arc::new(crate::pipeline::score_tests::planned().plan), std::iter::empty());
         let total = board.expected();
         let log = Arc::new(JobLog::ended());
         let shown = tokio::spawn(with_log(log.clone(), board.show("infer", 0)));
@@ -196,7 +207,7 @@ mod tests {
             v1::ShardReport { scored, first, ..Default::default() }
         };
         let plan = crate::pipeline::score_tests::planned().plan;
-        let board = ProgressBoard::new(Arc::new(plan));
+        let board = ProgressBoard::new(Arc::new(plan), std::iter::empty());
         for report in [
             report(30, "accuracy", 50.0),
             report(10, "accuracy", 90.0),
@@ -223,3 +234,24 @@ mod tests {
         assert!(board.live_scores().is_empty());
     }
 }
+
+    #[test]
+    fn a_unit_with_kept_samples_shows_no_score_of_the_others_alone() {
+        let plan = Arc::new(crate::pipeline::score_tests::planned().plan);
+        let samples = plan.unit(UnitId(0)).unwrap().dataset.samples;
+        let report = |scored: u32, value: f64| {
+            let first = Some(v1::ShownMetric { name: "accuracy".into(), value });
+            v1::ShardReport { scored, first, ..Default::default() }.encode_to_vec()
+        };
+        let resumed = ProgressBoard::new(plan.clone(), [(UnitId(0), 1)].into_iter());
+        resumed.report(UnitId(0), &report(samples - 1, 50.0));
+        assert_eq!(resumed.live_scores(), []);
+        let live = resumed.live([(UnitId(0), samples.into())].into_iter());
+        assert_eq!((live[0].recorded, live[0].value), (samples.into(), None), "neither on the page");
+        // The kept one was computed once more.
+        resumed.report(UnitId(0), &report(1, 50.0));
+        assert_eq!(resumed.live_scores(), [("d".to_owned(), "50.0".to_owned())]);
+        let begun = ProgressBoard::new(plan, [(UnitId(0), 0)].into_iter());
+        begun.report(UnitId(0), &report(samples - 1, 50.0));
+        assert_eq!(begun.live_scores().len(), 1, "nothing was kept");
+    }
