@@ -112,6 +112,7 @@ fn the_failure_of_a_model_is_said_once_per_reason() {
     assert!(matches!(said.as_slice(), [line] if line.contains("its 3 tasks failed: no such folder")), "{said:?}");
     assert_eq!(fail(held[1], "no such folder"), [""; 0]);
     assert_eq!(bench.core.failures().len(), 4, "all the same they are recorded");
+    assert_eq!(bench.core.failed_samples(), 16);
 }
 
 #[test]

@@ -175,6 +175,13 @@ impl Core {
         by_unit.collect()
     }
 
+    /// How many samples [`Self::failures`] has.
+    pub fn failed_samples(&self) -> u64 {
+        let failed = self.tasks.iter().filter(|(_, task)| task.has_failed());
+        let all = failed.flat_map(|(_, task)| self.with_their_duplicates(task.unit, &task.remaining));
+        all.map(|(_, samples)| samples.len() as u64).sum()
+    }
+
     /// The highest number that was given to a record.
     pub fn last_seq(&self) -> Seq {
         self.last_seq

@@ -115,6 +115,8 @@ pub struct Driver {
     submissions: Vec<Submission>,
     /// Frames under way; empty between steps.
     inbox: Vec<Inbound>,
+    /// Failed tasks, and their samples.
+    failed: (u32, u64),
     published: Instant,
     show_again: Instant,
     /// What befell the run, as it was handed over last.
@@ -144,6 +146,7 @@ impl Driver {
             connections: Connections::default(),
             submissions: Vec::new(),
             inbox: Vec::new(),
+            failed: (0, 0),
             published: Instant::now(),
             show_again: Instant::now(),
             tally,
@@ -411,9 +414,16 @@ impl Driver {
 
     fn publish(&mut self) {
         self.published = Instant::now();
-        let progress = self.setup.leader.core().progress();
+        let core = self.setup.leader.core();
+        let progress = core.progress();
+        // A pass over all tasks: where there is something to count, and at the end.
+        let failed_tasks = core.failed_tasks();
+        if self.failed.0 != failed_tasks || progress.open_tasks == 0 {
+            self.failed = (failed_tasks, core.failed_samples());
+        }
         self.setup.board.publish(Snapshot {
             recorded: progress.recorded,
+            failed: self.failed.1,
             workers: progress.workers,
             slots: progress.slots,
         });

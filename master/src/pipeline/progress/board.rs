@@ -16,6 +16,8 @@ use tokio::sync::watch;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     pub recorded: u64,
+    /// Samples that stay without a result.
+    pub failed: u64,
     pub workers: u32,
     pub slots: u32,
 }
@@ -33,10 +35,10 @@ pub struct ProgressBoard {
     plan: Arc<Plan>,
     snapshots: watch::Sender<Snapshot>,
     live: Arc<Mutex<BTreeMap<UnitId, Live>>>,
-}
-
     /// Samples of each unit that were recorded before: no report of them comes.
     kept: Arc<BTreeMap<UnitId, u64>>,
+}
+
 /// What was reported of a unit. Its first metric is the mean over reports, by their samples. What it is of them all together only
 /// scoring tells, for a metric that is no mean.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -145,9 +147,9 @@ impl ProgressBoard {
             plan: self.plan.clone(),
             snapshots: watch::Sender::new(Snapshot::default()),
             live: self.live.clone(),
+            kept: self.kept.clone(),
         };
         let total = self.plan.expected();
-            kept: self.kept.clone(),
         async move {
             if already > 0 {
                 print_status(format!("{stage:5}  {} of {} samples kept", grouped(already), grouped(total)));
@@ -181,7 +183,7 @@ mod tests {
         let total = board.expected();
         let log = Arc::new(JobLog::ended());
         let shown = tokio::spawn(with_log(log.clone(), board.show("infer", 0)));
-        board.publish(Snapshot { recorded: total, workers: 1, slots: 2 });
+        board.publish(Snapshot { recorded: total, workers: 1, slots: 2, ..Snapshot::default() });
         while board.snapshots.receiver_count() == 0 {
             tokio::task::yield_now().await;
         }
@@ -233,7 +235,6 @@ mod tests {
         assert_eq!((metric.value, metric.interval), (None, None));
         assert!(board.live_scores().is_empty());
     }
-}
 
     #[test]
     fn a_unit_with_kept_samples_shows_no_score_of_the_others_alone() {
@@ -255,3 +256,4 @@ mod tests {
         begun.report(UnitId(0), &report(samples - 1, 50.0));
         assert_eq!(begun.live_scores().len(), 1, "nothing was kept");
     }
+}

@@ -46,7 +46,7 @@ impl Drop for FollowedBar {
 }
 
 fn words(progress: &JobProgress) -> Vec<String> {
-    let snapshot = Snapshot { recorded: progress.recorded_samples, workers: 0, slots: progress.slots };
+    let snapshot = Snapshot { recorded: progress.recorded_samples, slots: progress.slots, ..Snapshot::default() };
     status_words(progress.expected_samples, snapshot, progress.samples_per_second)
 }
 

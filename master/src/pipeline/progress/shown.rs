@@ -74,7 +74,7 @@ pub(super) async fn show_lines(
         let (snapshot, now) = (receiver.borrow().with_kept(already), Instant::now());
         lines.pace.count(now, snapshot.recorded);
         // The complete count is told once, as the line that closes the stage: a client with a bar gets no other.
-        if ended || is_time && snapshot.recorded < total {
+        if ended || is_time && snapshot.recorded + snapshot.failed < total {
             let stamp = stamped("");
             let line = format!("{stamp}{}", lines.line(snapshot, now, board.live_scores(), LONGEST - stamp.len()));
             // The last line stays on the screen of one who saw a bar.
@@ -138,14 +138,15 @@ fn status(total: u64, now: Snapshot, rate: f64) -> String {
 /// How far, how fast, how long, on what; empty where nothing is to be said.
 pub(super) fn status_words(total: u64, now: Snapshot, rate: f64) -> Vec<String> {
     let slots = match now.slots {
-        0 if now.recorded == total => String::new(),
+        0 if now.recorded + now.failed >= total => String::new(),
         0 => "waiting for workers".to_owned(),
         1 => "1 slot".to_owned(),
         many => format!("{many} slots"),
     };
     let (recorded, all) = (grouped(now.recorded), grouped(total));
-    let eta = eta(total.saturating_sub(now.recorded), rate);
-    vec![format!("{recorded}/{all} samples"), format!("{rate:.1} samples/s"), eta, slots]
+    let eta = eta(total.saturating_sub(now.recorded + now.failed), rate);
+    let failed = if now.failed > 0 { format!(", {} failed", grouped(now.failed)) } else { String::new() };
+    vec![format!("{recorded}/{all} samples{failed}"), format!("{rate:.1} samples/s"), eta, slots]
 }
 
 #[cfg(test)]
@@ -161,7 +162,7 @@ mod tests {
         let start = Instant::now();
         let mut lines = Lines { stage: "infer", total: 60_000, pace: Pace::new(start, 20), told: BTreeMap::new() };
         let now = start + Duration::from_secs(10);
-        let snapshot = Snapshot { recorded: 1_120, workers: 1, slots: 2 };
+        let snapshot = Snapshot { recorded: 1_120, workers: 1, slots: 2, ..Snapshot::default() };
         let first = lines.line(snapshot, now, scores(&[("sums_gen", "93.2"), ("piqa", "50.0")]), 180);
         let known = "infer  1,120/60,000 samples  110.0 samples/s  eta 8m 55s  2 slots";
         assert_eq!(first, format!("{known}  sums_gen 93.2, piqa 50.0"));
@@ -173,12 +174,22 @@ mod tests {
     }
 
     #[test]
+    fn failed_samples_are_counted_and_not_waited_for() {
+        let all = Snapshot { failed: 1_240, slots: 1, ..Snapshot::default() };
+        assert_eq!(status(1_240, all, 0.0), "0/1,240 samples, 1,240 failed  0.0 samples/s  done  1 slot");
+        let gone = Snapshot { recorded: 200, failed: 40, ..Snapshot::default() };
+        assert_eq!(status(240, gone, 2.0), "200/240 samples, 40 failed  2.0 samples/s  done");
+        let some = Snapshot { recorded: 100, failed: 40, slots: 2, workers: 1 };
+        assert_eq!(status(240, some, 2.0), "100/240 samples, 40 failed  2.0 samples/s  eta 50s  2 slots");
+    }
+
+    #[test]
     fn a_line_is_never_longer_than_a_log_has_room_for() {
         let start = Instant::now();
         let mut lines = Lines { stage: "infer", total: 6_000, pace: Pace::new(start, 0), told: BTreeMap::new() };
         let many: Vec<(String, String)> =
             (0..60).map(|at| (format!("model-{at}/dataset"), "12.5".to_owned())).collect();
-        let snapshot = Snapshot { recorded: 100, workers: 1, slots: 2 };
+        let snapshot = Snapshot { recorded: 100, workers: 1, slots: 2, ..Snapshot::default() };
         let mut told = 0;
         for _ in 0..60 {
             let line = lines.line(snapshot, start + Duration::from_secs(1), many.clone(), 180);
