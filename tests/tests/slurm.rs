@@ -4,6 +4,7 @@ use compass_tests::{
     Job, Running, SAMPLES, Slurm, assert_same, configuration, echo_job, free_port, program, undisturbed, wait_until,
 };
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Each job a node of its own, so that one node lost is one worker lost.
 const RUNNER: &str = "[infer.runner]\ntype = \"slurm\"\npartition = \"llmeval\"\nextra_command = [\"--exclusive\"]\n";
@@ -133,6 +134,8 @@ fn nothing_stays_in_the_queue_however_the_master_ends() {
         });
         for signal in signals {
             master.signal(signal);
+            // Signals of one moment are taken for one.
+            std::thread::sleep(Duration::from_millis(600));
         }
         assert_eq!(master.finish().code, Some(code));
         // Who is told twice does not wait for it.

@@ -15,16 +15,35 @@ pub(super) struct Drain {
     pub(super) ending: ExitReason,
     /// When the last slot became idle.
     idle_since_ms: Option<u64>,
+    /// When a signal started it, if one did.
+    signalled_ms: Option<u64>,
 }
 
+/// Signals that come within this time after the first one are the same as it: `timeout` signals its child and then its
+/// process group.
+const ONE_SIGNAL_MS: u64 = 500;
+
 impl AgentCore {
+    /// Starts to drain at a signal; the next one ends the agent, unless it comes at the same time.
+    pub(super) fn signal(&mut self, number: u8) {
+        match &self.drain {
+            None => {
+                self.start_drain(ExitReason::Signal(number), "a signal");
+                let now_ms = self.now_ms;
+                self.drain.iter_mut().for_each(|drain| drain.signalled_ms = Some(now_ms));
+            }
+            Some(drain) if drain.signalled_ms.is_some_and(|at| self.now_ms < at + ONE_SIGNAL_MS) => {}
+            Some(_) => self.ending = Some(ExitReason::Signal(number)),
+        }
+    }
+
     /// Starts to drain; `ending` is the exit reason afterwards.
     pub(super) fn start_drain(&mut self, ending: ExitReason, reason: &str) {
         if self.drain.is_some() {
             return;
         }
         tracing::info!(reason, "draining");
-        self.drain = Some(Drain { ending, idle_since_ms: None });
+        self.drain = Some(Drain { ending, idle_since_ms: None, signalled_ms: None });
         self.outputs.push(Output::ExitRequested);
         if self.terms.is_some() {
             self.outbox.push(Body::Draining(v1::Draining { reason: reason.to_owned() }));

@@ -26,8 +26,7 @@ impl AgentCore {
             Input::Slot(report) => self.slot_report(report),
             Input::Fetched { digest, content } => self.fetched(digest, content),
             Input::Uploaded { link, seq, done } => self.uploaded(link, seq, done),
-            Input::Signal(number) if self.drain.is_some() => self.ending = Some(ExitReason::Signal(number)),
-            Input::Signal(number) => self.start_drain(ExitReason::Signal(number), "a signal"),
+            Input::Signal(number) => self.signal(number),
             Input::TimeIsUp => self.start_drain(ExitReason::TimeIsUp, "the time of this job is nearly over"),
             Input::ParentGone => self.ending = Some(ExitReason::ParentGone),
         }

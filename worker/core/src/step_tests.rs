@@ -145,6 +145,21 @@ fn frames_are_sent_on_every_connection_until_acknowledged() {
 }
 
 #[test]
+fn a_second_signal_ends_the_worker_unless_it_is_one_with_the_first() {
+    let mut played = Played::new();
+    played.welcome(1, 0);
+    played.sent(1);
+    played.now = 1_000;
+    played.step(Input::Signal(15));
+    played.now = 1_001;
+    played.step(Input::Signal(15));
+    assert_eq!(played.core.take_ending(), None, "`timeout` signals its child and then the group");
+    played.now = 1_500;
+    played.step(Input::Signal(2));
+    assert_eq!(played.core.take_ending(), Some(ExitReason::Signal(2)));
+}
+
+#[test]
 fn frames_acknowledged_by_a_welcome_are_not_sent_again() {
     let mut played = Played::new();
     played.welcome(1, 0);
