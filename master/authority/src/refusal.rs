@@ -16,11 +16,13 @@ pub enum Refusal {
     Spent { id: String, uses: u32 },
     #[error(
         "its join token {id} is for workers of pool {pool}, and it says that it works for pool {said}; start it with \
-         --pool {pool}, or give it a token of pool {said} (`compass-master token create --pool {said}`)"
+         --pool {pool}, or give it a token of pool {said} (`compass-master token create --pool {said}`{PLACE})"
     )]
     OtherPool { id: String, pool: String, said: String },
     #[error("the worker {worker} was barred with `compass-master token revoke --worker`")]
     Barred { worker: String },
 }
 
-const ASK: &str = "get one with `compass-master token create`";
+const ASK: &str = "get one with `compass-master token create` (on the master's host, with the --config that it was \
+                   started with)";
+const PLACE: &str = ", on the master's host, with the --config that it was started with";

@@ -3,6 +3,7 @@
 use super::refusal;
 use super::socket::{Live, SERVER, find, path_of};
 use super::status::MasterStatus;
+use super::usual::serve_command;
 use crate::exit;
 use crate::job::Failure;
 use compass_diagnostic::Diagnostic;
@@ -110,15 +111,15 @@ fn missing(state_dir: &Path, dead: Option<PathBuf>, wanted: &str) -> Failure {
             "the server that worked in {shown} is gone: no process answers at {}",
             socket.display()
         ))
-        .with_help("start it again with `compass-master serve`; it goes on with its jobs"),
+        .with_help(format!("start it again with {}; it goes on with its jobs", serve_command(state_dir))),
         None => Diagnostic::error(format!(
             "no {wanted} works in {shown}: there is no {}",
             path_of(state_dir, SERVER).display()
         ))
-        .with_help(
-            "start one with `compass-master serve`, or name another's state_dir with `--state-dir`, or in [master] of \
-             the file",
-        ),
+        .with_help(format!(
+            "start one with {}; or name another's state_dir with `--state-dir`, or in [master] of the file",
+            serve_command(state_dir)
+        )),
     };
     Failure::new(exit::INFRASTRUCTURE, diagnostic)
 }
