@@ -428,6 +428,29 @@ fn what_cannot_be_is_said_and_nothing_is_started() {
 fn a_run_that_ends_with_its_job_answers_as_well() {
     let served = Served::new(400, 1);
     let running = served.job.start(&[]);
+#[test]
+fn a_client_that_waits_and_is_interrupted_says_that_its_job_goes_on() {
+    let served = Served::new(100, 1);
+    let server = served.start();
+    let a = accepted(&served.submit("a", &named("first", ""), &[]).expect(0)).0;
+    let waiting = served.job.command_line(&["submit", "--config", "a.toml", "--wait"]);
+    let waiting = waiting.spawn_logged(&served.job.path("waiting.log"));
+    wait_until("it follows the job", || served.job.log("waiting.log").contains("running already").then_some(()));
+    // It watches for signals once it follows; the job says something by then.
+    wait_until("it is told", || served.job.log("waiting.log").contains("samples  ").then_some(()));
+    waiting.signal("INT");
+    waiting.finish().expect(130);
+    let said = served.job.log("waiting.log");
+    let state = format!(" --state-dir {}", served.job.path("state").display());
+    let expected =
+        format!("the job goes on: compass-master status {a}{state}; compass-master cancel {a}{state} ends it");
+    assert!(said.contains(&expected), "{said}");
+    served.command(&["cancel", &a]).expect(0);
+    served.wait_for_end(&a);
+    server.signal("TERM");
+    server.finish().expect(143);
+}
+
     let explained = wait_until("it runs", || {
         let text = served.command(&["explain", "job"]);
         text.stdout.contains("granted to 1 worker ").then_some(text.stdout)

@@ -1,7 +1,7 @@
 //! `submit`: a job for a server. Planned here, so that the submitter sees all errors, and nothing was started.
 
 use super::client::Master;
-use super::usual::place;
+use super::usual::{place, serve_command};
 use crate::cli::terminal_width;
 use crate::exit;
 use crate::job::Mode;
@@ -13,6 +13,8 @@ use compass_diagnostic::Diagnostic;
 use compass_proto::v1::follow_reply::Body;
 use compass_types::ids::Digest;
 use std::path::Path;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 
 /// What is submitted, and how.
 #[derive(Clone, Debug)]
@@ -56,13 +58,44 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
     }
     print(format!("{} {}\n", accepted.job, folder.shown()))
         .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
+    let place = place(&config.state_dir);
     if wait {
-        return follow(server, accepted.job, &folder).await;
+        let (job, mut stopped) = (accepted.job.clone(), watch_for_stop());
+        let followed = Box::pin(follow(server, accepted.job, &folder, &config.state_dir));
+        // The bar goes with the future.
+        let ended = tokio::select! {
+            ended = followed => Ok(ended),
+            Some(code) = stopped.recv() => Err(code),
+        };
+        return ended.unwrap_or_else(|code| {
+            print_status(goes_on(&job, &place));
+            Ok(code)
+        });
     }
     let accepted_now = if accepted.attached { "" } else { "accepted; " };
-    let place = place(&config.state_dir);
     print_status(format!("{accepted_now}see it with: compass-master status {}{place}", accepted.job));
     Ok(exit::SCORED)
+}
+
+/// Receives the exit code of the first signal that asks this client to stop; nothing where signals cannot be watched.
+fn watch_for_stop() -> mpsc::Receiver<u8> {
+    let (stop, stopped) = mpsc::channel(1);
+    for (kind, code) in [(SignalKind::interrupt(), exit::INTERRUPTED), (SignalKind::terminate(), exit::TERMINATED)] {
+        if let Ok(mut stream) = signal(kind) {
+            let stop = stop.clone();
+            tokio::spawn(async move {
+                stream.recv().await;
+                // The client has ended meanwhile.
+                let _ = stop.send(code).await;
+            });
+        }
+    }
+    stopped
+}
+
+/// What a client says that goes before its job ends.
+fn goes_on(job: &str, place: &str) -> String {
+    format!("the job goes on: compass-master status {job}{place}; compass-master cancel {job}{place} ends it")
 }
 
 /// The table as this terminal can show it: the server, which wrote it, knows of none.
@@ -72,9 +105,9 @@ fn fitting(table: String, folder: &Path) -> String {
 }
 
 /// Says what the job says, to its end.
-async fn follow(mut server: Master, job: String, folder: &RunFolder) -> Result<u8, Failure> {
+async fn follow(mut server: Master, job: String, folder: &RunFolder, state_dir: &Path) -> Result<u8, Failure> {
     let gone = || {
-        let help = format!("start it again with `compass-master serve`; it goes on with job {job}");
+        let help = format!("start it again with {}; it goes on with job {job}", serve_command(state_dir));
         Failure::new(exit::INFRASTRUCTURE, Diagnostic::error("the server went away").with_help(help))
     };
     let mut said = server.follow(job.clone(), is_terminal()).await?;
@@ -100,5 +133,18 @@ async fn follow(mut server: Master, job: String, folder: &RunFolder) -> Result<u
             }
             None => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_goes_says_how_to_see_and_to_end_its_job() {
+        let said = goes_on("4f2a9c01", " --state-dir /s");
+        let expected = "the job goes on: compass-master status 4f2a9c01 --state-dir /s; compass-master cancel 4f2a9c01 \
+                        --state-dir /s ends it";
+        assert_eq!(said, expected);
     }
 }
