@@ -139,6 +139,10 @@ async fn submit(job: &JobArguments, priority: u32, wait: bool, state_dir: Option
         ),
         (job.unsafe_local_exec, "--unsafe-local-exec", "it is a flag of the workers"),
     ];
+    let launching = job.launching_flags().map(|flag| {
+        (true, flag, "the server launches the workers, by its own configuration: compass-master serve --config FILE")
+    });
+    let here = here.into_iter().chain(launching).collect::<Vec<_>>();
     if let Some((_, flag, help)) = here.iter().find(|(given, ..)| *given) {
         let refusal = Diagnostic::error(format!("`{flag}` is not for `submit`")).with_help(*help);
         return Err(Failure::bad_input(refusal));

@@ -413,9 +413,9 @@ fn what_cannot_be_is_said_and_nothing_is_started() {
     let wrong = served.submit("b", &named("first", "").replace("\"em\"", "\"emm\""), &[]).expect(2);
     assert!(wrong.stderr.contains("b.toml:") && wrong.stderr.contains("emm"), "{}", wrong.stderr);
     assert!(!served.job.path("b").exists(), "a run folder was made");
-    for flag in ["--debug", "--dry-run"] {
-        let refused = served.submit("c", &named("first", ""), &[flag]).expect(2);
-        assert!(refused.stderr.contains(&format!("`{flag}` is not for `submit`")), "{}", refused.stderr);
+    for flags in [&["--debug"][..], &["--dry-run"], &["--slurm", "-p", "llmeval"], &["--qos", "high"]] {
+        let refused = served.submit("c", &named("first", ""), flags).expect(2);
+        assert!(refused.stderr.contains(&format!("`{}` is not for `submit`", flags[0])), "{}", refused.stderr);
     }
     served.job.write("wrong.toml", "[master]\nlisten = \"x\"\n");
     let base = served.job.command_line(&["serve", "--config", "wrong.toml"]).run().expect(2);

@@ -331,6 +331,20 @@ Exit codes: 0 all scored; 1 something failed or a metric was withheld; 2 bad inp
 3 infrastructure (resume with -r); 4 leadership lost; 130/143 interrupted (resume with -r).";
 
 impl JobArguments {
+    /// The flags given that say who launches workers, and how; not those that bound the job.
+    pub fn launching_flags(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let launch = &self.launch;
+        let flags = [
+            (launch.slurm, "--slurm"),
+            (launch.partition.is_some(), "--partition"),
+            (launch.quotatype.is_some(), "--quotatype"),
+            (launch.qos.is_some(), "--qos"),
+            (launch.dlc, "--dlc"),
+            (launch.aliyun_cfg.is_some(), "--aliyun-cfg"),
+        ];
+        flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag)
+    }
+
     /// What results documents hold.
     pub fn details(&self) -> Details {
         if self.dump_eval_details.eq_ignore_ascii_case("false") { Details::Omit } else { Details::Include }
@@ -445,6 +459,21 @@ mod tests {
         let details = |line: &str| Cli::parse_from(words(line)).job.details();
         assert_eq!(details("m --config e.toml --dump-eval-details False"), Details::Omit);
         assert_eq!(details("m --config e.toml --dump-eval-details --debug"), Details::Include);
+    }
+
+    #[test]
+    fn flags_that_launch_are_known_by_their_names() {
+        let given = |line: &str| Cli::parse_from(words(line)).job.launching_flags().collect::<Vec<_>>();
+        assert_eq!(given("m -c e.toml --max-num-workers 2 --max-gpus 4 --max-workers-per-gpu 2 --retry 1"), [""; 0]);
+        assert_eq!(
+            given("m -c e.toml --slurm -p x -q auto --qos high"),
+            ["--slurm", "--partition", "--quotatype", "--qos"]
+        );
+        assert_eq!(given("m -c e.toml --dlc --aliyun-cfg f"), ["--dlc", "--aliyun-cfg"]);
+        let known = Cli::command();
+        let known: Vec<&str> = known.get_arguments().filter_map(|argument| argument.get_long()).collect();
+        let all = given("m -c e.toml --slurm -p x -q auto --qos high --aliyun-cfg f");
+        assert!(all.iter().all(|flag| known.contains(&flag.trim_start_matches("--"))), "{all:?}");
     }
 
     #[test]
