@@ -24,6 +24,8 @@ pub enum TokenCommandError {
     NotBarred { worker: String },
     #[error("this configuration has no pool {pool}, and would refuse its workers; it has {known}")]
     NoPool { pool: String, known: String },
+    #[error("{} defines no pools, and its master would not know the pool {pool}; leave --pool out, or define the pool there", path.display())]
+    NoPools { pool: String, path: PathBuf },
     #[error("cannot write the token to {path}")]
     Out {
         path: PathBuf,
@@ -37,6 +39,7 @@ impl TokenCommandError {
     pub fn is_bad_input(&self) -> bool {
         match self {
             Self::NoPool { .. }
+            | Self::NoPools { .. }
             | Self::Config(_)
             | Self::Unknown { .. }
             | Self::NotBarred { .. }
@@ -65,10 +68,14 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<To
     let authority = Authority::open(&config).await?;
     match &arguments.action {
         TokenAction::Create { pool, ttl, uses, out } => {
-            // Its workers would be refused, one by one, on nodes that were waited for. Without pools any name will do.
+            // Its workers would be refused, one by one, on nodes that were waited for. Without a file any name will do: that
+            // of the master is not known.
             if !pool.is_empty() {
                 // Of a file that cannot be read it is not known which pools it has.
                 let pools = base?.0.pools;
+                if let (Some(path), true) = (&arguments.config, pools.is_empty()) {
+                    return Err(TokenCommandError::NoPools { pool: pool.clone(), path: path.clone() });
+                }
                 if !pools.is_empty() && !pools.iter().any(|known| known.name == *pool) {
                     let names: Vec<&str> = pools.iter().map(|known| known.name.as_str()).collect();
                     return Err(TokenCommandError::NoPool { pool: pool.clone(), known: names.join(", ") });
@@ -195,4 +202,31 @@ fn as_json(register: &Register, now: u64) -> String {
     });
     let all = serde_json::json!({ "tokens": tokens.collect::<Vec<_>>(), "barred": register.barred() });
     format!("{all:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_token_of_a_pool_needs_a_file_that_defines_pools() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("serve.toml");
+        std::fs::write(&path, "[master]\n").unwrap();
+        let create = |config: Option<PathBuf>, pool: &str| TokenArguments {
+            action: TokenAction::Create {
+                pool: pool.into(),
+                ttl: std::time::Duration::from_secs(60),
+                uses: 1,
+                out: None,
+            },
+            config,
+        };
+        let run = async |arguments: TokenArguments| run(&arguments, Some(home.path().to_owned())).await;
+        let refused = run(create(Some(path.clone()), "gold")).await.unwrap_err();
+        assert!(refused.is_bad_input());
+        assert!(refused.to_string().starts_with(&format!("{} defines no pools", path.display())), "{refused}");
+        assert!(run(create(Some(path), "")).await.is_ok());
+        assert!(run(create(None, "gold")).await.is_ok(), "of a master without a file nothing is known");
+    }
 }

@@ -103,7 +103,7 @@ fn token(job: &Job, pool: &str) -> (PathBuf, Output) {
 #[test]
 fn two_clusters_behind_nat_with_all_that_goes_wrong_between_them() {
     let Some(lab) = Lab::up() else { return };
-    let runner = "[infer.runner]\ntype = \"none\"\n[infer.partitioner]\ntype = \"size\"\nmax_task_size = 12\ngen_task_coef = 3\n";
+    let runner = "[[pool]]\nname = \"s\"\nlauncher = \"none\"\n[[pool]]\nname = \"aliyun\"\nlauncher = \"none\"\n[infer.partitioner]\ntype = \"size\"\nmax_task_size = 12\ngen_task_coef = 3\n";
     let mut job = echo_job(DELAY_MS, "advertise = \"10.60.0.10\"", runner);
     job.set_env("HOME", &job.path("home").display().to_string());
     let plain = job.command(&[]);

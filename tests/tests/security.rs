@@ -138,7 +138,7 @@ fn everybody_without_a_good_token_is_turned_away_in_one_sentence() {
     refused(start("expired", Some(&path)), &format!("its join token {id} has expired"));
     told_once(&job, &format!("its join token {id} has expired"));
 
-    let (id, path) = invited(&job, "revoked", &["--pool", "aliyun"]);
+    let (id, path) = invited(&job, "revoked", &[]);
     assert_eq!(token(&job, &["revoke", &id]).status.code(), Some(0));
     refused(start("revoked", Some(&path)), &format!("its join token {id} was revoked"));
 
@@ -181,6 +181,13 @@ fn a_token_of_a_pool_admits_to_no_other() {
     job.write("broken.toml", "[[pool]]\nname = \"s\"\n");
     let broken = job.command_line(&["token", "create", "--pool", "alyun", "--config", "broken.toml"]).run().expect(2);
     assert!(broken.stderr.contains("missing key `launcher`") && broken.stdout.is_empty(), "{}", broken.stderr);
+    job.write("without.toml", "[master]\n");
+    let without = job.command_line(&["token", "create", "--pool", "s", "--config", "without.toml"]).run().expect(2);
+    assert!(
+        without.stderr.contains("without.toml defines no pools") && without.stdout.is_empty(),
+        "{}",
+        without.stderr
+    );
     let because = format!("its join token {id} is for workers of pool aliyun, and it says that it works for pool s");
     refused(start("stray", &["--pool", "s"]), &because);
     told_once(&job, &because);

@@ -417,6 +417,10 @@ fn what_cannot_be_is_said_and_nothing_is_started() {
         let refused = served.submit("c", &named("first", ""), flags).expect(2);
         assert!(refused.stderr.contains(&format!("`{}` is not for `submit`", flags[0])), "{}", refused.stderr);
     }
+    let bound = named("first", "").replace("type = \"echo\"", "type = \"echo\"\npools = [\"gold\"]");
+    let refused = served.submit("d", &bound, &[]).expect(2);
+    let because = "a model wants the pools gold, and this server defines no pools";
+    assert!(refused.stderr.contains(because), "{}", refused.stderr);
     served.job.write("wrong.toml", "[master]\nlisten = \"x\"\n");
     let base = served.job.command_line(&["serve", "--config", "wrong.toml"]).run().expect(2);
     assert!(base.stderr.contains("wrong.toml:2:10"), "{}", base.stderr);
@@ -424,10 +428,6 @@ fn what_cannot_be_is_said_and_nothing_is_started() {
     server.finish().expect(143);
 }
 
-#[test]
-fn a_run_that_ends_with_its_job_answers_as_well() {
-    let served = Served::new(400, 1);
-    let running = served.job.start(&[]);
 #[test]
 fn a_client_that_waits_and_is_interrupted_says_that_its_job_goes_on() {
     let served = Served::new(100, 1);
@@ -451,6 +451,10 @@ fn a_client_that_waits_and_is_interrupted_says_that_its_job_goes_on() {
     server.finish().expect(143);
 }
 
+#[test]
+fn a_run_that_ends_with_its_job_answers_as_well() {
+    let served = Served::new(400, 1);
+    let running = served.job.start(&[]);
     let explained = wait_until("it runs", || {
         let text = served.command(&["explain", "job"]);
         text.stdout.contains("granted to 1 worker ").then_some(text.stdout)

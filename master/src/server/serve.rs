@@ -234,12 +234,6 @@ impl Jobs {
         running.spawn(run.instrument(span));
     }
 
-    /// Whether the model loads in some pool, where there are pools.
-    fn is_home_to(&self, model: &ModelPlacement) -> bool {
-        let pools = &self.base.pools;
-        pools.is_empty() || pools.iter().any(|pool| model.loads_in(pool))
-    }
-
     /// As [`Self::run`]. A job that another master leads is stood by for: if a server that leads by now is meant, this one
     /// is about to learn of it.
     async fn run_on(&self, id: &JobId, job: &JobRecord, job_handle: &JobHandle) -> Result<u8, Failure> {
@@ -279,11 +273,19 @@ impl Jobs {
     }
 }
 
+/// Whether the model loads in some pool; without pools every model loads that names none.
+fn is_home_to(pools: &[PoolConfig], model: &ModelPlacement) -> bool {
+    if pools.is_empty() { model.pools.is_empty() } else { pools.iter().any(|pool| model.loads_in(pool)) }
+}
+
 /// Why a model has no place in any pool of the server's.
 fn nowhere(model: &ModelPlacement, pools: &[PoolConfig]) -> String {
     let names: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
     let names = names.join(", ");
     match pools.iter().any(|pool| pool.takes(&model.pools)) {
+        _ if pools.is_empty() => {
+            format!("a model wants the pools {}, and this server defines no pools", model.pools.join(", "))
+        }
         true => {
             format!("no pool of this server has the model's files ({}); its pools are {names}", model.path.display())
         }
@@ -298,7 +300,7 @@ impl ServerBackend for Arc<Jobs> {
             let message = "the server is stopping; submit again when it is started again";
             return Err(Declined::Now(Diagnostic::error(message).into()));
         }
-        if let Some(model_placement) = job.placements.iter().find(|model| !self.is_home_to(model)) {
+        if let Some(model_placement) = job.placements.iter().find(|model| !is_home_to(&self.base.pools, model)) {
             return Err(Declined::Ever(Diagnostic::error(nowhere(model_placement, &self.base.pools)).into()));
         }
         // Held to the end: of two who submit the same at once, one attaches.
@@ -340,5 +342,24 @@ impl ServerBackend for Arc<Jobs> {
     fn notes(&self) -> Vec<String> {
         let connected = self.server.dispatcher.connected();
         self.launching.notes(|worker| connected.contains(worker))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_without_pools_takes_models_that_name_none() {
+        let model = |pools: &[&str]| ModelPlacement {
+            pools: pools.iter().map(|pool| (*pool).to_owned()).collect(),
+            path: "/somewhere/else".into(),
+            tokenizer_path: "/somewhere/else".into(),
+            peft_path: PathBuf::new(),
+        };
+        assert!(is_home_to(&[], &model(&[])));
+        let bound = model(&["gold", "silver"]);
+        assert!(!is_home_to(&[], &bound));
+        assert_eq!(nowhere(&bound, &[]), "a model wants the pools gold, silver, and this server defines no pools");
     }
 }
