@@ -228,7 +228,8 @@ mod tests {
 
     #[test]
     fn every_unit_is_listed_before_it_has_begun() {
-        let board = ProgressBoard::new(Arc::new(crate::pipeline::score_tests::planned().plan));
+        let plan = Arc::new(crate::pipeline::score_tests::planned().plan);
+        let board = ProgressBoard::new(plan, std::iter::empty());
         let live = board.live(std::iter::empty(), &BTreeMap::new());
         let [metric] = live.as_slice() else { panic!("{live:?}") };
         assert_eq!((metric.dataset.as_str(), metric.recorded, metric.expected), ("d", 0, 2));
@@ -247,7 +248,7 @@ mod tests {
         let resumed = ProgressBoard::new(plan.clone(), [(UnitId(0), 1)].into_iter());
         resumed.report(UnitId(0), &report(samples - 1, 50.0));
         assert_eq!(resumed.live_scores(), []);
-        let live = resumed.live([(UnitId(0), samples.into())].into_iter());
+        let live = resumed.live([(UnitId(0), samples.into())].into_iter(), &BTreeMap::new());
         assert_eq!((live[0].recorded, live[0].value), (samples.into(), None), "neither on the page");
         // The kept one was computed once more.
         resumed.report(UnitId(0), &report(1, 50.0));
