@@ -11,7 +11,6 @@ use compass_types::ids::WorkerId;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -158,17 +157,15 @@ impl CommandJob {
     }
 
     fn outcome(&self, status: ExitStatus) -> JobOutcome {
-        if status.success() || self.ending.is_some() {
+        if self.ending.is_some() {
             return JobOutcome::Done;
         }
         let last = self.log.as_ref().and_then(|path| last_line(path));
         let said = last.map(|line| format!("; its last line is: {line}")).unwrap_or_default();
-        let how = match (status.code(), status.signal()) {
-            (Some(code), _) => format!("ended with exit code {code}"),
-            (None, Some(signal)) => format!("was ended by signal {signal}"),
-            (None, None) => "ended".to_owned(),
-        };
-        JobOutcome::Failed { reason: format!("the command {how}{said}") }
+        match JobOutcome::of_process(status, "the command") {
+            JobOutcome::Failed { reason } => JobOutcome::Failed { reason: format!("{reason}{said}") },
+            outcome => outcome,
+        }
     }
 }
 

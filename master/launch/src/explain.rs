@@ -13,6 +13,13 @@ pub fn explain_now(reports: &[PoolReport], is_connected: impl Fn(&WorkerId) -> b
     explain(&reports.iter().map(|report| report.clone().knowing(&is_connected)).collect::<Vec<_>>())
 }
 
+/// As [`explain_now`], of the pools alone that have not brought the workers that they should.
+pub fn explain_missing(reports: &[PoolReport], is_connected: impl Fn(&WorkerId) -> bool) -> Vec<String> {
+    let reports = reports.iter().map(|report| report.clone().knowing(&is_connected));
+    let is_short = |report: &PoolReport| report.count.reported < report.target || report.given_up.is_some();
+    explain(&reports.filter(is_short).collect::<Vec<_>>())
+}
+
 /// One sentence per pool.
 pub fn explain(reports: &[PoolReport]) -> Vec<String> {
     let who = |report: &PoolReport| match report.name == report.kind {
@@ -28,64 +35,85 @@ fn is_local(report: &PoolReport) -> bool {
 }
 
 fn state(report: &PoolReport) -> String {
-    let count = &report.count;
     if let Some(reason) = &report.given_up {
         return format!("nothing more is launched: {reason}");
     }
     if let Some(status_error) = &report.status_error {
         return format!("cannot query the state of its {}: {status_error}", counted(report.live(), "job"));
     }
-    if count.reported > 0 {
-        let all = report.target.max(report.live());
-        return match (is_local(report), count.reported) {
-            (true, 1) => format!("1 of {all} workers on this host is here"),
-            (true, here) => format!("{here} of {all} workers on this host are here"),
-            (false, 1) => format!("1 of {all} jobs runs and its worker is here"),
-            (false, here) => format!("{here} of {all} jobs run and their workers are here"),
+    let mut parts: Vec<String> = here(report).into_iter().chain(missing(report)).collect();
+    let live = report.live();
+    // What failed is over once no jobs are wanted any more, and the next try is free.
+    let is_over = live == 0 && report.target == 0 && report.pause_left == 0;
+    let is_told = !is_over && report.count.reported < report.target.max(1);
+    if let Some(trouble) = report.trouble.as_ref().filter(|_| is_told) {
+        let trouble = trouble.trim_end_matches('.');
+        let whose = if parts.is_empty() { "" } else { "what came before failed: " };
+        let next = match report.pause_left.div_ceil(1000) {
+            0 => String::new(),
+            _ if live > 0 && live >= report.target => String::new(),
+            seconds => format!("; the next try is in {}", duration(seconds as f64)),
         };
+        parts.push(format!("{whose}{trouble}{next}"));
     }
-    let now = present(report);
-    let Some(trouble) = &report.trouble else {
-        return now.unwrap_or_else(|| "idle: no running job has work that it can do".to_owned());
-    };
-    let trouble = trouble.trim_end_matches('.');
-    let seconds = report.pause_left.div_ceil(1000);
-    match now.filter(|_| report.live() > 0) {
-        Some(now) => format!("{now}; what came before failed: {trouble}"),
-        None if seconds > 0 => format!("{trouble}; the next try is in {}", duration(seconds as f64)),
-        None => trouble.to_owned(),
+    if parts.is_empty() {
+        let is_wanted = report.target > 0;
+        let text = if is_wanted { "jobs are being submitted" } else { "idle: no running job has work that it can do" };
+        parts.push(text.to_owned());
     }
+    parts.join("; ")
 }
 
-/// Where its jobs stand, as long as none of their workers is here; `None` where there are to be none.
-fn present(report: &PoolReport) -> Option<String> {
+/// The jobs whose workers are here, of all that there are or are to be; `None` for none. The noun goes with all, the verb with
+/// those that are here.
+fn here(report: &PoolReport) -> Option<String> {
+    let here = report.count.reported;
+    let all = u64::from(report.target.max(report.live()));
+    let what = match is_local(report) {
+        true => format!("{here} of {} on this host", counted(all, "worker")),
+        false => format!("{here} of {}", counted(all, "job")),
+    };
+    Some(match (is_local(report), here) {
+        (_, 0) => return None,
+        (true, 1) => format!("{what} is here"),
+        (true, _) => format!("{what} are here"),
+        (false, 1) => format!("{what} runs and its worker is here"),
+        (false, _) => format!("{what} run and their workers are here"),
+    })
+}
+
+/// Where the jobs stand whose workers are not here.
+fn missing(report: &PoolReport) -> Vec<String> {
     let count = &report.count;
-    if count.running > 0 && count.longest_mute >= MUTE_MS {
+    let mut parts = Vec::new();
+    let late = count.running.saturating_sub(count.reported);
+    if late > 0 && count.longest_mute >= MUTE_MS {
         let time = duration(count.longest_mute as f64 / 1000.0);
-        let (run, whose) = match count.running {
+        let (run, whose) = match late {
             1 => (format!("1 job has run for {time}, but its worker has not"), "Its log tells"),
             jobs => (format!("{jobs} jobs have run for up to {time}, but no worker of theirs has"), "Their logs tell"),
         };
-        return Some(format!(
+        parts.push(format!(
             "{run} reached this master: is its address (master.advertise) reachable from there, and has the worker its \
              token? {whose}"
         ));
-    }
-    if count.running > 0 {
-        return Some(match (is_local(report), count.running) {
+    } else if late > 0 {
+        parts.push(match (is_local(report), late) {
             (true, 1) => "1 worker on this host has just started and is not here yet".to_owned(),
             (true, workers) => format!("{workers} workers on this host have just started and are not here yet"),
             (false, 1) => "1 job has just started, its worker is not here yet".to_owned(),
             (false, jobs) => format!("{jobs} jobs have just started, their workers are not here yet"),
         });
     }
-    if count.queued > 0 {
+    // A job whose worker is here runs, whatever its launcher said last.
+    let queued = count.queued.saturating_sub(count.reported.saturating_sub(count.running));
+    if queued > 0 {
         let why: Vec<String> = count.reasons.iter().map(|(reason, jobs)| because(reason, *jobs)).collect();
         let why = if why.is_empty() { "no reason is given".to_owned() } else { why.join("; ") };
         let wait = duration(count.longest_wait as f64 / 1000.0);
-        return Some(format!("{} pending for {wait}: {why}", counted(count.queued, "job")));
+        parts.push(format!("{} pending for {wait}: {why}", counted(queued, "job")));
     }
-    (report.target > 0).then(|| "jobs are being submitted".to_owned())
+    parts
 }
 
 /// What a launcher's reason means.
@@ -160,10 +188,13 @@ mod tests {
         };
         let now = |kind, here: &[&str]| explain_now(&[started(kind)], |worker| here.contains(&&*worker.0)).remove(0);
         assert_eq!(now("slurm", &[]), "pool a (slurm): 2 jobs have just started, their workers are not here yet");
-        assert_eq!(now("slurm", &["w1", "w7"]), "pool a (slurm): 1 of 2 jobs runs and its worker is here");
         let local = RunnerKind::Local.name();
         assert!(now(local, &[]).ends_with("2 workers on this host have just started and are not here yet"));
         assert!(now(local, &["w0", "w1"]).ends_with("2 of 2 workers on this host are here"));
+        assert_eq!(
+            now("slurm", &["w1"]),
+            "pool a (slurm): 1 of 2 jobs runs and its worker is here; 1 job has just started, its worker is not here yet"
+        );
         let one = report(|report| (report.count.queued, report.count.longest_wait) = (1, 4_000_000));
         assert_eq!(one, "pool s (slurm): 1 job pending for 1h 06m: no reason is given");
         let silent = report(|report| (report.count.running, report.count.longest_mute) = (1, 40_000));
@@ -171,5 +202,66 @@ mod tests {
         assert_eq!(report(|report| report.target = 0), "pool s (slurm): idle: no running job has work that it can do");
         let given_up = report(|report| report.given_up = Some("no `sbatch`".into()));
         assert_eq!(given_up, "pool s (slurm): nothing more is launched: no `sbatch`");
+    }
+
+    #[test]
+    fn a_job_that_was_put_back_is_named_beside_one_that_runs() {
+        let requeued = report(|report| {
+            report.target = 2;
+            let reasons = BTreeMap::from([("BeginTime".into(), 1)]);
+            report.count = Count { running: 1, reported: 1, queued: 1, longest_wait: 5_000, reasons, longest_mute: 0 };
+        });
+        assert_eq!(
+            requeued,
+            "pool s (slurm): 1 of 2 jobs runs and its worker is here; 1 job pending for 5s: it was put back and waits for its \
+             new start (BeginTime)"
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_asked_of_pools_that_should_have_brought_more() {
+        let of =
+            |name: &str, target: u32| PoolReport { name: name.into(), kind: "slurm", target, ..PoolReport::default() };
+        let here = Count { running: 1, reported: 1, ..Count::default() };
+        let whole = PoolReport { count: here.clone(), ..of("whole", 1) };
+        let short = PoolReport { count: here, ..of("short", 2) };
+        let given_up = PoolReport { given_up: Some("no `sbatch`".into()), ..of("none", 0) };
+        assert_eq!(
+            explain_missing(&[whole, short, of("idle", 0), given_up], |_| false),
+            [
+                "pool short (slurm): 1 of 2 jobs runs and its worker is here",
+                "pool none (slurm): nothing more is launched: no `sbatch`",
+            ]
+        );
+    }
+
+    #[test]
+    fn nouns_go_with_all_and_verbs_with_those_that_are_here() {
+        let of = |kind: &'static str, here: u32, all: u32| {
+            let count = Count { running: here, reported: here, ..Count::default() };
+            let report = PoolReport { name: kind.into(), kind, target: all, count, ..PoolReport::default() };
+            explain(&[report]).remove(0)
+        };
+        assert_eq!(of("local", 1, 1), "local: 1 of 1 worker on this host is here");
+        assert_eq!(of("slurm", 1, 1), "slurm: 1 of 1 job runs and its worker is here");
+        assert_eq!(of("slurm", 1, 3), "slurm: 1 of 3 jobs runs and its worker is here");
+        assert_eq!(of("slurm", 3, 3), "slurm: 3 of 3 jobs run and their workers are here");
+    }
+
+    #[test]
+    fn trouble_goes_once_no_jobs_are_wanted() {
+        let failed = |target: u32, pause_left: u64, running: u32| {
+            report(|report| {
+                (report.target, report.pause_left, report.trouble) = (target, pause_left, Some("no memory".into()));
+                (report.count.running, report.count.reported) = (running, running);
+            })
+        };
+        assert_eq!(failed(0, 0, 0), "pool s (slurm): idle: no running job has work that it can do");
+        assert_eq!(failed(0, 900, 0), "pool s (slurm): no memory; the next try is in 1s");
+        assert_eq!(
+            failed(2, 900, 1),
+            "pool s (slurm): 1 of 2 jobs runs and its worker is here; what came before failed: no memory; the next try is in 1s"
+        );
+        assert_eq!(failed(1, 0, 1), "pool s (slurm): 1 of 1 job runs and its worker is here");
     }
 }

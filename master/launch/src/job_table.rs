@@ -1,7 +1,9 @@
 //! The jobs of one pool, and what is to be thought of those that ended. Pure: times are milliseconds that never go back.
 //!
 //! Preemption, a broken node, an expired wall time and a cancellation by hand are no failures: they never pause a pool. A
-//! job that ends early for any other reason is one; pauses double with each in a row, until the pool is given up.
+//! worker that was told to end is none either, but whatever told it may tell the next one as soon: that one has to wait for
+//! the first pause. A job that ends early for any other reason is a failure; pauses double with each in a row, until the pool
+//! is given up.
 
 use super::launcher::{JobOutcome, JobState, Launched, LauncherJobId, LauncherPolicy};
 use compass_types::ids::WorkerId;
@@ -150,6 +152,9 @@ impl JobTable {
         let mut failure = None;
         for (id, outcome) in ended {
             if let Some(job) = self.jobs.remove(&id) {
+                if outcome == JobOutcome::Terminated && !job.ending {
+                    self.paused_until = self.paused_until.max(now + self.policy.pause.as_millis() as u64);
+                }
                 failure = self.judge(now, &job, &outcome).or(failure);
                 happened.push(JobEvent::Ended { job: id, worker: job.worker, outcome, asked: job.ending });
             }
@@ -166,7 +171,11 @@ impl JobTable {
         let lived = now.saturating_sub(job.running_ms.unwrap_or(job.submitted_ms));
         match outcome {
             _ if job.ending => None,
-            JobOutcome::Preempted | JobOutcome::NodeFailed | JobOutcome::Walltime | JobOutcome::Cancelled => None,
+            JobOutcome::Preempted
+            | JobOutcome::NodeFailed
+            | JobOutcome::Walltime
+            | JobOutcome::Cancelled
+            | JobOutcome::Terminated => None,
             _ if lived >= EARLY_MS => {
                 self.failures = 0;
                 None
@@ -319,6 +328,16 @@ mod tests {
             let (job, worker) = (LauncherJobId("1".into()), WorkerId("w1".into()));
             assert_eq!(happened, [JobEvent::Ended { job, worker, outcome, asked: false }]);
             assert_eq!((job_table.pause_left(10), job_table.trouble(), job_table.live()), (0, None, 0));
+        }
+    }
+
+    #[test]
+    fn a_worker_that_was_told_to_end_delays_the_next_and_is_no_trouble() {
+        let mut job_table = job_table(&["1"]);
+        for _ in 0..9 {
+            at(&mut job_table, 10, "1", JobState::Ended(JobOutcome::Terminated));
+            assert_eq!((job_table.pause_left(10), job_table.trouble(), job_table.given_up()), (1000, None, None));
+            job_table.launched(10, vec![Launched { job: LauncherJobId("1".into()), worker: WorkerId("w1".into()) }]);
         }
     }
 

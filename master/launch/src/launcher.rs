@@ -6,9 +6,16 @@
 use super::error::LaunchError;
 use compass_types::ids::WorkerId;
 use std::future::Future;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::process::ExitStatus;
 use std::time::Duration;
+
+/// The signal that asks a process to end.
+pub(super) const SIGTERM: i32 = 15;
+/// The exit code of a worker that ended because of it.
+pub(super) const TERMINATED: i32 = 128 + SIGTERM;
 
 /// A future of a trait's method.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -58,6 +65,8 @@ pub enum JobOutcome {
     Walltime,
     /// Somebody cancelled it.
     Cancelled,
+    /// Its worker got a SIGTERM that this master did not send: no failure.
+    Terminated,
     /// It is gone for an unknown reason.
     Unknown,
 }
@@ -65,7 +74,19 @@ pub enum JobOutcome {
 impl JobOutcome {
     /// Whether a cluster does this as a matter of course.
     pub(crate) fn is_expected(&self) -> bool {
-        matches!(self, Self::Done | Self::Preempted | Self::Walltime | Self::Cancelled)
+        matches!(self, Self::Done | Self::Preempted | Self::Walltime | Self::Cancelled | Self::Terminated)
+    }
+
+    /// The outcome of a process on this host that ended with this status; `what` is what a failure calls it. A shell whose
+    /// command was ended by a signal exits with 128 more, as a worker does that was told to end and has finished its samples.
+    pub(crate) fn of_process(status: ExitStatus, what: &str) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(0), _) => Self::Done,
+            (Some(TERMINATED), _) | (None, Some(SIGTERM)) => Self::Terminated,
+            (Some(code), _) => Self::Failed { reason: format!("{what} ended with exit code {code}") },
+            (None, Some(signal)) => Self::Failed { reason: format!("{what} was ended by signal {signal}") },
+            (None, None) => Self::Failed { reason: format!("{what} ended") },
+        }
     }
 }
 
@@ -78,6 +99,7 @@ impl std::fmt::Display for JobOutcome {
             Self::NodeFailed => "its node failed",
             Self::Walltime => "its wall time was up",
             Self::Cancelled => "cancelled",
+            Self::Terminated => "told to end by SIGTERM",
             Self::Unknown => "gone for an unknown reason",
         })
     }
@@ -150,4 +172,21 @@ pub trait Launcher: Send {
 
     /// How it is treated.
     fn policy(&self) -> LauncherPolicy;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_was_told_to_end_did_not_fail() {
+        let of = |raw: i32| JobOutcome::of_process(ExitStatus::from_raw(raw), "the worker");
+        assert_eq!(
+            (of(0), of(TERMINATED << 8), of(SIGTERM)),
+            (JobOutcome::Done, JobOutcome::Terminated, JobOutcome::Terminated)
+        );
+        assert_eq!(of(3 << 8), JobOutcome::Failed { reason: "the worker ended with exit code 3".into() });
+        assert_eq!(of(9), JobOutcome::Failed { reason: "the worker was ended by signal 9".into() });
+        assert!(JobOutcome::Terminated.is_expected() && !of(9).is_expected());
+    }
 }

@@ -15,6 +15,8 @@ mod launcher;
 mod local;
 mod log_follower;
 mod pool;
+#[cfg(test)]
+mod pool_tests;
 mod process;
 mod queue_timeout;
 mod scaler;
@@ -29,7 +31,7 @@ pub use command::CommandLauncher;
 pub use dlc::{DlcLauncher, DlcPlace};
 pub use emergency_cleanup::emergency_cleanup;
 pub use error::LaunchError;
-pub use explain::{explain, explain_now};
+pub use explain::{explain, explain_missing, explain_now};
 pub use job_table::Count;
 pub use launcher::{JobOutcome, JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending};
 pub use local::{LocalLauncher, is_local};

@@ -93,8 +93,7 @@ impl LocalLauncher {
             }
             let state = match agent.child.try_wait() {
                 Ok(None) => JobState::Running,
-                Ok(Some(status)) if status.success() => JobState::Ended(JobOutcome::Done),
-                Ok(Some(status)) => JobState::Ended(JobOutcome::Failed { reason: status.to_string() }),
+                Ok(Some(status)) => JobState::Ended(JobOutcome::of_process(status, "the worker")),
                 Err(error) => JobState::Ended(JobOutcome::Failed { reason: error.to_string() }),
             };
             standings.push((job.clone(), state));

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Bytes of one log that are read at once: of one that grows faster, the rest follows later.
+/// Bytes of one log that are read at once.
 const MOST_AT_ONCE: u64 = 64 << 10;
 
 /// How far a log has been read.
@@ -30,23 +30,50 @@ impl LogFollower {
         self.logs.entry(job).or_insert(Followed { path, read: 0, begun: Vec::new() });
     }
 
-    /// Returns the lines that are new, by job. A log that cannot be read has none yet.
+    /// Returns the lines that are new, by job, to the end of what each log holds. A log that cannot be read has none yet.
     pub(super) fn new_lines(&mut self) -> Vec<(LauncherJobId, String)> {
         let mut lines = Vec::new();
         for (job, log) in &mut self.logs {
-            let Ok(bytes) = read_from(&log.path, log.read) else { continue };
-            log.read += bytes.len() as u64;
-            log.begun.extend(bytes);
-            // A line without an end comes in pieces.
-            let end = match log.begun.iter().rposition(|byte| *byte == b'\n') {
-                Some(last) => last + 1,
-                None if log.begun.len() as u64 >= MOST_AT_ONCE => log.begun.len(),
-                None => continue,
-            };
-            let whole: Vec<u8> = log.begun.drain(..end).collect();
-            lines.extend(String::from_utf8_lossy(&whole).lines().map(|line| (job.clone(), line.to_owned())));
+            // What a log gains while it is read is left for the next time.
+            let length = std::fs::metadata(&log.path).map_or(0, |data| data.len());
+            while log.read < length {
+                let read = log.read;
+                lines.extend(log.next_lines().into_iter().map(|line| (job.clone(), line)));
+                if log.read == read {
+                    break;
+                }
+            }
         }
         lines
+    }
+
+    /// Whether nothing of the log of this job was read as yet.
+    pub(super) fn is_unseen(&self, job: &LauncherJobId) -> bool {
+        self.logs.get(job).is_some_and(|log| log.read == 0)
+    }
+
+    /// Returns the lines whose end will not come any more.
+    pub(super) fn unfinished_lines(&mut self) -> Vec<(LauncherJobId, String)> {
+        let begun = self.logs.iter_mut().map(|(job, log)| (job, std::mem::take(&mut log.begun)));
+        let begun = begun.filter(|(_, line)| !line.is_empty());
+        begun.map(|(job, line)| (job.clone(), String::from_utf8_lossy(&line).into_owned())).collect()
+    }
+}
+
+impl Followed {
+    /// Reads a piece of the log; returns the lines that end in it.
+    fn next_lines(&mut self) -> Vec<String> {
+        let Ok(bytes) = read_from(&self.path, self.read) else { return Vec::new() };
+        self.read += bytes.len() as u64;
+        self.begun.extend(bytes);
+        // A line without an end comes in pieces.
+        let end = match self.begun.iter().rposition(|byte| *byte == b'\n') {
+            Some(last) => last + 1,
+            None if self.begun.len() as u64 >= MOST_AT_ONCE => self.begun.len(),
+            None => return Vec::new(),
+        };
+        let whole: Vec<u8> = self.begun.drain(..end).collect();
+        String::from_utf8_lossy(&whole).lines().map(str::to_owned).collect()
     }
 }
 
@@ -90,5 +117,19 @@ mod tests {
         let lines = follower.new_lines();
         assert_eq!(lines.iter().map(|(_, line)| line.len()).collect::<Vec<_>>(), [MOST_AT_ONCE as usize]);
         assert!(follower.new_lines().is_empty());
+        assert_eq!(follower.unfinished_lines(), [(LauncherJobId("7".into()), "xxxxx".to_owned())]);
+        assert!(follower.unfinished_lines().is_empty());
+    }
+
+    #[test]
+    fn a_log_is_read_to_its_end_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut follower) = (folder.path().join("7.log"), LogFollower::default());
+        let job = LauncherJobId("7".into());
+        follower.follow(job.clone(), path.clone());
+        assert!(follower.is_unseen(&job) && !follower.is_unseen(&LauncherJobId("8".into())));
+        std::fs::write(&path, "a line\n".repeat(MOST_AT_ONCE as usize)).unwrap();
+        assert_eq!(follower.new_lines().len(), MOST_AT_ONCE as usize);
+        assert!(!follower.is_unseen(&job));
     }
 }

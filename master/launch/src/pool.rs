@@ -3,7 +3,7 @@
 use super::autoscaler::LaunchEvent;
 use super::error::LaunchError;
 use super::job_table::{Count, JobEvent, JobTable};
-use super::launcher::{JobOutcome, Launcher, LauncherJobId, LauncherPolicy};
+use super::launcher::{JobOutcome, Launched, Launcher, LauncherJobId, LauncherPolicy};
 use super::log_follower::LogFollower;
 use super::{emergency_cleanup, scaler::PoolState};
 use compass_common::status_output::print_status;
@@ -11,12 +11,15 @@ use compass_common::words::counted;
 use compass_scheduler::PoolChoice;
 use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Questions in a row that a launcher may leave unanswered until it is said.
 const MAX_UNANSWERED: u32 = 5;
+
+/// How long the log of a job that has ended is waited for at the end of its pool.
+const LATE_LOG: Duration = Duration::from_secs(2);
 
 /// What a pool's jobs are like, and how many there may be.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +101,8 @@ struct Running {
     unanswered: u32,
     status_error: Option<String>,
     logs: LogFollower,
+    /// Jobs that ended without a request: their logs tell why, and a shared file system may show them late.
+    awaited_logs: BTreeSet<LauncherJobId>,
     report: watch::Sender<PoolReport>,
     events: mpsc::Sender<LaunchEvent>,
 }
@@ -117,6 +122,7 @@ impl Pool {
             unanswered: 0,
             status_error: None,
             logs: LogFollower::default(),
+            awaited_logs: BTreeSet::new(),
             report,
             events,
         };
@@ -138,7 +144,7 @@ impl Pool {
             pool.tell(order.target);
         }
         pool.end().await;
-        pool.show_logs();
+        pool.show_rest_of_logs().await;
         pool.tell(0);
     }
 }
@@ -148,17 +154,39 @@ impl Running {
         self.began.elapsed().as_millis() as u64
     }
 
-    /// Prints what the logs of the jobs have gained, if somebody is to see it.
-    fn show_logs(&mut self) {
-        if !self.spec.shows_logs {
-            return;
-        }
-        for job in self.job_table.jobs() {
-            if let Some(path) = self.launcher.log_file(&job) {
-                self.logs.follow(job, path);
+    /// Jobs were launched or taken over: they are counted, and their logs are followed from now on, if they are to be shown:
+    /// a job may have ended before it is looked at.
+    fn launched(&mut self, launched: Vec<Launched>) {
+        if self.spec.shows_logs {
+            for Launched { job, .. } in &launched {
+                if let Some(path) = self.launcher.log_file(job) {
+                    self.logs.follow(job.clone(), path);
+                }
             }
         }
+        self.job_table.launched(self.now(), launched);
+    }
+
+    /// Prints what the logs of the jobs have gained, those that have ended included.
+    fn show_logs(&mut self) {
         for (job, line) in self.logs.new_lines() {
+            print_status(format!("{} {job} | {line}", self.spec.kind));
+        }
+    }
+
+    /// Prints what is left in the logs once all jobs have ended. The log of a job that ended by itself may take a moment to
+    /// be seen here.
+    async fn show_rest_of_logs(&mut self) {
+        let begun = Instant::now();
+        while self.spec.shows_logs
+            && self.awaited_logs.iter().any(|job| self.logs.is_unseen(job))
+            && begun.elapsed() < LATE_LOG
+        {
+            tokio::time::sleep(LATE_LOG / 20).await;
+            self.show_logs();
+        }
+        self.show_logs();
+        for (job, line) in self.logs.unfinished_lines() {
             print_status(format!("{} {job} | {line}", self.spec.kind));
         }
     }
@@ -171,7 +199,7 @@ impl Running {
                     let jobs = counted(count, "job");
                     print_status(format!("pool {}: {jobs} of an earlier master {verb} on", self.spec.name));
                 }
-                self.job_table.launched(self.now(), launched);
+                self.launched(launched);
             }
             Err(error) => tracing::warn!(pool = self.spec.name, "cannot look for earlier jobs: {}", error.sentence()),
         }
@@ -222,15 +250,11 @@ impl Running {
         }
         let pool = &self.spec.name;
         for ((outcome, is_expected), jobs) in ended {
-            let (count, first) = (jobs.len(), jobs.first().copied());
-            let which = if count > 1 { format!("{count} jobs") } else { "a job".to_owned() };
-            let log = first.and_then(|job| self.launcher.log(job));
-            let whose = if count > 1 { "the log of the first" } else { "its log" };
-            let log = log.map(|log| format!("; {whose}: {log}")).unwrap_or_default();
-            let first = first.map(ToString::to_string).unwrap_or_default();
+            let log = jobs.first().and_then(|job| self.launcher.log(job));
+            let ended = ended_in_words(self.spec.kind, &jobs, &outcome, log.as_deref());
             match is_expected {
-                true => print_status(format!("pool {pool}: {which} ended: {outcome}; others take over ({first}{log})")),
-                false => tracing::warn!(pool, job = first, "{which} ended: {outcome}{log}"),
+                true => print_status(format!("pool {pool}: {ended}; others take over")),
+                false => tracing::warn!(pool, "{ended}"),
             }
         }
         if let Some(first) = requeued.first() {
@@ -245,9 +269,11 @@ impl Running {
     async fn heed(&mut self, happened: JobEvent) {
         let pool = &self.spec.name;
         match happened {
-            JobEvent::Ended { worker, outcome, asked, .. } => {
-                let is_death =
-                    !asked && !matches!(outcome, JobOutcome::Cancelled | JobOutcome::Walltime | JobOutcome::Preempted);
+            JobEvent::Ended { job, worker, outcome, asked } => {
+                if !asked && self.spec.shows_logs {
+                    self.awaited_logs.insert(job);
+                }
+                let is_death = !asked && !(outcome.is_expected() && outcome != JobOutcome::Done);
                 let _ = self.events.send(LaunchEvent::Exited { worker, is_death }).await;
             }
             JobEvent::Requeued { worker } => {
@@ -284,7 +310,7 @@ impl Running {
 
     async fn submit(&mut self, jobs: u32) {
         match self.launcher.submit(jobs).await {
-            Ok(launched) => self.job_table.launched(self.now(), launched),
+            Ok(launched) => self.launched(launched),
             Err(error) => {
                 tracing::warn!(pool = self.spec.name, "cannot launch a worker: {}", error.sentence());
                 self.job_table.refused(self.now(), error.sentence(), error.is_final());
@@ -357,6 +383,26 @@ impl Running {
             status_error: self.status_error.clone(),
         });
     }
+}
+
+/// What has ended, why, and where the log is. What a launcher on this host calls a job is a process.
+pub(super) fn ended_in_words(kind: &str, jobs: &[&LauncherJobId], outcome: &str, log: Option<&str>) -> String {
+    let (one, many) = match kind {
+        "local" => ("worker process", "worker processes"),
+        "command" => ("process", "processes"),
+        _ => ("job", "jobs"),
+    };
+    let first = jobs.first().map(ToString::to_string).unwrap_or_default();
+    let (which, whose) = match jobs.len() {
+        0 | 1 => (format!("{one} {first}"), "its log"),
+        count => (format!("{count} {many}"), "the log of the first"),
+    };
+    let log = match log {
+        Some(log) if jobs.len() > 1 => format!(" ({whose}, {one} {first}: {log})"),
+        Some(log) => format!(" ({whose}: {log})"),
+        None => String::new(),
+    };
+    format!("{which} ended: {outcome}{log}")
 }
 
 impl PoolReport {

@@ -3,7 +3,7 @@
 //! Numbers are plain in 22.05 and `{ "set": true, "number": 7 }` later; a job's state is a word, then a list of words. Tasks
 //! of an array that still wait are one entry with `array_task_string`, `"3-5,7%2"`.
 
-use super::launcher::{JobOutcome, JobState, LauncherJobId};
+use super::launcher::{JobOutcome, JobState, LauncherJobId, SIGTERM, TERMINATED};
 use serde_json::Value;
 
 /// The entry of one job, or of one task of an array.
@@ -133,10 +133,11 @@ fn failed(job: &Value) -> JobOutcome {
     let why = job.get("state_reason").and_then(Value::as_str).unwrap_or_default();
     let reason = match (status, signal, why) {
         (_, 53, _) => "Slurm could not write its output: do the nodes see work_dir?".to_owned(),
+        (_, signal, _) if signal == u64::from(SIGTERM.unsigned_abs()) => return JobOutcome::Terminated,
         (_, signal, _) if signal > 0 => format!("its worker was ended by signal {signal}"),
         (_, _, "BadConstraints") => "no node can ever give it what it asks for (BadConstraints)".to_owned(),
         (0, _, why) => format!("Slurm could not run it ({why})"),
-        (143, _, _) => "its worker was told to go (SIGTERM)".to_owned(),
+        (status, _, _) if status == u64::from(TERMINATED.unsigned_abs()) => return JobOutcome::Terminated,
         (status, _, _) => format!("its worker ended with exit code {status}"),
     };
     JobOutcome::Failed { reason }
@@ -200,6 +201,12 @@ mod tests {
         assert_eq!((found[0].state.clone(), found[3].state.clone()), (queued("Priority"), JobState::Running));
         let reason = "its worker ended with exit code 4".to_owned();
         assert_eq!(found[4].state, JobState::Ended(JobOutcome::Failed { reason }));
+        for exit_code in [143 << 8, 15] {
+            let ended = format!(
+                r#"{{"jobs": [{{"job_id": 4, "job_state": "FAILED", "state_reason": "x", "exit_code": {exit_code}}}]}}"#
+            );
+            assert_eq!(entries(&ended).unwrap()[0].state, JobState::Ended(JobOutcome::Terminated), "{exit_code}");
+        }
         assert!(found.iter().all(|entry| entry.comment == "compass x" && entry.user == 5));
         let held =
             r#"{"jobs": [{"job_id": 4, "job_state": "PENDING", "state_reason": "launch failed requeued held"}]}"#;

@@ -3,7 +3,9 @@
 //! The jobs stand in a file beside their logs, so that the next master of the run finds them.
 
 use super::super::error::LaunchError;
-use super::super::launcher::{JobOutcome, JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending};
+use super::super::launcher::{
+    JobOutcome, JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending, SIGTERM,
+};
 use super::super::worker_command::{WorkerCommand, quoted};
 use super::answer::{self, DlcJob};
 use super::job_text::{job_text, submit_words, words};
@@ -182,7 +184,11 @@ impl DlcLauncher {
             if let JobState::Ended(JobOutcome::Failed { reason }) = &mut state
                 && let Some(line) = self.log_file(id).and_then(|path| last_line(&path))
             {
-                reason.push_str(&format!("; its last line is: {line}"));
+                if is_terminated(&line) {
+                    state = JobState::Ended(JobOutcome::Terminated);
+                } else {
+                    reason.push_str(&format!("; its last line is: {line}"));
+                }
             }
             standings.push((id.clone(), state));
         }
@@ -275,6 +281,11 @@ fn append(path: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)
 }
 
+/// Whether this is the last line of a worker that was told to end: DLC says of any exit code only that the command failed.
+fn is_terminated(line: &str) -> bool {
+    line.ends_with(&format!("compass-worker: ended by signal {SIGTERM}"))
+}
+
 /// The last line of a log that says something.
 fn last_line(path: &std::path::Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
@@ -354,5 +365,18 @@ impl Launcher for DlcLauncher {
             longest_pause: Duration::from_secs(60),
             connect: Some(CONNECT),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_tells_a_worker_that_was_told_to_end() {
+        assert!(is_terminated("compass-worker: ended by signal 15"));
+        assert!(is_terminated("[2026-01-02] compass-worker: ended by signal 15"));
+        assert!(!is_terminated("compass-worker: ended by signal 9"));
+        assert!(!is_terminated("compass-worker: ended by signal 15 while it loaded"));
     }
 }
