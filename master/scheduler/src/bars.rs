@@ -99,8 +99,9 @@ impl ModelBars {
         let each = reasons.into_iter().map(|(text, workers)| {
             let more = workers.len().saturating_sub(MOST_NAMED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let noun = if workers.len() == 1 { "worker" } else { "workers" };
             let named: Vec<_> = workers.into_iter().take(MOST_NAMED).collect();
-            format!("{text} (worker {}{more})", named.join(", "))
+            format!("{text} ({noun} {}{more})", named.join(", "))
         });
         each.collect::<Vec<_>>().join("; ")
     }

@@ -1,8 +1,7 @@
 //! What did not fit `max_seq_len` as it was planned, said once for all models and data sets.
 
-use super::progress::grouped;
 use super::reasons;
-use compass_common::words::counted;
+use compass_common::words::{counted, grouped};
 use compass_diagnostic::Diagnostic;
 use serde_json::Value;
 

@@ -1,9 +1,9 @@
 //! Where a stage writes how far it is, and what workers reported of its scores.
 
 use super::shown::{show_bar, show_lines};
-use super::text::grouped;
 use crate::pipeline::live_metric::LiveMetric;
 use compass_common::status_output::{is_terminal, print_status};
+use compass_common::words::grouped;
 use compass_plan::{Plan, Unit};
 use compass_proto::v1;
 use compass_types::ids::UnitId;

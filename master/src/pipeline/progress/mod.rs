@@ -14,4 +14,3 @@ pub use followed_bar::FollowedBar;
 pub(super) use pace::Pace;
 pub(super) use plan_bar::PlanBar;
 pub use stage_bar::StageBar;
-pub(super) use text::grouped;

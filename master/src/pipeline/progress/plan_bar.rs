@@ -2,8 +2,8 @@
 
 use super::fitted::style_of_steps;
 use super::shown::{LINE_EVERY, stamped};
-use super::text::grouped;
 use compass_common::status_output::{BarLine, is_terminal, print_status};
+use compass_common::words::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::time::{Duration, Instant};
 

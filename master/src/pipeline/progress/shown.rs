@@ -3,8 +3,9 @@
 use super::board::{ProgressBoard, Snapshot};
 use super::fitted;
 use super::pace::Pace;
-use super::text::{eta, grouped};
+use super::text::eta;
 use compass_common::status_output::{BarLine, print_progress, print_status};
+use compass_common::words::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use jiff::Zoned;
 use std::collections::BTreeMap;

@@ -3,8 +3,9 @@
 use super::fitted;
 use super::pace::Pace;
 use super::shown::{LINE_EVERY, stamped};
-use super::text::{eta, grouped};
+use super::text::eta;
 use compass_common::status_output::{BarLine, is_terminal, print_progress, print_status};
+use compass_common::words::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::time::Instant;
 
