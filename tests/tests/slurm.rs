@@ -234,5 +234,7 @@ fn a_dry_run_shows_what_would_be_submitted() {
     let shown = job.run(&["--dry-run", "--max-num-workers", "4", "-q", "auto"]).expect(0).stdout;
     let command = "would launch: sbatch --parsable --partition=llmeval --quotatype=auto --nodes=1 --ntasks=1";
     assert!(shown.contains(command) && shown.contains("--array=0-3") && shown.contains("--exclusive"), "{shown}");
-    assert!(shown.contains("compass-worker --master 127.0.0.1:0 --device auto --slots 1 --no-sandbox"), "{shown}");
+    let worker = "compass-worker --master '<host of the master>:<port>' --device auto --slots 1 --no-sandbox";
+    assert!(shown.contains(worker), "{shown}");
+    assert!(shown.contains("'--output=<run folder>/logs/infer/slurm-%A_%a.log'"), "{shown}");
 }

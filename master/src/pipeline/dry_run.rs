@@ -61,8 +61,10 @@ fn stage(
         count => format!(", {count} of which repeat the request of another and are recorded with its result"),
     };
     let _ = writeln!(text, "{equal}");
-    let (near, far) = told(config, config.listen);
-    for pool in autoscaler(config, &near, &far, launching(programs, debug))?.pools {
+    let (near, far) = told_in_words(config);
+    let stage = if kind.is_empty() { "infer" } else { kind.trim_end() };
+    let options = LaunchOptions { stage, shows_logs_of_run: true, ..launching(programs, debug) };
+    for pool in autoscaler(config, &near, &far, options)?.pools {
         for line in pool.launcher.command_lines(pool.spec.most) {
             let _ = writeln!(text, "would launch: {line}");
         }
@@ -85,6 +87,25 @@ pub async fn check_launcher(config: &Config) -> Result<(), InferError> {
     Ok(())
 }
 
+/// As [`told`], with words where the system chooses the port once the run begins.
+fn told_in_words(config: &Config) -> (String, String) {
+    let (near, far) = told(config, config.listen);
+    let in_words = |address: String| match address.strip_suffix(":0") {
+        Some(_) => "<host of the master>:<port>".to_owned(),
+        None => address,
+    };
+    (in_words(near), in_words(far))
+}
+
 fn launching(programs: Programs, debug: bool) -> LaunchOptions<'static> {
-    LaunchOptions { debug, stage: "", programs, folder: None, logs_here: None, token_file: None, job: "JOB" }
+    LaunchOptions {
+        debug,
+        stage: "",
+        programs,
+        folder: None,
+        shows_logs_of_run: false,
+        logs_here: None,
+        token_file: None,
+        job: "JOB",
+    }
 }

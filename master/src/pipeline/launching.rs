@@ -26,6 +26,8 @@ pub(super) struct LaunchOptions<'o> {
     pub(super) programs: Programs,
     /// Where its logs go; `None` when nothing is started, and for a master that stays.
     pub(super) folder: Option<&'o RunFolder>,
+    /// Whether commands name the logs of a run folder that is not made: what is shown and not started.
+    pub(super) shows_logs_of_run: bool,
     /// Where this host writes the logs of workers that belong to no run.
     pub(super) logs_here: Option<&'o Path>,
     /// The file with the token that workers need to join; `None` where they need none.
@@ -228,6 +230,7 @@ pub(crate) fn fleet_of_stage(
         stage: stage.name,
         programs: stage.programs,
         folder: Some(stage.folder),
+        shows_logs_of_run: false,
         logs_here: None,
         token_file: endpoint.token_file(),
         job: &job,
@@ -247,6 +250,7 @@ pub(crate) fn fleet_of(config: &Config, endpoint: &WorkerEndpoint) -> Result<Aut
         stage: "serve",
         programs,
         folder: None,
+        shows_logs_of_run: false,
         logs_here: Some(&logs),
         token_file,
         job: "serve",
@@ -285,6 +289,7 @@ fn launcher(
     }
     // The state folder is a disk on this host: jobs of Slurm, which write their logs themselves, cannot be sent there.
     let logs_of_run = options.folder.map(|folder| folder.logs().join(options.stage));
+    let logs_to_come = options.shows_logs_of_run.then(|| Path::new("<run folder>/logs").join(options.stage));
     let logs = logs_of_run.clone().or_else(|| options.logs_here.map(Path::to_owned));
     match place.runner {
         RunnerKind::None => Ok(None),
@@ -314,7 +319,7 @@ fn launcher(
                 worker: worker(device(&models, false)?)?,
                 environment,
                 name: format!("compass {} [{}]", belonging.run, abbreviations(&models)),
-                logs: slurm.log_dir.clone().or(logs_of_run),
+                logs: slurm.log_dir.clone().or(logs_of_run).or(logs_to_come),
             };
             Ok(Some(Box::new(SlurmLauncher::new(order, &belonging))))
         }
