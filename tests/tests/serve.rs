@@ -355,10 +355,10 @@ fn a_bound_holds_and_what_is_beyond_it_is_explained() {
     let a = accepted(&served.submit("a", &bounded, &["--priority", "5"]).expect(0)).0;
     let explained = wait_until("it runs", || {
         let text = served.command(&["explain", "job", &a]).expect(0).stdout;
-        let runs = text.contains("granted to 1 worker with 1 slot");
+        let runs = text.contains(" granted; 1 worker with 1 slot is connected") && !text.contains(", 0 granted");
         (runs && text.contains("2 workers are idle: no running job has work")).then_some(text)
     });
-    assert!(explained.contains("its share is 1 slot (priority 5), at most 1"), "{explained}");
+    assert!(explained.contains("its share is 1 slot (priority 5), at most 1 (`max_num_workers`)"), "{explained}");
     // What is shown follows what is so, at intervals.
     let status = wait_until("it is shown", || Some(served.status(&a)).filter(|status| status["slots"] != 0));
     assert_eq!((&status["slots"], &status["max_slots"], &status["priority"]), (&1.into(), &1.into(), &5.into()));
@@ -457,7 +457,8 @@ fn a_run_that_ends_with_its_job_answers_as_well() {
     let running = served.job.start(&[]);
     let explained = wait_until("it runs", || {
         let text = served.command(&["explain", "job"]);
-        text.stdout.contains("granted to 1 worker ").then_some(text.stdout)
+        let runs = text.stdout.contains(" granted; 1 worker with ") && !text.stdout.contains(", 0 granted");
+        runs.then_some(text.stdout)
     });
     assert!(explained.contains(" of 240 samples"), "{explained}");
     let table = served.command(&["status"]).expect(0).stdout;

@@ -128,7 +128,7 @@ fn a_model_waits_for_an_able_worker_as_long_as_it_may_and_then_fails_with_all_re
     bench.apply(Event::Tick);
     assert!(!bench.core.is_finished());
     let why = bench.core.explain_task(TaskId(0)).unwrap();
-    assert!(why.contains("worker w0 is barred: gone at a") && why.contains("fails in 1 s"), "{why}");
+    assert!(why.contains("worker w0 is barred: gone at a") && why.contains("fails in 1s"), "{why}");
     bench.now = 700_000;
     bench.apply(Event::Tick);
     assert!(bench.core.is_finished());

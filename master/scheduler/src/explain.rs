@@ -1,8 +1,8 @@
 //! Why a task waits, and what a worker is doing, in words. Pure: nothing changes by asking.
 
 use super::state::Core;
-use super::task::{Requires, TaskState};
-use super::words::some;
+use super::task::{Requires, Task, TaskState};
+use super::words::{lasting, some};
 use super::worker::{Drain, Worker};
 use super::worker_table::WorkerIx;
 use compass_types::ids::{TaskId, WorkerId};
@@ -15,10 +15,11 @@ impl Core {
     pub fn explain_task(&self, id: TaskId) -> Option<String> {
         let task = self.task(id)?;
         let what = format!(
-            "task {id}: {} of {} left, attempt {}",
+            "task {id}: {} of {} left, {}",
             some(task.remaining.len(), "sample"),
             self.labels.unit(task.unit),
-            task.attempt
+            // Attempts count from the first grant.
+            if task.attempt.0 == 0 { "not granted so far".to_owned() } else { format!("attempt {}", task.attempt) }
         );
         let failures = &task.failures;
         let mut tries = Vec::new();
@@ -78,24 +79,10 @@ impl Core {
 
     fn why_pending(&self, id: TaskId) -> String {
         let Some(task) = self.task(id) else { return String::new() };
+        if let Some(why) = self.why_no_worker_fits(task) {
+            return why;
+        }
         let up: Vec<_> = self.workers.iter().filter(|(_, worker)| worker.connection.is_some()).collect();
-        if up.is_empty() {
-            return "no worker is connected".to_owned();
-        }
-        if let Some(pools) = self.limits.places.get(&task.model)
-            && up.iter().all(|(_, worker)| !pools.contains(&worker.pool))
-        {
-            let pools: Vec<&str> = pools.iter().map(String::as_str).collect();
-            let (named, those) = match pools.as_slice() {
-                [pool] => (format!("pool {pool}"), "that pool"),
-                pools => (format!("the pools {}", pools.join(", ")), "those pools"),
-            };
-            return format!("its model is only available in {named}; no worker from {those} is connected");
-        }
-        if !up.iter().any(|(_, worker)| worker.suits(task.requires)) {
-            let lacks = if task.requires == Requires::Sandbox { "a sandbox for programs" } else { "libtorch" };
-            return format!("it needs {lacks}, and no connected worker has it");
-        }
         let able: Vec<_> = up.iter().filter(|(_, worker)| self.can_run(worker, task)).collect();
         let mut causes: Vec<String> = Vec::new();
         let barred = up.iter().filter_map(|&(id, _)| {
@@ -108,9 +95,8 @@ impl Core {
             causes.push(format!("{more} more {} barred", if more == 1 { "worker is" } else { "workers are" }));
         }
         if able.is_empty() {
-            let left = self.waits_for_able(task.model).map_or(0, |left| left.div_ceil(1000));
-            causes
-                .push(format!("no connected worker is able to load its model; it fails in {left} s unless one joins"));
+            let left = lasting(self.waits_for_able(task.model).unwrap_or_default());
+            causes.push(format!("no connected worker is able to load its model; it fails in {left} unless one joins"));
             return causes.join("; ");
         }
         if able.iter().all(|(_, worker)| worker.is_draining()) {
@@ -140,6 +126,27 @@ impl Core {
             ahead => causes.push(format!("{} ahead of it in the queue", some(ahead, "task"))),
         }
         causes.join("; ")
+    }
+
+    /// Why no connected worker could take a task, as far as that can be told without what workers have tried.
+    pub(super) fn why_no_worker_fits(&self, task: &Task) -> Option<String> {
+        let up: Vec<_> = self.workers.values().filter(|worker| worker.connection.is_some()).collect();
+        let pools = self.limits.places.get(&task.model);
+        if let Some(pools) = pools.filter(|pools| up.iter().all(|worker| !pools.contains(&worker.pool))) {
+            let pools: Vec<&str> = pools.iter().map(String::as_str).collect();
+            let (named, those) = match pools.as_slice() {
+                [pool] => (format!("pool {pool}"), "that pool"),
+                pools => (format!("the pools {}", pools.join(", ")), "those pools"),
+            };
+            let from = if up.is_empty() { String::new() } else { format!(" from {those}") };
+            return Some(format!("the model is only available in {named}; no worker{from} is connected"));
+        }
+        if up.is_empty() {
+            return Some("no worker is connected".to_owned());
+        }
+        let needed = if task.requires == Requires::Sandbox { "a sandbox for programs" } else { "libtorch" };
+        let suits = up.iter().any(|worker| worker.suits(task.requires));
+        (!suits).then(|| format!("{needed} is needed, and no connected worker has it"))
     }
 
     fn lease_left(&self, id: WorkerIx) -> u64 {

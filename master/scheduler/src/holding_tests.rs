@@ -2,7 +2,7 @@
 
 use super::tests::{Bench, view, worker};
 use super::*;
-use compass_types::ids::{Epoch, GrantId, TaskId, UnitId};
+use compass_types::ids::{Epoch, GrantId, ModelId, TaskId, UnitId};
 use compass_types::intervals::IntervalSet;
 
 /// Attaches with what a hello lists; the credit is that of one slot. What the welcome leaves to the worker.
@@ -196,10 +196,22 @@ fn a_task_tells_why_it_waits() {
     };
     let (connection, held) = (ConnectionId(1), vec![]);
     bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
-    assert!(why(&bench).contains("it needs libtorch, and no connected worker has it"));
+    assert!(why(&bench).contains("libtorch is needed, and no connected worker has it"));
     bench.attach(1, 0, 1);
     assert!(why(&bench).contains("granted to worker w1; its lease expires in 30 s"), "{}", why(&bench));
     assert!(bench.core.explain_task(TaskId(1)).is_none());
+}
+
+#[test]
+fn the_pool_of_a_model_is_named_whoever_is_connected() {
+    let places = std::collections::BTreeMap::from([(ModelId(0), ["aliyun".to_owned()].into())]);
+    let mut bench = Bench::new(Limits { places, ..Limits::default() }, vec![view(0, 0, 2)]);
+    let why = "the model is only available in pool aliyun; no worker is connected".to_owned();
+    assert!(bench.core.explain_task(TaskId(0)).unwrap().ends_with(&why));
+    assert_eq!(bench.core.shortage(), Some(Shortage::Workers { waiting: 1, why }));
+    bench.attach(0, 0, 1);
+    let why = "the model is only available in pool aliyun; no worker from that pool is connected".to_owned();
+    assert_eq!(bench.core.shortage(), Some(Shortage::Workers { waiting: 1, why }));
 }
 
 #[test]

@@ -79,5 +79,5 @@ pub use progress::Progress;
 pub use recorded::{Arrival, DeviceType, Recorded};
 pub use state::Core;
 pub use task::{Former, Requires, TaskView};
-pub use wanted::{Needed, PoolChoice, SlotDemand};
+pub use wanted::{Needed, PoolChoice, Shortage, SlotDemand};
 pub use watch::Watch;

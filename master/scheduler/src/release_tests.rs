@@ -71,16 +71,15 @@ fn a_job_says_what_it_could_use_and_why_nothing_more_runs() {
     let held: u32 = bench.grants.iter().map(|grant| grant.3.len()).sum();
     assert_eq!(wanted.usable[&Requires::Echo.into()], 1 + held, "what others hold can be split");
     let words = bench.core.explain_job();
-    assert!(words[0].contains("3 tasks are open, 2 of them granted to 1 worker with 1 slot"), "{words:?}");
-    assert_eq!(words[1], "slots are short: 1 task waits; more workers would take them");
-    assert!(words[2].contains("1 of 1 eligible worker at capacity"), "{words:?}");
+    assert_eq!(words[0], "3 tasks are open, 2 granted; 1 worker with 1 slot is connected");
+    assert!(words[1].contains("not granted so far; waiting: 1 of 1 eligible worker at capacity"), "{words:?}");
+    assert_eq!(bench.core.shortage(), Some(Shortage::Slots { waiting: 1, slots: 1 }));
     bench.attach(1, 1, 1);
     bench.attach(2, 2, 1);
     bench.attach(3, 3, 1);
-    let words = bench.core.explain_job();
-    let ahead = "tasks are short: none waits for 2 idle slots; busy workers hold some ahead, which move once they are asked for";
-    assert_eq!(words[1], ahead);
-    assert!(bench.core.explain_task(TaskId(0)).is_some());
+    let why = "busy workers hold some ahead, which move once they are asked for";
+    assert_eq!(bench.core.shortage(), Some(Shortage::Tasks { idle: 2, why }));
+    assert!(bench.core.explain_task(TaskId(0)).is_some_and(|words| words.contains("attempt 1")));
 }
 
 #[test]

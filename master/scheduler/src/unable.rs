@@ -8,7 +8,7 @@ use super::effect::{Effect, Message};
 use super::event::FailureClass;
 use super::state::Core;
 use super::task_table::To;
-use super::words::some;
+use super::words::{lasting, some};
 use super::worker_table::WorkerIx;
 use compass_plan::engine::UnableKind;
 use compass_types::ids::{ModelId, TaskId};
@@ -105,9 +105,9 @@ impl Core {
                 Prospect::Fail => self.fail_model(model, effects),
                 Prospect::Say(left) => {
                     let text = format!(
-                        "no connected worker can load {}: its tasks fail in {} s unless one joins that can",
+                        "no connected worker can load {}: its tasks fail in {} unless one joins that can",
                         self.labels.model(model),
-                        left.div_ceil(1000)
+                        lasting(left)
                     );
                     effects.push(Effect::Note { text });
                 }

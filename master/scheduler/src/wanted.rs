@@ -47,6 +47,17 @@ pub struct SlotDemand {
     pub attendance: BTreeMap<WorkerId, Attendance>,
 }
 
+/// What a running job is short of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shortage {
+    /// No task waits for these idle slots; why there are not more.
+    Tasks { idle: u32, why: &'static str },
+    /// Tasks that no connected worker could take; why the first of them.
+    Workers { waiting: u32, why: String },
+    /// Tasks that wait until one of these slots is free.
+    Slots { waiting: u32, slots: u32 },
+}
+
 impl Core {
     /// What the job could use now.
     pub fn wanted(&self) -> SlotDemand {
@@ -87,16 +98,15 @@ impl Core {
     /// Why nothing more of the job is running, in words; for people.
     pub fn explain_job(&self) -> Vec<String> {
         let (slots, up) = self.connected();
-        let (recorded, open, workers) = (self.recorded.len(), self.tasks.open(), up.len() as u64);
+        let (open, workers) = (self.tasks.open(), up.len() as u64);
         let mut lines = vec![format!(
-            "{} {} recorded; {} {} open, {} of them granted to {} with {}",
-            some(recorded, "sample"),
-            are(recorded),
+            "{} {} open, {} granted; {} with {} {} connected",
             some(open, "task"),
             are(open),
             self.tasks.granted(),
             some(workers, "worker"),
-            some(slots, "slot")
+            some(slots, "slot"),
+            are(workers)
         )];
         lines.extend(self.explain_waits());
         let failed = self.tasks.failed();
@@ -112,10 +122,9 @@ impl Core {
         (up.iter().map(|worker| worker.slots).sum(), up)
     }
 
-    /// What is short, and why the pending tasks of each model are pending, in words; for people.
+    /// Workers that send nothing, and why the pending tasks of each model are pending, in words; for people.
     pub fn explain_waits(&self) -> Vec<String> {
-        let (slots, up) = self.connected();
-        let mut lines: Vec<String> = self.silent().chain(self.balance(slots, &up)).collect();
+        let mut lines: Vec<String> = self.silent().collect();
         for (model, waiting) in self.queue.models() {
             let first = self.queue.of_model(model).next();
             if let Some(why) = first.and_then(|id| self.explain_task(id)) {
@@ -152,33 +161,29 @@ impl Core {
         )
     }
 
-    /// What is short: tasks, or slots to run them; `None` where nothing is open or no worker is there.
-    fn balance(&self, slots: u32, up: &[&Worker]) -> Option<String> {
+    /// What is short: tasks, or workers and their slots; `None` where nothing is open, or where every task has a slot.
+    pub fn shortage(&self) -> Option<Shortage> {
+        let (slots, up) = self.connected();
         let waiting: u32 = self.queue.models().map(|(_, tasks)| tasks).sum();
         let idle: u32 = up.iter().map(|worker| worker.slots.saturating_sub(worker.held.len() as u32)).sum();
-        if up.is_empty() || self.tasks.open() == 0 {
+        if self.tasks.open() == 0 {
             return None;
         }
-        if waiting == 0 && idle > 0 {
+        if waiting == 0 {
             let is_ahead = up.iter().any(|worker| worker.held.len() as u32 > worker.slots);
             let why = match self.limits.split {
                 _ if is_ahead => "busy workers hold some ahead, which move once they are asked for",
                 true => "what is left is too little to be cut further",
                 false => "the partitioner makes no smaller ones (`balanced`, or a smaller `max_task_size`, would)",
             };
-            return Some(format!("tasks are short: none waits for {}; {why}", some(idle, "idle slot")));
+            return (idle > 0).then_some(Shortage::Tasks { idle, why });
         }
-        if waiting == 0 || idle > 0 {
-            return None;
+        for (model, waiting) in self.queue.models() {
+            let first = self.queue.of_model(model).next().and_then(|id| self.task(id));
+            if let Some(why) = first.and_then(|task| self.why_no_worker_fits(task)) {
+                return Some(Shortage::Workers { waiting, why });
+            }
         }
-        let tasks = some(waiting, "task");
-        let verb = if waiting == 1 { "waits" } else { "wait" };
-        Some(match self.limits.max_slots.filter(|most| slots >= *most) {
-            Some(most) => format!(
-                "slots are short: {tasks} {verb}, and the job has the {} that it may have (`max_num_workers`, `max_gpus`)",
-                some(most, "slot")
-            ),
-            None => format!("slots are short: {tasks} {verb}; more workers would take them"),
-        })
+        (idle == 0).then_some(Shortage::Slots { waiting, slots })
     }
 }

@@ -11,13 +11,38 @@ use compass_proto::v1;
 use compass_proto::v1::control_client::ControlClient;
 use compass_types::ids::Digest;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::task::JoinSet;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
+
+/// How long a master may take to say how it stands: it answers at once, or hangs.
+const STATUS: Duration = Duration::from_secs(3);
+/// How long it may take to explain something, which a scheduler is asked for.
+const EXPLANATION: Duration = Duration::from_secs(10);
 
 /// A connection to the control service of one master.
 #[derive(Clone, Debug)]
 pub(super) struct Master {
     client: ControlClient<Channel>,
+    /// How it is called where it does not answer.
+    name: String,
+}
+
+/// A master that answers, and how it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) master: Master,
+    pub(super) status: MasterStatus,
+}
+
+/// The masters of a state folder.
+#[derive(Debug, Default)]
+pub(super) struct Masters {
+    /// A server first.
+    pub(super) known: Vec<Known>,
+    /// Those that do not answer, in words.
+    pub(super) silent: Vec<Failure>,
 }
 
 /// What a master answered to a question that it could not serve.
@@ -33,14 +58,36 @@ impl Master {
     async fn connect(live: &Live) -> Option<Self> {
         let endpoint = Endpoint::from_shared(format!("unix:{}", live.path.display())).ok()?;
         let channel = endpoint.connect().await.ok()?;
-        Some(Self { client: ControlClient::new(channel) })
+        Some(Self { client: ControlClient::new(channel), name: name(live) })
     }
 
-    /// Every master of a state folder, a server first.
-    pub(super) async fn all(state_dir: &Path) -> Vec<Self> {
-        let mut masters = Vec::new();
-        for live in find(state_dir).await.live {
-            masters.extend(Self::connect(&live).await);
+    /// Connects to a master and asks how it stands; `None` for one that is gone by now.
+    async fn greet(live: Live) -> Option<Result<Known, Failure>> {
+        let greeting = async {
+            let mut master = Self::connect(&live).await?;
+            Some(master.status().await.map(|status| Known { master, status }))
+        };
+        match tokio::time::timeout(STATUS, greeting).await {
+            // One that ends at this very moment is as good as gone.
+            Ok(known) => known?.ok().map(Ok),
+            Err(_) => Some(Err(silent(&name(&live), STATUS))),
+        }
+    }
+
+    /// Every master of a state folder. All are asked side by side: one that hangs hides no other.
+    pub(super) async fn all(state_dir: &Path) -> Masters {
+        let mut asked = JoinSet::new();
+        for (at, live) in find(state_dir).await.live.into_iter().enumerate() {
+            asked.spawn(async move { (at, Self::greet(live).await) });
+        }
+        let mut greeted = asked.join_all().await;
+        greeted.sort_by_key(|(at, _)| *at);
+        let mut masters = Masters::default();
+        for greeted in greeted.into_iter().filter_map(|(_, greeted)| greeted) {
+            match greeted {
+                Ok(known) => masters.known.push(known),
+                Err(failure) => masters.silent.push(failure),
+            }
         }
         masters
     }
@@ -48,7 +95,7 @@ impl Master {
     /// The server of a state folder.
     ///
     /// # Errors
-    /// There is none; what to do about it is said.
+    /// There is none, or it hangs; what to do about it is said.
     pub(super) async fn server(state_dir: &Path) -> Result<Self, Failure> {
         Self::serving(state_dir, "server").await
     }
@@ -57,15 +104,15 @@ impl Master {
     pub(super) async fn serving(state_dir: &Path, wanted: &str) -> Result<Self, Failure> {
         let found = find(state_dir).await;
         if let Some(live) = found.live.iter().find(|live| live.is_server)
-            && let Some(server) = Self::connect(live).await
+            && let Some(greeted) = Self::greet(live.clone()).await
         {
-            return Ok(server);
+            return greeted.map(|known| known.master);
         }
         Err(missing(state_dir, found.dead_server, wanted))
     }
 
     /// How it stands.
-    pub(super) async fn status(&mut self) -> Result<MasterStatus, Failure> {
+    async fn status(&mut self) -> Result<MasterStatus, Failure> {
         let reply = self.client.status(v1::StatusRequest {}).await.map_err(|status| refused(&status))?;
         let status = serde_json::from_slice(&reply.into_inner().status);
         status.map_err(|error| {
@@ -93,7 +140,8 @@ impl Master {
     }
 
     pub(super) async fn explain(&mut self, request: v1::ExplainRequest) -> Result<Vec<String>, Failure> {
-        let reply = self.client.explain(request).await;
+        let reply = tokio::time::timeout(EXPLANATION, self.client.explain(request)).await;
+        let reply = reply.map_err(|_| silent(&self.name, EXPLANATION))?;
         reply.map(|reply| reply.into_inner().lines).map_err(|status| refused(&status))
     }
 
@@ -101,6 +149,22 @@ impl Master {
         let reply = self.client.follow(v1::FollowRequest { job, draws_bar }).await;
         reply.map(tonic::Response::into_inner).map_err(|status| refused(&status))
     }
+}
+
+/// How a master is called that cannot say it.
+fn name(live: &Live) -> String {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    match live.process {
+        Some(process) => format!("process {process} on {host}"),
+        None => format!("the master at {}", live.path.display()),
+    }
+}
+
+/// Why a master that is there is of no use.
+fn silent(name: &str, waited: Duration) -> Failure {
+    let message = format!("{name} does not answer ({} s)", waited.as_secs());
+    let help = "it was stopped (SIGCONT lets it go on), or hangs, or its host is overloaded";
+    Failure::new(exit::INFRASTRUCTURE, Diagnostic::error(message).with_help(help))
 }
 
 /// Why nothing answers in a state folder.

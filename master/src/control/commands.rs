@@ -1,12 +1,13 @@
 //! `status`, `cancel`, `explain`: from the command line to whichever master has the job.
 
-use super::client::Master;
+use super::client::{Known, Master, Masters};
 use super::status::{JobStatus, MasterStatus, details, table};
 use crate::cli::terminal_width;
 use crate::exit;
 use crate::job::Failure;
 use compass_common::encode;
-use compass_common::status_output::{OutputError, print, print_status};
+use compass_common::status_output::{OutputError, print, print_status, report};
+use compass_common::words::those;
 use compass_diagnostic::Diagnostic;
 use compass_proto::v1;
 use serde::Serialize;
@@ -25,27 +26,26 @@ pub enum About {
     Worker(String),
 }
 
-/// A master and how it stands.
-struct Known {
-    master: Master,
-    status: MasterStatus,
-}
-
+/// The masters that answer, of which there are some. Those that hang are named.
 async fn masters(state_dir: &Path) -> Result<Vec<Known>, Failure> {
-    let mut known = Vec::new();
-    for mut master in Master::all(state_dir).await {
-        // One that ends at this very moment is as good as gone.
-        if let Ok(status) = master.status().await {
-            known.push(Known { master, status });
+    let Masters { known, mut silent } = Master::all(state_dir).await;
+    if !known.is_empty() {
+        for failure in silent {
+            report(Diagnostic::warning(failure.diagnostics.message()));
         }
+        return Ok(known);
     }
-    if known.is_empty() {
-        return Err(match Master::serving(state_dir, "master").await {
-            Err(failure) => failure,
-            Ok(_) => Failure::new(exit::INFRASTRUCTURE, Diagnostic::error("the server does not answer; try again")),
-        });
+    if silent.len() == 1 {
+        return Err(silent.remove(0));
     }
-    Ok(known)
+    if !silent.is_empty() {
+        let said: Vec<String> = silent.iter().map(|failure| failure.diagnostics.message()).collect();
+        return Err(Failure::new(exit::INFRASTRUCTURE, Diagnostic::error(said.join("; "))));
+    }
+    Err(match Master::serving(state_dir, "master").await {
+        Err(failure) => failure,
+        Ok(_) => Failure::new(exit::INFRASTRUCTURE, Diagnostic::error("the server does not answer; try again")),
+    })
 }
 
 /// The job called `name`, and its master; the newest that has not ended where none is named.
@@ -66,11 +66,11 @@ fn choose<'k>(known: &'k mut [Known], name: Option<&str>) -> Result<(&'k mut Mas
             None => "no job is running".to_owned(),
         };
         let jobs = known.iter().flat_map(|known| &known.status.jobs).map(|job| format!("{} ({})", job.job, job.run));
-        let jobs = jobs.collect::<Vec<_>>().join(", ");
+        let jobs: Vec<String> = jobs.collect();
         let mut diagnostic = Diagnostic::error(what);
         let is_planning = known.iter().any(|known| known.status.planning_since.is_some());
         diagnostic.help = match (jobs.is_empty(), is_planning) {
-            (false, _) => Some(format!("the jobs are {jobs}")),
+            (false, _) => Some(those("job", &jobs)),
             (true, true) => {
                 Some("a job is being planned; it can be named once that is done, and Ctrl-C stops it".into())
             }

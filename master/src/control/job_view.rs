@@ -74,7 +74,7 @@ impl JobView {
 mod tests {
     use super::*;
     use crate::control::{Accepted, Declined, JobEntry, JobRegistry, ServerBackend};
-    use crate::job::{Ended, JobRecord};
+    use crate::job::{Ended, JobRecord, SlotBound};
     use crate::pipeline::{JobHandle, WorkerView};
     use compass_diagnostic::Diagnostics;
     use compass_scheduler::broker::{FairShare, JobId};
@@ -107,6 +107,10 @@ mod tests {
 
         fn notes(&self) -> Vec<String> {
             vec!["pool gpu: no quota".into()]
+        }
+
+        fn bound(&self) -> Option<SlotBound> {
+            None
         }
 
         fn status(&self) -> LeadershipStatus {

@@ -1,4 +1,4 @@
-//! A run that answers commands while its job is still planned.
+//! A master that answers commands before it has jobs: a run while its job is planned, a server while it stands by.
 
 use super::registry::JobRegistry;
 use super::service::ControlService;
@@ -32,6 +32,20 @@ pub fn announce_planning(state_dir: &Path) -> DropGuard {
             Err(error) => tracing::debug!(%error, "this run answers no commands while it is planned"),
         }
     }));
+    guard
+}
+
+/// Lets `status` find a server that stands by, until the guard is dropped; `for_whom` says what it waits for.
+pub fn announce_standby(state_dir: &Path, for_whom: String) -> DropGuard {
+    let (over, usual) = (CancellationToken::new(), usual_state_dir().unwrap_or_default());
+    let guard = over.clone().drop_guard();
+    match open(state_dir, &format!("standby-{}", std::process::id())) {
+        Ok(socket) => {
+            let service = ControlService::new(Arc::new(JobRegistry::standing_by(for_whom)));
+            tokio::spawn(socket.announced_in(&usual).serve(service, over));
+        }
+        Err(error) => tracing::debug!(%error, "this server answers no commands while it stands by"),
+    }
     guard
 }
 

@@ -1,12 +1,12 @@
 //! Where commands are answered: the jobs of this process, and the backend that may take in new ones.
 
 use super::job_view::JobView;
+use super::shortage::{Supply, in_words};
 use super::status::{JobStatus, MasterStatus, WorkerStatus};
-use crate::job::{Ended, JobRecord, why_it_ended};
-use crate::pipeline::RunView;
-use crate::pipeline::{JobCommand, JobHandle};
+use crate::job::{Ended, JobRecord, SlotBound, why_it_ended};
+use crate::pipeline::{JobCommand, JobHandle, JobReasons, RunView};
 use compass_common::job_log::JobLog;
-use compass_common::words::counted;
+use compass_common::words::{counted, grouped};
 use compass_diagnostic::Diagnostics;
 use compass_scheduler::broker::{FairShare, JobId};
 use compass_store::LeadershipStatus;
@@ -18,6 +18,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
+/// How long schedulers are waited for that are asked what their jobs are short of.
+const REASONS: Duration = Duration::from_secs(1);
+
 /// A job, as far as commands are concerned.
 #[derive(Clone, Debug)]
 pub struct JobEntry {
@@ -28,7 +31,7 @@ pub struct JobEntry {
     pub submitted: String,
     /// What tells its submission from others of the same plan.
     pub key: Option<String>,
-    pub max_slots: Option<u32>,
+    pub max_slots: Option<SlotBound>,
     pub job_handle: JobHandle,
     /// What it says; `None` where that goes to a terminal.
     pub job_log: Option<Arc<JobLog>>,
@@ -68,6 +71,9 @@ pub trait ServerBackend: Debug + Send + Sync {
     /// Workers without a job.
     fn idle_workers(&self) -> Vec<WorkerId>;
 
+    /// Most slots that all jobs together may have of the workers that it launches.
+    fn bound(&self) -> Option<SlotBound>;
+
     /// What keeps workers from starting.
     fn notes(&self) -> Vec<String>;
 
@@ -82,6 +88,8 @@ pub struct JobRegistry {
     workers_at: OnceLock<String>,
     /// Since when the only job is planned, while it is.
     planning_since: Option<String>,
+    /// Whom a server stands by for that has no jobs as yet.
+    stands_by: Option<String>,
     jobs: Mutex<BTreeMap<JobId, JobEntry>>,
 }
 
@@ -93,6 +101,17 @@ impl JobRegistry {
     /// Of a master whose job is not planned yet, since that time.
     pub fn planning(since: String) -> Self {
         Self { planning_since: Some(since), ..Self::default() }
+    }
+
+    /// Of a server that stands by, in words.
+    pub fn standing_by(for_whom: String) -> Self {
+        Self { stands_by: Some(for_whom), ..Self::default() }
+    }
+
+    /// Where workers dial, once the ports are open; said once.
+    pub fn opened_at(&self, workers_at: String) {
+        // Ports that are opened again have the same address.
+        let _ = self.workers_at.set(workers_at);
     }
 
     /// Who takes in jobs; said once.
@@ -187,8 +206,12 @@ impl JobRegistry {
         let mut view = JobView { status, ended_at, run: job.job_handle.view().1 };
         view.complete();
         if view.is_running() && view.run.waiting_tasks() > 0 {
-            let of_shares = self.waits_of_shares(job, &view.run);
-            view.run.waits.extend(of_shares);
+            // How the pools stand is a list of its own.
+            let reasons = JobReasons { shortage: view.run.shortage.clone(), ..JobReasons::default() };
+            let mut waits: Vec<String> = self.shortage(job, &reasons).into_iter().collect();
+            waits.append(&mut view.run.waits);
+            waits.extend(self.waits_of_shares(job, &view.run));
+            view.run.waits = waits;
         } else {
             view.run.waits.clear();
         }
@@ -231,6 +254,34 @@ impl JobRegistry {
         (silent_for, worst.unwrap_or(LeadershipStatus::Sure))
     }
 
+    /// As [`Self::status`], with what each running job is short of, as far as its scheduler says so at once.
+    pub async fn status_with_shortages(&self) -> MasterStatus {
+        let mut status = self.status();
+        let entries: BTreeMap<String, JobEntry> =
+            self.jobs(|jobs| jobs.iter().map(|(id, job)| (id.0.clone(), job.clone())).collect());
+        let deadline = tokio::time::Instant::now() + REASONS;
+        for job in status.jobs.iter_mut().filter(|job| job.is_at_work()) {
+            let Some(entry) = entries.get(&job.job) else { continue };
+            let asked = tokio::time::timeout_at(deadline, entry.job_handle.ask(JobCommand::Job)).await;
+            let Ok(Some(reasons)) = asked else { continue };
+            job.shortage = self.shortage(entry, &reasons);
+        }
+        status
+    }
+
+    /// What a job is short of, in one sentence.
+    fn shortage(&self, job: &JobEntry, reasons: &JobReasons) -> Option<String> {
+        let shares = self.backend().map(|backend| backend.shares());
+        let supply = Supply {
+            bound: job.max_slots.clone(),
+            share: shares.as_ref().and_then(|shares| shares.get(&job.id)).map(|share| share.slots),
+            has_rivals: shares.is_some_and(|shares| shares.keys().any(|other| *other != job.id)),
+            server: self.backend().and_then(|backend| backend.bound()),
+            launchers: reasons.launchers.clone(),
+        };
+        Some(in_words(reasons.shortage.as_ref()?, &supply))
+    }
+
     /// How everything stands.
     pub fn status(&self) -> MasterStatus {
         let shares = self.backend().map(|backend| backend.shares());
@@ -240,7 +291,8 @@ impl JobRegistry {
             (a.exit_code.is_some(), &a.submitted, &a.job).cmp(&(b.exit_code.is_some(), &b.submitted, &b.job))
         });
         MasterStatus {
-            kind: if self.backend().is_some() { "serve" } else { "run" }.into(),
+            kind: if self.backend().is_some() || self.stands_by.is_some() { "serve" } else { "run" }.into(),
+            stands_by: self.stands_by.clone(),
             planning_since: self.planning_since.clone(),
             process: std::process::id(),
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
@@ -263,16 +315,31 @@ impl JobRegistry {
         let mut lines = vec![format!(
             "job {id} ({}): {} of {} samples",
             if doing.is_empty() { "opening" } else { doing },
-            view.recorded_samples,
-            view.expected_samples
+            grouped(view.recorded_samples),
+            grouped(view.expected_samples)
         )];
         lines.extend(job.job_handle.cancelled().map(|reason| format!("cancelled: {reason}")));
+        if let Some(stands_by) = job.job_handle.stands_by() {
+            lines.push(format!("stands by: {stands_by}"));
+            return lines;
+        }
         match job.job_handle.ask(JobCommand::Job).await {
-            Some(more) => lines.extend(more),
+            Some(reasons) => {
+                lines.extend(self.shortage(job, &reasons));
+                lines.extend(reasons.lines);
+            }
             None => lines.push("no stage is running: nothing can be granted now".into()),
         }
-        lines.extend(view.pools.iter().cloned());
-        lines.extend(self.waits_of_shares(job, &view));
+        // What is said already is not said again.
+        let add = |lines: &mut Vec<String>, more: Vec<String>| {
+            for line in more {
+                if !lines.iter().any(|said| said.contains(&line)) {
+                    lines.push(line);
+                }
+            }
+        };
+        add(&mut lines, view.pools.clone());
+        add(&mut lines, self.waits_of_shares(job, &view));
         lines
     }
 
@@ -315,8 +382,11 @@ impl JobRegistry {
 fn job_status(job: &JobEntry, shares: Option<&BTreeMap<JobId, FairShare>>) -> JobStatus {
     let (doing, view) = job.job_handle.view();
     let ended = job.ended.borrow().clone();
+    let stands_by = job.job_handle.stands_by().filter(|_| ended.is_none());
     let state = if ended.is_some() {
         "ended"
+    } else if stands_by.is_some() {
+        "standby"
     } else if doing.is_empty() {
         "opening"
     } else {
@@ -349,7 +419,10 @@ fn job_status(job: &JobEntry, shares: Option<&BTreeMap<JobId, FairShare>>) -> Jo
         failed_tasks: counts.2,
         slots: if over { 0 } else { view.slots },
         share: shares.map(|shares| shares.get(&job.id).map_or(0, |share| share.slots)),
-        max_slots: job.max_slots,
+        max_slots: job.max_slots.as_ref().map(|bound| bound.slots),
+        max_slots_by: job.max_slots.as_ref().map(|bound| bound.by.trim_matches('`').to_owned()),
+        shortage: None,
+        stands_by,
         workers: workers.collect(),
         cancelled: job.job_handle.cancelled(),
         exit_code: ended.as_ref().map(|ended| ended.exit_code),
@@ -364,8 +437,8 @@ fn shares_in_words(id: &JobId, job: &JobEntry, shares: &BTreeMap<JobId, FairShar
     let others: Vec<String> =
         others.map(|(other, share)| format!("{other} has {} (priority {})", share.slots, share.weight)).collect();
     let mut line = format!("its share is {} (priority {})", counted(own.slots, "slot"), own.weight);
-    if let Some(most) = job.max_slots {
-        line += &format!(", at most {most} (max_num_workers, max_gpus)");
+    if let Some(bound) = &job.max_slots {
+        line += &format!(", at most {} ({})", bound.slots, bound.by);
     }
     if !others.is_empty() {
         line += &format!("; of the other jobs {}", others.join(", "));

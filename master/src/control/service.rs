@@ -68,7 +68,8 @@ impl Control for ControlService {
     }
 
     async fn status(&self, _: Request<v1::StatusRequest>) -> Result<Response<v1::StatusReply>, Status> {
-        let status = serde_json::to_vec(&self.0.status()).map_err(|error| Status::internal(error.to_string()))?;
+        let status = serde_json::to_vec(&self.0.status_with_shortages().await)
+            .map_err(|error| Status::internal(error.to_string()))?;
         Ok(Response::new(v1::StatusReply { status }))
     }
 

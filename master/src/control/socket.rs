@@ -123,6 +123,8 @@ impl Socket {
 pub(super) struct Live {
     pub(super) path: PathBuf,
     pub(super) is_server: bool,
+    /// The process that opened it, where the system tells.
+    pub(super) process: Option<i32>,
 }
 
 /// What is found in a state folder.
@@ -154,7 +156,14 @@ pub(super) async fn find(state_dir: &Path) -> Found {
     {
         let is_server = path.file_stem().is_some_and(|name| name == SERVER);
         match UnixStream::connect(&path).await {
-            Ok(_) => found.live.push(Live { path, is_server }),
+            Ok(stream) => {
+                let process = stream.peer_cred().ok().and_then(|peer| peer.pid());
+                found.live.push(Live { path, is_server, process });
+            }
+            // So many wait to be let in that no more may: it is there, and does not answer.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                found.live.push(Live { path, is_server, process: None });
+            }
             // What a master left that had its socket elsewhere.
             Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
                 let _ = std::fs::remove_file(path);
@@ -190,14 +199,15 @@ mod tests {
             std::mem::forget(socket);
         }
         let found = find(state.path()).await;
-        assert_eq!(found.live, [Live { path: live.path.clone(), is_server: false }]);
+        let process = i32::try_from(std::process::id()).ok();
+        assert_eq!(found.live, [Live { path: live.path.clone(), is_server: false, process }]);
         assert_eq!(found.dead_server, Some(path_of(state.path(), SERVER)));
         assert!(!path_of(state.path(), "run-2").exists(), "what a dead run left");
         let path = live.path.clone();
         drop(live);
         assert!(!path.exists());
         let server = open(state.path(), SERVER).unwrap();
-        assert_eq!(find(state.path()).await.live, [Live { path: server.path.clone(), is_server: true }]);
+        assert_eq!(find(state.path()).await.live, [Live { path: server.path.clone(), is_server: true, process }]);
     }
 
     #[tokio::test]

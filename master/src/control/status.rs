@@ -2,7 +2,7 @@
 
 use crate::job::why_it_ended;
 use crate::wrapping::{fits, wrapped_text};
-use compass_common::words::counted;
+use compass_common::words::{counted, grouped};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,6 +14,9 @@ pub struct MasterStatus {
     pub kind: String,
     pub process: u32,
     pub host: String,
+    /// Which other server leads, in words, while this one stands by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands_by: Option<String>,
     /// Where workers dial; empty while the ports are closed.
     pub workers_at: String,
     /// Workers for which no job has anything to do.
@@ -34,7 +37,7 @@ pub struct JobStatus {
     /// Name of the run folder, and where it is.
     pub run: String,
     pub folder: String,
-    /// `opening`, `infer`, `execute`, `score` or `ended`.
+    /// `standby`, `opening`, `infer`, `execute`, `score` or `ended`.
     pub state: String,
     pub priority: u32,
     pub submitted: String,
@@ -49,6 +52,15 @@ pub struct JobStatus {
     pub share: Option<u32>,
     /// Most slots that it may have; `null` for no bound.
     pub max_slots: Option<u32>,
+    /// The key or flag that says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_slots_by: Option<String>,
+    /// What it is short of and what changes that, in a sentence; `null` where nothing is, or its scheduler is not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortage: Option<String>,
+    /// Which other master leads it, in words, while this one stands by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands_by: Option<String>,
     pub workers: Vec<WorkerStatus>,
     pub cancelled: Option<String>,
     pub exit_code: Option<u8>,
@@ -57,6 +69,20 @@ pub struct JobStatus {
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+}
+
+impl JobStatus {
+    /// Whether it has a scheduler that may be short of something.
+    pub(super) fn is_at_work(&self) -> bool {
+        let is_running = matches!(self.state.as_str(), "infer" | "execute") && self.reason.is_none();
+        is_running && self.cancelled.is_none()
+    }
+
+    /// What stands below its row.
+    fn notes(&self) -> Vec<String> {
+        let stands_by = self.stands_by.iter().map(|for_whom| format!("stands by: {for_whom}"));
+        stands_by.chain(self.shortage.clone()).collect()
+    }
 }
 
 /// One worker that has been seen in this stage.
@@ -90,6 +116,10 @@ pub(super) fn table(masters: &[MasterStatus], here: &Path, width: Option<usize>)
         for note in &master.notes {
             let _ = writeln!(text, "  {note}");
         }
+        if let Some(for_whom) = &master.stands_by {
+            let _ = writeln!(text, "  stands by: {for_whom}");
+            continue;
+        }
         if let Some(since) = &master.planning_since {
             let _ = writeln!(text, "  reads data and plans its job since {since}; it has an id once that is done");
             continue;
@@ -100,8 +130,10 @@ pub(super) fn table(masters: &[MasterStatus], here: &Path, width: Option<usize>)
         }
         let rows: Vec<[String; 8]> = master.jobs.iter().map(|job| row(job, here)).collect();
         text.push_str(&aligned(HEADS, &rows, width));
-        for (job, shortage) in master.jobs.iter().filter_map(|job| Some((job, shortage(job)?))) {
-            let _ = writeln!(text, "  {}: {shortage}", job.job);
+        for job in &master.jobs {
+            for note in job.notes() {
+                let _ = writeln!(text, "  {}: {note}", job.job);
+            }
         }
     }
     wrapped_text(&text, width, INDENT)
@@ -119,8 +151,8 @@ pub(super) fn details(job: &JobStatus, here: &Path, width: Option<usize>) -> Str
     if job.failed_tasks > 0 {
         let _ = writeln!(text, "{} failed", counted(job.failed_tasks, "task"));
     }
-    if let Some(shortage) = shortage(job) {
-        let _ = writeln!(text, "{shortage}");
+    for note in job.notes() {
+        let _ = writeln!(text, "{note}");
     }
     if !job.workers.is_empty() {
         let rows = job.workers.iter().map(|worker| {
@@ -146,54 +178,27 @@ fn row(job: &JobStatus, here: &Path) -> [String; 8] {
         (Some(share), None) => share.to_string(),
         (Some(share), Some(most)) => format!("{share} (at most {most})"),
     };
+    let (recorded, expected) = (grouped(job.recorded_samples), grouped(job.expected_samples));
+    let (granted, open) = (job.granted_tasks, job.open_tasks);
+    let (samples, tasks) = match &job.stands_by {
+        // The other master knows.
+        Some(_) => Default::default(),
+        None if job.exit_code.is_some() => (format!("{recorded}/{expected}"), String::new()),
+        None => {
+            let (granted, pending) = (u64::from(granted), u64::from(open.saturating_sub(granted)));
+            (format!("{recorded}/{expected}"), format!("{} granted, {} pending", grouped(granted), grouped(pending)))
+        }
+    };
     [
         job.job.clone(),
         state,
-        format!("{}/{}", job.recorded_samples, job.expected_samples),
-        format!("{}/{}", job.granted_tasks, job.open_tasks),
+        samples,
+        tasks,
         job.slots.to_string(),
         share,
         job.priority.to_string(),
         folder.strip_prefix(here).unwrap_or(folder).display().to_string(),
     ]
-}
-
-/// What a job that runs is short of, and what changes it; `None` where every task has a slot and every slot a task.
-fn shortage(job: &JobStatus) -> Option<String> {
-    let is_running = matches!(job.state.as_str(), "infer" | "execute") && job.reason.is_none();
-    if !is_running || job.cancelled.is_some() || job.open_tasks == 0 {
-        return None;
-    }
-    let waiting = job.open_tasks.saturating_sub(job.granted_tasks);
-    if waiting == 0 {
-        let spare = job.slots > job.open_tasks;
-        return spare.then(|| {
-            format!(
-                "tasks are short: {} for {}; more and smaller ones (--max-partition-size) keep more slots at work",
-                counted(job.open_tasks, "task"),
-                counted(job.slots, "slot")
-            )
-        });
-    }
-    let wait = format!("{} {} for a slot", counted(waiting, "task"), if waiting == 1 { "waits" } else { "wait" });
-    Some(match (job.max_slots, job.share) {
-        (Some(most), _) if job.slots >= most => {
-            format!("{wait}: the job may have {} (`--max-num-workers`)", counted(most, "slot"))
-        }
-        (_, Some(share)) if job.slots < share => {
-            format!(
-                "{wait}: {} of its share of {share} are on their way from other jobs or launchers",
-                share - job.slots
-            )
-        }
-        (_, Some(share)) => {
-            format!(
-                "{wait}: its share of {} is used up; more workers, or a higher priority, raise it",
-                counted(share, "slot")
-            )
-        }
-        (_, None) => format!("{wait}: more workers or GPUs would shorten it"),
-    })
 }
 
 /// Columns of equal width. Where a line would be wider than `width`, the last column stands below the others, and where that is not
@@ -241,20 +246,28 @@ mod tests {
             folder: "/home/me/out/20261122_000001".into(),
             state: "infer".into(),
             priority: 2,
-            recorded_samples: 120,
-            expected_samples: 240,
+            recorded_samples: 7260,
+            expected_samples: 20_000,
             open_tasks: 9,
             granted_tasks: 3,
             slots: 2,
             share: Some(2),
             max_slots: Some(4),
+            shortage: Some("6 tasks wait for a slot: more workers or GPUs would shorten it".into()),
             ..JobStatus::default()
         }
     }
 
     #[test]
     fn what_a_person_reads() {
-        let ended = JobStatus { exit_code: Some(1), state: "ended".into(), share: Some(0), max_slots: None, ..job() };
+        let ended = JobStatus {
+            exit_code: Some(1),
+            state: "ended".into(),
+            share: Some(0),
+            max_slots: None,
+            shortage: None,
+            ..job()
+        };
         let master = MasterStatus {
             kind: "serve".into(),
             process: 17,
@@ -263,7 +276,7 @@ mod tests {
             idle_workers: 1,
             notes: vec![],
             jobs: vec![job(), ended],
-            planning_since: None,
+            ..MasterStatus::default()
         };
         let planning = MasterStatus {
             kind: "run".into(),
@@ -272,18 +285,37 @@ mod tests {
             planning_since: Some("2026-11-22T00:00:01Z".into()),
             ..MasterStatus::default()
         };
-        let masters = [master.clone(), MasterStatus { jobs: vec![], ..master }, planning];
+        let for_whom = "process 9 on vm serves; from here workers would dial 127.0.0.1:50172".to_owned();
+        let standby = MasterStatus { stands_by: Some(for_whom), kind: "serve".into(), ..planning.clone() };
+        let standby = MasterStatus { planning_since: None, ..standby };
+        let for_whom = "process 9 on vm leads this run; from here workers would dial 127.0.0.1:50173".to_owned();
+        let job_of_standby = JobStatus {
+            stands_by: Some(for_whom),
+            state: "standby".into(),
+            share: None,
+            shortage: None,
+            slots: 0,
+            ..job()
+        };
+        let standby_of_run = MasterStatus { jobs: vec![job_of_standby], planning_since: None, ..planning.clone() };
+        let masters = [master.clone(), MasterStatus { jobs: vec![], ..master }, planning, standby, standby_of_run];
         let text = table(&masters, Path::new("/home/me"), None);
         let expected = "\
 server: process 17 on h, workers dial 127.0.0.1:50051, 1 worker without work
-job           state      samples  tasks  slots  share          priority  run
-3f2a9c0b1d2e  infer      120/240  3/9    2      2 (at most 4)  2         out/20261122_000001
-3f2a9c0b1d2e  ended (1)  120/240  3/9    2      0              2         out/20261122_000001
-  3f2a9c0b1d2e: 6 tasks wait for a slot: its share of 2 slots is used up; more workers, or a higher priority, raise it
+job           state      samples       tasks                 slots  share          priority  run
+3f2a9c0b1d2e  infer      7,260/20,000  3 granted, 6 pending  2      2 (at most 4)  2         out/20261122_000001
+3f2a9c0b1d2e  ended (1)  7,260/20,000                        2      0              2         out/20261122_000001
+  3f2a9c0b1d2e: 6 tasks wait for a slot: more workers or GPUs would shorten it
 server: process 17 on h, workers dial 127.0.0.1:50051, 1 worker without work
   no jobs
 run: process 18 on h
   reads data and plans its job since 2026-11-22T00:00:01Z; it has an id once that is done
+server: process 18 on h
+  stands by: process 9 on vm serves; from here workers would dial 127.0.0.1:50172
+run: process 18 on h
+job           state    samples  tasks  slots  share  priority  run
+3f2a9c0b1d2e  standby                  0             2         out/20261122_000001
+  3f2a9c0b1d2e: stands by: process 9 on vm leads this run; from here workers would dial 127.0.0.1:50173
 ";
         assert_eq!(text, expected);
     }
@@ -291,17 +323,28 @@ run: process 18 on h
     #[test]
     fn one_job_is_shown_with_its_workers_and_why_it_was_cancelled() {
         let worker = WorkerStatus { name: "w1".into(), connected: true, slots: 2, device: "cpu".into(), results: 7 };
-        let cancelled = JobStatus { cancelled: Some("by me".into()), workers: vec![worker], failed_tasks: 2, ..job() };
+        let cancelled = JobStatus {
+            cancelled: Some("by me".into()),
+            workers: vec![worker],
+            failed_tasks: 2,
+            shortage: None,
+            ..job()
+        };
         let expected = "\
-job           state             samples  tasks  slots  share          priority  run
-3f2a9c0b1d2e  infer, cancelled  120/240  3/9    2      2 (at most 4)  2         /home/me/out/20261122_000001
+job           state             samples       tasks                 slots  share          priority  run
+3f2a9c0b1d2e  infer, cancelled  7,260/20,000  3 granted, 6 pending  2      2 (at most 4)  2         /home/me/out/20261122_000001
 cancelled: by me
 2 tasks failed
 worker  state      device  slots  results
 w1      connected  cpu     2      7
 ";
         assert_eq!(details(&cancelled, Path::new("/elsewhere"), None), expected);
-        let failed = JobStatus { reason: Some("the disk is full".into()), help: Some("clear it".into()), ..job() };
+        let failed = JobStatus {
+            reason: Some("the disk is full".into()),
+            help: Some("clear it".into()),
+            shortage: None,
+            ..job()
+        };
         let shown = details(&failed, Path::new("/elsewhere"), None);
         assert!(shown.ends_with("\nerror: the disk is full\n  = help: clear it\n"), "{shown}");
     }
@@ -337,24 +380,5 @@ job           state  samples  tasks  slots  share          priority
         assert_eq!(table(&masters, here, Some(500)), table(&masters, here, None));
         let narrow = details(&far, here, Some(50));
         assert!(narrow.starts_with("3f2a9c0b1d2e: state infer, samples 120/240, tasks"), "{narrow}");
-    }
-
-    #[test]
-    fn what_is_short_is_said_with_what_changes_it() {
-        let short = |change: fn(&mut JobStatus)| {
-            let mut job = job();
-            change(&mut job);
-            shortage(&job).unwrap_or_default()
-        };
-        assert!(short(|job| job.slots = 4).ends_with("the job may have 4 slots (`--max-num-workers`)"));
-        assert!(short(|job| job.share = Some(3)).contains("1 of its share of 3 are on their way"));
-        assert!(
-            short(|job| (job.share, job.max_slots) = (None, None)).ends_with("more workers or GPUs would shorten it")
-        );
-        assert!(short(|job| job.granted_tasks = 8).starts_with("1 task waits for a slot: "));
-        let few = short(|job| (job.open_tasks, job.granted_tasks) = (1, 1));
-        assert!(few.starts_with("tasks are short: 1 task for 2 slots; "), "{few}");
-        assert_eq!(short(|job| job.granted_tasks = 9), "", "every task has its slot");
-        assert_eq!(short(|job| job.state = "score".into()), "");
     }
 }

@@ -51,13 +51,27 @@ pub struct JobRecord {
     pub ended: Option<Ended>,
 }
 
+/// The keys that bound the slots of a stage.
+const MAX_NUM_WORKERS: &str = "`max_num_workers`";
+const MAX_GPUS: &str = "`max_gpus`";
+
 /// How a stage is cut, and within which bounds it runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StageTerms {
     pub partitioner: PartitionerKind,
     /// Most slots at once; `None` takes what there are.
     pub slots: Option<u32>,
+    /// The key or flag that says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_by: Option<String>,
     pub retry: u32,
+}
+
+/// Most slots at once, and the key or flag that says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotBound {
+    pub slots: u32,
+    pub by: String,
 }
 
 /// How a job ended.
@@ -92,8 +106,16 @@ pub fn why_it_ended(reason: String, help: Option<String>) -> Option<Diagnostic> 
 
 impl StageTerms {
     fn of(config: &Config, stage: &StageConfig) -> Self {
-        let slots = bound(config, &stage.runner);
-        Self { partitioner: stage.partitioner.clone(), slots, retry: stage.runner.retry }
+        let bound = SlotBound::of(config, &stage.runner);
+        let (slots, slots_by) = bound.map(|bound| (bound.slots, bound.by)).unzip();
+        Self { partitioner: stage.partitioner.clone(), slots, slots_by, retry: stage.runner.retry }
+    }
+
+    /// Most slots at once, and what says so.
+    pub fn bound(&self) -> Option<SlotBound> {
+        // A client of an earlier version did not say which of the two it was.
+        let by = self.slots_by.clone().unwrap_or_else(|| format!("{MAX_NUM_WORKERS} or {MAX_GPUS}"));
+        self.slots.map(|slots| SlotBound { slots, by })
     }
 }
 
@@ -140,14 +162,20 @@ impl JobRecord {
     }
 }
 
-/// Most slots that a stage may have at once: of its own account, and for the GPUs that its replicas take.
-fn bound(config: &Config, runner: &RunnerConfig) -> Option<u32> {
-    let takes = config.models.iter().map(|model| model.num_gpus).max().unwrap_or(0);
-    let by_gpus = runner.max_gpus.checked_div(takes).filter(|_| runner.max_gpus > 0);
-    let by_gpus = by_gpus.map(|replicas| replicas.saturating_mul(runner.max_workers_per_gpu.max(1)));
-    match (runner.max_num_workers, by_gpus) {
-        (Some(workers), Some(gpus)) => Some(workers.min(gpus)),
-        (workers, gpus) => workers.or(gpus),
+impl SlotBound {
+    /// Most slots that a stage may have at once: of its own account, and for the GPUs that its replicas take.
+    pub fn of(config: &Config, runner: &RunnerConfig) -> Option<Self> {
+        let takes = config.models.iter().map(|model| model.num_gpus).max().unwrap_or(0);
+        let by_gpus = runner.max_gpus.checked_div(takes).filter(|_| runner.max_gpus > 0);
+        let by_gpus = by_gpus.map(|replicas| replicas.saturating_mul(runner.max_workers_per_gpu.max(1)));
+        let bounds = [(runner.max_num_workers, MAX_NUM_WORKERS), (by_gpus, MAX_GPUS)];
+        let bounds = bounds.into_iter().filter_map(|(slots, by)| Some(Self { slots: slots?, by: by.to_owned() }));
+        bounds.min_by_key(|bound| bound.slots)
+    }
+
+    /// Of a run that tries its set-up out.
+    pub fn of_debug() -> Self {
+        Self { slots: 1, by: "`--debug`".to_owned() }
     }
 }
 

@@ -5,13 +5,13 @@
 use super::clock::AttentiveClock;
 use super::connections::Connections;
 use super::facts::RunFacts;
-use super::job_handle::{DemandPublisher, JobCommand};
+use super::job_handle::{DemandPublisher, JobCommand, JobReasons};
 use super::latency::Timing;
 use super::progress::{Pace, ProgressBoard, Snapshot};
 use super::view::RunView;
 use crate::leader::{FrameContent, Leader};
 use compass_common::status_output::print_status;
-use compass_launch::{PoolReport, explain_now};
+use compass_launch::{PoolReport, explain_missing, explain_now};
 use compass_ledger::{CommitError, Committed, Committer, Content, Submission, Tally};
 use compass_proto::v1;
 use compass_proto::v1::master_frame::Body;
@@ -368,11 +368,21 @@ impl Driver {
                 }
                 self.show();
             }
-            JobCommand::Job(reply) => drop(reply.send(self.setup.leader.core().explain_job())),
+            JobCommand::Job(reply) => drop(reply.send(self.reasons())),
             JobCommand::Task(task, reply) => drop(reply.send(self.setup.leader.core().explain_task(task))),
             JobCommand::Worker(worker, reply) => drop(reply.send(self.setup.leader.core().explain_worker(&worker))),
         }
         Ok(())
+    }
+
+    /// Why nothing more of the job is running.
+    fn reasons(&self) -> JobReasons {
+        let leader = &self.setup.leader;
+        JobReasons {
+            shortage: leader.core().shortage(),
+            launchers: explain_missing(&self.setup.pools.borrow(), |worker| leader.is_connected(worker)),
+            lines: leader.core().explain_job(),
+        }
     }
 
     /// Makes durable what befell the run, when something did: the next leader goes on from there.
@@ -446,8 +456,11 @@ impl Driver {
         );
         let renewed = Some(Instant::now());
         let latencies = self.timing.latencies.clone();
-        let waits = if view.waiting_tasks() > 0 { leader.core().explain_waits() } else { Vec::new() };
-        let view = RunView { live, failed_tasks, violations, pools, waits, renewed, latencies, ..view };
+        let (shortage, waits) = match view.waiting_tasks() {
+            0 => (None, Vec::new()),
+            _ => (leader.core().shortage(), leader.core().explain_waits()),
+        };
+        let view = RunView { live, failed_tasks, violations, pools, shortage, waits, renewed, latencies, ..view };
         let tokens = view.tokens.computed + view.tokens.generated;
         let view = RunView {
             expected_samples: board.expected(),

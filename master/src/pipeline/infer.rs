@@ -207,12 +207,12 @@ pub async fn infer(
     let ledger = Ledger::new(folder.ledger(), digest);
     let last_epoch = ledger.last_epoch()?;
     let without_lead = |ending| Inferred { ending, failures: Vec::new(), diverged: 0, term: None, answers: None };
-    let term =
-        match campaign(config, folder, &digest, last_epoch, options.timeouts, options.interrupted.clone()).await? {
-            Campaign::Won(term) => term,
-            Campaign::EndedByAnother => return Ok(without_lead(Ending::EndedByAnother)),
-            Campaign::Interrupted => return Ok(without_lead(Ending::Interrupted)),
-        };
+    let waiting = (options.timeouts, &options.job_handle);
+    let term = match campaign(config, folder, &digest, last_epoch, waiting, options.interrupted.clone()).await? {
+        Campaign::Won(term) => term,
+        Campaign::EndedByAnother => return Ok(without_lead(Ending::EndedByAnother)),
+        Campaign::Interrupted => return Ok(without_lead(Ending::Interrupted)),
+    };
     // Only a leader has ports: on one host, a master that stands by would else need ports of its own.
     let InferOptions { debug, stage, programs, job_handle, source, .. } = options.clone();
     source.open().await?;

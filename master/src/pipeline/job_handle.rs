@@ -4,7 +4,7 @@
 //! cancelled is remembered here, so that a stage which begins later hears of it.
 
 use super::view::RunView;
-use compass_scheduler::{Core, Event, SlotDemand};
+use compass_scheduler::{Core, Event, Shortage, SlotDemand};
 use compass_store::LeadershipStatus;
 use compass_types::ids::{TaskId, WorkerId};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,11 +20,22 @@ pub enum JobCommand {
     /// For the scheduler.
     Apply(Event),
     /// Why nothing more is running.
-    Job(oneshot::Sender<Vec<String>>),
+    Job(oneshot::Sender<JobReasons>),
     /// Where a task stands.
     Task(TaskId, oneshot::Sender<Option<String>>),
     /// What a worker is doing.
     Worker(WorkerId, oneshot::Sender<Option<String>>),
+}
+
+/// Why nothing more of a job is running.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobReasons {
+    /// What it is short of.
+    pub shortage: Option<Shortage>,
+    /// How the pools stand that have not brought what they should.
+    pub launchers: Vec<String>,
+    /// How its tasks stand, in words.
+    pub lines: Vec<String>,
 }
 
 /// Where a driver says what its job could use.
@@ -54,6 +65,8 @@ struct Inner {
     doing: &'static str,
     last_view: RunView,
     cancelled: Option<String>,
+    /// Which master leads, while this one stands by.
+    stands_by: Option<String>,
     /// The table, once it is made.
     table: Option<String>,
 }
@@ -94,7 +107,7 @@ impl JobHandle {
                 let _ = commands.try_send(JobCommand::Apply(Event::Cancel { reason }));
             }
             let stage = Stage { commands, view, status, began: Instant::now() };
-            (inner.stage, inner.doing) = (Some(stage), doing);
+            (inner.stage, inner.doing, inner.stands_by) = (Some(stage), doing, None);
         });
         asked
     }
@@ -111,6 +124,16 @@ impl JobHandle {
     /// What the job does between stages.
     pub fn doing(&self, doing: &'static str) {
         self.with(|inner| inner.doing = doing);
+    }
+
+    /// Another master leads the job, in words; `None` once none does.
+    pub(super) fn stand_by(&self, for_whom: Option<String>) {
+        self.with(|inner| inner.stands_by = for_whom);
+    }
+
+    /// Which master leads, in words, while this one stands by.
+    pub fn stands_by(&self) -> Option<String> {
+        self.with(|inner| inner.stands_by.clone())
     }
 
     /// The job has its table.

@@ -2,6 +2,7 @@
 
 use super::folder::RunFolder;
 use super::infer::InferError;
+use super::job_handle::JobHandle;
 use super::opening::{Opening, prefixes, read_lengths};
 use compass_common::status_output::{print_status, with_same_log};
 use compass_config::{Advertised, Config, StoreConfig};
@@ -91,7 +92,7 @@ pub(super) async fn campaign(
     folder: &RunFolder,
     digest: &Digest,
     last_epoch: Epoch,
-    timeouts: StoreTimeouts,
+    (timeouts, job_handle): (StoreTimeouts, &JobHandle),
     interrupted: CancellationToken,
 ) -> Result<Campaign, InferError> {
     let mut store = open_store(config, folder, digest, timeouts)?;
@@ -123,17 +124,18 @@ pub(super) async fn campaign(
                 {
                     return Err(InferError::Elsewhere { holder, folder: other });
                 }
+                let address = would_listen(config.listen, config.advertise.as_ref());
+                let for_whom = format!("{holder} leads this run; from here workers would dial {address}");
                 if !waited {
-                    print_status(format!(
-                        "standing by: {holder} leads this run; from here workers would dial {}",
-                        would_listen(config.listen, config.advertise.as_ref())
-                    ));
+                    print_status(format!("standing by: {for_whom}"));
                 }
                 waited = true;
+                job_handle.stand_by(Some(for_whom));
                 tokio::select! {
                     vacant = store.vacancy() => vacant?,
                     () = interrupted.cancelled() => return Ok(Campaign::Interrupted),
                 }
+                job_handle.stand_by(None);
             }
             Err(error) => return Err(error.into()),
         }

@@ -68,7 +68,7 @@ pub(crate) use folder::write_atomically;
 pub use folder::{Begun, FolderError, RunFolder, check_writable, keep_config, keep_written};
 pub use import::{import, import_adopted};
 pub use infer::{InferError, InferOptions, infer};
-pub use job_handle::{DemandPublisher, JobCommand, JobHandle, Pulse};
+pub use job_handle::{DemandPublisher, JobCommand, JobHandle, JobReasons, Pulse};
 pub use judged::RecordedRun;
 pub(crate) use launching::{comes_by_itself, fleet_of, fleet_of_stage};
 pub(crate) use lead::would_listen;

@@ -2,6 +2,7 @@
 
 use super::live_metric::LiveMetric;
 use compass_plan::engine::TokenCounters;
+use compass_scheduler::Shortage;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -44,6 +45,9 @@ pub struct RunView {
     pub latencies: Latencies,
     /// How each pool of workers stands, in a sentence.
     pub pools: Vec<String>,
+    /// What the job is short of, where tasks wait.
+    #[serde(skip)]
+    pub shortage: Option<Shortage>,
     /// Why tasks wait, a sentence each; empty where none waits.
     pub waits: Vec<String>,
     /// Of each unit, in the plan's order. From shard reports; the table is made from the ledger alone.

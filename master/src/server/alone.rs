@@ -5,7 +5,7 @@ use super::server::{Job, Server};
 use super::status_file::StatusFile;
 use crate::control::{self, JobEntry, usual_state_dir};
 use crate::exit;
-use crate::job::{Failure, JobRequest, OpenedRun, now};
+use crate::job::{Failure, JobRequest, OpenedRun, SlotBound, now};
 use crate::pipeline::{JobHandle, ModelPlacement, plan_digest};
 use compass_common::run_log;
 use compass_common::status_output::report;
@@ -47,7 +47,10 @@ pub async fn run_alone(
         priority: 1,
         submitted: now(),
         key: None,
-        max_slots: config.infer.runner.max_num_workers,
+        max_slots: match request.debug {
+            true => Some(SlotBound::of_debug()),
+            false => SlotBound::of(&config, &config.infer.runner),
+        },
         job_handle: job_handle.clone(),
         job_log: None,
         ended: ending,

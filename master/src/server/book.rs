@@ -1,6 +1,7 @@
 //! What a server that stays remembers: every job that it accepted, and how each ended. With an embedded store it alone has it open;
 //! in etcd several servers may share it, of which one leads and the others stand by.
 
+use crate::control::announce_standby;
 use crate::exit;
 use crate::job::{Failure, JobRecord};
 use crate::pipeline::RunFolder;
@@ -88,12 +89,15 @@ impl Book {
                         if let Some((_, job)) = unseen {
                             return Err(Failure::bad_input(unseen_by_standby(&holder, job)));
                         }
-                        print_status(format!(
-                            "standing by: {holder} serves; from here workers would dial {}",
-                            crate::pipeline::would_listen(base.listen, base.advertise.as_ref())
-                        ));
+                    }
+                    let address = crate::pipeline::would_listen(base.listen, base.advertise.as_ref());
+                    let for_whom = format!("{holder} serves; from here workers would dial {address}");
+                    if !took_over {
+                        print_status(format!("standing by: {for_whom}"));
                     }
                     took_over = true;
+                    // Until this server leads, or a third one does.
+                    let _announced = announce_standby(&base.state_dir, for_whom);
                     tokio::select! {
                         vacant = store.vacancy() => vacant.map_err(failed)?,
                         _ = interrupted.wait_for(Option::is_some) => return Ok(None),

@@ -10,7 +10,7 @@ use super::server::{Job, Server};
 use super::status_file::StatusFile;
 use crate::control::{self, Accepted, Declined, JobEntry, ServerBackend, usual_state_dir};
 use crate::exit;
-use crate::job::{Ended, Failure, JobRecord, OpenedRun, check_http, now};
+use crate::job::{Ended, Failure, JobRecord, OpenedRun, SlotBound, check_http, now};
 use crate::pipeline::{self, JobHandle, ModelPlacement, RunFolder};
 use compass_common::job_log::{JobLog, LogLine};
 use compass_common::status_output::{print_status, report, with_log};
@@ -178,7 +178,7 @@ impl Jobs {
             priority: job.priority,
             submitted: job.submitted.clone(),
             key: job.key.clone(),
-            max_slots: job.infer.slots,
+            max_slots: job.infer.bound(),
             job_handle: job_handle.clone(),
             job_log: Some(job_log.clone()),
             ended: ending,
@@ -333,6 +333,18 @@ impl ServerBackend for Arc<Jobs> {
 
     fn idle_workers(&self) -> Vec<WorkerId> {
         self.server.dispatcher.idle()
+    }
+
+    fn bound(&self) -> Option<SlotBound> {
+        let is_local = self.base.pools.is_empty() && self.base.runner.kind == RunnerKind::Local;
+        match (self.base.runner.max_num_workers, is_local) {
+            (Some(slots), _) => Some(SlotBound { slots, by: "`max_num_workers` of the server".to_owned() }),
+            (None, true) => {
+                let by = "one for each core of its host, unless its `max_num_workers` says otherwise".to_owned();
+                Some(SlotBound { slots: own_slots(&self.base), by })
+            }
+            (None, false) => None,
+        }
     }
 
     fn status(&self) -> LeadershipStatus {

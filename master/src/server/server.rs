@@ -77,6 +77,7 @@ impl Server {
     }
 
     fn serving(&self, bound: BoundPorts) -> Ports {
+        self.registry.opened_at(bound.endpoint().advertised().to_owned());
         bound.serve(self.dispatcher.clone(), self.registry.clone(), self.shown)
     }
 
