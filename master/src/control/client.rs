@@ -187,3 +187,34 @@ fn missing(state_dir: &Path, dead: Option<PathBuf>, wanted: &str) -> Failure {
     };
     Failure::new(exit::INFRASTRUCTURE, diagnostic)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::planning::announce_standby;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_master_that_hangs_hides_no_other() {
+        let state = tempfile::tempdir().unwrap();
+        let for_whom = "process 9 on vm serves; from here workers would dial 127.0.0.1:50172";
+        let _announced = announce_standby(state.path(), for_whom.into());
+        // As of a stopped process: connections are let in, and nothing reads them.
+        let _hung = tokio::net::UnixListener::bind(path_of(state.path(), "run-1")).unwrap();
+        let masters = Master::all(state.path()).await;
+        let known: Vec<_> = masters.known.iter().map(|known| known.status.stands_by.as_deref()).collect();
+        assert_eq!(known, [Some(for_whom)]);
+        let silent: Vec<String> = masters.silent.iter().map(|failure| failure.diagnostics.message()).collect();
+        let expected =
+            format!("process {} on {} does not answer (3 s)", std::process::id(), masters.known[0].status.host);
+        assert_eq!(silent, [expected]);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_hangs_takes_no_job() {
+        let state = tempfile::tempdir().unwrap();
+        drop(announce_standby(state.path(), "nothing".into()));
+        let _hung = tokio::net::UnixListener::bind(path_of(state.path(), SERVER)).unwrap();
+        let failure = Master::server(state.path()).await.unwrap_err();
+        assert!(failure.diagnostics.message().ends_with("does not answer (3 s)"), "{failure:?}");
+    }
+}

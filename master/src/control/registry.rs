@@ -457,6 +457,7 @@ fn shares_in_words(id: &JobId, job: &JobEntry, shares: &BTreeMap<JobId, FairShar
 mod tests {
     use super::*;
     use crate::exit;
+    use compass_scheduler::Shortage;
 
     fn entry(number: u32, ended: bool) -> JobEntry {
         let plan = Digest::of(&number.to_le_bytes());
@@ -508,5 +509,32 @@ mod tests {
         assert!(registry.find(&all[1].plan).is_some(), "it runs");
         assert!(registry.job(&all[4].id.0).is_err() && registry.job(&all[6].id.0).is_ok());
         assert!(registry.job(&all[0].id.0).is_ok(), "submitted first, ended last");
+    }
+
+    #[tokio::test]
+    async fn status_shows_what_explain_begins_with() {
+        let registry = JobRegistry::default();
+        let job = JobEntry { max_slots: Some(SlotBound::of_debug()), ..entry(1, false) };
+        let (_views, view) = watch::channel(RunView::default());
+        let (_standing, leadership) = watch::channel(LeadershipStatus::Sure);
+        let mut commands = job.job_handle.open("infer", view, leadership);
+        let reasons = JobReasons {
+            shortage: Some(Shortage::Slots { waiting: 9, slots: 1 }),
+            launchers: Vec::new(),
+            lines: vec!["10 tasks are open, 1 granted; 1 worker with 1 slot is connected".into()],
+        };
+        tokio::spawn(async move {
+            while let Some(JobCommand::Job(reply)) = commands.recv().await {
+                let _ = reply.send(reasons.clone());
+            }
+        });
+        registry.add(job.clone());
+        registry.opened_at("127.0.0.1:50051".into());
+        let sentence = "9 tasks wait for a slot: the job may have 1 slot (`--debug`)";
+        let status = registry.status_with_shortages().await;
+        assert_eq!(status.jobs[0].shortage.as_deref(), Some(sentence));
+        assert_eq!((status.jobs[0].max_slots, status.jobs[0].max_slots_by.as_deref()), (Some(1), Some("--debug")));
+        assert_eq!(status.workers_at, "127.0.0.1:50051");
+        assert_eq!(registry.explain_job(&job).await[1], sentence);
     }
 }

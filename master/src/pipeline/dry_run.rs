@@ -90,11 +90,11 @@ pub async fn check_launcher(config: &Config) -> Result<(), InferError> {
 /// As [`told`], with words where the system chooses the port once the run begins.
 fn told_in_words(config: &Config) -> (String, String) {
     let (near, far) = told(config, config.listen);
-    let in_words = |address: String| match address.strip_suffix(":0") {
-        Some(_) => "<host of the master>:<port>".to_owned(),
-        None => address,
-    };
-    (in_words(near), in_words(far))
+    (port_in_words(near), port_in_words(far))
+}
+
+fn port_in_words(address: String) -> String {
+    if address.ends_with(":0") { "<host of the master>:<port>".to_owned() } else { address }
 }
 
 fn launching(programs: Programs, debug: bool) -> LaunchOptions<'static> {
@@ -107,5 +107,16 @@ fn launching(programs: Programs, debug: bool) -> LaunchOptions<'static> {
         logs_here: None,
         token_file: None,
         job: "JOB",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_is_not_chosen_yet_is_said_in_words() {
+        assert_eq!(port_in_words("127.0.0.1:0".into()), "<host of the master>:<port>");
+        assert_eq!(port_in_words("head:50050".into()), "head:50050");
     }
 }
