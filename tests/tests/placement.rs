@@ -86,7 +86,7 @@ fn a_model_waits_as_long_as_it_is_told_for_a_worker_that_can_load_it() {
     assert_eq!(master.finish().code, Some(1), "{}", job.log("master.log"));
     drop(worker);
     let log = job.log("master.log");
-    assert!(log.contains("no connected worker can load m0: its tasks fail in 2 s"), "{log}");
+    assert!(log.contains("no connected worker can load m0: its tasks fail in 2s"), "{log}");
     assert!(log.contains("no worker can load m0; its"), "{log}");
     assert_eq!(job.result("m0", "d")["failed"], 6);
 }

@@ -371,7 +371,7 @@ fn a_bound_holds_and_what_is_beyond_it_is_explained() {
         (&["explain", "task", "9999"][..], "has no task 9999"),
         (&["explain", "worker", "missing"][..], "there is no worker `missing`; known: local-"),
         (&["explain", "job", "zzz"][..], "there is no job `zzz`"),
-        (&["status", "zzz"][..], "the jobs are "),
+        (&["status", "zzz"][..], "the only job is "),
         (&["cancel", "zzz"][..], "there is no job `zzz`"),
     ] {
         let refused = served.command(words).expect(2);
@@ -381,7 +381,7 @@ fn a_bound_holds_and_what_is_beyond_it_is_explained() {
     // Above them stands how the pools are.
     let heads = table.lines().find(|line| line.starts_with("job")).unwrap().split_whitespace().collect::<Vec<_>>();
     assert_eq!(heads, ["job", "state", "samples", "tasks", "slots", "share", "priority", "run"], "{table}");
-    assert!(table.contains("(at most 1)") && table.contains("workers dial 127.0.0.1:"), "{table}");
+    assert!(table.contains("1 (max 1)") && table.contains("workers dial 127.0.0.1:"), "{table}");
     served.command(&["cancel", &a]).expect(0);
     served.wait_for_end(&a);
     server.signal("TERM");

@@ -95,7 +95,7 @@ pub struct WorkerStatus {
     pub results: u64,
 }
 
-const HEADS: [&str; 8] = ["job", "state", "samples", "tasks", "slots", "share", "priority", "run"];
+const HEADS: [&str; 9] = ["job", "state", "samples", "granted", "pending", "slots", "share", "priority", "run"];
 
 /// How far lines that are broken are set in.
 const INDENT: usize = 4;
@@ -128,7 +128,7 @@ pub(super) fn table(masters: &[MasterStatus], here: &Path, width: Option<usize>)
             text.push_str("  no jobs\n");
             continue;
         }
-        let rows: Vec<[String; 8]> = master.jobs.iter().map(|job| row(job, here)).collect();
+        let rows: Vec<[String; 9]> = master.jobs.iter().map(|job| row(job, here)).collect();
         text.push_str(&aligned(HEADS, &rows, width));
         for job in &master.jobs {
             for note in job.notes() {
@@ -166,7 +166,7 @@ pub(super) fn details(job: &JobStatus, here: &Path, width: Option<usize>) -> Str
     wrapped_text(&text, width, INDENT)
 }
 
-fn row(job: &JobStatus, here: &Path) -> [String; 8] {
+fn row(job: &JobStatus, here: &Path) -> [String; 9] {
     let state = match (&job.exit_code, &job.cancelled) {
         (Some(code), _) => format!("ended ({code})"),
         (None, Some(_)) => format!("{}, cancelled", job.state),
@@ -176,24 +176,25 @@ fn row(job: &JobStatus, here: &Path) -> [String; 8] {
     let share = match (job.share, job.max_slots) {
         (None, _) => String::new(),
         (Some(share), None) => share.to_string(),
-        (Some(share), Some(most)) => format!("{share} (at most {most})"),
+        (Some(share), Some(most)) => format!("{share} (max {most})"),
     };
     let (recorded, expected) = (grouped(job.recorded_samples), grouped(job.expected_samples));
     let (granted, open) = (job.granted_tasks, job.open_tasks);
-    let (samples, tasks) = match &job.stands_by {
+    let (samples, granted, pending) = match &job.stands_by {
         // The other master knows.
         Some(_) => Default::default(),
-        None if job.exit_code.is_some() => (format!("{recorded}/{expected}"), String::new()),
+        None if job.exit_code.is_some() => (format!("{recorded}/{expected}"), String::new(), String::new()),
         None => {
-            let (granted, pending) = (u64::from(granted), u64::from(open.saturating_sub(granted)));
-            (format!("{recorded}/{expected}"), format!("{} granted, {} pending", grouped(granted), grouped(pending)))
+            let pending = open.saturating_sub(granted);
+            (format!("{recorded}/{expected}"), grouped(granted.into()), grouped(pending.into()))
         }
     };
     [
         job.job.clone(),
         state,
         samples,
-        tasks,
+        granted,
+        pending,
         job.slots.to_string(),
         share,
         job.priority.to_string(),
@@ -302,9 +303,9 @@ mod tests {
         let text = table(&masters, Path::new("/home/me"), None);
         let expected = "\
 server: process 17 on h, workers dial 127.0.0.1:50051, 1 worker without work
-job           state      samples       tasks                 slots  share          priority  run
-3f2a9c0b1d2e  infer      7,260/20,000  3 granted, 6 pending  2      2 (at most 4)  2         out/20261122_000001
-3f2a9c0b1d2e  ended (1)  7,260/20,000                        2      0              2         out/20261122_000001
+job           state      samples       granted  pending  slots  share      priority  run
+3f2a9c0b1d2e  infer      7,260/20,000  3        6        2      2 (max 4)  2         out/20261122_000001
+3f2a9c0b1d2e  ended (1)  7,260/20,000                    2      0          2         out/20261122_000001
   3f2a9c0b1d2e: 6 tasks wait for a slot: more workers or GPUs would shorten it
 server: process 17 on h, workers dial 127.0.0.1:50051, 1 worker without work
   no jobs
@@ -313,8 +314,8 @@ run: process 18 on h
 server: process 18 on h
   stands by: process 9 on vm serves; from here workers would dial 127.0.0.1:50172
 run: process 18 on h
-job           state    samples  tasks  slots  share  priority  run
-3f2a9c0b1d2e  standby                  0             2         out/20261122_000001
+job           state    samples  granted  pending  slots  share  priority  run
+3f2a9c0b1d2e  standby                             0             2         out/20261122_000001
   3f2a9c0b1d2e: stands by: process 9 on vm leads this run; from here workers would dial 127.0.0.1:50173
 ";
         assert_eq!(text, expected);
@@ -331,8 +332,8 @@ job           state    samples  tasks  slots  share  priority  run
             ..job()
         };
         let expected = "\
-job           state             samples       tasks                 slots  share          priority  run
-3f2a9c0b1d2e  infer, cancelled  7,260/20,000  3 granted, 6 pending  2      2 (at most 4)  2         /home/me/out/20261122_000001
+job           state             samples       granted  pending  slots  share      priority  run
+3f2a9c0b1d2e  infer, cancelled  7,260/20,000  3        6        2      2 (max 4)  2         /home/me/out/20261122_000001
 cancelled: by me
 2 tasks failed
 worker  state      device  slots  results
@@ -370,15 +371,14 @@ w1      connected  cpu     2      7
         let expected = "\
 server: process 0 on login-3.cluster.example.org, workers dial
     login-3.cluster.example.org:50051
-job           state  samples  tasks  slots  share          priority
-3f2a9c0b1d2e  infer  120/240  3/9    2      2 (at most 4)  2
+job           state  samples       granted  pending  slots  share      priority
+3f2a9c0b1d2e  infer  7,260/20,000  3        6        2      2 (max 4)  2
   run /scratch/people/me/evaluations/internlm2/outputs/default/20261122_000001
-  3f2a9c0b1d2e: 6 tasks wait for a slot: its share of 2 slots is used up; more
-      workers, or a higher priority, raise it
+  3f2a9c0b1d2e: 6 tasks wait for a slot: more workers or GPUs would shorten it
 ";
         assert_eq!(table(&masters, here, Some(80)), expected);
         assert_eq!(table(&masters, here, Some(500)), table(&masters, here, None));
         let narrow = details(&far, here, Some(50));
-        assert!(narrow.starts_with("3f2a9c0b1d2e: state infer, samples 120/240, tasks"), "{narrow}");
+        assert!(narrow.starts_with("3f2a9c0b1d2e: state infer, samples 7,260/20,000,"), "{narrow}");
     }
 }

@@ -81,5 +81,5 @@ fn only_what_is_new_is_asked_for() {
     plain(&site);
     let results = site.load(&[call("Plain", ROWS, &["test"]), call("Splits", ROWS, &["validation"])]);
     let said = &results[1].as_ref().unwrap().said;
-    assert!(said.contains("those of 1 data sets are kept from an earlier run"), "{said}");
+    assert!(said.contains("those of 1 data set come from an earlier run"), "{said}");
 }

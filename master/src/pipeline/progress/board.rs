@@ -133,7 +133,8 @@ impl ProgressBoard {
         let several = self.plan.models.len() > 1;
         let reported = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let scores = reported.iter().filter_map(|(unit, live)| {
-            let (value, unit) = (live.value()?, self.plan.unit(*unit)?);
+            let unit = self.plan.unit(*unit)?;
+            let value = live.value().filter(|_| self.is_of_all(unit, live))?;
             let model = if several { format!("{}/", unit.model.abbr) } else { String::new() };
             Some((format!("{model}{}", unit.dataset.abbr), format!("{value:.1}")))
         });
