@@ -380,7 +380,11 @@ fn a_bound_holds_and_what_is_beyond_it_is_explained() {
     let table = served.command(&["status"]).expect(0).stdout;
     // Above them stands how the pools are.
     let heads = table.lines().find(|line| line.starts_with("job")).unwrap().split_whitespace().collect::<Vec<_>>();
-    assert_eq!(heads, ["job", "state", "samples", "tasks", "slots", "share", "priority", "run"], "{table}");
+    assert_eq!(
+        heads,
+        ["job", "state", "samples", "granted", "pending", "slots", "share", "priority", "run"],
+        "{table}"
+    );
     assert!(table.contains("1 (max 1)") && table.contains("workers dial 127.0.0.1:"), "{table}");
     served.command(&["cancel", &a]).expect(0);
     served.wait_for_end(&a);

@@ -200,7 +200,7 @@ fn test_hits(pairs: &[(Hit, Hit)], places: &[u32], setting: Setting<'_>) -> Resu
     if let Some(clusters) = setting.clusters_at(places) {
         let differences: Vec<f64> = pairs.iter().map(|pair| value(pair.1) - value(pair.0)).collect();
         let found = of_clusters(&differences, &clusters, setting)?;
-        return Ok(found.as_uncertain_as_hits(gained, lost, n, setting));
+        return Ok(found.widened_to_hits(gained, lost, n, setting));
     }
     let difference = (gained as f64 - lost as f64) / n as f64;
     let squares = (gained + lost) as f64 - n as f64 * difference * difference;
@@ -221,7 +221,7 @@ impl Tested {
     /// not clustered: the t interval does not hold there, and clusters tell no more than their pairs do. Where the sums of all clusters are alike, their robust error
     /// is 0, which is no evidence: then Tango's interval as though each cluster was one pair, which is what holds where all
     /// answers of a cluster stand or fall together.
-    fn as_uncertain_as_hits(self, gained: u64, lost: u64, pairs: u64, setting: Setting<'_>) -> Self {
+    fn widened_to_hits(self, gained: u64, lost: u64, pairs: u64, setting: Setting<'_>) -> Self {
         if self.stderr > NO_SPREAD && gained + lost >= FEW {
             return self;
         }
@@ -236,7 +236,7 @@ impl Tested {
 
     /// The interval of scores between 0 and 1 whose differences are all the same: that of Tango where no pair is discordant,
     /// times how far a single difference could be from them.
-    fn as_uncertain_as_shares(self, pairs: u64, setting: Setting<'_>) -> Self {
+    fn widened_to_shares(self, pairs: u64, setting: Setting<'_>) -> Self {
         if self.stderr > NO_SPREAD {
             return self;
         }
@@ -309,7 +309,7 @@ fn scores(
     let in_bounds = |value: f64| value.is_nan() || (0.0..=1.0).contains(&value);
     let is_bounded = factor != 1.0 && both.iter().all(|pair| in_bounds(pair.0) && in_bounds(pair.1));
     let tested = test_scores(&differences, &places, setting)?;
-    let tested = if is_bounded { tested.as_uncertain_as_shares(places.len() as u64, setting) } else { tested };
+    let tested = if is_bounded { tested.widened_to_shares(places.len() as u64, setting) } else { tested };
     let bounds = match (observed.len() == both.len(), is_bounded) {
         (true, _) => Some(tested.interval),
         (false, false) => None,

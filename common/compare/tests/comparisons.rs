@@ -68,6 +68,9 @@ fn mostly(at: usize) -> Hit {
     is(!at.is_multiple_of(4))
 }
 
+/// The square of the normal quantile of a 95 % interval.
+const CHI: f64 = 3.841_458_820_694_124;
+
 #[test]
 fn answers_without_a_score_are_bounded_and_no_conclusion_hides_them() {
     let a = run("a", vec![hits("d", 400, mostly)]);
@@ -258,7 +261,7 @@ fn needed(a: UnitData, b: UnitData, margin: f64) -> Option<u64> {
     let found = compare(&run("a", vec![a]), &run("b", vec![b]), &Options { margin: Some(margin), ..options() });
     match row(&found.unwrap(), "d").conclusion {
         Conclusion::Inconclusive { needed } => needed,
-        conclusion => panic!("{conclusion:?}"),
+        conclusion => unreachable!("{conclusion:?}"),
     }
 }
 
@@ -315,7 +318,7 @@ fn where_nothing_differs_nothing_is_certain() {
     // Forty clusters count as forty pairs: z² / (40 + z²).
     let clustered = [in_passages(hits("d", 400, mostly))];
     let (told, high) = conclusion(&clustered, "d", 0.01);
-    assert!((high - 100.0 * 3.841458820694124 / 43.841458820694124).abs() < 1e-9, "{high}");
+    assert!((high - 100.0 * CHI / (40.0 + CHI)).abs() < 1e-9, "{high}");
     assert!(matches!(told, Conclusion::Inconclusive { needed: Some(needed) } if needed > 300_000), "{told:?}");
     assert_eq!(conclusion(&clustered, "d", 9.0).0, Conclusion::WithinMargin);
     // Half of a group's subsets each: their ends as squares.
@@ -330,7 +333,7 @@ fn where_nothing_differs_nothing_is_certain() {
     let shares = vec![0.25; 50];
     let shares = [unit("d", 50, "score", Aggregation::Mean { scale: Scale::Percent }, Column::Scores(shares))];
     let (_, high) = conclusion(&shares, "d", 0.01);
-    assert!((high - 100.0 * 3.841458820694124 / 53.841458820694124).abs() < 1e-9, "{high}");
+    assert!((high - 100.0 * CHI / (50.0 + CHI)).abs() < 1e-9, "{high}");
     // A relative margin has no certainty of its own.
     let matches = |pattern: &str, name: &str| pattern == name;
     let perfect = |samples: usize| run("a", vec![hits("d", samples, is_right)]);

@@ -273,7 +273,8 @@ impl Running {
                 if !asked && self.spec.shows_logs {
                     self.awaited_logs.insert(job);
                 }
-                let is_death = !asked && !(outcome.is_expected() && outcome != JobOutcome::Done);
+                let is_expected = outcome.is_expected() && outcome != JobOutcome::Done;
+                let is_death = !asked && !is_expected;
                 let _ = self.events.send(LaunchEvent::Exited { worker, is_death }).await;
             }
             JobEvent::Requeued { worker } => {

@@ -40,7 +40,7 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
     let mut server = Master::server(&config.state_dir).await?;
     if config.notify.is_some() {
         let note = Diagnostic::note("[notify] of a submitted job has no effect: the server tells of every job");
-        report(&note.with_help("write it in the file that `compass-master serve --config` names"));
+        report(note.with_help("write it in the file that `compass-master serve --config` names"));
     }
     let asked = server.clone();
     let known = async |plan: &Digest| {

@@ -90,7 +90,10 @@ mod tests {
         assert_eq!(pairs.needed(7_200.0), Some(2));
         let mixed = replicas(&[(3, 300.0), (4, 400.0)]);
         let gpus = mixed.needed(100.0).unwrap();
-        assert!(gpus % 4 == 0 && mixed.wall(gpus).high <= 100.0 && mixed.wall(gpus - 4).high > 100.0, "{gpus}");
+        assert!(
+            gpus.is_multiple_of(4) && mixed.wall(gpus).high <= 100.0 && mixed.wall(gpus - 4).high > 100.0,
+            "{gpus}"
+        );
         assert_eq!(pairs.needed(0.0), None);
         assert_eq!(replicas(&[]).needed(1.0), None);
     }

@@ -291,6 +291,12 @@ fn another_run_of_the_same_plan_begins_to_count_again() {
 #[derive(Clone, Default)]
 struct Warnings(Arc<Mutex<Vec<String>>>);
 
+impl Warnings {
+    fn said(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
 impl Visit for Warnings {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         if field.name() == "message" {
@@ -342,8 +348,7 @@ fn warnings_of(why: ConnectError, is_computing: bool) -> Vec<String> {
         let other = v1::Welcome { plan: Digest::of(b"another plan").0.to_vec(), ..welcome(0) };
         played.receive(2, 0, 0, MasterBody::Welcome(other));
     });
-    let said = warnings.0.lock().unwrap().clone();
-    said
+    warnings.said()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A bar with what stands behind it, within the width of the terminal: half a time to the end would be a wrong one.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Lengths of the bar, the usual one first; 0 leaves it out.
 const BARS: [usize; 3] = [24, 10, 0];
@@ -18,6 +18,11 @@ pub(super) fn show(bar: &ProgressBar, words: Vec<String>, scores: &[String]) {
     let (length, message) = fitted(stderr_width(), words, scores);
     bar.set_style(style(length));
     bar.set_message(message);
+}
+
+/// A bar with nothing behind it yet, on standard error or nowhere.
+pub(super) fn bar(total: u64, target: ProgressDrawTarget) -> ProgressBar {
+    ProgressBar::with_draw_target(Some(total), target).with_style(style(BARS[1]))
 }
 
 /// The style of a bar of steps: since when, so that a long one is seen to go on, and free text, which is cut at the edge.

@@ -22,7 +22,7 @@ impl FollowedBar {
         }
         let (_, bar, _) = self.0.get_or_insert_with(|| {
             let target = ProgressDrawTarget::stderr();
-            let bar = ProgressBar::with_draw_target(Some(progress.expected_samples), target);
+            let bar = fitted::bar(progress.expected_samples, target);
             bar.set_prefix(progress.stage.clone());
             (progress.stage.clone(), bar, BarLine::begin())
         });

@@ -6,7 +6,7 @@ use super::pace::Pace;
 use super::text::eta;
 use compass_common::status_output::{BarLine, print_progress, print_status};
 use compass_common::words::grouped;
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use indicatif::ProgressDrawTarget;
 use jiff::Zoned;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -31,7 +31,7 @@ pub(super) async fn show_bar(
     mut receiver: watch::Receiver<Snapshot>,
     board: &ProgressBoard,
 ) {
-    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+    let bar = fitted::bar(total, ProgressDrawTarget::stderr());
     bar.set_prefix(stage);
     bar.set_position(already);
     let line = BarLine::begin();

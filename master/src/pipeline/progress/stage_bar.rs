@@ -24,7 +24,7 @@ impl StageBar {
     /// A bar on a terminal; elsewhere a line now and then, and one at the end.
     pub fn new(stage: &'static str, total: u64) -> Self {
         let target = if is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(total), target);
+        let bar = fitted::bar(total, target);
         bar.set_prefix(stage);
         let now = Instant::now();
         Self { stage, bar, line: BarLine::begin(), pace: Pace::new(now, 0), started: now, shown: now }
