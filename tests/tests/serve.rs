@@ -425,6 +425,8 @@ fn what_cannot_be_is_said_and_nothing_is_started() {
     let refused = served.submit("d", &bound, &[]).expect(2);
     let because = "a model wants the pools gold, and this server defines no pools";
     assert!(refused.stderr.contains(because), "{}", refused.stderr);
+    let left = std::fs::read_dir(served.job.path("d")).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "the folder of a refused job stays");
     served.job.write("wrong.toml", "[master]\nlisten = \"x\"\n");
     let base = served.job.command_line(&["serve", "--config", "wrong.toml"]).run().expect(2);
     assert!(base.stderr.contains("wrong.toml:2:10"), "{}", base.stderr);

@@ -13,6 +13,7 @@ use compass_diagnostic::Diagnostic;
 use compass_proto::v1::follow_reply::Body;
 use compass_types::ids::Digest;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -43,15 +44,22 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
         report(note.with_help("write it in the file that `compass-master serve --config` names"));
     }
     let asked = server.clone();
+    let is_known = AtomicBool::new(request.reuse.is_some());
     let known = async |plan: &Digest| {
         let folder = asked.clone().find(plan).await?;
+        is_known.fetch_or(folder.is_some(), Ordering::Relaxed);
         Ok(folder.and_then(|folder| RunFolder::at(&folder)))
     };
     let opened = Box::pin(open_run(config, &request, known)).await?;
     let plan = pipeline::plan_digest(&opened.folder).map_err(|error| Failure::of_plan(&error))?;
     let record = JobRecord::new(config, &request, &opened, plan, priority);
     let job = serde_json::to_vec(&record).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-    let accepted = server.submit(job).await?;
+    let accepted = server.submit(job).await.inspect_err(|failure| {
+        // Refused for good, it was not kept, and its folder is of no use; after any other failure it may have been.
+        if failure.code == exit::BAD_INPUT && !is_known.load(Ordering::Relaxed) {
+            let _ = std::fs::remove_dir_all(opened.folder.root());
+        }
+    })?;
     let folder = RunFolder::at(Path::new(&accepted.folder)).unwrap_or(opened.folder);
     if accepted.attached {
         print_status(format!("this very job is running already: nothing new was started ({})", folder.shown()));
