@@ -34,8 +34,8 @@ pub(super) fn of_class(check: &mut Check, table: &Table, at: Span) -> Option<Tab
             "api_key" => right &= key(check, span, node, &mut endpoint),
             "temperature" | "top_p" | "top_k" => draws.entries.push(entry.clone()),
             "end_str" => put(&mut model, "stop_words", span, Value::Array(vec![node.clone()])),
-            // A server knows of no GPUs, and how many it is asked at once follows from its answers.
-            "run_cfg" | "batch_size" => ignored.add(name, span),
+            // A server knows of no GPUs, how many it is asked at once follows from its answers, and the class asks for no path.
+            "run_cfg" | "batch_size" | "path" => ignored.add(name, span),
             _ => model.entries.push(entry.clone()),
         }
     }

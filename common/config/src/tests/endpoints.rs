@@ -124,7 +124,7 @@ query_per_second = 2\nmax_workers = 8\ntemperature = 0\nmax_seq_len = 4096\nretr
 #[test]
 fn lmdeploy_s_server_continues_texts() {
     let model = model(
-        "type = \"TurboMindAPIModel\"\nmodel_name = \"internlm\"\napi_addr = \"http://h:23333/\"\nend_str = \"<eoa>\"\n\
+        "type = \"TurboMindAPIModel\"\npath = \"internlm-20b\"\nmodel_name = \"internlm\"\napi_addr = \"http://h:23333/\"\nend_str = \"<eoa>\"\n\
          max_out_len = 100\nbatch_size = 8\nrun_cfg = { num_gpus = 1, num_procs = 1 }\ntemperature = 0.2\n\
          gen_config = { top_k = 40, max_new_tokens = 64 }",
     );
