@@ -331,7 +331,7 @@ Exit codes: 0 all scored; 1 something failed or a metric was withheld; 2 bad inp
 3 infrastructure (resume with -r); 4 leadership lost; 130/143 interrupted (resume with -r).";
 
 impl JobArguments {
-    /// The flags given that say who launches workers, and how; not those that bound the job.
+    /// The flags given that say by what workers are launched, and how; not those that bound the job.
     pub fn launching_flags(&self) -> impl Iterator<Item = &'static str> + use<> {
         let launch = &self.launch;
         let flags = [

@@ -88,7 +88,7 @@ pub struct JobRegistry {
     workers_at: OnceLock<String>,
     /// Since when the only job is planned, while it is.
     planning_since: Option<String>,
-    /// Whom a server stands by for that has no jobs as yet.
+    /// The server that leads while this one stands by, in words.
     stands_by: Option<String>,
     jobs: Mutex<BTreeMap<JobId, JobEntry>>,
 }

@@ -5,6 +5,7 @@
 //! fewer lines is taken. Without a width everything is as wide as it comes: what a file and a pipe get.
 
 use comfy_table::CellAlignment;
+use compass_eval::summary::broken;
 use unicode_width::UnicodeWidthStr;
 
 /// Only a rule below the header, as the table of a run has it.
@@ -21,9 +22,6 @@ const CELL: usize = 36;
 
 /// Between two columns.
 const GAP: usize = 2;
-
-/// Where a name may be broken, behind the character.
-const BREAKS: [char; 6] = ['_', '-', '/', '.', ' ', ':'];
 
 /// A table of texts that are plain.
 pub(crate) struct Table {
@@ -143,30 +141,6 @@ fn block_lines(corner: &[String], labels: &[Vec<String>], label: usize, block: &
         lines.extend((0..height).map(|at| line(&part(name, at), &|column| part(&column.cells[row], at))));
     }
     lines
-}
-
-/// Lines of a name, none wider than `width`: behind a mark where there is one, else anywhere.
-fn broken(name: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for piece in name.split_inclusive(BREAKS) {
-        let Some(line) = lines.last_mut() else { continue };
-        if line.width() + piece.trim_end().width() <= width {
-            line.push_str(piece);
-            continue;
-        }
-        lines.push(String::new());
-        for letter in piece.chars() {
-            let Some(line) = lines.last_mut() else { continue };
-            if line.width() + letter.encode_utf8(&mut [0; 4]).width() > width {
-                lines.push(letter.into());
-            } else {
-                line.push(letter);
-            }
-        }
-    }
-    let lines: Vec<String> =
-        lines.into_iter().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect();
-    if lines.is_empty() { vec![String::new()] } else { lines }
 }
 
 /// Lines of a text that is broken at words, those after the first set in by `indent`. Spaces at its beginning stay.

@@ -147,8 +147,8 @@ fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-/// Lines of a name, none wider than `width`: behind a mark where there is one, else anywhere.
-fn broken(name: &str, width: usize) -> Vec<String> {
+/// Lines of a name, none wider than `width` columns: broken behind a mark (`_-/. :`) where there is one, else anywhere.
+pub fn broken(name: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for piece in name.split_inclusive(BREAKS) {
         let Some(line) = lines.last_mut() else { continue };

@@ -20,6 +20,7 @@ mod table_cell;
 mod table_value;
 mod text;
 
+pub use fitted::broken;
 pub use pick::UnknownSort;
 pub use table::Summary;
 pub use table_cell::TableCell;
