@@ -56,18 +56,30 @@ asked_for() {
 
 # stage NAME COMMAND...: runs it, unless others are asked for, and remembers what became of it.
 stage() {
-  local name=$1 begin=$SECONDS status
+  local name=$1 begin=$SECONDS status before
   shift
   if [ -n "$LIST" ]; then echo "$name" && return; fi
   [ ${#ONLY[@]} -eq 0 ] || asked_for "$name" || return 0
   printf '\n== %s\n' "$name"
+  before=$(wc -l < "$SKIPPED")
   # Not in a condition, where `set -e` would not hold.
   (set -e && "$@")
   status=$?
   local took=$((SECONDS - begin)) what=passed
+  [ "$(wc -l < "$SKIPPED")" -eq "$before" ] || what="passed, but for what was skipped (below)"
   [ "$status" -eq 0 ] || { what="FAILED (exit code $status)" && FAILED=$((FAILED + 1)); }
   printf '== %s: %d s, %s\n' "$name" "$took" "$what"
   SUMMARY+=("$(printf '%-24s %6d s  %s' "$name" "$took" "$what")")
+}
+
+# noticing COMMAND...: runs it, and what it says to have skipped stands in the summary.
+noticing() {
+  local said status=0
+  said=$(mktemp)
+  "$@" 2>&1 | tee "$said" || status=$?
+  { grep '^skipped: ' "$said" || true; } | sort -u >> "$SKIPPED"
+  rm -f "$said"
+  return "$status"
 }
 
 # full NAME MINUTES COMMAND...: a stage of --full, which is ended after so long; else it is named as left.
@@ -75,7 +87,7 @@ full() {
   local name=$1 minutes=$2
   shift 2
   if [ -n "$FULL$LIST" ] || asked_for "$name"; then
-    stage "$name" timeout --kill-after=30 "${minutes}m" "$@"
+    stage "$name" noticing timeout --kill-after=30 "${minutes}m" "$@"
   elif [ ${#ONLY[@]} -eq 0 ]; then
     LEFT+=("$name")
   fi

@@ -3,7 +3,7 @@
 use crate::cli::{TokenAction, TokenArguments};
 use compass_authority::{Authority, AuthorityError, Register, TokenRecord, TokenState, TokenTerms, now};
 use compass_common::words::counted;
-use compass_config::{AuthorityConfig, load_authority, load_base};
+use compass_config::{AuthorityConfig, PoolConfig, load_authority, load_base};
 use compass_diagnostic::Diagnostics;
 use std::fmt::Write as _;
 use std::fs::{OpenOptions, Permissions};
@@ -58,6 +58,20 @@ pub struct TokenOutput {
     pub stderr: String,
 }
 
+/// Whether the master will know the pool: else its workers would be refused, one by one, on nodes that were waited for. Without a
+/// file any name will do: that of the master is not known.
+fn has_pool(pools: &[PoolConfig], pool: &str, config: Option<&Path>) -> Result<(), TokenCommandError> {
+    match config {
+        _ if pools.iter().any(|known| known.name == pool) => Ok(()),
+        Some(path) if pools.is_empty() => Err(TokenCommandError::NoPools { pool: pool.into(), path: path.into() }),
+        None if pools.is_empty() => Ok(()),
+        _ => {
+            let names: Vec<&str> = pools.iter().map(|known| known.name.as_str()).collect();
+            Err(TokenCommandError::NoPool { pool: pool.into(), known: names.join(", ") })
+        }
+    }
+}
+
 /// Does what was asked for. `home` is where `~` is.
 ///
 /// # Errors
@@ -65,22 +79,15 @@ pub struct TokenOutput {
 pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<TokenOutput, TokenCommandError> {
     let base = load_base(arguments.config.as_deref(), home.clone());
     let config: AuthorityConfig = load_authority(arguments.config.as_deref(), home)?;
+    if let TokenAction::Create { pool, .. } = &arguments.action
+        && !pool.is_empty()
+    {
+        // Of a file that cannot be read it is not known which pools it has.
+        has_pool(&base?.0.pools, pool, arguments.config.as_deref())?;
+    }
     let authority = Authority::open(&config).await?;
     match &arguments.action {
         TokenAction::Create { pool, ttl, uses, out } => {
-            // Its workers would be refused, one by one, on nodes that were waited for. Without a file any name will do: that
-            // of the master is not known.
-            if !pool.is_empty() {
-                // Of a file that cannot be read it is not known which pools it has.
-                let pools = base?.0.pools;
-                if let (Some(path), true) = (&arguments.config, pools.is_empty()) {
-                    return Err(TokenCommandError::NoPools { pool: pool.clone(), path: path.clone() });
-                }
-                if !pools.is_empty() && !pools.iter().any(|known| known.name == *pool) {
-                    let names: Vec<&str> = pools.iter().map(|known| known.name.as_str()).collect();
-                    return Err(TokenCommandError::NoPool { pool: pool.clone(), known: names.join(", ") });
-                }
-            }
             let expires = now().saturating_add(ttl.as_secs());
             let terms = TokenTerms { pool: pool.clone(), expires, uses: Some(*uses), note: String::new() };
             // A file that cannot be written must not cost a token that was never printed.

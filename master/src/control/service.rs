@@ -172,6 +172,7 @@ fn progress(job: &JobEntry) -> v1::JobProgress {
         recorded_samples: view.recorded_samples,
         expected_samples: view.expected_samples,
         slots: view.slots,
+        failed_samples: view.failed_samples,
         samples_per_second: view.samples_per_second,
         scores: view.scores(),
     }

@@ -424,13 +424,8 @@ impl Driver {
 
     fn publish(&mut self) {
         self.published = Instant::now();
-        let core = self.setup.leader.core();
-        let progress = core.progress();
-        // A pass over all tasks: where there is something to count, and at the end.
-        let failed_tasks = core.failed_tasks();
-        if self.failed.0 != failed_tasks || progress.open_tasks == 0 {
-            self.failed = (failed_tasks, core.failed_samples());
-        }
+        self.count_failed();
+        let progress = self.setup.leader.core().progress();
         self.setup.board.publish(Snapshot {
             recorded: progress.recorded,
             failed: self.failed.1,
@@ -439,13 +434,23 @@ impl Driver {
         });
     }
 
+    /// Counts the samples of failed tasks. A pass over all tasks: where there is something to count, and at the end.
+    fn count_failed(&mut self) {
+        let core = self.setup.leader.core();
+        let failed_tasks = core.failed_tasks();
+        if self.failed.0 != failed_tasks || core.progress().open_tasks == 0 {
+            self.failed = (failed_tasks, core.failed_samples());
+        }
+    }
+
     /// Renews the view; also when nothing changed, since its age tells whether the driver lives.
     fn show(&mut self) {
         let begun = Instant::now();
+        self.count_failed();
+        let (failed_tasks, failed_samples) = self.failed;
         let leader = &self.setup.leader;
         let connected = |name: &str| leader.is_connected(&WorkerId(name.into()));
         let view = self.setup.facts.view(&leader.core().progress(), self.started.elapsed(), connected);
-        let failed_tasks = leader.core().failed_tasks();
         let (board, core) = (&self.setup.board, leader.core());
         let live = board.live(core.recorded_by_unit(), core.copied_by_unit());
         let violations = leader.violations();
@@ -460,7 +465,18 @@ impl Driver {
             0 => (None, Vec::new()),
             _ => (leader.core().shortage(), leader.core().explain_waits()),
         };
-        let view = RunView { live, failed_tasks, violations, pools, shortage, waits, renewed, latencies, ..view };
+        let view = RunView {
+            live,
+            failed_tasks,
+            failed_samples,
+            violations,
+            pools,
+            shortage,
+            waits,
+            renewed,
+            latencies,
+            ..view
+        };
         let tokens = view.tokens.computed + view.tokens.generated;
         let view = RunView {
             expected_samples: board.expected(),

@@ -18,6 +18,8 @@ pub struct RunView {
     pub seconds: f64,
     pub expected_samples: u64,
     pub recorded_samples: u64,
+    /// Those of tasks that were given up: nothing more is waited for.
+    pub failed_samples: u64,
     /// Those of them that earlier leaders recorded.
     pub resumed_samples: u64,
     /// Samples recorded in a second, of late.

@@ -46,7 +46,12 @@ impl Drop for FollowedBar {
 }
 
 fn words(progress: &JobProgress) -> Vec<String> {
-    let snapshot = Snapshot { recorded: progress.recorded_samples, slots: progress.slots, ..Snapshot::default() };
+    let snapshot = Snapshot {
+        recorded: progress.recorded_samples,
+        failed: progress.failed_samples,
+        slots: progress.slots,
+        ..Snapshot::default()
+    };
     status_words(progress.expected_samples, snapshot, progress.samples_per_second)
 }
 
@@ -63,8 +68,12 @@ mod tests {
             slots: 2,
             samples_per_second: 110.0,
             scores: vec!["piqa 81.2".into(), "sums_gen 93.2".into()],
+            failed_samples: 0,
         };
         assert_eq!(words(&progress), ["1,120/60,000 samples", "110.0 samples/s", "eta 8m 55s", "2 slots"]);
+        // What was given up is not waited for.
+        let failing = JobProgress { failed_samples: 55_580, ..progress.clone() };
+        assert_eq!(words(&failing)[..3], ["1,120/60,000 samples, 55,580 failed", "110.0 samples/s", "eta 30s"]);
         let mut bar = FollowedBar::default();
         bar.show(&JobProgress::default());
         assert!(bar.0.is_none(), "nothing is known yet");

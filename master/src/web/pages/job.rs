@@ -71,7 +71,8 @@ pub(in crate::web) fn job_parts(view: &JobView, narrowed: &Narrowed) -> Vec<Part
 fn progress(view: &JobView) -> Markup {
     let JobView { status, run, .. } = view;
     let (done, all) = (run.recorded_samples, run.expected_samples);
-    let counts = format!("{done} of {all} samples in {}", duration(run.seconds));
+    let failed = if run.failed_samples > 0 { format!(", {} failed,", run.failed_samples) } else { String::new() };
+    let counts = format!("{done} of {all} samples{failed} in {}", duration(run.seconds));
     html! {
         h2 { (run.run) }
         @if let Some(ended) = ended(view) {
@@ -124,9 +125,11 @@ fn ended(view: &JobView) -> Option<String> {
 
 /// When it will end at its present speed.
 fn remaining(view: &JobView) -> String {
-    let RunView { expected_samples, recorded_samples, samples_per_second, tokens_per_second, .. } = &view.run;
+    let RunView { expected_samples, recorded_samples, failed_samples, .. } = &view.run;
+    let RunView { samples_per_second, tokens_per_second, .. } = &view.run;
     match view.eta_seconds() {
         _ if expected_samples <= recorded_samples => "all there".to_owned(),
+        _ if *expected_samples <= recorded_samples + failed_samples => "nothing more will come".to_owned(),
         Some(left) => {
             format!("{} left at {samples_per_second:.1} samples/s and {tokens_per_second:.0} tokens/s", duration(left))
         }
@@ -367,6 +370,9 @@ mod tests {
         view.status.exit_code = None;
         let page = progress(&view).into_string();
         assert!(page.contains("no more are wanted") && !page.contains("left at"), "{page}");
+        (view.status.cancelled, view.run.failed_samples) = (None, 421);
+        let page = progress(&view).into_string();
+        assert!(page.contains("928 of 1349 samples, 421 failed, in 23s, nothing more will come"), "{page}");
     }
 
     #[test]
