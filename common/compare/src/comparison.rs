@@ -2,7 +2,7 @@
 //! for all that is tested.
 
 use super::clusters::{ClusterBy, clusters};
-use super::estimate::{Setting, estimate};
+use super::estimate::{ONE_CLUSTER, Setting, estimate};
 use super::group;
 use super::observed::{BITS_PER_BYTE, Hit, UnitData, seed};
 use super::pairing::{Pairing, pair};
@@ -32,6 +32,8 @@ pub struct Options {
     pub allow_partial: bool,
     /// Flips that are kept of each data set.
     pub flips: usize,
+    /// Whether two runs that have nothing to compare are an answer, and no error.
+    pub may_be_empty: bool,
 }
 
 /// The correction for several tests.
@@ -169,7 +171,7 @@ pub fn compare(a: &RunData, b: &RunData, options: &Options) -> Result<Comparison
     if !errors.is_empty() {
         return Err(errors);
     }
-    if asked_datasets.is_empty() {
+    if asked_datasets.is_empty() && !options.may_be_empty {
         return Err(vec![no_datasets(a, b)]);
     }
     let unknown = unknown_metrics(a, b, &asked_datasets, options);
@@ -181,12 +183,12 @@ pub fn compare(a: &RunData, b: &RunData, options: &Options) -> Result<Comparison
     // Models of one plan leave out the same.
     let mut said = BTreeSet::new();
     found.left_out.retain(|text| said.insert(text.clone()));
-    if found.rows.is_empty() {
+    if found.rows.is_empty() && !options.may_be_empty {
         let why = match found.left_out.split_at_checked(MOST_LEFT_OUT) {
             Some((first, rest)) if !rest.is_empty() => format!("{}; and {} more", first.join("; "), rest.len()),
             _ => found.left_out.join("; "),
         };
-        let help = "`--metric NAME` names metrics, `--metric '*'` all of them";
+        let help = remedy(&found.left_out);
         return Err(vec![CompareError::new(format!("nothing of the two runs can be compared: {why}"), help)]);
     }
     let adjusted = options.correction.apply(&found.rows.iter().map(|row| row.estimate.p).collect::<Vec<_>>());
@@ -195,6 +197,18 @@ pub fn compare(a: &RunData, b: &RunData, options: &Options) -> Result<Comparison
         row.decide(options.margin, options.confidence);
     }
     Ok(found)
+}
+
+/// What may help where nothing could be compared for these reasons.
+fn remedy(left_out: &[String]) -> &'static str {
+    let any = |part: &str| left_out.iter().any(|why| why.contains(part));
+    if any(ONE_CLUSTER) {
+        "`--cluster none` takes every question by itself, `--cluster COLUMN` other clusters"
+    } else if any(WITHOUT_RESULT) {
+        "the tables of the runs say why samples failed; `-r RUN` beside the configuration runs them again"
+    } else {
+        "`--metric NAME` names metrics, `--metric '*'` all of them"
+    }
 }
 
 /// The metrics that are asked for by names which no data set of either run has. A gate's rules say so themselves.
@@ -290,9 +304,13 @@ fn compare_units(a: &UnitData, b: &UnitData, options: &Options, found: &mut Comp
         clusters: clusters.as_ref(),
         confidence: options.confidence,
         seed: 0,
-        scale: 1.0,
+        relative: 0.0,
     };
     let (of_a, of_b) = (metrics(a), metrics(b));
+    if let Some(why) = without_values(a, &of_a, &found.a).or_else(|| without_values(b, &of_b, &found.b)) {
+        found.left_out.push(why);
+        return Ok(());
+    }
     let mut flips = None;
     for (at, one) in of_a.iter().enumerate() {
         if !is_asked(options, &one.name, at) {
@@ -303,8 +321,8 @@ fn compare_units(a: &UnitData, b: &UnitData, options: &Options, found: &mut Comp
             found.left_out.push(format!("{label}: {} does not have it", found.b));
             continue;
         };
-        let scale = 1.0 - one.direction.sign() * options.relative;
-        let setting = Setting { seed: seed(dataset, &one.name), scale, ..setting };
+        let relative = one.direction.sign() * options.relative;
+        let setting = Setting { seed: seed(dataset, &one.name), relative, ..setting };
         match estimate(one, other, setting) {
             Ok(estimate) => found.rows.push(Row {
                 model_a: a.model.clone(),
@@ -322,9 +340,6 @@ fn compare_units(a: &UnitData, b: &UnitData, options: &Options, found: &mut Comp
         }
         flips = flips.or_else(|| flipped(one, other, a, b, &pairing));
     }
-    if of_a.is_empty() {
-        found.left_out.push(format!("{dataset}: no sample of {} has a score", found.a));
-    }
     let mut flips = flips.unwrap_or_default();
     let all_flips = flips.len();
     flips.truncate(options.flips);
@@ -338,6 +353,18 @@ fn compare_units(a: &UnitData, b: &UnitData, options: &Options, found: &mut Comp
         clusters: clusters.map(|clusters| clusters.count),
     });
     Ok(())
+}
+
+/// What is said of a unit that has no result at all.
+const WITHOUT_RESULT: &str = "has a result";
+
+/// Why nothing of a unit can be compared, where that is so.
+fn without_values(unit: &UnitData, metrics: &[Values<'_>], run: &str) -> Option<String> {
+    let (dataset, all) = (&unit.dataset, unit.samples.len());
+    if !unit.samples.iter().any(|sample| sample.has_result) {
+        return Some(format!("{dataset}: none of its {all} samples {WITHOUT_RESULT} in {run}"));
+    }
+    metrics.is_empty().then(|| format!("{dataset}: no sample of {run} has a score"))
 }
 
 /// Whether a metric is asked for that stands at a position in its data set.

@@ -5,6 +5,7 @@ use super::corpus::{has_value, statistic};
 use super::observed::Hit;
 use super::reach::{NO_SPREAD, Reach};
 use super::values::{Answers, Form, Values};
+use compass_eval::evaluator::Aggregation;
 use compass_stats::{
     Interval, MeanDifference, SignFlip, bootstrap, cluster_sums, clustered_mean, detectable_difference,
     detectable_share, mcnemar, normal_quantile, paired_mean, percentile_interval, sign_flip, tango, tango_of_shares,
@@ -69,13 +70,20 @@ pub(crate) struct Setting<'a> {
     pub clusters: Option<&'a Clusters>,
     pub confidence: f64,
     pub seed: u64,
-    /// What the first run's numbers are multiplied by before they are taken off: 1 but for a relative margin.
-    pub scale: f64,
+    /// The share of the first run's number by which the second may be worse, negative where less is better: differences are
+    /// taken from what it leaves. 0 but for a relative margin.
+    pub relative: f64,
 }
 
 impl Setting<'_> {
     pub(crate) fn z(&self) -> f64 {
         two_sided_z(self.confidence)
+    }
+
+    /// What the first run's values are multiplied by before they are taken off, where its number is `a`: a share of a negative
+    /// number is one of its size.
+    fn scale(&self, a: f64) -> f64 {
+        if a < 0.0 { 1.0 + self.relative } else { 1.0 - self.relative }
     }
 
     /// Of these places among the pairs.
@@ -96,14 +104,14 @@ pub(crate) fn power_z() -> f64 {
 pub(crate) fn estimate(a: &Values<'_>, b: &Values<'_>, setting: Setting<'_>) -> Result<Estimate, &'static str> {
     match (&a.form, &b.form) {
         (Form::None(why), _) | (_, Form::None(why)) => Err(why),
-        (Form::Hits(one), Form::Hits(other)) if setting.scale != 1.0 => {
+        (Form::Hits(one), Form::Hits(other)) if setting.relative != 0.0 => {
             let values = |hits: &[Hit]| hits.iter().map(|hit| value(*hit)).collect::<Vec<f64>>();
             let found = scores(&values(one), &values(other), None, a.factor, setting)?;
-            let plain = hits(one, other, Setting { scale: 1.0, ..setting })?;
+            let plain = hits(one, other, Setting { relative: 0.0, ..setting })?;
             // What is left of the first run's number varies, and says nothing of pairs that would be discordant.
             let found = match plain.stderr > NO_SPREAD {
                 true => found,
-                false => found.widened(plain.interval.shifted((1.0 - setting.scale) * plain.a), plain.reach),
+                false => found.widened(plain.interval.shifted(setting.relative * plain.a), plain.reach),
             };
             Ok(found.scaled(a.factor))
         }
@@ -140,7 +148,7 @@ fn hits(a: &[Hit], b: &[Hit], setting: Setting<'_>) -> Result<Estimate, &'static
     let at = |places: &[u32]| places.iter().map(|&at| both[at as usize]).collect::<Vec<_>>();
     let observed = at(&places);
     let right = |of: fn(&(Hit, Hit)) -> Hit| count(&observed, |pair| of(pair) == Hit::Right) as f64 / n as f64;
-    let tested = test_hits(&observed, &places, setting)?;
+    let tested = test_hits(&observed, &places, setting)?.within(ALL_OR_NOTHING);
     // Every pair, those without a score filled in.
     let filled = |first: Hit, second: Hit| {
         let fill = |&(one, other): &(Hit, Hit)| {
@@ -153,11 +161,13 @@ fn hits(a: &[Hit], b: &[Hit], setting: Setting<'_>) -> Result<Estimate, &'static
         true => Some(tested.interval),
         false => {
             let (low, high) = (filled(Hit::Right, Hit::Wrong)?, filled(Hit::Wrong, Hit::Right)?);
-            Some(tested.interval.hull(Interval { low: low.interval.low, high: high.interval.high }))
+            let filled = Interval { low: low.interval.low, high: high.interval.high }.within(ALL_OR_NOTHING);
+            Some(tested.interval.hull(filled))
         }
     };
     let detectable = match tested.clusters {
-        Some(_) => detectable(tested.stderr, setting),
+        Some(clusters) => detectable(tested.stderr, clusters, Some(1.0), setting),
+        None if !can_reject(places.len(), setting) => None,
         None => {
             let discordant = count(&observed, |pair| pair.0 != pair.1) as f64 / n as f64;
             detectable_share(n, discordant, setting.z(), power_z())
@@ -252,9 +262,18 @@ impl Tested {
         self.reach.push(reach);
         self
     }
+
+    /// No further than a difference can be.
+    fn within(self, possible: Interval) -> Self {
+        Self { interval: self.interval.within(possible), ..self }
+    }
 }
 
-const ONE_CLUSTER: &str = "all its questions are of one cluster, which has no error";
+/// The differences that two shares can have.
+const ALL_OR_NOTHING: Interval = Interval { low: -1.0, high: 1.0 };
+
+const ONE_PAIR: &str = "one pair has no error";
+pub(crate) const ONE_CLUSTER: &str = "all its questions are of one cluster, which has no error";
 
 fn of_clusters(differences: &[f64], clusters: &Clusters, setting: Setting<'_>) -> Result<Tested, &'static str> {
     let mean = clustered_mean(differences, &clusters.of, clusters.count).ok_or(ONE_CLUSTER)?;
@@ -285,7 +304,7 @@ fn test_scores(differences: &[f64], places: &[u32], setting: Setting<'_>) -> Res
     if let Some(clusters) = setting.clusters_at(places) {
         return of_clusters(differences, &clusters, setting);
     }
-    let mean = paired_mean(differences).ok_or("one pair has no error")?;
+    let mean = paired_mean(differences).ok_or(ONE_PAIR)?;
     Ok(of_mean(mean, sign_flip(differences, setting.seed), differences.len(), None, setting))
 }
 
@@ -304,12 +323,19 @@ fn scores(
     }
     let observed: Vec<(f64, f64)> = places.iter().map(|&at| both[at as usize]).collect();
     let n = observed.len() as f64;
-    let differences: Vec<f64> = observed.iter().map(|(one, other)| other - setting.scale * one).collect();
+    let mean = |of: fn(&(f64, f64)) -> f64| observed.iter().map(of).sum::<f64>() / n;
+    let (a, b) = (mean(|pair| pair.0), mean(|pair| pair.1));
+    let scale = setting.scale(a);
+    let differences: Vec<f64> = observed.iter().map(|(one, other)| other - scale * one).collect();
     // A share of what is asked lies between 0 and 1; a score in another unit may be anything.
     let in_bounds = |value: f64| value.is_nan() || (0.0..=1.0).contains(&value);
     let is_bounded = factor != 1.0 && both.iter().all(|pair| in_bounds(pair.0) && in_bounds(pair.1));
     let tested = test_scores(&differences, &places, setting)?;
-    let tested = if is_bounded { tested.widened_to_shares(places.len() as u64, setting) } else { tested };
+    let possible = Interval { low: -scale, high: 1.0 };
+    let tested = match is_bounded {
+        true => tested.widened_to_shares(places.len() as u64, setting).within(possible),
+        false => tested,
+    };
     let bounds = match (observed.len() == both.len(), is_bounded) {
         (true, _) => Some(tested.interval),
         (false, false) => None,
@@ -317,20 +343,20 @@ fn scores(
             let filled = |first: f64, second: f64| {
                 let fill = |value: f64, with: f64| if value.is_nan() { with } else { value };
                 let differences: Vec<f64> =
-                    both.iter().map(|pair| fill(pair.1, second) - setting.scale * fill(pair.0, first)).collect();
+                    both.iter().map(|pair| fill(pair.1, second) - scale * fill(pair.0, first)).collect();
                 let all: Vec<u32> = (0..both.len() as u32).collect();
                 test_scores(&differences, &all, setting)
             };
             {
                 let (low, high) = (filled(1.0, 0.0)?.interval.low, filled(0.0, 1.0)?.interval.high);
-                Some(tested.interval.hull(Interval { low, high }))
+                Some(tested.interval.hull(Interval { low, high }.within(possible)))
             }
         }
     };
     let variance = answers.map(|(first, second)| {
         let of = |place: &u32| {
             let (i, j) = setting.pairs[*place as usize];
-            among_answers(first.at(i), second.at(j), setting.scale)
+            among_answers(first.at(i), second.at(j), scale)
         };
         let whole = tested.stderr * tested.stderr;
         // Both are estimates: the part may come out larger than the whole.
@@ -341,15 +367,18 @@ fn scores(
         pairs: observed.len() as u64,
         unscored,
         left_out: (both.len() - observed.len()) as u64,
-        a: observed.iter().map(|pair| pair.0).sum::<f64>() / n,
-        b: observed.iter().map(|pair| pair.1).sum::<f64>() / n,
+        a,
+        b,
         difference: tested.difference,
         stderr: tested.stderr,
         interval: tested.interval,
         p: tested.p,
         method: tested.method,
         bounds,
-        detectable: detectable(tested.stderr, setting),
+        detectable: {
+            let units = tested.clusters.unwrap_or(observed.len());
+            detectable(tested.stderr, units, is_bounded.then_some(1.0), setting)
+        },
         variance,
         clusters: tested.clusters,
         reach: tested.reach,
@@ -389,8 +418,10 @@ fn corpus(a: &Form<'_>, b: &Form<'_>, setting: Setting<'_>) -> Result<Estimate, 
     let (a, b) = (value(&first).ok_or(undefined)?, value(&second).ok_or(undefined)?);
     let resamples = (MOST_DRAWS / pairs.len()).clamp(LEAST_RESAMPLES, RESAMPLES);
     let clusters = setting.clusters_at(&places);
-    let difference = |drawn: &[u32]| Some(second(drawn)? - setting.scale * first(drawn)?);
+    let scale = setting.scale(a);
+    let difference = |drawn: &[u32]| Some(second(drawn)? - scale * first(drawn)?);
     let drawn = match &clusters {
+        None if pairs.len() < 2 => return Err(ONE_PAIR),
         None => bootstrap(pairs.len(), resamples, setting.seed, difference),
         Some(clusters) if clusters.count < 2 => return Err(ONE_CLUSTER),
         Some(clusters) => {
@@ -405,10 +436,28 @@ fn corpus(a: &Form<'_>, b: &Form<'_>, setting: Setting<'_>) -> Result<Estimate, 
         }
     };
     let drawn = drawn.ok_or(NOTHING)?;
-    let interval = percentile_interval(&drawn.differences, setting.confidence).ok_or(NOTHING)?;
-    // What is the same in every draw is no evidence of a difference.
-    let p = if a == b && drawn.stderr == 0.0 { 1.0 } else { drawn.p };
-    let change = b - setting.scale * a;
+    let drawn_interval = percentile_interval(&drawn.differences, setting.confidence).ok_or(NOTHING)?;
+    let change = b - scale * a;
+    let units = clusters.as_ref().map_or(pairs.len(), |clusters| clusters.count);
+    let share = units as f64 / pairs.len() as f64;
+    let mut reach = vec![Reach::Bootstrap { down: change - drawn_interval.low, up: drawn_interval.high - change }];
+    let mut interval = drawn_interval;
+    // Draws of a few vary too little: by the bias of a variance, and since they hold no other value than these.
+    let stderr = drawn.stderr * (units as f64 / (units - 1) as f64).sqrt();
+    if stderr > NO_SPREAD && units < FEW as usize {
+        let half = two_sided_t(setting.confidence, (units - 1) as f64) * stderr;
+        interval = interval.hull(Interval::around(change, half));
+        reach.push(Reach::Student { stderr, units: share });
+    }
+    // What is the same in every draw tells of no spread.
+    if let (true, Some(range)) = (stderr <= NO_SPREAD, range(rule)) {
+        let furthest = range + change.abs();
+        let nothing_differs = tango_of_shares(0.0, 0.0, units as f64, setting.z()).scaled(furthest).shifted(change);
+        interval = interval.hull(nothing_differs).within(Interval { low: -range * scale, high: range });
+        reach.push(Reach::Tango { gained: 0.0, lost: 0.0, units: share, scale: furthest });
+    }
+    // No test can say more of so many that all differ one way than that every sign is as likely as the other.
+    let p = if a == b && drawn.stderr == 0.0 { 1.0 } else { drawn.p.max(least_p(units)) };
     Ok(Estimate {
         pairs: pairs.len() as u64,
         unscored,
@@ -416,21 +465,48 @@ fn corpus(a: &Form<'_>, b: &Form<'_>, setting: Setting<'_>) -> Result<Estimate, 
         a,
         b,
         difference: change,
-        stderr: drawn.stderr,
+        stderr,
         interval,
         p,
         method: Method::Bootstrap { resamples },
         bounds: (pairs.len() == setting.pairs.len()).then_some(interval),
-        detectable: detectable(drawn.stderr, setting),
+        detectable: detectable(stderr, units, range(rule), setting),
         variance: None,
         clusters: clusters.map(|clusters| clusters.count),
-        reach: vec![Reach::Bootstrap { down: change - interval.low, up: interval.high - change }],
+        reach,
     })
 }
 
-/// The smallest difference of means that would be found; `None` where nothing differs, which tells of no spread.
-fn detectable(stderr: f64, setting: Setting<'_>) -> Option<f64> {
-    (stderr > NO_SPREAD).then(|| detectable_difference(stderr, setting.z(), power_z()))
+/// How far apart two numbers of the corpus can be; `None` where there is no end.
+fn range(rule: &Aggregation) -> Option<f64> {
+    match rule {
+        Aggregation::F1 { .. } | Aggregation::AucRoc | Aggregation::Bleu { .. } | Aggregation::Chrf { .. } => {
+            Some(100.0)
+        }
+        Aggregation::Matthews { scale } => Some(2.0 * scale.factor()),
+        _ => None,
+    }
+}
+
+/// The smallest p-value that so many units can have: that of all differing one way, of which each was as likely as the other.
+fn least_p(units: usize) -> f64 {
+    0.5_f64.powi(i32::try_from(units).unwrap_or(i32::MAX).saturating_sub(1))
+}
+
+/// Whether so many units can tell of any difference at all.
+fn can_reject(units: usize, setting: Setting<'_>) -> bool {
+    least_p(units) <= 1.0 - setting.confidence
+}
+
+/// The smallest difference of means of so many units that would be found; `None` where nothing differs, which tells of no spread,
+/// and where no difference would be, as far as they go.
+fn detectable(stderr: f64, units: usize, furthest: Option<f64>, setting: Setting<'_>) -> Option<f64> {
+    if stderr <= NO_SPREAD || !can_reject(units, setting) {
+        return None;
+    }
+    let quantile = |confidence: f64| two_sided_t(confidence, (units - 1) as f64);
+    let found = detectable_difference(stderr, quantile(setting.confidence), quantile(2.0 * POWER - 1.0));
+    (furthest.is_none_or(|furthest| found <= furthest)).then_some(found)
 }
 
 fn count<T>(items: &[T], is_meant: impl Fn(&T) -> bool) -> u64 {

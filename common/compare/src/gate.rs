@@ -2,6 +2,7 @@
 
 use super::comparison::{CompareError, Comparison, Correction, Options, compare};
 use super::estimate::Estimate;
+use super::reach::pairs_that_tell;
 use super::report::counted;
 use super::row::{Conclusion, Row, against_margin};
 use super::run::RunData;
@@ -131,7 +132,7 @@ pub fn judge(
 ) -> Result<Gate, Vec<CompareError>> {
     check(baseline, rules, matches)?;
     let metrics: Vec<String> = rules.iter().filter_map(|rule| rule.metric.clone()).collect();
-    let options = Options { metrics, first_metric: true, margin: None, ..options.clone() };
+    let options = Options { metrics, first_metric: true, margin: None, may_be_empty: true, ..options.clone() };
     let comparison = compare(baseline, candidate, &options)?;
     let mut gate = Gate { decision: Decision::Go, outcomes: Vec::new(), comparison, skipped: Vec::new() };
     let mut errors = Vec::new();
@@ -159,9 +160,12 @@ pub fn judge(
 
 /// Every rule has to match a data set or a group of the baseline.
 fn check(baseline: &RunData, rules: &[Rule], matches: &dyn Fn(&str, &str) -> bool) -> Result<(), Vec<CompareError>> {
+    // In the order of the run; those of which nothing was read come last.
     let mut known: Vec<&str> = baseline.units.iter().map(|unit| unit.dataset.as_str()).collect();
-    known.extend(baseline.groups.iter().map(|group| group.name.as_str()));
     known.dedup();
+    let others = baseline.datasets.keys().map(String::as_str);
+    known.extend(others.filter(|name| !baseline.units.iter().any(|unit| unit.dataset == *name)));
+    known.extend(baseline.groups.iter().map(|group| group.name.as_str()));
     let is_idle = |rule: &&Rule| !known.iter().any(|name| matches(&rule.dataset, name));
     let errors: Vec<CompareError> = rules
         .iter()
@@ -222,7 +226,7 @@ fn apply(
             };
             if let Some(scaled) = relative.rows.iter().find(is_same) {
                 let sign = sign_of_loss(row.direction);
-                let allowance = sign * percent / 100.0 * row.estimate.a;
+                let allowance = sign * percent / 100.0 * row.estimate.a.abs();
                 let allowed = (format!("{}{percent} % of the baseline", mark(sign * percent)), allowance);
                 let held = Held { estimate: scaled.estimate.clone(), direction: row.direction, margin: 0.0 };
                 gate.outcomes.push(judged(rule, row.clone(), held, allowed, options.confidence));
@@ -232,6 +236,9 @@ fn apply(
     // What the baseline has and the candidate does not.
     let mut names: Vec<&str> = baseline.units.iter().map(|unit| unit.dataset.as_str()).collect();
     names.dedup();
+    // A group that comes with the presets and is no part of the run is not missed: nothing is said of it.
+    let groups = baseline.groups.iter().map(|group| group.name.as_str());
+    names.extend(groups.filter(|name| reason(&gate.comparison.left_out, name, &[name]).is_some()));
     let all = names.clone();
     for name in names.into_iter().filter(|name| matches(&rule.dataset, name)) {
         if gate.comparison.rows.iter().any(|row| row.dataset == name) {
@@ -350,6 +357,13 @@ fn correct(gate: &mut Gate, correction: Correction, confidence: f64) {
                 "worse than allowed alone, but not after the correction for {}",
                 counted(p.len() as u64, "rule", "rules")
             );
+            // By the strictest correction, which asks each rule for its share of the level.
+            let strict = 1.0 - (1.0 - confidence) / p.len() as f64;
+            let tells = |held: &Held| pairs_that_tell(&held.estimate, held.direction, held.margin, strict);
+            outcome.needed = outcome.held.as_ref().and_then(tells);
+            if let Some(needed) = outcome.needed {
+                outcome.why += &format!("; {needed} pairs would tell");
+            }
         }
     }
 }

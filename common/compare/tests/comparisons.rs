@@ -23,6 +23,7 @@ fn options() -> Options {
         confidence: 0.95,
         allow_partial: false,
         flips: 0,
+        may_be_empty: false,
     }
 }
 
@@ -536,4 +537,109 @@ fn a_metric_that_no_data_set_has_is_named_with_those_there_are() {
     assert_eq!(error.message, "nothing of the two runs can be compared: no data set has the metric `zzz`");
     assert_eq!(error.help, "d has accuracy; e has accuracy");
     assert_eq!(asked(&["zzz", "accuracy"]).unwrap().left_out, ["no data set has the metric `zzz`"]);
+}
+
+/// F1 over two classes; `b` answers rightly where `a` does not.
+fn classes(samples: usize, is_right: impl Fn(usize) -> bool) -> UnitData {
+    let item = |at: usize| {
+        let (gold, other) = if at.is_multiple_of(2) { ("x", "y") } else { ("y", "x") };
+        Some(SampleValue::Classes(gold.into(), if is_right(at) { gold } else { other }.into()))
+    };
+    let rule = Aggregation::F1 { average: F1Average::Macro };
+    unit("d", samples, "f1", rule, Column::Items((0..samples).map(item).collect()))
+}
+
+#[test]
+fn a_few_samples_of_a_corpus_metric_are_no_evidence() {
+    let of = |samples| {
+        let (a, b) = (classes(samples, |_| false), classes(samples, |_| true));
+        compare(&run("a", vec![a]), &run("b", vec![b]), &options())
+    };
+    let refused = of(1).unwrap_err();
+    assert!(refused[0].message.contains("d f1: one pair has no error"), "{refused:?}");
+    for samples in [2, 3, 5] {
+        let found = of(samples).unwrap();
+        let (row, least) = (row(&found, "d"), 0.5_f64.powi(samples as i32 - 1));
+        assert!(row.estimate.p >= least && row.conclusion == Conclusion::Undecided, "{row:?}");
+        // All of them differ alike, which says little of others.
+        assert!(row.estimate.interval.low < 60.0 && row.estimate.interval.high == 100.0, "{row:?}");
+        assert_eq!(row.estimate.detectable, None);
+    }
+    // What varies among five has the interval of Student's t with four degrees of freedom at least.
+    let (a, b) = (classes(5, |at| at > 1), classes(5, |at| at > 0));
+    let found = compare(&run("a", vec![a]), &run("b", vec![b]), &options()).unwrap();
+    let estimate = &row(&found, "d").estimate;
+    assert!(estimate.interval.high - estimate.difference >= 2.776 * estimate.stderr, "{estimate:?}");
+}
+
+#[test]
+fn what_no_test_could_find_is_not_called_detectable() {
+    let scores = |samples: usize, spread: f64| {
+        let values = (0..samples).map(|at| if at.is_multiple_of(2) { 0.5 + spread } else { 0.5 - spread }).collect();
+        unit("d", samples, "score", Aggregation::Mean { scale: Scale::Percent }, Column::Scores(values))
+    };
+    let of = |samples, spread| {
+        let found =
+            compare(&run("a", vec![scores(samples, 0.0)]), &run("b", vec![scores(samples, spread)]), &options());
+        row(&found.unwrap(), "d").estimate.clone()
+    };
+    // Of five pairs the smallest p-value is 1/16.
+    assert_eq!(of(5, 0.1).detectable, None);
+    let six = of(6, 0.1);
+    // (t of 97.5 % + t of 80 %) of five degrees of freedom, times the standard error.
+    assert!((six.detectable.unwrap() - (2.570_582 + 0.919_544) * six.stderr).abs() < 1e-4, "{six:?}");
+    // Beyond 100 points nothing is.
+    let wide = of(6, 0.5);
+    assert!(wide.detectable.is_none_or(|points| points <= 100.0), "{wide:?}");
+    assert!(wide.interval.low >= -100.0 && wide.interval.high <= 100.0, "{wide:?}");
+    let hits = |right: bool| hits("d", 5, move |at| is(right || at > 0));
+    let found = compare(&run("a", vec![hits(false)]), &run("b", vec![hits(true)]), &options()).unwrap();
+    assert_eq!(row(&found, "d").estimate.detectable, None);
+}
+
+#[test]
+fn clustered_intervals_of_shares_end_at_all_or_nothing() {
+    let of = |is_first: bool| {
+        let mut unit = hits("d", 60, |at| is(if at < 40 { is_first } else { !is_first }));
+        for (at, facts) in unit.samples.iter_mut().enumerate() {
+            facts.column = 1 + (at / 40) as u64;
+        }
+        unit
+    };
+    let options = Options { cluster: ClusterBy::Column("c".into()), ..options() };
+    let found = compare(&run("a", vec![of(true)]), &run("b", vec![of(false)]), &options).unwrap();
+    let estimate = &row(&found, "d").estimate;
+    assert_eq!((estimate.clusters, estimate.interval.low, estimate.interval.high), (Some(2), -100.0, 100.0));
+    assert_eq!(estimate.detectable, None);
+}
+
+#[test]
+fn a_relative_margin_of_a_negative_number_is_one_of_its_size() {
+    let matches = |pattern: &str, name: &str| pattern == name;
+    let matthews = |wrong: usize| {
+        let UnitData { series, .. } = classes(400, |at| at % 10 < wrong);
+        let column = series.into_iter().next().unwrap().column;
+        unit("d", 400, "mcc", Aggregation::Matthews { scale: Scale::Percent }, column)
+    };
+    let rule = Rule { margin: None, relative: Some(10.0), ..rule("d") };
+    let a = run("a", vec![matthews(2)]);
+    let gate = judge(&a, &a, std::slice::from_ref(&rule), &options(), &matches).unwrap();
+    let outcome = &gate.outcomes[0];
+    assert!((outcome.allowance.unwrap() + 6.0).abs() < 0.1, "{outcome:?}");
+    assert_eq!((gate.decision, outcome.allowed.as_str()), (Decision::Go, "-10 % of the baseline"));
+    let gate = judge(&a, &run("b", vec![matthews(1)]), &[rule], &options(), &matches).unwrap();
+    assert_eq!(gate.decision, Decision::NoGo, "20 points less");
+}
+
+#[test]
+fn a_gate_that_finds_no_score_cannot_tell() {
+    let matches = |pattern: &str, name: &str| pattern == name;
+    let a = run("a", vec![hits("d", 50, mostly)]);
+    let mut failed = hits("d", 50, |_| Hit::None);
+    failed.samples.iter_mut().for_each(|sample| sample.has_result = false);
+    let gate = judge(&a, &run("b", vec![failed]), &[rule("d")], &options(), &matches).unwrap();
+    assert_eq!(gate.decision, Decision::CannotTell);
+    assert_eq!(gate.outcomes[0].why, "d: none of its 50 samples has a result in b");
+    let gate = judge(&a, &run("b", vec![hits("other", 5, mostly)]), &[rule("d")], &options(), &matches).unwrap();
+    assert_eq!((gate.decision, gate.outcomes[0].why.as_str()), (Decision::CannotTell, "d: only in a"));
 }

@@ -138,16 +138,20 @@ struct Defaults {
     min_samples: u64,
     confidence: f64,
     correction: GateCorrection,
+    /// Whether it says by how much a number may be worse, be it in a way that is refused.
+    says_how: bool,
 }
 
 impl Default for Defaults {
     fn default() -> Self {
-        Self { margin: None, relative: None, min_samples: 1, confidence: CONFIDENCE, correction: GateCorrection::Holm }
+        let correction = GateCorrection::Holm;
+        Self { margin: None, relative: None, min_samples: 1, confidence: CONFIDENCE, correction, says_how: false }
     }
 }
 
 impl Defaults {
     fn read(&mut self, check: &mut Check, fields: &mut Fields<'_>) {
+        self.says_how = ["margin", "relative"].iter().any(|key| fields.table.get(key).is_some());
         self.margin = fields.get("margin").and_then(|node| number_from_zero(check, "margin", node));
         self.relative = fields.get("relative").and_then(|node| number_from_zero(check, "relative", node));
         self.min_samples = samples(check, fields).unwrap_or(self.min_samples);
@@ -190,7 +194,7 @@ fn rule(check: &mut Check, node: &Node, defaults: &Defaults) -> Option<GateRule>
     fields.finish(check);
     // A rule that says one of them says how it is judged.
     let (margin, relative) = if said { (margin, relative) } else { (defaults.margin, defaults.relative) };
-    if margin.is_none() && relative.is_none() && !said {
+    if margin.is_none() && relative.is_none() && !said && !defaults.says_how {
         let help = "write `margin = 1.0` in the rule or in [default]: by how much the number may be worse";
         check.error(node.span, "the rule has neither `margin` nor `relative`".into(), Some(help.into()));
         return None;
@@ -262,6 +266,9 @@ mod tests {
             let found = load(text).unwrap_err();
             assert!(found.contains(said), "{text:?}: {found}");
         }
+        // What [default] says wrongly is one mistake, not one of each rule too.
+        let one = load("[default]\nmargin = -1\n[[rule]]\ndataset = \"a\"\n").unwrap_err();
+        assert!(one.contains("out of range: -1") && !one.contains("neither"), "{one}");
         let missing = load_gate(Path::new("/nowhere/gate.toml")).unwrap_err().to_string();
         assert!(missing.contains("cannot read `/nowhere/gate.toml`") && missing.contains("--policy"), "{missing}");
     }

@@ -50,6 +50,12 @@ impl Interval {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
+    /// Each end no further out than that of another interval.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        Self { low: self.low.max(other.low), high: self.high.min(other.high) }
+    }
+
     /// Both ends with an amount added.
     #[must_use]
     pub fn shifted(self, amount: f64) -> Self {

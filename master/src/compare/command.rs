@@ -33,6 +33,7 @@ pub fn run(arguments: &CompareArguments) -> Result<u8, Failure> {
         confidence: arguments.confidence,
         allow_partial: arguments.allow_partial,
         flips: arguments.flips,
+        may_be_empty: false,
     };
     let (comparison, flips) = compared((&folders.0, &folders.1), &options, is_asked)?;
     if let Some(path) = &arguments.json {

@@ -282,6 +282,7 @@ impl Pair {
             confidence: 0.95,
             allow_partial: true,
             flips: FLIPS,
+            may_be_empty: false,
         };
         compared((&folder(&self.a)?, &folder(&self.b)?), &options, |_| true)
     }

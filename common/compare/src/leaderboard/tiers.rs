@@ -59,7 +59,7 @@ fn p_value(a: &(Entry, usize), b: &(Entry, usize), runs: &[RunData], averaged: &
             clusters: clusters.as_ref(),
             confidence: CONFIDENCE,
             seed: seed(dataset, "tier"),
-            scale: 1.0,
+            relative: 0.0,
         };
         let (of_one, of_other) = (metrics(one), metrics(other));
         let (Some(first), Some(second)) = (of_one.first(), of_other.first()) else { continue };
