@@ -116,26 +116,35 @@ fn missing(report: &PoolReport) -> Vec<String> {
     parts
 }
 
-/// What a launcher's reason means.
+/// What a launcher's reason means for so many jobs.
 fn because(reason: &str, jobs: u32) -> String {
+    let is_one = jobs == 1;
+    let of = |one: &'static str, many: &'static str| if is_one { one } else { many };
     let meaning = match reason {
-        "Resources" => "the nodes that it needs are busy",
-        "Priority" => "others are before it in the queue",
+        "Resources" => of("the nodes that it needs are busy", "the nodes that they need are busy"),
+        "Priority" => of("others are before it in the queue", "others are before them in the queue"),
         "QOSMaxGRESPerUser" | "QOSMaxGRESPerAccount" | "AssocGrpGRES" | "QOSGrpGRES" => "the quota of GPUs is used up",
         "QOSMaxJobsPerUserLimit" | "AssocMaxJobsLimit" | "QOSMaxSubmitJobPerUserLimit" => {
             "the quota of jobs is used up"
         }
-        "BeginTime" => "it was put back and waits for its new start",
-        "PartitionDown" | "PartitionInactive" => "the partition takes no jobs now",
-        "PartitionNodeLimit" | "PartitionTimeLimit" | "BadConstraints" => "no node of the partition can ever run it",
-        "JobHeldUser" | "JobHeldAdmin" => "somebody holds it (scontrol release)",
-        "ReqNodeNotAvail"
-        | "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions" => {
-            "the nodes that could run it are down, drained or reserved"
+        "BeginTime" => {
+            of("it was put back and waits for its new start", "they were put back and wait for their new start")
         }
-        "Licenses" => "a licence that it wants is taken",
-        "Dependency" => "it waits for another job",
-        _ => return if jobs > 1 { format!("{reason} ({jobs} jobs)") } else { reason.to_owned() },
+        "PartitionDown" | "PartitionInactive" => "the partition takes no jobs now",
+        "PartitionNodeLimit" | "PartitionTimeLimit" | "BadConstraints" => {
+            of("no node of the partition can ever run it", "no node of the partition can ever run them")
+        }
+        "JobHeldUser" | "JobHeldAdmin" => {
+            of("somebody holds it (scontrol release)", "somebody holds them (scontrol release)")
+        }
+        "ReqNodeNotAvail"
+        | "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions" => of(
+            "the nodes that could run it are down, drained or reserved",
+            "the nodes that could run them are down, drained or reserved",
+        ),
+        "Licenses" => of("a licence that it wants is taken", "a licence that they want is taken"),
+        "Dependency" => of("it waits for another job", "they wait for another job"),
+        _ => return if is_one { reason.to_owned() } else { format!("{reason} ({jobs} jobs)") },
     };
     format!("{meaning} ({reason})")
 }
@@ -161,8 +170,8 @@ mod tests {
         });
         assert_eq!(
             queued,
-            "pool s (slurm): 4 jobs pending for 1m 01s: others are before it in the queue (Priority); the nodes that it needs \
-             are busy (Resources)"
+            "pool s (slurm): 4 jobs pending for 1m 01s: others are before them in the queue (Priority); the nodes that it \
+             needs are busy (Resources)"
         );
         let never_connected = report(|report| (report.count.running, report.count.longest_mute) = (2, 40_000));
         assert!(
@@ -216,6 +225,15 @@ mod tests {
             "pool s (slurm): 1 of 2 jobs runs and its worker is here; 1 job pending for 5s: it was put back and waits for its \
              new start (BeginTime)"
         );
+    }
+
+    #[test]
+    fn what_a_reason_means_goes_with_the_number_of_its_jobs() {
+        assert_eq!(because("BeginTime", 1), "it was put back and waits for its new start (BeginTime)");
+        assert_eq!(because("BeginTime", 2), "they were put back and wait for their new start (BeginTime)");
+        assert_eq!(because("Resources", 2), "the nodes that they need are busy (Resources)");
+        assert_eq!(because("QOSGrpGRES", 2), "the quota of GPUs is used up (QOSGrpGRES)");
+        assert_eq!([because("Reserved", 1), because("Reserved", 2)], ["Reserved", "Reserved (2 jobs)"]);
     }
 
     #[test]

@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_is_full_is_named_before_all_but_a_bound() {
-        let pending = "slurm: 2 jobs pending for 5s: the nodes that it needs are busy (Resources)";
+        let pending = "slurm: 2 jobs pending for 5s: the nodes that they need are busy (Resources)";
         let launchers = vec![pending.to_owned()];
         let supply = Supply { launchers, bound: bound(4, "`max_gpus`"), ..Supply::default() };
         assert_eq!(slots(2, supply.clone()), format!("9 tasks wait for a slot; {pending}"));
