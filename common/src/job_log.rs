@@ -1,5 +1,6 @@
 //! What a job says where no terminal is its own: the latest lines in memory for clients that follow it, all of them in a file.
 
+use crate::log_time::timed_lines;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
@@ -58,15 +59,24 @@ impl JobLog {
         Self { held: Mutex::new(held), written: watch::Sender::new(0) }
     }
 
-    /// Adds a line.
+    /// Adds a line; in the file it begins with the time.
     pub fn write(&self, line: LogLine) {
+        let text = match &line {
+            LogLine::Status(text) | LogLine::Progress(text) | LogLine::Output(text) => timed_lines(text),
+        };
+        self.add(line, &text);
+    }
+
+    /// Adds an event of the program's own log, which has its time already.
+    pub(crate) fn event(&self, text: &str) {
+        self.add(LogLine::Status(text.trim_end().to_owned()), text);
+    }
+
+    fn add(&self, line: LogLine, text: &str) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = &mut held.file {
             // It is for people; a full disk is told by those who need one.
-            let _ = match &line {
-                LogLine::Status(text) | LogLine::Progress(text) => writeln!(file, "{text}"),
-                LogLine::Output(text) => write!(file, "{text}"),
-            };
+            let _ = file.write_all(text.as_bytes());
         }
         held.lines.push_back(line);
         if held.lines.len() > KEPT {
@@ -106,7 +116,13 @@ mod tests {
         assert_eq!(lines[0], LogLine::Status("6".into()));
         assert_eq!(job_log.read(next - 1), (vec![LogLine::Output("table\n".into())], next));
         assert_eq!(job_log.read(next), (vec![], next));
+        job_log.event("2026-11-27T02:15:30Z  WARN cannot load m\n");
+        let warned = "2026-11-27T02:15:30Z  WARN cannot load m";
+        assert_eq!(job_log.read(next).0, [LogLine::Status(warned.into())]);
         let text = std::fs::read_to_string(path).unwrap();
-        assert!(text.starts_with("0\n1\n") && text.ends_with(&format!("{}\ntable\n", KEPT + 4)));
+        let lines: Vec<(&str, &str)> = text.lines().map(|line| line.split_once("Z  ").unwrap()).collect();
+        assert_eq!(lines.len(), KEPT + 7);
+        assert_eq!((lines[0].1, lines[1].1, lines[KEPT + 5].1), ("0", "1", "table"));
+        assert_eq!(text.lines().last(), Some(warned), "an event has its own time alone");
     }
 }

@@ -4,6 +4,7 @@ pub mod backoff;
 pub mod encode;
 pub mod job_log;
 pub mod join_token;
+pub mod log_time;
 pub mod private_file;
 pub mod regular_file;
 pub mod run_log;

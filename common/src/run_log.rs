@@ -2,14 +2,13 @@
 //!
 //! What was said before the run had a folder is kept until it has one.
 
+use crate::log_time::timed_lines;
 use crate::status_output;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 
 /// Bytes that are kept while there is no file.
 const MOST_KEPT: usize = 256 * 1024;
@@ -35,23 +34,8 @@ pub fn keep_in(path: &Path) -> io::Result<()> {
 
 /// Text of a program for people: each of its lines begins with the time.
 pub(crate) fn said(text: &str) {
-    let mut time = String::new();
-    // Writing to a String cannot fail.
-    let _ = SystemTime.format_time(&mut Writer::new(&mut time));
-    let lines: String = text.lines().map(|line| format!("{time}  {}\n", unstamped(line))).collect();
+    let lines = timed_lines(text);
     LOG.lock().unwrap_or_else(PoisonError::into_inner).add(&plain(lines.as_bytes()));
-}
-
-/// A line without the time of day that a screen shows before it: here each has one of the same form.
-fn unstamped(line: &str) -> &str {
-    const FORM: &[u8] = b"0000-00-00 00:00:00  ";
-    let is_stamp = |stamp: &[u8]| {
-        stamp.iter().zip(FORM).all(|(byte, form)| if *form == b'0' { byte.is_ascii_digit() } else { byte == form })
-    };
-    match line.as_bytes().split_at_checked(FORM.len()) {
-        Some((stamp, _)) if is_stamp(stamp) => line.get(FORM.len()..).unwrap_or(line),
-        _ => line,
-    }
 }
 
 impl RunLog {
@@ -71,13 +55,15 @@ impl RunLog {
     }
 }
 
-/// Standard error, and the run's file.
+/// Standard error, and the run's file; what a job of a server is warned of stands in its own log too.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Screen;
 
 impl Write for Screen {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        LOG.lock().unwrap_or_else(PoisonError::into_inner).add(&plain(bytes));
+        let text = plain(bytes);
+        LOG.lock().unwrap_or_else(PoisonError::into_inner).add(&text);
+        status_output::to_job_log(&text);
         // Where standard error is closed the file is still there.
         status_output::to_stderr(bytes);
         Ok(bytes.len())
@@ -127,7 +113,5 @@ mod tests {
         log.add(b"late\n");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "error: early\nlate\n");
         assert_eq!(plain(b"cut \x1b[3"), b"cut ");
-        assert_eq!(unstamped("2026-11-26 22:26:03  infer  11,128/20,000"), "infer  11,128/20,000");
-        assert_eq!(unstamped("2026-11-26 müde, as it is"), "2026-11-26 müde, as it is");
     }
 }

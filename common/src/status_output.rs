@@ -4,6 +4,7 @@
 //! run in one process the output of each goes into a log of its own: that of whatever runs in [`with_log`].
 
 use crate::job_log::{JobLog, LogLine};
+use crate::log_time::timed;
 use crate::run_log;
 use compass_diagnostic::{Colour, Diagnostics};
 use std::fmt::Display;
@@ -43,6 +44,17 @@ pub fn print_progress(line: impl Display) {
         Ok(job_log) => job_log.write(LogLine::Progress(line.to_string())),
         Err(_) => print_status(line),
     }
+}
+
+/// A line on standard error, with the time before it where that is a log and not a terminal.
+pub fn print_timed(line: impl Display) {
+    if is_terminal() { print_status(line) } else { print_status(timed(&line.to_string())) }
+}
+
+/// Adds an event to the log of the job that runs here, if one has a log of its own.
+pub(crate) fn to_job_log(event: &[u8]) {
+    // Where there is no such log, standard error alone has it.
+    let _ = JOB_LOG.try_with(|job_log| job_log.event(&String::from_utf8_lossy(event)));
 }
 
 /// Writes to standard error; a bar that is drawn there makes room, and is drawn again below.
@@ -141,6 +153,15 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn an_event_goes_to_the_log_of_the_job_that_runs() {
+        let job_log = Arc::new(JobLog::ended());
+        to_job_log(b"of no job\n");
+        with_log(job_log.clone(), async { to_job_log(b"2026-11-27T02:15:30Z  WARN no worker can load m\n") }).await;
+        let warned = "2026-11-27T02:15:30Z  WARN no worker can load m";
+        assert_eq!(job_log.read(0).0, [LogLine::Status(warned.into())]);
+    }
 
     #[test]
     fn only_a_bar_that_is_drawn_makes_room() {

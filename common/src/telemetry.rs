@@ -1,5 +1,6 @@
 //! Logs: structured fields on standard error, filtered by `COMPASS_LOG`. Standard output is left to data.
 
+use crate::log_time::LogTime;
 use crate::run_log::Screen;
 use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
@@ -36,6 +37,7 @@ pub fn init(level: &str) -> Result<(), TelemetryError> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter(&text)?)
         .with_writer(Screen)
+        .with_timer(LogTime)
         .with_ansi(std::io::stderr().is_terminal() && !crate::status_output::refuses_colour())
         // It would complain on standard error, and panic where that is closed: a log without a reader must not end a run.
         .log_internal_errors(false);

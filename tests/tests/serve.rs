@@ -335,6 +335,8 @@ fn a_cancelled_job_is_granted_nothing_more_and_says_why() {
     assert!(ended["recorded_samples"].as_u64() < ended["expected_samples"].as_u64(), "{ended}");
     let table = fs::read_to_string(served.run("a").join("logs/serve.log")).unwrap();
     assert!(table.contains("wrong model"), "{table}");
+    assert!(table.lines().all(|line| line.as_bytes().get(19) == Some(&b'Z')), "each line has its time: {table}");
+    assert!(ended["submitted"].as_str().is_some_and(|at| at.ends_with('Z')), "{ended}");
     let again = served.command(&["cancel", &a]).expect(2);
     assert!(again.stderr.contains("has ended already, with exit code 1"), "{}", again.stderr);
     // The slot is the other's now.

@@ -179,7 +179,7 @@ impl SlotBound {
     }
 }
 
-/// The time, as records and status show it.
+/// The time, as records, status and logs show it: UTC.
 pub fn now() -> String {
-    jiff::Zoned::now().strftime("%Y-%m-%d %H:%M:%S").to_string()
+    compass_common::log_time::log_time()
 }

@@ -6,7 +6,7 @@ use crate::exit;
 use crate::job::{Failure, JobRecord};
 use crate::pipeline::RunFolder;
 use compass_common::encode;
-use compass_common::status_output::print_status;
+use compass_common::status_output::print_timed;
 use compass_config::{Base, EtcdConfig, StoreConfig};
 use compass_diagnostic::Diagnostic;
 use compass_scheduler::broker::JobId;
@@ -78,7 +78,7 @@ impl Book {
             match store.campaign(holder, Epoch(0)).await {
                 Ok(leadership) => {
                     if took_over {
-                        print_status(format!("this server leads now, in epoch {}", leadership.epoch));
+                        print_timed(format!("this server leads now, in epoch {}", leadership.epoch));
                     }
                     return Ok(Some(Self { store, leadership, took_over }));
                 }
@@ -93,7 +93,7 @@ impl Book {
                     let address = crate::pipeline::would_listen(base.listen, base.advertise.as_ref());
                     let for_whom = format!("{holder} serves; from here workers would dial {address}");
                     if !took_over {
-                        print_status(format!("standing by: {for_whom}"));
+                        print_timed(format!("standing by: {for_whom}"));
                     }
                     took_over = true;
                     // Until this server leads, or a third one does.

@@ -13,7 +13,7 @@ use crate::exit;
 use crate::job::{Ended, Failure, JobRecord, OpenedRun, SlotBound, check_http, now};
 use crate::pipeline::{self, JobHandle, ModelPlacement, RunFolder};
 use compass_common::job_log::{JobLog, LogLine};
-use compass_common::status_output::{print_status, report, with_log};
+use compass_common::status_output::{print_timed, report, with_log};
 use compass_common::words::counted;
 use compass_config::{Base, PoolConfig, RunnerKind};
 use compass_diagnostic::{Diagnostic, Diagnostics};
@@ -105,7 +105,7 @@ async fn serve_until(
     for job in known {
         if took_over && job.ended.is_none() && !is_seen(&job) {
             let (id, folder) = (JobId::of(&job.plan), job.folder.display());
-            print_status(format!("job {id} is left alone: this host does not see its run folder, {folder}"));
+            print_timed(format!("job {id} is left alone: this host does not see its run folder, {folder}"));
             continue;
         }
         jobs.begin(job).await;
@@ -114,13 +114,13 @@ async fn serve_until(
     server.open_at(bound).await;
     server.answer(socket);
     match &jobs.base.runner.kind {
-        _ if !jobs.base.pools.is_empty() => print_status(format!("serving; workers dial {told}")),
+        _ if !jobs.base.pools.is_empty() => print_timed(format!("serving; workers dial {told}")),
         RunnerKind::Local => {
             let slots = own_slots(&jobs.base);
-            print_status(format!("serving with {} on this host; more may dial {told}", counted(slots, "worker")));
+            print_timed(format!("serving with {} on this host; more may dial {told}", counted(slots, "worker")));
         }
-        RunnerKind::None => print_status(format!("serving; waiting for workers: compass-worker --master {told}")),
-        _ => print_status(format!("serving; workers dial {told}")),
+        RunnerKind::None => print_timed(format!("serving; waiting for workers: compass-worker --master {told}")),
+        _ => print_timed(format!("serving; workers dial {told}")),
     }
     // A signal, or the end of the task that watches for signals.
     tokio::select! {
@@ -146,8 +146,8 @@ async fn serve_until(
     jobs.book.lock().await.hand_over().await;
     match open {
         0 => {}
-        1 => print_status("stopped; one job goes on when the server is started again"),
-        _ => print_status(format!("stopped; {open} jobs go on when the server is started again")),
+        1 => print_timed("stopped; one job goes on when the server is started again"),
+        _ => print_timed(format!("stopped; {open} jobs go on when the server is started again")),
     }
     Ok(code)
 }
@@ -188,7 +188,8 @@ impl Jobs {
         }
         self.server.dispatcher.expect(job.plan, id.clone());
         let jobs = self.clone();
-        let span = tracing::info_span!("job", %id);
+        // Enabled at every level: the server's log names the job of each warning.
+        let span = tracing::error_span!("job", %id);
         let run = async move {
             let ran = with_log(job_log.clone(), jobs.run_on(&id, &job, &job_handle)).await;
             jobs.server.dispatcher.forget(&id);
@@ -218,7 +219,7 @@ impl Jobs {
                 let unrecorded = Diagnostic::error(format!("the end of this job cannot be recorded: {error}"));
                 job_log.write(LogLine::Status(unrecorded.to_string()));
             }
-            print_status(format!("job {id} ended with exit code {exit_code}"));
+            print_timed(format!("job {id} ended with exit code {exit_code}"));
             job_log.close();
             ended.send_replace(Some(outcome));
             // The records are still locked: a job that is submitted again meanwhile is not forgotten.

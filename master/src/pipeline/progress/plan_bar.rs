@@ -1,7 +1,8 @@
 //! Planning: data is read, prompts are rendered, weights are looked at, on the thread that calls it.
 
 use super::fitted::style_of_steps;
-use super::shown::{LINE_EVERY, stamped};
+use super::shown::LINE_EVERY;
+use compass_common::log_time::timed;
 use compass_common::status_output::{BarLine, is_terminal, print_status};
 use compass_common::words::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -35,7 +36,7 @@ impl PlanBar {
     pub(crate) fn begin(&mut self, what: &str) {
         let status = self.status(what);
         if self.bar.is_hidden() && self.shown.elapsed() >= LINE_EVERY {
-            print_status(stamped(&format!("plan   {status}")));
+            print_status(timed(&format!("plan   {status}")));
             self.shown = Instant::now();
         }
         self.bar.set_message(status);

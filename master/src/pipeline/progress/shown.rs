@@ -4,10 +4,10 @@ use super::board::{ProgressBoard, Snapshot};
 use super::fitted;
 use super::pace::Pace;
 use super::text::eta;
+use compass_common::log_time::timed;
 use compass_common::status_output::{BarLine, print_progress, print_status};
 use compass_common::words::grouped;
 use indicatif::ProgressDrawTarget;
-use jiff::Zoned;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -18,11 +18,6 @@ pub(super) const LINE_EVERY: Duration = Duration::from_secs(30);
 const BAR_EVERY: Duration = Duration::from_millis(500);
 /// Longest line of a log, its time stamp included.
 const LONGEST: usize = 200;
-
-/// A line with the time before it.
-pub(super) fn stamped(line: &str) -> String {
-    format!("{}  {line}", Zoned::now().strftime("%Y-%m-%d %H:%M:%S"))
-}
 
 pub(super) async fn show_bar(
     stage: &'static str,
@@ -76,7 +71,7 @@ pub(super) async fn show_lines(
         lines.pace.count(now, snapshot.recorded);
         // The complete count is told once, as the line that closes the stage: a client with a bar gets no other.
         if ended || is_time && snapshot.recorded + snapshot.failed < total {
-            let stamp = stamped("");
+            let stamp = timed("");
             let line = format!("{stamp}{}", lines.line(snapshot, now, board.live_scores(), LONGEST - stamp.len()));
             // The last line stays on the screen of one who saw a bar.
             if ended {

@@ -2,8 +2,9 @@
 
 use super::fitted;
 use super::pace::Pace;
-use super::shown::{LINE_EVERY, stamped};
+use super::shown::LINE_EVERY;
 use super::text::eta;
+use compass_common::log_time::timed;
 use compass_common::status_output::{BarLine, is_terminal, print_progress, print_status};
 use compass_common::words::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -38,7 +39,7 @@ impl StageBar {
         fitted::show(&self.bar, self.words(self.pace.rate(now, self.bar.position())), &[]);
         let ends = Some(self.bar.position()) == self.bar.length();
         if self.bar.is_hidden() && !ends && self.shown.elapsed() >= LINE_EVERY {
-            print_progress(stamped(&format!(
+            print_progress(timed(&format!(
                 "{:5}  {}",
                 self.stage,
                 self.status(self.pace.rate(now, self.bar.position()))
@@ -55,7 +56,7 @@ impl StageBar {
         self.bar.abandon();
         drop(self.line);
         if hidden {
-            print_status(stamped(&format!("{:5}  {status}", self.stage)));
+            print_status(timed(&format!("{:5}  {status}", self.stage)));
         } else {
             print_status("");
         }
