@@ -334,7 +334,9 @@ fn a_cancelled_job_is_granted_nothing_more_and_says_why() {
     assert_eq!((&ended["exit_code"], &ended["cancelled"]), (&1.into(), &"wrong model".into()));
     assert!(ended["recorded_samples"].as_u64() < ended["expected_samples"].as_u64(), "{ended}");
     let table = fs::read_to_string(served.run("a").join("logs/serve.log")).unwrap();
-    assert!(table.contains("wrong model"), "{table}");
+    assert!(table.contains("error: cancelled: wrong model"), "{table}");
+    let explained = served.command(&["explain", "job", &a]).expect(0).stdout;
+    assert!(explained.contains("with exit code 1") && explained.contains("cancelled: wrong model"), "{explained}");
     assert!(table.lines().all(|line| line.as_bytes().get(19) == Some(&b'Z')), "each line has its time: {table}");
     assert!(ended["submitted"].as_str().is_some_and(|at| at.ends_with('Z')), "{ended}");
     let again = served.command(&["cancel", &a]).expect(2);

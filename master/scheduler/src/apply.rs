@@ -152,6 +152,7 @@ impl Core {
 
     /// No new grants from here on, and those that are out are taken back; what is recorded stays.
     fn cancel(&mut self, reason: &str, effects: &mut Vec<Effect>) {
+        let why = format!("cancelled: {reason}");
         let open = self.tasks.iter().filter(|(_, task)| task.is_open()).map(|(id, _)| id);
         for id in open.collect::<Vec<_>>() {
             if let Some((worker, grant)) = self.holder(id) {
@@ -159,7 +160,7 @@ impl Core {
                 let message = Message::Revoke { grant, samples, reason, only_unbegun: false };
                 self.send(worker, message, self.last_seq, effects);
             }
-            self.transition(id, To::Failed { class: FailureClass::User, message: reason.to_owned() });
+            self.transition(id, To::Failed { class: FailureClass::User, message: why.clone() });
         }
     }
 

@@ -179,6 +179,7 @@ fn a_cancelled_job_grants_nothing_more_and_takes_back_what_is_out() {
     assert_eq!(bench.grants.len(), grants);
     let missing: u32 = bench.core.failures().iter().map(|failure| failure.1.len()).sum();
     assert_eq!(missing, 11, "what is recorded stays");
+    assert!(bench.core.failures().iter().all(|failure| failure.2 == "cancelled: asked to"), "why, as in a table");
 }
 
 #[test]

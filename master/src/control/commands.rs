@@ -128,7 +128,7 @@ pub async fn cancel(state_dir: &Path, job: Option<&str>, reason: Option<String>)
         ));
     }
     let (master, job) = choose(&mut known, job)?;
-    let reason = reason.unwrap_or_else(|| "cancelled by a person".into());
+    let reason = reason.unwrap_or_else(|| "by a person".into());
     master.cancel(job.job.clone(), reason).await?;
     print_status(format!(
         "job {} is cancelled: nothing more is granted; what is recorded stays, and is scored ({})",

@@ -308,6 +308,7 @@ impl JobRegistry {
         let id = &job.id;
         if let Some(ended) = &*job.ended.borrow() {
             let mut lines = vec![format!("job {id} ended at {} with exit code {}", ended.at, ended.exit_code)];
+            lines.extend(cancelled_in_words(job));
             lines.extend(why_it_ended(ended.reason.clone(), ended.help.clone()).map(|why| why.to_string()));
             return lines;
         }
@@ -318,7 +319,7 @@ impl JobRegistry {
             grouped(view.recorded_samples),
             grouped(view.expected_samples)
         )];
-        lines.extend(job.job_handle.cancelled().map(|reason| format!("cancelled: {reason}")));
+        lines.extend(cancelled_in_words(job));
         if let Some(stands_by) = job.job_handle.stands_by() {
             lines.push(format!("stands by: {stands_by}"));
             return lines;
@@ -377,6 +378,11 @@ impl JobRegistry {
             if known.is_empty() { "none has come yet".to_owned() } else { format!("known: {}", known.join(", ")) };
         Err(UnknownJob(format!("there is no worker `{name}`; {known}")))
     }
+}
+
+/// Why it was cancelled, if it was.
+fn cancelled_in_words(job: &JobEntry) -> Option<String> {
+    job.job_handle.cancelled().map(|reason| format!("cancelled: {reason}"))
 }
 
 fn job_status(job: &JobEntry, shares: Option<&BTreeMap<JobId, FairShare>>) -> JobStatus {
@@ -509,6 +515,16 @@ mod tests {
         assert!(registry.find(&all[1].plan).is_some(), "it runs");
         assert!(registry.job(&all[4].id.0).is_err() && registry.job(&all[6].id.0).is_ok());
         assert!(registry.job(&all[0].id.0).is_ok(), "submitted first, ended last");
+    }
+
+    #[tokio::test]
+    async fn a_job_that_ended_says_that_it_was_cancelled() {
+        let registry = JobRegistry::default();
+        let job = entry(1, true);
+        job.job_handle.cancel("wrong model".into()).await;
+        let expected =
+            [format!("job {} ended at 2026-11-23T01:00:01Z with exit code 0", job.id), "cancelled: wrong model".into()];
+        assert_eq!(registry.explain_job(&job).await, expected);
     }
 
     #[tokio::test]

@@ -131,7 +131,8 @@ pub(super) fn table(masters: &[MasterStatus], here: &Path, width: Option<usize>)
         let rows: Vec<[String; 9]> = master.jobs.iter().map(|job| row(job, here)).collect();
         text.push_str(&aligned(HEADS, &rows, width));
         for job in &master.jobs {
-            for note in job.notes() {
+            let cancelled = job.cancelled.iter().map(|reason| format!("cancelled: {reason}"));
+            for note in cancelled.chain(job.notes()) {
                 let _ = writeln!(text, "  {}: {note}", job.job);
             }
         }
@@ -168,7 +169,8 @@ pub(super) fn details(job: &JobStatus, here: &Path, width: Option<usize>) -> Str
 
 fn row(job: &JobStatus, here: &Path) -> [String; 9] {
     let state = match (&job.exit_code, &job.cancelled) {
-        (Some(code), _) => format!("ended ({code})"),
+        (Some(code), Some(_)) => format!("ended ({code}), cancelled"),
+        (Some(code), None) => format!("ended ({code})"),
         (None, Some(_)) => format!("{}, cancelled", job.state),
         (None, None) => job.state.clone(),
     };
@@ -340,6 +342,11 @@ worker  state      device  slots  results
 w1      connected  cpu     2      7
 ";
         assert_eq!(details(&cancelled, Path::new("/elsewhere"), None), expected);
+        let over = JobStatus { exit_code: Some(1), state: "ended".into(), workers: vec![], ..cancelled };
+        let master = MasterStatus { jobs: vec![over], ..MasterStatus::default() };
+        let all = table(&[master], Path::new("/elsewhere"), None);
+        assert!(all.contains("  ended (1), cancelled  "), "{all}");
+        assert!(all.ends_with("\n  3f2a9c0b1d2e: cancelled: by me\n"), "{all}");
         let failed = JobStatus {
             reason: Some("the disk is full".into()),
             help: Some("clear it".into()),

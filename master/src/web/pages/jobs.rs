@@ -61,7 +61,8 @@ fn master_parts(master: &MasterStatus) -> Vec<Part> {
 
 fn state(job: &JobStatus) -> String {
     match (&job.exit_code, &job.cancelled) {
-        (Some(code), _) => format!("ended ({code})"),
+        (Some(code), Some(_)) => format!("ended ({code}), cancelled"),
+        (Some(code), None) => format!("ended ({code})"),
         (None, Some(_)) => format!("{}, cancelled", job.state),
         (None, None) => job.state.clone(),
     }
