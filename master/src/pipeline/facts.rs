@@ -4,7 +4,9 @@ use super::endpoints::EndpointFacts;
 use super::recent::RecentMinutes;
 use super::view::{ModelView, RunView, WorkerView};
 use crate::leader::Refusals;
+use compass_common::status_output;
 use compass_config::LeftOut;
+use compass_diagnostic::Diagnostic;
 use compass_ledger::Tally;
 use compass_plan::engine::TokenCounters;
 use compass_proto::v1;
@@ -287,7 +289,7 @@ impl RunFacts {
         }
         for note in report.notes {
             if !self.notes.contains(&note) {
-                tracing::warn!("{note}");
+                self.tell(ModelId(model), &note);
                 self.notes.push(note);
             }
         }
@@ -374,14 +376,21 @@ impl RunFacts {
                 self.loaded_onto(worker, &name, device);
             }
             let notes = facts.get("notes").and_then(Value::as_array).into_iter().flatten();
-            for note in notes.filter_map(Value::as_str).filter(|_| !self.models.contains_key(&model.0)) {
-                // Of many models that say the same, the first says it aloud.
-                match self.told.insert(note.to_owned()) {
-                    true => tracing::warn!(model = name, "{note}"),
-                    false => tracing::info!(model = name, "{note}"),
-                }
+            let is_known = self.models.contains_key(&model.0);
+            for note in notes.filter_map(Value::as_str).filter(|_| !is_known) {
+                self.tell(model, note);
             }
             self.models.insert(model.0, facts);
+        }
+    }
+
+    /// Shows what an engine notes of a model: nothing that a person must act upon. Of many models that say the same, the first
+    /// says it aloud.
+    fn tell(&mut self, model: ModelId, note: &str) {
+        let name = self.model_name(model);
+        match self.told.insert(note.to_owned()) {
+            true => status_output::report(Diagnostic::note(format!("{name}: {note}"))),
+            false => tracing::info!(model = name, "{note}"),
         }
     }
 
@@ -473,7 +482,9 @@ impl RunFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_common::job_log::{JobLog, LogLine};
     use compass_plan::engine::PrefixSegment;
+    use std::sync::Arc;
 
     #[test]
     fn what_several_engines_hold_alike_is_distinct_once() {
@@ -496,6 +507,31 @@ mod tests {
         let line = facts.tokens_line().unwrap();
         assert!(line.contains("; 100 tokens of shared prefixes were computed again"), "{line}");
         assert!((facts.computed_per_distinct - 7.0 / 6.0).abs() < 1e-12);
+    }
+
+    #[tokio::test]
+    async fn what_an_engine_notes_is_said_once_and_names_the_model() {
+        let model_names = vec!["m".to_owned(), "n".to_owned()];
+        let mut facts = RunFacts { datasets: 1, model_names, ..RunFacts::default() };
+        let worker = WorkerId("w".into());
+        let report = |unit| {
+            let notes = vec!["tokens are drawn".to_owned()];
+            v1::ShardReport { unit, notes, ..Default::default() }.encode_to_vec()
+        };
+        let loaded = serde_json::to_vec(&serde_json::json!({ "notes": ["the date is fixed"] })).unwrap();
+        let job_log = Arc::new(JobLog::ended());
+        let run = async {
+            for unit in 0..2 {
+                facts.report(&worker, &report(unit));
+            }
+            for model in 0..2 {
+                facts.model(&worker, ModelId(model), &loaded);
+            }
+        };
+        status_output::with_log(job_log.clone(), run).await;
+        let said = ["note: m: tokens are drawn", "note: m: the date is fixed"];
+        assert_eq!(job_log.read(0).0, said.map(|line| LogLine::Status(line.into())));
+        assert_eq!(facts.notes, ["tokens are drawn"]);
     }
 
     #[test]

@@ -318,8 +318,9 @@ async fn open(
     let (lead, mut store) = term.part();
     let mut opening = inherited(&store, &keys).await?;
     let loaded = block_in_place(|| ledger.load(opening.lengths()))?;
+    // A master that is killed leaves such an end behind: what it held was never told.
     for (segment, bytes) in &loaded.torn {
-        tracing::warn!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
+        tracing::info!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
     }
     let mut pins = Pins::new(plan, recorded_pins(&loaded));
     let mut costs = Costs::new(plan);
