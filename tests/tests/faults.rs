@@ -259,7 +259,8 @@ fn a_full_disk_stops_the_run_and_it_resumes() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{stderr}");
     assert!(stderr.contains("nothing more can be made durable: cannot"), "{stderr}");
-    assert!(stderr.contains("resume with: compass-master --config eval.toml -r "), "{stderr}");
+    let hint = "resume with: compass-master --config eval.toml --max-num-workers 2 -r ";
+    assert!(stderr.contains(hint), "{stderr}");
     job.run(&["-r"]).expect(0);
     assert_same(&job, &expected);
 }

@@ -39,7 +39,7 @@ fn a_segment_that_is_unlinked_in_mid_run_ends_the_run_and_its_samples_run_again(
     let job = echo_job(15, "", "");
     let said = lose(&job, |segment| std::fs::remove_file(segment).unwrap());
     assert!(said.contains("is not there any more"), "{said}");
-    assert!(said.contains("resume with: compass-master --config eval.toml -r "), "{said}");
+    assert!(said.contains("resume with: compass-master --config eval.toml --max-num-workers 2 -r "), "{said}");
     job.run(&["-r"]).expect(0);
     assert_same(&job, &undisturbed());
     assert_eq!(job.facts()["resumed_samples"], 0, "nothing of the lost segment counts");
@@ -55,7 +55,7 @@ fn a_segment_that_another_file_replaces_in_mid_run_ends_the_run() {
         std::fs::rename(&copy, segment).unwrap();
     });
     assert!(said.contains("was replaced by another file"), "{said}");
-    assert!(said.contains("resume with: compass-master --config eval.toml -r "), "{said}");
+    assert!(said.contains("resume with: compass-master --config eval.toml --max-num-workers 2 -r "), "{said}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::filter::NameFilter;
 use super::importing::{ImportArguments, loader};
 use super::launching::LaunchArguments;
 use super::ranking::LeaderboardArguments;
+use super::resuming::command_line;
 use super::token::{TokenArguments, time_above_zero};
 use super::viewing::{ViewArguments, VizArguments, filter};
 use super::watching::WatchArguments;
@@ -357,8 +358,6 @@ impl JobArguments {
 
     /// What they ask of the job beside its configuration.
     pub fn request(&self) -> JobRequest {
-        let config = self.config();
-        let config = config.map_or("<the same flags>".into(), |path| format!("--config {}", path.display()));
         JobRequest {
             mode: self.mode,
             reuse: self.reuse.clone(),
@@ -368,7 +367,7 @@ impl JobArguments {
             served: false,
             written: None,
             status_file: self.status_file.clone(),
-            command: format!("compass-master {config}"),
+            command: command_line(std::env::args()),
         }
     }
 

@@ -9,6 +9,7 @@ mod later;
 mod launching;
 mod mode;
 mod ranking;
+mod resuming;
 mod terminal;
 mod token;
 mod viewing;

@@ -1,7 +1,7 @@
 //! `watch`: the flags beside those of a job.
 
 use super::arguments::JobArguments;
-use crate::job::{JobRequest, Mode};
+use crate::job::Mode;
 use crate::watch::Order;
 use clap::Args;
 use compass_config::Overrides;
@@ -110,13 +110,8 @@ impl WatchArguments {
             config: job.config().map(PathBuf::from),
             overrides: Overrides { served: !self.here, ..job.overrides() },
             state_dir: self.state_dir.clone(),
-            request: JobRequest { command: "compass-master".to_owned() + &self.again(), ..job.request() },
+            request: job.request(),
         })
-    }
-
-    /// How a run that was stopped goes on: with the watch.
-    fn again(&self) -> String {
-        format!(" watch {} with the same flags", self.folder.display())
     }
 }
 

@@ -40,7 +40,7 @@ pub struct JobRequest {
     pub written: Option<Arc<WrittenConfig>>,
     /// Where its state is written for programs that watch over it.
     pub status_file: Option<PathBuf>,
-    /// The command that was typed, without `-r`: with it, a run that was stopped goes on.
+    /// The command line that was typed, without `-r`, as a shell takes it: with it, a run that was stopped goes on.
     pub command: String,
 }
 
@@ -54,6 +54,10 @@ impl JobRequest {
     pub fn resume_hint(&self, folder: &RunFolder) -> String {
         if RunFolder::at(folder.root()).is_none() {
             return format!("nothing of the run is left in {}; start it again with: {}", folder.shown(), self.command);
+        }
+        // A watch finds its runs itself.
+        if self.command.starts_with("compass-master watch ") {
+            return format!("resume with: {}", self.command);
         }
         format!("resume with: {} -r {}", self.command, folder.name())
     }
