@@ -6,7 +6,7 @@ use compass_config::{Base, Config, DataCache, Overrides, WrittenConfig};
 use compass_diagnostic::Diagnostic;
 use compass_master::cli::{
     Cli, Command, Explain, JobArguments, NameFilter, StateArguments, TokenArguments, data_cache, not_yet,
-    terminal_width,
+    terminal_width, without_flags,
 };
 use compass_master::compare;
 use compass_master::control::{self, About, Submission};
@@ -69,7 +69,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Gate(arguments)) => compare::gate(arguments),
         Some(Command::Leaderboard(arguments)) => compare::leaderboard(arguments),
         Some(Command::View(arguments)) => view_command::run(arguments, watch_signals()).await,
-        Some(Command::Viz(arguments)) => viz_command::run(arguments, Overrides::default),
+        Some(Command::Viz(arguments)) => viz_command::run(arguments, without_flags),
         Some(Command::Token(arguments)) => token(arguments).await,
         Some(Command::Serve { config, status_file }) => {
             let served = async { server::serve(base(config.as_deref())?, status_file.clone(), watch_signals()).await };

@@ -95,6 +95,11 @@ fn the_screen_stands_in_the_log_and_the_table_can_be_shown_in_parts() {
     let part = job.command_line(&["viz", "-w", "out", "--datasets", name, "--csv"]).run().expect(0).stdout;
     assert!(part.starts_with("dataset,version,metric,mode,model,value,") && part.lines().count() >= 2, "{part}");
     assert!(part.lines().skip(1).all(|line| line.starts_with(name)), "{part}");
+    // A file that leaves the state_dir to its default, which lies below HOME.
+    let whole = fs::read_to_string(job.path("eval.toml")).unwrap();
+    let lines: Vec<&str> = whole.lines().filter(|line| !line.starts_with("state_dir")).collect();
+    job.write("plain.toml", &lines.join("\n"));
+    assert_eq!(job.command_line(&["viz", "--config", "plain.toml"]).run().expect(0).stdout, shown);
     let unknown = job.command_line(&["viz", "-w", "out", "--sort", "bleu"]).run().expect(2).stderr;
     assert!(unknown.contains("nothing called `bleu` to sort by"), "{unknown}");
     let none = job.command_line(&["viz", "-w", "elsewhere"]).run().expect(2).stderr;

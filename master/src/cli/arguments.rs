@@ -409,17 +409,39 @@ impl JobArguments {
 impl JobArguments {
     /// Where configurations in Python find what they import.
     fn python(&self) -> PythonWorld {
-        let folder = |key| std::env::var_os(key).filter(|value| !value.is_empty()).map(PathBuf::from);
         PythonWorld {
             opencompass: self.opencompass.clone(),
-            environments: ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(folder).collect(),
-            variables: std::env::vars_os()
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-                .collect(),
             interpreter: self.import.python.clone(),
             network: self.import.python_network,
-            loader: loader(std::env::home_dir()),
+            ..python_without_flags()
         }
+    }
+}
+
+/// What the environment says of Python.
+fn python_without_flags() -> PythonWorld {
+    let folder = |key| std::env::var_os(key).filter(|value| !value.is_empty()).map(PathBuf::from);
+    PythonWorld {
+        environments: ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(folder).collect(),
+        variables: std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect(),
+        loader: loader(std::env::home_dir()),
+        ..PythonWorld::default()
+    }
+}
+
+/// What a command without the flags of a job reads a configuration with: where the environment says that things are.
+pub fn without_flags() -> Overrides {
+    let storage = StorageArguments::default();
+    Overrides {
+        dry_run: true,
+        data_cache: data_cache(),
+        home: std::env::home_dir(),
+        python: python_without_flags(),
+        hub_caches: hub::caches(&Variables::of_process()),
+        remote: Some(Remote(Arc::new(StoredFiles::new(storage.options())))),
+        ..Overrides::default()
     }
 }
 

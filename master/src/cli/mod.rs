@@ -15,7 +15,7 @@ mod token;
 mod viewing;
 mod watching;
 
-pub use arguments::{Cli, Command, Explain, JobArguments, StateArguments, data_cache};
+pub use arguments::{Cli, Command, Explain, JobArguments, StateArguments, data_cache, without_flags};
 pub use comparing::{CompareArguments, CorrectionName, GateArguments};
 pub use described::{CustomArguments, HfType, ModelArguments};
 pub use filter::NameFilter;
