@@ -33,7 +33,7 @@ pub enum FrameContent {
     Report { unit: UnitId, report: Vec<u8> },
     /// Why the worker cannot begin yet; empty where there is nothing.
     Waiting { reason: String },
-    /// The worker has room for more.
+    /// The worker has room for more: it wants more than before, or gave a grant back. A report ends a grant as well.
     Asks,
     /// Facts of a model, as JSON.
     Facts { model: ModelId, facts: Vec<u8> },
@@ -248,6 +248,7 @@ impl Leader {
                 }
             }
             Parsed::Failed { grant, class, message } => {
+                heard = FrameContent::Asks;
                 self.ends_right(&worker, &grant);
                 self.apply(now, Event::Failed { worker: worker.clone(), grant, class, message }, out);
             }
@@ -255,6 +256,9 @@ impl Leader {
                 match held {
                     true => self.shrinks_right(&worker, &grant, &samples),
                     false => self.ends_right(&worker, &grant),
+                }
+                if !held {
+                    heard = FrameContent::Asks;
                 }
                 self.apply(now, Event::Returned { worker: worker.clone(), grant, samples, held }, out);
             }

@@ -1,7 +1,7 @@
 //! A leader with workers whose connections come in another order than they opened them, that claim what is not theirs, hand in
 //! what is no result, or say or hear what cannot be taken.
 
-use super::{Leader, Refusals};
+use super::{FrameContent, Leader, Refusals};
 use compass_ledger::{Content, Kind, Submission};
 use compass_plan::ResultShape;
 use compass_proto::v1;
@@ -99,6 +99,25 @@ fn a_worker_is_told_which_frame_cannot_be_taken_and_to_end_if_that_does_not_help
             _ => panic!("connection {dial}: {last:?}"),
         }
     }
+}
+
+#[test]
+fn a_worker_that_wants_more_or_gives_a_grant_back_has_room() {
+    let mut leader = leader();
+    connect(&mut leader, 1);
+    let mut has_room = |seq: u64, body: Say| {
+        let frame = v1::WorkerFrame { seq, ack: 0, body: Some(body) };
+        let content = leader.frame(1, WorkerId("w".into()), ConnectionId(1), frame, &mut Vec::new());
+        matches!(content, FrameContent::Asks)
+    };
+    assert!(has_room(0, Say::Credit(v1::Credit { grants: 1 })));
+    assert!(!has_room(0, Say::Credit(v1::Credit { grants: 0 })));
+    let returned = |held| {
+        let grant = Some(v1::GrantId { epoch: 1, task: 0, attempt: 0 });
+        Say::RevokeAck(v1::RevokeAck { grant, held, ..Default::default() })
+    };
+    assert!(!has_room(1, returned(true)), "the rest of it still runs");
+    assert!(has_room(2, returned(false)));
 }
 
 #[test]

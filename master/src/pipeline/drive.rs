@@ -316,6 +316,8 @@ impl Driver {
                             self.timing.ran(samples, seconds);
                         }
                         self.setup.board.report(unit, &report);
+                        // Its grant has ended, and what the worker wants is not told again.
+                        self.timing.asks(connection, Instant::now());
                     }
                     FrameContent::Waiting { reason } => self.setup.facts.waiting(&worker, reason),
                     FrameContent::Facts { model, facts } => {

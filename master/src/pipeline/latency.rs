@@ -107,6 +107,9 @@ mod tests {
         timing.granted(one, at(start, 100));
         timing.granted(one, at(start, 900));
         assert_eq!(counted(&timing.latencies.grant), [(0.1, 1)], "from the first word to the first task");
+        timing.asks(one, at(start, 1_000));
+        timing.granted(one, at(start, 1_090));
+        assert_eq!(counted(&timing.latencies.grant), [(0.1, 2)], "and again once it has room again");
 
         timing.ran(4, 8.0);
         timing.ran(0, 8.0);
