@@ -116,16 +116,21 @@ fn a_port_with_a_token_is_closed_to_whoever_has_none() {
         exposed.stderr
     );
     job.write_private("word", "open-sesame\n");
+    let short = job.run(&[]).expect(2);
+    assert!(short.stderr.contains("has 11 characters") && short.stderr.contains("openssl rand"), "{}", short.stderr);
+    assert!(short.stderr.contains("nothing was started") && !job.path("out").exists(), "{}", short.stderr);
+    let secret = "open-sesame".repeat(3);
+    job.write_private("word", &format!("{secret}\n"));
     let shown = start(&job);
     assert_eq!(shown.get("/status.json", "").0, 401);
-    assert_eq!(shown.get("/status.json", "Authorization: Bearer open-sesame\r\n").0, 200);
+    assert_eq!(shown.get("/status.json", &format!("Authorization: Bearer {secret}\r\n")).0, 200);
     assert_eq!(shown.finish(), Some(0));
 }
 
 #[test]
 fn a_person_opens_the_pages_with_the_token_in_a_form() {
     let job = echo_job(20, "http = \"127.0.0.1:0\"\nhttp_token_file = \"word\"", "");
-    job.write_private("word", "open+sesame & more\n");
+    job.write_private("word", "open+sesame & more, 32 characters in all\n");
     let shown = start(&job);
     let (code, head, _) = ask(&shown.address, "GET", "/", BROWSER, "");
     assert!(code == 303 && head.contains("location: /login"), "{head}");
@@ -140,7 +145,8 @@ fn a_person_opens_the_pages_with_the_token_in_a_form() {
     }
     let (code, head, _) = ask(&shown.address, "POST", "/login", FORM, "token=wrong");
     assert!(code == 403 && !head.contains("set-cookie"), "{head}");
-    let (code, head, _) = ask(&shown.address, "POST", "/login", FORM, "token=open%2Bsesame+%26+more");
+    let (code, head, _) =
+        ask(&shown.address, "POST", "/login", FORM, "token=open%2Bsesame+%26+more%2C+32+characters+in+all");
     let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
     assert!(code == 303 && cookie.contains("HttpOnly; SameSite=Strict"), "{head}");
     let cookie = format!("Cookie: {}\r\n", cookie.split(';').next().unwrap());
@@ -272,6 +278,9 @@ fn view_refuses_what_it_cannot_show() {
     job.write("out/x", "");
     let open = job.command_line(&["view", "out", "--listen", "0.0.0.0:0"]).run().expect(2);
     assert!(open.stderr.contains("open to other hosts") && open.stderr.contains("--token-file"), "{}", open.stderr);
+    job.write_private("word", "abcde\n");
+    let short = job.command_line(&["view", "out", "--listen", "0.0.0.0:0", "--token-file", "word"]).run().expect(2);
+    assert!(short.stderr.contains("--token-file word has 5 characters"), "{}", short.stderr);
 }
 
 #[test]

@@ -17,9 +17,16 @@ pub enum AccessError {
     },
     #[error("{setting} {why}")]
     Exposed { setting: &'static str, why: PrivateFileError },
-    #[error("{setting} {path} is empty; write a random secret of at least 32 characters to it")]
-    Empty { setting: &'static str, path: PathBuf },
+    #[error(
+        "the first line of {setting} {path} has {characters} characters; write a random secret of at least {least} to it: \
+         openssl rand -hex 32 > {path}",
+        least = LEAST
+    )]
+    Short { setting: &'static str, path: PathBuf, characters: usize },
 }
+
+/// Characters of the shortest secret that is taken: a shorter one can be guessed.
+const LEAST: usize = 32;
 
 /// What a request's `Authorization: Bearer ...` must say. It shows itself nowhere.
 #[derive(Clone)]
@@ -35,16 +42,17 @@ impl BearerToken {
     /// The first line of a file, without the blanks around it. `settings` named the file.
     ///
     /// # Errors
-    /// The file cannot be read, can be read by others, or holds nothing.
+    /// The file cannot be read, can be read by others, or its first line is too short for a secret.
     pub fn read(path: &Path, settings: HttpSettings) -> Result<Self, AccessError> {
         let setting = settings.token_file();
         let text = private_file::read_text(path).map_err(|error| match error {
             PrivateFileError::Read { path, source } => AccessError::Read { setting, path, source },
             why @ PrivateFileError::Exposed { .. } => AccessError::Exposed { setting, why },
         })?;
-        match text.lines().next().map(str::trim).filter(|word| !word.is_empty()) {
-            Some(word) => Ok(Self::new(word)),
-            None => Err(AccessError::Empty { setting, path: path.to_owned() }),
+        let word = text.lines().next().unwrap_or_default().trim();
+        match word.chars().count() {
+            LEAST.. => Ok(Self::new(word)),
+            characters => Err(AccessError::Short { setting, path: path.to_owned(), characters }),
         }
     }
 
@@ -78,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_word_is_refused_by_name() {
+    fn a_file_without_a_long_secret_is_refused_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         let read = |path: &Path| BearerToken::read(path, HttpSettings::Configuration);
@@ -89,10 +97,16 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         };
-        write("\n");
-        assert!(read(&path).unwrap_err().to_string().contains("is empty"));
-        write(" word \nmore\n");
-        assert!(read(&path).unwrap().is_borne_by(Some("Bearer word")));
+        let secret = "s".repeat(LEAST);
+        let nearly = format!(" {}  \n{secret}\n", &secret[1..]);
+        for (text, characters) in [("\n", 0), ("abcde\n", 5), (nearly.as_str(), LEAST - 1)] {
+            write(text);
+            let short = read(&path).unwrap_err().to_string();
+            assert!(short.contains(&format!("has {characters} characters")), "{short}");
+            assert!(short.contains("at least 32") && short.ends_with(&format!("> {}", path.display())), "{short}");
+        }
+        write(&format!(" {secret} \nmore\n"));
+        assert!(read(&path).unwrap().is_borne_by(Some(&format!("Bearer {secret}"))));
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
         let exposed = read(&path).unwrap_err().to_string();
         assert!(exposed.contains("can be read by other users") && exposed.contains("chmod 600"), "{exposed}");

@@ -32,7 +32,7 @@ impl HttpSecrets {
     /// Reads the files that `config` names.
     ///
     /// # Errors
-    /// One cannot be read, can be read by others, or holds nothing of the kind.
+    /// One cannot be read, can be read by others, or holds nothing of the kind; the token is too short.
     pub fn read(config: &HttpConfig) -> Result<Self, HttpSecretsError> {
         let token = config.token_file.as_deref();
         let token = token.map(|file| BearerToken::read(file, HttpSettings::Configuration)).transpose()?;

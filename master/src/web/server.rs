@@ -148,7 +148,8 @@ mod tests {
     async fn the_port_shows_the_latest_view_and_keeps_it_from_strangers() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("token");
-        std::fs::write(&file, "word\n").unwrap();
+        let word = "a word of more than 32 characters";
+        std::fs::write(&file, format!("{word}\n")).unwrap();
         std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         let token = BearerToken::read(&file, HttpSettings::Configuration).unwrap();
         let any = "127.0.0.1:0".parse().unwrap();
@@ -169,7 +170,7 @@ mod tests {
         for guarded in ["/", "/status.json", "/metrics"] {
             let (code, body) = fetch(address, guarded, "").await;
             assert!(code == 401 && !body.contains("41"), "{guarded}: {code} {body}");
-            let (code, body) = fetch(address, guarded, "Authorization: Bearer word\r\n").await;
+            let (code, body) = fetch(address, guarded, &format!("Authorization: Bearer {word}\r\n")).await;
             assert!(code == 200 && body.contains("41"), "{guarded}: {code} {body}");
         }
         assert_eq!(
@@ -177,7 +178,7 @@ mod tests {
             401,
             "an unauthenticated client does not learn which paths exist"
         );
-        assert_eq!(fetch(address, "/nothing", "Authorization: Bearer word\r\n").await.0, 404);
+        assert_eq!(fetch(address, "/nothing", &format!("Authorization: Bearer {word}\r\n")).await.0, 404);
         stop.cancel();
         serving.await.unwrap();
     }
