@@ -3,7 +3,7 @@
 use super::board::{Board, Cell, Entry};
 use super::curve::{Point, curve};
 use super::signal::{Signal, signals};
-use crate::report::{Table, html_text, number, page, plain_text, wrapped_all};
+use crate::report::{Table, html_text, number, page, plain_text, signed, wrapped_all};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -42,12 +42,18 @@ fn row(board: &Board, entry: &Entry) -> Vec<String> {
     row
 }
 
-fn signal_cells(signal: &Signal) -> Vec<String> {
+/// Whether a metric of a data set is a percentage.
+fn is_percent(board: &Board, dataset: &str, metric: &str) -> bool {
+    let mut cells = board.entries.iter().filter_map(|entry| entry.cells.get(dataset)).flatten();
+    cells.find(|cell| cell.metric == metric).is_some_and(|cell| cell.is_percent)
+}
+
+fn signal_cells(board: &Board, signal: &Signal) -> Vec<String> {
     vec![
         signal.dataset.clone(),
         signal.metric.clone(),
         signal.steps.to_string(),
-        format!("{:+.3}", signal.trend),
+        signed(signal.trend, is_percent(board, &signal.dataset, &signal.metric)),
         signal.ratio.map_or("-".into(), |ratio| format!("{ratio:.1}")),
     ]
 }
@@ -63,7 +69,7 @@ pub fn board_text(board: &Board, width: Option<usize>) -> String {
     let signals = signals(board);
     if !signals.is_empty() {
         let mut grid = vec![SIGNAL_HEAD.map(str::to_owned).to_vec()];
-        grid.extend(signals.iter().map(|signal| plain(signal_cells(signal))));
+        grid.extend(signals.iter().map(|signal| plain(signal_cells(board, signal))));
         lines.push(String::new());
         lines.extend(Table { grid, names: 2, words: 2, turns: false }.lines(width));
     }
@@ -152,15 +158,15 @@ pub fn board_body(board: &Board) -> String {
     table(&mut out, &head(board), board.entries.iter().map(|entry| row(board, entry)));
     if board.has_steps() {
         out.push_str("<h2>Curves</h2>\n<div class=\"curves\">\n");
-        for (title, points) in curves(board) {
-            out.push_str(&curve(&title, &points));
+        for Curve { title, is_percent, points } in curves(board) {
+            out.push_str(&curve(&title, is_percent, &points));
         }
         out.push_str("</div>\n");
     }
     let signals = signals(board);
     if !signals.is_empty() {
         out.push_str("<h2>Signal to noise</h2>\n");
-        table(&mut out, &SIGNAL_HEAD.map(str::to_owned), signals.iter().map(signal_cells));
+        table(&mut out, &SIGNAL_HEAD.map(str::to_owned), signals.iter().map(|signal| signal_cells(board, signal)));
     }
     out.push_str("<h2>Notes</h2>\n<ul>\n");
     for note in &board.notes {
@@ -181,9 +187,16 @@ fn table(out: &mut String, head: &[String], rows: impl Iterator<Item = Vec<Strin
     out.push_str("</table></div>\n");
 }
 
+/// A metric of a data set over steps.
+struct Curve {
+    title: String,
+    is_percent: bool,
+    points: Vec<Point>,
+}
+
 /// A curve for every metric that two steps have.
-fn curves(board: &Board) -> Vec<(String, Vec<Point>)> {
-    let mut curves: Vec<(String, Vec<Point>)> = Vec::new();
+fn curves(board: &Board) -> Vec<Curve> {
+    let mut curves: Vec<Curve> = Vec::new();
     for dataset in &board.datasets {
         for entry in &board.entries {
             for cell in entry.cells.get(dataset).into_iter().flatten() {
@@ -191,14 +204,14 @@ fn curves(board: &Board) -> Vec<(String, Vec<Point>)> {
                 let (low, high) = cell.interval.unwrap_or((cell.value, cell.value));
                 let title = format!("{dataset} {}", cell.metric);
                 let point = (step, cell.value, low, high);
-                match curves.iter_mut().find(|(known, _)| *known == title) {
-                    Some((_, points)) if points.last().is_none_or(|last| last.0 < step) => points.push(point),
+                match curves.iter_mut().find(|known| known.title == title) {
+                    Some(Curve { points, .. }) if points.last().is_none_or(|last| last.0 < step) => points.push(point),
                     Some(_) => {}
-                    None => curves.push((title, vec![point])),
+                    None => curves.push(Curve { title, is_percent: cell.is_percent, points: vec![point] }),
                 }
             }
         }
     }
-    curves.retain(|(_, points)| points.len() > 1);
+    curves.retain(|curve| curve.points.len() > 1);
     curves
 }
