@@ -181,6 +181,7 @@ async fn look(minutes: u32) -> Result<Report, BrowserError> {
         moved != before,
         moved.lines().find(|line| line.contains(" of ")).unwrap_or_default().to_owned(),
     );
+    widths(&origin, &run, &mut report).await?;
     dark(&origin, &mut report).await?;
     let code = next.wait()?;
     report.say("the run ends", code == Some(0), format!("exit code {code:?}"));
@@ -220,6 +221,22 @@ async fn keyboard(browser: &Browser, origin: &str, report: &mut Report) -> Resul
     }
     let reached = ["/runs", "filter"].iter().all(|wanted| met.iter().any(|met| met == wanted));
     report.say("links and field are reached by keys", reached, met.join(" "));
+    Ok(())
+}
+
+/// In a wide window pages use its width; in a narrow one a table scrolls in its box, which shows that there is more of it.
+async fn widths(origin: &str, run: &str, report: &mut Report) -> Result<(), BrowserError> {
+    for width in [500, 1400] {
+        let browser = Browser::open(&[format!("--window-size={width},900")]).await?;
+        browser.goto(&format!("{origin}/runs/{run}/samples")).await?;
+        let page = browser.number("document.documentElement.scrollWidth - window.innerWidth").await?;
+        report.say(&format!("nothing but tables scrolls at {width} px"), page <= 0.0, page);
+        let body = browser.number("window.innerWidth - document.querySelector('table').clientWidth").await?;
+        report.say(&format!("tables use {width} px"), body < 80.0, format!("all but {body}"));
+        let hint = "getComputedStyle(document.querySelector('table')).backgroundAttachment.includes('local')";
+        report.say(&format!("a table shows its edge at {width} px"), browser.is_true(hint).await?, "");
+        browser.close().await?;
+    }
     Ok(())
 }
 

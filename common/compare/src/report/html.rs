@@ -9,12 +9,20 @@ use crate::row::Conclusion;
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write;
 
-/// The style of every page.
+/// The style of every page. Text has lines of 70 rem at most, tables have the width of the window; one that is wider scrolls in its
+/// box (`.wide`), with a shadow at the edge behind which there is more: the shadow stays where it is, and the ends of the content
+/// cover it.
 pub const STYLE: &str = "
 :root { color-scheme: light dark; --fg: #1a1a1a; --bg: #fff; --line: #ccc; --good: #176f2c; --bad: #a8201a; --open: #666; }
 @media (prefers-color-scheme: dark) { :root { --fg: #e6e6e6; --bg: #16181c; --line: #444; --good: #6fce86; --bad: #ff8a80; --open: #aaa; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--fg); background: var(--bg); max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; } .wide { overflow-x: auto; }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--fg); background: var(--bg); margin: 2rem auto; padding: 0 1rem; }
+p, li, dd { max-width: 70rem; }
+table { border-collapse: collapse; margin: 1rem 0; }
+table.wide { display: block; }
+.wide { overflow-x: auto; background-color: var(--bg); background-repeat: no-repeat; background-attachment: local, local, scroll, scroll;
+  background-image: linear-gradient(to right, var(--bg) 40%, transparent), linear-gradient(to left, var(--bg) 40%, transparent),
+  linear-gradient(to right, #888b, transparent), linear-gradient(to left, #888b, transparent);
+  background-position: 0 0, 100% 0, 0 0, 100% 0; background-size: 3rem 100%, 3rem 100%, 1rem 100%, 1rem 100%; }
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child, td.word, th.word { text-align: left; }
 .good { color: var(--good); stroke: var(--good); fill: var(--good); } .bad { color: var(--bad); stroke: var(--bad); fill: var(--bad); }
@@ -159,5 +167,12 @@ mod tests {
         let (a, b) = word_difference("the <b> answer is 4", "the <i> answer is 5");
         assert_eq!(a, "the <del>&lt;b&gt;</del> answer is <del>4</del>");
         assert_eq!(b, "the <ins>&lt;i&gt;</ins> answer is <ins>5</ins>");
+    }
+
+    #[test]
+    fn tables_have_the_width_of_the_window() {
+        let body = STYLE.lines().find(|line| line.starts_with("body ")).unwrap();
+        assert!(!body.contains("max-width") && STYLE.contains("p, li, dd { max-width: 70rem; }"), "{body}");
+        assert!(STYLE.contains(".wide { overflow-x: auto; ") && !STYLE.contains("url("), "the box scrolls");
     }
 }

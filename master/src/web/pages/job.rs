@@ -146,7 +146,7 @@ fn scores(live: &[LiveMetric], narrowed: &Narrowed) -> Markup {
     let taken: Vec<&LiveMetric> = live.iter().filter(|metric| narrowed.takes(&row(metric))).collect();
     let heads = ["model", "data set", "", "samples", "failed", "metric", "so far", "95 %", "n", "copied"];
     html! {
-        table {
+        table.wide {
             thead { tr { @for head in heads { th { (head) } } } }
             tbody {
                 @for metric in taken.iter().take(ROWS) {
@@ -181,7 +181,7 @@ fn or_dash(known: Option<impl ToString>) -> String {
 
 fn workers(view: &RunView) -> Markup {
     html! {
-        table {
+        table.wide {
             thead { tr { @for head in ["worker", "state", "pool", "device", "slots", "results", "by minute", "busy", "deaths"] { th { (head) } } } }
             tbody {
                 @for worker in view.workers.iter().take(ROWS) {
@@ -239,7 +239,7 @@ fn facts(view: &RunView) -> Markup {
         ("tokens computed", view.tokens.computed.to_string()),
         ("tokens generated", view.tokens.generated.to_string()),
     ];
-    html! { table { tbody { @for (name, value) in facts { tr { th scope="row" { (name) } td.n { (value) } } } } } }
+    html! { table.wide { tbody { @for (name, value) in facts { tr { th scope="row" { (name) } td.n { (value) } } } } } }
 }
 
 #[cfg(test)]

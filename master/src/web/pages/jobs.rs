@@ -39,7 +39,7 @@ fn master_parts(master: &MasterStatus) -> Vec<Part> {
     };
     let heads = ["job", "state", "samples", "slots", "share", "priority", "run"];
     let jobs = html! {
-        table {
+        table.wide {
             thead { tr { @for head in heads { th { (head) } } } }
             tbody {
                 @for job in &master.jobs {
@@ -81,6 +81,7 @@ mod tests {
         let server = MasterStatus { workers_at: "127.0.0.1:50051".into(), ..master };
         let of_server = jobs(&server, None, &Narrowed::default()).into_string();
         assert!(of_server.contains("workers dial 127.0.0.1:50051, 0 workers without work"), "{of_server}");
+        assert!(page.contains("<table class=\"wide\">"), "a table that is wider than the window scrolls: {page}");
         assert!(page.contains("<a href=\"/jobs/3f2a\">3f2a</a>") && page.contains("&lt;b&gt;"), "{page}");
     }
 }

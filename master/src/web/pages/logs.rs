@@ -19,7 +19,7 @@ pub(super) fn log_path(run: &str, name: &str) -> String {
 pub(in crate::web) fn logs(run: &str, logs: &[RunLog]) -> Markup {
     let body = html! {
         h1 { a href={ "/runs/" (run) } { (run) } ": logs" }
-        table {
+        table.wide {
             thead { tr { @for head in ["log", "bytes"] { th { (head) } } } }
             tbody {
                 @for log in logs.iter().take(ROWS) {

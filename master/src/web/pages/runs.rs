@@ -17,7 +17,7 @@ pub(in crate::web) fn runs(runs: &[Listed], narrowed: &Narrowed) -> Markup {
         form method="get" {
             input name="q" type="search" value=(narrowed.q) placeholder="name or folder" aria-label="show only runs with these words";
         }
-        table {
+        table.wide {
             thead { tr { @for head in ["run", "table", "folder"] { th { (head) } } } }
             tbody {
                 @for run in taken.iter().take(ROWS) {
@@ -55,7 +55,7 @@ pub(in crate::web) fn run(run: &OpenedRun, table: Option<&str>, others: &[String
             a href={ "/runs/" (name) "/logs" } { "logs" }
         }
         @match table {
-            Some(table) => pre { (visible(table)) },
+            Some(table) => pre.table { (visible(table)) },
             None => p { "There is no table yet." },
         }
         @if !others.is_empty() {
@@ -69,7 +69,7 @@ pub(in crate::web) fn run(run: &OpenedRun, table: Option<&str>, others: &[String
         form method="get" {
             input name="q" type="search" value=(narrowed.q) placeholder="model or data set" aria-label="show only rows with these words";
         }
-        table {
+        table.wide {
             thead { tr { @for head in ["model", "data set", "samples", ""] { th { (head) } } } }
             tbody {
                 @for unit in units.iter().take(ROWS) {

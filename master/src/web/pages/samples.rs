@@ -20,7 +20,7 @@ pub(in crate::web) fn samples(run: &OpenedRun, query: &SampleQuery, found: &Foun
             input name="q" type="search" value=(query.q) placeholder="text" aria-label="a text that question or answer has";
             button { "show" }
         }
-        table.samples {
+        table.samples.wide {
             thead { tr { @for head in ["sample", "model", "data set", "", "question", "answer", "gold"] { th { (head) } } } }
             tbody {
                 @for row in &found.rows {
@@ -77,7 +77,7 @@ pub(in crate::web) fn sample(run: &str, facts: &SampleFacts) -> Markup {
         h1 { a href={ "/runs/" (run) } { (run) } ": " a href=(list) { (model) ", " (dataset) } ", sample " (facts.index) }
         p { (facts.marks.join(", ")) }
         @if let Some(Value::Object(record)) = &facts.record { (texts(record)) (options(record)) (answers(facts, record)) }
-        table { tbody {
+        table.wide { tbody {
             @if let Some(worker) = &facts.worker {
                 tr { th scope="row" { "worker" } td { (visible(worker)) (log_link(run, facts.log.as_deref())) } }
             }
@@ -167,7 +167,7 @@ fn options(record: &Map<String, Value>) -> Markup {
     html! {
         @if !options.is_empty() {
             h2 { "options" }
-            table {
+            table.wide {
                 thead { tr { th { "label" } @for head in &heads { th { (head) } } th { "text" } } }
                 tbody {
                     @for ((label, option), input) in options.iter().zip(&inputs) {
@@ -217,7 +217,7 @@ pub(in crate::web) fn failures(run: &str, classes: &[FailureClass]) -> Markup {
     let body = html! {
         h1 { a href={ "/runs/" (run) } { (run) } ": failures" }
         p { a href={ "/runs/" (run) "/logs" } { "logs" } " of the run and its workers" }
-        table {
+        table.wide {
             thead { tr { @for head in ["samples", "reason", "first in", "sample", "worker"] { th { (head) } } } }
             tbody {
                 @for class in classes {
