@@ -211,7 +211,7 @@ fn estimate(job: &JobArguments, config: &Config) -> Result<(), Failure> {
     let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
     let slots = pipeline::planned_slots(config, job.debug);
     let estimate = estimate::estimate(&planned, config);
-    let wishes = Wishes { gpus: job.gpus, slots, deadline: job.deadline };
+    let wishes = Wishes { gpus: job.gpus, slots, cores: pipeline::shared_cores(config), deadline: job.deadline };
     let text = estimate::shown(&estimate, wishes, terminal_width());
     print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }

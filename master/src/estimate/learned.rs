@@ -3,10 +3,11 @@
 //! Checkpoints of a training share an architecture, and with it their speed: a file's name is the digest of `config.json`, else that
 //! of the weights, else of where they lie. What two masters learn at the same moment may be lost of one of them.
 
-use crate::pipeline::{FolderError, RunFacts, write_atomically};
+use crate::pipeline::{FolderError, RunFacts, cores, write_atomically};
+use compass_launch::is_local;
 use compass_plan::{DatasetPlan, DeviceRequest, ModelPlan, Plan};
 use compass_scheduler::DeviceType;
-use compass_types::ids::Digest;
+use compass_types::ids::{Digest, WorkerId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ pub(super) struct Took {
     pub(super) at: i64,
     /// Those that were computed: equal requests count once.
     pub(super) samples: u64,
-    /// Of slots, added up.
+    /// Of slots, added up; of those that shared cores, as if each had had one.
     pub(super) seconds: f64,
     pub(super) submitted: u64,
     /// Of these, tokens that no text before had in the same place; 0 in files of older versions.
@@ -120,6 +121,17 @@ pub(super) fn most_generated(model: &ModelPlan, dataset: &DatasetPlan) -> u64 {
     u64::from(spec.max_out_len.unwrap_or(model.max_out_len)) * answers
 }
 
+/// The share of a core that a slot had: slots that compute on a CPU, more of them on this host than it has cores, wait for one another.
+fn share_of_core(facts: &RunFacts, device: &str, cores: u32) -> f64 {
+    let at_work = || facts.workers.iter().filter(|(_, worker)| worker.busy_seconds > 0.0);
+    let slots: u32 = at_work().map(|(_, worker)| worker.slots).fold(0, u32::saturating_add);
+    let are_here = at_work().all(|(name, _)| is_local(&WorkerId(name.clone())));
+    match DeviceType::of_engine(device) {
+        DeviceType::Cpu if are_here && slots > cores => f64::from(cores) / f64::from(slots),
+        _ => 1.0,
+    }
+}
+
 /// Remembers what a run took: of models that one kind of device computed.
 ///
 /// # Errors
@@ -131,6 +143,7 @@ pub(crate) fn learn(state: &Path, plan: &Plan, facts: &RunFacts) -> Result<(), F
         let Some(device) = devices.filter(|devices| devices.len() == 1).and_then(|devices| devices.first()) else {
             continue;
         };
+        let share_of_core = share_of_core(facts, device, cores());
         let mut learned = Learned::read(state, model);
         let on = learned.devices.entry(device.clone()).or_default();
         let before = on.clone();
@@ -140,7 +153,7 @@ pub(crate) fn learn(state: &Path, plan: &Plan, facts: &RunFacts) -> Result<(), F
             let took = Took {
                 at: now,
                 samples: seen.samples,
-                seconds: seen.busy_seconds,
+                seconds: seen.busy_seconds * share_of_core,
                 submitted: seen.tokens.submitted,
                 distinct: seen.tokens.distinct,
                 computed: seen.tokens.computed,
@@ -166,4 +179,25 @@ pub(crate) fn learn(state: &Path, plan: &Plan, facts: &RunFacts) -> Result<(), F
         write_atomically(&file(state, model), &bytes)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::WorkerFacts;
+
+    #[test]
+    fn slots_that_shared_cores_are_not_taken_for_slow() {
+        let worker = |slots: u32, busy_seconds: f64| WorkerFacts { slots, busy_seconds, ..WorkerFacts::default() };
+        let facts = |name: &str| {
+            let mut facts = RunFacts::default();
+            facts.workers.extend([(name.to_owned(), worker(8, 80.0)), ("gone-1".to_owned(), worker(8, 0.0))]);
+            facts
+        };
+        assert_eq!(share_of_core(&facts("local-17"), "cpu", 2), 0.25);
+        assert_eq!(share_of_core(&facts("local-17"), "cpu", 8), 1.0);
+        assert_eq!(share_of_core(&facts("local-17"), "NVIDIA H100", 2), 1.0, "a GPU computes");
+        assert_eq!(share_of_core(&facts("local-17"), "echo", 2), 1.0, "nothing computes");
+        assert_eq!(share_of_core(&facts("node7-17"), "cpu", 2), 1.0, "the cores are another host's");
+    }
 }

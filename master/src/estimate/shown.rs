@@ -36,7 +36,16 @@ pub struct Wishes {
     pub gpus: Option<u32>,
     /// Slots that the configuration would launch.
     pub slots: u32,
+    /// Cores that all slots share; `None` where they may be on several hosts.
+    pub cores: Option<u32>,
     pub deadline: Option<Duration>,
+}
+
+impl Wishes {
+    /// Slots without GPUs that work at once: those beyond the cores only wait for one another.
+    fn at_once(self) -> u32 {
+        self.slots.min(self.cores.unwrap_or(u32::MAX)).max(1)
+    }
 }
 
 /// For a terminal of so many columns, or for a file; ends with a newline.
@@ -103,12 +112,23 @@ fn time(text: &mut String, units: &[&UnitEstimate], wishes: Wishes) {
         _ if on_cpus.is_empty() => {}
         _ => {
             let slots = wishes.slots.max(1);
-            let wall = of_cpus.times(1.0 / f64::from(slots));
-            let slots = counted(slots, "slot");
-            let _ = writeln!(text, "time on {slots} without GPUs, once weights are loaded: {}", interval(wall));
+            let wall = of_cpus.times(1.0 / f64::from(wishes.at_once()));
+            let shown = counted(slots, "slot");
+            let _ = writeln!(text, "time on {shown} without GPUs, once weights are loaded: {}", interval(wall));
+            if let Some(cores) = wishes.cores.filter(|cores| *cores < slots) {
+                let _ = writeln!(text, "this host has {}: more slots than that add no speed", counted(cores, "core"));
+            }
             if let Some(deadline) = wishes.deadline {
                 let needed = (of_cpus.high / deadline.as_secs_f64()).ceil().max(1.0);
-                let _ = writeln!(text, "deadline {}: --max-num-workers {needed:.0}", duration(deadline.as_secs_f64()));
+                let deadline = duration(deadline.as_secs_f64());
+                let _ = match wishes.cores.filter(|cores| f64::from(*cores) < needed) {
+                    Some(cores) => writeln!(
+                        text,
+                        "deadline {deadline}: no number of slots on this host meets it, which has {}",
+                        counted(cores, "core")
+                    ),
+                    None => writeln!(text, "deadline {deadline}: --max-num-workers {needed:.0}"),
+                };
             }
         }
     }
@@ -124,7 +144,7 @@ fn time_on_gpus(text: &mut String, (on_gpus, largest): (&Replicas, u32), of_cpus
     if asked < largest {
         let _ = writeln!(text, "a replica takes {}: --gpus {asked} is too few", counted(largest, "GPU"));
     }
-    let beside = of_cpus.times(1.0 / f64::from(wishes.slots.max(1)));
+    let beside = of_cpus.times(1.0 / f64::from(wishes.at_once()));
     let wall = interval(on_gpus.wall(gpus) + beside);
     let idle = match gpus % largest {
         0 => String::new(),
@@ -137,12 +157,18 @@ fn time_on_gpus(text: &mut String, (on_gpus, largest): (&Replicas, u32), of_cpus
     let Some(deadline) = wishes.deadline.map(|deadline| deadline.as_secs_f64()) else { return };
     let _ = match on_gpus.needed(deadline - beside.high) {
         Some(needed) => writeln!(text, "deadline {}: --max-gpus {needed}", duration(deadline)),
-        None if beside.high > 0.0 => writeln!(
-            text,
-            "deadline {}: no number of GPUs meets it; what runs without GPUs may take {} (--max-num-workers)",
-            duration(deadline),
-            duration(beside.high)
-        ),
+        None if beside.high > 0.0 => {
+            let remedy = match wishes.cores.filter(|cores| *cores <= wishes.slots) {
+                Some(cores) => format!("this host has {}", counted(cores, "core")),
+                None => "--max-num-workers".to_owned(),
+            };
+            writeln!(
+                text,
+                "deadline {}: no number of GPUs meets it; what runs without GPUs may take {} ({remedy})",
+                duration(deadline),
+                duration(beside.high)
+            )
+        }
         None => writeln!(text, "deadline {}: no number of GPUs meets it", duration(deadline)),
     };
 }
@@ -271,7 +297,7 @@ mod tests {
     #[test]
     fn gpus_hours_and_what_a_deadline_needs() {
         let estimate = estimate(vec![unit("small", 600.0, 2), unit("large", 3_000.0, 2)]);
-        let wishes = Wishes { gpus: Some(4), slots: 1, deadline: deadline(2_000) };
+        let wishes = Wishes { gpus: Some(4), slots: 1, cores: None, deadline: deadline(2_000) };
         let text = shown(&estimate, wishes, None);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].starts_with("m       large") && lines[1].contains("83 %"), "{text}");
@@ -285,7 +311,7 @@ mod tests {
     #[test]
     fn gpus_that_make_no_whole_replica_are_idle() {
         let pairs = estimate(vec![unit("one", 10.0, 2)]);
-        let text = |gpus| shown(&pairs, Wishes { gpus: Some(gpus), slots: 1, deadline: None }, None);
+        let text = |gpus| shown(&pairs, Wishes { gpus: Some(gpus), slots: 1, cores: None, deadline: None }, None);
         assert!(text(2).ends_with("time on 2 GPUs, once weights are loaded: 10s (5s to 20s)\n"), "{}", text(2));
         let three = "time on 3 GPUs (1 replica of 2 GPUs, 1 GPU idle), once weights are loaded: 10s (5s to 20s)\n";
         assert!(text(3).ends_with(three), "{}", text(3));
@@ -295,7 +321,7 @@ mod tests {
     #[test]
     fn without_gpus_slots_are_counted() {
         let estimate = estimate(vec![unit("one", 600.0, 0)]);
-        let text = shown(&estimate, Wishes { gpus: Some(4), slots: 2, deadline: deadline(100) }, None);
+        let text = shown(&estimate, Wishes { gpus: Some(4), slots: 2, cores: None, deadline: deadline(100) }, None);
         assert!(text.contains("\n--gpus 4 is not used: no model of this job takes a GPU\n"), "{text}");
         assert!(
             text.contains("time on 2 slots without GPUs, once weights are loaded: 5m 00s (2m 30s to 10m 00s)"),
@@ -305,10 +331,31 @@ mod tests {
     }
 
     #[test]
+    fn slots_beyond_the_cores_of_this_host_add_no_speed() {
+        let estimate = estimate(vec![unit("one", 600.0, 0)]);
+        let text = |slots, seconds| {
+            shown(&estimate, Wishes { gpus: None, slots, cores: Some(2), deadline: deadline(seconds) }, None)
+        };
+        let crowded = text(8, 100);
+        assert!(
+            crowded.contains(
+                "time on 8 slots without GPUs, once weights are loaded: 5m 00s (2m 30s to 10m 00s)\n\
+                 this host has 2 cores: more slots than that add no speed\n"
+            ),
+            "{crowded}"
+        );
+        let none = "deadline 1m 40s: no number of slots on this host meets it, which has 2 cores\n";
+        assert!(crowded.ends_with(none), "{crowded}");
+        let enough = text(1, 700);
+        assert!(enough.ends_with("deadline 11m 40s: --max-num-workers 2\n"), "{enough}");
+        assert!(!enough.contains("cores"), "{enough}");
+    }
+
+    #[test]
     fn an_endpoint_is_as_fast_as_it_is_asked() {
         let behind = UnitEstimate { endpoint_slots: Some(2), ..unit("one", 600.0, 0) };
         let text = |slots, seconds| {
-            let wishes = Wishes { gpus: None, slots, deadline: deadline(seconds) };
+            let wishes = Wishes { gpus: None, slots, cores: None, deadline: deadline(seconds) };
             shown(&estimate(vec![behind.clone()]), wishes, None)
         };
         let said =
@@ -329,7 +376,7 @@ mod tests {
         };
         let mut all = estimate(vec![long, unit("small", 60.0, 2)]);
         all.notes.push("a note of many words ".repeat(9));
-        let wishes = Wishes { gpus: Some(3), slots: 1, deadline: deadline(60) };
+        let wishes = Wishes { gpus: Some(3), slots: 1, cores: None, deadline: deadline(60) };
         for width in [40, 60, 80, 100] {
             let text = shown(&all, wishes, Some(width));
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");

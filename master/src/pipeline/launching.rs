@@ -60,9 +60,19 @@ fn local_slots(config: &Config, models: &[&ModelConfig], most: Option<u32>) -> u
         0 => None,
         gpus => (takes > 0 && !on_cpu).then(|| (gpus / takes).saturating_mul(share)),
     };
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    let hardware = by_gpus.unwrap_or_else(|| most.unwrap_or(cores));
+    let hardware = by_gpus.unwrap_or_else(|| most.unwrap_or_else(cores));
     hardware.min(most.unwrap_or(u32::MAX)).min(gpu_slots(config).unwrap_or(u32::MAX)).max(1)
+}
+
+/// Cores of this host that programs may use.
+pub(crate) fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
+}
+
+/// Cores that the workers of a job share where all of them are launched on this host, an engine of theirs with one thread;
+/// `None` where workers may run elsewhere.
+pub fn shared_cores(config: &Config) -> Option<u32> {
+    (!is_open(config)).then(cores)
 }
 
 /// The smaller of two bounds, either of which may be none.
