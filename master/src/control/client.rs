@@ -108,6 +108,10 @@ impl Master {
         {
             return greeted.map(|known| known.master);
         }
+        let others = Self::all(state_dir).await.known;
+        if let Some(for_whom) = others.into_iter().find_map(|known| known.status.stands_by) {
+            return Err(stands_by(state_dir, &for_whom));
+        }
         Err(missing(state_dir, found.dead_server, wanted))
     }
 
@@ -167,6 +171,16 @@ fn silent(name: &str, waited: Duration) -> Failure {
     Failure::new(exit::INFRASTRUCTURE, Diagnostic::error(message).with_help(help))
 }
 
+/// Where commands go that the server of this folder cannot serve while it stands by.
+pub(super) const ASK_THE_LEADER: &str =
+    "give the command on the host of the server that leads, with that one's state_dir (`--state-dir`)";
+
+/// Why the server of a state folder takes no job.
+fn stands_by(state_dir: &Path, for_whom: &str) -> Failure {
+    let message = format!("the server in {} stands by and takes no jobs: {for_whom}", state_dir.display());
+    Failure::new(exit::INFRASTRUCTURE, Diagnostic::error(message).with_help(ASK_THE_LEADER))
+}
+
 /// Why nothing answers in a state folder.
 fn missing(state_dir: &Path, dead: Option<PathBuf>, wanted: &str) -> Failure {
     let shown = state_dir.display();
@@ -207,6 +221,17 @@ mod tests {
         let expected =
             format!("process {} on {} does not answer (3 s)", std::process::id(), masters.known[0].status.host);
         assert_eq!(silent, [expected]);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_stands_by_names_the_one_that_leads() {
+        let state = tempfile::tempdir().unwrap();
+        let for_whom = "process 9 on vm serves; from here workers would dial 127.0.0.1:50172";
+        let _announced = announce_standby(state.path(), for_whom.into());
+        let failure = Master::server(state.path()).await.unwrap_err();
+        let said = failure.diagnostics.message();
+        assert!(said.ends_with(&format!(" stands by and takes no jobs: {for_whom}")), "{said}");
+        assert_eq!(failure.diagnostics.help(), Some(ASK_THE_LEADER));
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! `status`, `cancel`, `explain`: from the command line to whichever master has the job.
 
-use super::client::{Known, Master, Masters};
+use super::client::{ASK_THE_LEADER, Known, Master, Masters};
 use super::status::{JobStatus, MasterStatus, details, table};
 use crate::cli::terminal_width;
 use crate::exit;
@@ -60,10 +60,14 @@ fn choose<'k>(known: &'k mut [Known], name: Option<&str>) -> Result<(&'k mut Mas
     found.sort_by(|(_, a), (_, b)| a.submitted.cmp(&b.submitted));
     let several = name.is_some() && found.len() > 1;
     let Some((at, job)) = found.pop().filter(|_| !several) else {
+        let stands_by = known.iter().find_map(|known| known.status.stands_by.as_deref());
         let what = match name {
             Some(name) if several => format!("`{name}` may be several jobs; write more of its id"),
             Some(name) => format!("there is no job `{name}`"),
-            None => "no job is running".to_owned(),
+            None => match stands_by {
+                Some(for_whom) => format!("no job runs here, where a server stands by: {for_whom}"),
+                None => "no job is running".to_owned(),
+            },
         };
         let jobs = known.iter().flat_map(|known| &known.status.jobs).map(|job| format!("{} ({})", job.job, job.run));
         let jobs: Vec<String> = jobs.collect();
@@ -74,7 +78,7 @@ fn choose<'k>(known: &'k mut [Known], name: Option<&str>) -> Result<(&'k mut Mas
             (true, true) => {
                 Some("a job is being planned; it can be named once that is done, and Ctrl-C stops it".into())
             }
-            (true, false) => None,
+            (true, false) => stands_by.map(|_| ASK_THE_LEADER.to_owned()),
         };
         return Err(Failure::bad_input(diagnostic));
     };
@@ -170,4 +174,22 @@ async fn explain_worker(known: &mut [Known], worker: String) -> Result<u8, Failu
         }
     }
     Err(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::planning::announce_standby;
+    use super::*;
+
+    #[tokio::test]
+    async fn where_a_server_stands_by_the_one_that_leads_is_named() {
+        let state = tempfile::tempdir().unwrap();
+        let for_whom = "process 9 on vm serves; from here workers would dial 127.0.0.1:50172";
+        let _announced = announce_standby(state.path(), for_whom.into());
+        let mut known = Master::all(state.path()).await.known;
+        let failure = choose(&mut known, None).unwrap_err();
+        let expected = format!("no job runs here, where a server stands by: {for_whom}");
+        assert_eq!(failure.diagnostics.message(), expected);
+        assert_eq!(failure.diagnostics.help(), Some(ASK_THE_LEADER));
+    }
 }
