@@ -138,7 +138,11 @@ fn a_model_runs_in_the_pools_of_the_server_that_it_names() {
     // The pools are the server's: the job's own file defines none.
     let bound = named("bound", "").replace("type = \"echo\"", "type = \"echo\"\npools = [\"big\"]");
     let lost = served.submit("c", &bound.replace("\"big\"", "\"bigg\""), &[]);
-    assert!(lost.stderr.contains("a model wants the pools bigg, and this server has left, right"), "{}", lost.stderr);
+    assert!(
+        lost.stderr.contains("model `bound` wants the pool `bigg`, and this server has the pools `left`, `right`"),
+        "{}",
+        lost.stderr
+    );
     assert_eq!(lost.code, Some(2), "no other try would find another answer");
     let a = accepted(&served.submit("a", &bound, &[]).expect(0)).0;
     let b = accepted(&served.submit("b", &named("free", ""), &[]).expect(0)).0;
@@ -427,7 +431,7 @@ fn what_cannot_be_is_said_and_nothing_is_started() {
     }
     let bound = named("first", "").replace("type = \"echo\"", "type = \"echo\"\npools = [\"gold\"]");
     let refused = served.submit("d", &bound, &[]).expect(2);
-    let because = "a model wants the pools gold, and this server defines no pools";
+    let because = "wants the pool `gold`, and this server defines no pools";
     assert!(refused.stderr.contains(because), "{}", refused.stderr);
     let left = std::fs::read_dir(served.job.path("d")).map_or(0, Iterator::count);
     assert_eq!(left, 0, "the folder of a refused job stays");

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// What a model's configuration says of where it may run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelPlacement {
+    /// Its name in tables; empty in what an earlier version kept.
+    #[serde(default)]
+    pub abbr: String,
     /// Names or labels of pools; empty for any.
     pub pools: Vec<String>,
     /// Its files; empty where it has none.
@@ -21,8 +24,9 @@ pub struct ModelPlacement {
 
 impl From<&ModelConfig> for ModelPlacement {
     fn from(model: &ModelConfig) -> Self {
-        let ModelConfig { pools, path, tokenizer_path, peft_path, .. } = model;
+        let ModelConfig { abbr, pools, path, tokenizer_path, peft_path, .. } = model;
         Self {
+            abbr: abbr.clone(),
             pools: pools.clone(),
             path: path.clone(),
             tokenizer_path: tokenizer_path.clone(),
@@ -69,6 +73,7 @@ mod tests {
         };
         let pools = [pool("s", &[]), pool("aliyun", &[("/nowhere/", "/cpfs/")])];
         let model = |pools: &[&str], path: &str| ModelPlacement {
+            abbr: "m".into(),
             pools: pools.iter().map(|name| (*name).to_owned()).collect(),
             path: path.into(),
             tokenizer_path: path.into(),

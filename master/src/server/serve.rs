@@ -280,18 +280,31 @@ fn is_home_to(pools: &[PoolConfig], model: &ModelPlacement) -> bool {
 }
 
 /// Why a model has no place in any pool of the server's.
-fn nowhere(model: &ModelPlacement, pools: &[PoolConfig]) -> String {
+fn nowhere(model: &ModelPlacement, pools: &[PoolConfig]) -> Diagnostic {
+    let named = |names: &[&str]| match names {
+        [name] => format!("the pool `{name}`"),
+        names => format!("the pools `{}`", names.join("`, `")),
+    };
+    let who = if model.abbr.is_empty() { "a model".to_owned() } else { format!("model `{}`", model.abbr) };
+    let wanted: Vec<&str> = model.pools.iter().map(String::as_str).collect();
     let names: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
-    let names = names.join(", ");
-    match pools.iter().any(|pool| pool.takes(&model.pools)) {
-        _ if pools.is_empty() => {
-            format!("a model wants the pools {}, and this server defines no pools", model.pools.join(", "))
-        }
+    let (has, help) = match pools.iter().any(|pool| pool.takes(&model.pools)) {
+        _ if pools.is_empty() => (
+            "this server defines no pools".to_owned(),
+            "leave `pools` out of the model, or define them in the file that `compass-master serve` reads",
+        ),
         true => {
-            format!("no pool of this server has the model's files ({}); its pools are {names}", model.path.display())
+            let path = model.path.display();
+            let message = format!("no pool of this server has the files of {who} ({path}); it has {}", named(&names));
+            let help = "put them where the server's host sees them, or write in `paths` of a pool where they are there";
+            return Diagnostic::error(message).with_help(help);
         }
-        false => format!("a model wants the pools {}, and this server has {names}", model.pools.join(", ")),
-    }
+        false => (
+            format!("this server has {}", named(&names)),
+            "correct `pools` of the model, or define it in the file that `compass-master serve` reads",
+        ),
+    };
+    Diagnostic::error(format!("{who} wants {}, and {has}", named(&wanted))).with_help(help)
 }
 
 #[tonic::async_trait]
@@ -302,7 +315,7 @@ impl ServerBackend for Arc<Jobs> {
             return Err(Declined::Now(Diagnostic::error(message).into()));
         }
         if let Some(model_placement) = job.placements.iter().find(|model| !is_home_to(&self.base.pools, model)) {
-            return Err(Declined::Ever(Diagnostic::error(nowhere(model_placement, &self.base.pools)).into()));
+            return Err(Declined::Ever(nowhere(model_placement, &self.base.pools).into()));
         }
         // Held to the end: of two who submit the same at once, one attaches.
         let mut book = self.book.lock().await;
@@ -365,6 +378,7 @@ mod tests {
     #[test]
     fn a_server_without_pools_takes_models_that_name_none() {
         let model = |pools: &[&str]| ModelPlacement {
+            abbr: "m".into(),
             pools: pools.iter().map(|pool| (*pool).to_owned()).collect(),
             path: "/somewhere/else".into(),
             tokenizer_path: "/somewhere/else".into(),
@@ -373,6 +387,15 @@ mod tests {
         assert!(is_home_to(&[], &model(&[])));
         let bound = model(&["gold", "silver"]);
         assert!(!is_home_to(&[], &bound));
-        assert_eq!(nowhere(&bound, &[]), "a model wants the pools gold, silver, and this server defines no pools");
+        assert_eq!(
+            nowhere(&bound, &[]).message,
+            "model `m` wants the pools `gold`, `silver`, and this server defines no pools"
+        );
+        let near = PoolConfig { name: "near".into(), ..PoolConfig::default() };
+        let lost = nowhere(&model(&["gold"]), std::slice::from_ref(&near));
+        assert_eq!(lost.message, "model `m` wants the pool `gold`, and this server has the pool `near`");
+        assert!(lost.help.is_some_and(|help| help.starts_with("correct `pools` of the model")));
+        let earlier = ModelPlacement { abbr: String::new(), ..model(&["gold"]) };
+        assert!(nowhere(&earlier, &[near]).message.starts_with("a model wants the pool `gold`, and "));
     }
 }
