@@ -1,33 +1,45 @@
 //! A bar with what stands behind it, within the width of the terminal: half a time to the end would be a wrong one.
+//!
+//! What is left out follows from the width and the stage, and hardly from how far it is: nothing comes and goes.
 
+use super::shown::WAITING;
+use compass_common::words::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Lengths of the bar, the usual one first; 0 leaves it out.
-const BARS: [usize; 3] = [24, 10, 0];
+/// Length of the bar, and that on a wide terminal.
+const SHORT: usize = 10;
+const LONG: usize = 24;
+/// From so many columns on a terminal is wide.
+const WIDE: usize = 140;
 /// Where standard error does not tell how wide it is.
 const USUAL_WIDTH: usize = 80;
 /// The name of the stage and the gap behind it.
 const PREFIX: usize = 7;
 /// Brackets of the bar and the gap behind them.
 const AROUND_BAR: usize = 4;
-/// Which words are left out first where room is short: the slots, then the rate.
-const DISPENSABLE: [usize; 2] = [3, 1];
+/// Between two words.
+const GAP: usize = 2;
+/// Room that the rate, the time left and the slots have at least, whatever they are at the moment.
+const LEAST: [usize; 3] = ["123.4 samples/s".len(), "eta unknown".len(), "2 slots".len()];
+/// Where the rate stands among the words, and where the slots.
+const RATE: usize = 1;
+const SLOTS: usize = 3;
 
 /// Shows `words` (how far, how fast, how long, on what) and as many scores as there is room for.
 pub(super) fn show(bar: &ProgressBar, words: Vec<String>, scores: &[String]) {
-    let (length, message) = fitted(stderr_width(), words, scores);
+    let (length, message) = fitted(stderr_width(), bar.length().unwrap_or_default(), words, scores);
     bar.set_style(style(length));
     bar.set_message(message);
 }
 
 /// A bar with nothing behind it yet, on standard error or nowhere.
 pub(super) fn bar(total: u64, target: ProgressDrawTarget) -> ProgressBar {
-    ProgressBar::with_draw_target(Some(total), target).with_style(style(BARS[1]))
+    ProgressBar::with_draw_target(Some(total), target).with_style(style(SHORT))
 }
 
 /// The style of a bar of steps: since when, so that a long one is seen to go on, and free text, which is cut at the edge.
 pub(super) fn style_of_steps() -> ProgressStyle {
-    let length = if stderr_width() < 100 { BARS[1] } else { BARS[0] };
+    let length = if stderr_width() < 100 { SHORT } else { LONG };
     let style = ProgressStyle::with_template(&format!("{{prefix:5}}  [{{bar:{length}}}]  {{elapsed}}  {{wide_msg}}"));
     style.unwrap_or_else(|_| ProgressStyle::default_bar())
 }
@@ -45,52 +57,89 @@ fn stderr_width() -> usize {
     size.filter(|width| *width > 0).unwrap_or(USUAL_WIDTH)
 }
 
-/// The length of the bar, and the text behind it.
-fn fitted(width: usize, mut words: Vec<String>, scores: &[String]) -> (usize, String) {
+/// The length of the bar, and the text behind it. Where room is short the scores go first, then the slots, then the rate, and last
+/// the bar. That nothing runs is more than how fast.
+fn fitted(width: usize, total: u64, mut words: Vec<String>, mut scores: &[String]) -> (usize, String) {
     // The last column stays free: some terminals break the line there.
     let room = |bar: usize| width.saturating_sub(1 + PREFIX + if bar > 0 { bar + AROUND_BAR } else { 0 });
-    let text = |words: &[String]| {
-        let said: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
-        said.join("  ")
-    };
     let columns = |text: &str| text.chars().count();
-    let mut message = text(&words);
-    for at in DISPENSABLE {
-        if columns(&message) > room(0) {
+    // Both numbers become as long as the greater one.
+    let count = 2 * grouped(total).len() + "/ samples".len();
+    let taken = |words: &[String]| {
+        let words = words.iter().zip([count].into_iter().chain(LEAST)).filter(|(word, _)| !word.is_empty());
+        words.map(|(word, least)| columns(word).max(least) + GAP).sum::<usize>().saturating_sub(GAP)
+    };
+    let mut bar = if width < WIDE { SHORT } else { LONG };
+    let is_waiting = words.get(SLOTS).is_some_and(|word| word == WAITING);
+    let dispensable = if is_waiting { [RATE, SLOTS] } else { [SLOTS, RATE] };
+    for at in dispensable {
+        if taken(&words) > room(bar) {
             words.get_mut(at).into_iter().for_each(String::clear);
-            message = text(&words);
+            scores = &[];
         }
     }
-    let bar = BARS.into_iter().find(|bar| columns(&message) <= room(*bar)).unwrap_or(0);
-    let with = |shown: usize| {
+    let taken = taken(&words);
+    if taken > room(bar) {
+        bar = 0;
+    }
+    words.retain(|word| !word.is_empty());
+    let message = words.join("  ");
+    let behind = |shown: usize| {
         let more = if shown < scores.len() { format!(", {} more", scores.len() - shown) } else { String::new() };
-        format!("{message}  {}{more}", scores[..shown].join(", "))
+        format!("  {}{more}", scores[..shown].join(", "))
     };
-    let most = (1..=scores.len()).rev().find(|shown| columns(&with(*shown)) <= room(bar));
-    (bar, most.map_or(message.clone(), with))
+    let most = (1..=scores.len()).rev().map(behind).find(|behind| taken + columns(behind) <= room(bar));
+    (bar, message + &most.unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const KNOWN: &str = "24,323/300,000 samples  65.0 samples/s  eta 1h 12m  2 slots";
+
     fn shown(width: usize, scores: &[&str]) -> (usize, String) {
         let words = ["24,323/300,000 samples", "65.0 samples/s", "eta 1h 12m", "2 slots"].map(str::to_owned);
         let scores: Vec<String> = scores.iter().map(|score| (*score).to_owned()).collect();
-        fitted(width, words.into(), &scores)
+        fitted(width, 300_000, words.into(), &scores)
     }
 
     #[test]
-    fn the_bar_gives_way_to_the_words_and_the_scores_to_both() {
-        let known = "24,323/300,000 samples  65.0 samples/s  eta 1h 12m  2 slots";
-        assert_eq!(shown(110, &[]), (24, known.into()));
-        assert_eq!(shown(118, &["sums_gen 93.2", "piqa 81.0"]), (24, format!("{known}  sums_gen 93.2, 1 more")));
-        assert_eq!(shown(120, &["a 1.0", "b 2.0", "c 3.0", "d 4.0"]), (24, format!("{known}  a 1.0, b 2.0, 2 more")));
-        assert_eq!(shown(140, &["a 1.0", "b 2.0"]), (24, format!("{known}  a 1.0, b 2.0")));
-        assert_eq!(shown(84, &["a 1.0"]), (10, known.into()));
-        assert_eq!(shown(80, &["a 1.0"]), (0, format!("{known}  a 1.0")));
-        assert_eq!(shown(60, &[]), (0, "24,323/300,000 samples  65.0 samples/s  eta 1h 12m".into()));
+    fn the_scores_go_first_then_the_slots_then_the_rate_and_last_the_bar() {
+        assert_eq!(shown(150, &["a 1.0", "b 2.0"]), (24, format!("{KNOWN}  a 1.0, b 2.0")));
+        assert_eq!(
+            shown(120, &["a 1.0", "b 2.0", "c 3.0", "d 4.0"]),
+            (10, format!("{KNOWN}  a 1.0, b 2.0, c 3.0, d 4.0"))
+        );
+        assert_eq!(shown(109, &["sums_gen 93.2", "piqa 81.0"]), (10, format!("{KNOWN}  sums_gen 93.2, 1 more")));
+        assert_eq!(shown(100, &["sums_gen 93.2", "piqa 81.0"]), (10, KNOWN.into()));
+        assert_eq!(shown(84, &["a 1.0"]), (10, KNOWN.into()));
+        assert_eq!(shown(80, &["a 1.0"]), (10, "24,323/300,000 samples  65.0 samples/s  eta 1h 12m".into()));
+        assert_eq!(shown(74, &[]), (10, "24,323/300,000 samples  eta 1h 12m".into()));
         assert_eq!(shown(50, &[]), (0, "24,323/300,000 samples  eta 1h 12m".into()));
+    }
+
+    #[test]
+    fn nothing_comes_and_goes_while_a_stage_gets_on() {
+        let line = |count: &str, rate: &str, eta: &str| {
+            let words = [count, rate, eta, "2 slots"].map(str::to_owned);
+            fitted(80, 300_000, words.into(), &["g 0.0".to_owned()])
+        };
+        for (count, rate, eta) in [
+            ("7/300,000 samples", "0.1 samples/s", "eta unknown"),
+            ("24,323/300,000 samples", "65.0 samples/s", "eta 14s"),
+            ("153,072/300,000 samples", "14,890.7 samples/s", "eta 9s"),
+            ("299,999/300,000 samples", "8.0 samples/s", "eta 23h 59m"),
+        ] {
+            assert_eq!(line(count, rate, eta), (10, format!("{count}  {rate}  {eta}")));
+        }
+    }
+
+    #[test]
+    fn that_nothing_runs_is_more_than_how_fast() {
+        let words = ["0/300,000 samples", "0.0 samples/s", "eta unknown", WAITING].map(str::to_owned);
+        let expected = "0/300,000 samples  eta unknown  waiting for workers";
+        assert_eq!(fitted(80, 300_000, words.into(), &[]), (10, expected.into()));
     }
 
     #[test]

@@ -16,6 +16,8 @@ use tokio::sync::watch;
 /// Between two lines of a log.
 pub(super) const LINE_EVERY: Duration = Duration::from_secs(30);
 const BAR_EVERY: Duration = Duration::from_millis(500);
+/// What is said where no slot works.
+pub(super) const WAITING: &str = "waiting for workers";
 /// Longest line of a log, its time stamp included.
 const LONGEST: usize = 200;
 
@@ -135,7 +137,7 @@ fn status(total: u64, now: Snapshot, rate: f64) -> String {
 pub(super) fn status_words(total: u64, now: Snapshot, rate: f64) -> Vec<String> {
     let slots = match now.slots {
         0 if now.recorded + now.failed >= total => String::new(),
-        0 => "waiting for workers".to_owned(),
+        0 => WAITING.to_owned(),
         1 => "1 slot".to_owned(),
         many => format!("{many} slots"),
     };
