@@ -480,6 +480,12 @@ impl Driver {
             ..view
         };
         let tokens = view.tokens.computed + view.tokens.generated;
+        let progress = core.progress();
+        let (recorded, failed, slots) = (progress.recorded, failed_samples, progress.slots);
+        if (Snapshot { recorded, failed, slots, ..Snapshot::default() }).is_waiting(board.expected()) {
+            self.samples.wait(begun, view.recorded_samples);
+            self.tokens.wait(begun, tokens);
+        }
         let view = RunView {
             expected_samples: board.expected(),
             samples_per_second: self.samples.rate_with(begun, view.recorded_samples),

@@ -27,6 +27,11 @@ impl Snapshot {
     pub(super) fn with_kept(self, already: u64) -> Self {
         Self { recorded: self.recorded.max(already), ..self }
     }
+
+    /// Whether samples of `total` are left and no slot works.
+    pub(in crate::pipeline) fn is_waiting(&self, total: u64) -> bool {
+        self.slots == 0 && self.recorded + self.failed < total
+    }
 }
 
 /// Where the driver writes how far it is. Cheap: only the latest counts.

@@ -35,6 +35,12 @@ impl Pace {
         }
     }
 
+    /// Nothing can run: the time until something does is part of no rate.
+    pub(in crate::pipeline) fn wait(&mut self, now: Instant, samples: u64) {
+        self.counts.clear();
+        self.counts.push_back((now, samples));
+    }
+
     /// Takes note of them and says how many there were in a second, of late.
     pub(in crate::pipeline) fn rate_with(&mut self, now: Instant, samples: u64) -> f64 {
         self.count(now, samples);
@@ -67,6 +73,19 @@ mod tests {
         }
         assert_eq!(pace.rate(after(600), 3_100), 10.0);
         assert!(pace.counts.len() <= 122, "{} counts are kept", pace.counts.len());
+    }
+
+    #[test]
+    fn a_wait_for_workers_is_no_part_of_the_rate() {
+        let start = Instant::now();
+        let after = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut pace = Pace::new(start, 0);
+        pace.count(after(1), 50);
+        for second in 2..=60 {
+            pace.wait(after(second), 50);
+            assert_eq!(pace.rate(after(second), 50), 0.0, "nothing runs");
+        }
+        assert_eq!(pace.rate_with(after(64), 90), 10.0);
     }
 
     #[test]

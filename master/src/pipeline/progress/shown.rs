@@ -40,7 +40,7 @@ pub(super) async fn show_bar(
             changed = receiver.changed() => changed.is_err(),
         };
         let (snapshot, now) = (receiver.borrow().with_kept(already), Instant::now());
-        pace.count(now, snapshot.recorded);
+        observe(&mut pace, now, snapshot, total);
         let scores: Vec<String> =
             board.live_scores().into_iter().map(|(name, value)| format!("{name} {value}")).collect();
         bar.set_position(snapshot.recorded);
@@ -70,7 +70,7 @@ pub(super) async fn show_lines(
             changed = receiver.changed() => (false, changed.is_err()),
         };
         let (snapshot, now) = (receiver.borrow().with_kept(already), Instant::now());
-        lines.pace.count(now, snapshot.recorded);
+        observe(&mut lines.pace, now, snapshot, total);
         // The complete count is told once, as the line that closes the stage: a client with a bar gets no other.
         if ended || is_time && snapshot.recorded + snapshot.failed < total {
             let stamp = timed("");
@@ -85,6 +85,14 @@ pub(super) async fn show_lines(
         if ended {
             return;
         }
+    }
+}
+
+/// Takes note of how far the stage is, or that it waits.
+fn observe(pace: &mut Pace, now: Instant, snapshot: Snapshot, total: u64) {
+    match snapshot.is_waiting(total) {
+        true => pace.wait(now, snapshot.recorded),
+        false => pace.count(now, snapshot.recorded),
     }
 }
 
@@ -136,12 +144,14 @@ fn status(total: u64, now: Snapshot, rate: f64) -> String {
 /// How far, how fast, how long, on what; empty where nothing is to be said.
 pub(super) fn status_words(total: u64, now: Snapshot, rate: f64) -> Vec<String> {
     let slots = match now.slots {
-        0 if now.recorded + now.failed >= total => String::new(),
-        0 => WAITING.to_owned(),
+        0 if now.is_waiting(total) => WAITING.to_owned(),
+        0 => String::new(),
         1 => "1 slot".to_owned(),
         many => format!("{many} slots"),
     };
     let (recorded, all) = (grouped(now.recorded), grouped(total));
+    // What ran of late says nothing while nothing runs.
+    let rate = if now.is_waiting(total) { 0.0 } else { rate };
     let eta = eta(total.saturating_sub(now.recorded + now.failed), rate);
     let failed = if now.failed > 0 { format!(", {} failed", grouped(now.failed)) } else { String::new() };
     vec![format!("{recorded}/{all} samples{failed}"), format!("{rate:.1} samples/s"), eta, slots]
@@ -169,6 +179,22 @@ mod tests {
         assert_eq!(second, format!("{known}  sums_gen 93.3"));
         let waiting = lines.line(Snapshot::default(), now, Vec::new(), 180);
         assert_eq!(waiting, "infer  0/60,000 samples  0.0 samples/s  eta unknown  waiting for workers");
+    }
+
+    #[test]
+    fn no_time_is_foretold_while_no_slot_works() {
+        let waiting = Snapshot { recorded: 100, ..Snapshot::default() };
+        assert_eq!(status(240, waiting, 2.0), "100/240 samples  0.0 samples/s  eta unknown  waiting for workers");
+        let start = Instant::now();
+        let after = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut pace = Pace::new(start, 0);
+        observe(&mut pace, after(60), Snapshot::default(), 240);
+        let joined = Snapshot { recorded: 20, slots: 1, ..Snapshot::default() };
+        observe(&mut pace, after(62), joined, 240);
+        assert_eq!(pace.rate(after(62), 20), 10.0, "since the worker joined");
+        let done = Snapshot { recorded: 240, ..Snapshot::default() };
+        observe(&mut pace, after(84), done, 240);
+        assert_eq!(pace.rate(after(84), 240), 10.0, "what is over does not wait");
     }
 
     #[test]
