@@ -72,6 +72,9 @@ impl Scored {
     }
 }
 
+/// So many samples at most are scored before it is told how far it is.
+const TOLD_EVERY: usize = 1_000;
+
 /// What there is to say beside the table.
 #[derive(Default)]
 struct ScoreNotes {
@@ -151,7 +154,7 @@ pub struct Evidence<'a> {
 }
 
 /// Scores every unit of the plan. `write` also writes `predictions/` and `results/`, the latter with
-/// or without a line for every sample; `on_unit` hears the samples of every unit that is through.
+/// or without a line for every sample; `on_samples` hears how many more samples are scored, now and then.
 ///
 /// # Errors
 /// The plan is damaged, or the disk refuses.
@@ -160,7 +163,7 @@ pub fn score(
     plan: &Plan,
     evidence: Evidence<'_>,
     write: Option<Details>,
-    on_unit: &mut dyn FnMut(u64),
+    on_samples: &mut dyn FnMut(u64),
 ) -> Result<Scored, ScoreError> {
     let Evidence { mut answers, failures, mut executions } = evidence;
     answers.fail(failures);
@@ -170,8 +173,7 @@ pub fn score(
     for unit in plan.units() {
         let entries = units.remove(&unit.id).unwrap_or_default();
         let execution = executions.0.remove(&unit.id);
-        let cell = score_unit(folder, unit, entries, execution, write, &mut said)?;
-        on_unit(u64::from(unit.dataset.samples));
+        let cell = score_unit(folder, unit, entries, execution, write, &mut said, on_samples)?;
         cells.push((unit.id, cell));
     }
     let ScoreNotes { mut notices, fit, reasons } = said;
@@ -231,6 +233,7 @@ fn score_unit(
     mut execution: Option<UnitEntries>,
     write: Option<Details>,
     said: &mut ScoreNotes,
+    on_samples: &mut dyn FnMut(u64),
 ) -> Result<TableCell, ScoreError> {
     let eval = unit.eval();
     let mut total = Accumulator::new(&eval);
@@ -241,19 +244,22 @@ fn score_unit(
         Err(error) => vec![Err(ScoreError::from(error))],
         Ok(part) => {
             let mut records = Vec::with_capacity(part.samples.len());
-            for sample in &part.samples {
-                let Some(result) = entries.results.get(&sample.index) else { continue };
-                fold_into_checks(&mut entries.reports, unit, sample, result);
-                let ran = execution.as_mut().map(|execution| {
-                    let ran = executed(result, execution.results.get(&sample.index));
-                    fold_into_checks(&mut execution.reports, unit, sample, &ran);
-                    ran
-                });
-                let judged = ran.as_ref().unwrap_or(result);
-                total.observe(sample, judged);
-                let record = prediction_record(unit.dataset, meta.as_ref(), &part, sample, result);
-                findings.observe(sample, judged, &eval, (write == Some(Details::Include)).then_some(&record));
-                records.push(Ok((sample.index, record)));
+            for samples in part.samples.chunks(TOLD_EVERY) {
+                for sample in samples {
+                    let Some(result) = entries.results.get(&sample.index) else { continue };
+                    fold_into_checks(&mut entries.reports, unit, sample, result);
+                    let ran = execution.as_mut().map(|execution| {
+                        let ran = executed(result, execution.results.get(&sample.index));
+                        fold_into_checks(&mut execution.reports, unit, sample, &ran);
+                        ran
+                    });
+                    let judged = ran.as_ref().unwrap_or(result);
+                    total.observe(sample, judged);
+                    let record = prediction_record(unit.dataset, meta.as_ref(), &part, sample, result);
+                    findings.observe(sample, judged, &eval, (write == Some(Details::Include)).then_some(&record));
+                    records.push(Ok((sample.index, record)));
+                }
+                on_samples(samples.len() as u64);
             }
             records
         }

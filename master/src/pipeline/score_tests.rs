@@ -90,7 +90,10 @@ fn score_with_claim(claimed: usize, eval_version: u32) -> (Vec<Diagnostic>, bool
     segment.append(&[recorded(0), recorded(1), entry(Kind::Report, report.encode_to_vec())]).unwrap();
     let answers = Answers::read(&folder, digest, &BTreeMap::new()).unwrap();
     let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
-    let scored = score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |_| {}).unwrap();
+    let mut told = 0;
+    let scored =
+        score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |samples| told += samples).unwrap();
+    assert_eq!(told, 2, "every sample is counted once");
     let results = std::fs::read(folder.results("m", "d")).unwrap();
     (scored.notices, scored.complete, serde_json::from_slice(&results).unwrap())
 }

@@ -19,6 +19,8 @@ const PREFIX: usize = 7;
 const AROUND_BAR: usize = 4;
 /// Between two words.
 const GAP: usize = 2;
+/// The time since a stage began and the gap behind it.
+const ELAPSED: usize = 6;
 /// Room that the rate, the time left and the slots have at least, whatever they are at the moment.
 const LEAST: [usize; 3] = ["123.4 samples/s".len(), "eta unknown".len(), "2 slots".len()];
 /// Where the rate stands among the words, and where the slots.
@@ -32,6 +34,15 @@ pub(super) fn show(bar: &ProgressBar, words: Vec<String>, scores: &[String]) {
     bar.set_message(message);
 }
 
+/// As [`show`], without scores and with the time since the bar began, which ticks by itself: where nothing else moves, the stage
+/// is seen to go on.
+pub(super) fn show_timed(bar: &ProgressBar, words: Vec<String>) {
+    let width = stderr_width().saturating_sub(ELAPSED);
+    let (length, message) = fitted(width, bar.length().unwrap_or_default(), words, &[]);
+    bar.set_style(timed_style(length));
+    bar.set_message(message);
+}
+
 /// A bar with nothing behind it yet, on standard error or nowhere.
 pub(super) fn bar(total: u64, target: ProgressDrawTarget) -> ProgressBar {
     ProgressBar::with_draw_target(Some(total), target).with_style(style(SHORT))
@@ -39,17 +50,22 @@ pub(super) fn bar(total: u64, target: ProgressDrawTarget) -> ProgressBar {
 
 /// The style of a bar of steps: since when, so that a long one is seen to go on, and free text, which is cut at the edge.
 pub(super) fn style_of_steps() -> ProgressStyle {
-    let length = if stderr_width() < 100 { SHORT } else { LONG };
-    let style = ProgressStyle::with_template(&format!("{{prefix:5}}  [{{bar:{length}}}]  {{elapsed}}  {{wide_msg}}"));
-    style.unwrap_or_else(|_| ProgressStyle::default_bar())
+    styled(if stderr_width() < 100 { SHORT } else { LONG }, "{elapsed}  {wide_msg}")
 }
 
 fn style(length: usize) -> ProgressStyle {
-    let template = match length {
-        0 => "{prefix:5}  {wide_msg}".to_owned(),
-        _ => format!("{{prefix:5}}  [{{bar:{length}}}]  {{wide_msg}}"),
-    };
-    ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar())
+    styled(length, "{wide_msg}")
+}
+
+fn timed_style(length: usize) -> ProgressStyle {
+    styled(length, "{elapsed:4}  {wide_msg}")
+}
+
+/// A bar of this length with `behind` behind it.
+fn styled(length: usize, behind: &str) -> ProgressStyle {
+    let bar = if length > 0 { format!("[{{bar:{length}}}]  ") } else { String::new() };
+    let style = ProgressStyle::with_template(&format!("{{prefix:5}}  {bar}{behind}"));
+    style.unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 fn stderr_width() -> usize {

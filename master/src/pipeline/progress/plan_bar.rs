@@ -1,15 +1,12 @@
 //! Planning: data is read, prompts are rendered, weights are looked at, on the thread that calls it.
 
 use super::fitted::style_of_steps;
-use super::shown::LINE_EVERY;
+use super::shown::{DRAWN_EVERY, LINE_EVERY};
 use compass_common::log_time::timed;
 use compass_common::status_output::{BarLine, is_terminal, print_status};
 use compass_common::words::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use std::time::{Duration, Instant};
-
-/// How often the bar is drawn while a step takes long.
-const DRAWN_EVERY: Duration = Duration::from_millis(500);
+use std::time::Instant;
 
 /// How far it is. Nothing is left of the bar once planning is over; in a log a line stands now and then.
 #[derive(Debug)]

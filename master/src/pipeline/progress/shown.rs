@@ -15,7 +15,8 @@ use tokio::sync::watch;
 
 /// Between two lines of a log.
 pub(super) const LINE_EVERY: Duration = Duration::from_secs(30);
-const BAR_EVERY: Duration = Duration::from_millis(500);
+/// How often a bar is drawn, also while nothing moves.
+pub(super) const DRAWN_EVERY: Duration = Duration::from_millis(500);
 /// What is said where no slot works.
 pub(super) const WAITING: &str = "waiting for workers";
 /// Longest line of a log, its time stamp included.
@@ -33,7 +34,7 @@ pub(super) async fn show_bar(
     bar.set_position(already);
     let line = BarLine::begin();
     let mut pace = Pace::new(Instant::now(), already);
-    let mut timer = tokio::time::interval(BAR_EVERY);
+    let mut timer = tokio::time::interval(DRAWN_EVERY);
     loop {
         let ended = tokio::select! {
             _ = timer.tick() => false,

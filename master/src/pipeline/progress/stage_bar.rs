@@ -2,7 +2,7 @@
 
 use super::fitted;
 use super::pace::Pace;
-use super::shown::LINE_EVERY;
+use super::shown::{DRAWN_EVERY, LINE_EVERY};
 use super::text::eta;
 use compass_common::log_time::timed;
 use compass_common::status_output::{BarLine, is_terminal, print_progress, print_status};
@@ -28,7 +28,12 @@ impl StageBar {
         let bar = fitted::bar(total, target);
         bar.set_prefix(stage);
         let now = Instant::now();
-        Self { stage, bar, line: BarLine::begin(), pace: Pace::new(now, 0), started: now, shown: now }
+        let shown = Self { stage, bar, line: BarLine::begin(), pace: Pace::new(now, 0), started: now, shown: now };
+        fitted::show_timed(&shown.bar, shown.words(0.0));
+        if !shown.bar.is_hidden() {
+            shown.bar.enable_steady_tick(DRAWN_EVERY);
+        }
+        shown
     }
 
     /// So many samples more are through.
@@ -36,7 +41,7 @@ impl StageBar {
         self.bar.inc(samples);
         let now = Instant::now();
         self.pace.count(now, self.bar.position());
-        fitted::show(&self.bar, self.words(self.pace.rate(now, self.bar.position())), &[]);
+        fitted::show_timed(&self.bar, self.words(self.pace.rate(now, self.bar.position())));
         let ends = Some(self.bar.position()) == self.bar.length();
         if self.bar.is_hidden() && !ends && self.shown.elapsed() >= LINE_EVERY {
             print_progress(timed(&format!(
