@@ -64,7 +64,7 @@ fn local_slots(config: &Config, models: &[&ModelConfig], most: Option<u32>) -> u
     hardware.min(most.unwrap_or(u32::MAX)).min(gpu_slots(config).unwrap_or(u32::MAX)).max(1)
 }
 
-/// Cores of this host that programs may use.
+/// Cores that programs on this host may use.
 pub(crate) fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
 }
