@@ -143,14 +143,26 @@ fn a_person_opens_the_pages_with_the_token_in_a_form() {
     ] {
         assert!(head.contains(header), "{head}");
     }
+    // A link on another site leads to the form too, and the form to the page that was asked for.
+    let from_afar = format!("{BROWSER}Sec-Fetch-Site: cross-site\r\n");
+    let (code, head, _) = ask(&shown.address, "GET", "/runs?q=a", &from_afar, "");
+    assert!(code == 303 && head.contains("location: /login?next=%2Fruns%3Fq%3Da"), "{head}");
+    let (code, _, form) = ask(&shown.address, "GET", "/login?next=%2Fruns%3Fq%3Da", BROWSER, "");
+    assert!(code == 200 && form.contains("name=\"next\" value=\"/runs?q=a\""), "{form}");
     let (code, head, _) = ask(&shown.address, "POST", "/login", FORM, "token=wrong");
     assert!(code == 403 && !head.contains("set-cookie"), "{head}");
     let (code, head, _) =
         ask(&shown.address, "POST", "/login", FORM, "token=open%2Bsesame+%26+more%2C+32+characters+in+all");
+    assert!(head.lines().any(|line| line == "location: /"), "{head}");
     let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
     assert!(code == 303 && cookie.contains("HttpOnly; SameSite=Strict"), "{head}");
     let cookie = format!("Cookie: {}\r\n", cookie.split(';').next().unwrap());
     assert_eq!(ask(&shown.address, "GET", "/", &format!("{BROWSER}{cookie}"), "").0, 200);
+    for (next, page) in [("%2Fruns%3Fq%3Da", "/runs?q=a"), ("%2F%2Fevil.example", "/")] {
+        let sent = format!("token=open%2Bsesame+%26+more%2C+32+characters+in+all&next={next}");
+        let (code, head, _) = ask(&shown.address, "POST", "/login", FORM, &sent);
+        assert!(code == 303 && head.lines().any(|line| line == format!("location: {page}")), "{head}");
+    }
     assert_eq!(shown.get("/status.json", &cookie).0, 200);
     assert_eq!(shown.get("/status.json", &format!("{cookie}Sec-Fetch-Site: cross-site\r\n")).0, 403);
     assert_eq!(shown.get("/login?once=guessed", "").0, 403);

@@ -7,7 +7,7 @@ use super::pages::layout;
 use super::settings::HttpSettings;
 use axum::Form;
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
@@ -84,8 +84,8 @@ impl Guard {
         lasting.into_iter().any(|(known, _)| words.contains(known))
     }
 
-    /// Opens a session: the way back to the page, with the cookie.
-    fn admit(&self, now: Instant) -> Result<Response, getrandom::Error> {
+    /// Opens a session: the way to the page that was asked for, with the cookie.
+    fn admit(&self, now: Instant, page: &str) -> Result<Response, getrandom::Error> {
         let word = random_word()?;
         let mut sessions = self.sessions();
         if sessions.open.len() == SESSIONS {
@@ -95,7 +95,7 @@ impl Guard {
         let (name, seconds) = (&self.cookie, LIFE.as_secs());
         let secure = if self.is_encrypted { "; Secure" } else { "" };
         let cookie = format!("{name}={word}; HttpOnly; SameSite=Strict{secure}; Path=/; Max-Age={seconds}");
-        Ok(([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response())
+        Ok(([(header::SET_COOKIE, cookie)], Redirect::to(page)).into_response())
     }
 
     /// Takes the word of the link, which serves once.
@@ -121,7 +121,7 @@ pub(super) async fn demand_access(State(guard): State<Arc<Guard>>, request: Requ
     let headers = request.headers();
     let says = |name: &str, what: &str| headers.get(name).and_then(|value| value.to_str().ok()) == Some(what);
     // What a page of another site asks for in its visitor's name; that it links to this one is no harm.
-    if says("sec-fetch-site", "cross-site") && !says("sec-fetch-mode", "naviguard") {
+    if says("sec-fetch-site", "cross-site") && !says("sec-fetch-mode", "navigate") {
         return (StatusCode::FORBIDDEN, "another site asks for this\n").into_response();
     }
     if guard.admits(headers, Instant::now()) {
@@ -129,7 +129,7 @@ pub(super) async fn demand_access(State(guard): State<Arc<Guard>>, request: Requ
     }
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if request.method() == Method::GET && accepted.contains("text/html") {
-        return Redirect::to("/login").into_response();
+        return Redirect::to(&login_path(request.uri())).into_response();
     }
     let how = [(header::WWW_AUTHENTICATE, "Bearer")];
     let file = guard.settings.token_file();
@@ -137,37 +137,69 @@ pub(super) async fn demand_access(State(guard): State<Arc<Guard>>, request: Requ
         .into_response()
 }
 
+/// The path of the form that leads to this address.
+fn login_path(asked: &Uri) -> String {
+    match asked.path_and_query().map_or(HOME, |asked| asked.as_str()) {
+        HOME => "/login".to_owned(),
+        asked => {
+            let query = form_urlencoded::Serializer::new(String::new()).append_pair("next", asked).finish();
+            format!("/login?{query}")
+        }
+    }
+}
+
+/// Where a session begins that was opened for no page.
+const HOME: &str = "/";
+
+/// The page that a session begins with: only one of this port, because anybody may write the link to the form. What begins with two
+/// slashes, or with characters that browsers take for one or leave out, is an address on another host.
+fn page_of_port(next: Option<&str>) -> &str {
+    let is_of_port = |next: &&str| {
+        let is_path = next.starts_with('/') && !next.starts_with("//");
+        is_path && next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+    };
+    next.filter(is_of_port).unwrap_or(HOME)
+}
+
 /// What a link to the form may say.
 #[derive(Debug, Deserialize)]
 pub(super) struct Link {
     once: Option<String>,
+    /// The page that was asked for.
+    next: Option<String>,
 }
 
 /// What the form sends.
 #[derive(Debug, Deserialize)]
 pub(super) struct Login {
     token: String,
+    next: Option<String>,
 }
 
 /// The form, or with `?once=` the link of one use.
 pub(super) async fn login(State(guard): State<Arc<Guard>>, Query(link): Query<Link>) -> Response {
-    match link.once {
-        None => form(guard.settings, "").into_response(),
-        Some(word) if guard.redeem(&word) => answer(guard.admit(Instant::now())),
+    let next = page_of_port(link.next.as_deref());
+    match &link.once {
+        None => form(guard.settings, "", next).into_response(),
+        Some(word) if guard.redeem(word) => answer(guard.admit(Instant::now(), next)),
         Some(_) => {
             let fault = "This link was used, or an earlier master printed it.";
-            (StatusCode::FORBIDDEN, form(guard.settings, fault)).into_response()
+            (StatusCode::FORBIDDEN, form(guard.settings, fault, next)).into_response()
         }
     }
 }
 
 /// The form as it was sent.
-pub(super) async fn log_in(State(guard): State<Arc<Guard>>, Form(Login { token: word }): Form<Login>) -> Response {
+pub(super) async fn log_in(
+    State(guard): State<Arc<Guard>>,
+    Form(Login { token: word, next }): Form<Login>,
+) -> Response {
+    let next = page_of_port(next.as_deref());
     match &guard.token {
         Some(token) if !token.is_borne_by(Some(&format!("Bearer {}", word.trim()))) => {
-            (StatusCode::FORBIDDEN, form(guard.settings, "This is not the token.")).into_response()
+            (StatusCode::FORBIDDEN, form(guard.settings, "This is not the token.", next)).into_response()
         }
-        _ => answer(guard.admit(Instant::now())),
+        _ => answer(guard.admit(Instant::now(), next)),
     }
 }
 
@@ -175,13 +207,14 @@ fn answer(admitted: Result<Response, getrandom::Error>) -> Response {
     admitted.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
-fn form(settings: HttpSettings, fault: &str) -> maud::Markup {
+fn form(settings: HttpSettings, fault: &str, next: &str) -> maud::Markup {
     let body = html! {
         h1 { "Compass" }
         @if !fault.is_empty() { p.fault role="alert" { (fault) } }
         form method="post" action="/login" {
             label for="token" { "Token: the first line of " code { (settings.token_file()) } }
             input id="token" name="token" type="password" autocomplete="current-password" autofocus required;
+            @if next != HOME { input type="hidden" name="next" value=(next); }
             button { "Open" }
         }
     };
@@ -215,14 +248,14 @@ mod tests {
     #[test]
     fn a_session_lasts_twelve_hours_and_its_port_alone() {
         let (guard, now) = (guard_with_token(), Instant::now());
-        let cookie = cookie_of(&guard.admit(now).unwrap());
+        let cookie = cookie_of(&guard.admit(now, HOME).unwrap());
         let said = with(header::COOKIE, &format!("other=1; {cookie}"));
         assert!(guard.admits(&said, now) && !guard.admits(&HeaderMap::new(), now));
         assert!(!guard.admits(&said, now + LIFE));
         let elsewhere = with(header::COOKIE, &cookie.replace("compass_8080", "compass_9090"));
         assert!(!guard.admits(&elsewhere, now));
         for _ in 0..SESSIONS {
-            guard.admit(now).unwrap();
+            guard.admit(now, HOME).unwrap();
         }
         assert!(!guard.admits(&said, now), "the oldest gives way");
         assert!(guard.admits(&with(header::AUTHORIZATION, "Bearer word"), now));
@@ -243,8 +276,44 @@ mod tests {
         for (settings, name) in
             [(HttpSettings::Configuration, "master.http_token_file"), (HttpSettings::ViewFlags, "--token-file")]
         {
-            let form = form(settings, "").into_string();
-            assert!(form.contains(&format!("<code>{name}</code>")), "{form}");
+            let form = form(settings, "", HOME).into_string();
+            assert!(form.contains(&format!("<code>{name}</code>")) && !form.contains("hidden"), "{form}");
         }
+    }
+
+    #[test]
+    fn a_session_begins_with_the_page_that_was_asked_for() {
+        let asked: Uri = "/runs/a%20b/samples?filter=wrong&q=1".parse().unwrap();
+        let path = login_path(&asked);
+        assert_eq!(path, "/login?next=%2Fruns%2Fa%2520b%2Fsamples%3Ffilter%3Dwrong%26q%3D1");
+        assert_eq!(login_path(&Uri::from_static("/")), "/login");
+        let of_form = form(HttpSettings::Configuration, "", "/compare?a=A&b=\"").into_string();
+        assert!(of_form.contains("name=\"next\" value=\"/compare?a=A&amp;b=&quot;\""), "{of_form}");
+        let opened = guard_with_token().admit(Instant::now(), "/compare?a=A&b=B").unwrap();
+        assert_eq!(opened.headers()[header::LOCATION], "/compare?a=A&b=B");
+    }
+
+    #[test]
+    fn a_session_begins_on_this_port_whatever_a_link_says() {
+        for page in ["/", "/runs", "/runs/r/samples?q=//x&after=0.49", "/jobs/1#end"] {
+            assert_eq!(page_of_port(Some(page)), page);
+        }
+        let elsewhere = [
+            "",
+            "runs",
+            "//evil.example/",
+            "/\\evil.example/",
+            "\\\\evil.example",
+            "https://evil.example/",
+            "javascript:alert(1)",
+            "/\t/evil.example/",
+            "/\n/evil.example/",
+            " /runs",
+            "/runs\r\nset-cookie: a=b",
+        ];
+        for next in elsewhere {
+            assert_eq!(page_of_port(Some(next)), HOME, "{next:?}");
+        }
+        assert_eq!(page_of_port(None), HOME);
     }
 }
