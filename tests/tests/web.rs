@@ -149,6 +149,12 @@ fn a_person_opens_the_pages_with_the_token_in_a_form() {
     assert!(code == 303 && head.contains("location: /login?next=%2Fruns%3Fq%3Da"), "{head}");
     let (code, _, form) = ask(&shown.address, "GET", "/login?next=%2Fruns%3Fq%3Da", BROWSER, "");
     assert!(code == 200 && form.contains("name=\"next\" value=\"/runs?q=a\""), "{form}");
+    for (kind, form) in [(FORM, "token=a&token=b"), ("Content-Type: text/plain\r\n", "token=a")] {
+        let (code, _, said) = ask(&shown.address, "POST", "/login", kind, form);
+        assert!(code == 400 && said.starts_with("the form cannot be read: "), "{code}: {said}");
+    }
+    let (code, _, form) = ask(&shown.address, "POST", "/login", FORM, "other=1");
+    assert!(code == 403 && form.contains("This is not the token."), "{form}");
     let (code, head, _) = ask(&shown.address, "POST", "/login", FORM, "token=wrong");
     assert!(code == 403 && !head.contains("set-cookie"), "{head}");
     let (code, head, _) =
@@ -277,6 +283,13 @@ fn samples_of_a_run_are_shown_while_it_goes_on_and_afterwards() {
     let board = json("/leaderboard.json");
     assert_eq!(board["entries"][0]["datasets"][dataset][0]["value"].as_f64(), Some(score), "{board}");
     assert_eq!(ask(&address, "GET", "/runs/nothing.json", "", "").0, 404);
+    for (path, said) in [
+        ("/compare?a=1&a=2", "`a` is in the query twice: send it once\n"),
+        (format!("/compare?a={run}").as_str(), "error: `b` is missing\n"),
+    ] {
+        let (code, _, body) = ask(&address, "GET", path, "", "");
+        assert!(code == 400 && body.starts_with(said), "{code}: {body}");
+    }
     assert_eq!(ask(&address, "GET", "/compare.json?a=nothing&b=nothing", "", "").0, 400);
     viewer.signal("INT");
     viewer.finish().expect(0);

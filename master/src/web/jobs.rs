@@ -2,12 +2,13 @@
 
 use super::health::Vitals;
 use super::pages::{Narrowed, assets};
+use super::requests::Asked;
 use super::runs::{self, RunPages};
 use super::session::{Guard, demand_access, log_in, login};
 use super::{events, headers, metrics, pages};
 use crate::control::JobRegistry;
 use crate::descriptors::Descriptors;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -57,11 +58,11 @@ pub(super) fn health(registry: Arc<JobRegistry>) -> (StatusCode, String) {
     Vitals { silent_for, status, descriptors: Descriptors::count() }.answer()
 }
 
-async fn all(State(registry): Shown, Query(narrowed): Query<Narrowed>) -> Response {
+async fn all(State(registry): Shown, Asked(narrowed): Asked<Narrowed>) -> Response {
     pages::jobs(&registry.status(), registry.only_job().as_ref(), &narrowed).into_response()
 }
 
-async fn all_events(State(registry): Shown, Query(narrowed): Query<Narrowed>) -> Response {
+async fn all_events(State(registry): Shown, Asked(narrowed): Asked<Narrowed>) -> Response {
     events::of(move || Some(pages::jobs_parts(&registry.status(), registry.only_job().as_ref(), &narrowed)))
         .into_response()
 }
@@ -77,14 +78,14 @@ async fn status(State(registry): Shown) -> Result<Json<Value>, StatusCode> {
     Ok(Json(all))
 }
 
-async fn job_page(State(registry): Shown, Path(job): Path<String>, Query(narrowed): Query<Narrowed>) -> Response {
+async fn job_page(State(registry): Shown, Path(job): Path<String>, Asked(narrowed): Asked<Narrowed>) -> Response {
     match registry.job(&job) {
         Ok(job) => pages::job(&registry.job_view(&job), &narrowed).into_response(),
         Err(unknown) => (StatusCode::NOT_FOUND, unknown.0).into_response(),
     }
 }
 
-async fn job_events(State(registry): Shown, Path(job): Path<String>, Query(narrowed): Query<Narrowed>) -> Response {
+async fn job_events(State(registry): Shown, Path(job): Path<String>, Asked(narrowed): Asked<Narrowed>) -> Response {
     match registry.job(&job) {
         Ok(job) => events::of(move || Some(pages::job_parts(&registry.job_view(&job), &narrowed))).into_response(),
         Err(unknown) => (StatusCode::NOT_FOUND, unknown.0).into_response(),

@@ -8,6 +8,7 @@ mod jobs;
 mod metrics;
 mod pages;
 mod port;
+mod requests;
 mod runs;
 mod secrets;
 mod server;

@@ -2,13 +2,14 @@
 //! a page.
 
 use super::pages::{self, Narrowed};
+use super::requests::Asked;
 use crate::cli::STEP;
 use crate::compare::{board_of, compared, read_run, step_pattern};
 use crate::exit;
 use crate::job::Failure;
 use crate::pipeline::{RunFolder, ScoreError, latest_summary, latest_table_within};
 use crate::runs::{self, Key, Mark, OpenedRun, RunLog, SampleQuery, Shelf, failures};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -103,7 +104,7 @@ fn json<T: Serialize>(read: Result<T, Response>) -> Response {
     read.map_or_else(|answer| answer, |read| Json(read).into_response())
 }
 
-async fn all(State(pages): Shown, Query(narrowed): Query<Narrowed>) -> Response {
+async fn all(State(pages): Shown, Asked(narrowed): Asked<Narrowed>) -> Response {
     let runs = tokio::task::spawn_blocking(move || pages.shelf().runs()).await.unwrap_or_default();
     pages::runs(&runs, &narrowed).into_response()
 }
@@ -150,7 +151,7 @@ impl From<&OpenedRun> for RunFacts {
 }
 
 /// A run by its name, as JSON where the name ends in `.json`.
-async fn one(State(pages): Shown, Path(run): Path<String>, Query(narrowed): Query<Narrowed>) -> Response {
+async fn one(State(pages): Shown, Path(run): Path<String>, Asked(narrowed): Asked<Narrowed>) -> Response {
     if let Some(run) = run.strip_suffix(".json") {
         return json(reading(&pages, run.to_owned(), |run| Ok(RunFacts::from(run))).await);
     }
@@ -176,14 +177,14 @@ fn refused(query: &SampleQuery) -> Option<Response> {
     why_refused(query).map(|why| (StatusCode::BAD_REQUEST, why).into_response())
 }
 
-async fn samples(State(pages): Shown, Path(run): Path<String>, Query(query): Query<SampleQuery>) -> Response {
+async fn samples(State(pages): Shown, Path(run): Path<String>, Asked(query): Asked<SampleQuery>) -> Response {
     if let Some(refused) = refused(&query) {
         return refused;
     }
     page(reading(&pages, run, move |run| Ok(pages::samples(run, &query, &query.find(run)?))).await)
 }
 
-async fn samples_json(State(pages): Shown, Path(run): Path<String>, Query(query): Query<SampleQuery>) -> Response {
+async fn samples_json(State(pages): Shown, Path(run): Path<String>, Asked(query): Asked<SampleQuery>) -> Response {
     if let Some(refused) = refused(&query) {
         return refused;
     }
@@ -254,18 +255,32 @@ struct Pair {
     models: String,
 }
 
-async fn comparison(State(pages): Shown, Query(pair): Query<Pair>) -> Response {
+async fn comparison(State(pages): Shown, Asked(pair): Asked<Pair>) -> Response {
     let read = at_once(&pages, move |shelf| pair.compared(shelf));
     page(read.await.map(|(comparison, flips)| pages::report("Comparison", html_body(&comparison, &flips))))
 }
 
-async fn comparison_as_json(State(pages): Shown, Query(pair): Query<Pair>) -> Response {
+async fn comparison_as_json(State(pages): Shown, Asked(pair): Asked<Pair>) -> Response {
     let read = at_once(&pages, move |shelf| pair.compared(shelf));
     json(read.await.map(|(comparison, flips)| comparison_json(&comparison, &flips)))
 }
 
 impl Pair {
+    /// What is missing of the two names.
+    fn lacks(&self) -> Option<&'static str> {
+        match (self.a.is_empty(), self.b.is_empty()) {
+            (true, true) => Some("`a` and `b` are missing"),
+            (true, false) => Some("`a` is missing"),
+            (false, true) => Some("`b` is missing"),
+            (false, false) => None,
+        }
+    }
+
     fn compared(&self, shelf: &Shelf) -> Result<(Comparison, Vec<Flip>), Failure> {
+        if let Some(missing) = self.lacks() {
+            let help = "name two runs, as in /compare?a=RUN&b=RUN";
+            return Err(Failure::bad_input(Diagnostic::error(missing).with_help(help)));
+        }
         let folder = |name: &str| {
             let missing = || Failure::bad_input(Diagnostic::error(format!("there is no run `{name}`")));
             shelf.find(name).ok_or_else(missing)
@@ -295,12 +310,12 @@ struct Curves {
     step: String,
 }
 
-async fn leaderboard(State(pages): Shown, Query(curves): Query<Curves>) -> Response {
+async fn leaderboard(State(pages): Shown, Asked(curves): Asked<Curves>) -> Response {
     let read = at_once(&pages, move |shelf| curves.board(shelf));
     page(read.await.map(|board| pages::report("Leaderboard", board_body(&board))))
 }
 
-async fn leaderboard_as_json(State(pages): Shown, Query(curves): Query<Curves>) -> Response {
+async fn leaderboard_as_json(State(pages): Shown, Asked(curves): Asked<Curves>) -> Response {
     json(at_once(&pages, move |shelf| curves.board(shelf)).await.map(|board| board_json(&board)))
 }
 
@@ -359,6 +374,17 @@ mod tests {
         let bogus = why_refused(&query("", "bogus")).unwrap();
         assert_eq!(bogus, "`after=bogus` is not the key of a sample, such as 0.49\n");
         assert!(why_refused(&query("wrongg", "")).unwrap().contains("there is no filter `wrongg`"));
+    }
+
+    #[test]
+    fn a_comparison_says_which_run_is_missing() {
+        let said = |a: &str, b: &str| {
+            let pair = Pair { a: a.into(), b: b.into(), ..Pair::default() };
+            pair.compared(&Shelf::default()).unwrap_err().diagnostics.to_string()
+        };
+        assert!(said("A", "").contains("`b` is missing") && said("", "B").contains("`a` is missing"));
+        assert!(said("", "").contains("`a` and `b` are missing"), "{}", said("", ""));
+        assert!(said("A", "B").contains("there is no run `A`"), "{}", said("A", "B"));
     }
 
     #[test]

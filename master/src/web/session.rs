@@ -4,9 +4,9 @@
 
 use super::access::BearerToken;
 use super::pages::layout;
+use super::requests::{Asked, Sent};
 use super::settings::HttpSettings;
-use axum::Form;
-use axum::extract::{Query, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -172,12 +172,13 @@ pub(super) struct Link {
 /// What the form sends.
 #[derive(Debug, Deserialize)]
 pub(super) struct Login {
+    #[serde(default)]
     token: String,
     next: Option<String>,
 }
 
 /// The form, or with `?once=` the link of one use.
-pub(super) async fn login(State(guard): State<Arc<Guard>>, Query(link): Query<Link>) -> Response {
+pub(super) async fn login(State(guard): State<Arc<Guard>>, Asked(link): Asked<Link>) -> Response {
     let next = page_of_port(link.next.as_deref());
     match &link.once {
         None => form(guard.settings, "", next).into_response(),
@@ -192,7 +193,7 @@ pub(super) async fn login(State(guard): State<Arc<Guard>>, Query(link): Query<Li
 /// The form as it was sent.
 pub(super) async fn log_in(
     State(guard): State<Arc<Guard>>,
-    Form(Login { token: word, next }): Form<Login>,
+    Sent(Login { token: word, next }): Sent<Login>,
 ) -> Response {
     let next = page_of_port(next.as_deref());
     match &guard.token {
