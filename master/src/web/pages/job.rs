@@ -4,7 +4,7 @@ use super::layout::layout;
 use super::part::{Part, sections};
 use super::text::visible;
 use crate::control::JobView;
-use crate::pipeline::{LiveMetric, RunView};
+use crate::pipeline::{LiveMetric, RunView, WorkerView};
 use compass_common::words::{counted, duration};
 use maud::{Markup, html};
 
@@ -131,7 +131,12 @@ fn remaining(view: &JobView) -> String {
         _ if expected_samples <= recorded_samples => "all there".to_owned(),
         _ if *expected_samples <= recorded_samples + failed_samples => "nothing more will come".to_owned(),
         Some(left) => {
-            format!("{} left at {samples_per_second:.1} samples/s and {tokens_per_second:.0} tokens/s", duration(left))
+            // Tokens come with the reports of whole tasks, later than the first samples.
+            let tokens = match *tokens_per_second > 0.0 {
+                true => format!(" and {tokens_per_second:.0} tokens/s"),
+                false => String::new(),
+            };
+            format!("{} left at {samples_per_second:.1} samples/s{tokens}", duration(left))
         }
         None if view.status.cancelled.is_some() => "no more are wanted".to_owned(),
         None => "no new one of late".to_owned(),
@@ -193,7 +198,7 @@ fn workers(view: &RunView) -> Markup {
                         td.n { (worker.slots) }
                         td.n { (worker.results) }
                         td { (bars(&worker.by_minute)) }
-                        td.n { @if let Some(share) = worker.busy_share() { (format!("{:.0} %", 100.0 * share)) } }
+                        td.n { (or_dash(busy(worker))) }
                         td.n { (worker.deaths) }
                     }
                 }
@@ -201,6 +206,12 @@ fn workers(view: &RunView) -> Markup {
         }
         @if view.workers.len() > ROWS { p { (view.workers.len() - ROWS) " more workers: /status.json has all" } }
     }
+}
+
+/// How busy a worker is, once it has reported a task.
+fn busy(worker: &WorkerView) -> Option<String> {
+    let share = worker.busy_share().filter(|_| worker.busy_seconds > 0.0)?;
+    Some(format!("{:.0} %", 100.0 * share))
 }
 
 /// Counts as bars, the largest as high as the picture; read aloud as numbers.
@@ -228,6 +239,8 @@ fn bars(counts: &[u64]) -> Markup {
 }
 
 fn facts(view: &RunView) -> Markup {
+    // Until the first report nothing is known of them.
+    let tokens = |count: u64| or_dash((view.tokens.submitted > 0).then_some(count));
     let facts = [
         ("job", view.job.clone()),
         ("epoch", view.epoch.to_string()),
@@ -235,9 +248,9 @@ fn facts(view: &RunView) -> Markup {
         ("retries", view.retries.to_string()),
         ("results repeated", view.repeats.to_string()),
         ("divergences", view.divergences.to_string()),
-        ("tokens submitted", view.tokens.submitted.to_string()),
-        ("tokens computed", view.tokens.computed.to_string()),
-        ("tokens generated", view.tokens.generated.to_string()),
+        ("tokens submitted", tokens(view.tokens.submitted)),
+        ("tokens computed", tokens(view.tokens.computed)),
+        ("tokens generated", tokens(view.tokens.generated)),
     ];
     html! { table.wide { tbody { @for (name, value) in facts { tr { th scope="row" { (name) } td.n { (value) } } } } } }
 }
@@ -246,7 +259,6 @@ fn facts(view: &RunView) -> Markup {
 mod tests {
     use super::*;
     use crate::control::JobStatus;
-    use crate::pipeline::WorkerView;
     use crate::web::pages::changed;
 
     /// A job of which a stage runs and shows this.
@@ -303,6 +315,26 @@ mod tests {
         assert!(page.contains("last minutes: 0, 0, 0, 0, 0, 0, 0, 3, 12, 6") && page.contains("75 %"), "{page}");
         assert_eq!(WorkerView { slots: 0, ..worker.clone() }.busy_share(), None);
         assert_eq!(WorkerView { busy_seconds: 999.0, ..worker }.busy_share(), Some(1.0));
+    }
+
+    #[test]
+    fn what_no_report_tells_yet_is_no_zero() {
+        use compass_plan::engine::TokenCounters;
+        let worker = WorkerView { name: "w".into(), slots: 2, seconds: 7.0, ..WorkerView::default() };
+        let mut run = RunView {
+            expected_samples: 150_400,
+            recorded_samples: 48_896,
+            samples_per_second: 6_711.3,
+            workers: vec![worker],
+            ..RunView::default()
+        };
+        let page = job(&running(run.clone()), &Narrowed::default()).into_string();
+        assert!(page.contains("left at 6711.3 samples/s; ") && !page.contains("tokens/s"), "{page}");
+        assert!(page.contains("<td class=\"n\">-</td>") && !page.contains("0 %"), "{page}");
+        assert!(page.contains("tokens submitted</th><td class=\"n\">-</td>"), "{page}");
+        run.tokens = TokenCounters { submitted: 90, computed: 40, ..TokenCounters::default() };
+        let page = facts(&run).into_string();
+        assert!(page.contains(">90</td>") && page.contains("tokens generated</th><td class=\"n\">0</td>"), "{page}");
     }
 
     #[test]
