@@ -6,6 +6,7 @@ use super::words::{lasting, some};
 use super::worker::{Drain, Worker};
 use super::worker_table::WorkerIx;
 use compass_types::ids::{TaskId, WorkerId};
+use std::collections::BTreeSet;
 
 /// Workers that a sentence names.
 const MOST_NAMED: usize = 8;
@@ -130,23 +131,29 @@ impl Core {
 
     /// Why no connected worker could take a task, as far as that can be told without what workers have tried.
     pub(super) fn why_no_worker_fits(&self, task: &Task) -> Option<String> {
-        let up: Vec<_> = self.workers.values().filter(|worker| worker.connection.is_some()).collect();
-        let pools = self.limits.places.get(&task.model);
-        if let Some(pools) = pools.filter(|pools| up.iter().all(|worker| !pools.contains(&worker.pool))) {
+        if let Some(pools) = self.pools_without_worker(task) {
             let pools: Vec<&str> = pools.iter().map(String::as_str).collect();
             let (named, those) = match pools.as_slice() {
-                [pool] => (format!("pool {pool}"), "that pool"),
-                pools => (format!("the pools {}", pools.join(", ")), "those pools"),
+                [pool] => (format!("pool {pool}"), format!("pool {pool}")),
+                pools => (format!("the pools {}", pools.join(", ")), "those pools".to_owned()),
             };
-            let from = if up.is_empty() { String::new() } else { format!(" from {those}") };
-            return Some(format!("the model is only available in {named}; no worker{from} is connected"));
+            return Some(format!("the model is only available in {named}; no worker of {those} is connected"));
         }
+        let up: Vec<_> = self.workers.values().filter(|worker| worker.connection.is_some()).collect();
         if up.is_empty() {
-            return Some("no worker is connected".to_owned());
+            // Those of a server may be with another job.
+            return Some("no worker is connected to this job".to_owned());
         }
         let needed = if task.requires == Requires::Sandbox { "a sandbox for programs" } else { "libtorch" };
         let suits = up.iter().any(|worker| worker.suits(task.requires));
         (!suits).then(|| format!("{needed} is needed, and no connected worker has it"))
+    }
+
+    /// The pools to which a task's model is bound, where no worker of them is connected.
+    pub(super) fn pools_without_worker(&self, task: &Task) -> Option<&BTreeSet<String>> {
+        let mut up = self.workers.values().filter(|worker| worker.connection.is_some());
+        let pools = self.limits.places.get(&task.model)?;
+        up.all(|worker| !pools.contains(&worker.pool)).then_some(pools)
     }
 
     fn lease_left(&self, id: WorkerIx) -> u64 {

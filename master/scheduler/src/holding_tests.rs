@@ -187,7 +187,7 @@ fn a_task_tells_why_it_waits() {
     let view = TaskView { requires: Requires::Engine, ..view(0, 0, 2) };
     let mut bench = Bench::new(Limits::default(), vec![view]);
     let why = |bench: &Bench| bench.core.explain_task(TaskId(0)).unwrap();
-    assert!(why(&bench).contains("no worker is connected"));
+    assert!(why(&bench).ends_with("no worker is connected to this job"));
     let capabilities = Capabilities {
         session: "s".into(),
         slots: 1,
@@ -207,12 +207,12 @@ fn a_task_tells_why_it_waits() {
 fn the_pool_of_a_model_is_named_whoever_is_connected() {
     let places = std::collections::BTreeMap::from([(ModelId(0), ["aliyun".to_owned()].into())]);
     let mut bench = Bench::new(Limits { places, ..Limits::default() }, vec![view(0, 0, 2)]);
-    let why = "the model is only available in pool aliyun; no worker is connected".to_owned();
+    let why = "the model is only available in pool aliyun; no worker of pool aliyun is connected".to_owned();
     assert!(bench.core.explain_task(TaskId(0)).unwrap().ends_with(&why));
-    assert_eq!(bench.core.shortage(), Some(Shortage::Workers { waiting: 1, why }));
+    let short = Some(Shortage::Workers { waiting: 1, why, pools: vec!["aliyun".to_owned()] });
+    assert_eq!(bench.core.shortage(), short);
     bench.attach(0, 0, 1);
-    let why = "the model is only available in pool aliyun; no worker from that pool is connected".to_owned();
-    assert_eq!(bench.core.shortage(), Some(Shortage::Workers { waiting: 1, why }));
+    assert_eq!(bench.core.shortage(), short, "a worker of no pool is of no use");
 }
 
 #[test]

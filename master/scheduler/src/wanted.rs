@@ -52,8 +52,8 @@ pub struct SlotDemand {
 pub enum Shortage {
     /// No task waits for these idle slots; why there are not more.
     Tasks { idle: u32, why: &'static str },
-    /// Tasks that no connected worker could take; why the first of them.
-    Workers { waiting: u32, why: String },
+    /// Tasks that no connected worker could take; why the first of them, and the pools of which it needs a worker.
+    Workers { waiting: u32, why: String, pools: Vec<String> },
     /// Tasks that wait until one of these slots is free.
     Slots { waiting: u32, slots: u32 },
 }
@@ -180,8 +180,10 @@ impl Core {
         }
         for (model, waiting) in self.queue.models() {
             let first = self.queue.of_model(model).next().and_then(|id| self.task(id));
-            if let Some(why) = first.and_then(|task| self.why_no_worker_fits(task)) {
-                return Some(Shortage::Workers { waiting, why });
+            let Some(first) = first else { continue };
+            if let Some(why) = self.why_no_worker_fits(first) {
+                let pools = self.pools_without_worker(first).into_iter().flatten().cloned().collect();
+                return Some(Shortage::Workers { waiting, why, pools });
             }
         }
         (idle == 0).then_some(Shortage::Slots { waiting, slots })

@@ -271,15 +271,29 @@ impl JobRegistry {
 
     /// What a job is short of, in one sentence.
     fn shortage(&self, job: &JobEntry, reasons: &JobReasons) -> Option<String> {
+        Some(in_words(reasons.shortage.as_ref()?, &self.supply(job, reasons.launchers.clone())))
+    }
+
+    /// Whether a job has nothing because every slot of the server works for other jobs.
+    pub(super) fn waits_for_turn(&self, job: &JobEntry) -> bool {
+        self.backend().is_some() && self.supply(job, Vec::new()).waits_for_turn()
+    }
+
+    /// Where slots of a job could come from; `launchers` says how the pools stand that have not brought what they should.
+    fn supply(&self, job: &JobEntry, launchers: Vec<String>) -> Supply {
         let shares = self.backend().map(|backend| backend.shares());
-        let supply = Supply {
+        let others = shares.iter().flatten().filter(|(other, _)| **other != job.id);
+        let rivals: Vec<(&JobId, u32)> = others.map(|(other, share)| (other, share.slots)).collect();
+        let ahead = rivals.iter().filter(|(_, slots)| *slots > 0);
+        Supply {
             bound: job.max_slots.clone(),
             share: shares.as_ref().and_then(|shares| shares.get(&job.id)).map(|share| share.slots),
-            has_rivals: shares.is_some_and(|shares| shares.keys().any(|other| *other != job.id)),
+            has_rivals: !rivals.is_empty(),
+            ahead: ahead.map(|(other, _)| other.0.clone()).collect(),
+            taken: rivals.iter().map(|(_, slots)| slots).sum(),
             server: self.backend().and_then(|backend| backend.bound()),
-            launchers: reasons.launchers.clone(),
-        };
-        Some(in_words(reasons.shortage.as_ref()?, &supply))
+            launchers,
+        }
     }
 
     /// How everything stands.

@@ -109,13 +109,14 @@ impl Control for ControlService {
         let job_log =
             job_log.ok_or_else(|| Status::failed_precondition("what this run says is on its own terminal"))?;
         let (sender, receiver) = mpsc::channel(FOLLOWED);
-        tokio::spawn(follow(job, job_log, draws_bar, sender));
+        tokio::spawn(follow(self.0.clone(), job, job_log, draws_bar, sender));
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 }
 
 /// Sends what the job says until it ends, or the receiver is gone; to a client that draws a bar also how far it is.
 async fn follow(
+    registry: Arc<JobRegistry>,
     mut job: JobEntry,
     job_log: Arc<JobLog>,
     draws_bar: bool,
@@ -151,7 +152,7 @@ async fn follow(
             // The server is going down: the stream ends without an end of the job.
             changed = job.ended.changed() => if changed.is_err() { return },
             _ = timer.tick(), if draws_bar => {
-                let body = Some(Body::Progress(progress(&job)));
+                let body = Some(Body::Progress(progress(&registry, &job)));
                 if sender.send(Ok(v1::FollowReply { body })).await.is_err() {
                     return;
                 }
@@ -162,7 +163,7 @@ async fn follow(
 }
 
 /// How far a job is now.
-fn progress(job: &JobEntry) -> v1::JobProgress {
+fn progress(registry: &JobRegistry, job: &JobEntry) -> v1::JobProgress {
     let (doing, view) = job.job_handle.view();
     if !matches!(doing, "infer" | "execute") {
         return v1::JobProgress::default();
@@ -175,5 +176,6 @@ fn progress(job: &JobEntry) -> v1::JobProgress {
         failed_samples: view.failed_samples,
         samples_per_second: view.samples_per_second,
         scores: view.scores(),
+        waits_for_turn: view.slots == 0 && registry.waits_for_turn(job),
     }
 }

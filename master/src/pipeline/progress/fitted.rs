@@ -2,6 +2,7 @@
 //!
 //! What is left out follows from the width and the stage, and hardly from how far it is: nothing comes and goes.
 
+use super::followed_bar::WAITING_FOR_TURN;
 use super::shown::WAITING;
 use compass_common::words::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -68,6 +69,9 @@ fn styled(length: usize, behind: &str) -> ProgressStyle {
     style.unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
+/// What is said in place of a number of slots.
+const WAITS: [&str; 2] = [WAITING, WAITING_FOR_TURN];
+
 fn stderr_width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok().map(|size| usize::from(size.ws_col));
     size.filter(|width| *width > 0).unwrap_or(USUAL_WIDTH)
@@ -86,7 +90,7 @@ fn fitted(width: usize, total: u64, mut words: Vec<String>, mut scores: &[String
         words.map(|(word, least)| columns(word).max(least) + GAP).sum::<usize>().saturating_sub(GAP)
     };
     let mut bar = if width < WIDE { SHORT } else { LONG };
-    let is_waiting = words.get(SLOTS).is_some_and(|word| word == WAITING);
+    let is_waiting = words.get(SLOTS).is_some_and(|word| WAITS.iter().any(|waits| word == waits));
     let dispensable = if is_waiting { [RATE, SLOTS] } else { [SLOTS, RATE] };
     for at in dispensable {
         if taken(&words) > room(bar) {
@@ -154,7 +158,7 @@ mod tests {
     #[test]
     fn that_nothing_runs_is_more_than_how_fast() {
         let words = ["0/300,000 samples", "0.0 samples/s", "eta unknown", WAITING].map(str::to_owned);
-        let expected = "0/300,000 samples  eta unknown  waiting for workers";
+        let expected = "0/300,000 samples  eta unknown  waiting for a slot";
         assert_eq!(fitted(80, 300_000, words.into(), &[]), (10, expected.into()));
     }
 

@@ -7,6 +7,9 @@ use compass_common::status_output::BarLine;
 use compass_proto::v1::JobProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
+/// What is said where the server's slots work for other jobs.
+pub(super) const WAITING_FOR_TURN: &str = "waiting for its turn";
+
 /// A bar while a stage runs; the line that the job says at the end of the stage takes its place.
 #[derive(Debug, Default)]
 pub struct FollowedBar(Option<(String, ProgressBar, BarLine)>);
@@ -52,7 +55,11 @@ fn words(progress: &JobProgress) -> Vec<String> {
         slots: progress.slots,
         ..Snapshot::default()
     };
-    status_words(progress.expected_samples, snapshot, progress.samples_per_second)
+    let mut words = status_words(progress.expected_samples, snapshot, progress.samples_per_second);
+    if let Some(slots) = words.last_mut().filter(|_| progress.waits_for_turn) {
+        *slots = WAITING_FOR_TURN.to_owned();
+    }
+    words
 }
 
 #[cfg(test)]
@@ -69,11 +76,14 @@ mod tests {
             samples_per_second: 110.0,
             scores: vec!["piqa 81.2".into(), "sums_gen 93.2".into()],
             failed_samples: 0,
+            waits_for_turn: false,
         };
         assert_eq!(words(&progress), ["1,120/60,000 samples", "110.0 samples/s", "eta 8m 55s", "2 slots"]);
         // What was given up is not waited for.
         let failing = JobProgress { failed_samples: 55_580, ..progress.clone() };
         assert_eq!(words(&failing)[..3], ["1,120/60,000 samples, 55,580 failed", "110.0 samples/s", "eta 30s"]);
+        let behind = JobProgress { slots: 0, waits_for_turn: true, ..progress.clone() };
+        assert_eq!(words(&behind)[3], "waiting for its turn");
         let mut bar = FollowedBar::default();
         bar.show(&JobProgress::default());
         assert!(bar.0.is_none(), "nothing is known yet");

@@ -18,7 +18,7 @@ pub(super) const LINE_EVERY: Duration = Duration::from_secs(30);
 /// How often a bar is drawn, also while nothing moves.
 pub(super) const DRAWN_EVERY: Duration = Duration::from_millis(500);
 /// What is said where no slot works.
-pub(super) const WAITING: &str = "waiting for workers";
+pub(super) const WAITING: &str = "waiting for a slot";
 /// Longest line of a log, its time stamp included.
 const LONGEST: usize = 200;
 
@@ -179,13 +179,13 @@ mod tests {
         let second = lines.line(snapshot, now, scores(&[("sums_gen", "93.3"), ("piqa", "50.0")]), 180);
         assert_eq!(second, format!("{known}  sums_gen 93.3"));
         let waiting = lines.line(Snapshot::default(), now, Vec::new(), 180);
-        assert_eq!(waiting, "infer  0/60,000 samples  0.0 samples/s  eta unknown  waiting for workers");
+        assert_eq!(waiting, "infer  0/60,000 samples  0.0 samples/s  eta unknown  waiting for a slot");
     }
 
     #[test]
     fn no_time_is_foretold_while_no_slot_works() {
         let waiting = Snapshot { recorded: 100, ..Snapshot::default() };
-        assert_eq!(status(240, waiting, 2.0), "100/240 samples  0.0 samples/s  eta unknown  waiting for workers");
+        assert_eq!(status(240, waiting, 2.0), "100/240 samples  0.0 samples/s  eta unknown  waiting for a slot");
         let start = Instant::now();
         let after = |seconds: u64| start + Duration::from_secs(seconds);
         let mut pace = Pace::new(start, 0);
