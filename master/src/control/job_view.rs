@@ -78,6 +78,7 @@ mod tests {
     use crate::job::{Ended, JobRecord, SlotBound};
     use crate::pipeline::{JobHandle, WorkerView};
     use compass_diagnostic::Diagnostics;
+    use compass_scheduler::Shortage;
     use compass_scheduler::broker::{FairShare, JobId};
     use compass_store::LeadershipStatus;
     use compass_types::ids::{Digest, WorkerId};
@@ -106,6 +107,10 @@ mod tests {
             Vec::new()
         }
 
+        fn pools_to_join(&self) -> Vec<String> {
+            vec!["far".into()]
+        }
+
         fn notes(&self) -> Vec<String> {
             vec!["pool gpu: no quota".into()]
         }
@@ -127,7 +132,7 @@ mod tests {
         let registry = JobRegistry::default();
         registry.governed_by(Shares(shares), "127.0.0.1:50051".into());
         let run = RunView { job: own.to_string(), waits: vec!["slots are short".into()], ..running().run };
-        let (_views, view) = watch::channel(RunView { granted_tasks: 0, ..run });
+        let (views, view) = watch::channel(RunView { granted_tasks: 0, ..run.clone() });
         let (_statuses, status) = watch::channel(LeadershipStatus::Sure);
         let (ended, ending) = watch::channel(None);
         let job_handle = JobHandle::default();
@@ -151,6 +156,14 @@ mod tests {
         let added = "workers can be added at any time: compass-worker --master 127.0.0.1:50051";
         assert_eq!(waits, ["slots are short", share.as_str(), "pool gpu: no quota", added]);
         assert!(registry.only_job().is_some_and(|only| only.status.share == Some(0)));
+        let (why, pools) = ("no worker of pool far is connected".to_owned(), vec!["far".to_owned()]);
+        let shortage = Some(Shortage::Workers { waiting: 5, why, pools });
+        views.send_replace(RunView { granted_tasks: 0, shortage, ..run });
+        let waits = registry.job_view(&job).run.waits;
+        assert_eq!(waits.first().map(String::as_str), Some("5 tasks wait: no worker of pool far is connected"));
+        let joins =
+            "workers of pool far are not launched; start one: compass-worker --master 127.0.0.1:50051 --pool far";
+        assert_eq!(waits.last().map(String::as_str), Some(joins));
         ended.send_replace(Some(Ended {
             exit_code: 0,
             reason: String::new(),

@@ -8,6 +8,7 @@ use crate::pipeline::{JobCommand, JobHandle, JobReasons, RunView};
 use compass_common::job_log::JobLog;
 use compass_common::words::{counted, grouped};
 use compass_diagnostic::Diagnostics;
+use compass_scheduler::Shortage;
 use compass_scheduler::broker::{FairShare, JobId};
 use compass_store::LeadershipStatus;
 use compass_types::ids::{Digest, TaskId, WorkerId};
@@ -73,6 +74,9 @@ pub trait ServerBackend: Debug + Send + Sync {
 
     /// Most slots that all jobs together may have of the workers that it launches.
     fn bound(&self) -> Option<SlotBound>;
+
+    /// Its pools whose workers it does not launch.
+    fn pools_to_join(&self) -> Vec<String>;
 
     /// What keeps workers from starting.
     fn notes(&self) -> Vec<String>;
@@ -234,8 +238,19 @@ impl JobRegistry {
         let idle = backend.idle_workers().len();
         let mut lines = shares_in_words(&job.id, job, &backend.shares(), idle);
         lines.extend(backend.notes());
-        if let (true, Some(address)) = (view.slots == 0 && idle == 0, self.workers_at.get()) {
-            lines.push(format!("workers can be added at any time: compass-worker --master {address}"));
+        let needed = match &view.shortage {
+            Some(Shortage::Workers { pools, .. }) => pools.as_slice(),
+            _ => &[],
+        };
+        let joined = backend.pools_to_join().into_iter().find(|pool| needed.contains(pool));
+        match (self.workers_at.get(), joined) {
+            (Some(address), Some(pool)) => lines.push(format!(
+                "workers of pool {pool} are not launched; start one: compass-worker --master {address} --pool {pool}"
+            )),
+            (Some(address), None) if view.slots == 0 && idle == 0 => {
+                lines.push(format!("workers can be added at any time: compass-worker --master {address}"));
+            }
+            _ => {}
         }
         lines
     }
@@ -477,7 +492,6 @@ fn shares_in_words(id: &JobId, job: &JobEntry, shares: &BTreeMap<JobId, FairShar
 mod tests {
     use super::*;
     use crate::exit;
-    use compass_scheduler::Shortage;
 
     fn entry(number: u32, ended: bool) -> JobEntry {
         let plan = Digest::of(&number.to_le_bytes());

@@ -7,6 +7,7 @@ use super::connections::Connections;
 use super::facts::RunFacts;
 use super::job_handle::{DemandPublisher, JobCommand, JobReasons};
 use super::latency::Timing;
+use super::launching::how_to_join;
 use super::progress::{Pace, ProgressBoard, Snapshot};
 use super::view::RunView;
 use crate::leader::{FrameContent, Leader};
@@ -87,7 +88,7 @@ pub struct Setup {
     pub pools: watch::Receiver<Vec<PoolReport>>,
     /// Why launching has ended, once it has.
     pub given_up: watch::Receiver<Option<String>>,
-    /// Where workers join that are not launched, if any may.
+    /// Where workers join that are not launched, as their command line has it, if any may.
     pub open_at: Option<String>,
     /// Whether workers may join that are not launched here.
     pub others_may_come: bool,
@@ -457,10 +458,8 @@ impl Driver {
         let live = board.live(core.recorded_by_unit(), core.copied_by_unit());
         let violations = leader.violations();
         let mut pools = explain_now(&self.setup.pools.borrow(), |worker| leader.is_connected(worker));
-        let address = self.setup.open_at.as_ref();
-        pools.extend(
-            address.map(|address| format!("workers can also join manually: compass-worker --master {address}")),
-        );
+        let is_only_way = pools.is_empty();
+        pools.extend(self.setup.open_at.as_ref().map(|open_at| how_to_join(open_at, is_only_way)));
         let renewed = Some(Instant::now());
         let latencies = self.timing.latencies.clone();
         let (shortage, waits) = match view.waiting_tasks() {

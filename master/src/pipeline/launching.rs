@@ -165,8 +165,27 @@ pub(super) fn is_open(config: &Config) -> bool {
 }
 
 /// Whether workers may join that are not launched here.
-pub(crate) fn comes_by_itself(config: &Config) -> bool {
+pub(super) fn comes_by_itself(config: &Config) -> bool {
     places(config).iter().any(|place| *place.runner == RunnerKind::None)
+}
+
+/// Where workers dial that are not launched here, as their command line has it: with their pool, where there is one alone. `None`
+/// where none may join.
+pub(crate) fn open_at(config: &Config, address: &str) -> Option<String> {
+    let not_launched = places(config).into_iter().filter(|place| *place.runner == RunnerKind::None);
+    let pools: Vec<Option<&str>> = not_launched.map(|place| place.pool.map(|pool| pool.name.as_str())).collect();
+    match pools.as_slice() {
+        [] => None,
+        [Some(pool)] => Some(format!("{address} --pool {pool}")),
+        [None] => Some(address.to_owned()),
+        _ => Some(format!("{address} --pool NAME")),
+    }
+}
+
+/// How workers join that are not launched; `is_only_way` says whether none are.
+pub(super) fn how_to_join(open_at: &str, is_only_way: bool) -> String {
+    let also = if is_only_way { "" } else { "also " };
+    format!("workers can {also}join manually: compass-worker --master {open_at}")
 }
 
 /// What the runner is called in `logs/run.json`.
@@ -381,8 +400,8 @@ mod tests {
     use super::*;
     use compass_config::{Overrides, load};
 
-    /// What the file says, with an echo model that takes a GPU.
-    fn specs(infer: &str) -> Vec<(u32, u32, u32)> {
+    /// The configuration of the file, with an echo model that takes a GPU.
+    fn configured(infer: &str) -> Config {
         let folder = tempfile::tempdir().unwrap();
         let model = "[[model]]\nabbr = \"m\"\ntype = \"echo\"\nrun_cfg = { num_gpus = 1 }\n";
         let dataset = "[[dataset]]\nabbr = \"d\"\nreader_cfg = { input_columns = [\"q\"], output_column = \"a\" }\n\
@@ -392,12 +411,33 @@ mod tests {
         let file = folder.path().join("eval.toml");
         std::fs::write(&file, format!("work_dir = \"w\"\n{model}{dataset}{infer}")).unwrap();
         let flags = Overrides { home: Some(folder.path().into()), ..Overrides::default() };
-        let config = load(Some(&file), &flags).unwrap().config;
+        load(Some(&file), &flags).unwrap().config
+    }
+
+    /// What the file says.
+    fn specs(infer: &str) -> Vec<(u32, u32, u32)> {
+        let config = configured(infer);
         let spec = |place: LaunchTarget<'_>| {
             let spec = place.spec(&config, false);
             (spec.gpus, spec.slots, spec.most)
         };
         places(&config).into_iter().map(spec).collect()
+    }
+
+    #[test]
+    fn workers_that_are_not_launched_are_told_their_pool() {
+        let pool = |name: &str, launcher: &str| format!("[[pool]]\nname = \"{name}\"\nlauncher = \"{launcher}\"\n");
+        let at = |infer: &str| open_at(&configured(infer), "h:1");
+        assert_eq!(at("[infer.runner]\ntype = \"none\"\n").as_deref(), Some("h:1"));
+        assert_eq!(at(&pool("near", "local")), None);
+        assert_eq!(at(&(pool("near", "local") + &pool("far", "none"))).as_deref(), Some("h:1 --pool far"));
+        assert_eq!(at(&(pool("a", "none") + &pool("far", "none"))).as_deref(), Some("h:1 --pool NAME"));
+        let joining = [true, false].map(|is_only_way| how_to_join("h:1", is_only_way));
+        let expected = [
+            "workers can join manually: compass-worker --master h:1",
+            "workers can also join manually: compass-worker --master h:1",
+        ];
+        assert_eq!(joining, expected);
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub use infer::{InferError, InferOptions, infer};
 pub use job_handle::{DemandPublisher, JobCommand, JobHandle, JobReasons, Pulse};
 pub use judged::RecordedRun;
 pub use launching::shared_cores;
-pub(crate) use launching::{comes_by_itself, cores, fleet_of, fleet_of_stage};
+pub(crate) use launching::{cores, fleet_of, fleet_of_stage, open_at};
 pub(crate) use lead::would_listen;
 pub use lead::{RunTerm, candidate, claim_for_planning, recorded_lengths, running_elsewhere};
 pub use listing::{list_models, list_presets, show_preset};

@@ -45,7 +45,7 @@ pub struct StageWorkers {
     pub pools: watch::Receiver<Vec<PoolReport>>,
     /// Why launching has ended, once it has.
     pub given_up: watch::Receiver<Option<String>>,
-    /// Where workers of this job dial that are not launched, if there may be any.
+    /// Where workers of this job dial that are not launched, as their command line has it, if there may be any.
     pub open_at: Option<String>,
 }
 

@@ -50,7 +50,7 @@ impl WorkerSource for JobWorkers {
             LaunchedFor::Server(launching) => (launching.clone(), None),
             LaunchedFor::Stage(agents) => {
                 let ordered = self.server.with_endpoint(|endpoint| {
-                    let told = pipeline::comes_by_itself(stage.config).then(|| endpoint.advertised().to_owned());
+                    let told = pipeline::open_at(stage.config, endpoint.advertised());
                     pipeline::fleet_of_stage(&stage, endpoint).map(|autoscaler| (autoscaler, told))
                 });
                 let (autoscaler, told) = ordered.await??;

@@ -361,6 +361,11 @@ impl ServerBackend for Arc<Jobs> {
         }
     }
 
+    fn pools_to_join(&self) -> Vec<String> {
+        let not_launched = self.base.pools.iter().filter(|pool| pool.runner == RunnerKind::None);
+        not_launched.map(|pool| pool.name.clone()).collect()
+    }
+
     fn status(&self) -> LeadershipStatus {
         self.status.borrow().clone()
     }
