@@ -123,6 +123,12 @@ impl Core {
         Some(TimeLeft { fair, load: self.load_ms(id) })
     }
 
+    /// Whether a worker that has something to do would not be through with a task in the time that is left.
+    pub(super) fn is_busy_until_end(&self, id: WorkerIx, worker: &Worker, task: &Task) -> bool {
+        let left = self.time_left_of(id, worker);
+        left.is_some_and(|left| left.is_over() || !left.suffices(task, self.sample_ms(id, task)))
+    }
+
     /// The task, or its beginning, if the worker might not be through with all of it in time: half of what it should be,
     /// as estimates are what they are, and the rest is left for the first idle worker.
     pub(super) fn in_time(&mut self, id: WorkerIx, at: TaskId) -> TaskId {

@@ -113,8 +113,12 @@ impl Core {
         let is_cold =
             |worker: &Worker| (worker.held.len() as u32) < worker.credit && worker.models.slots_of(task.model) == 0;
         let cold = if self.pays_a_load(task.model, id) { 0 } else { count(&|_, worker| is_cold(worker)) };
+        let busy = count(&|other, worker| {
+            (worker.held.len() as u32) < worker.credit && self.is_busy_until_end(other, worker, task)
+        });
         for (workers, why) in [
             (full, "at capacity"),
+            (busy, "busy for the time that is left, so that it goes to the first idle one"),
             (failed, "left out because it failed there"),
             (cold, "without its model, which is resident elsewhere and done there before it would be loaded"),
         ] {
@@ -161,6 +165,28 @@ impl Core {
         (heard + self.limits.lease_ttl).saturating_sub(self.now)
     }
 
+    /// Why a worker that wants more gets none of the pending tasks, by the first of each model.
+    fn why_none_is_granted(&self, id: WorkerIx, worker: &Worker) -> &'static str {
+        let firsts = self.queue.models().filter_map(|(model, _)| self.queue.of_model(model).next());
+        let pending: Vec<(TaskId, &Task)> = firsts.filter_map(|at| Some((at, self.task(at)?))).collect();
+        let any = |is_so: &dyn Fn(TaskId, &Task) -> bool| pending.iter().any(|&(at, task)| is_so(at, task));
+        let in_time = |task: &Task| self.suits(id, worker, task) && !self.is_busy_until_end(id, worker, task);
+        let is_warm = |task: &Task| worker.models.slots_of(task.model) > 0;
+        if !any(&|_, task| self.could_run(worker, task)) {
+            "no pending task suits it"
+        } else if !any(&|_, task| self.can_run(worker, task)) {
+            "the models of what is pending have as many workers as they may"
+        } else if !any(&|_, task| self.suits(id, worker, task)) {
+            "what is pending has failed here, and is left to other workers"
+        } else if !any(&|_, task| in_time(task)) {
+            "what it holds takes it the time that is left; what is pending goes to the first idle worker"
+        } else if !any(&|at, task| in_time(task) && (is_warm(task) || self.pays_a_load(task.model, at))) {
+            "the models of what is pending are resident elsewhere, and done there before they would be loaded here"
+        } else {
+            "no pending task suits it"
+        }
+    }
+
     /// What a worker holds, how fast it gets on, and why it gets nothing more; `None` for one that is not attached.
     pub fn explain_worker(&self, name: &WorkerId) -> Option<String> {
         if let Some(barred) = self.is_barred(name) {
@@ -191,7 +217,7 @@ impl Core {
         } else if let Some(task) = worker.awaits.filter(|task| self.task(*task).is_some_and(|task| task.asked() > 0)) {
             format!("task {task} is asked back for it")
         } else if !self.queue.is_empty() {
-            "no pending task suits it".to_owned()
+            self.why_none_is_granted(id, worker).to_owned()
         } else {
             let ahead: u32 = self.workers.values().map(|worker| worker.models.queued()).sum();
             match ahead {

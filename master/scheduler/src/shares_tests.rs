@@ -26,6 +26,8 @@ fn no_more_workers_are_at_a_model_than_it_has_shares() {
         let mut bench = Bench::new(limited(most), tasks);
         (0..4).for_each(|at| bench.attach(at, 0, 1));
         assert_eq!(at_it(&bench).len(), most as usize, "every share is used");
+        let why = bench.core.explain_worker(&worker(3)).unwrap();
+        assert!(why.ends_with("; the models of what is pending have as many workers as they may"), "{why}");
         let mut at = 0;
         while !bench.core.is_finished() {
             assert!(at_it(&bench).len() <= most as usize, "grant {at}: {:?}", at_it(&bench));
