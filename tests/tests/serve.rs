@@ -330,6 +330,10 @@ fn a_cancelled_job_is_granted_nothing_more_and_says_why() {
     let a = accepted(&served.submit("a", &named("first", ""), &[]).expect(0)).0;
     let b = accepted(&served.submit("b", &named("second", ""), &[]).expect(0)).0;
     wait_until("it has samples", || served.status(&a)["recorded_samples"].as_u64().filter(|recorded| *recorded > 2));
+    let turn = format!("for the job's turn: the server's 1 slot (`max_num_workers` of the server) works for job {a}");
+    wait_until("the other waits", || {
+        served.command(&["explain", "job", &b]).expect(0).stdout.contains(&turn).then_some(())
+    });
     let several = served.command(&["cancel"]).expect(2);
     assert!(several.stderr.contains("several jobs are running"), "{}", several.stderr);
     let cancelled = served.command(&["cancel", &a[..6], "--reason", "wrong model"]).expect(0);
