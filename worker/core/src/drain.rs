@@ -13,6 +13,8 @@ const ACKNOWLEDGE_TIMEOUT_MS: u64 = 10_000;
 #[derive(Debug)]
 pub(super) struct Drain {
     pub(super) ending: ExitReason,
+    /// What masters are told.
+    reason: String,
     /// When the last slot became idle.
     idle_since_ms: Option<u64>,
     /// When a signal started it, if one did.
@@ -43,11 +45,26 @@ impl AgentCore {
             return;
         }
         tracing::info!(reason, "draining");
-        self.drain = Some(Drain { ending, idle_since_ms: None, signalled_ms: None });
+        self.drain = Some(Drain { ending, reason: reason.to_owned(), idle_since_ms: None, signalled_ms: None });
         self.outputs.push(Output::ExitRequested);
         if self.terms.is_some() {
-            self.outbox.push(Body::Draining(v1::Draining { reason: reason.to_owned() }));
+            self.announce_drain();
             self.send_credit();
+        }
+    }
+
+    /// Tells a master that welcomes a draining worker again, with samples that run or results to deliver, that it drains: a
+    /// master that had given the worker up does not know it, and would wait for it once it is gone until its lease expires.
+    pub(super) fn announce_drain_again(&mut self) {
+        let is_busy = self.slots.iter().any(|slot| slot.busy.is_some());
+        if is_busy || self.outbox.unacknowledged_samples(|_| true) > 0 {
+            self.announce_drain();
+        }
+    }
+
+    fn announce_drain(&mut self) {
+        if let Some(drain) = &self.drain {
+            self.outbox.push(Body::Draining(v1::Draining { reason: drain.reason.clone() }));
         }
     }
 

@@ -105,6 +105,7 @@ impl AgentCore {
                 self.outbox.push(WorkerBody::Facts(v1::Facts { model: model.0, facts, load: None }));
             }
         }
+        self.announce_drain_again();
         self.next_heartbeat_ms = 0;
         self.send_credit();
     }

@@ -104,6 +104,22 @@ fn dials(outputs: &[Output]) -> Vec<(u64, usize, Duration)> {
     dials.collect()
 }
 
+/// A batch of one sample that runs.
+fn busy(grant: GrantId) -> Busy {
+    Busy {
+        batch: 1,
+        holds: None,
+        grant,
+        model: ModelId(0),
+        samples: vec![0],
+        left: 1,
+        orders: 1,
+        parts: Vec::new(),
+        since_ms: 0,
+        stale: false,
+    }
+}
+
 /// Numbers of the numbered frames, with whether each starts a drain.
 fn numbered(frames: &[v1::WorkerFrame]) -> Vec<(u64, bool)> {
     let numbered = frames.iter().filter(|frame| frame.seq > 0);
@@ -170,6 +186,22 @@ fn frames_acknowledged_by_a_welcome_are_not_sent_again() {
     played.welcome(2, 1);
     assert!(numbered(&played.sent(2)).is_empty());
     assert_eq!(played.core.take_ending(), Some(ExitReason::Signal(15)));
+}
+
+#[test]
+fn a_draining_worker_that_still_runs_samples_tells_so_to_every_master() {
+    let mut played = Played::new();
+    played.welcome(1, 0);
+    played.sent(1);
+    played.core.slots[0].busy = Some(busy(GrantId::new(1, 3, 1)));
+    played.step(Input::Signal(15));
+    assert_eq!(numbered(&played.sent(1)), [(1, true)]);
+    // The master has heard it, takes the worker for gone and closes the connection.
+    played.receive(1, 0, 1, MasterBody::HeartbeatAck(v1::HeartbeatAck { sent_ms: 0 }));
+    played.news(1, ConnectionEvent::Closed { why: ConnectError::Closed });
+    played.welcome(2, 1);
+    assert_eq!(numbered(&played.sent(2)), [(2, true)]);
+    assert_eq!(played.core.take_ending(), None, "its sample runs");
 }
 
 #[test]
@@ -331,18 +363,7 @@ fn warnings_of(why: ConnectError, is_computing: bool) -> Vec<String> {
         let samples = vec![v1::Interval { first: 0, end: 9 }];
         let grant = v1::Grant { id: Some(held.into()), plan: welcome(0).plan, samples, ..Default::default() };
         played.receive(1, 1, 0, MasterBody::Grant(grant));
-        played.core.slots[0].busy = is_computing.then(|| Busy {
-            batch: 1,
-            holds: None,
-            grant: held,
-            model: ModelId(0),
-            samples: vec![0],
-            left: 1,
-            orders: 1,
-            parts: Vec::new(),
-            since_ms: 0,
-            stale: false,
-        });
+        played.core.slots[0].busy = is_computing.then(|| busy(held));
         assert_eq!(dials(&played.news(1, ConnectionEvent::Closed { why })).len(), 1, "it dials again");
         played.news(2, ConnectionEvent::Opened { hello_sent_ms: played.now });
         let other = v1::Welcome { plan: Digest::of(b"another plan").0.to_vec(), ..welcome(0) };
