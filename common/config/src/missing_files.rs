@@ -18,6 +18,8 @@ pub(super) struct MissingFile {
     pub(super) text: String,
     pub(super) near: PathBuf,
     pub(super) far: Option<PathBuf>,
+    /// Whether a data folder is named: with no other place to look at, it was looked in.
+    pub(super) has_data_dir: bool,
 }
 
 /// What was looked for.
@@ -94,6 +96,7 @@ fn alone(file: &MissingFile) -> Report {
     let near = file.near.display();
     let help = match &file.far {
         Some(far) => format!("looked for `{near}` and `{}`", far.display()),
+        None if file.has_data_dir => format!("looked for `{near}`"),
         None => format!("looked for `{near}`; `data_dir` would be looked in too"),
     };
     Report { span: file.span, message: format!("no file `{}`", file.text), help }
@@ -142,6 +145,7 @@ fn of_folder(files: &[&MissingFile], folder: &Path) -> Option<Report> {
     let first = files.first()?;
     let help = match &first.far {
         Some(far) => format!("`{}` was looked for too", far.display()),
+        None if first.has_data_dir => "put them there, or name another folder with `--data-dir`".to_owned(),
         None => "`data_dir` would be looked in too".to_owned(),
     };
     Some(Report { span: first.span, message, help })

@@ -77,7 +77,8 @@ pub(super) fn data_place(
             Some(place)
         }
         None => {
-            check.files.missing(MissingFile { span: node.span, text: text.to_owned(), near, far });
+            let (span, text, has_data_dir) = (node.span, text.to_owned(), data_dir.is_some());
+            check.files.missing(MissingFile { span, text, near, far, has_data_dir });
             None
         }
     }

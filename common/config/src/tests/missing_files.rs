@@ -29,6 +29,9 @@ fn files_of_one_preset_are_one_error() {
     assert!(places[0].contains("`cache` has none of the 114 files of mmlu_ppl_ac766d: `mmlu/test/"), "{places:#?}");
     assert!(places[0].ends_with("and 110 more"), "{places:#?}");
     assert!(places[1].contains("no file `piqa/dev-labels.lst`"), "few are named each: {places:#?}");
+    let shown = fixture.bad(&asked(&["piqa_ppl"]));
+    assert!(shown.contains("looked for `cache/piqa/dev-labels.lst`"), "{shown}");
+    assert!(!shown.contains("would be looked in"), "it is the folder that is named: {shown}");
     for name in ["abstract_algebra", "anatomy"] {
         fixture.write(&format!("cache/mmlu/dev/{name}_dev.csv"), "q,a,b,c,d,A\n");
     }
