@@ -1,4 +1,4 @@
-//! Times as people write them: `90s`, `10m`, `24h`, `7d`.
+//! Times as people write them: `90s`, `10m`, `24h`, `7d`, and as programs show them: `1h 30m`.
 
 use std::time::Duration;
 
@@ -19,9 +19,45 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     count.checked_mul(seconds).map(Duration::from_secs)
 }
 
+/// Reads a time of one unit or of several, the larger ones first: `90s`, `1h30m`, `1h 30m`; `None` for anything else.
+pub fn parse_long_duration(text: &str) -> Option<Duration> {
+    let (mut total, mut least, mut rest) = (Duration::ZERO, Duration::MAX, text);
+    loop {
+        let end = rest.find(|c: char| c.is_ascii_alphabetic())? + 1;
+        let (part, behind) = rest.split_at(end);
+        let unit = parse_duration(&format!("1{}", &part[end - 1..]))?;
+        if unit >= least {
+            return None;
+        }
+        total = total.checked_add(parse_duration(part)?)?;
+        least = unit;
+        if behind.is_empty() {
+            return Some(total);
+        }
+        rest = behind.strip_prefix(' ').unwrap_or(behind);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_of_several_units() {
+        for (text, seconds) in [
+            ("90s", 90),
+            ("1h30m", 5_400),
+            ("1h 30m", 5_400),
+            ("2m 05s", 125),
+            ("1d 02h", 93_600),
+            ("1d2h3m4s", 93_784),
+        ] {
+            assert_eq!(parse_long_duration(text), Some(Duration::from_secs(seconds)), "{text}");
+        }
+        for wrong in ["", "10", "h", "-1h", "1.5h", "1 h", "1w", "1h ", "1h  30m", "30m1h", "1h1h", "1h30", "\u{e9}h"] {
+            assert_eq!(parse_long_duration(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn times_as_people_write_them() {

@@ -100,7 +100,7 @@ pub struct JobArguments {
     pub gpus: Option<u32>,
 
     /// With --estimate: when it must be through; says how many GPUs that needs
-    #[arg(long, value_name = "TIME", requires = "estimate", value_parser = time_above_zero)]
+    #[arg(long, value_name = "TIME", requires = "estimate", value_parser = time_above_zero, allow_hyphen_values = true)]
     pub deadline: Option<std::time::Duration>,
 
     /// A small JSON file with the state of the run, replaced whole every few seconds and at the end: for cron and monitoring
@@ -510,6 +510,11 @@ mod tests {
         let lone = Cli::try_parse_from(words("m --model-kwargs device_map")).unwrap_err().to_string();
         assert!(lone.contains("write key=value"), "{lone}");
         assert!(Cli::try_parse_from(words("m --datasets piqa_ppl")).is_err(), "no model is named");
+        let deadline = |time: &str| Cli::try_parse_from(["m", "-c", "e.toml", "--estimate", "--deadline", time]);
+        let seconds = |time: &str| deadline(time).unwrap().job.deadline.unwrap().as_secs();
+        assert_eq!([seconds("90m"), seconds("1h30m"), seconds("1h 30m")], [5_400; 3]);
+        let negative = deadline("-1h").unwrap_err().to_string();
+        assert!(negative.contains("write a number and s, m, h or d"), "{negative}");
         assert!(Cli::try_parse_from(words("m datasets piqa_ppl")).unwrap().command.is_some());
     }
 
@@ -520,6 +525,8 @@ mod tests {
         assert_eq!((job.models.as_deref().map(<[String]>::len), priority, wait), (Some(2), 3, true));
         assert!(Cli::try_parse_from(words("m submit --priority 0 --config e.toml")).is_err());
         assert!(Cli::try_parse_from(words("m submit")).is_err(), "no job is described");
+        let negative = Cli::try_parse_from(words("m compare a b --margin -1")).unwrap_err().to_string();
+        assert!(negative.contains("write a number of points, 0 or more"), "{negative}");
         let explained = Cli::parse_from(words("m explain task 7 --job 3f2a")).command;
         assert!(matches!(explained, Some(Command::Explain { about: Some(Explain::Task { task: 7, .. }), .. })));
         for line in ["m explain", "m explain -c eval.toml", "m explain job 3f2a --state-dir s"] {

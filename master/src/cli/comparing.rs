@@ -44,7 +44,7 @@ pub struct CompareArguments {
 
     /// By how much RUN_B may be worse, in points of percentages or in the unit of the metric; the exit code is then the
     /// conclusion: 0 no worse, 1 worse, 5 cannot tell
-    #[arg(long, value_name = "POINTS", value_parser = margin)]
+    #[arg(long, value_name = "POINTS", value_parser = margin, allow_negative_numbers = true)]
     pub margin: Option<f64>,
 
     /// The correction for several tests

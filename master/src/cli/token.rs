@@ -1,7 +1,7 @@
 //! `compass-master token`: which workers may join.
 
 use clap::{Args, Subcommand};
-use compass_types::duration::{DURATION_HELP, parse_duration};
+use compass_types::duration::{DURATION_HELP, parse_long_duration};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -71,6 +71,6 @@ pub enum TokenAction {
 
 /// A time above 0, for the command line.
 pub(super) fn time_above_zero(text: &str) -> Result<Duration, String> {
-    let time = parse_duration(text).filter(|time| !time.is_zero());
+    let time = parse_long_duration(text).filter(|time| !time.is_zero());
     time.ok_or_else(|| DURATION_HELP.to_owned())
 }
