@@ -114,6 +114,7 @@ fn table_of(work_dir: &Path, run: Option<&str>) -> Result<PathBuf, Diagnostic> {
         let names = runs.iter().filter_map(|run| Some(run.file_name()?.to_string_lossy().into_owned()));
         let names = names.collect::<Vec<_>>().join(", ");
         let what = match run {
+            _ if !work_dir.is_dir() => format!("there is no folder {}", work_dir.display()),
             Some(run) => format!("there is no table of a run `{run}` in {}", work_dir.display()),
             None => format!("no run in {} has a table", work_dir.display()),
         };
@@ -186,6 +187,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let work_dir = folder.path().join("out");
         let said = |run: Option<&str>| table_of(&work_dir, run);
+        assert!(said(None).unwrap_err().message.starts_with("there is no folder "));
+        std::fs::create_dir(&work_dir).unwrap();
         assert!(said(None).unwrap_err().message.contains("no run in"));
         for (run, file) in
             [("20260101_000000", "long_1.csv"), ("20260102_000000", "long_2.csv"), ("20260103_000000", "x")]

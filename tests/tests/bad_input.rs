@@ -156,7 +156,8 @@ fn command_lines_that_make_no_sense() {
     let job = good();
     for (arguments, said) in [
         (vec!["--models", "ecko"], "did you mean `echo`?"),
-        (vec!["--max-num-workers", "0"], "0 is not in 1.."),
+        (vec!["--max-num-workers", "0"], "write a whole number of at least 1"),
+        (vec!["--retry", "x"], "write a whole number, such as 2"),
         (vec!["-m", "eval"], "name it with -r"),
         (vec!["-r"], "there is no run to resume in"),
         (vec!["--lark"], "`--lark` is not yet supported"),

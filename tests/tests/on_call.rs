@@ -103,7 +103,7 @@ fn the_screen_stands_in_the_log_and_the_table_can_be_shown_in_parts() {
     let unknown = job.command_line(&["viz", "-w", "out", "--sort", "bleu"]).run().expect(2).stderr;
     assert!(unknown.contains("nothing called `bleu` to sort by"), "{unknown}");
     let none = job.command_line(&["viz", "-w", "elsewhere"]).run().expect(2).stderr;
-    assert!(none.contains("no run in elsewhere has a table"), "{none}");
+    assert!(none.contains("there is no folder elsewhere"), "{none}");
 }
 
 #[test]

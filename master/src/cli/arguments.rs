@@ -5,6 +5,7 @@ use super::described::{CustomArguments, ModelArguments};
 use super::filter::NameFilter;
 use super::importing::{ImportArguments, loader};
 use super::launching::LaunchArguments;
+use super::number::{above_zero, large_above_zero, whole, within};
 use super::ranking::LeaderboardArguments;
 use super::resuming::command_line;
 use super::token::{TokenArguments, time_above_zero};
@@ -64,7 +65,7 @@ pub struct JobArguments {
     pub summarizer: Option<String>,
 
     /// Runs of everything that is generated: `n` and `k` of every data set
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = above_zero)]
     pub dataset_num_runs: Option<u32>,
 
     /// Where run folders are made [default: the file's work_dir, else outputs/default]
@@ -96,7 +97,7 @@ pub struct JobArguments {
     pub estimate: bool,
 
     /// With --estimate: GPUs that it will have [default: what would be launched]
-    #[arg(long, value_name = "N", requires = "estimate", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", requires = "estimate", value_parser = within::<1, 100_000>)]
     pub gpus: Option<u32>,
 
     /// With --estimate: when it must be through; says how many GPUs that needs
@@ -112,25 +113,25 @@ pub struct JobArguments {
     pub debug: bool,
 
     /// Replica slots of the job [default: what the cores allow]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = above_zero)]
     pub max_num_workers: Option<u32>,
 
     /// Most replicas that share a GPU
-    #[arg(long, alias = "max-num-workers-per-gpu", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, alias = "max-num-workers-per-gpu", value_name = "N", value_parser = above_zero)]
     pub max_workers_per_gpu: Option<u32>,
 
     /// Cost bound of a task; selects the `size` partitioner
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = large_above_zero)]
     pub max_partition_size: Option<u64>,
 
     /// Cost multiplier for generation samples, for the `size` partitioner
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = large_above_zero)]
     pub gen_task_coef: Option<u64>,
 
     /// Tries that follow a failed one, of a task and of a launch: a task that failed more often fails, a launcher whose workers
     /// ended early more often in a row is given up. Trouble of a node, a lost worker and a preemption are not counted
     /// [default: 2; of launches what is usual for the launcher]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub retry: Option<u32>,
 
     /// Whether results/ holds a line for every sample: its prediction, its reference, whether it is right. The metrics, the
@@ -145,7 +146,7 @@ pub struct JobArguments {
     pub unsafe_local_exec: bool,
 
     /// At most N samples of each data set, the first ones of its range
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = above_zero)]
     pub limit: Option<u32>,
 
     /// Leave out data sets and models that are not served (a loader class, an evaluator, an API model) and run the rest.
@@ -183,7 +184,7 @@ pub enum Command {
         #[command(flatten)]
         job: Box<JobArguments>,
         /// Its share of the workers grows with it
-        #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = within::<1, 1000>)]
         priority: u32,
         /// Stay until the job ends, with its table and its exit code
         #[arg(long)]

@@ -1,5 +1,6 @@
 //! Flags that describe a model or a data set without a file.
 
+use super::number::whole;
 use clap::{Args, ValueEnum};
 use compass_config::{CustomDataset, HfKind, HfModel, ModelFlags};
 use std::path::{Path, PathBuf};
@@ -49,15 +50,15 @@ pub struct ModelArguments {
     pub generation_kwargs: Vec<(String, String)>,
 
     /// Longest input in tokens
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub max_seq_len: Option<u32>,
 
     /// Tokens to generate where the data set does not say
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub max_out_len: Option<u32>,
 
     /// Fewest tokens to generate where the data set does not say
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub min_out_len: Option<u32>,
 
     /// Accepted; batches follow from the memory, and no score depends on them
@@ -73,7 +74,7 @@ pub struct ModelArguments {
     pub profile: Option<String>,
 
     /// GPUs of one replica
-    #[arg(long, alias = "hf-num-gpus", value_name = "N")]
+    #[arg(long, alias = "hf-num-gpus", value_name = "N", value_parser = whole)]
     pub num_gpus: Option<u32>,
 
     /// Where models run. `cuda` needs a GPU and takes the checkpoint's own dtype where none is given; `cpu` leaves GPUs

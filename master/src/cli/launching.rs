@@ -1,5 +1,6 @@
 //! Flags that say who launches workers, with OpenCompass's names.
 
+use super::number::whole;
 use clap::Args;
 use compass_config::{DlcFlags, SlurmFlags};
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ pub struct LaunchArguments {
     pub aliyun_cfg: Option<PathBuf>,
 
     /// GPUs that the whole job may hold at once, over all launchers; 0 is no bound
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub max_gpus: Option<u32>,
 }
 

@@ -8,6 +8,7 @@ mod importing;
 mod later;
 mod launching;
 mod mode;
+mod number;
 mod ranking;
 mod resuming;
 mod terminal;

@@ -1,5 +1,6 @@
 //! `compass-master token`: which workers may join.
 
+use super::number::within;
 use clap::{Args, Subcommand};
 use compass_types::duration::{DURATION_HELP, parse_long_duration};
 use std::path::PathBuf;
@@ -40,7 +41,7 @@ pub enum TokenAction {
         #[arg(long, value_name = "TIME", default_value = "24h", value_parser = time_above_zero)]
         ttl: Duration,
         /// How many workers may join with it
-        #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        #[arg(long, value_name = "N", default_value = "100", value_parser = within::<1, 100_000>)]
         uses: u32,
         /// Write the line into this file, for its owner alone, instead of printing it
         #[arg(long, value_name = "FILE")]

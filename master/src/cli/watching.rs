@@ -1,6 +1,7 @@
 //! `watch`: the flags beside those of a job.
 
 use super::arguments::JobArguments;
+use super::number::{above_zero, large_above_zero, within};
 use crate::job::Mode;
 use crate::watch::Order;
 use clap::Args;
@@ -29,7 +30,7 @@ pub struct WatchArguments {
     pub pattern: String,
 
     /// Only steps that are multiples of N; a name without a number is always taken
-    #[arg(long, value_name = "N", help_heading = "Watch", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", help_heading = "Watch", value_parser = large_above_zero)]
     pub every: Option<u64>,
 
     /// The latest step first [default: the earliest]
@@ -58,12 +59,12 @@ pub struct WatchArguments {
     pub here: bool,
 
     /// Most jobs at a time with the server [default: 2]
-    #[arg(long, value_name = "N", help_heading = "Watch", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", help_heading = "Watch", value_parser = above_zero)]
     pub jobs: Option<u32>,
 
     /// The share of each job in the server's workers grows with it
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Watch",
-          value_parser = clap::value_parser!(u32).range(1..=1000))]
+          value_parser = within::<1, 1000>)]
     pub priority: u32,
 
     /// The state_dir of the server [default: the file's master.state_dir]
