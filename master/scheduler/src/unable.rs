@@ -129,6 +129,16 @@ impl Core {
         if self.bars.say_failure(model) {
             let name = self.labels.model(model);
             let text = format!("no worker can load {name}; its {} failed: {words}", some(tasks.len() as u64, "task"));
+            // The words name the worker of this step with its reason: one warning for a model is enough.
+            let of_worker = format!(" cannot load {name} and gets no more of its tasks: ");
+            for effect in effects.iter_mut() {
+                if let Effect::Note { text } = effect
+                    && text.contains(&of_worker)
+                {
+                    let text = std::mem::take(text);
+                    *effect = Effect::Event { text };
+                }
+            }
             effects.push(Effect::Note { text });
         }
         for task in tasks {

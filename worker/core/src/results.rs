@@ -262,7 +262,7 @@ impl AgentCore {
 
     fn give_up(&mut self, grant: GrantId, class: v1::FailureClass, kind: v1::UnableKind, message: String) {
         let of = self.grants.get(grant).map(|held| self.name_of(held.unit)).unwrap_or_default();
-        tracing::error!(task = %grant.task, of, message, "the task was given back to the master");
+        tracing::error!(task = %grant.task, of, "the task was given back to the master: {message}");
         self.send_results(grant);
         self.credit_control.forget(|known| *known != grant);
         if self.grants.remove(grant).is_none() {
