@@ -105,10 +105,10 @@ fn value(group: &SummaryGroup, rows: &[(&Subset, Option<&SummaryRow>)], model: u
         match value.map(|value| &value.value) {
             Some(Ok(score)) => scores.push(*score),
             Some(Err(reason)) if !reason.is_asked() => not_asked.push(subset.name.clone()),
-            Some(Err(reason)) => lacking.push(format!("{} ({reason})", subset.name)),
+            Some(Err(reason)) => lacking.push((subset.name.clone(), reason.to_string())),
             None => lacking.push(match &subset.metric {
-                Some(metric) => format!("{} (has no {metric}, or is not in this job)", subset.name),
-                None => format!("{} (not in this job)", subset.name),
+                Some(metric) => (subset.name.clone(), format!("has no {metric}, or is not in this job")),
+                None => (subset.name.clone(), "not in this job".to_owned()),
             }),
         }
         if let Some(value) = value {
@@ -133,8 +133,17 @@ fn value(group: &SummaryGroup, rows: &[(&Subset, Option<&SummaryRow>)], model: u
     TableValue { value, expected, counts }
 }
 
-fn reason(lacking: &[String], subsets: usize) -> String {
-    format!("{} of {subsets} subsets have no number: {}", lacking.len(), some(lacking))
+/// Which subsets lack a number, by name and reason: a reason that several have stands once, behind all of them.
+fn reason(lacking: &[(String, String)], subsets: usize) -> String {
+    let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
+    for (name, reason) in lacking {
+        match by_reason.iter_mut().find(|(known, _)| *known == reason.as_str()) {
+            Some((_, names)) => names.push(name.clone()),
+            None => by_reason.push((reason.as_str(), vec![name.clone()])),
+        }
+    }
+    let told: Vec<String> = by_reason.iter().map(|(reason, names)| format!("{} ({reason})", some(names))).collect();
+    format!("{} of {subsets} subsets have no number: {}", lacking.len(), some(&told))
 }
 
 /// The first of the names, and how many more there are.
@@ -201,14 +210,20 @@ mod tests {
         let names: Vec<&str> = many.iter().map(String::as_str).chain(["piqa"]).collect();
         let rows = csv(&[group("g", &names), group("absent", &["x", "y"]), group("agieval", &[])]);
         assert_eq!(rows.len(), 1);
-        let missing = "withheld: 8 of 9 subsets have no number: d0 (not in this job), d1 (not in this job), \
-                       d2 (not in this job), d3 (not in this job), d4 (not in this job) and 3 more";
+        let missing = "withheld: 8 of 9 subsets have no number: d0, d1, d2, d3, d4 and 3 more (not in this job)";
         assert!(rows[0].contains(missing), "{}", rows[0]);
         let complete = summary_of(&["a".into()]);
         assert!(complete.clone().with_groups(&[group("g", &["a", "x"]), group("h", &["a"])], None).is_complete());
         let metric = Some("no such".into());
         let wrong = SummaryGroup { subsets: vec![Subset { name: "a".into(), metric }], ..group("g", &[]) };
         assert!(!complete.with_groups(&[wrong], None).is_complete());
+    }
+
+    #[test]
+    fn equal_reasons_stand_once() {
+        let lacking =
+            [("a", "failed"), ("b", "lost"), ("c", "failed")].map(|(name, why)| (name.to_owned(), why.to_owned()));
+        assert_eq!(reason(&lacking, 4), "3 of 4 subsets have no number: a, c (failed), b (lost)");
     }
 
     #[test]
