@@ -44,13 +44,8 @@ pub async fn post_json(url: &str, body: &str) -> Result<String, PostError> {
             .body(HttpRequestBody::from(body.to_owned()));
         let request: HttpRequest = request.map_err(|error| fault(error.to_string(), false))?;
         let response = stack.send(request).await.map_err(|error| {
-            fault(
-                format!(
-                    "cannot be reached: {}",
-                    std::error::Error::source(&error).map_or_else(|| error.to_string(), chain)
-                ),
-                true,
-            )
+            let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), chain);
+            fault(format!("cannot be reached: {}", in_plain_words(&why)), true)
         })?;
         let status = response.status();
         let answer = response.into_body().bytes().await.unwrap_or_default();
@@ -70,7 +65,31 @@ pub async fn post_json(url: &str, body: &str) -> Result<String, PostError> {
     let tried = once.retry(waits).when(passes);
     tokio::time::timeout(TIMEOUT, tried).await.unwrap_or_else(|_| {
         let why = last.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let why = why.map_or_else(|| "gives no answer".to_owned(), |why| format!("{why}, to the last"));
+        let why = why.unwrap_or_else(|| "gives no answer".to_owned());
         Err(fault(format!("did not take it within {} s: it {why}", TIMEOUT.as_secs()), true))
     })
+}
+
+/// Why an address cannot be reached, without the words of the layers that say so.
+fn in_plain_words(why: &str) -> String {
+    match why.contains("Connection refused") {
+        true => "nothing listens there (connection refused)".to_owned(),
+        false => why.split(" (os error ").next().unwrap_or(why).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_is_told_in_words() {
+        let refused = "client error (Connect): tcp connect error: Connection refused (os error 111)";
+        assert_eq!(in_plain_words(refused), "nothing listens there (connection refused)");
+        assert_eq!(in_plain_words("No route to host (os error 113)"), "No route to host");
+        assert_eq!(
+            in_plain_words("invalid peer certificate: UnknownIssuer"),
+            "invalid peer certificate: UnknownIssuer"
+        );
+    }
 }
