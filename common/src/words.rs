@@ -25,10 +25,10 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// `1 task`, `4 tasks`.
+/// `1 task`, `4 tasks`, `24,000 samples`.
 pub fn counted(number: impl Into<u64>, noun: &str) -> String {
     let number = number.into();
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// What there is of a kind: `the only job is a`, `the jobs are a, b`.
@@ -57,8 +57,8 @@ mod tests {
         let shown = [0.4, 59.4, 160.0, 5810.0, 90_000.0, -1.0].map(duration);
         assert_eq!(shown, ["0s", "59s", "2m 40s", "1h 36m", "1d 01h", "0s"]);
         assert_eq!(
-            [counted(0u32, "task"), counted(1u32, "task"), counted(2u64, "task")],
-            ["0 tasks", "1 task", "2 tasks"]
+            [counted(0u32, "task"), counted(1u32, "task"), counted(24_000u64, "task")],
+            ["0 tasks", "1 task", "24,000 tasks"]
         );
     }
 }

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+use compass_common::words::grouped;
 use compass_tests::{Job, assert_same, children_of, is_alive, kill, wait_until};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -108,7 +109,7 @@ fn equal_requests_of_a_job_are_computed_once_and_recorded_for_every_sample() {
 fn the_list_of_tasks_says_what_is_not_computed() {
     let job = job(ROWS, 0);
     let listing = job.run(&["--dry-run"]).expect(0).stdout;
-    let (all, left_out) = (6 * ROWS, 6 * ROWS - REQUESTS);
+    let (all, left_out) = (grouped(6 * ROWS as u64), grouped((6 * ROWS - REQUESTS) as u64));
     let said =
         format!("{all} samples, {left_out} of which repeat the request of another and are recorded with its result");
     assert!(listing.contains(&said), "{listing}");

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+use compass_common::words::grouped;
 use compass_tests::bench::RandomLlama;
 use compass_tests::{Job, demo_model, program, shared_folder, wait_until};
 use std::fmt::Write as _;
@@ -229,8 +230,8 @@ fn rows_that_repeat_a_few_prompts_cost_no_more_than_these() {
     assert!((1.0..=1.02).contains(&ratio), "{facts}");
     assert_eq!(facts["duplicate_samples"], 2 * (ROWS - PROMPTS), "{facts}");
     assert_eq!(facts["tokens"]["submitted"], of_distinct["tokens"]["submitted"], "{facts}");
-    let said =
-        format!("equal requests: {} of {} samples repeat the request of another", 2 * (ROWS - PROMPTS), 2 * ROWS);
+    let (duplicates, all) = (grouped(2 * (ROWS - PROMPTS) as u64), grouped(2 * ROWS as u64));
+    let said = format!("equal requests: {duplicates} of {all} samples repeat the request of another");
     assert!(repeating.log("err").contains(&said), "{}", repeating.log("err"));
     for dataset in ["scored", "continued"] {
         let (found, expected) = (repeating.predictions("random", dataset), distinct.predictions("random", dataset));

@@ -8,6 +8,7 @@ use crate::cli::terminal_width;
 use crate::exit;
 use crate::pipeline::{self, Answers, Ending, InferOptions, JobHandle, LiveWriting, ReadPlan, RunTerm, WorkerSource};
 use compass_common::status_output::{OutputError, print, print_status, report};
+use compass_common::words::grouped;
 use compass_config::Config;
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_launch::Programs;
@@ -166,7 +167,8 @@ impl Job<'_> {
         options: InferOptions,
     ) -> Result<Answered, Failure> {
         let folder = &self.opened.folder;
-        print_status(format!("run {}: {} samples, job {}", folder.shown(), self.plan.expected(), self.digest.short()));
+        let samples = grouped(self.plan.expected());
+        print_status(format!("run {}: {samples} samples, job {}", folder.shown(), self.digest.short()));
         pipeline::estimates(&self.plan).into_iter().for_each(print_status);
         let inferred = Box::pin(pipeline::infer(config, folder, self.plan.clone(), self.digest, files, options)).await;
         let inferred = inferred.map_err(|error| Failure::of_inference(&error, folder, self.request))?;

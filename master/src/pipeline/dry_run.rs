@@ -7,7 +7,7 @@ use super::launching::{LaunchOptions, autoscaler, comes_by_itself, slots};
 use super::planner::Planned;
 use super::task_list::listing;
 use super::worker_endpoint::told;
-use compass_common::words::counted;
+use compass_common::words::{counted, grouped};
 use compass_config::Config;
 use compass_launch::Programs;
 use compass_plan::partition::TaskList;
@@ -58,7 +58,9 @@ fn stage(
     let _ = write!(text, "{}, {}", counted(tasks.len() as u64, "task"), counted(plan.expected(), "sample"));
     let equal = match duplicates.len() {
         0 => String::new(),
-        count => format!(", {count} of which repeat the request of another and are recorded with its result"),
+        count => {
+            format!(", {} of which repeat the request of another and are recorded with its result", grouped(count))
+        }
     };
     let _ = writeln!(text, "{equal}");
     let (near, far) = told_in_words(config);

@@ -5,6 +5,7 @@ use super::recent::RecentMinutes;
 use super::view::{ModelView, RunView, WorkerView};
 use crate::leader::Refusals;
 use compass_common::status_output;
+use compass_common::words::grouped;
 use compass_config::LeftOut;
 use compass_diagnostic::Diagnostic;
 use compass_ledger::Tally;
@@ -301,13 +302,13 @@ impl RunFacts {
 
     /// What a person is told at the end of samples that were not computed; nothing where there were none.
     pub fn duplicates_line(&self) -> Option<String> {
-        let (duplicates, all) = (self.duplicate_samples, self.expected_samples);
+        let (duplicates, all) = (grouped(self.duplicate_samples), grouped(self.expected_samples));
         let text = || {
             format!(
                 "equal requests: {duplicates} of {all} samples repeat the request of another, and are recorded with its result"
             )
         };
-        (duplicates > 0).then(text)
+        (self.duplicate_samples > 0).then(text)
     }
 
     /// What a person is told of the tokens at the end; nothing when no engine reported any.

@@ -3,7 +3,7 @@
 use super::board::{ProgressBoard, Snapshot};
 use super::fitted;
 use super::pace::Pace;
-use super::text::eta;
+use super::text::{eta, speed};
 use compass_common::log_time::timed;
 use compass_common::status_output::{BarLine, print_progress, print_status};
 use compass_common::words::grouped;
@@ -155,7 +155,7 @@ pub(super) fn status_words(total: u64, now: Snapshot, rate: f64) -> Vec<String> 
     let rate = if now.is_waiting(total) { 0.0 } else { rate };
     let eta = eta(total.saturating_sub(now.recorded + now.failed), rate);
     let failed = if now.failed > 0 { format!(", {} failed", grouped(now.failed)) } else { String::new() };
-    vec![format!("{recorded}/{all} samples{failed}"), format!("{rate:.1} samples/s"), eta, slots]
+    vec![format!("{recorded}/{all} samples{failed}"), speed(rate), eta, slots]
 }
 
 #[cfg(test)]

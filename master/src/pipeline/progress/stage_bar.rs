@@ -3,7 +3,7 @@
 use super::fitted;
 use super::pace::Pace;
 use super::shown::{DRAWN_EVERY, LINE_EVERY};
-use super::text::eta;
+use super::text::{eta, speed};
 use compass_common::log_time::timed;
 use compass_common::status_output::{BarLine, is_terminal, print_progress, print_status};
 use compass_common::words::grouped;
@@ -74,6 +74,6 @@ impl StageBar {
     fn words(&self, rate: f64) -> Vec<String> {
         let (done, total) = (self.bar.position(), self.bar.length().unwrap_or_default());
         let eta = eta(total.saturating_sub(done), rate);
-        vec![format!("{}/{} samples", grouped(done), grouped(total)), format!("{rate:.1} samples/s"), eta]
+        vec![format!("{}/{} samples", grouped(done), grouped(total)), speed(rate), eta]
     }
 }
