@@ -78,7 +78,10 @@ fn has_pool(pools: &[PoolConfig], pool: &str, config: Option<&Path>) -> Result<(
 /// See [`TokenCommandError`].
 pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<TokenOutput, TokenCommandError> {
     let base = load_base(arguments.config.as_deref(), home.clone());
-    let config: AuthorityConfig = load_authority(arguments.config.as_deref(), home)?;
+    let mut config: AuthorityConfig = load_authority(arguments.config.as_deref(), home)?;
+    if let Some(folder) = &arguments.state_dir {
+        config = in_folder(config, folder);
+    }
     if let TokenAction::Create { pool, .. } = &arguments.action
         && !pool.is_empty()
     {
@@ -136,6 +139,13 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<To
             }
         }
     }
+}
+
+/// The authority whose files lie in the state folder `folder`.
+fn in_folder(config: AuthorityConfig, folder: &Path) -> AuthorityConfig {
+    let state_dir = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let key_file = state_dir.join(config.key_file.file_name().unwrap_or_default());
+    AuthorityConfig { state_dir, key_file, ..config }
 }
 
 fn told(stderr: String) -> TokenOutput {
@@ -228,6 +238,7 @@ mod tests {
                 out: None,
             },
             config,
+            state_dir: None,
         };
         let run = async |arguments: TokenArguments| run(&arguments, Some(home.path().to_owned())).await;
         let refused = run(create(Some(path.clone()), "gold")).await.unwrap_err();
@@ -235,5 +246,9 @@ mod tests {
         assert!(refused.to_string().starts_with(&format!("{} defines no pools", path.display())), "{refused}");
         assert!(run(create(Some(path), "")).await.is_ok());
         assert!(run(create(None, "gold")).await.is_ok(), "of a master without a file nothing is known");
+        let folder = home.path().join("elsewhere");
+        let named = TokenArguments { state_dir: Some(folder.clone()), ..create(None, "") };
+        assert!(run(named).await.is_ok());
+        assert!(folder.join("authority.key").is_file(), "the state folder that is named is used");
     }
 }

@@ -25,8 +25,11 @@ pub struct TokenArguments {
     #[command(subcommand)]
     pub action: TokenAction,
     /// The configuration whose [master] says where the authority lies [default: this user's state folder]
-    #[arg(long, short = 'c', value_name = "FILE", global = true)]
+    #[arg(long, short = 'c', value_name = "FILE", global = true, conflicts_with = "state_dir")]
     pub config: Option<PathBuf>,
+    /// The state_dir of the masters itself, where no configuration names it
+    #[arg(long, value_name = "DIR", global = true)]
+    pub state_dir: Option<PathBuf>,
 }
 
 /// What to do with tokens.
