@@ -1,6 +1,6 @@
 //! `compass-master`: reads the command line, does what it asks for, and exits with the code that says how that went.
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use compass_common::status_output::{OutputError, print, print_status, report};
 use compass_config::{Base, Config, DataCache, Overrides, WrittenConfig};
 use compass_diagnostic::Diagnostic;
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         report(message);
         return ExitCode::from(exit::BAD_INPUT);
     }
-    let cli = Cli::parse();
+    let cli = Cli::of_process();
     compass_master::descriptors::raise_limit();
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,

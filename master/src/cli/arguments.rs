@@ -5,6 +5,7 @@ use super::described::{CustomArguments, ModelArguments};
 use super::filter::NameFilter;
 use super::importing::{ImportArguments, loader};
 use super::launching::LaunchArguments;
+use super::missing_job::with_every_way;
 use super::number::{above_zero, large_above_zero, whole, within};
 use super::ranking::LeaderboardArguments;
 use super::resuming::command_line;
@@ -331,6 +332,13 @@ With `[infer.runner] type = \"none\"` the master waits for workers that you star
 
 Exit codes: 0 all scored; 1 something failed or a metric was withheld; 2 bad input, nothing started;
 3 infrastructure (resume with -r); 4 leadership lost; 130/143 interrupted (resume with -r).";
+
+impl Cli {
+    /// Reads the command line of this process; what is wrong with it ends the process.
+    pub fn of_process() -> Self {
+        Self::try_parse().unwrap_or_else(|error| with_every_way(error).exit())
+    }
+}
 
 impl JobArguments {
     /// The flags given that say by what workers are launched, and how; not those that bound the job.

@@ -7,6 +7,7 @@ mod filter;
 mod importing;
 mod later;
 mod launching;
+mod missing_job;
 mod mode;
 mod number;
 mod ranking;
