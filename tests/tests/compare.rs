@@ -438,6 +438,10 @@ fn a_leaderboard_has_tiers_curves_and_every_number() {
         assert!(found.contains(said), "{words:?}: {found}");
     };
     refused(&["leaderboard", "-w", "nowhere"], "there is no run with results in nowhere");
+    let cut = job.command_line(&["leaderboard", "-w", "out", "--step", "step(\\d)\\d"]).run().expect(0).stdout;
+    assert!(!cut.contains("several entries have one step"), "{cut}");
+    let cut = job.command_line(&["leaderboard", "-w", "out", "--step", "step\\d(\\d)"]).run().expect(0).stdout;
+    assert!(cut.contains("several entries have one step") && cut.contains(": step 0 of m-step100, m-step200"), "{cut}");
     refused(&["leaderboard", "-w", "out", "--step", "step"], "has no group");
     refused(&["leaderboard", "-w", "out", "--step", "("], "--step: ");
     refused(&["leaderboard", "-w", "out", "--step", "none(\\d)", "--tensorboard", "tb"], "not every model has a step");

@@ -99,8 +99,39 @@ pub fn board(runs: &[RunData], step: &dyn Fn(&str) -> Option<u64>) -> Board {
     let mut board = Board { entries: entries.into_iter().map(|(entry, _)| entry).collect(), datasets, averaged, notes };
     if board.has_steps() {
         board.entries.sort_by(|a, b| (a.step, &a.label).cmp(&(b.step, &b.label)));
+        let shared = shared_steps(&board.entries);
+        board.notes.extend(shared);
     }
     board
+}
+
+/// Steps, and entries of one, that a note names.
+const NAMED: usize = 4;
+
+/// What to say where several entries have one step: a curve has one point for a step.
+fn shared_steps(entries: &[Entry]) -> Option<String> {
+    let mut by_step: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
+    for entry in entries {
+        by_step.entry(entry.step?).or_default().push(entry);
+    }
+    by_step.retain(|_, alike| alike.len() > 1);
+    let models_differ = |alike: &Vec<&Entry>| alike.iter().any(|entry| entry.model != alike[0].model);
+    let why = match by_step.values().any(models_differ) {
+        true => " (an expression with `(\\d+)` takes all digits of a step)",
+        false => "",
+    };
+    let listed = |names: Vec<String>, all: usize, between: &str| {
+        let more = if all > NAMED { format!("{between}and {} more", all - NAMED) } else { String::new() };
+        names.join(between) + &more
+    };
+    let of_step = |(step, alike): (&u64, &Vec<&Entry>)| {
+        let names = alike.iter().take(NAMED).map(|entry| entry.label.clone()).collect();
+        format!("step {step} of {}", listed(names, alike.len(), ", "))
+    };
+    let steps: Vec<String> = by_step.iter().take(NAMED).map(of_step).collect();
+    let said = listed(steps, by_step.len(), "; ");
+    (!by_step.is_empty())
+        .then(|| format!("several entries have one step, and curves and trends have the first of them{why}: {said}"))
 }
 
 fn cells(unit: &UnitData) -> Vec<Cell> {
@@ -128,4 +159,33 @@ fn averaged(datasets: &[String], entries: &[(Entry, usize)]) -> Vec<String> {
         first.is_some_and(|cell| cell.is_percent && cell.direction == Direction::Higher)
     };
     datasets.iter().filter(|name| entries.iter().all(|(entry, _)| has(entry, name))).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(model: &str, step: u64) -> Entry {
+        Entry {
+            label: format!("out/r {model}"),
+            run: "out/r".into(),
+            model: model.into(),
+            step: Some(step),
+            cells: BTreeMap::new(),
+            average: None,
+            tier: None,
+        }
+    }
+
+    #[test]
+    fn entries_of_one_step_are_named() {
+        assert_eq!(shared_steps(&[entry("step_100", 100), entry("step_1000", 1_000)]), None);
+        let said = shared_steps(&[entry("step_100", 1), entry("step_1000", 1), entry("step_200", 2)]).unwrap();
+        assert!(said.ends_with(": step 1 of out/r step_100, out/r step_1000"), "{said}");
+        assert!(said.contains("takes all digits of a step"), "{said}");
+        // The same checkpoint ran several times: the expression is right.
+        let again = vec![entry("step_100", 100); 6];
+        let said = shared_steps(&again).unwrap();
+        assert!(said.ends_with("out/r step_100, and 2 more") && !said.contains("digits"), "{said}");
+    }
 }
