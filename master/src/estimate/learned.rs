@@ -9,7 +9,7 @@ use compass_plan::{DatasetPlan, DeviceRequest, ModelPlan, Plan};
 use compass_scheduler::DeviceType;
 use compass_types::ids::{Digest, WorkerId};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Runs of a data set that are remembered, and data sets of a device: the oldest give way.
@@ -26,9 +26,10 @@ pub(super) struct Took {
     /// Of slots, added up; of those that shared cores, as if each had had one.
     pub(super) seconds: f64,
     pub(super) submitted: u64,
-    /// Of these, tokens that no text before had in the same place; 0 in files of older versions.
+    /// Of these, tokens that no text before had in the same place, those of the job's other data sets included; `None` in files of
+    /// older versions.
     #[serde(default)]
-    pub(super) distinct: u64,
+    pub(super) distinct: Option<u64>,
     pub(super) computed: u64,
     pub(super) generated: u64,
     /// Characters of these samples by the plan, each prefix once.
@@ -95,6 +96,13 @@ impl Learned {
         let runs = self.devices.values().filter_map(|on| on.datasets.get(&name)?.last());
         runs.max_by_key(|took| took.at)
     }
+
+    /// Whether these data sets ran at that time and no others: their distinct tokens are then those of one job.
+    pub(super) fn are_all(&self, at: i64, names: &BTreeSet<String>) -> bool {
+        let datasets = self.devices.values().flat_map(|on| &on.datasets);
+        let ran = datasets.filter(|(_, runs)| runs.iter().any(|took| took.at == at));
+        ran.map(|(name, _)| name).collect::<BTreeSet<_>>() == names.iter().collect::<BTreeSet<_>>()
+    }
 }
 
 /// The type of device that a model's configuration asks for; `None` where any will do, or it has no weights.
@@ -155,7 +163,7 @@ pub(crate) fn learn(state: &Path, plan: &Plan, facts: &RunFacts) -> Result<(), F
                 samples: seen.samples,
                 seconds: seen.busy_seconds * share_of_core,
                 submitted: seen.tokens.submitted,
-                distinct: seen.tokens.distinct,
+                distinct: Some(seen.tokens.distinct),
                 computed: seen.tokens.computed,
                 generated: seen.tokens.generated,
                 characters: distinct_characters(unit.dataset) as f64 * share,

@@ -13,6 +13,7 @@ use crate::pipeline::Planned;
 use compass_config::{Config, ModelConfig};
 use compass_plan::{DatasetPlan, DeviceRequest, ModelPlan};
 use compass_scheduler::{DeviceType, Duplicates, Recorded};
+use std::collections::BTreeSet;
 use std::ops::Add;
 
 /// Characters of a token where nothing was learnt.
@@ -85,6 +86,8 @@ pub struct UnitEstimate {
     pub submitted: u64,
     /// Never more than `submitted`.
     pub distinct: u64,
+    /// Whether these are distinct in the whole job; else only within the data set.
+    pub is_distinct_in_job: bool,
     pub generated: u64,
     pub tokens_by: TokenSource,
     /// Of slots.
@@ -111,6 +114,8 @@ struct Known<'l> {
     /// The latest device of any type, whose tokens count.
     any: Option<&'l OnDevice>,
     learned: &'l Learned,
+    /// The data sets of the job by their names in a file.
+    datasets: &'l BTreeSet<String>,
 }
 
 /// What a job takes, by what is kept in its state folder and by the tokenizers that this host has.
@@ -118,6 +123,7 @@ pub fn estimate(planned: &Planned, config: &Config) -> Estimate {
     let plan = &planned.plan;
     let equal = Duplicates::beside(planned.duplicates.of_units(plan), &Recorded::default()).by_unit();
     let learned: Vec<Learned> = plan.models.iter().map(|model| Learned::read(&config.state_dir, model)).collect();
+    let datasets: BTreeSet<String> = plan.datasets.iter().map(name).collect();
     let mut tokenizers = Tokenizers::default();
     let mut found = Estimate::default();
     for (model, learned) in plan.models.iter().zip(&learned) {
@@ -130,6 +136,7 @@ pub fn estimate(planned: &Planned, config: &Config) -> Estimate {
             speeds: learned.latest(asked_device(unit.model)),
             any: learned.latest(None).map(|(_, on)| on),
             learned,
+            datasets: &datasets,
         };
         let measured = || {
             let dataset = unit.id.0 as usize % plan.datasets.len().max(1);
@@ -181,6 +188,7 @@ fn of_unit(
         samples: u64::from(dataset.samples),
         submitted: 0,
         distinct: 0,
+        is_distinct_in_job: false,
         generated: 0,
         tokens_by: TokenSource::Characters,
         seconds: Seconds::default(),
@@ -194,8 +202,10 @@ fn of_unit(
     let of_any = known.any.and_then(Rates::of);
     // Tokens that are generated: few, some, many.
     let mut generated = None;
+    // Tokens that go through the model, where a run tells.
+    let mut read = None;
     if let Some(took) = known.learned.tokens_of(dataset) {
-        by_run(&mut found, computed, took);
+        read = Some(by_run(&mut found, computed, took, known.learned.are_all(took.at, known.datasets)));
         generated = Some([found.generated as f64; 3]);
     } else {
         let share = computed as f64 / (found.samples.max(1)) as f64;
@@ -240,7 +250,7 @@ fn of_unit(
         Some((device, _)) => Source::Others { device: device.clone() },
         None => Source::Roofline,
     };
-    let read = found.distinct as f64 * each_computed;
+    let read = read.unwrap_or(found.distinct as f64) * each_computed;
     let at = |generated: f64| read + generated * each_generated;
     found.seconds = Seconds { low: at(few) * around.0, middle: at(some), high: at(many) * around.1 };
     found
@@ -267,16 +277,18 @@ pub(super) fn shared_characters(dataset: &DatasetPlan) -> u64 {
     all
 }
 
-/// Tokens as in an earlier run of the same data set.
-fn by_run(found: &mut UnitEstimate, computed: u64, took: &Took) {
+/// Tokens as in an earlier run of the same data set; returns those that went through the model. What a data set shared with others
+/// is counted once, as the run counted it, where the data sets of both jobs `are_all` the same; else as if it ran by itself.
+fn by_run(found: &mut UnitEstimate, computed: u64, took: &Took, are_all: bool) -> f64 {
     let share = computed as f64 / took.samples.max(1) as f64;
     let scaled = |tokens: u64| (tokens as f64 * share).round() as u64;
-    // Files of older versions hold what was computed alone.
-    let distinct = if took.distinct > 0 { took.distinct } else { took.computed };
+    let in_job = took.distinct.filter(|_| are_all);
+    found.is_distinct_in_job = in_job.is_some();
     found.submitted = scaled(took.submitted);
-    found.distinct = scaled(distinct).min(found.submitted);
+    found.distinct = scaled(in_job.unwrap_or(took.computed)).min(found.submitted);
     found.generated = scaled(took.generated);
     found.tokens_by = TokenSource::Run;
+    took.computed as f64 * share
 }
 
 /// Time by earlier runs of the same data set: the mean, within what they differ by.
@@ -304,7 +316,7 @@ mod tests {
             samples,
             seconds,
             submitted: 3 * computed,
-            distinct: computed / 2,
+            distinct: Some(computed / 2),
             computed,
             generated,
             characters: computed as f64 * 2.0,
@@ -347,8 +359,14 @@ mod tests {
     }
 
     fn estimated(model: &ModelPlan, abbr: &str, learned: &Learned, measured: Option<Measured>) -> UnitEstimate {
-        let known =
-            Known { speeds: learned.latest(asked_device(model)), any: learned.latest(None).map(|(_, on)| on), learned };
+        let all = learned.devices.values().flat_map(|on| on.datasets.keys());
+        let datasets: BTreeSet<String> = all.filter(|name| !name.starts_with("gone")).cloned().collect();
+        let known = Known {
+            speeds: learned.latest(asked_device(model)),
+            any: learned.latest(None).map(|(_, on)| on),
+            learned,
+            datasets: &datasets,
+        };
         of_unit(model, &dataset(abbr), 100, &known, || measured)
     }
 
@@ -365,9 +383,24 @@ mod tests {
         let mut found = estimated(&model(DeviceRequest::Cpu, 0), "d", &learned(&[("cpu", 50.0)]), None);
         assert_eq!((found.submitted, found.distinct, found.tokens_by), (3_000, 500, TokenSource::Run));
         // A run computed tokens again, and a file of an older version does not hold the distinct ones.
-        let again = Took { submitted: 1_188, distinct: 0, computed: 1_450, ..took(100, 50.0, 1_450, 0) };
-        by_run(&mut found, 100, &again);
-        assert_eq!((found.submitted, found.distinct), (1_188, 1_188));
+        let again = Took { submitted: 1_188, distinct: None, computed: 1_450, ..took(100, 50.0, 1_450, 0) };
+        assert_eq!(by_run(&mut found, 100, &again, true), 1_450.0);
+        assert_eq!((found.submitted, found.distinct, found.is_distinct_in_job), (1_188, 1_188, false));
+    }
+
+    #[test]
+    fn what_data_sets_share_is_counted_as_the_run_counted_it() {
+        let mut known = learned(&[("cpu", 50.0)]);
+        let (asked, shared) = (model(DeviceRequest::Cpu, 0), Took { distinct: Some(0), ..took(100, 50.0, 1_000, 0) });
+        let datasets = &mut known.devices.get_mut("cpu").unwrap().datasets;
+        datasets.insert("new 000000".to_owned(), vec![shared]);
+        let all_shared = estimated(&asked, "new", &known, None);
+        assert_eq!((all_shared.distinct, all_shared.is_distinct_in_job), (0, true), "the other data set has them");
+        assert!(all_shared.seconds.middle > 0.0);
+        // This job lacks a data set of that run: what it shares with the others is not known.
+        known.devices.get_mut("cpu").unwrap().datasets.insert("gone 000000".to_owned(), vec![shared]);
+        let alone = estimated(&asked, "new", &known, None);
+        assert_eq!((alone.distinct, alone.is_distinct_in_job), (1_000, false));
     }
 
     #[test]

@@ -88,7 +88,7 @@ mod tests {
             samples,
             seconds,
             submitted: 3 * computed,
-            distinct: computed / 2,
+            distinct: Some(computed / 2),
             computed,
             generated,
             characters: computed as f64 * 2.0,

@@ -62,10 +62,15 @@ pub fn shown(estimate: &Estimate, wishes: Wishes, width: Option<usize>) -> Strin
         // Writing to a string cannot fail.
         let _ = writeln!(text, "and {} more data sets: {}", units.len() - ROWS, interval(rest));
     }
+    // What data sets share counts in each of them, unless a run of this job told it.
+    let distinct = match units.iter().all(|unit| unit.is_distinct_in_job) {
+        true => "distinct",
+        false => "distinct within each data set",
+    };
     let total = |of: fn(&UnitEstimate) -> u64| units.iter().map(|unit| of(unit)).sum::<u64>();
     let _ = writeln!(
         text,
-        "\nall: {} samples, {} tokens submitted, {} distinct, about {} generated",
+        "\nall: {} samples, {} tokens submitted, {} {distinct}, about {} generated",
         total(|unit| unit.samples),
         total(|unit| unit.submitted),
         total(|unit| unit.distinct),
@@ -277,6 +282,7 @@ mod tests {
             samples: 10,
             submitted: 100,
             distinct: 50,
+            is_distinct_in_job: true,
             generated: 5,
             tokens_by: TokenSource::Tokenizer,
             seconds: Seconds { low: seconds / 2.0, middle: seconds, high: seconds * 2.0 },
@@ -306,6 +312,17 @@ mod tests {
         assert!(text.contains("time on 4 GPUs, once weights are loaded: 30m 00s (15m 00s to 1h 00m)"), "{text}");
         // 14,400 GPU seconds at most in 2,000 s are 7.2, in whole slots of 2.
         assert!(text.ends_with("deadline 33m 20s: --max-gpus 8\n"), "{text}");
+    }
+
+    #[test]
+    fn distinct_tokens_of_the_job_are_told_from_those_of_each_data_set() {
+        let of_run = unit("one", 10.0, 0);
+        let text = |is_distinct_in_job| {
+            let other = UnitEstimate { is_distinct_in_job, ..unit("other", 10.0, 0) };
+            shown(&estimate(vec![of_run.clone(), other]), Wishes::default(), None)
+        };
+        assert!(text(true).contains(" tokens submitted, 100 distinct, about 10 "), "{}", text(true));
+        assert!(text(false).contains(" 100 distinct within each data set, about 10 "), "{}", text(false));
     }
 
     #[test]
