@@ -176,7 +176,7 @@ async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
         return dry_run(cli, &config).await.map(|()| exit::SCORED);
     }
     if cli.estimate {
-        return estimate(cli, &config).map(|()| exit::SCORED);
+        return Box::pin(estimate(cli, &config)).await.map(|()| exit::SCORED);
     }
     let interrupted = watch_signals();
     let request = JobRequest { written: Some(written), ..cli.request() };
@@ -206,11 +206,15 @@ async fn dry_run(job: &JobArguments, config: &Config) -> Result<(), Failure> {
     print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }
 
-/// What the job will take.
-fn estimate(job: &JobArguments, config: &Config) -> Result<(), Failure> {
+/// What the job will take, or what is left of it where a run is named.
+async fn estimate(job: &JobArguments, config: &Config) -> Result<(), Failure> {
     let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
     let slots = pipeline::planned_slots(config, job.debug);
-    let estimate = estimate::estimate(&planned, config);
+    let kept = match &job.reuse {
+        Some(name) => Some(Box::pin(job::kept_of(config, name, &planned)).await?),
+        None => None,
+    };
+    let estimate = estimate::estimate(&planned, config, kept.as_ref());
     let wishes = Wishes { gpus: job.gpus, slots, cores: pipeline::shared_cores(config), deadline: job.deadline };
     let text = estimate::shown(&estimate, wishes, terminal_width());
     print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))

@@ -76,10 +76,25 @@ fn equal_requests_are_computed_once_and_estimated_once() {
 }
 
 #[test]
+fn of_a_run_that_is_resumed_the_rest_is_estimated() {
+    let job = echo_job(0, "", "");
+    job.run(&["--max-num-workers", "1", "--datasets", "choice_ppl"]).expect(0);
+    // The other data set is to be run beside what that run has.
+    let rest = job.run(&["--estimate", "-r"]).expect(0).stdout;
+    assert!(rest.contains(&format!("{SAMPLES} of {} samples kept", 2 * SAMPLES)), "{rest}");
+    assert!(rest.contains(&format!("all: {SAMPLES} samples")), "{rest}");
+    // The run itself has no more to do.
+    let nothing = job.run(&["--estimate", "-r", "--datasets", "choice_ppl"]).expect(0).stdout;
+    assert!(nothing.contains(&format!("{SAMPLES} of {SAMPLES} samples kept")), "{nothing}");
+    assert!(nothing.contains("all: 0 samples, 0 tokens submitted"), "{nothing}");
+    assert_eq!(job.runs().len(), 1, "an estimate makes no run");
+}
+
+#[test]
 fn an_estimate_is_alone() {
     let job = echo_job(0, "", "");
     for (flags, said) in [
-        (&["--estimate", "-r"][..], "cannot be used with"),
+        (&["--estimate", "-r"][..], "no run to resume"),
         (&["--estimate", "--dry-run"], "cannot be used with"),
         (&["--gpus", "4"], "--estimate"),
         (&["--estimate", "--deadline", "soon"], "deadline"),

@@ -93,8 +93,9 @@ pub struct JobArguments {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Print what the job will take, by what earlier runs in its state_dir took, and stop: tokens, time, GPU hours
-    #[arg(long, conflicts_with_all = ["dry_run", "reuse"])]
+    /// Print what the job will take, by what earlier runs in its state_dir took, and stop: tokens, time, GPU hours; with -r, of
+    /// what that run has not recorded
+    #[arg(long, conflicts_with = "dry_run")]
     pub estimate: bool,
 
     /// With --estimate: GPUs that it will have [default: what would be launched]

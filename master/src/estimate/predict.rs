@@ -118,14 +118,20 @@ struct Known<'l> {
     datasets: &'l BTreeSet<String>,
 }
 
-/// What a job takes, by what is kept in its state folder and by the tokenizers that this host has.
-pub fn estimate(planned: &Planned, config: &Config) -> Estimate {
+/// What a job takes, by what is kept in its state folder and by the tokenizers that this host has. Of a run that is resumed, `kept`
+/// are the samples that are not run again.
+pub fn estimate(planned: &Planned, config: &Config, kept: Option<&Recorded>) -> Estimate {
     let plan = &planned.plan;
-    let equal = Duplicates::beside(planned.duplicates.of_units(plan), &Recorded::default()).by_unit();
+    let nothing = Recorded::default();
+    let recorded = kept.unwrap_or(&nothing);
+    let equal = Duplicates::beside(planned.duplicates.of_units(plan), recorded).by_unit();
     let learned: Vec<Learned> = plan.models.iter().map(|model| Learned::read(&config.state_dir, model)).collect();
     let datasets: BTreeSet<String> = plan.datasets.iter().map(name).collect();
     let mut tokenizers = Tokenizers::default();
     let mut found = Estimate::default();
+    if kept.is_some() {
+        found.notes.push(format!("{} of {} samples kept: they are not run again", recorded.len(), plan.expected()));
+    }
     for (model, learned) in plan.models.iter().zip(&learned) {
         found.notes.extend(choice(model, learned));
     }
@@ -143,8 +149,10 @@ pub fn estimate(planned: &Planned, config: &Config) -> Estimate {
             tokenizers.measure(&tokenizer_folder(config.models.get(at)?)?, planned, unit.model, dataset)
         };
         let equal = equal.get(&unit.id).map_or(0, |samples| u64::from(samples.len()));
-        let computed = u64::from(unit.dataset.samples).saturating_sub(equal);
-        found.units.push(of_unit(unit.model, unit.dataset, computed, &known, measured));
+        let done = u64::from(recorded.done(unit.id).len());
+        let remaining = u64::from(unit.dataset.samples).saturating_sub(done);
+        let samples = (remaining, remaining.saturating_sub(equal));
+        found.units.push(of_unit(unit.model, unit.dataset, samples, &known, measured));
     }
     found
 }
@@ -174,18 +182,18 @@ fn choice(model: &ModelPlan, learned: &Learned) -> Option<String> {
     }
 }
 
-/// `computed` are its samples without those whose request another one's is equal to.
+/// `remaining` are its samples without a result, `computed` those of them whose request no other one's is equal to.
 fn of_unit(
     model: &ModelPlan,
     dataset: &DatasetPlan,
-    computed: u64,
+    (remaining, computed): (u64, u64),
     known: &Known<'_>,
     measured: impl FnOnce() -> Option<Measured>,
 ) -> UnitEstimate {
     let mut found = UnitEstimate {
         model: model.abbr.clone(),
         dataset: dataset.abbr.clone(),
-        samples: u64::from(dataset.samples),
+        samples: remaining,
         submitted: 0,
         distinct: 0,
         is_distinct_in_job: false,
@@ -208,7 +216,7 @@ fn of_unit(
         read = Some(by_run(&mut found, computed, took, known.learned.are_all(took.at, known.datasets)));
         generated = Some([found.generated as f64; 3]);
     } else {
-        let share = computed as f64 / (found.samples.max(1)) as f64;
+        let share = computed as f64 / f64::from(dataset.samples.max(1));
         let (per_token, submitted) = match measured() {
             Some(measured) => {
                 found.tokens_by = TokenSource::Tokenizer;
@@ -359,6 +367,17 @@ mod tests {
     }
 
     fn estimated(model: &ModelPlan, abbr: &str, learned: &Learned, measured: Option<Measured>) -> UnitEstimate {
+        estimated_rest(model, abbr, learned, measured, 100)
+    }
+
+    /// Of a run that has all samples but so many.
+    fn estimated_rest(
+        model: &ModelPlan,
+        abbr: &str,
+        learned: &Learned,
+        measured: Option<Measured>,
+        rest: u64,
+    ) -> UnitEstimate {
         let all = learned.devices.values().flat_map(|on| on.datasets.keys());
         let datasets: BTreeSet<String> = all.filter(|name| !name.starts_with("gone")).cloned().collect();
         let known = Known {
@@ -367,7 +386,7 @@ mod tests {
             learned,
             datasets: &datasets,
         };
-        of_unit(model, &dataset(abbr), 100, &known, || measured)
+        of_unit(model, &dataset(abbr), (rest, rest), &known, || measured)
     }
 
     #[test]
@@ -401,6 +420,17 @@ mod tests {
         known.devices.get_mut("cpu").unwrap().datasets.insert("gone 000000".to_owned(), vec![shared]);
         let alone = estimated(&asked, "new", &known, None);
         assert_eq!((alone.distinct, alone.is_distinct_in_job), (1_000, false));
+    }
+
+    #[test]
+    fn what_a_run_has_recorded_takes_nothing() {
+        let (asked, known) = (model(DeviceRequest::Cpu, 0), learned(&[("cpu", 50.0)]));
+        let rest = estimated_rest(&asked, "d", &known, None, 40);
+        assert_eq!((rest.samples, rest.submitted, rest.seconds.middle), (40, 1_200, 20.0));
+        let rest = estimated_rest(&asked, "new", &known, None, 40);
+        assert_eq!((rest.samples, rest.submitted), (40, 1_600), "2 characters a token");
+        let nothing = estimated_rest(&asked, "d", &known, None, 0);
+        assert_eq!((nothing.samples, nothing.submitted, nothing.seconds), (0, 0, Seconds::default()));
     }
 
     #[test]

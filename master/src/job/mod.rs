@@ -10,7 +10,7 @@ mod request;
 mod run;
 
 pub use failure::Failure;
-pub use opening::{OpenedRun, check_http, led_elsewhere, open_in, open_run};
+pub use opening::{OpenedRun, check_http, kept_of, led_elsewhere, open_in, open_run};
 pub use record::{Ended, JobRecord, SlotBound, StageTerms, now, why_it_ended};
 pub use request::{JobRequest, Mode};
 pub use run::{JobEnvironment, run};

@@ -8,6 +8,7 @@ use crate::web::HttpSecrets;
 use compass_common::status_output::{print_status, report};
 use compass_config::Config;
 use compass_diagnostic::Diagnostic;
+use compass_scheduler::{DeviceType, Recorded};
 use compass_types::ids::{Digest, UnitId};
 use compass_types::result::SampleResult;
 use std::sync::Arc;
@@ -177,6 +178,31 @@ fn kept(from: RunFolder, run: EarlierRun, planned: &Planned) -> Result<EarlierRe
     }
     let carried = block_in_place(|| run.answers(planned)).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     Ok(EarlierResults { from, carried })
+}
+
+/// The samples of a plan that are not run again where the run called `name` is resumed with it. Nothing is begun.
+///
+/// # Errors
+/// There is no such run with a plan, it cannot be read, or a store fails.
+pub async fn kept_of(config: &Config, name: &str, planned: &Planned) -> Result<Recorded, Failure> {
+    if RunFolder::foreign(&config.work_dir, name).is_some() {
+        let foreign = format!("--estimate counts nothing of {name}: another evaluator wrote its predictions");
+        return Err(Failure::bad_input(Diagnostic::error(foreign).with_help("leave -r out to estimate the whole job")));
+    }
+    let folder = RunFolder::find(&config.work_dir, Some(name)).map_err(|error| Failure::of_folder(&error))?;
+    let read = read_plan(&folder)?;
+    if read.digest == Digest::of(&planned.head) {
+        let lengths = pipeline::recorded_lengths(config, &folder, read.digest, None).await;
+        let lengths = lengths.map_err(|error| Failure::of_store(&error))?;
+        let recorded = block_in_place(|| pipeline::recorded(&folder, read.digest, &lengths));
+        return recorded.map_err(|error| Failure::of(exit::BAD_INPUT, &error));
+    }
+    let run = earlier_run(config, &folder, &read).await?;
+    let mut recorded = Recorded::default();
+    for (unit, result) in kept(folder, run, planned)?.carried.results {
+        recorded.arrive(unit, result.index, &[], DeviceType::Unknown);
+    }
+    Ok(recorded)
 }
 
 /// The folder of a run of the job of this plan that another master leads, where masters share a store.

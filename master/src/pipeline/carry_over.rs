@@ -12,6 +12,7 @@ use compass_ledger::{Kind, Ledger, LedgerError};
 use compass_plan::weights::Pin;
 use compass_plan::{Endpoint, ModelPlan, Part, Plan, Sample, Unit};
 use compass_proto::v1;
+use compass_scheduler::{DeviceType, Recorded};
 use compass_types::ids::{Digest, ModelId, UnitId};
 use compass_types::result::{Outcome, SampleResult};
 use prost::Message as _;
@@ -26,6 +27,21 @@ pub enum CarryOverError {
     Plan(#[from] PlanError),
     #[error(transparent)]
     Encode(#[from] EncodeError),
+}
+
+/// The samples that a master does not run again that resumes the run in `folder` by the same plan, those that failed among them;
+/// `lengths` are as for [`Ledger::load`].
+///
+/// # Errors
+/// Its ledger is damaged.
+pub fn recorded(folder: &RunFolder, plan: Digest, lengths: &BTreeMap<String, u64>) -> Result<Recorded, LedgerError> {
+    let mut recorded = Recorded::default();
+    for entry in Ledger::new(folder.ledger(), plan).load(lengths)?.entries {
+        if let (Kind::Sample, Ok(result)) = (entry.kind(), v1::SampleResult::decode(entry.payload.as_slice())) {
+            recorded.arrive(UnitId(entry.unit), result.index, &entry.payload, DeviceType::from_number(entry.device));
+        }
+    }
+    Ok(recorded)
 }
 
 /// An earlier run whose results may be those of a new plan.

@@ -57,7 +57,7 @@ mod worker_source;
 
 pub use adopt::{Adopted, Gaps, adopt};
 pub use adopt_gold::is_gold_of;
-pub use carry_over::{CarriedOver, CarryOverError, EarlierRun};
+pub use carry_over::{CarriedOver, CarryOverError, EarlierRun, recorded};
 pub use data_column::data_column;
 pub use drive::{DriveError, Driven, Driver, Ending, Setup};
 pub use dry_run::{check_launcher, dry_run, planned_slots};
