@@ -283,6 +283,9 @@ fn samples_of_a_run_are_shown_while_it_goes_on_and_afterwards() {
     let board = json("/leaderboard.json");
     assert_eq!(board["entries"][0]["datasets"][dataset][0]["value"].as_f64(), Some(score), "{board}");
     assert_eq!(ask(&address, "GET", "/runs/nothing.json", "", "").0, 404);
+    for of_a_master in ["/healthz", "/metrics", "/status.json"] {
+        assert_eq!(ask(&address, "GET", of_a_master, "", "").0, 404);
+    }
     for (path, said) in [
         ("/compare?a=1&a=2", "`a` is in the query twice: send it once\n"),
         (format!("/compare?a={run}").as_str(), "error: `b` is missing\n"),
