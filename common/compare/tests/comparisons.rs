@@ -476,6 +476,23 @@ fn a_relative_rule_shows_the_plain_difference_and_what_it_allows() {
 }
 
 #[test]
+fn junit_fails_by_what_a_rule_decides() {
+    use compass_compare::report::gate_junit;
+    let matches = |pattern: &str, name: &str| pattern == name;
+    let (a, worse) = (run("a", vec![hits("d", 400, is_right)]), run("b", vec![hits("d", 400, mostly)]));
+    // A breach, and fewer pairs than the rule wants.
+    let element = |tier: Tier, min_samples: u64| {
+        let one = Rule { tier, min_samples, ..rule("d") };
+        let junit = gate_junit(&judge(&a, &worse, &[one], &options(), &matches).unwrap());
+        let found = ["<failure ", "<error ", "<skipped "].into_iter().filter(|element| junit.contains(element));
+        found.collect::<Vec<_>>().concat()
+    };
+    let tiers = [Tier::Critical, Tier::Supporting, Tier::Advisory];
+    assert_eq!(tiers.map(|tier| element(tier, 1)), ["<failure ", "<failure ", "<skipped "]);
+    assert_eq!(tiers.map(|tier| element(tier, 500)), ["<error ", "<skipped ", "<skipped "]);
+}
+
+#[test]
 fn a_reason_is_that_of_the_whole_name() {
     let matches = |pattern: &str, name: &str| pattern == "*" || pattern == name;
     let (a, b) = two_runs();

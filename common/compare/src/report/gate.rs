@@ -81,7 +81,8 @@ pub fn gate_markdown(gate: &Gate) -> String {
     out
 }
 
-/// As JUnit's XML: a breach is a failure, what cannot be told an error, and either is only skipped where its rule is advisory.
+/// As JUnit's XML: a breach is a failure, of an advisory rule it is skipped; what cannot be told is an error of a critical rule, and of
+/// any other it is skipped.
 pub fn gate_junit(gate: &Gate) -> String {
     use crate::gate::Tier;
     let mut cases = String::new();
