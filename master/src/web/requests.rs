@@ -1,6 +1,7 @@
 //! Queries and forms of requests. One that cannot be read is refused with what to send instead, whatever the library says.
 
 use axum::Form;
+use axum::extract::rejection::FormRejection;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
@@ -32,7 +33,11 @@ fn why_unread(query: Option<&str>) -> String {
 /// The form that a request sends.
 pub(super) struct Sent<T>(pub(super) T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
+impl<T, S> FromRequest<S> for Sent<T>
+where
+    Form<T>: FromRequest<S, Rejection = FormRejection>,
+    S: Send + Sync,
+{
     type Rejection = (StatusCode, &'static str);
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
