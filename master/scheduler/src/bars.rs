@@ -141,11 +141,23 @@ pub(super) struct Bars {
     got_on: BTreeMap<ModelId, u64>,
     /// No worker's bar through its host ends before.
     lift_at: u64,
+    /// What this step has to say of workers that cannot load a model.
+    unsaid: Vec<(ModelId, String)>,
 }
 
 impl Bars {
     pub(super) fn new(supply: Supply) -> Self {
-        Self { models: BTreeMap::new(), supply, got_on: BTreeMap::new(), lift_at: u64::MAX }
+        Self { models: BTreeMap::new(), supply, got_on: BTreeMap::new(), lift_at: u64::MAX, unsaid: Vec::new() }
+    }
+
+    /// Keeps what is to be said of a worker that cannot load a model until the end of the step.
+    pub(super) fn say_soon(&mut self, model: ModelId, text: String) {
+        self.unsaid.push((model, text));
+    }
+
+    /// What is still to be said of some models, in order.
+    pub(super) fn take_unsaid(&mut self, of: impl Fn(ModelId) -> bool) -> Vec<String> {
+        self.unsaid.extract_if(.., |(model, _)| of(*model)).map(|(_, text)| text).collect()
     }
 
     /// Launchers have said what they can still do.

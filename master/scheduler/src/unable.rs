@@ -38,7 +38,7 @@ impl Core {
         let on = if host.is_empty() { String::new() } else { format!(" on {host}") };
         let label = self.labels.model(model);
         let note = format!("worker {name}{on} cannot load {label} and gets no more of its tasks: {text}");
-        effects.push(Effect::Note { text: note });
+        self.bars.say_soon(model, note);
         self.bars.tell(Barred { worker: name, session, host, model, kind, text }, self.now);
         for task in held {
             if self.task(task).is_none_or(|task| task.model != model) {
@@ -85,8 +85,13 @@ impl Core {
         self.bars.lift_next(next);
     }
 
-    /// Fails the tasks of models that no worker can load, once there is no more hope of one.
+    /// Fails the tasks of models that no worker can load, once there is no more hope of one, and says which workers cannot.
     pub(super) fn judge_bars(&mut self, effects: &mut Vec<Effect>) {
+        self.judge_models(effects);
+        effects.extend(self.bars.take_unsaid(|_| true).into_iter().map(|text| Effect::Note { text }));
+    }
+
+    fn judge_models(&mut self, effects: &mut Vec<Effect>) {
         if self.bars.is_empty() || self.queue.is_empty() {
             return;
         }
@@ -129,16 +134,8 @@ impl Core {
         if self.bars.say_failure(model) {
             let name = self.labels.model(model);
             let text = format!("no worker can load {name}; its {} failed: {words}", some(tasks.len() as u64, "task"));
-            // The words name the worker of this step with its reason: one warning for a model is enough.
-            let of_worker = format!(" cannot load {name} and gets no more of its tasks: ");
-            for effect in effects.iter_mut() {
-                if let Effect::Note { text } = effect
-                    && text.contains(&of_worker)
-                {
-                    let text = std::mem::take(text);
-                    *effect = Effect::Event { text };
-                }
-            }
+            // The words name the workers with their reasons: one warning for a model is enough.
+            effects.extend(self.bars.take_unsaid(|of| of == model).into_iter().map(|text| Effect::Event { text }));
             effects.push(Effect::Note { text });
         }
         for task in tasks {
