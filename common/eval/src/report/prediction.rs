@@ -6,7 +6,7 @@
 
 use crate::evaluator::judge;
 use compass_plan::prompt::{MetaTemplate, Mode, Prompt, RenderedPrompt, Shot, ShotFormat, render_shots};
-use compass_plan::{Body, DatasetPlan, InferSpec, OptionPrompt, OptionText, Part, Sample};
+use compass_plan::{Body, ChatMode, DatasetPlan, InferSpec, OptionPrompt, OptionText, Part, Sample};
 use compass_pyfmt::python_str;
 use compass_types::result::{LoglikelihoodScore, Outcome, PplScore, SampleResult};
 use serde_json::{Map, Value, json};
@@ -44,7 +44,11 @@ pub fn prediction_record(
         }
         Body::Execute { .. } => {}
         Body::Chat { turns } => {
-            let turns = turns.iter().map(|turn| json!({"role": turn.role, "content": turn.content}));
+            // Where the last answer alone is asked for, it is the history before it that a model is given.
+            let last = turns.iter().rposition(|turn| turn.role == "assistant");
+            let asks_last = matches!(dataset.infer, InferSpec::Chat { infer_mode: ChatMode::Last, .. });
+            let asked = last.filter(|_| asks_last).and_then(|last| turns.get(..last)).unwrap_or(turns);
+            let turns = asked.iter().map(|turn| json!({"role": turn.role, "content": turn.content}));
             record.insert("origin_prompt".into(), turns.collect());
         }
     }
@@ -217,7 +221,7 @@ fn label_key(label: &Value) -> String {
 mod tests {
     use super::*;
     use crate::evaluator::fixture::*;
-    use compass_plan::{GenSpec, InferSpec};
+    use compass_plan::{ChatTurn, GenSpec};
 
     fn part(sample: &Sample) -> Part {
         Part { shots: vec!["S0".into(), "S1".into()], samples: vec![sample.clone()] }
@@ -302,5 +306,22 @@ mod tests {
                 r#""gold":0,"error":"crashed the engine three times"}"#
             )
         );
+    }
+
+    #[test]
+    fn of_a_conversation_the_record_holds_what_was_asked() {
+        let turn = |(role, content): (&str, &str)| ChatTurn { role: role.into(), content: content.into() };
+        let turns = [("user", "1+1"), ("assistant", "2"), ("user", "2+2"), ("assistant", "4")].map(turn);
+        let sample = Sample { body: Body::Chat { turns: turns.into() }, ..generate(0, json!("4")) };
+        let asked = |infer_mode| {
+            let infer = InferSpec::Chat { infer_mode, gen_spec: GenSpec::default() };
+            record(infer, &sample, &generated(0, "five"))
+        };
+        let history = concat!(
+            r#"{"origin_prompt":[{"role":"user","content":"1+1"},{"role":"assistant","content":"2"},"#,
+            r#"{"role":"user","content":"2+2"}],"#
+        );
+        assert!(asked(ChatMode::Last).starts_with(history), "{}", asked(ChatMode::Last));
+        assert!(asked(ChatMode::EveryWithGt).contains(r#""content":"4"}],"#), "the last turn is one of several");
     }
 }
