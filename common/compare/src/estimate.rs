@@ -453,8 +453,11 @@ fn corpus(a: &Form<'_>, b: &Form<'_>, setting: Setting<'_>) -> Result<Estimate, 
     if let (true, Some(range)) = (stderr <= NO_SPREAD, range(rule)) {
         let furthest = range + change.abs();
         let nothing_differs = tango_of_shares(0.0, 0.0, units as f64, setting.z()).scaled(furthest).shifted(change);
-        interval = interval.hull(nothing_differs).within(Interval { low: -range * scale, high: range });
+        interval = interval.hull(nothing_differs);
         reach.push(Reach::Tango { gained: 0.0, lost: 0.0, units: share, scale: furthest });
+    }
+    if let Some(range) = range(rule) {
+        interval = interval.within(Interval { low: -range * scale, high: range });
     }
     // No test can say more of so many that all differ one way than that every sign is as likely as the other.
     let p = if a == b && drawn.stderr == 0.0 { 1.0 } else { drawn.p.max(least_p(units)) };

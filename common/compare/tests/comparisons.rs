@@ -586,7 +586,8 @@ fn a_few_samples_of_a_corpus_metric_are_no_evidence() {
     let (a, b) = (classes(5, |at| at > 1), classes(5, |at| at > 0));
     let found = compare(&run("a", vec![a]), &run("b", vec![b]), &options()).unwrap();
     let estimate = &row(&found, "d").estimate;
-    assert!(estimate.interval.high - estimate.difference >= 2.776 * estimate.stderr, "{estimate:?}");
+    let high = (estimate.difference + 2.776 * estimate.stderr).min(100.0);
+    assert!(estimate.interval.high >= high && estimate.interval.high <= 100.0, "{estimate:?}");
 }
 
 #[test]
