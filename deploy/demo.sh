@@ -4,8 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ./deploy/setup.sh
+built=${CARGO_TARGET_DIR:-target}/demo
 # A build says nothing for minutes.
-[ -x target/demo/compass-master ] || echo "building compass-master and compass-worker (minutes, the first time only)" >&2
+[ -x "$built/compass-master" ] || echo "building compass-master and compass-worker (minutes, the first time only)" >&2
 # Without the readers of Parquet and Arrow, and hardly optimised: half of the processor time of a build for development.
 cargo build --quiet --profile demo --no-default-features --features compass-worker/engine -p compass-master -p compass-worker
-exec target/demo/compass-master --config deploy/demo/eval.toml "$@"
+exec "$built/compass-master" --config deploy/demo/eval.toml "$@"
