@@ -17,8 +17,10 @@ pub fn is_gold_of(eval: &EvalSpec, sample: &Sample, theirs: &Value) -> bool {
         return true;
     }
     let ours = eval.evaluator.reference(&sample.gold);
-    // Of answers of which any is right the order says nothing, and CMRC's and DRCD's loaders take theirs from a set.
-    let any_is_right = eval.evaluator == EvaluatorSpec::Em;
+    // Of answers of which any is right the order says nothing, and the loaders of CMRC, DRCD, SQuAD and TyDi QA take theirs from a
+    // set.
+    let any_is_right =
+        matches!(eval.evaluator, EvaluatorSpec::Em | EvaluatorSpec::Score { .. } | EvaluatorSpec::Check { .. });
     let is_same = |ours: &Value| {
         python_str(theirs) == python_str(ours)
             || covers(theirs, ours, true)
@@ -56,6 +58,7 @@ fn covers(theirs: &Value, ours: &Value, is_row: bool) -> bool {
 mod tests {
     use super::*;
     use compass_plan::Body;
+    use compass_plan::evaluation::TextScore;
     use compass_plan::prompt::Prompt;
     use compass_postprocess::Postprocessor;
     use serde_json::json;
@@ -99,8 +102,10 @@ mod tests {
         assert!(!is_gold_of(&eval, &sample(json!(1)), &json!("2")));
         assert!(is_gold_of(&eval, &sample(json!(["a", "b"])), &json!(["a", "b"])));
         assert!(!is_gold_of(&eval, &sample(json!(["a", "b"])), &json!(["b", "a"])));
-        let any = EvalSpec::new(EvaluatorSpec::Em);
-        assert!(is_gold_of(&any, &sample(json!(["a", "b"])), &json!(["b", "a"])));
-        assert!(!is_gold_of(&any, &sample(json!(["a", "b"])), &json!(["b", "b"])));
+        for evaluator in [EvaluatorSpec::Em, EvaluatorSpec::Score { score: TextScore::Squad }] {
+            let any = EvalSpec::new(evaluator);
+            assert!(is_gold_of(&any, &sample(json!(["a", "b"])), &json!(["b", "a"])));
+            assert!(!is_gold_of(&any, &sample(json!(["a", "b"])), &json!(["b", "b"])));
+        }
     }
 }
