@@ -2,10 +2,10 @@
 
 use crate::place::FileId;
 use crate::value::{Class, DictCell, Slot};
+use foldhash::{HashMap, HashSet};
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprContext, Stmt};
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// What a scope belongs to.

@@ -289,9 +289,9 @@ impl Interpreter<'_> {
 }
 
 pub(crate) fn with_parameters(
-    mut names: std::collections::HashSet<Rc<str>>,
+    mut names: foldhash::HashSet<Rc<str>>,
     parameters: &Parameters,
-) -> std::collections::HashSet<Rc<str>> {
+) -> foldhash::HashSet<Rc<str>> {
     names.extend(parameters.iter().map(|parameter| Rc::from(parameter.name().as_str())));
     names
 }

@@ -3,8 +3,7 @@
 use super::list::exactly;
 use crate::error::Result;
 use crate::evaluate::{Arguments, Interpreter};
-use crate::value::{Key, Set, Slot, Value};
-use indexmap::IndexMap;
+use crate::value::{IndexMap, Key, Set, Slot, Value};
 use std::rc::Rc;
 
 pub(super) const NAMES: &[&str] = &[

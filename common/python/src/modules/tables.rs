@@ -8,7 +8,7 @@ use crate::library::TableRequest;
 use crate::limits::Budget;
 use crate::object::{Table, tables};
 use crate::place::Place;
-use crate::value::{Dict, Slot, Value};
+use crate::value::{Dict, IndexMap, Slot, Value};
 use serde_json::Value as Json;
 use std::rc::Rc;
 
@@ -176,7 +176,7 @@ fn paths(interpreter: &mut Interpreter<'_>, files: Value, place: Place) -> Resul
 
 /// A table of rows as a file has them: the columns of all rows, in the order in which they appear.
 fn table_of_json(budget: &mut Budget, rows: Vec<serde_json::Map<String, Json>>, place: Place) -> Result<Table> {
-    let mut columns: indexmap::IndexMap<Rc<str>, Vec<Value>> = indexmap::IndexMap::new();
+    let mut columns: IndexMap<Rc<str>, Vec<Value>> = IndexMap::default();
     for (at, row) in rows.into_iter().enumerate() {
         for (name, value) in row {
             let values = columns.entry(name.into()).or_default();

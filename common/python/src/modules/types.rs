@@ -2,15 +2,14 @@
 
 use crate::error::{Result, type_error, value_error};
 use crate::evaluate::{Arguments, Interpreter, native};
-use crate::value::{Dict, Key, Native, Range, Slice, Slot, Value, builtin_class, is_subclass, repr, written};
-use indexmap::IndexMap;
+use crate::value::{Dict, IndexMap, Key, Native, Range, Slice, Slot, Value, builtin_class, is_subclass, repr, written};
 use std::cell::Cell;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// A set of these elements.
 pub(crate) fn set_of(items: Vec<Slot>) -> Result<Value> {
-    let mut set = IndexMap::new();
+    let mut set = IndexMap::default();
     for slot in items {
         set.entry(Key::of(&slot.value).map_err(|stop| stop.at(slot.place))?).or_insert(slot.value);
     }
@@ -226,7 +225,7 @@ pub(super) fn member(native: Native, name: &str) -> Option<Value> {
         "dict" | "OrderedDict" => Value::Dict(Rc::new(RefCell::default())),
         "str" => Value::text(""),
         "list" => Value::list(Vec::new()),
-        "set" => Value::set(IndexMap::new()),
+        "set" => Value::set(IndexMap::default()),
         _ => return None,
     };
     if name == "fromkeys" {

@@ -5,8 +5,7 @@
 
 use crate::error::{Result, Stop, type_error, value_error};
 use crate::limits::Budget;
-use crate::value::{Dict, Slot, Value};
-use indexmap::IndexMap;
+use crate::value::{Dict, IndexMap, Slot, Value};
 use std::rc::Rc;
 
 /// Values inside each other deeper than this are refused.
@@ -75,7 +74,7 @@ impl Type {
             }
             Value::Dict(dict) => {
                 if matches!(self, Self::Null) {
-                    *self = Self::Struct(IndexMap::new());
+                    *self = Self::Struct(IndexMap::default());
                 }
                 let Self::Struct(fields) = self else { return Err(mixed(value, self)) };
                 for entry in dict.borrow().iter() {

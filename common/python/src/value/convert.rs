@@ -5,8 +5,8 @@ use crate::error::{Result, Stop};
 use crate::limits::Budget;
 use crate::node::{Node, Plain};
 use crate::place::Place;
+use foldhash::{HashMap, HashMapExt};
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Containers inside each other deeper than this are refused: one that holds itself has no end.
@@ -34,7 +34,7 @@ pub(crate) fn config_copy(budget: &mut Budget, value: &Value, depth: u32) -> Res
         Value::List(list) => Value::list(items(&list.items.borrow())?),
         Value::Tuple(tuple) => Value::Tuple(items(tuple)?.into()),
         Value::Dict(dict) => {
-            let mut copy = Dict::config();
+            let mut copy = Dict::config_for(dict.borrow().len());
             for entry in dict.borrow().iter() {
                 let value = config_copy(budget, &entry.slot.value, depth + 1)?;
                 copy.insert(entry.key.clone(), Slot { value, place: entry.slot.place })?;
@@ -51,7 +51,7 @@ pub(crate) fn stored_in_config(budget: &mut Budget, value: &Value) -> Result<Val
     match value {
         Value::Dict(dict) if dict.borrow().config => Ok(value.clone()),
         Value::Dict(dict) => {
-            let mut copy = Dict::config();
+            let mut copy = Dict::config_for(dict.borrow().len());
             for entry in dict.borrow().iter() {
                 let value = stored_in_config(budget, &entry.slot.value)?;
                 copy.insert(entry.key.clone(), Slot { value, place: entry.slot.place })?;

@@ -1,10 +1,12 @@
 //! Dicts: entries in the order of insertion, each with the places of its key and of its value.
 
-use super::{Key, Slot, Value};
+use super::key::TextKey;
+use super::{IndexMap, Key, Slot, Value};
 use crate::error::Result;
 use crate::place::Place;
-use indexmap::IndexMap;
+use indexmap::map;
 use std::cell::RefCell;
+use std::rc::Rc;
 
 /// A dict that several names may share.
 pub(crate) type DictCell = RefCell<Dict>;
@@ -29,9 +31,10 @@ pub(crate) struct Entry {
 }
 
 impl Dict {
-    /// An empty `ConfigDict`.
-    pub(crate) fn config() -> Self {
-        Self { config: true, ..Self::default() }
+    /// An empty `ConfigDict` with room for that many entries.
+    pub(crate) fn config_for(entries: usize) -> Self {
+        let entries = IndexMap::with_capacity_and_hasher(entries, Default::default());
+        Self { entries, config: true, ..Self::default() }
     }
 
     /// An empty `DatasetDict`.
@@ -65,37 +68,35 @@ impl Dict {
     }
 
     pub(crate) fn get_text(&self, key: &str) -> Option<&Slot> {
-        self.entries.get(&Key::Text(key.into())).map(|entry| &entry.slot)
+        self.entries.get(&TextKey(key)).map(|entry| &entry.slot)
     }
 
     /// Sets an entry; one that is there keeps its place in the order and its key, as in CPython.
     pub(crate) fn insert(&mut self, key: Slot, slot: Slot) -> Result<()> {
         let found = Key::of(&key.value)?;
-        match self.entries.get_mut(&found) {
-            Some(entry) => {
+        match self.entries.entry(found) {
+            map::Entry::Occupied(mut there) => {
+                let entry = there.get_mut();
                 entry.slot = slot;
                 entry.key.place = key.place;
             }
-            None => {
-                self.entries.insert(found, Entry { key, slot });
+            map::Entry::Vacant(free) => {
+                free.insert(Entry { key, slot });
             }
         }
         Ok(())
     }
 
     pub(crate) fn insert_text(&mut self, key: &str, key_place: Place, slot: Slot) {
-        let key = Slot { value: Value::text(key), place: key_place };
-        let found = Key::Text(match &key.value {
-            Value::Text(text) => text.clone(),
-            _ => return,
-        });
-        match self.entries.get_mut(&found) {
+        match self.entries.get_mut(&TextKey(key)) {
             Some(entry) => {
                 entry.slot = slot;
-                entry.key.place = key.place;
+                entry.key.place = key_place;
             }
             None => {
-                self.entries.insert(found, Entry { key, slot });
+                let text: Rc<str> = key.into();
+                let key = Slot { value: Value::Text(Rc::clone(&text)), place: key_place };
+                self.entries.insert(Key::Text(text), Entry { key, slot });
             }
         }
     }
@@ -105,7 +106,7 @@ impl Dict {
     }
 
     pub(crate) fn remove_text(&mut self, key: &str) -> Option<Entry> {
-        self.entries.shift_remove(&Key::Text(key.into()))
+        self.entries.shift_remove(&TextKey(key))
     }
 
     pub(crate) fn pop_last(&mut self) -> Option<Entry> {

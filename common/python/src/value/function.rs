@@ -1,9 +1,9 @@
 //! What can be called: functions of the file, functions of the language, methods, classes.
 
 use super::{Dict, Slot, Value};
+use foldhash::HashSet;
 use ruff_python_ast::{Expr, Parameters, Stmt};
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::rc::Rc;
 
 /// A `def` or a `lambda`.

@@ -3,10 +3,12 @@
 use super::{Symbol, Value};
 use crate::error::{Result, Stop, type_error};
 use crate::limits::look_at;
+use indexmap::Equivalent;
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 /// A hashable value.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     None,
     Ellipsis,
@@ -22,6 +24,43 @@ pub(crate) enum Key {
     /// By address: functions, classes, instances.
     Object(usize),
     Named(&'static str, &'static str),
+}
+
+/// A text that is looked for as a key, without one being made of it.
+#[derive(Debug)]
+pub(crate) struct TextKey<'t>(pub(crate) &'t str);
+
+/// Before what a text hashes: a key and a [`TextKey`] of one text hash alike.
+const TEXT: u8 = 4;
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::None => state.write_u8(0),
+            Self::Ellipsis => state.write_u8(1),
+            Self::Int(value) => (2_u8, value).hash(state),
+            Self::Float(bits) => (3_u8, bits).hash(state),
+            Self::Text(text) => TextKey(text).hash(state),
+            Self::Bytes(bytes) => (5_u8, bytes).hash(state),
+            Self::Tuple(parts) => (6_u8, parts).hash(state),
+            Self::FrozenSet(parts) => (7_u8, parts).hash(state),
+            Self::Symbol(symbol) => (8_u8, symbol).hash(state),
+            Self::Object(address) => (9_u8, address).hash(state),
+            Self::Named(module, name) => (10_u8, module, name).hash(state),
+        }
+    }
+}
+
+impl Hash for TextKey<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (TEXT, self.0).hash(state);
+    }
+}
+
+impl Equivalent<Key> for TextKey<'_> {
+    fn equivalent(&self, key: &Key) -> bool {
+        matches!(key, Key::Text(text) if **text == *self.0)
+    }
 }
 
 impl Key {

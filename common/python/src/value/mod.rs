@@ -58,6 +58,9 @@ pub(crate) enum Value {
     Object(Rc<Object>),
 }
 
+/// A map in the order of insertion, hashed fast and with a seed of its own.
+pub(crate) type IndexMap<K, V> = indexmap::IndexMap<K, V, foldhash::fast::RandomState>;
+
 /// An element of a container, and where it was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
@@ -74,7 +77,7 @@ pub(crate) struct List {
 /// A set, in the order of insertion; CPython's order is another, and no configuration may depend on it.
 #[derive(Debug, Default)]
 pub(crate) struct Set {
-    pub(crate) items: RefCell<indexmap::IndexMap<Key, Value>>,
+    pub(crate) items: RefCell<IndexMap<Key, Value>>,
     pub(crate) frozen: Cell<bool>,
 }
 
@@ -139,7 +142,7 @@ impl Value {
         Self::Iterator(Rc::new(RefCell::new(items.into_iter().collect())))
     }
 
-    pub(crate) fn set(items: indexmap::IndexMap<Key, Value>) -> Self {
+    pub(crate) fn set(items: IndexMap<Key, Value>) -> Self {
         Self::Set(Rc::new(Set { items: RefCell::new(items), frozen: Cell::new(false) }))
     }
 
