@@ -42,6 +42,7 @@ const WORDS: [&str; 34] = [
     "<|im_end|>",
 ];
 const PLAIN: [&str; 10] = ["amber", "basin", "cedar", "delta", "grove", "harbor", "河流", "north", "quartz", "willow"];
+const BOXED: [&str; 6] = ["7", "-3", "0.5", "\\frac{1}{2}", "x+1", "(2, 3]"];
 const ENDS: [&str; 7] = ["", "", " ", "?", ".", "\t", "\n"];
 
 /// Draws for one file.
@@ -116,6 +117,8 @@ impl Draw {
             "$texts" => (0..4).map(|_| Value::from(self.text())).collect(),
             "$list" => format!("['{}', '{}']", self.plain(), self.plain()).into(),
             "$parts" => format!("{}{rest}{}{rest}{}", self.plain(), self.plain(), self.plain()).into(),
+            // A solution whose last words hold its answer.
+            "$boxed" => format!("{} $\\boxed{{{}}}$.", self.plain(), self.of(&BOXED)).into(),
             // A sentence with one blank to fill.
             "$gap" => format!("{} _ {}", self.plain(), self.plain()).into(),
             _ => token.into(),
