@@ -21,7 +21,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Maximum number of prefix segments reported per batch; samples with more share little.
+/// Maximum number of prefix segments reported for each message of a batch; samples with more share little.
 const MAX_PREFIX_SEGMENTS: usize = 1024;
 
 /// How often progress of the computation is checked.
@@ -247,7 +247,7 @@ impl Child {
         match (broken, run) {
             (Some(error), _) => Err(error),
             (None, Ok(tokens)) => {
-                let segments = engine.take_prefix_segments().into_iter().take(MAX_PREFIX_SEGMENTS);
+                let segments = engine.take_prefix_segments().into_iter().take(MAX_PREFIX_SEGMENTS * messages as usize);
                 Ok(Ok(v1::BatchDone {
                     id: batch.id,
                     tokens: Some(tokens.into()),

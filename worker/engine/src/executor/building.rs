@@ -5,8 +5,9 @@ use super::notes::Notes;
 use super::prompting::{Prompted, Prompting};
 use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
 use super::{clp, loglikelihood, ppl, rolling};
-use compass_plan::engine::{BatchSpec, Request};
-use compass_plan::{Body, InferSpec};
+use compass_plan::engine::{Added, BatchSpec, Request};
+use compass_plan::prompt::Shot;
+use compass_plan::{Body, InferSpec, Sample};
 
 /// Most threads that make requests: more find nothing to do while a GPU computes.
 const MOST_TOKENIZING_THREADS: usize = 4;
@@ -17,6 +18,21 @@ pub(super) fn tokenizing_threads(is_cpu: bool) -> usize {
         return usize::try_from(tch::get_num_threads()).unwrap_or(1).min(MOST_TOKENIZING_THREADS);
     }
     std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MOST_TOKENIZING_THREADS))
+}
+
+/// Requests that were added to a batch: each is valid while it is handed over, and several threads share the work on all.
+pub(super) struct AddedRequests(Vec<(Sample, Vec<Shot>)>);
+
+impl AddedRequests {
+    pub(super) fn taken_from(added: &mut Added<'_>) -> Self {
+        let mut taken = Vec::new();
+        added(&mut |request| taken.push((request.sample.clone(), request.shots.iter().copied().cloned().collect())));
+        Self(taken)
+    }
+
+    pub(super) fn requests(&self) -> Vec<Request<'_>> {
+        self.0.iter().map(|(sample, shots)| Request { sample, shots: shots.iter().collect() }).collect()
+    }
 }
 
 /// Returns what `make` makes of requests, in their order: of a part of them on each thread.

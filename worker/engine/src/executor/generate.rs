@@ -2,7 +2,6 @@
 
 use super::answer::RunError;
 use super::batching::{Slots, continue_all};
-use super::building::prompt_all;
 use super::decode::BatchDecoder;
 use super::generation_batch::GenerationBatch;
 use super::prompting::Prompting;
@@ -25,9 +24,8 @@ pub(super) fn run(
     emit: &mut dyn FnMut(SampleResult),
 ) -> Result<(), RunError> {
     let decoder = BatchDecoder::new(prompting.texts.tokenizer, prompting.profile, prompting.settings)?;
-    let mut batch = GenerationBatch::new(prompting, decoder, model.most_positions(), (added, emit));
-    let prompts = prompt_all(prompting, threads, requests).into_iter();
-    let sequences = requests.iter().zip(prompts).flat_map(|(request, prompt)| batch.begin(request, prompt)).collect();
+    let mut batch = GenerationBatch::new((prompting, threads), decoder, model.most_positions(), (added, emit));
+    let sequences = batch.begin_all(requests);
     let run = continue_all(model, (slots, arena), sequences, &mut batch, counters);
     counters.add(&batch.counters());
     Ok(run?)

@@ -5,6 +5,7 @@
 
 use super::answer::RunError;
 use super::batching::{Changes, Choice, DecodeCallback, Prediction, SequenceRequest, StepOutcome};
+use super::building::{AddedRequests, prompt_all};
 use super::conversation::Conversation;
 use super::decode::BatchDecoder;
 use super::prompting::{Prompted, Prompting};
@@ -26,13 +27,14 @@ pub(super) struct SequenceId {
 /// All generation requests of a batch.
 pub(super) struct GenerationBatch<'a> {
     prompting: &'a Prompting<'a>,
+    /// Number of threads that tokenise what is added.
+    threads: usize,
     decoder: BatchDecoder<'a>,
     /// Number of positions, for models with learnt ones.
     most_positions: Option<usize>,
     requests: Vec<GenerationRequest>,
     counters: TokenCounters,
-    /// Gone while it hands over requests.
-    added: Option<&'a mut Added<'a>>,
+    added: &'a mut Added<'a>,
     emit: &'a mut dyn FnMut(SampleResult),
 }
 
@@ -49,18 +51,24 @@ struct GenerationRequest {
 impl<'a> GenerationBatch<'a> {
     /// Creates an empty batch.
     pub(super) fn new(
-        prompting: &'a Prompting<'a>,
+        (prompting, threads): (&'a Prompting<'a>, usize),
         decoder: BatchDecoder<'a>,
         most_positions: Option<usize>,
         (added, emit): (&'a mut Added<'a>, &'a mut dyn FnMut(SampleResult)),
     ) -> Self {
         let counters = TokenCounters::default();
-        Self { prompting, decoder, most_positions, requests: Vec::new(), counters, added: Some(added), emit }
+        Self { prompting, threads, decoder, most_positions, requests: Vec::new(), counters, added, emit }
+    }
+
+    /// Adds samples and returns their first sequences.
+    pub(super) fn begin_all(&mut self, requests: &[Request<'_>]) -> Vec<SequenceRequest<SequenceId>> {
+        let prompts = prompt_all(self.prompting, self.threads, requests);
+        requests.iter().zip(prompts).flat_map(|(request, prompt)| self.begin(request, prompt)).collect()
     }
 
     /// Adds a sample, whose prompt may be known already, and returns its first sequences. A sample that fails, or needs no
     /// sequence, is emitted at once.
-    pub(super) fn begin(
+    fn begin(
         &mut self,
         request: &Request<'_>,
         prompt: Option<Result<Prompted, RunError>>,
@@ -270,12 +278,8 @@ impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
     }
 
     fn arrivals(&mut self) -> Vec<SequenceRequest<SequenceId>> {
-        let mut sequences = Vec::new();
-        if let Some(added) = self.added.take() {
-            added(&mut |request| sequences.extend(self.begin(request, None)));
-            self.added = Some(added);
-        }
-        sequences
+        let added = AddedRequests::taken_from(self.added);
+        self.begin_all(&added.requests())
     }
 
     fn is_wanted(&self, id: &SequenceId) -> bool {

@@ -22,6 +22,7 @@ mod rolling;
 mod sampling;
 mod score;
 mod scoring;
+mod scoring_batch;
 mod scoring_request;
 mod settings;
 mod stop;

@@ -2,7 +2,7 @@
 
 use super::answer::RunError;
 use super::batching::Slots;
-use super::building::{build_all, tokenizing_threads};
+use super::building::tokenizing_threads;
 use super::chat_format::{ChatFormat, stop_texts};
 use super::generate;
 use super::notes::Notes;
@@ -10,7 +10,8 @@ use super::prefix_tokens::PrefixTokens;
 use super::prompting::Prompting;
 use super::score::Precision;
 use super::scoring::{Scorer, Work};
-use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
+use super::scoring_batch::{self, Building};
+use super::scoring_request::ScoringRequestBuilder;
 use super::settings::ModelSide;
 use super::texts::Texts;
 use crate::fault::device_fault;
@@ -147,7 +148,7 @@ impl Engine for Executor {
         if work == LastWork::Generation {
             self.generate(spec, (requests, added), &mut counters, emit)?;
         } else {
-            self.score(spec, requests, &mut counters, emit)?;
+            self.score(spec, (requests, added), &mut counters, emit)?;
         }
         Ok(counters)
     }
@@ -169,11 +170,10 @@ impl Engine for Executor {
 }
 
 impl Executor {
-    /// Scores a batch: all texts are tokenised first, then they go through the model together.
     fn score(
         &mut self,
         spec: &BatchSpec,
-        requests: &[Request<'_>],
+        (requests, added): (&[Request<'_>], &mut Added<'_>),
         counters: &mut TokenCounters,
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<(), EngineFault> {
@@ -190,31 +190,9 @@ impl Executor {
         let (chat, prefix_tokens) = (self.chat.as_ref().filter(|_| through_template), &self.prefix_tokens);
         let notes = Notes::default();
         let builder = ScoringRequestBuilder { texts, profile, precision, pad, chat, prefix_tokens, notes };
-        let built = build_all(&builder, self.tokenizing_threads, spec, requests, &mut self.notes);
-        let (mut waiting, mut texts) = (Vec::new(), Vec::new());
-        for (request, built) in requests.iter().zip(built) {
-            match built {
-                Ok(ScoringRequest { fit, texts: inputs, finish }) => {
-                    texts.push(inputs);
-                    waiting.push(Some((request.sample.index, fit, finish)));
-                }
-                Err(error) => emit(failed(request.sample.index, error)?),
-            }
-        }
-        let mut fault = None;
+        let building = Building { builder, threads: self.tokenizing_threads, spec, notes: &mut self.notes };
         let work = Work { model: self.model.as_mut(), precision: self.precision, counters };
-        let run = self.scorer.run(work, &mut self.arena, texts, &mut |sample, scores| {
-            let Some((index, fit, finish)) = waiting[sample].take() else { return };
-            match scores.map_err(RunError::Sample).and_then(|scores| finish(&scores)) {
-                Ok(outcome) => emit(SampleResult { index, fit, outcome }),
-                Err(error) => match failed(index, error) {
-                    Ok(result) => emit(result),
-                    Err(error) => fault = Some(error),
-                },
-            }
-        });
-        run.map_err(|error| device_fault(&error))?;
-        fault.map_or(Ok(()), Err)
+        scoring_batch::run((&mut self.scorer, &mut self.arena), work, building, (requests, added), emit)
     }
 
     fn generate(
@@ -261,7 +239,7 @@ fn texts<'a>(
 }
 
 /// Returns a sample's failure as its result; a fault of libtorch is an error of the engine.
-fn failed(index: u32, error: RunError) -> Result<SampleResult, EngineFault> {
+pub(super) fn failed(index: u32, error: RunError) -> Result<SampleResult, EngineFault> {
     match error {
         RunError::Sample(reason) => {
             Ok(SampleResult { index, fit: PromptFit::default(), outcome: Outcome::Failed { reason } })

@@ -93,7 +93,8 @@ impl Scorer {
         self.new_segments.clear();
     }
 
-    /// Scores the texts of every sample; `done` is called once per sample, with its index in `samples`.
+    /// Scores the texts of every sample; `done` is called once per sample, with its index in `samples`, and `meanwhile` after
+    /// each pass that was begun: a GPU computes it while `meanwhile` runs.
     ///
     /// # Errors
     /// Errors of libtorch, except for a lack of memory while a pass can still be made smaller.
@@ -102,6 +103,7 @@ impl Scorer {
         work: Work<'_>,
         arena: &mut Arena,
         samples: Vec<Vec<ScoringInput>>,
+        meanwhile: &mut dyn FnMut(),
         done: &mut dyn FnMut(usize, SampleScores),
     ) -> Result<(), TchError> {
         let mut run = Run {
@@ -127,7 +129,7 @@ impl Scorer {
                 }
             }
         }
-        let result = self.walk(&mut run, arena);
+        let result = self.walk(&mut run, arena, meanwhile);
         if result.is_err() {
             // The progress of a failed pass is unknown.
             self.forget(arena);
@@ -146,7 +148,7 @@ impl Scorer {
         std::mem::take(&mut self.new_segments)
     }
 
-    fn walk(&mut self, run: &mut Run<'_, '_>, arena: &mut Arena) -> Result<(), TchError> {
+    fn walk(&mut self, run: &mut Run<'_, '_>, arena: &mut Arena, meanwhile: &mut dyn FnMut()) -> Result<(), TchError> {
         // A path and what is computed on it, wherever the holes are.
         let least = run.trie.longest() * 2;
         if arena.capacity() < least {
@@ -182,6 +184,7 @@ impl Scorer {
             match Self::launch(run, arena, &nodes) {
                 Ok(launched) => {
                     passes.advance(nodes.len());
+                    meanwhile();
                     let settled = if self.is_ahead { under_way.replace(launched) } else { Some(launched) };
                     if let Some(pass) = settled {
                         self.settle(run, arena, pass)?;
