@@ -5,9 +5,10 @@
 //! last of its keys.
 
 use crate::cuda::symbol;
+use crate::fault::first_line;
 use crate::kv::VarlenOnDevice;
 use std::ptr::{null, null_mut};
-use tch::{Device, TchError, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
 /// A tensor of libtorch's C interface: a pointer to the C++ object, as in tch.
 type Handle = *mut libc::c_void;
@@ -76,7 +77,7 @@ impl Flash {
     /// head_dim]`. Returns the output as the queries, and the log-sum-exp, `[heads, rows]` in f32.
     ///
     /// # Errors
-    /// The kernel refuses; its reason is on standard error.
+    /// The kernel refuses; its reason is on standard error, and in the error where the device gives it when asked.
     pub(super) fn attend(
         self,
         queries: &Tensor,
@@ -135,18 +136,93 @@ fn by_libtorch(
         )
     };
     if code != 0 {
-        let what = "CUDA: flash attention failed; the lines of libtorch before this one say why";
-        return Err(TchError::Torch(what.into()));
+        return Err(failure(|| answer(queries.device()), || make_room(queries)));
     }
     // SAFETY: each handle is a C++ tensor that the function made for its caller; tch frees it in the same way.
     let [out, log_sum, ..] = results.map(|handle| unsafe { Tensor::from_ptr(handle.cast()) });
     Ok((out, log_sum))
 }
 
+/// Returns the error of a call that failed without a text, by asking its device: `answer` is an operation that waits, which
+/// an error that stays fails too, and `make_room` takes as much memory as the call. The first error of theirs is the cause,
+/// and its text is kept, by which lack of memory and lost devices are told apart.
+fn failure(
+    answer: impl FnOnce() -> Result<(), TchError>,
+    make_room: impl FnOnce() -> Result<(), TchError>,
+) -> TchError {
+    let what = "CUDA: flash attention failed";
+    TchError::Torch(match answer().and_then(|()| make_room()) {
+        Err(cause) => format!("{what}: {}", first_line(&cause)),
+        Ok(()) => format!("{what}; the lines of libtorch before this one say why"),
+    })
+}
+
+/// Waits for one number of the device.
+fn answer(device: Device) -> Result<(), TchError> {
+    Tensor::f_zeros([1], (Kind::Float, device))?.f_to_device(Device::Cpu).map(drop)
+}
+
+/// Takes, and gives back, the memory of a call's results: the output, its log-sum-exps in f32, and the output in f32, which
+/// the kernel keeps where it divides keys.
+fn make_room(queries: &Tensor) -> Result<(), TchError> {
+    let (rows, heads, _) = queries.size3()?;
+    let (size, device) = (queries.size(), queries.device());
+    let _out = Tensor::f_empty(&size, (queries.f_kind()?, device))?;
+    let _log_sum = Tensor::f_empty([heads, rows], (Kind::Float, device))?;
+    let _divided = Tensor::f_empty(&size, (Kind::Float, device))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::{device_fault, is_out_of_memory};
+    use compass_plan::engine::EngineFault;
+
+    fn refused(text: &str) -> Result<(), TchError> {
+        // As libtorch prints it: the error, then advice to programmers, then a backtrace.
+        Err(TchError::Torch(format!("{text}\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1")))
+    }
+
+    #[test]
+    fn lack_of_memory_is_found_by_an_allocation_of_the_same_size() {
+        let error = failure(|| Ok(()), || refused("CUDA out of memory. Tried to allocate 2.00 GiB."));
+        assert!(is_out_of_memory(&error), "{error}");
+        assert_eq!(first_line(&error), "CUDA: flash attention failed: CUDA out of memory. Tried to allocate 2.00 GiB.");
+    }
+
+    #[test]
+    fn device_that_answers_nothing_more_is_lost() {
+        for text in [
+            "CUDA error: uncorrectable ECC error encountered",
+            "CUDA error: unknown error",
+            "CUDA error: CUDA-capable device(s) is/are busy or unavailable",
+        ] {
+            let error = failure(|| refused(text), || panic!("a device that is gone is asked for no memory"));
+            let fault = device_fault(&error);
+            assert!(matches!(&fault, EngineFault::Lost(said) if said.contains(text)), "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn device_that_can_do_both_is_blamed_for_nothing() {
+        let error = failure(|| Ok(()), || Ok(()));
+        assert!(!is_out_of_memory(&error));
+        let fault = device_fault(&error);
+        let what = "libtorch failed: CUDA: flash attention failed; the lines of libtorch before this one say why";
+        assert!(matches!(&fault, EngineFault::Device(said) if said == what), "{fault:?}");
+    }
+
+    #[test]
+    fn what_a_device_is_asked_for_can_be_done() {
+        let queries = Tensor::zeros([3, 2, 8], (Kind::Float, Device::Cpu));
+        answer(Device::Cpu).and_then(|()| make_room(&queries)).unwrap();
+    }
+}
+
 #[cfg(test)]
 mod twin {
     use super::*;
-    use tch::Kind;
 
     pub(super) fn attend(
         queries: &Tensor,

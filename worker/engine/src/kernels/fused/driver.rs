@@ -3,7 +3,7 @@
 //! The driver's library is the one that the CUDA run-time library has loaded. libtorch computes on the default stream
 //! unless told otherwise, which nothing here does.
 
-use crate::cuda::symbol;
+use crate::cuda::{error_text, symbol};
 use std::ffi::CStr;
 use tch::TchError;
 
@@ -96,7 +96,7 @@ impl<const KERNELS: usize> Module<KERNELS> {
                 std::mem::transmute::<Handle, Launch>(launch),
             )
         };
-        let checked = |what: &str, code| if code == 0 { Ok(()) } else { Err(format!("{what}: CUDA's error {code}")) };
+        let checked = |what: &str, code| if code == 0 { Ok(()) } else { Err(format!("{what}: {}", words(code))) };
         // SAFETY: the function only reads the number.
         checked("cudaSetDevice", unsafe { set_device(device) })?;
         let mut module: Handle = std::ptr::null_mut();
@@ -150,7 +150,35 @@ impl<const KERNELS: usize> Module<KERNELS> {
         }
         match code {
             0 => Ok(()),
-            code => Err(TchError::Torch(format!("CUDA error: launching a kernel failed with error {code}"))),
+            code => Err(launch_error(code)),
         }
+    }
+}
+
+/// Returns CUDA's words for an error, and its number. Numbers of the driver are those of the run-time library.
+fn words(code: libc::c_int) -> String {
+    error_text(code).map_or_else(|| format!("error {code}"), |text| format!("{text} (error {code})"))
+}
+
+/// Returns the error of a launch, which begins as libtorch's own do, so that its cause is known by its text.
+fn launch_error(code: libc::c_int) -> TchError {
+    TchError::Torch(format!("CUDA error: {}, when a kernel was launched", words(code)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::{device_fault, is_out_of_memory};
+    use compass_plan::engine::EngineFault;
+
+    #[test]
+    fn errors_of_launches_are_known_by_the_text_of_cuda() {
+        assert!(is_out_of_memory(&launch_error(2)));
+        for code in [46, 214, 999] {
+            let fault = device_fault(&launch_error(code));
+            assert!(matches!(&fault, EngineFault::Lost(text) if text.contains("help: ")), "{code}: {fault:?}");
+        }
+        // An illegal address can be the doing of one input.
+        assert!(matches!(device_fault(&launch_error(700)), EngineFault::Device(_)));
     }
 }
