@@ -2,10 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::program;
+use compass_tests::{children_of, is_alive, kill, program, wait_until};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(program("compass-worker"));
@@ -76,6 +76,26 @@ fn a_machine_without_gpu_is_told_so_and_nothing_is_measured() {
     assert_eq!(output.status.code(), Some(3), "{table}");
     assert!(table.contains("`device = \"cuda\"` asks for one, and this machine"), "{table}");
     assert!(table.contains("goals: 0 passed, 1 failed, 0 not judged here; rows: 1 skipped"), "{table}");
+}
+
+#[test]
+fn check_that_is_told_to_end_leaves_neither_processes_nor_files() {
+    let temporary = tempfile::tempdir().unwrap();
+    let mut command = command(&["--cpu", "--only", "job"]);
+    let mut check =
+        command.env("TMPDIR", temporary.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let below = |processes: &[u32]| processes.iter().copied().flat_map(children_of).collect::<Vec<u32>>();
+    let started = wait_until("an engine runs", || {
+        let section = children_of(check.id());
+        let master = below(&section);
+        let worker = below(&master);
+        let engine = below(&worker);
+        (!engine.is_empty()).then(|| [section, master, worker, engine].concat())
+    });
+    kill(check.id(), "TERM");
+    assert_eq!(check.wait().unwrap().code(), Some(143));
+    wait_until("all that it started has ended", || (!started.iter().any(|&pid| is_alive(pid))).then_some(()));
+    assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0);
 }
 
 #[test]

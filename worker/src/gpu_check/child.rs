@@ -2,6 +2,7 @@
 
 use super::arguments::GpuCheckOptions;
 use crate::engine_child::{ChosenDevice, choose_device};
+use crate::parent::end_with_parent;
 use compass_engine::gpu_check::{CheckSetup, CheckStatus, Finding, Section, run_section};
 use compass_plan::engine::EngineFault;
 use compass_plan::{DeviceRequest, Dtype, ModelKind, ModelPlan};
@@ -15,6 +16,7 @@ pub(super) const NO_DEVICE: u8 = 3;
 
 /// Runs `section` on the model in `folder`.
 pub(super) fn run(options: &GpuCheckOptions, section: &str, folder: &Path) -> ExitCode {
+    end_with_parent();
     let mut print = |finding: Finding| {
         if let Ok(line) = serde_json::to_string(&finding) {
             let _ = writeln!(io::stdout(), "{line}");

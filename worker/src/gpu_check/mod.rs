@@ -8,6 +8,8 @@ mod child;
 mod report;
 #[cfg(feature = "engine")]
 mod run;
+#[cfg(feature = "engine")]
+mod section_process;
 
 pub(crate) use arguments::GpuCheckArgs;
 pub use arguments::GpuCheckOptions;

@@ -3,13 +3,13 @@
 use super::arguments::GpuCheckOptions;
 use super::child::{self, NO_DEVICE};
 use super::report::{document, goal_lines, table};
+use super::section_process::{Ended, RunningGroup, remove};
 use crate::engine_link::cuda_environment;
 use compass_engine::gpu_check::{CheckStatus, Finding, RandomConfig, Section};
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 /// Why nothing could be checked.
@@ -20,7 +20,9 @@ enum CheckError {
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("cannot start a section: {0}")]
-    Start(#[source] io::Error),
+    Start(io::Error),
+    #[error("cannot install handlers of signals: {0}")]
+    Signals(io::Error),
 }
 
 /// Runs the check, or a section of it; see the help for exit codes.
@@ -48,11 +50,20 @@ impl OwnFolder {
             Err(source) => Err(CheckError::Write { path, source }),
         }
     }
+
+    /// Creates a folder of this name in it, if there is none.
+    fn folder(&self, name: &str) -> Result<PathBuf, CheckError> {
+        let path = self.0.join(name);
+        match fs::create_dir_all(&path) {
+            Ok(()) => Ok(path),
+            Err(source) => Err(CheckError::Write { path, source }),
+        }
+    }
 }
 
 impl Drop for OwnFolder {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        remove(&self.0);
     }
 }
 
@@ -62,26 +73,24 @@ struct Model {
     folder: PathBuf,
     /// Name of the shape whose weights are made.
     random: Option<String>,
-    _own: Option<OwnFolder>,
 }
 
 impl Model {
-    fn of(options: &GpuCheckOptions) -> Result<Self, CheckError> {
+    fn of(options: &GpuCheckOptions, own: &OwnFolder) -> Result<Self, CheckError> {
         if let Some(folder) = &options.model {
             if !folder.join("config.json").is_file() {
                 let text =
                     format!("there is no config.json in {}: --model takes the directory of a model", folder.display());
                 return Err(CheckError::Usage(text));
             }
-            return Ok(Self { name: folder.display().to_string(), folder: folder.clone(), random: None, _own: None });
+            return Ok(Self { name: folder.display().to_string(), folder: folder.clone(), random: None });
         }
         let default = if options.cpu { "tiny" } else { "llama-8b" };
         let name = options.random.clone().unwrap_or_else(|| default.to_owned());
         let config = RandomConfig::named(&name).map_err(CheckError::Usage)?;
-        let own = OwnFolder::new()?;
-        let folder = own.0.clone();
+        let folder = own.folder("model")?;
         config.write(&folder).map_err(|source| CheckError::Write { path: folder.clone(), source })?;
-        Ok(Self { name: name.clone(), folder, random: Some(name), _own: Some(own) })
+        Ok(Self { name: name.clone(), folder, random: Some(name) })
     }
 }
 
@@ -89,7 +98,9 @@ fn check(options: &GpuCheckOptions) -> Result<ExitCode, CheckError> {
     let chosen =
         options.only.iter().map(|name| name.parse().map_err(CheckError::Usage)).collect::<Result<Vec<Section>, _>>()?;
     let sections = if chosen.is_empty() { Section::ALL.to_vec() } else { chosen };
-    let model = Model::of(options)?;
+    let (own, running) = (OwnFolder::new()?, RunningGroup::default());
+    running.end_on_signals(own.0.clone()).map_err(CheckError::Signals)?;
+    let model = Model::of(options, &own)?;
     let start = Instant::now();
     let mut shares_left = sections.iter().map(|section| section.share()).sum::<u32>();
     let whole = Duration::from_secs(60 * u64::from(options.minutes));
@@ -112,7 +123,7 @@ fn check(options: &GpuCheckOptions) -> Result<ExitCode, CheckError> {
         // What a section leaves of its share is for those after it.
         let limit = whole.saturating_sub(start.elapsed()) * section.share() / shares_left.max(1);
         shares_left -= section.share();
-        let (rows, ended) = run_section(options, &model, name, limit)?;
+        let (rows, ended) = run_section(options, (&model, &own), &running, name, limit)?;
         has_device = !matches!(ended, Ended::Exited(Some(code)) if code == i32::from(NO_DEVICE));
         let has_failed = rows.iter().any(|row| row.status == CheckStatus::Failed && row.name == "section");
         findings.extend(rows);
@@ -149,17 +160,11 @@ fn write_json(path: &Path, model: &str, start: Instant, findings: &[Finding]) ->
     fs::write(path, text).map_err(|source| CheckError::Write { path: path.to_owned(), source })
 }
 
-/// How a section's process ended.
-enum Ended {
-    /// With this code, or by a signal.
-    Exited(Option<i32>),
-    OutOfTime,
-}
-
-/// Runs one section; returns its rows.
+/// Runs one section; returns its rows. What it leaves in the folder for temporary files is removed.
 fn run_section(
     options: &GpuCheckOptions,
-    model: &Model,
+    (model, own): (&Model, &OwnFolder),
+    running: &RunningGroup,
     section: &str,
     limit: Duration,
 ) -> Result<(Vec<Finding>, Ended), CheckError> {
@@ -176,32 +181,9 @@ fn run_section(
         command.arg("--fast");
     }
     command.envs(cuda_environment::to_add(!options.fast, |name| std::env::var_os(name).is_some()));
-    command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut process = command.spawn().map_err(CheckError::Start)?;
-    let (sender, rows) = channel();
-    if let Some(stdout) = process.stdout.take() {
-        std::thread::spawn(move || {
-            let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-            for finding in lines.filter_map(|line| serde_json::from_str::<Finding>(&line).ok()) {
-                if sender.send(finding).is_err() {
-                    return;
-                }
-            }
-        });
-    }
-    let (deadline, mut findings) = (Instant::now() + limit, Vec::new());
-    loop {
-        match rows.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(finding) => findings.push(finding),
-            Err(RecvTimeoutError::Disconnected) => {
-                let status = process.wait().map_err(CheckError::Start)?;
-                return Ok((findings, Ended::Exited(status.code())));
-            }
-            Err(RecvTimeoutError::Timeout) => {
-                let _ = process.kill();
-                let _ = process.wait();
-                return Ok((findings, Ended::OutOfTime));
-            }
-        }
-    }
+    let temporary = own.folder("tmp")?;
+    command.env("TMPDIR", &temporary);
+    let ran = running.run(command, limit).map_err(CheckError::Start);
+    remove(&temporary);
+    ran
 }

@@ -67,7 +67,7 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
         report(Finding::ended(SECTION, CheckStatus::Skipped, why));
         return Ok(());
     };
-    let root = std::env::temp_dir().join(format!("compass-gpu-check-job-{}", std::process::id()));
+    let root = std::env::temp_dir().join(format!("job-{}", std::process::id()));
     let ran = compare(setup, &master, &root, report);
     let _ = std::fs::remove_dir_all(&root);
     ran
