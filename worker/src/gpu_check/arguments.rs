@@ -21,7 +21,7 @@ Python that has it (COMPASS_PYTHON, else python3).
 
 Exit codes:
   0  no goal that could be judged was missed
-  1  a goal was missed, or a section broke
+  1  a goal was missed, or a section broke or did not end in time
   2  wrong usage
   3  the device cannot be used; the last line says why";
 
@@ -41,7 +41,7 @@ pub(crate) struct GpuCheckArgs {
     /// transformers, out-of-memory [default: all]
     #[arg(long, value_name = "SECTION,...", value_delimiter = ',')]
     only: Vec<String>,
-    /// End after so many minutes: each section has its share, and is ended when that is over
+    /// End after so many minutes: each section has its share, and has failed if it does not end in that
     #[arg(long, value_name = "N", default_value = "9")]
     minutes: NonZeroU32,
     /// Compute on the CPU, on small amounts

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+/// A section that would have less time is not begun.
+const LEAST: Duration = Duration::from_secs(1);
+
 /// Why nothing could be checked.
 #[derive(Debug, thiserror::Error)]
 enum CheckError {
@@ -119,26 +122,18 @@ fn check(options: &GpuCheckOptions) -> Result<ExitCode, CheckError> {
             findings.push(Finding::ended(name, CheckStatus::Skipped, "with --fast bits may vary"));
             continue;
         }
-        let _ = writeln!(io::stderr(), "gpu-check: {name} ({} s so far)", start.elapsed().as_secs());
         // What a section leaves of its share is for those after it.
         let limit = whole.saturating_sub(start.elapsed()) * section.share() / shares_left.max(1);
         shares_left -= section.share();
+        if limit < LEAST {
+            findings.push(Finding::ended(name, CheckStatus::Skipped, "no time was left; --minutes gives more"));
+            continue;
+        }
+        let _ = writeln!(io::stderr(), "gpu-check: {name} ({} s so far)", start.elapsed().as_secs());
         let (rows, ended) = run_section(options, (&model, &own), &running, name, limit)?;
         has_device = !matches!(ended, Ended::Exited(Some(code)) if code == i32::from(NO_DEVICE));
-        let has_failed = rows.iter().any(|row| row.status == CheckStatus::Failed && row.name == "section");
-        findings.extend(rows);
-        match ended {
-            Ended::OutOfTime => {
-                let text = format!("ended after {} s, its share of --minutes {}", limit.as_secs(), options.minutes);
-                findings.push(Finding::ended(name, CheckStatus::Skipped, text));
-            }
-            Ended::Exited(Some(0)) => {}
-            Ended::Exited(code) if !has_failed => {
-                let how = code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
-                findings.push(Finding::ended(name, CheckStatus::Failed, format!("its process ended with {how}")));
-            }
-            Ended::Exited(_) => {}
-        }
+        let broken = broken(name, &rows, ended, limit);
+        findings.extend(rows.into_iter().chain(broken));
         if let Some(path) = &options.json {
             write_json(path, &model.name, start, &findings)?;
         }
@@ -153,6 +148,20 @@ fn check(options: &GpuCheckOptions) -> Result<ExitCode, CheckError> {
         (true, true) => ExitCode::FAILURE,
         (true, false) => ExitCode::SUCCESS,
     })
+}
+
+/// Returns the row of a section that broke without saying so itself. One that was cut off broke: a GPU that hangs, or is slower
+/// than the section was made for, passes no check.
+fn broken(section: &str, rows: &[Finding], ended: Ended, limit: Duration) -> Option<Finding> {
+    let has_said = rows.iter().any(|row| row.status == CheckStatus::Failed && row.name == "section");
+    let why = match ended {
+        Ended::OutOfTime => format!("did not end within {} s; --minutes gives it more", limit.as_secs()),
+        Ended::Exited(Some(0)) => return None,
+        Ended::Exited(_) if has_said => return None,
+        Ended::Exited(Some(code)) => format!("its process ended with exit code {code}"),
+        Ended::Exited(None) => "its process ended with a signal".to_owned(),
+    };
+    Some(Finding::ended(section, CheckStatus::Failed, why))
 }
 
 fn write_json(path: &Path, model: &str, start: Instant, findings: &[Finding]) -> Result<(), CheckError> {
@@ -186,4 +195,24 @@ fn run_section(
     let ran = running.run(command, limit).map_err(CheckError::Start);
     remove(&temporary);
     ran
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn section_that_is_cut_off_has_failed() {
+        let rows = [Finding::measured("decode", "4 sequences", 12.0, "tokens/s")];
+        let broken = |rows: &[Finding], ended| broken("decode", rows, ended, Duration::from_millis(93_400));
+        let row = broken(&rows, Ended::OutOfTime).unwrap();
+        assert_eq!((row.status, row.name.as_str()), (CheckStatus::Failed, "section"));
+        assert_eq!(row.value, "did not end within 93 s; --minutes gives it more");
+        assert_eq!(broken(&rows, Ended::Exited(Some(0))), None);
+        let exits = |ended| broken(&rows, ended).unwrap().value;
+        assert_eq!(exits(Ended::Exited(Some(101))), "its process ended with exit code 101");
+        assert_eq!(exits(Ended::Exited(None)), "its process ended with a signal");
+        let said = [Finding::ended("decode", CheckStatus::Failed, "cannot load")];
+        assert_eq!(broken(&said, Ended::Exited(Some(1))), None, "it has said why itself");
+    }
 }
