@@ -71,11 +71,14 @@ fn a_machine_without_gpu_is_told_so_and_nothing_is_measured() {
         eprintln!("skipped: this machine has a GPU");
         return;
     }
-    let output = gpu_check(&["--random", "tiny", "--only", "environment,gemm"]);
+    let output = gpu_check(&["--random", "tiny", "--only", "environment,gemm,environment"]);
     let table = text(&output.stdout);
     assert_eq!(output.status.code(), Some(3), "{table}");
     assert!(table.contains("`device = \"cuda\"` asks for one, and this machine"), "{table}");
     assert!(table.contains("goals: 0 passed, 1 failed, 0 not judged here; rows: 1 skipped"), "{table}");
+    let last = table.lines().last().unwrap();
+    assert!(last.starts_with("the device cannot be used: cannot run model `tiny` on a GPU: "), "{last}");
+    assert!(last.ends_with("; help: use --cpu to compute on the CPU"), "{last}");
 }
 
 #[test]

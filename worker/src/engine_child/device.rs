@@ -18,6 +18,8 @@ pub(super) struct Seen {
     pub(super) library: CudaLibrary,
     /// What that half can use.
     pub(super) runtime: CudaRuntime,
+    /// How to compute on the CPU instead, for the user.
+    pub(super) on_cpu: &'static str,
 }
 
 impl Seen {
@@ -104,7 +106,7 @@ pub(super) fn choose(plan: &ModelPlan, choice: DeviceChoice, seen: &Seen) -> Res
     if seen.runtime.devices > 0 && seen.library.is_loaded() {
         return Ok(if choice == DeviceChoice::Auto { DeviceChoice::Cuda(0) } else { choice });
     }
-    let cpu = "help: start the worker with --device cpu, or write `device = \"cpu\"`, to compute on the CPU";
+    let cpu = format!("help: {}", seen.on_cpu);
     if seen.files.usable && !seen.is_hidden() {
         return fault(format!("{}; {cpu}", seen.trouble()));
     }
@@ -142,7 +144,7 @@ mod tests {
 
     fn seen(gpu: bool, library: CudaLibrary, runtime: CudaRuntime) -> Seen {
         let files = GpuFiles { usable: gpu, driver: gpu, on_bus: usize::from(gpu) };
-        Seen { files, visible: None, library, runtime }
+        Seen { files, visible: None, library, runtime, on_cpu: "use --device cpu" }
     }
 
     fn runtime(devices: usize, driver: u32) -> CudaRuntime {

@@ -47,7 +47,7 @@ fn load_with_libtorch(
     threads: u32,
     colocated_engines: u32,
 ) -> Result<(Box<dyn Engine>, u64), EngineFault> {
-    let chosen = choose_device(plan, device)?;
+    let chosen = choose_device(plan, device, ON_CPU)?;
     let engine = compass_engine::load_colocated(plan, &chosen.device, threads, colocated_engines.max(1))?;
     Ok((engine, compass_engine::taken_bytes(chosen.device, plan.num_gpus) as u64))
 }
@@ -61,13 +61,18 @@ pub(crate) struct ChosenDevice {
     pub(crate) runtime: CudaRuntime,
 }
 
+/// How a worker computes on the CPU, for the user.
+#[cfg(feature = "engine")]
+const ON_CPU: &str = "start the worker with --device cpu, or write `device = \"cpu\"`, to compute on the CPU";
+
 /// Loads the CUDA half of libtorch where it may be needed, and chooses the device for `plan`, of `device`, `auto`, `cpu` or
-/// `cuda:N`. Must be called once, before the first tensor is made.
+/// `cuda:N`. Errors end with `on_cpu`, which says how to do without a GPU. Must be called once, before the first tensor is
+/// made.
 ///
 /// # Errors
 /// [`EngineFault::Device`] if a GPU is requested or exists, and cannot be used.
 #[cfg(feature = "engine")]
-pub(crate) fn choose_device(plan: &ModelPlan, device: &str) -> Result<ChosenDevice, EngineFault> {
+pub(crate) fn choose_device(plan: &ModelPlan, device: &str, on_cpu: &'static str) -> Result<ChosenDevice, EngineFault> {
     let choice: DeviceChoice = device.parse().map_err(|error| EngineFault::Device(format!("{error}")))?;
     let library = if choice == DeviceChoice::Cpu { CudaLibrary::Absent } else { compass_engine::load_cuda_library() };
     let seen = Seen {
@@ -75,6 +80,7 @@ pub(crate) fn choose_device(plan: &ModelPlan, device: &str) -> Result<ChosenDevi
         visible: std::env::var("CUDA_VISIBLE_DEVICES").ok(),
         runtime: CudaRuntime::look(&library),
         library,
+        on_cpu,
     };
     let device = choose(plan, choice, &seen)?;
     if device == DeviceChoice::Cpu && choice != DeviceChoice::Cpu && seen.files.lacks_driver() {

@@ -14,6 +14,9 @@ use std::process::ExitCode;
 /// The device cannot be used: no other section need be tried.
 pub(super) const NO_DEVICE: u8 = 3;
 
+/// How the check computes on the CPU, for the user.
+const ON_CPU: &str = "use --cpu to compute on the CPU";
+
 /// Runs `section` on the model in `folder`.
 pub(super) fn run(options: &GpuCheckOptions, section: &str, folder: &Path) -> ExitCode {
     end_with_parent();
@@ -51,7 +54,8 @@ fn setup(options: &GpuCheckOptions, folder: &Path) -> Result<CheckSetup, EngineF
     plan.device = if options.cpu { DeviceRequest::Cpu } else { DeviceRequest::Cuda };
     plan.deterministic = !options.fast;
     plan.dtype = if options.cpu { Dtype::Float32 } else { own_dtype(folder) };
-    let ChosenDevice { device, library, runtime } = choose_device(&plan, if options.cpu { "cpu" } else { "auto" })?;
+    let device = if options.cpu { "cpu" } else { "auto" };
+    let ChosenDevice { device, library, runtime } = choose_device(&plan, device, ON_CPU)?;
     let (random, threads) = (options.random.clone(), options.threads);
     Ok(CheckSetup { plan, random, device, threads, library, runtime })
 }

@@ -98,9 +98,16 @@ impl Model {
 }
 
 fn check(options: &GpuCheckOptions) -> Result<ExitCode, CheckError> {
-    let chosen =
-        options.only.iter().map(|name| name.parse().map_err(CheckError::Usage)).collect::<Result<Vec<Section>, _>>()?;
-    let sections = if chosen.is_empty() { Section::ALL.to_vec() } else { chosen };
+    let mut sections: Vec<Section> = Vec::new();
+    for name in &options.only {
+        let section: Section = name.parse().map_err(CheckError::Usage)?;
+        if !sections.contains(&section) {
+            sections.push(section);
+        }
+    }
+    if sections.is_empty() {
+        sections.extend(Section::ALL);
+    }
     let (own, running) = (OwnFolder::new()?, RunningGroup::default());
     running.end_on_signals(own.0.clone()).map_err(CheckError::Signals)?;
     let model = Model::of(options, &own)?;
@@ -142,12 +149,21 @@ fn check(options: &GpuCheckOptions) -> Result<ExitCode, CheckError> {
         write_json(path, &model.name, start, &findings)?;
     }
     let _ = write!(io::stdout(), "{}\n{}", table(&findings), goal_lines(&findings));
+    if let Some(why) = why_no_device(&findings).filter(|_| !has_device) {
+        let _ = writeln!(io::stdout(), "the device cannot be used: {why}");
+    }
     let has_failed = findings.iter().any(|finding| finding.status == CheckStatus::Failed);
     Ok(match (has_device, has_failed) {
         (false, _) => ExitCode::from(NO_DEVICE),
         (true, true) => ExitCode::FAILURE,
         (true, false) => ExitCode::SUCCESS,
     })
+}
+
+/// Returns why the device cannot be used, of the first section that found it so.
+fn why_no_device(findings: &[Finding]) -> Option<&str> {
+    let is_broken = |finding: &&Finding| finding.status == CheckStatus::Failed && finding.name == "section";
+    findings.iter().rfind(is_broken)?.value.as_str()
 }
 
 /// Returns the row of a section that broke without saying so itself. One that was cut off broke: a GPU that hangs, or is slower

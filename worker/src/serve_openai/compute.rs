@@ -56,7 +56,7 @@ impl Computer {
             max_seq_len: options.max_seq_len,
             ..ModelPlan::new(&options.name, ModelKind::Hf, path.display().to_string())
         };
-        let device = choose_device(&plan, &options.device)?.device;
+        let device = choose_device(&plan, &options.device, "use --device cpu to compute on the CPU")?.device;
         let engine = compass_engine::load(&plan, &device, options.threads)?;
         Ok(Self { options: options.clone(), plan, engine, scorer: None, device })
     }
