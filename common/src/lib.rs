@@ -1,7 +1,8 @@
-//! What every program of the house needs of its host: back-off, logs, what a person reads, private files, JSON, join tokens.
+//! What every program of the house needs of its host: back-off, logs, what a person reads, its GPUs, private files, JSON, join tokens.
 
 pub mod backoff;
 pub mod encode;
+pub mod gpu_files;
 pub mod job_log;
 pub mod join_token;
 pub mod log_time;

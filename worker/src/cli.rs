@@ -4,13 +4,13 @@ use crate::agent::{AgentOptions, ProgramPolicy};
 use crate::dial::Proxies;
 use crate::engine_child::EngineOptions;
 use crate::gpu_check::{GpuCheckArgs, GpuCheckOptions};
-use crate::gpu_files::sees_gpu;
 use crate::once::{OnceArgs, OnceOptions};
 use crate::sandbox_command::{SandboxArgs, SandboxOptions};
 use crate::serve_openai::{ServeArgs, ServeOptions};
 use crate::slurm::SlurmTask;
 use clap::{Args, Parser, Subcommand};
 use compass_cli::Generated;
+use compass_common::gpu_files::GpuFiles;
 use compass_storage::StorageArguments;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -238,8 +238,9 @@ impl FromStr for Device {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text.starts_with("cuda:") && !sees_gpu() {
-            return Err("this machine shows no NVIDIA GPU; write cpu, or auto".into());
+        let files = GpuFiles::here();
+        if text.starts_with("cuda:") && !files.usable {
+            return Err(format!("this machine {}; write cpu, or auto", files.none_shown()));
         }
         let known = matches!(text, "auto" | "cpu");
         let ordinal = text.strip_prefix("cuda:").is_some_and(|ordinal| ordinal.parse::<u32>().is_ok());

@@ -10,8 +10,6 @@ pub mod echo;
 pub mod engine_child;
 pub mod engine_link;
 pub mod gpu_check;
-#[cfg_attr(not(any(feature = "engine", test)), expect(dead_code, reason = "only libtorch's engine asks for the rest"))]
-mod gpu_files;
 pub mod once;
 mod parent;
 pub mod sandbox_command;

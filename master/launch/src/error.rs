@@ -14,9 +14,9 @@ pub enum LaunchError {
     #[error("COMPASS_WORKER names {path}, where there is no program; correct it, or unset it")]
     NoSuchWorker { path: PathBuf },
     #[error(
-        "model `{model}` asks for `device = \"cuda\"`, but this host shows no NVIDIA GPU; write `device = \"auto\"` or \"cpu\""
+        "model `{model}` asks for `device = \"cuda\"`, but this host {shown}; write `device = \"auto\"` or \"cpu\""
     )]
-    NoGpu { model: String },
+    NoGpu { model: String, shown: String },
     #[error(
         "model `{cpu}` asks for the cpu and model `{cuda}` for cuda; one job on two devices is not yet supported: \
          run them one after the other with --models"

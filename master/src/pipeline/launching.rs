@@ -4,6 +4,7 @@ use super::folder::RunFolder;
 use super::model_placement::ModelPlacement;
 use super::worker_endpoint::WorkerEndpoint;
 use super::worker_source::StageRegistration;
+use compass_common::gpu_files::GpuFiles;
 use compass_common::status_output::print_status;
 use compass_config::{Config, ModelConfig, PoolConfig, RunnerKind};
 use compass_launch::{
@@ -389,7 +390,9 @@ fn device(models: &[&ModelConfig], is_here: bool) -> Result<String, LaunchError>
     match (first(DeviceRequest::Cpu), first(DeviceRequest::Cuda)) {
         (Some(cpu), Some(cuda)) => Err(LaunchError::TwoDevices { cpu, cuda }),
         (Some(_), None) => Ok("cpu".into()),
-        (None, Some(cuda)) if is_here && !sees_gpu() => Err(LaunchError::NoGpu { model: cuda }),
+        (None, Some(model)) if is_here && !sees_gpu() => {
+            Err(LaunchError::NoGpu { model, shown: GpuFiles::here().none_shown() })
+        }
         // The plan says that a GPU is wanted, and an engine without one refuses; `cuda:0` would be the GPU of every slot.
         (None, _) => Ok("auto".into()),
     }

@@ -35,10 +35,11 @@ const ROPE_POSITIONS: u32 = 4096;
 /// unsupported features, with the file's name, and the tensor's if there is one. [`EngineFault::Device`] if the device
 /// is missing or fails.
 pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
-    load_colocated(plan, device, threads, 1)
+    load_colocated(plan, device, threads, 1, Vec::new())
 }
 
-/// Loads a model as [`load`] does, where `colocated_engines` (at least 1) share a device or a set of devices.
+/// Loads a model as [`load`] does, where `colocated_engines` (at least 1) share a device or a set of devices. Its notes begin
+/// with `notes`.
 ///
 /// # Errors
 /// As [`load`]; [`EngineFault::Device`] also if a GPU has no room for so many, with the number that fits.
@@ -47,8 +48,9 @@ pub fn load_colocated(
     device: &DeviceChoice,
     threads: u32,
     colocated_engines: u32,
+    notes: Vec<String>,
 ) -> Result<Box<dyn Engine>, EngineFault> {
-    load_from(plan, device, threads, colocated_engines, WeightSource::Files)
+    load_from(plan, device, threads, colocated_engines, (WeightSource::Files, notes))
 }
 
 /// Loads a model as [`load`] does, whose directory needs no weights: they are made on the device, from `seed`.
@@ -61,7 +63,7 @@ pub(crate) fn load_random(
     threads: u32,
     seed: i64,
 ) -> Result<Box<dyn Engine>, EngineFault> {
-    load_from(plan, device, threads, 1, WeightSource::Random(seed))
+    load_from(plan, device, threads, 1, (WeightSource::Random(seed), Vec::new()))
 }
 
 /// The claim that a model on this GPU does not keep, tried when it was loaded.
@@ -85,7 +87,7 @@ fn load_from(
     device: &DeviceChoice,
     threads: u32,
     colocated_engines: u32,
-    source: WeightSource,
+    (source, mut notes): (WeightSource, Vec<String>),
 ) -> Result<Box<dyn Engine>, EngineFault> {
     if matches!(plan.kind, ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox) {
         let what = format!(
@@ -97,7 +99,7 @@ fn load_from(
     tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
     let _no_grad = tch::no_grad_guard();
     set_deterministic(plan.deterministic);
-    let mut notes: Vec<String> = make_mkl_reproducible().map(str::to_owned).into_iter().collect();
+    notes.extend(make_mkl_reproducible().map(str::to_owned));
     let devices = resolve_all(*device, plan.num_gpus)?;
     let home = devices.first().copied().unwrap_or(Device::Cpu);
     let directory = Path::new(&plan.path);

@@ -2,7 +2,7 @@
 
 use crate::dial::Proxies;
 use crate::engine_child::EngineOptions;
-use crate::gpu_files::{hides_all, sees_gpu};
+use compass_common::gpu_files::{hides_all, sees_gpu};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 

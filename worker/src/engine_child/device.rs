@@ -2,7 +2,7 @@
 //!
 //! Pure: the state of machine, environment and libtorch is an argument ([`Seen`]).
 
-use crate::gpu_files::{GpuFiles, hides_all};
+use compass_common::gpu_files::{GpuFiles, hides_all};
 use compass_engine::{CudaLibrary, CudaRuntime, DeviceChoice};
 use compass_plan::engine::EngineFault;
 use compass_plan::{DeviceRequest, ModelPlan};
@@ -23,7 +23,8 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    fn is_hidden(&self) -> bool {
+    /// Whether every GPU is hidden from this process.
+    pub(super) fn is_hidden(&self) -> bool {
         self.visible.as_deref().is_some_and(hides_all)
     }
 
@@ -80,14 +81,6 @@ fn unloadable(reason: &str) -> String {
     }
 }
 
-/// Says that GPUs have no driver, with a remedy.
-pub(super) fn no_driver(on_bus: usize) -> String {
-    format!(
-        "this machine has {on_bus} NVIDIA GPUs on its bus and no driver for them; help: install NVIDIA's driver 580 or newer; a \
-         container must be given them: `docker run --gpus all`, `apptainer run --nv`"
-    )
-}
-
 /// Formats `13000` as `13.0`.
 fn version(number: u32) -> String {
     format!("{}.{}", number / 1000, number % 1000 / 10)
@@ -116,9 +109,11 @@ pub(super) fn choose(plan: &ModelPlan, choice: DeviceChoice, seen: &Seen) -> Res
         _ if choice != DeviceChoice::Auto => Some("--device cuda".to_owned()),
         _ => None,
     };
-    let shown = match &seen.visible {
-        Some(list) if seen.is_hidden() => format!("CUDA_VISIBLE_DEVICES={list:?} hides every GPU from this worker"),
-        _ if seen.files.lacks_driver() => no_driver(seen.files.on_bus),
+    let shown = match (&seen.visible, seen.files.no_driver()) {
+        (Some(list), _) if seen.is_hidden() => {
+            format!("CUDA_VISIBLE_DEVICES={list:?} hides every GPU from this worker")
+        }
+        (_, Some(text)) => text,
         _ if seen.files.driver => {
             "the driver shows this process none; help: ask the launcher for GPUs (`--gres=gpu:N`)".to_owned()
         }

@@ -1,12 +1,14 @@
 //! Creates the engine for a model of the plan.
 
 #[cfg(feature = "engine")]
-use super::device::{Seen, choose, no_driver};
+use super::device::{Seen, choose};
 use crate::echo::EchoEngine;
 #[cfg(feature = "engine")]
-use crate::gpu_files::GpuFiles;
+use compass_common::gpu_files::GpuFiles;
 #[cfg(feature = "engine")]
 use compass_engine::{CudaLibrary, CudaRuntime, DeviceChoice};
+#[cfg(feature = "engine")]
+use compass_plan::DeviceRequest;
 use compass_plan::engine::{Engine, EngineFault};
 use compass_plan::{ModelKind, ModelPlan};
 
@@ -48,7 +50,8 @@ fn load_with_libtorch(
     colocated_engines: u32,
 ) -> Result<(Box<dyn Engine>, u64), EngineFault> {
     let chosen = choose_device(plan, device, ON_CPU)?;
-    let engine = compass_engine::load_colocated(plan, &chosen.device, threads, colocated_engines.max(1))?;
+    let notes = chosen.note.into_iter().collect();
+    let engine = compass_engine::load_colocated(plan, &chosen.device, threads, colocated_engines.max(1), notes)?;
     Ok((engine, compass_engine::taken_bytes(chosen.device, plan.num_gpus) as u64))
 }
 
@@ -59,6 +62,8 @@ pub(crate) struct ChosenDevice {
     pub(crate) device: DeviceChoice,
     pub(crate) library: CudaLibrary,
     pub(crate) runtime: CudaRuntime,
+    /// Why the CPU computes although there are GPUs, for the user.
+    pub(crate) note: Option<String>,
 }
 
 /// How a worker computes on the CPU, for the user.
@@ -83,10 +88,16 @@ pub(crate) fn choose_device(plan: &ModelPlan, device: &str, on_cpu: &'static str
         on_cpu,
     };
     let device = choose(plan, choice, &seen)?;
-    if device == DeviceChoice::Cpu && choice != DeviceChoice::Cpu && seen.files.lacks_driver() {
-        tracing::warn!("{}; the CPU is used", no_driver(seen.files.on_bus));
+    let is_wanted = choice == DeviceChoice::Cpu || plan.device == DeviceRequest::Cpu || seen.is_hidden();
+    let note = seen
+        .files
+        .no_driver()
+        .filter(|_| device == DeviceChoice::Cpu && !is_wanted)
+        .map(|text| format!("the CPU computes: {text}"));
+    if let Some(note) = &note {
+        tracing::warn!("{note}");
     }
-    Ok(ChosenDevice { device, library: seen.library, runtime: seen.runtime })
+    Ok(ChosenDevice { device, library: seen.library, runtime: seen.runtime, note })
 }
 
 #[cfg(not(feature = "engine"))]

@@ -55,7 +55,7 @@ fn setup(options: &GpuCheckOptions, folder: &Path) -> Result<CheckSetup, EngineF
     plan.deterministic = !options.fast;
     plan.dtype = if options.cpu { Dtype::Float32 } else { own_dtype(folder) };
     let device = if options.cpu { "cpu" } else { "auto" };
-    let ChosenDevice { device, library, runtime } = choose_device(&plan, device, ON_CPU)?;
+    let ChosenDevice { device, library, runtime, .. } = choose_device(&plan, device, ON_CPU)?;
     let (random, threads) = (options.random.clone(), options.threads);
     Ok(CheckSetup { plan, random, device, threads, library, runtime })
 }

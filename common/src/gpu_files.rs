@@ -6,18 +6,18 @@ use std::path::Path;
 
 /// What the machine shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct GpuFiles {
+pub struct GpuFiles {
     /// Whether the driver shows a GPU that this process may open.
-    pub(crate) usable: bool,
+    pub usable: bool,
     /// Whether the driver is there.
-    pub(crate) driver: bool,
+    pub driver: bool,
     /// NVIDIA GPUs on the PCI bus, which a container without them shows as well.
-    pub(crate) on_bus: usize,
+    pub on_bus: usize,
 }
 
 impl GpuFiles {
     /// Returns what this machine shows.
-    pub(crate) fn here() -> Self {
+    pub fn here() -> Self {
         Self::below(Path::new("/"))
     }
 
@@ -37,19 +37,32 @@ impl GpuFiles {
         Self { usable, driver, on_bus: gpus.count() }
     }
 
-    /// Whether there are GPUs that no driver serves here.
-    pub(crate) fn lacks_driver(&self) -> bool {
-        !self.usable && !self.driver && self.on_bus > 0
+    /// Says that there are GPUs which no driver serves here, with a remedy; `None` where that is not so.
+    pub fn no_driver(&self) -> Option<String> {
+        let lacks_driver = !self.usable && !self.driver && self.on_bus > 0;
+        lacks_driver.then(|| {
+            format!(
+                "this machine has {} NVIDIA GPUs on its bus and no driver for them; help: install NVIDIA's driver 580 or newer; \
+                 a container must be given them: `docker run --gpus all`, `apptainer run --nv`",
+                self.on_bus
+            )
+        })
+    }
+
+    /// Says that no GPU is shown here, with what those on the bus lack.
+    pub fn none_shown(&self) -> String {
+        let why = self.no_driver().map_or_else(String::new, |why| format!(": {why}"));
+        format!("shows no NVIDIA GPU{why}")
     }
 }
 
 /// Whether the driver shows this process a GPU that it may open; a guess without a tensor library.
-pub(crate) fn sees_gpu() -> bool {
+pub fn sees_gpu() -> bool {
     GpuFiles::here().usable
 }
 
 /// Whether a value of CUDA_VISIBLE_DEVICES hides every GPU; CUDA reads the list up to the first -1.
-pub(crate) fn hides_all(visible: &str) -> bool {
+pub fn hides_all(visible: &str) -> bool {
     let first = visible.split(',').next().unwrap_or_default().trim();
     first.is_empty() || first.starts_with('-')
 }
@@ -85,7 +98,8 @@ mod tests {
         assert_eq!(node, GpuFiles { usable: true, driver: true, on_bus: 0 });
         let cpu_job = tree(&[("dev/nvidiactl", ""), BUS[0], BUS[1]]);
         assert_eq!(cpu_job, GpuFiles { usable: false, driver: true, on_bus: 1 });
-        assert!(!cpu_job.lacks_driver(), "the driver is there, and shows this job none");
+        assert_eq!(cpu_job.no_driver(), None, "the driver is there, and shows this job none");
+        assert_eq!(cpu_job.none_shown(), "shows no NVIDIA GPU");
         let wsl = tree(&[("dev/dxg", "")]);
         assert!(wsl.usable && wsl.driver);
     }
@@ -94,7 +108,9 @@ mod tests {
     fn gpus_without_a_driver_are_seen_on_the_bus() {
         let bare = tree(&BUS);
         assert_eq!(bare, GpuFiles { usable: false, driver: false, on_bus: 1 });
-        assert!(bare.lacks_driver());
+        let text = bare.no_driver().unwrap();
+        assert!(text.contains("1 NVIDIA GPUs") && text.contains("; help: install NVIDIA's driver"), "{text}");
+        assert_eq!(bare.none_shown(), format!("shows no NVIDIA GPU: {text}"));
     }
 
     #[test]
