@@ -173,6 +173,7 @@ pub struct BarredFacts {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WorkerFacts {
     pub slots: u32,
+    /// `cpu` or `cuda`, or both: what its engines compute on, and until one has said that what the worker was started for.
     pub device: String,
     /// What its engines compute on, as they found it: `cpu`, or GPUs by their names.
     #[serde(default)]
@@ -192,6 +193,19 @@ pub struct WorkerFacts {
     /// Seconds into this term at which it came.
     #[serde(skip)]
     pub came_after: f64,
+}
+
+impl WorkerFacts {
+    /// The types of device that its engines compute on, in words; empty where none has said so.
+    fn device_kinds(&self) -> String {
+        let has = |kind| self.engines_on.iter().any(|name| DeviceType::of_engine(name) == kind);
+        match (has(DeviceType::Cpu), has(DeviceType::Cuda)) {
+            (false, false) => String::new(),
+            (true, false) => "cpu".into(),
+            (false, true) => "cuda".into(),
+            (true, true) => "cpu, cuda".into(),
+        }
+    }
 }
 
 /// What the samples of a unit took in this term.
@@ -233,7 +247,11 @@ impl RunFacts {
         }
         facts.slots = slots;
         pool.clone_into(&mut facts.pool);
-        device.clone_into(&mut facts.device);
+        match facts.device_kinds() {
+            // A guess without a tensor library.
+            kinds if kinds.is_empty() => device.clone_into(&mut facts.device),
+            kinds => facts.device = kinds,
+        }
     }
 
     /// These samples of a unit came from a worker.
@@ -399,9 +417,14 @@ impl RunFacts {
     fn loaded_onto(&mut self, worker: &WorkerId, model: &str, device: &str) {
         let device: String = device.chars().take(DEVICE_CHARACTERS).collect();
         let is_gpu = |device: &&String| DeviceType::of_engine(device) == DeviceType::Cuda;
-        let of_worker = &mut self.worker(worker).engines_on;
-        if of_worker.len() < MOST_DEVICES {
-            of_worker.insert(device.clone());
+        let of_worker = self.worker(worker);
+        if of_worker.engines_on.len() < MOST_DEVICES {
+            of_worker.engines_on.insert(device.clone());
+        }
+        match of_worker.device_kinds() {
+            // The engine computes on no device.
+            kinds if kinds.is_empty() => {}
+            kinds => of_worker.device = kinds,
         }
         let devices = self.devices.entry(model.to_owned()).or_default();
         let before = devices.iter().filter(is_gpu).count();
@@ -533,6 +556,22 @@ mod tests {
         let said = ["note: m: tokens are drawn", "note: m: the date is fixed"];
         assert_eq!(job_log.read(0).0, said.map(|line| LogLine::Status(line.into())));
         assert_eq!(facts.notes, ["tokens are drawn"]);
+    }
+
+    #[test]
+    fn device_of_a_worker_is_what_its_engines_found() {
+        let mut facts = RunFacts { model_names: vec!["m".into(), "n".into()], ..RunFacts::default() };
+        let worker = WorkerId("w".into());
+        let mut device_after = |model: u32, device: &str| {
+            let told = serde_json::to_vec(&serde_json::json!({ "device": device, "notes": [] })).unwrap();
+            facts.attached(&worker, 1, "cuda", "");
+            facts.model(&worker, ModelId(model), &told);
+            facts.attached(&worker, 1, "cuda", "");
+            facts.workers["w"].device.clone()
+        };
+        assert_eq!(device_after(0, "echo"), "cuda", "what it was started for: the engine has no device");
+        assert_eq!(device_after(0, "cpu"), "cpu");
+        assert_eq!(device_after(1, "NVIDIA H100 80GB HBM3"), "cpu, cuda");
     }
 
     #[test]
