@@ -92,6 +92,11 @@ impl<K: Kernels> Kernels for Counting<K> {
         self.inner.floats_to_host(floats)
     }
 
+    /// Never, as on a GPU: what is counted is the work of one.
+    fn host_chooses(&self, _: Device) -> bool {
+        false
+    }
+
     /// About thirty operations for each block of rows, whatever their number.
     fn draw(&self, logits: &Tensor, warp: Warp, uniforms: &[f64]) -> Result<Tensor, TchError> {
         self.count(DRAW);

@@ -29,6 +29,12 @@ pub(crate) trait Kernels {
     /// Copies numbers to the host row by row, which waits for the device.
     fn floats_to_host(&self, floats: &Tensor) -> Result<Vec<f32>, TchError>;
 
+    /// Whether the host chooses tokens by the logits on `device` where rules change them or one is drawn: a CPU has nothing to
+    /// copy.
+    fn host_chooses(&self, device: Device) -> bool {
+        device == Device::Cpu
+    }
+
     /// Returns the id of the largest logit of each row, `[rows, vocabulary]`, the lowest of equals: `[rows]`.
     fn best(&self, logits: &Tensor) -> Result<Tensor, TchError>;
 

@@ -114,9 +114,15 @@ fn per_layer(run: impl Fn(&mut ParityModel)) -> u64 {
 
 /// Prompts of one token that have nothing in common, continued by `tokens` tokens: one step each.
 fn decode(batch: usize, tokens: usize) -> impl Fn(&mut ParityModel) {
+    decode_by(batch, tokens, None)
+}
+
+/// The same with draws of a seed, if there is one.
+fn decode_by(batch: usize, tokens: usize, seed: Option<u64>) -> impl Fn(&mut ParityModel) {
     move |model| {
         let asked: Vec<Traced> = (0..batch).map(|sample| asked(sample, vec![sample as u32], &[], tokens)).collect();
-        model.continue_together(&asked, batch, None).unwrap();
+        let (traces, _) = model.continue_together(&asked, batch, seed).unwrap();
+        assert!(traces.iter().all(|trace| trace.tokens.len() == tokens));
     }
 }
 
@@ -155,15 +161,19 @@ fn decode_step_reads_a_header_in_one_call() {
     }
 }
 
+/// To the device a row's id, position, place in the arena and row of the pass, and the number of its draw; to the host its
+/// token. Logits stay where they are, whatever rules change in them.
 #[test]
-fn decode_step_has_one_copy_to_the_host() {
-    for batch in [1, 64, 256] {
-        let (six, five) = (counted(2, decode(batch, 6)), counted(2, decode(batch, 5)));
+fn decode_step_copies_a_few_numbers_of_each_sequence() {
+    for (batch, seed) in [(1, None), (64, None), (256, None), (64, Some(7)), (256, Some(7))] {
+        let (six, five) = (counted(2, decode_by(batch, 6, seed)), counted(2, decode_by(batch, 5, seed)));
         assert_eq!(six.copies_to_host - five.copies_to_host, 1, "{batch} sequences");
         let to_device = six.copies_to_device - five.copies_to_device;
-        assert!(to_device <= 4, "{to_device} copies of ids, positions, places and rows");
-        let bytes = (six.bytes - five.bytes) as usize;
-        assert!(bytes <= batch.max(32) * (4 * 8 + VOCABULARY * 4), "{bytes} bytes for {batch} sequences");
+        let drawn = u64::from(seed.is_some());
+        assert!(to_device <= 4 + drawn, "{to_device} copies of ids, positions, places, rows and draws");
+        let (bytes, number) = ((six.bytes - five.bytes) as usize, size_of::<i64>());
+        let most = batch.max(32) * (4 + drawn as usize + 1) * number;
+        assert!(bytes <= most, "{bytes} bytes for {batch} sequences, {most} at most");
     }
 }
 

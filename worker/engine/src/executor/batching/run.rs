@@ -7,7 +7,7 @@ use crate::kernels::{Warp, added_rows};
 use crate::kv::{Arena, Segment};
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
-use tch::{Device, TchError, Tensor};
+use tch::{TchError, Tensor};
 
 /// Most rows of one pass where the device prefers fewer, unless a single piece is longer: bounds the memory of activations.
 const MAX_ROWS: usize = 1024;
@@ -329,8 +329,7 @@ impl Predictions {
         let Some(logits) = logits else { return Ok(Self::Best(Vec::new())) };
         let kernels = model.kernels();
         let Choice { warp, rules } = callback.choice();
-        // A CPU has nothing to copy.
-        if logits.device() == Device::Cpu && (warp.is_some() || rules.is_some()) {
+        if (warp.is_some() || rules.is_some()) && kernels.host_chooses(logits.device()) {
             return Ok(Self::Logits(kernels.floats_to_host(logits)?, model.vocabulary()));
         }
         if let Some(penalty) = rules {

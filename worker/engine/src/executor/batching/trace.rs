@@ -2,6 +2,7 @@
 
 use super::{Choice, DecodeCallback, Prediction, SequenceRequest, Slots, StepOutcome, continue_all};
 use crate::executor::sampling::{Draw, choose};
+use crate::kernels::Warp;
 use crate::kv::Arena;
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
@@ -26,7 +27,7 @@ pub struct Traced {
 pub struct Trace {
     /// The tokens generated.
     pub tokens: Vec<u32>,
-    /// For each of them a digest of the bits of all logits from which it was chosen.
+    /// For each of them a digest of the bits of all logits from which it was chosen, 0 where the device chose it.
     pub logits: Vec<u64>,
 }
 
@@ -36,10 +37,21 @@ struct Tracer {
     seed: Option<u64>,
 }
 
+impl Tracer {
+    fn draw(&self, id: usize, seed: u64) -> Draw {
+        let (sample, _) = self.samples[id];
+        Draw { seed, sample, sequence: 0 }
+    }
+}
+
 impl DecodeCallback<usize> for Tracer {
     fn choice(&self) -> Choice {
-        // On the CPU rules want all logits.
-        Choice { warp: None, rules: Some(1.0) }
+        // Rules want all logits on the CPU.
+        Choice { warp: self.seed.map(|_| Warp { temperature: 1.0, top_k: 0, top_p: 1.0 }), rules: Some(1.0) }
+    }
+
+    fn uniform(&self, id: &usize, generated: usize) -> f64 {
+        self.seed.map_or(0.0, |seed| self.draw(*id, seed).at(generated))
     }
 
     fn on_logits(
@@ -49,18 +61,23 @@ impl DecodeCallback<usize> for Tracer {
         generated: usize,
         prediction: Prediction<'_>,
     ) -> Result<StepOutcome<usize>, TchError> {
-        let Prediction::Logits(row) = prediction else { return Ok(StepOutcome::Finished(Vec::new())) };
-        let mut hasher = DefaultHasher::new();
-        row.iter().for_each(|logit| logit.to_bits().hash(&mut hasher));
-        let (sample, tokens) = self.samples[*id];
-        let draw = self.seed.map(|seed| (Draw { seed, sample, sequence: 0 }, generated));
-        let token = choose(row, draw).unwrap_or_default();
+        let (token, logits) = match prediction {
+            Prediction::Logits(row) => {
+                let mut hasher = DefaultHasher::new();
+                row.iter().for_each(|logit| logit.to_bits().hash(&mut hasher));
+                let draw = self.seed.map(|seed| (self.draw(*id, seed), generated));
+                (choose(row, draw).unwrap_or_default(), hasher.finish())
+            }
+            Prediction::Best(token) => (token, 0),
+            Prediction::Drawn(token) => (token.unwrap_or_default(), 0),
+        };
+        let (_, tokens) = self.samples[*id];
         let trace = &mut self.traces[*id];
         // After memory ran out, the callback sees a sequence from its start again.
         trace.tokens.truncate(generated);
         trace.logits.truncate(generated);
         trace.tokens.push(token);
-        trace.logits.push(hasher.finish());
+        trace.logits.push(logits);
         Ok(if trace.tokens.len() >= tokens { StepOutcome::Finished(Vec::new()) } else { StepOutcome::Next(token) })
     }
 
