@@ -1,4 +1,5 @@
-//! Devices that fail, and workers of two types of device, as a job meets them.
+//! A device that fails, as a job meets it. That results of a CPU keep workers on GPUs out, and the reverse, is a rule for models
+//! with weights, which the echo engine has not: `pins_tests.rs` of the master has it.
 
 use compass_tests::{Worker, assert_same, echo_job, told_address, undisturbed, wait_until, worker_command};
 
