@@ -14,6 +14,7 @@ mod host;
 mod library;
 mod limits;
 mod methods;
+mod misplaced;
 mod modules;
 mod nesting;
 mod node;

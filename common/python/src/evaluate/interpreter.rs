@@ -62,6 +62,10 @@ impl<'h> Interpreter<'h> {
         match ruff_python_parser::parse_module(text) {
             Ok(parsed) => {
                 let tree = Rc::new(parsed.into_syntax());
+                if let Some((range, text)) = crate::misplaced::misplaced(&tree.body) {
+                    self.trees.push(Rc::new(empty_tree()));
+                    return Err(Stop::new("SyntaxError", text).at(Place::of(file, range)));
+                }
                 self.trees.push(Rc::clone(&tree));
                 Ok((file, tree))
             }

@@ -132,3 +132,26 @@ fn no_file_exceeds_its_limits() {
         assert!(!said.contains("broke off"), "{said}");
     }
 }
+
+#[test]
+fn statements_where_they_may_not_stand_are_found_before_anything_runs() {
+    for (text, at, wanted) in [
+        ("x = y\nreturn\n", 6..12, "SyntaxError: 'return' outside function"),
+        ("class A:\n    return 1\n", 13..21, "SyntaxError: 'return' outside function"),
+        ("def f():\n    class A:\n        return 1\n", 30..38, "SyntaxError: 'return' outside function"),
+        ("if 1:\n    pass\nelse:\n    break\n", 25..30, "SyntaxError: 'break' outside loop"),
+        ("for i in []:\n    pass\nelse:\n    break\n", 32..37, "SyntaxError: 'break' outside loop"),
+        ("while 1:\n    def f():\n        break\n", 30..35, "SyntaxError: 'break' outside loop"),
+        ("try:\n    continue\nexcept: pass\n", 9..17, "SyntaxError: 'continue' not properly in loop"),
+        ("def f():\n    with open('a'):\n        continue\n", 37..45, "SyntaxError: 'continue' not properly in loop"),
+    ] {
+        let error = run(text, &[]).result.unwrap_err();
+        assert_eq!(error.line(), wanted, "{text}");
+        assert_eq!(error.place.map(|place| place.range()), Some(at), "{text}");
+    }
+    assert_eq!(
+        x("x = 0\ndef f():\n    for i in range(9):\n        if i < 3: continue\n        try: break\n        \
+           finally: pass\n    return i\nx = f()\nwhile True: break\n"),
+        Plain::Int(3)
+    );
+}
