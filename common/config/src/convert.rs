@@ -88,7 +88,8 @@ fn same_table(a: &Table, b: &Table) -> bool {
     a.entries.len() == b.entries.len() && pairs.into_iter().all(|(a, b)| a.key == b.key && same(&a.node, &b.node))
 }
 
-fn same(a: &Node, b: &Node) -> bool {
+/// Whether two values are equal, wherever they were written.
+pub(super) fn same(a: &Node, b: &Node) -> bool {
     match (&a.value, &b.value) {
         (Value::String(a), Value::String(b)) => a == b,
         (Value::Integer(a), Value::Integer(b)) => a == b,

@@ -18,6 +18,7 @@ mod named;
 mod own_python;
 mod parameters;
 mod prompt_version;
+mod repeated;
 mod rows;
 mod settings;
 mod stages;
@@ -83,6 +84,11 @@ pub(super) fn read(
             }
             // Whatever else a file defines is for its own use.
             _ => {}
+        }
+    }
+    for (key, names, noun) in [("model", "models", "model"), ("dataset", "datasets", "data set")] {
+        if let Some(list) = root.get_mut(key) {
+            repeated::settle(check, names, noun, list);
         }
     }
     for (key, noun) in [("model", "models"), ("dataset", "datasets")] {

@@ -42,6 +42,31 @@ fn what_a_script_changes_of_a_preset_holds() {
 }
 
 #[test]
+fn one_name_is_one_data_set_and_one_model() {
+    let fixture = Fixture::new();
+    let said = |more: &str| read(&fixture, &format!("{SCRIPT}{more}")).unwrap_err().to_string();
+    let shown = said(
+        "d = dict(datasets[0], reader_cfg=dict(datasets[0]['reader_cfg'], test_range='[:8]'))\ndatasets = [*datasets, d]\n",
+    );
+    assert!(shown.contains("two data sets have the `abbr` `siqa`") && shown.contains("eval.py:9:24"), "{shown}");
+    let places = "one is at siqa_gen, which comes with the program, the other at ";
+    assert!(shown.contains(places) && shown.contains("eval.py:9; give one of them another `abbr`"), "{shown}");
+    let shown = said("models += [dict(type='echo', abbr='m', path='other')]\n");
+    assert!(shown.contains("two models have the `abbr` `m`") && shown.contains("eval.py:7, the other at"), "{shown}");
+    // The same one twice is one, and models of combinations repeat.
+    let twice = "datasets = datasets + datasets\nmodels = models * 3\n\
+                 model_dataset_combinations = [dict(models=models, datasets=datasets)]\n";
+    fixture.write("eval.py", &format!("{SCRIPT}{twice}"));
+    let mut flags = fixture.flags.clone();
+    flags.data_dir = Some(data(&fixture));
+    let loaded = load(Some(&fixture.path("eval.py")), &flags).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!((loaded.config.datasets.len(), loaded.config.models.len()), (1, 1));
+    let noted = |what: &str| loaded.notes.iter().any(|note| note.message.contains(what));
+    assert!(noted("the data set `siqa` stands in `datasets` more than once"), "{:?}", loaded.notes);
+    assert!(noted("the model `m` stands in `models` more than once"), "{:?}", loaded.notes);
+}
+
+#[test]
 fn what_is_scored_after_each_label_is_the_column_of_the_class() {
     let fixture = Fixture::new();
     fixture.write("data/winogrande/dev.jsonl", "");
