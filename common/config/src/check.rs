@@ -3,7 +3,7 @@
 use super::left_out::LeftOut;
 use super::load::{self, DATA_DIR};
 use super::missing_files::DataFiles;
-use super::opencompass::PythonWorld;
+use super::opencompass::{self, PythonWorld};
 use super::overrides::Overrides;
 use super::presets::Preset;
 use super::remote::Remote;
@@ -67,7 +67,8 @@ impl Check {
         Self { home, ..Self::default() }
     }
 
-    /// What flags say of how a configuration is read.
+    /// What flags say of how a configuration is read. A folder that is named and has no tree is reported: nothing that is imported
+    /// would be what was meant.
     pub(super) fn of(overrides: &Overrides) -> Self {
         let mut check = Self {
             home: overrides.home.clone(),
@@ -82,6 +83,10 @@ impl Check {
         // Configurations in Python read rows while they are evaluated, and none of them names the folder.
         check.flagged_dir = load::flagged_dir(&mut check, overrides);
         check.data_root = check.flagged_dir.clone().unwrap_or_else(|| DATA_DIR.into());
+        let wrong = check.python.opencompass.as_deref().and_then(opencompass::no_tree);
+        if let Some((message, help)) = wrong {
+            check.report(None, format!("{message} (given by --opencompass)"), Some(help));
+        }
         check
     }
 

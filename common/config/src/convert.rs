@@ -30,7 +30,7 @@ pub struct Converted {
 /// Everything that cannot be read, by file and position.
 pub fn convert(path: &Path, folder: Option<&Path>, overrides: &Overrides) -> Result<Converted, Diagnostics> {
     let mut check = Check::of(overrides);
-    let text = read(&mut check, path, folder, overrides);
+    let text = if check.has_errors() { None } else { read(&mut check, path, folder, overrides) };
     if text.is_none() && !check.has_errors() {
         check.report(None, format!("`{}` is not usable", path.display()), Some("please report this file".into()));
     }

@@ -3,6 +3,7 @@
 use super::check::Check;
 use super::fields::{table, text};
 use super::keys::IMPORT;
+use super::opencompass;
 use super::paths;
 use super::tree::{Node, Table, Value};
 use std::path::PathBuf;
@@ -13,7 +14,16 @@ pub(super) fn apply(check: &mut Check, root: &Table) {
     let Some(mut fields) = table(check, "import", node, &IMPORT) else { return };
     let python = fields.get("python").filter(|node| !node.is_empty()).and_then(|node| program(check, node));
     let opencompass = fields.get("opencompass").filter(|node| !node.is_empty());
-    let opencompass = opencompass.and_then(|node| paths::resolve(check, "opencompass", node));
+    let opencompass = opencompass.and_then(|node| {
+        let folder = paths::resolve(check, "opencompass", node)?;
+        match opencompass::no_tree(&folder) {
+            None => Some(folder),
+            Some((message, help)) => {
+                check.error(node.span, message, Some(help));
+                None
+            }
+        }
+    });
     let network = match fields.get("python_network") {
         None => false,
         Some(Node { value: Value::Boolean(network), .. }) => *network,

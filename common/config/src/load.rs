@@ -45,7 +45,7 @@ const WORK_DIR: &str = "outputs/default";
 /// All errors at once, by file and position.
 pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
     let mut check = Check::of(overrides);
-    let config = read(&mut check, path, overrides);
+    let config = if check.has_errors() { None } else { read(&mut check, path, overrides) };
     if config.is_none() && !check.has_errors() {
         // Whatever is missing has been reported. Should it not have been, nothing is started all the same.
         let path = path.unwrap_or(Path::new("the command line"));

@@ -50,6 +50,43 @@ pub fn tree_module(trees: &[PathBuf], dotted: &str) -> Option<LibrarySource> {
     None
 }
 
+/// What a folder that a person names may be: it holds the package, or is the package, or a clone of its repository, or `configs`
+/// itself.
+fn named_trees(named: &Path) -> Vec<PathBuf> {
+    let mut trees = vec![named.join("opencompass"), named.to_path_buf()];
+    let is_configs = named.file_name().is_some_and(|name| name == "configs");
+    if is_configs && ["datasets", "models"].iter().any(|folder| named.join(folder).is_dir()) {
+        trees.extend(named.parent().map(Path::to_path_buf));
+    }
+    trees
+}
+
+/// What is wrong with the folder of `--opencompass`, and what to do; `None` where it has a tree.
+pub(crate) fn no_tree(named: &Path) -> Option<(String, String)> {
+    if named_trees(named).iter().any(|tree| tree.join("configs").is_dir()) {
+        return None;
+    }
+    let shown = named.display();
+    let reason = match std::fs::metadata(named) {
+        Err(error) => reason(&error),
+        Ok(there) if !there.is_dir() => "it is a file".to_owned(),
+        Ok(_) => "it has neither a folder `opencompass/configs` nor a folder `configs`".to_owned(),
+    };
+    let reason = reason.replace("no such file", "there is no such folder");
+    let inside = std::fs::read_dir(named).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut inside: Vec<PathBuf> = inside.filter(|path| path.join("opencompass/configs").is_dir()).collect();
+    inside.sort();
+    let help = match inside.first() {
+        Some(near) => format!("did you mean `{}`?", near.display()),
+        None => {
+            "name the folder that holds the package `opencompass` with its folder `configs`, or that package; without \
+                 --opencompass, data sets and models that come with the program are imported all the same"
+                .to_owned()
+        }
+    };
+    Some((format!("`{shown}` has no OpenCompass tree: {reason}"), help))
+}
+
 /// Whether the file was written by `stand_in`.
 pub(super) fn is_stand_in(path: &Path) -> bool {
     path.starts_with(STAND_INS)
@@ -60,7 +97,7 @@ impl TreeHost {
         let folder = config.parent().map(Path::to_path_buf).unwrap_or_default();
         let mut trees = Vec::new();
         if let Some(named) = &world.opencompass {
-            trees.extend([named.join("opencompass"), named.clone()]);
+            trees.extend(named_trees(named));
         }
         let absolute = std::path::absolute(&folder).unwrap_or_else(|_| folder.clone());
         trees.extend(absolute.ancestors().flat_map(|above| [above.join("opencompass"), above.to_path_buf()]));

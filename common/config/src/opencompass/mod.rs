@@ -34,6 +34,7 @@ pub use chain::LoaderChain;
 use compass_python::{Evaluation, Limits, Node as PythonNode, PythonError};
 pub(super) use functions::interpreted;
 use host::TreeHost;
+pub(super) use host::no_tree;
 pub use host::tree_module;
 pub(super) use named::{named_datasets, named_models, named_summarizer};
 pub use rows::{EvaluatedConfiguration, Interpreter, LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, RowLoader};
@@ -43,7 +44,7 @@ use std::path::{Path, PathBuf};
 /// Where a configuration finds what it imports, beside its own folder. Plain data: the command line fills it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PythonWorld {
-    /// `--opencompass`: the folder that holds the package `opencompass`, or the package itself.
+    /// `--opencompass`: the folder that holds the package `opencompass`, the package itself, or its folder `configs`.
     pub opencompass: Option<PathBuf>,
     /// Folders of active Python environments (`VIRTUAL_ENV`, `CONDA_PREFIX`).
     pub environments: Vec<PathBuf>,

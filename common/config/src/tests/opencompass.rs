@@ -42,6 +42,37 @@ fn what_a_script_changes_of_a_preset_holds() {
 }
 
 #[test]
+fn the_folder_of_a_tree_may_be_the_package_or_its_configurations() {
+    let mut fixture = Fixture::new();
+    let file = "own_datasets = [dict(abbr='own')]\n";
+    fixture.write("src/opencompass-0.5.4/opencompass/configs/datasets/own/own_gen.py", file);
+    let script = "from mmengine.config import read_base\nwith read_base():\n    from opencompass.configs.datasets.own.own_gen import own_datasets\n\
+                  datasets = [*own_datasets]\nmodels = [dict(type='echo', abbr='m', path='m')]\n";
+    for folder in ["", "/opencompass", "/opencompass/configs"] {
+        fixture.flags.python.opencompass = Some(fixture.path(&format!("src/opencompass-0.5.4{folder}")));
+        let said = read(&fixture, script).unwrap_err().to_string();
+        assert!(said.contains("a data set without `type`"), "{folder}: {said}");
+    }
+    fixture.write("src/empty/file", "");
+    for (folder, why) in [
+        ("src", "it has neither a folder `opencompass/configs` nor a folder `configs`"),
+        ("src", "opencompass-0.5.4`?"),
+        ("src/empty", "name the folder that holds the package `opencompass`"),
+        ("src/nothing", "src/nothing` has no OpenCompass tree: there is no such folder (given by --opencompass)"),
+        ("src/empty/file", "it is a file"),
+    ] {
+        fixture.flags.python.opencompass = Some(fixture.path(folder));
+        let errors = read(&fixture, script).unwrap_err();
+        assert_eq!(errors.iter().count(), 1, "{errors}");
+        assert!(errors.to_string().contains(why), "{errors}");
+    }
+    fixture.flags.python.opencompass = None;
+    let said =
+        fixture.bad(&format!("[import]\nopencompass = \"src\"\n{}{}", super::fixture::MODEL, super::fixture::DATASET));
+    assert!(said.contains("src` has no OpenCompass tree") && said.contains("eval.toml:2"), "{said}");
+}
+
+#[test]
 fn one_name_is_one_data_set_and_one_model() {
     let fixture = Fixture::new();
     let said = |more: &str| read(&fixture, &format!("{SCRIPT}{more}")).unwrap_err().to_string();
