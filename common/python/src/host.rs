@@ -23,4 +23,9 @@ pub trait Host {
 
     /// A variable of the environment.
     fn variable(&self, name: &str) -> Option<String>;
+
+    /// What to do about a key that a dict written in `file` does not have; `None` where nothing is known of it.
+    fn missing_key(&self, _file: &Path, _key: &str) -> Option<String> {
+        None
+    }
 }

@@ -3,7 +3,7 @@
 use super::loaders::{Known, Loaders, Rows};
 use super::rows::{LoadedRows, LoaderCall, LoaderWorld, NoRows};
 use super::tree::{self, Places};
-use super::{array, class, continuation, functions, parameters, prompt_version, unused};
+use super::{array, class, continuation, functions, parameters, preset_form, prompt_version, unused};
 use crate::check::Check;
 use crate::left_out::{self, LeftOutKind};
 use crate::source::Span;
@@ -173,7 +173,10 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
         return None;
     };
     if NATIVE.iter().any(|key| entry.get(key).is_some()) {
-        return Some(Entry::Ready(Node { value: Value::Table(table(check, places, entries, entry)), span }));
+        let mut table = table(check, places, entries, entry);
+        preset_form::close(&mut table);
+        refuse_foreign(check, places, &mut table, entry);
+        return Some(Entry::Ready(Node { value: Value::Table(table), span }));
     }
     let Some(name) = class::of(entry) else {
         check.error(span, "a data set without `type`".into(), Some("name its class: `type=SiqaDataset`".into()));
@@ -222,6 +225,19 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
         return Some(Entry::Unread(Box::new(draft)));
     }
     Some(Entry::Ready(finished(table, &parameters, span)))
+}
+
+/// Reports keys that say which rows are read, of a data set of a preset: it says that itself.
+fn refuse_foreign(check: &mut Check, places: &Places, table: &mut Table, entry: &PythonNode) {
+    let split = NATIVE.iter().find_map(|key| entry.get(key)).map(|node| places.span(node.place));
+    let Some(file) = split.map(|span| span.file).filter(|file| check.sources.is_preset(*file)) else { return };
+    let preset = check.sources.path(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    for key in preset_form::FOREIGN {
+        if let Some(node) = table.remove(key) {
+            let message = format!("`{key}` of `{preset}`, which comes with the program, cannot be set");
+            check.error(node.span, message, Some(preset_form::lacks(&preset, key)));
+        }
+    }
 }
 
 /// The table of these entries of `entry`. Postprocessors that are not known here keep the names of their modules.

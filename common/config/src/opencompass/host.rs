@@ -1,6 +1,6 @@
 //! Where imports of a configuration are found: beside it, in an OpenCompass tree, and in what comes with the program.
 
-use super::{PythonWorld, stand_in};
+use super::{PythonWorld, preset_form, stand_in};
 use crate::include::{invalid_utf8, reason};
 use crate::summary_files;
 use compass_common::regular_file;
@@ -238,5 +238,10 @@ impl Host for TreeHost {
 
     fn variable(&self, name: &str) -> Option<String> {
         self.world.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    }
+
+    fn missing_key(&self, file: &Path, key: &str) -> Option<String> {
+        let preset = file.strip_prefix(STAND_INS).ok()?.file_stem()?.to_str()?;
+        Some(preset_form::lacks(preset, key))
     }
 }

@@ -17,6 +17,7 @@ mod models;
 mod named;
 mod own_python;
 mod parameters;
+mod preset_form;
 mod prompt_version;
 mod repeated;
 mod rows;

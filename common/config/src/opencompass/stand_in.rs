@@ -1,5 +1,6 @@
 //! Data sets and models that come with the program, written as the Python that imports of OpenCompass's files expect.
 
+use super::preset_form;
 use crate::check::Check;
 use crate::tree::{Node, Table, Value};
 use crate::{model_presets, presets};
@@ -11,7 +12,7 @@ pub(super) fn datasets(name: &str) -> Option<String> {
     let mut root = Table::default();
     presets::resolve(&mut Check::default(), &mut root, Some(&[name.to_owned()]));
     let tables = root.get("dataset").map(Node::items).filter(|tables| !tables.is_empty())?;
-    Some(list("datasets", tables))
+    Some(preset_form::imports() + &list("datasets", tables))
 }
 
 /// Likewise `models`, of a model that comes by name.
@@ -58,7 +59,9 @@ fn write(out: &mut String, node: &Node) {
                 out.push_str(if at > 0 { ", " } else { "" });
                 out.push_str(&python_repr_text(&entry.key));
                 out.push_str(": ");
-                write(out, &entry.node);
+                if !preset_form::write(out, &entry.key, &entry.node, &write) {
+                    write(out, &entry.node);
+                }
             }
             out.push('}');
         }

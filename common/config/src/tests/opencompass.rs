@@ -98,6 +98,42 @@ fn one_name_is_one_data_set_and_one_model() {
 }
 
 #[test]
+fn parts_of_a_preset_are_edited_as_those_of_opencompass() {
+    let fixture = Fixture::new();
+    let edit = |more: &str| {
+        let script =
+            format!("{SCRIPT}from opencompass.openicl.icl_inferencer import GenInferencer\nd = datasets[0]\n{more}\n");
+        read(&fixture, &script).unwrap_or_else(|errors| panic!("{more}: {errors}")).datasets.remove(0)
+    };
+    let kept = edit("d['abbr'] = 'siqa'");
+    assert_eq!(kept.version.as_deref(), Some("18632c"));
+    let shorter = edit("d['infer_cfg']['inferencer']['max_out_len'] = 7");
+    assert_eq!(shorter.infer.generation().and_then(|spec| spec.max_out_len), Some(7));
+    assert_eq!((shorter.version, shorter.prompt), (None, kept.prompt.clone()));
+    let asked = edit("d['infer_cfg']['prompt_template']['template']['round'][0]['prompt'] = 'Q: {question}'");
+    assert!(serde_json::to_string(&asked.prompt).unwrap().contains("Q: {question}"));
+    let same = edit(
+        "assert d['infer_cfg']['inferencer']['type'] is GenInferencer\nd['infer_cfg']['inferencer'] = dict(type=GenInferencer)",
+    );
+    assert_eq!((same.version, same.infer), (kept.version, kept.infer));
+    let judged = edit("d['eval_cfg']['evaluator']['type'] = 'EMEvaluator'");
+    assert_eq!(judged.eval.evaluator, compass_plan::evaluation::EvaluatorSpec::Em);
+    let said = |more: &str| read(&fixture, &format!("{SCRIPT}{more}\n")).unwrap_err().to_string();
+    for (more, what) in [
+        ("datasets[0]['path'] = 'data/' + datasets[0]['path']", "KeyError: 'path'"),
+        ("print(datasets[0]['type'])", "KeyError: 'type'"),
+        (
+            "datasets[0]['reader_cfg']['train_split'] = datasets[0]['reader_cfg']['test_split']",
+            "KeyError: 'test_split'",
+        ),
+        ("datasets[0]['path'] = 'data/siqa'", "`siqa_gen` comes with the program"),
+    ] {
+        let shown = said(more);
+        assert!(shown.contains(what) && shown.contains("--opencompass DIR"), "{shown}");
+    }
+}
+
+#[test]
 fn what_is_scored_after_each_label_is_the_column_of_the_class() {
     let fixture = Fixture::new();
     fixture.write("data/winogrande/dev.jsonl", "");

@@ -3,7 +3,7 @@
 use super::{Arguments, Interpreter};
 use crate::error::{Result, Stop, type_error, value_error};
 use crate::place::Place;
-use crate::value::{Exception, Key, Slice, Slot, Value, slice_chars};
+use crate::value::{Dict, Exception, Key, Slice, Slot, Value, slice_chars};
 
 impl Interpreter<'_> {
     /// `container[key]`.
@@ -18,10 +18,9 @@ impl Interpreter<'_> {
                     return Ok(slot.clone());
                 }
                 let default = dict.borrow().default.clone();
-                let Some(default) = default else { return Err(key_error(key)) };
-                if matches!(default, Value::None) {
-                    return Err(key_error(key));
-                }
+                let Some(default) = default.filter(|default| !matches!(default, Value::None)) else {
+                    return Err(self.missing_key(&dict.borrow(), key));
+                };
                 let value = match &default {
                     // A Counter does not keep what it is asked for.
                     Value::Int(zero) => return Ok(plain(Value::Int(*zero))),
@@ -67,6 +66,17 @@ impl Interpreter<'_> {
                 self.call_method(container, "__getitem__", arguments).map(plain)
             }
             other => Err(type_error(format!("'{}' object is not subscriptable", other.type_name()))),
+        }
+    }
+
+    /// `KeyError`, with what the host knows of the file that the dict was written in.
+    fn missing_key(&self, dict: &Dict, key: &Value) -> Stop {
+        let stop = key_error(key);
+        let written = dict.iter().next().map(|entry| self.path(entry.key.place.file));
+        let (Some(file), Value::Text(name)) = (written, key) else { return stop };
+        match self.host.missing_key(file, name) {
+            Some(help) => stop.with_help(help),
+            None => stop,
         }
     }
 
