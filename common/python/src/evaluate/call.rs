@@ -4,7 +4,7 @@ use super::statement::Flow;
 use super::{Interpreter, Kind, Scope};
 use crate::error::{Result, Stop, type_error};
 use crate::place::Place;
-use crate::value::{Body, Class, Exception, Function, Instance, Native, Slot, Value, builtin_class};
+use crate::value::{Body, Class, Exception, Function, Instance, Native, Slot, Symbol, Value, builtin_class};
 use crate::{methods, modules};
 use std::rc::Rc;
 
@@ -111,10 +111,7 @@ impl Interpreter<'_> {
             Value::Symbol(symbol) => {
                 let text =
                     format!("`{}(...)` would have to run, and nothing but this file is run here", symbol.dotted());
-                Err(Stop::new("", text).finally().with_help(format!(
-                    "configurations name what is to be used, they do not call it: write `dict(type={}, ...)`",
-                    symbol.last()
-                )))
+                Err(Stop::new("", text).finally().with_help(remedy(symbol)))
             }
             other => Err(type_error(format!("'{}' object is not callable", other.type_name()))),
         }
@@ -186,6 +183,19 @@ impl Interpreter<'_> {
         }
         Ok(value)
     }
+}
+
+/// What to write in place of a call of something that is not evaluated: a class is named, a function is called for its value.
+fn remedy(symbol: &Symbol) -> String {
+    let last = symbol.last();
+    if last.starts_with(char::is_uppercase) {
+        return format!("configurations name what is to be used, they do not call it: write `dict(type={last}, ...)`");
+    }
+    let module = symbol.dotted().rsplit_once('.').map_or(last, |(module, _)| module);
+    format!(
+        "only a part of the standard library is known here, and `{module}` is not, so that its names stand for themselves: \
+         write the value in place of the call, or name a Python that evaluates the file: --python PATH"
+    )
 }
 
 /// Gives every parameter of `function` its value.

@@ -25,6 +25,9 @@ use crate::error::{Result, Stop};
 use crate::evaluate::{Arguments, Interpreter, native};
 use crate::value::{Native, Value};
 
+/// The module of library code that configurations use, too.
+const JSON: &str = "json";
+
 /// The value of a built-in name.
 pub(crate) fn builtin(name: &str) -> Option<Value> {
     if let Some(class) = crate::value::builtin_class(name) {
@@ -35,15 +38,16 @@ pub(crate) fn builtin(name: &str) -> Option<Value> {
 
 /// The module of this name, if it is known.
 ///
-/// Modules of library code are those of data sets: nothing in a configuration has a use for them.
+/// Modules of library code are those of data sets: nothing in a configuration has a use for them, but for `json`.
 pub(crate) fn module(name: &str, of_library: bool) -> Option<&'static str> {
     let known = library::MODULES.iter().find(|known| **known == name);
-    known.or_else(|| host::MODULES.iter().find(|known| of_library && **known == name)).copied()
+    let is_known = |known: &&&str| **known == name && (of_library || name == JSON);
+    known.or_else(|| host::MODULES.iter().find(is_known)).copied()
 }
 
 /// `module.name`.
 pub(crate) fn member(interpreter: &mut Interpreter<'_>, module: &'static str, name: &str) -> Option<Value> {
-    if interpreter.library.is_some()
+    if (interpreter.library.is_some() || module == JSON)
         && let Some(value) = host::member(interpreter, module, name)
     {
         return Some(value);

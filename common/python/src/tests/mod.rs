@@ -155,3 +155,14 @@ fn statements_where_they_may_not_stand_are_found_before_anything_runs() {
         Plain::Int(3)
     );
 }
+
+#[test]
+fn json_is_evaluated_and_other_functions_have_their_remedy() {
+    assert_eq!(x("import json\nx = json.loads('{\"a\": [1, 2]}')['a'][1]"), Plain::Int(2));
+    assert_eq!(x("from json import dumps\nx = dumps(dict(a=1))"), Plain::Text("{\"a\": 1}".into()));
+    assert_eq!(x("import json\ntry:\n    json.loads('{')\nexcept json.JSONDecodeError:\n    x = 3"), Plain::Int(3));
+    let help = |text: &str| run(text, &[]).result.unwrap_err().help.unwrap();
+    let called = help("import subprocess\nx = subprocess.run(['ls'])");
+    assert!(called.contains("`subprocess` is not") && called.contains("--python PATH"), "{called}");
+    assert!(help("from opencompass.models import M\nx = M()").contains("write `dict(type=M, ...)`"));
+}
