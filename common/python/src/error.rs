@@ -91,6 +91,11 @@ impl Stop {
         self
     }
 
+    /// Whether it is an exception of the built-in class itself, not of one below it.
+    pub(crate) fn is_of(&self, class: &str) -> bool {
+        matches!(self, Self::Raised(raised) if raised.exception.builtin == class)
+    }
+
     /// Says where, unless that is known.
     pub(crate) fn at(mut self, at: Place) -> Self {
         match &mut self {

@@ -2,12 +2,40 @@
 
 use super::Interpreter;
 use crate::error::{Result, attribute_error};
-use crate::value::{Class, Method, Value};
+use crate::value::{Class, Dict, Method, Value};
 use crate::{methods, modules};
 use std::rc::Rc;
 
 impl Interpreter<'_> {
+    /// `object.name`. Where it is missing, the error names what is near to it.
     pub(crate) fn attribute(&mut self, object: &Value, name: &str) -> Result<Value> {
+        let found = self.found(object, name);
+        match found {
+            Err(stop) if stop.is_of("AttributeError") => Err(match self.near_attribute(object, name) {
+                Some(help) => stop.with_help(help),
+                None => stop,
+            }),
+            found => found,
+        }
+    }
+
+    /// The remedy that names what the object has and is near to `name`.
+    pub(crate) fn near_attribute(&mut self, object: &Value, name: &str) -> Option<String> {
+        let mut known: Vec<Rc<str>> = methods::names(object).iter().map(|name| Rc::from(*name)).collect();
+        let mut add = |dict: &Dict| known.extend(dict.iter().filter_map(|entry| entry.key.value.as_text().cloned()));
+        match object {
+            Value::Dict(dict) if dict.borrow().config => add(&dict.borrow()),
+            Value::Instance(instance) => {
+                add(&instance.attributes.borrow());
+                add(&instance.class.members.borrow());
+            }
+            Value::Class(class) => add(&class.members.borrow()),
+            _ => {}
+        }
+        self.near(name, known.iter().map(|name| &**name))
+    }
+
+    fn found(&mut self, object: &Value, name: &str) -> Result<Value> {
         let missing = || {
             let stop = match object {
                 Value::Module(module) => attribute_error(format!("module '{module}' has no attribute '{name}'"))

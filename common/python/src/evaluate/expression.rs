@@ -168,16 +168,22 @@ impl Interpreter<'_> {
         }
         let stop = Stop::new("NameError", format!("name '{name}' is not defined"));
         Err(match self.near_name(scope, name) {
-            Some(near) => stop.with_help(format!("did you mean `{near}`?")),
+            Some(help) => stop.with_help(help),
             None => stop,
         })
     }
 
-    /// A name of the module that differs by its case or by one letter at most.
-    fn near_name(&self, scope: &Scope, name: &str) -> Option<String> {
-        let globals = scope.globals.borrow();
-        let names = globals.iter().filter_map(|entry| entry.key.value.as_text());
-        names.filter(|known| is_near(known, name)).map(|known| known.to_string()).next()
+    /// The remedy that names what is bound here, in the module or built in and is near to `name`.
+    fn near_name(&mut self, scope: &Rc<Scope>, name: &str) -> Option<String> {
+        let mut known: Vec<Rc<str>> = Vec::new();
+        let mut within = Some(scope);
+        while let Some(scope) = within {
+            known.extend(scope.own().into_iter().map(|(name, _)| name));
+            within = scope.parent.as_ref();
+        }
+        known.extend(scope.globals.borrow().iter().filter_map(|entry| entry.key.value.as_text().cloned()));
+        let known = known.iter().map(|name| &**name);
+        self.near(name, known.chain(modules::builtin_names().iter().copied()))
     }
 
     /// Elements of a list, a tuple or a set, `*other` spread out.
@@ -191,7 +197,7 @@ impl Interpreter<'_> {
                     let slot = self.slot(scope, &starred.value)?;
                     let items = self.items(&slot.value, slot.place).map_err(|stop| {
                         let text = format!("Value after * must be an iterable, not {}", slot.value.type_name());
-                        if is_class(&stop, "TypeError") { type_error(text).at(slot.place) } else { stop }
+                        if stop.is_of("TypeError") { type_error(text).at(slot.place) } else { stop }
                     })?;
                     self.budget.make(items.len() * size_of::<Slot>())?;
                     slots.extend(items);
@@ -427,23 +433,6 @@ fn yielding(scope: &Rc<Scope>) -> Result<&Rc<Scope>> {
             _ => return Err(Stop::new("SyntaxError", "'yield' outside function")),
         }
     }
-}
-
-fn is_class(stop: &Stop, class: &str) -> bool {
-    matches!(stop, Stop::Raised(raised) if raised.exception.builtin == class)
-}
-
-fn is_near(known: &str, name: &str) -> bool {
-    if known.eq_ignore_ascii_case(name) {
-        return true;
-    }
-    let (long, short) = if known.len() >= name.len() { (known, name) } else { (name, known) };
-    if short.len() < 4 || long.len() - short.len() > 1 {
-        return false;
-    }
-    let same = long.bytes().zip(short.bytes()).take_while(|(a, b)| a == b).count();
-    let rest = long.bytes().rev().zip(short.bytes().rev()).take_while(|(a, b)| a == b).count();
-    same + rest + 1 >= long.len()
 }
 
 fn number(number: &Number) -> Result<Value> {

@@ -4,10 +4,14 @@ use crate::error::{Result, Stop};
 use crate::host::Host;
 use crate::limits::{Budget, Limits, MOST_NESTED};
 use crate::place::{FileId, Place, SourceFile};
+use compass_diagnostic::spelling;
 use ruff_python_ast::{ModExpression, ModModule};
 use ruff_text_size::Ranged;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+
+/// How often a near name is looked for in one evaluation.
+const SUGGESTIONS: u32 = 200;
 
 /// What the walk carries with it.
 pub(crate) struct Interpreter<'h> {
@@ -20,6 +24,8 @@ pub(crate) struct Interpreter<'h> {
     pub(crate) importing: Vec<FileId>,
     calls: u32,
     nested: u32,
+    /// How often a near name may still be looked for.
+    suggestions: u32,
     /// With it, library code is evaluated: modules of a tree are followed.
     pub(crate) library: Option<Box<crate::library::Tree<'h>>>,
 }
@@ -34,6 +40,7 @@ impl<'h> Interpreter<'h> {
             importing: Vec::new(),
             calls: 0,
             nested: 0,
+            suggestions: SUGGESTIONS,
             library: None,
         }
     }
@@ -106,6 +113,19 @@ impl<'h> Interpreter<'h> {
 
     pub(crate) fn path(&self, file: FileId) -> &Path {
         self.files.get(file.index()).map_or(Path::new(""), |file| &file.path)
+    }
+
+    /// A remedy that names the one of `known` that `name` is near to. Library code is not asked, and a configuration so often: what
+    /// it raises may be caught in a loop.
+    pub(crate) fn near<'k>(&mut self, name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
+        const LONGEST: usize = 100;
+        const MOST: usize = 1_000;
+        if self.library.is_some() || name.len() > LONGEST || name.chars().count() < 3 {
+            return None;
+        }
+        self.suggestions = self.suggestions.checked_sub(1)?;
+        let known = known.into_iter().filter(|known| known.len() <= LONGEST && !known.starts_with("__")).take(MOST);
+        spelling::nearest(name, known).map(|near| format!("did you mean `{near}`?"))
     }
 
     /// Runs `body` one call, or one import, deeper.

@@ -69,12 +69,16 @@ impl Interpreter<'_> {
         }
     }
 
-    /// `KeyError`, with what the host knows of the file that the dict was written in.
-    fn missing_key(&self, dict: &Dict, key: &Value) -> Stop {
+    /// `KeyError`, with the key that was meant, or what the host knows of the file that the dict was written in.
+    pub(crate) fn missing_key(&mut self, dict: &Dict, key: &Value) -> Stop {
         let stop = key_error(key);
-        let written = dict.iter().next().map(|entry| self.path(entry.key.place.file));
-        let (Some(file), Value::Text(name)) = (written, key) else { return stop };
-        match self.host.missing_key(file, name) {
+        let Value::Text(name) = key else { return stop };
+        let known = dict.iter().filter_map(|entry| entry.key.value.as_text()).map(|text| &**text);
+        let help = self.near(name, known).or_else(|| {
+            let file = dict.iter().next()?.key.place.file;
+            self.host.missing_key(self.path(file), name)
+        });
+        match help {
             Some(help) => stop.with_help(help),
             None => stop,
         }

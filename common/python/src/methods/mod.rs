@@ -43,7 +43,8 @@ pub(crate) fn has(value: &Value, name: &str) -> bool {
     names(value).contains(&name)
 }
 
-fn names(value: &Value) -> &'static [&'static str] {
+/// The methods of values of this type.
+pub(crate) fn names(value: &Value) -> &'static [&'static str] {
     match value {
         Value::Text(_) => text::NAMES,
         Value::List(_) => list::NAMES,
@@ -68,7 +69,13 @@ pub(crate) fn call(
 ) -> Result<Value> {
     if !has(receiver, name) {
         let stop = attribute_error(format!("'{}' object has no attribute '{name}'", receiver.type_name()));
-        return Err(if NOT_EVALUATED.contains(&name) { stop.finally() } else { stop });
+        if NOT_EVALUATED.contains(&name) {
+            return Err(stop.finally());
+        }
+        return Err(match interpreter.near_attribute(receiver, name) {
+            Some(help) => stop.with_help(help),
+            None => stop,
+        });
     }
     match receiver {
         Value::Text(text) => text::call(interpreter, text, name, arguments),

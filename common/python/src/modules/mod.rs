@@ -36,6 +36,11 @@ pub(crate) fn builtin(name: &str) -> Option<Value> {
     builtins::NAMES.iter().find(|known| **known == name).map(|known| native("builtins", known))
 }
 
+/// Built-in names, but for those of exceptions.
+pub(crate) fn builtin_names() -> &'static [&'static str] {
+    builtins::NAMES
+}
+
 /// The module of this name, if it is known.
 ///
 /// Modules of library code are those of data sets: nothing in a configuration has a use for them, but for `json`.

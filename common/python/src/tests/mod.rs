@@ -166,3 +166,25 @@ fn json_is_evaluated_and_other_functions_have_their_remedy() {
     assert!(called.contains("`subprocess` is not") && called.contains("--python PATH"), "{called}");
     assert!(help("from opencompass.models import M\nx = M()").contains("write `dict(type=M, ...)`"));
 }
+
+#[test]
+fn a_near_name_is_the_remedy() {
+    for (text, wanted) in [
+        ("siqa_datasets = []\nx = siqa_dataset", Some("siqa_datasets")),
+        ("x = lenn([])", Some("len")),
+        ("def f(limit):\n    return limt\nf(1)", Some("limit")),
+        ("x = dict(reader_cfg=1)['reader_cgf']", Some("reader_cfg")),
+        ("[].apend(1)", Some("append")),
+        ("dict(a=1).udpate(b=2)", Some("update")),
+        ("class A:\n    template = 1\nx = A().templat", Some("template")),
+        ("x = nothing_like_it", None),
+        ("a = 1\nx = b", None),
+        ("x = {'a': 1}['zzz']", None),
+    ] {
+        let help = run(text, &[]).result.unwrap_err().help;
+        assert_eq!(help, wanted.map(|near| format!("did you mean `{near}`?")), "{text}");
+    }
+    let files = &[("a", "d = dict(path='x')\n")];
+    let error = run("with read_base():\n    from a import d\nx = d.pth\n", files).result.unwrap_err();
+    assert_eq!(error.help.as_deref(), Some("did you mean `path`?"));
+}
