@@ -5,7 +5,7 @@ use crate::evaluate::Interpreter;
 use crate::host::Host;
 use crate::limits::Limits;
 use crate::node::{Node, Plain};
-use crate::place::SourceFile;
+use crate::place::{Place, SourceFile};
 use crate::value::{Value, to_node};
 use std::path::Path;
 
@@ -18,6 +18,8 @@ const STACK: usize = 1 << 30;
 pub struct Evaluation {
     /// Every file that was read, the one asked for first.
     pub files: Vec<SourceFile>,
+    /// What `print` was given, with the places of the calls, as far as a person would read it.
+    pub printed: Vec<(Place, String)>,
     /// The names of the module in the order in which they were bound, imported modules and functions left out; or what is
     /// wrong.
     pub result: Result<Vec<(String, Node)>, PythonError>,
@@ -30,7 +32,11 @@ pub fn evaluate(path: &Path, text: String, host: &(dyn Host + Sync), limits: Lim
         let spawned = thread.spawn_scoped(scope, || run(path, text, host, limits));
         let evaluation = spawned.map_err(|error| error.to_string());
         let ended = evaluation.and_then(|handle| handle.join().map_err(|_| "the evaluation broke off".to_owned()));
-        ended.unwrap_or_else(|reason| Evaluation { files: Vec::new(), result: Err(broken(path, &reason)) })
+        ended.unwrap_or_else(|reason| Evaluation {
+            files: Vec::new(),
+            printed: Vec::new(),
+            result: Err(broken(path, &reason)),
+        })
     })
 }
 
@@ -47,7 +53,8 @@ fn broken(path: &Path, reason: &str) -> PythonError {
 fn run(path: &Path, text: String, host: &dyn Host, limits: Limits) -> Evaluation {
     let mut interpreter = Interpreter::new(host, limits);
     let result = names(&mut interpreter, path, text).map_err(Stop::told);
-    Evaluation { files: std::mem::take(&mut interpreter.files), result }
+    let (files, printed) = (std::mem::take(&mut interpreter.files), std::mem::take(&mut interpreter.printed));
+    Evaluation { files, printed, result }
 }
 
 fn names(interpreter: &mut Interpreter<'_>, path: &Path, text: String) -> Result<Vec<(String, Node)>, Stop> {

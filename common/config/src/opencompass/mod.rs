@@ -141,7 +141,7 @@ fn world(check: &Check, path: &Path, trees: &[PathBuf]) -> LoaderWorld {
 
 /// Evaluates a file; `None` when it is not usable, which is reported.
 fn evaluated(check: &mut Check, host: &TreeHost, path: &Path, canonical: PathBuf, text: String) -> Option<Evaluated> {
-    let Evaluation { files, result } = compass_python::evaluate(path, text, host, Limits::default());
+    let Evaluation { files, printed, result } = compass_python::evaluate(path, text, host, Limits::default());
     // The files of the evaluation in the order of their ids.
     let mut ids = Vec::with_capacity(files.len());
     for (at, file) in files.into_iter().enumerate() {
@@ -154,6 +154,10 @@ fn evaluated(check: &mut Check, host: &TreeHost, path: &Path, canonical: PathBuf
         });
     }
     let places = tree::Places::new(ids);
+    for (place, text) in printed {
+        let message = format!("printed: {}", text.replace('\n', " "));
+        check.note(places.span(place), message, "a configuration is read once, before anything runs");
+    }
     let names = match result {
         Ok(names) => names,
         Err(error) => instead(check, &places, &world(check, path, host.trees()), error)?,

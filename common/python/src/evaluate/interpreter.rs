@@ -26,6 +26,8 @@ pub(crate) struct Interpreter<'h> {
     nested: u32,
     /// How often a near name may still be looked for.
     suggestions: u32,
+    /// What `print` was given in configurations.
+    pub(crate) printed: Vec<(Place, String)>,
     /// With it, library code is evaluated: modules of a tree are followed.
     pub(crate) library: Option<Box<crate::library::Tree<'h>>>,
 }
@@ -41,6 +43,7 @@ impl<'h> Interpreter<'h> {
             calls: 0,
             nested: 0,
             suggestions: SUGGESTIONS,
+            printed: Vec::new(),
             library: None,
         }
     }

@@ -4,7 +4,7 @@ use super::types;
 use crate::error::{Result, Stop, type_error, value_error};
 use crate::evaluate::{Arguments, Interpreter, binary, less_than};
 use crate::methods;
-use crate::value::{Slot, Value, written_repr};
+use crate::value::{Slot, Value, written, written_repr};
 use ruff_python_ast::Operator;
 
 pub(super) const NAMES: &[&str] = &[
@@ -61,6 +61,35 @@ pub(super) const NAMES: &[&str] = &[
     "zip",
 ];
 
+/// `print(...)`: a configuration's text is kept for the screen, that of library code for nothing.
+fn print(interpreter: &mut Interpreter<'_>, mut arguments: Arguments) -> Result<Value> {
+    const MOST: usize = 20;
+    const LONGEST: usize = 500;
+    if interpreter.library.is_some() || interpreter.printed.len() > MOST {
+        return Ok(Value::None);
+    }
+    if interpreter.printed.len() == MOST {
+        interpreter.printed.push((arguments.place, "... (more is printed, and not shown)".to_owned()));
+        return Ok(Value::None);
+    }
+    let separator = arguments.take("sep").and_then(|slot| slot.value.as_text().cloned()).unwrap_or_else(|| " ".into());
+    let mut text = String::new();
+    for (at, slot) in arguments.positional.iter().enumerate() {
+        text.push_str(if at > 0 { &separator } else { "" });
+        match written(&mut interpreter.budget, &slot.value) {
+            Ok(shown) => text.push_str(&shown),
+            Err(Stop::Raised(_)) => text.push_str("..."),
+            Err(limit) => return Err(limit),
+        }
+    }
+    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+        text.truncate(end);
+        text.push_str("...");
+    }
+    interpreter.printed.push((arguments.place, text));
+    Ok(Value::None)
+}
+
 pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments: Arguments) -> Result<Value> {
     let place = arguments.place;
     match name {
@@ -68,7 +97,7 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
             let [value] = arguments.bind("len", ["obj"], 1)?;
             length(&value.unwrap_or(Value::None))
         }
-        "print" => Ok(Value::None),
+        "print" => print(interpreter, arguments),
         "open" => super::file::open(interpreter, arguments),
         "repr" | "ascii" => {
             let [value] = arguments.bind(name, ["obj"], 1)?;

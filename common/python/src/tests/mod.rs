@@ -188,3 +188,13 @@ fn a_near_name_is_the_remedy() {
     let error = run("with read_base():\n    from a import d\nx = d.pth\n", files).result.unwrap_err();
     assert_eq!(error.help.as_deref(), Some("did you mean `path`?"));
 }
+
+#[test]
+fn what_is_printed_is_kept_with_its_place() {
+    let printed = run("print('a', 1, [None], sep='|', end='')\nprint()\n", &[]).printed;
+    let told: Vec<(u32, &str)> = printed.iter().map(|(place, text)| (place.start, text.as_str())).collect();
+    assert_eq!(told, [(0, "a|1|[None]"), (39, "")]);
+    let many = run("for i in range(100): print('x' * 9999)\n", &[]).printed;
+    assert_eq!((many.len(), many[0].1.len()), (21, 503));
+    assert!(many[20].1.contains("not shown"));
+}
