@@ -40,7 +40,17 @@ fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut 
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            let place = invalid_utf8(error.as_bytes(), error.utf8_error().valid_up_to());
+            let (bytes, at) = (error.as_bytes(), error.utf8_error().valid_up_to());
+            if path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("py")) && !has_encoding(bytes) {
+                let file = check.sources.add(path, canonical, String::from_utf8_lossy(bytes).into_owned());
+                let span = Span { file, start: at, end: at + char::REPLACEMENT_CHARACTER.len_utf8() };
+                let (line, byte) = (check.sources.origin(span).line, bytes.get(at).copied().unwrap_or_default());
+                let code = format!("SyntaxError: Non-UTF-8 code starting with '\\x{byte:02x}'");
+                let message = format!("{code} in file {} on line {line}, but no encoding declared", path.display());
+                check.error(span, message, Some("save the file as UTF-8".into()));
+                return None;
+            }
+            let place = invalid_utf8(bytes, at);
             let message = format!("`{}` is not UTF-8 text: {place}", path.display());
             check.report(named_at, message, Some("save the file as UTF-8".into()));
             return None;
@@ -81,6 +91,12 @@ pub(super) fn is_python(path: &Path, text: &str) -> bool {
         imports || line.starts_with("from ") && line.contains(" import ") || line.starts_with("with read_base()")
     };
     named || lines.take(1).any(begins)
+}
+
+/// Whether a file in Python names its encoding, as it may in its first two lines.
+fn has_encoding(bytes: &[u8]) -> bool {
+    let names = |line: &[u8]| line.starts_with(b"#") && String::from_utf8_lossy(line).contains("coding");
+    bytes.split(|byte| *byte == b'\n').take(2).any(names)
 }
 
 /// The first byte that is not UTF-8, with its line and column from 1, the column in characters.

@@ -18,7 +18,8 @@ pub trait Host {
     /// The file behind `from {dots}{module} import ...` in a `with read_base():` of `file`; `level` counts the dots.
     fn base(&self, file: &Path, level: u32, module: &str) -> Imported;
 
-    /// A file that `open` asks for, as text. An error says why it may not be read, or cannot.
+    /// A file that `open` asks for, as text. An error says why it may not be read, or cannot; of a file that is not there, with
+    /// the system's words: `No such file or directory`.
     fn read(&self, path: &Path) -> Result<String, String>;
 
     /// A variable of the environment.

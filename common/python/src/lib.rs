@@ -21,6 +21,7 @@ mod node;
 mod object;
 mod place;
 mod run;
+mod syntax;
 mod value;
 
 pub use error::PythonError;

@@ -73,6 +73,18 @@ fn the_folder_of_a_tree_may_be_the_package_or_its_configurations() {
 }
 
 #[test]
+fn bytes_that_are_not_utf_8_have_cpythons_text_and_their_line() {
+    let fixture = Fixture::new();
+    std::fs::write(fixture.path("eval.py"), b"x = 1\nname = 'caf\xe9'\n").unwrap();
+    let shown = load(Some(&fixture.path("eval.py")), &fixture.flags).unwrap_err().to_string();
+    assert!(shown.contains("SyntaxError: Non-UTF-8 code starting with '\\xe9' in file "), "{shown}");
+    assert!(shown.contains("eval.py on line 2") && shown.contains("eval.py:2:12"), "{shown}");
+    std::fs::write(fixture.path("eval.py"), b"# coding: latin-1\nname = 'caf\xe9'\n").unwrap();
+    let shown = load(Some(&fixture.path("eval.py")), &fixture.flags).unwrap_err().to_string();
+    assert!(shown.contains("is not UTF-8 text: byte 0xe9 at line 2, column 12"), "{shown}");
+}
+
+#[test]
 fn one_name_is_one_data_set_and_one_model() {
     let fixture = Fixture::new();
     let said = |more: &str| read(&fixture, &format!("{SCRIPT}{more}")).unwrap_err().to_string();

@@ -416,6 +416,13 @@ impl Interpreter<'_> {
         let mut seen = std::collections::HashSet::new();
         for (name, at, _) in &arguments.keywords {
             if !seen.insert(Rc::clone(name)) {
+                let is_it = |keyword: &&ruff_python_ast::Keyword| {
+                    keyword.arg.as_ref().is_some_and(|known| known.as_str() == &**name)
+                };
+                if written.keywords.iter().filter(is_it).count() > 1 {
+                    let text = format!("keyword argument repeated: {name}");
+                    return Err(Stop::new("SyntaxError", text).finally().at(*at));
+                }
                 return Err(type_error(format!("got multiple values for keyword argument '{name}'")).at(*at));
             }
         }

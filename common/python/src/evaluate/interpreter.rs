@@ -80,9 +80,9 @@ impl<'h> Interpreter<'h> {
                 Ok((file, tree))
             }
             Err(error) => {
+                let (class, text) = crate::syntax::told(&error, text);
                 self.trees.push(Rc::new(empty_tree()));
-                let text = error.error.to_string();
-                Err(Stop::new("SyntaxError", text).at(Place::of(file, error.range())))
+                Err(Stop::new(class, text).at(Place::of(file, error.range())))
             }
         }
     }
@@ -100,8 +100,8 @@ impl<'h> Interpreter<'h> {
         match ruff_python_parser::parse_expression(text) {
             Ok(parsed) => Ok((file, parsed.into_syntax())),
             Err(error) => {
-                let text = error.error.to_string();
-                Err(Stop::new("SyntaxError", text).at(Place::of(file, error.range())))
+                let (class, text) = crate::syntax::told(&error, text);
+                Err(Stop::new(class, text).at(Place::of(file, error.range())))
             }
         }
     }

@@ -33,6 +33,12 @@ pub(crate) fn binary(
     if op == Operator::Add && matches!((left, right), (Value::List(_), _)) {
         return Err(type_error(format!("can only concatenate list (not \"{}\") to list", right.type_name())));
     }
+    let is_sequence =
+        |value: &Value| matches!(value, Value::Text(_) | Value::List(_) | Value::Tuple(_) | Value::Bytes(_));
+    if op == Operator::Mult && (is_sequence(left) || is_sequence(right)) {
+        let other = if is_sequence(left) { right } else { left };
+        return Err(type_error(format!("can't multiply sequence by non-int of type '{}'", other.type_name())));
+    }
     let name = if op == Operator::Pow { "** or pow()" } else { op.as_str() };
     let (left, right) = (left.type_name(), right.type_name());
     Err(type_error(format!("unsupported operand type(s) for {name}: '{left}' and '{right}'")))

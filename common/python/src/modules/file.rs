@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 pub(super) const METHODS: &[&str] = &["close", "read", "readline", "readlines"];
 const CLASS: &str = "TextIOWrapper";
+const MISSING: &str = "No such file or directory";
 
 /// Whether it is an open file.
 pub(crate) fn is_file(value: &Value) -> bool {
@@ -38,7 +39,11 @@ pub(super) fn open(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> R
         decoded(bytes, given(encoding), given(errors), given(newline), &path)?
     } else {
         interpreter.host.read(Path::new(&*path)).map_err(|reason| {
-            Stop::new("OSError", reason).with_help("a path is relative to the folder where the command was started")
+            let stop = match reason.contains(MISSING) {
+                true => Stop::new("FileNotFoundError", format!("[Errno 2] {MISSING}: '{path}'")),
+                false => Stop::new("OSError", reason),
+            };
+            stop.with_help("a path is relative to the folder where the command was started")
         })?
     };
     interpreter.budget.make(text.len())?;

@@ -20,7 +20,7 @@ impl Host for Files {
     }
 
     fn read(&self, path: &Path) -> Result<String, String> {
-        Err(format!("{} is not there", path.display()))
+        Err(format!("{}: No such file or directory (os error 2)", path.display()))
     }
 
     fn variable(&self, _: &str) -> Option<String> {
@@ -197,4 +197,29 @@ fn what_is_printed_is_kept_with_its_place() {
     let many = run("for i in range(100): print('x' * 9999)\n", &[]).printed;
     assert_eq!((many.len(), many[0].1.len()), (21, 503));
     assert!(many[20].1.contains("not shown"));
+}
+
+#[test]
+fn common_mistakes_have_cpythons_class_and_text() {
+    for (text, wanted) in [
+        (" x = 1\n", "IndentationError: unexpected indent"),
+        ("x = 1\n  y = 2\n", "IndentationError: unexpected indent"),
+        ("if 1:\npass\n", "IndentationError: expected an indented block after 'if' statement on line 1"),
+        (
+            "def f():\n\n# no\nx = 1\n",
+            "IndentationError: expected an indented block after function definition on line 1",
+        ),
+        ("class A:\nx = 1\n", "IndentationError: expected an indented block after class definition on line 1"),
+        ("try:\n  a\nexcept:\nb\n", "IndentationError: expected an indented block after 'except' statement on line 3"),
+        ("if 1:\n    x\n  y\n", "IndentationError: unindent does not match any outer indentation level"),
+        ("if 1:\n        x = 1\n\ty = 2\n", "TabError: inconsistent use of tabs and spaces in indentation"),
+        ("print 'x'\n", "SyntaxError: Missing parentheses in call to 'print'. Did you mean print(...)?"),
+        ("x = dict(a=1, a=2)", "SyntaxError: keyword argument repeated: a"),
+        ("x = dict(a=1, **dict(a=2))", "TypeError: got multiple values for keyword argument 'a'"),
+        ("open('nothing.txt')", "FileNotFoundError: [Errno 2] No such file or directory: 'nothing.txt'"),
+        ("x = 'a' * 1.5", "TypeError: can't multiply sequence by non-int of type 'float'"),
+        ("x = None * [1]", "TypeError: can't multiply sequence by non-int of type 'NoneType'"),
+    ] {
+        assert_eq!(wrong(text), wanted, "{text}");
+    }
 }

@@ -42,6 +42,8 @@ const CLASSES: &[(&str, &str)] = &[
     ("RecursionError", "RuntimeError"),
     ("StopIteration", "Exception"),
     ("SyntaxError", "Exception"),
+    ("IndentationError", "SyntaxError"),
+    ("TabError", "IndentationError"),
     ("TypeError", "Exception"),
     ("ValueError", "Exception"),
     ("JSONDecodeError", "ValueError"),
