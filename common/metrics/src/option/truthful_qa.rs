@@ -9,5 +9,6 @@ pub fn truthful_mc1(log_likelihoods: &[f64]) -> f64 {
 pub fn truthful_mc2(log_likelihoods: &[f64], labels: &[bool]) -> f64 {
     let probabilities: Vec<f64> = log_likelihoods.iter().map(|log| log.exp()).collect();
     let sum: f64 = probabilities.iter().sum();
-    probabilities.iter().zip(labels).filter(|(_, label)| **label).map(|(probability, _)| probability / sum).sum()
+    let is_true = probabilities.iter().zip(labels).filter(|(_, label)| **label);
+    crate::sum::sum(is_true.map(|(probability, _)| probability / sum))
 }

@@ -3,6 +3,7 @@
 use super::counter::token_f1;
 use super::normalize::{normalize_answer, normalize_zh_answer};
 use crate::language::Language;
+use crate::sum::sum;
 use crate::text::split;
 use compass_postprocess::words;
 
@@ -36,5 +37,5 @@ pub fn longbench_classification(prediction: &str, references: &[&str], classes: 
         }
         if named.contains(reference) { 1.0 / named.len() as f64 } else { 0.0 }
     };
-    references.iter().map(score).sum()
+    sum(references.iter().map(score))
 }

@@ -1,13 +1,14 @@
 //! LongBench's synthetic tasks: counting passages and naming the passage.
 
 use crate::language::Language;
+use crate::sum::sum;
 use crate::text::Pattern;
 
 static NUMBER: Pattern = Pattern::new(r"\d+");
 
 /// `LongBenchCountEvaluator`: for each reference, the share of the prediction's numbers that are written like it.
 pub fn longbench_count(prediction: &str, references: &[&str]) -> f64 {
-    references.iter().map(|reference| share(prediction, reference)).sum()
+    sum(references.iter().map(|reference| share(prediction, reference)))
 }
 
 /// `LongBenchRetrievalEvaluator`: as [`longbench_count`] for the number after `Paragraph ` (`段落` in Chinese) in each
@@ -20,7 +21,7 @@ pub fn longbench_retrieval(prediction: &str, references: &[&str], language: Lang
         Language::Zh => &ZH,
     };
     let id = |reference: &str| pattern.captures(reference).and_then(|found| Some(found.get(1)?.as_str().to_string()));
-    references.iter().filter_map(|reference| id(reference)).map(|id| share(prediction, &id)).sum()
+    sum(references.iter().filter_map(|reference| id(reference)).map(|id| share(prediction, &id)))
 }
 
 fn share(prediction: &str, reference: &str) -> f64 {
@@ -28,4 +29,15 @@ fn share(prediction: &str, reference: &str) -> f64 {
         .find_iter(prediction)
         .fold((0u32, 0u32), |(right, all), number| (right + u32::from(number.as_str() == reference), all + 1));
     if all == 0 { 0.0 } else { f64::from(right) / f64::from(all) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_without_a_number_is_a_plain_zero() {
+        assert!(longbench_retrieval("3", &["no number"], Language::En).is_sign_positive());
+        assert!(longbench_count("3", &[]).is_sign_positive());
+    }
 }

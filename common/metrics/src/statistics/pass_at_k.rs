@@ -1,5 +1,7 @@
 //! Pass rates of repeated samples: pass@k (Chen et al. 2021) and G-Pass@k (Liu et al. 2024).
 
+use crate::sum::sum;
+
 /// The unbiased estimate of passing at least once in `k` draws, of `n` samples with `c` right: 1 - C(n-c, k) / C(n, k).
 pub fn pass_at_k(n: u64, c: u64, k: u64) -> f64 {
     if n.saturating_sub(c) < k {
@@ -17,7 +19,7 @@ pub fn g_pass_at_k(n: u64, c: u64, k: u64, t: f64) -> f64 {
 
 /// The mean of G-Pass@k over thresholds from one half to one: 2 / k times the sum over ceil(k / 2) + 1 ..= k.
 pub fn mg_pass_at_k(n: u64, c: u64, k: u64) -> f64 {
-    let sum: f64 = (k.div_ceil(2) + 1..=k).map(|m| at_least(n, c, k, m)).sum();
+    let sum = sum((k.div_ceil(2) + 1..=k).map(|m| at_least(n, c, k, m)));
     2.0 * sum / k as f64
 }
 
@@ -26,7 +28,7 @@ fn at_least(n: u64, c: u64, k: u64, m: u64) -> f64 {
     if m > c.min(k) || k > n || c > n || n == 0 {
         return 0.0;
     }
-    (m..=c.min(k)).filter(|i| k - i <= n - c).map(|i| exactly(n, c, k, i)).sum::<f64>().min(1.0)
+    sum((m..=c.min(k)).filter(|i| k - i <= n - c).map(|i| exactly(n, c, k, i))).min(1.0)
 }
 
 /// C(k, i) times the probability of one order of i right draws followed by k - i wrong ones.
@@ -35,4 +37,16 @@ fn exactly(n: u64, c: u64, k: u64, i: u64) -> f64 {
     let right: f64 = (0..i).map(|j| (c - j) as f64 / (n - j) as f64).product();
     let wrong: f64 = (0..k - i).map(|j| (n - c - j) as f64 / (n - i - j) as f64).product();
     orders * right * wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_threshold_is_a_plain_zero() {
+        // With one draw there is no threshold between one half and one.
+        assert!(mg_pass_at_k(1, 1, 1).is_sign_positive() && mg_pass_at_k(1, 1, 1) == 0.0);
+        assert!(g_pass_at_k(4, 0, 2, 0.5).is_sign_positive());
+    }
 }
