@@ -35,10 +35,11 @@ def end_with_parent():
 class Events:
 
     def __init__(self):
-        self.file = open(os.path.join(OUT, 'events.jsonl'), 'w', encoding='utf-8')
+        # Names that are no UTF-8 come as lone surrogates, which no reader of JSON takes.
+        self.file = open(os.path.join(OUT, 'events.jsonl'), 'w', encoding='utf-8', errors='replace')
 
     def tell(self, event, **fields):
-        self.file.write(json.dumps({'event': event, **fields}) + '\n')
+        self.file.write(json.dumps({'event': event, **fields}, ensure_ascii=False) + '\n')
         self.file.flush()
 
 
@@ -55,10 +56,14 @@ class Seen:
         class Recorded(type(os.environ)):
 
             def __getitem__(self, name):
-                variables.add(name)
+                # Libraries try names in bytes too, and expect a TypeError.
+                if isinstance(name, (str, bytes)):
+                    variables.add(os.fsdecode(name))
                 return super().__getitem__(name)
 
         os.environ.__class__ = Recorded
+        if hasattr(os, 'environb'):
+            os.environb.__class__ = Recorded
 
     def heard(self, event, arguments):
         if event == 'open':

@@ -103,7 +103,7 @@ impl Exporter {
                     *one = Some(result.clone());
                 }
             }
-            contained = told.contained;
+            contained = told.how();
         }
         let records: Vec<Result<Record, NoRows>> =
             found.into_iter().map(|one| one.unwrap_or_else(|| Err(NoRows::default()))).collect();
@@ -127,7 +127,7 @@ impl Exporter {
                 let session = self.session(world, interpreter, &program, &cache);
                 let mut told = session.run(Vec::new(), &[], Some((&config, &key)))?;
                 let record = told.configuration.take().unwrap_or_else(|| Err(told.no_rows()));
-                (record, told.contained)
+                (record, told.how())
             }
         };
         let read = record.and_then(|record| {
@@ -154,6 +154,12 @@ impl Exporter {
 }
 
 impl Told {
+    /// How it was contained, and what else is said of it.
+    fn how(&self) -> String {
+        let remark = self.remark.as_ref().map_or_else(String::new, |remark| format!("; {remark}"));
+        format!("{}{remark}", self.contained)
+    }
+
     /// The reason of what has no answer.
     fn no_rows(&self) -> NoRows {
         self.fault.as_ref().map_or_else(NoRows::default, Fault::no_rows)

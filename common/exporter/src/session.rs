@@ -39,6 +39,8 @@ pub(crate) struct Told {
     pub(crate) rows: BTreeMap<usize, Result<Record, NoRows>>,
     /// Why what is left has no answer.
     pub(crate) fault: Option<Fault>,
+    /// What is said of it although there are answers: why none of them is kept, or that it ended badly after the last one.
+    pub(crate) remark: Option<String>,
 }
 
 impl Session<'_> {
@@ -75,9 +77,16 @@ impl Session<'_> {
             .map_err(|error| Fault::Program { program: self.program.to_path_buf(), reason: error.to_string() })?;
         let mut told = Told { contained, ..Told::default() };
         let at = self.hear(&mut told, own.path(), keys, configuration.map(|(_, key)| key)).map_err(of_folder)?;
-        if told.fault.is_none() && !at.is_ended {
+        let is_well = matches!(&ended.how, How::Itself(status) if status.success());
+        if told.fault.is_none() && !(at.is_ended && is_well) {
             let during = at.loading.and_then(|number| asked.get(number));
-            told.fault = Some(self.fault(ended, during.map(String::as_str)));
+            let fault = self.fault(ended, during.map(String::as_str));
+            if at.is_ended {
+                told.remark = Some(format!("after its last answer, {fault}"));
+            } else {
+                told.remark = Some(format!("nothing of it is kept for a later run: {fault}"));
+                told.fault = Some(fault);
+            }
         }
         Ok(told)
     }
@@ -138,7 +147,7 @@ impl Session<'_> {
                 Event::Loading { call } => at.loading = Some(*call),
                 Event::Refused { call, class, line, place } => {
                     let place = place.as_deref();
-                    if at.loading.is_none() {
+                    if at.loading.take().is_none() {
                         told.configuration = Some(Err(fault::no_configuration(class, line, place)));
                         continue;
                     }
@@ -157,6 +166,7 @@ impl Session<'_> {
                     told.configuration = Some(Ok(record));
                 }
                 Event::Rows { call, splits, files, folders, modules } => {
+                    at.loading = None;
                     let outputs = self.outputs(own, splits)?;
                     let mut record = Record { outputs, versions: told.versions.clone(), ..Record::default() };
                     if let (Some(variables), Some(key)) = (variables, keys.get(*call)) {
@@ -207,6 +217,7 @@ impl Session<'_> {
 #[derive(Debug, Default)]
 struct Progress {
     is_ended: bool,
+    /// The call that has no answer yet.
     loading: Option<usize>,
 }
 

@@ -55,7 +55,11 @@ pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node
             Entry::Unread(draft) => match rows.next().unwrap_or_else(|| Err(NoRows::default())) {
                 Ok(rows) => {
                     if told.insert(rows.said.clone()) && !rows.said.is_empty() {
-                        check.note(draft.class.1, rows.said.clone(), "its rows are kept and read again from there");
+                        check.note(
+                            draft.class.1,
+                            rows.said.clone(),
+                            "its rows are in the state folder and are read from there",
+                        );
                     }
                     tables.push(with_rows(*draft, &rows));
                 }

@@ -83,3 +83,20 @@ fn only_what_is_new_is_asked_for() {
     let said = &results[1].as_ref().unwrap().said;
     assert!(said.contains("those of 1 data set come from an earlier run"), "{said}");
 }
+
+#[test]
+fn what_is_not_kept_is_said() {
+    let Some(site) = Site::new() else { return };
+    let said = |how: &str| {
+        let parameters = serde_json::json!({ "how": how }).to_string();
+        let results = site.load(&[call("Plain", ROWS, &["test"]), call("Ended", &parameters, &["test"])]);
+        results[0].as_ref().unwrap().said.clone()
+    };
+    let broken = said("print('the last word', flush=True); os._exit(7)");
+    assert!(broken.contains("nothing of it is kept for a later run: "), "{broken}");
+    assert!(broken.contains("ended with exit code 7 while `Ended` was loaded; it said last: "), "{broken}");
+    assert!(broken.contains("the last word"), "{broken}");
+    let late = said("import atexit; atexit.register(os._exit, 3)");
+    assert!(late.contains("after its last answer, ") && late.contains("ended with exit code 3"), "{late}");
+    assert!(plain(&site).0, "the rows of a run that told its end");
+}

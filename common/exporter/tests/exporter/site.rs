@@ -30,7 +30,16 @@ class Config:
         config._cfg_dict = ConfigDict((name, value) for name, value in names.items() if name[0].islower())
         return config
 ";
+/// It asks for a variable by a name in bytes, as libraries do that take both.
 const DATASETS: &str = "\
+import os
+
+try:
+    os.environ[b'ASKED']
+except TypeError:
+    os.environb.get(b'ASKED')
+
+
 class Dataset(list):
     @property
     def column_names(self):
