@@ -56,7 +56,7 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut PlanFiles) -> Result<Plan
     let (test, train) = (test.numbered(&dataset.abbr), train.numbered(&dataset.abbr));
     let programs =
         ProgramColumns::of(dataset, &test).map_err(|faults| faults.into_iter().map(named).collect::<Vec<_>>())?;
-    let config = encode::json("its prompts", &(&dataset.prompt, &dataset.infer, &dataset.retriever));
+    let config = encode::json("its prompts", &(&dataset.prompt, asked_once(&dataset.infer), &dataset.retriever));
     let config = config.map_err(|error| vec![named(Diagnostic::of(&error).message)])?;
     let of_prompts = || Digest::of(&config).to_string().chars().take(6).collect();
     let mut build = Build::new(dataset, parts);
@@ -68,6 +68,15 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut PlanFiles) -> Result<Plan
         .map_err(|faults| faults.iter().map(|fault| named(rows::located(fault, &test, &train))).collect::<Vec<_>>())?;
     let version = dataset.version.clone().unwrap_or_else(of_prompts);
     build.finish(version).map_err(|error| vec![named(Diagnostic::of(&error).message)].into())
+}
+
+/// What the version is the digest of: how often everything is asked is not part of it, as in OpenCompass.
+fn asked_once(infer: &InferSpec) -> InferSpec {
+    let mut infer = infer.clone();
+    if let InferSpec::Gen(generation) = &mut infer {
+        generation.decoding.num_return_sequences = None;
+    }
+    infer
 }
 
 /// A data set of the plan while its samples come.
@@ -213,5 +222,21 @@ impl Requests<'_> {
         bytes.extend(encode::json("a sample", &sample.body)?);
         self.digests.push(Digest::of(&bytes));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_plan::{Decoding, GenSpec};
+
+    #[test]
+    fn a_version_does_not_depend_on_the_number_of_runs() {
+        let runs = |num_return_sequences, seed| {
+            let decoding = Decoding { num_return_sequences, seed, ..Decoding::default() };
+            asked_once(&InferSpec::Gen(GenSpec { decoding, ..GenSpec::default() }))
+        };
+        assert_eq!(runs(Some(3), None), runs(None, None));
+        assert_ne!(runs(Some(3), Some(1)), runs(None, None));
     }
 }
