@@ -1,5 +1,7 @@
 //! What is wrong with a data file, with the place where a person can put it right.
 
+use compass_common::words::counted;
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -65,6 +67,8 @@ const MOST_ROWS: usize = 20;
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     listed: Vec<DataError>,
+    /// Of faults of rows by their message: the position in `listed`, and how many further rows have it.
+    alike: HashMap<String, (usize, usize)>,
     rows: usize,
     /// The file of the last row left out.
     last: PathBuf,
@@ -82,12 +86,29 @@ impl Faults {
         self.listed.push(fault);
     }
 
+    /// Adds what is wrong with a row as a whole; rows of which the same is said are one fault, with how many they are.
+    pub(crate) fn add_row(&mut self, path: &Path, line: Option<usize>, row: usize, message: String) {
+        if let Some((_, more)) = self.alike.get_mut(&message) {
+            *more += 1;
+            return;
+        }
+        if self.rows < MOST_ROWS {
+            self.alike.insert(message.clone(), (self.listed.len(), 0));
+        }
+        self.add(DataError::at(path, line, row, message));
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.listed.is_empty()
     }
 
     /// `value` when nothing was wrong.
     pub(crate) fn or<T>(mut self, value: T) -> Result<T, Vec<DataError>> {
+        for (at, more) in self.alike.into_values().filter(|(_, more)| *more > 0) {
+            if let Some(DataError::Row { message, .. } | DataError::RowAt { message, .. }) = self.listed.get_mut(at) {
+                *message += &format!("; the same in {}", counted(more as u64, "more row"));
+            }
+        }
         if self.rows > MOST_ROWS {
             self.listed.push(DataError::More { path: self.last, count: self.rows - MOST_ROWS });
         }

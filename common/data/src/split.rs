@@ -210,13 +210,13 @@ fn read_pass(
                             let origin = RowOrigin { file: file as u32, line: of_line, row: row as u32, kept };
                             match pass.table.push(&shaped) {
                                 Ok(()) => pass.places.push(origin),
-                                Err(fault) => faults.add(DataError::at(&named.path, line, row, fault)),
+                                Err(fault) => faults.add_row(&named.path, line, row, fault),
                             }
                         }
                         pass.kept += 1;
                     }
                 }
-                Err(message) => faults.add(DataError::at(&named.path, line, row, message)),
+                Err(message) => faults.add_row(&named.path, line, row, message),
             }
         }
     }

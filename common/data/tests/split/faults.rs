@@ -119,3 +119,15 @@ fn a_file_that_is_gone_is_named() {
     let faults: Vec<String> = faults.iter().map(|fault| fixture.strip(&fault.to_string())).collect();
     assert_eq!(faults, ["a.jsonl: cannot be read", "b.jsonl:1:1: not valid JSON: expected value"]);
 }
+
+#[test]
+fn a_column_that_no_row_has_is_one_fault() {
+    let fixture = Fixture::with(&[("a.jsonl", &"{\"q\": 1}\n".repeat(1000))]);
+    let faults = fixture.faults("path = \"a.jsonl\"\ncolumns = { x = { from = \"query\" } }");
+    assert_eq!(faults.len(), 1, "{faults:#?}");
+    assert!(faults[0].starts_with("a.jsonl:1:1: column `x`"), "{faults:#?}");
+    assert!(
+        faults[0].contains("there is no `query`") && faults[0].ends_with("; the same in 999 more rows"),
+        "{faults:#?}"
+    );
+}
