@@ -1,6 +1,6 @@
 //! Collecting what is wrong, all of it, with where it stands.
 
-use super::left_out::LeftOut;
+use super::left_out::{self, LeftOut};
 use super::load::{self, DATA_DIR};
 use super::missing_files::DataFiles;
 use super::opencompass::{self, PythonWorld};
@@ -47,6 +47,8 @@ pub(super) struct Check {
     pub(super) skip_unsupported: bool,
     /// What is left out.
     pub(super) left_out: Vec<LeftOut>,
+    /// Where each of them stands.
+    pub(super) left_out_at: Vec<Option<Span>>,
     /// Postprocessors of the user's OpenCompass by name and parameters, or why they are not evaluated; `None` where no tree has
     /// one of that name.
     pub(super) functions: BTreeMap<(String, String), Option<Result<Postprocessor, String>>>,
@@ -206,7 +208,12 @@ impl Check {
 
     /// As [`Check::note`], of what stands in no file.
     pub(super) fn tell(&mut self, message: String, help: &str) {
-        self.push(Severity::Note, None, message, Some(help.into()));
+        self.tell_at(None, message, help);
+    }
+
+    /// As [`Check::tell`], at a place where there is one.
+    pub(super) fn tell_at(&mut self, span: Option<Span>, message: String, help: &str) {
+        self.push(Severity::Note, span, message, Some(help.into()));
     }
 
     /// As [`Check::finish`], with files that are missing told together: by preset, or by folder.
@@ -247,6 +254,7 @@ impl Check {
 
     /// The notes, or the errors when there are any; by file and position, each once.
     pub(super) fn finish(mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
+        left_out::tell(&mut self);
         for file in std::mem::take(&mut self.files).each() {
             self.report(Some(file.span), file.message, Some(file.help));
         }

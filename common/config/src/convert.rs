@@ -5,6 +5,7 @@
 use super::check::Check;
 use super::convert_paths;
 use super::include;
+use super::left_out::{self, LeftOutKind};
 use super::overrides::Overrides;
 use super::parse::parse;
 use super::source::Span;
@@ -45,6 +46,11 @@ fn read(check: &mut Check, path: &Path, folder: Option<&Path>, overrides: &Overr
         let message = format!("`{}` is TOML already", path.display());
         check.report(None, message, Some("convert takes a configuration in Python".into()));
         return None;
+    }
+    for (key, kind) in [("model", LeftOutKind::Model), ("dataset", LeftOutKind::Dataset)] {
+        if root.get(key).is_none_or(Node::is_empty) {
+            left_out::nothing_left(check, kind);
+        }
     }
     convert_paths::settle(check, &mut root, folder, overrides.data_dir.as_deref());
     let text = toml_text::document(&root, &|span| comment(check, span));

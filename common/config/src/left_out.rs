@@ -43,17 +43,58 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// A remedy with that of the flag after it.
+/// A remedy with that of the flag after it, unless it names the flag already.
 pub(super) fn or_skip(help: &str) -> String {
-    format!("{help}; {FLAG}")
+    if help.contains("--skip-unsupported") { help.to_owned() } else { format!("{help}; {FLAG}") }
 }
 
-/// Leaves something out and says so.
-pub(super) fn leave_out(check: &mut Check, span: Span, kind: LeftOutKind, name: String, reason: String) {
-    let left = LeftOut { kind, name, reason };
-    check.note(span, left.to_string(), "the job runs without it, and its exit code is 1");
+/// Leaves something out, which is said when all is known that is left out.
+pub(super) fn leave_out(check: &mut Check, span: Option<Span>, kind: LeftOutKind, name: String, reason: String) {
     if !check.unselected {
-        check.left_out.push(left);
+        check.left_out.push(LeftOut { kind, name, reason });
+        check.left_out_at.push(span);
+    }
+}
+
+/// What is left out, a line for everything that has one reason.
+pub fn left_out_lines(left_out: &[LeftOut]) -> Vec<String> {
+    grouped(left_out).iter().map(|group| line(group)).collect()
+}
+
+/// What has one reason, with the position of each, in order.
+fn grouped(left_out: &[LeftOut]) -> Vec<Vec<(usize, &LeftOut)>> {
+    let mut groups: Vec<Vec<(usize, &LeftOut)>> = Vec::new();
+    for (at, left) in left_out.iter().enumerate() {
+        let is_alike = |group: &&mut Vec<(usize, &LeftOut)>| {
+            group.first().is_some_and(|(_, first)| first.kind == left.kind && first.reason == left.reason)
+        };
+        match groups.iter_mut().find(is_alike) {
+            Some(group) => group.push((at, left)),
+            None => groups.push(vec![(at, left)]),
+        }
+    }
+    groups
+}
+
+fn line(group: &[(usize, &LeftOut)]) -> String {
+    match group {
+        [] => String::new(),
+        [(_, only)] => only.to_string(),
+        [(_, first), ..] => {
+            let names: Vec<String> = group.iter().map(|(_, left)| format!("`{}`", left.name)).collect();
+            format!("{}s {} are left out: {}", first.kind.noun(), names.join(", "), first.reason)
+        }
+    }
+}
+
+/// Says what is left out.
+pub(super) fn tell(check: &mut Check) {
+    let places = std::mem::take(&mut check.left_out_at);
+    let left_out = std::mem::take(&mut check.left_out);
+    for group in grouped(&left_out) {
+        let span = group.first().and_then(|(at, _)| places.get(*at).copied().flatten());
+        let them = if group.len() == 1 { "it" } else { "them" };
+        check.tell_at(span, line(&group), &format!("the job runs without {them}, and its exit code is 1"));
     }
 }
 
@@ -71,12 +112,19 @@ pub(super) fn settle(check: &mut Check, before: usize, kind: LeftOutKind, span: 
     let mut reasons: Vec<String> = errors.iter().map(|error| error.message.clone()).collect();
     reasons.dedup();
     check.forget_errors_since(before);
-    leave_out(check, span, kind, name.unwrap_or("without a name").to_owned(), reasons.join("; "));
+    leave_out(check, Some(span), kind, name.unwrap_or("without a name").to_owned(), reasons.join("; "));
     true
 }
 
-/// Reports a job of which nothing of this kind is left.
-pub(super) fn nothing_left(check: &mut Check, span: Option<Span>, kind: LeftOutKind) {
+/// Whether anything of this kind is left out.
+pub(super) fn has_any(check: &Check, kind: LeftOutKind) -> bool {
+    check.left_out.iter().any(|left| left.kind == kind)
+}
+
+/// Reports a job of which nothing of this kind is left, at the place of the first that was left out.
+pub(super) fn nothing_left(check: &mut Check, kind: LeftOutKind) {
+    let at = check.left_out.iter().position(|left| left.kind == kind);
+    let span = at.and_then(|at| check.left_out_at.get(at).copied().flatten());
     let of_kind: Vec<&LeftOut> = check.left_out.iter().filter(|left| left.kind == kind).collect();
     let Some(first) = of_kind.first() else { return };
     let message = match of_kind.len() {

@@ -108,7 +108,7 @@ pub use gate::{GateCorrection, GatePolicy, GateRule, GateTier, load_gate};
 pub use http::{HttpConfig, HttpTls};
 pub use hub::{dataset_files, dataset_snapshot, fetch_dataset};
 pub use launching::{CommandConfig, DlcConfig, Piece as CommandPiece, PoolConfig, RunnerKind, SlurmConfig};
-pub use left_out::{LeftOut, LeftOutKind};
+pub use left_out::{LeftOut, LeftOutKind, left_out_lines};
 pub use load::{Loaded, load, load_authority, load_datasets, preset_datasets};
 pub use master::default_listen;
 pub use model_presets::{ModelPreset, model_presets};

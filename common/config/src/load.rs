@@ -31,8 +31,8 @@ pub struct Loaded {
     pub written: WrittenConfig,
 }
 
-const MODELS: List = List { table: "model", names: "models", noun: "model" };
-const DATASETS: List = List { table: "dataset", names: "datasets", noun: "data set" };
+const MODELS: List = List { table: "model", names: "models", noun: "model", kind: LeftOutKind::Model };
+const DATASETS: List = List { table: "dataset", names: "datasets", noun: "data set", kind: LeftOutKind::Dataset };
 /// Where presets look for their data when no folder is named; relative to the current directory.
 pub(super) const DATA_DIR: &str = "data";
 /// Where OpenCompass puts its runs; relative to the current directory.
@@ -289,8 +289,8 @@ fn each<T: Clone>(
     }
     check.unselected = false;
     let rest: Vec<usize> = chosen.wanted.iter().copied().filter(|at| !left_out.contains(at)).collect();
-    if rest.is_empty() && !left_out.is_empty() {
-        left_out::nothing_left(check, None, kind);
+    if rest.is_empty() {
+        left_out::nothing_left(check, kind);
     }
     rest.into_iter().map(|at| all.get(at).cloned().flatten()).collect()
 }

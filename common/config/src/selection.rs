@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::fields::Fields;
+use super::left_out::{self, LeftOutKind};
 use super::model_presets::model_presets;
 use super::presets::{self, Asked};
 use super::presets_later::preset_later;
@@ -27,6 +28,7 @@ pub(super) struct List {
     pub(super) names: &'static str,
     /// `model`, `data set`: what a person calls one.
     pub(super) noun: &'static str,
+    pub(super) kind: LeftOutKind,
 }
 
 /// Reads which tables are wanted: the flag's names, else the file's, else every table defined.
@@ -57,7 +59,8 @@ pub(super) fn read<'t>(
         Some(names) => pick(check, list, &defined, names),
         None => (0..defined.len()).collect(),
     };
-    if flag.is_none() && named.is_none() && root.table.get(list.table).is_none_or(Node::is_empty) {
+    let is_left_out = left_out::has_any(check, list.kind);
+    if flag.is_none() && named.is_none() && !is_left_out && root.table.get(list.table).is_none_or(Node::is_empty) {
         let help = format!("add a [[{}]] table", list.table);
         check.error(root.span, format!("no {} is defined", list.noun), Some(help));
     }
@@ -142,7 +145,13 @@ fn pick(check: &mut Check, list: &List, defined: &[(&Table, Span)], names: Vec<(
             Some(at) => wanted.push(at),
             None if list.table == "dataset" && preset_later(&name).is_some() => {
                 let (why, meanwhile) = preset_later(&name).unwrap_or_default();
-                check.report(span, format!("`{name}`{from} is not yet supported: {why}"), Some(meanwhile.into()));
+                if check.skip_unsupported {
+                    let reason = format!("it is not yet supported: {why}");
+                    left_out::leave_out(check, span, list.kind, name, reason);
+                    continue;
+                }
+                let help = left_out::or_skip(meanwhile);
+                check.report(span, format!("`{name}`{from} is not yet supported: {why}"), Some(help));
             }
             None => {
                 let help = unknown(&name, &known, list);

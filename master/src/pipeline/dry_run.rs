@@ -8,7 +8,7 @@ use super::planner::Planned;
 use super::task_list::listing;
 use super::worker_endpoint::told;
 use compass_common::words::{counted, grouped};
-use compass_config::Config;
+use compass_config::{Config, left_out_lines};
 use compass_launch::Programs;
 use compass_plan::partition::TaskList;
 use compass_plan::{DuplicateGroups, Plan};
@@ -23,9 +23,9 @@ use std::fmt::Write as _;
 pub fn dry_run(config: &Config, planned: &Planned, unsafe_local_exec: bool, debug: bool) -> Result<String, InferError> {
     let plan = &planned.plan;
     let mut text = String::new();
-    for left in &config.left_out {
+    for line in left_out_lines(&config.left_out) {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{left}");
+        let _ = writeln!(text, "{line}");
     }
     text.push_str(&stage(config, (plan, &planned.duplicates), Programs::None, "", debug)?);
     if has_programs(plan) {

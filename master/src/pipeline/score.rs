@@ -8,7 +8,7 @@ use super::folder::{FolderError, RunFolder, remove_leftovers, write_atomically};
 use super::import::ADOPTED;
 use super::planner::{PlanError, read_part};
 use super::reasons::{self, Reasons};
-use compass_config::LeftOut;
+use compass_config::{LeftOut, left_out_lines};
 use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION, executed};
 use compass_eval::report::{Details, Findings, prediction_record, pretty, results_document, write_records};
@@ -66,7 +66,7 @@ impl Scored {
 
     /// With what the job was asked for and does not run, below the table: it is not complete then.
     pub fn without(mut self, left_out: &[LeftOut]) -> Self {
-        self.summary = self.summary.with_notes(left_out.iter().map(LeftOut::to_string));
+        self.summary = self.summary.with_notes(left_out_lines(left_out));
         self.complete &= left_out.is_empty();
         self
     }

@@ -70,7 +70,7 @@ pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node
                         let left = finished(draft.table, &draft.parameters, draft.span);
                         let name = left.table().and_then(|table| table.text("abbr")).unwrap_or_default().to_owned();
                         let reason = format!("`{class}` cannot be read here: {reason}");
-                        left_out::leave_out(check, draft.span, LeftOutKind::Dataset, name, reason);
+                        left_out::leave_out(check, Some(draft.span), LeftOutKind::Dataset, name, reason);
                         continue;
                     }
                     refused.entry(class).or_insert((at, reason, none.help, 0)).3 += 1;
@@ -94,9 +94,6 @@ pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node
         });
         let help = left_out::or_skip(&help);
         check.error(span, format!("{} cannot be read here{times}: {reason}", quoted(&classes)), Some(help));
-    }
-    if tables.is_empty() {
-        left_out::nothing_left(check, Some(span), LeftOutKind::Dataset);
     }
     Some(array(tables, span))
 }

@@ -29,6 +29,7 @@ mod tree;
 mod unused;
 
 use super::check::Check;
+use super::left_out::{self, LeftOutKind};
 use super::source::Span;
 use super::tree::{KeyValue, Node, Table, Value};
 pub use chain::LoaderChain;
@@ -108,7 +109,9 @@ pub(super) fn read(
     }
     // What is left of both lists is checked beside what is refused, so that all of it is said at once.
     let has_both = ["model", "dataset"].iter().all(|key| root.get(key).is_some_and(|node| !node.is_empty()));
-    if check.has_errors() {
+    let has_left_out = [("model", LeftOutKind::Model), ("dataset", LeftOutKind::Dataset)];
+    let is_left_out = |(key, kind)| left_out::has_any(check, kind) && root.get(key).is_none_or(Node::is_empty);
+    if check.has_errors() || has_left_out.into_iter().any(is_left_out) {
         // They name data sets and models that may be among what is refused.
         root.remove("combination");
         root.remove("summarizer");

@@ -31,9 +31,6 @@ pub(super) fn read(check: &mut Check, places: &Places, node: &PythonNode) -> Opt
         let is_left_out = left_out::settle(check, before, LeftOutKind::Model, places.span(entry.place), name);
         models.extend(read.filter(|_| !is_left_out));
     }
-    if models.is_empty() {
-        left_out::nothing_left(check, Some(span), LeftOutKind::Model);
-    }
     Some(array(models, span))
 }
 

@@ -89,3 +89,34 @@ fn where_nothing_is_left_nothing_is_started() {
     let said = read(&fixture, &script, true).unwrap_err().to_string();
     assert!(said.contains("no model is left to run"), "{said}");
 }
+
+#[test]
+fn a_name_of_which_nothing_is_left_leaves_the_others() {
+    let mut fixture = Fixture::new();
+    fixture.write(
+        "tree/opencompass/configs/datasets/own/own_gen.py",
+        "from opencompass.datasets import MyDataset\n\
+         own_datasets = [dict(abbr='own-1', type=MyDataset, path='x'), dict(abbr='own-2', type=MyDataset, path='x')]\n",
+    );
+    fixture.flags.python.opencompass = Some(fixture.path("tree"));
+    fixture.flags.skip_unsupported = true;
+    let text = super::fixture::MODEL.to_owned() + super::fixture::DATASET;
+    let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+    fixture.flags.datasets = names(&["own_gen", "aime2024_gen", "d"]);
+    let config = fixture.good(&text);
+    assert_eq!(config.datasets.len(), 1);
+    let left: Vec<&str> = config.left_out.iter().map(|left| left.name.as_str()).collect();
+    assert_eq!(left, ["own-1", "own-2", "aime2024_gen"]);
+    let notes = fixture.notes(&text);
+    assert_eq!(notes.len(), 2, "one note for each reason: {notes:#?}");
+    let said = |part: &str| notes.iter().any(|note| note.contains(part));
+    assert!(said("data sets `own-1`, `own-2` are left out: `opencompass.datasets.MyDataset` cannot be"), "{notes:#?}");
+    assert!(said("data set `aime2024_gen` is left out: it is not yet supported: math_verify"), "{notes:#?}");
+    fixture.flags.datasets = names(&["own_gen"]);
+    let said = fixture.bad(&text);
+    assert!(said.contains("no data set is left to run") && said.contains("1 error"), "{said}");
+    fixture.flags.skip_unsupported = false;
+    fixture.flags.datasets = names(&["aime2024_gen"]);
+    let said = fixture.bad(&text);
+    assert!(said.contains("is not yet supported") && said.contains("--skip-unsupported runs the rest"), "{said}");
+}
