@@ -241,6 +241,17 @@ impl Check {
         self.found.extend(since.into_iter().filter(|found| !found.diagnostic.is_error()));
     }
 
+    /// Drops all of these findings.
+    pub(super) fn forget_since(&mut self, before: usize) {
+        self.found.truncate(before);
+    }
+
+    /// Drops all of these findings but errors of what is not served.
+    pub(super) fn keep_unserved_since(&mut self, before: usize) {
+        let since = self.found.split_off(before);
+        self.found.extend(since.into_iter().filter(|found| found.diagnostic.is_error() && found.is_unserved));
+    }
+
     /// Adds a remedy to these errors, where they are in Python.
     pub(super) fn add_help_since(&mut self, before: usize, help: &str) {
         for found in self.found.iter_mut().skip(before).filter(|found| found.diagnostic.is_error()) {

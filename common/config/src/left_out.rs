@@ -98,6 +98,11 @@ pub(super) fn tell(check: &mut Check) {
     }
 }
 
+/// Names the flag beside the errors beyond the first `before` findings.
+pub(super) fn name_flag(check: &mut Check, before: usize) {
+    check.add_help_since(before, FLAG);
+}
+
 /// What became of a table that was read while `before` findings were known: whether it is left out.
 pub(super) fn settle(check: &mut Check, before: usize, kind: LeftOutKind, span: Span, name: Option<&str>) -> bool {
     let errors: Vec<&Diagnostic> = check.errors_since(before).map(|(diagnostic, _)| diagnostic).collect();

@@ -5,10 +5,11 @@ use super::rows::{LoadedRows, LoaderCall, LoaderWorld, NoRows};
 use super::tree::{self, Places};
 use super::{array, class, continuation, functions, parameters, preset_form, prompt_version, unused};
 use crate::check::Check;
+use crate::keys::{EVAL_CFG, INFER_CFG};
 use crate::left_out::{self, LeftOutKind};
 use crate::source::Span;
 use crate::tree::{KeyValue, Node, Table, Value};
-use crate::version;
+use crate::{evaluation, fields, infer_cfg, version};
 use compass_python::{Node as PythonNode, Plain};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,13 +67,18 @@ pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node
                 Err(none) => {
                     let reason = if none.reason.is_empty() { draft.reason.clone() } else { none.reason };
                     let (class, at) = draft.class.clone();
+                    let left = finished(draft.table, &draft.parameters, draft.span);
+                    let before = check.count();
+                    let beside = left.table().map(|table| unserved(check, table)).unwrap_or_default();
                     if check.skip_unsupported {
-                        let left = finished(draft.table, &draft.parameters, draft.span);
+                        check.forget_since(before);
                         let name = left.table().and_then(|table| table.text("abbr")).unwrap_or_default().to_owned();
-                        let reason = format!("`{class}` cannot be read here: {reason}");
+                        let reason =
+                            format!("`{class}` cannot be read here: {}", [vec![reason], beside].concat().join("; "));
                         left_out::leave_out(check, Some(draft.span), LeftOutKind::Dataset, name, reason);
                         continue;
                     }
+                    left_out::name_flag(check, before);
                     refused.entry(class).or_insert((at, reason, none.help, 0)).3 += 1;
                 }
             },
@@ -96,6 +102,22 @@ pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node
         check.error(span, format!("{} cannot be read here{times}: {reason}", quoted(&classes)), Some(help));
     }
     Some(array(tables, span))
+}
+
+/// Reports what else of an entry is not served, so that it is not found only once its rows are there; returns what that is.
+fn unserved(check: &mut Check, table: &Table) -> Vec<String> {
+    let before = check.count();
+    let section = |key| table.get(key).filter(|node| node.table().is_some());
+    if let Some(infer) = section("infer_cfg").and_then(|node| fields::table(check, "infer_cfg", node, &INFER_CFG)) {
+        infer_cfg::read(check, infer, false);
+    }
+    if let Some(eval) = section("eval_cfg").and_then(|node| fields::table(check, "eval_cfg", node, &EVAL_CFG)) {
+        evaluation::read(check, eval);
+    }
+    check.keep_unserved_since(before);
+    let mut found: Vec<String> = check.errors_since(before).map(|(error, _)| error.message.clone()).collect();
+    found.dedup();
+    found
 }
 
 /// Classes by name, as many as a line holds.

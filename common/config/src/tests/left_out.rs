@@ -120,3 +120,15 @@ fn a_name_of_which_nothing_is_left_leaves_the_others() {
     let said = fixture.bad(&text);
     assert!(said.contains("is not yet supported") && said.contains("--skip-unsupported runs the rest"), "{said}");
 }
+
+#[test]
+fn what_hinders_a_data_set_is_said_at_once() {
+    let fixture = Fixture::new();
+    let entry = entry("a", "'OddEvaluator'").replace("test=dict(path='data/test.jsonl')", "type='MyDataset', path='x'");
+    let script = format!("datasets = [{entry}]\n{MODELS}");
+    let said = read(&fixture, &script, false).unwrap_err().to_string();
+    assert!(said.contains("`MyDataset` cannot be read here"), "{said}");
+    assert!(said.contains("evaluator `OddEvaluator` is not yet supported") && said.contains("2 errors"), "{said}");
+    let said = read(&fixture, &script, true).unwrap_err().to_string();
+    assert!(said.contains("would have to run; evaluator `OddEvaluator` is not yet supported"), "{said}");
+}
