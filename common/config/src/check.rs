@@ -5,9 +5,9 @@ use super::load::{self, DATA_DIR};
 use super::missing_files::DataFiles;
 use super::opencompass::{self, PythonWorld};
 use super::overrides::Overrides;
-use super::presets::Preset;
+use super::presets::{self, Preset};
 use super::remote::Remote;
-use super::source::{FileId, Sources, Span};
+use super::source::{FileId, Shipped, Sources, Span};
 use super::tree::{Node, Value};
 use compass_diagnostic::{Diagnostic, Diagnostics, Severity};
 use compass_postprocess::Postprocessor;
@@ -52,7 +52,17 @@ pub(super) struct Check {
     /// Postprocessors of the user's OpenCompass by name and parameters, or why they are not evaluated; `None` where no tree has
     /// one of that name.
     pub(super) functions: BTreeMap<(String, String), Option<Result<Postprocessor, String>>>,
+    /// The table that is being read.
+    pub(super) reading: Option<Reading>,
     found: Vec<Found>,
+}
+
+/// A model or a data set that is being read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reading {
+    pub(super) name: String,
+    /// Its table.
+    pub(super) span: Span,
 }
 
 /// A finding with its place.
@@ -218,9 +228,18 @@ impl Check {
 
     /// As [`Check::finish`], with files that are missing told together: by preset, or by folder.
     pub(super) fn finish_grouped(mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
+        for file in self.files.named_in() {
+            // What an import of a preset stands for is a file of its own, and comes from where the preset's data comes from.
+            let Some(Shipped::Preset(name)) = self.sources.shipped(file) else { continue };
+            if let Some(preset) = presets::preset(&name) {
+                self.presets.entry(file).or_insert(preset);
+            }
+        }
         for group in std::mem::take(&mut self.files).grouped(&self.presets, &self.data_root) {
+            self.reading = group.reading;
             self.report(Some(group.span), group.message, Some(group.help));
         }
+        self.reading = None;
         self.finish()
     }
 
@@ -267,13 +286,42 @@ impl Check {
     pub(super) fn finish(mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
         left_out::tell(&mut self);
         for file in std::mem::take(&mut self.files).each() {
+            self.reading = file.reading;
             self.report(Some(file.span), file.message, Some(file.help));
         }
+        self.reading = None;
         self.found.sort_by_key(|found| (found.span.is_none(), found.span));
         self.found.dedup();
         let (errors, notes): (Vec<_>, Vec<_>) =
             self.found.into_iter().map(|found| found.diagnostic).partition(Diagnostic::is_error);
         if errors.is_empty() { Ok(notes) } else { Err(Diagnostics::nothing_started(errors)) }
+    }
+
+    /// What the user knows a place of the program's own files by.
+    fn named_shipped(&self, shipped: &Shipped, span: Span) -> Option<String> {
+        let reading = self.reading.as_ref().map(|reading| reading.name.as_str()).filter(|name| !name.is_empty());
+        Some(match (shipped, reading) {
+            (Shipped::Preset(name), _) => format!("`{name}`, which comes with the program"),
+            (Shipped::Loaders, Some(name)) => format!("what is known of the loader of `{name}`"),
+            (Shipped::Loaders, None) => "what is known of OpenCompass's loaders".to_owned(),
+            (Shipped::Models, Some(name)) => format!("the model `{name}`, which comes with the program"),
+            (Shipped::Models, None) => "the models that come with the program".to_owned(),
+            (Shipped::Flags, _) => match self.sources.line(span) {
+                "" => return None,
+                line => format!("the command line, which stands for `{line}`"),
+            },
+        })
+    }
+
+    /// The user's own place that asked for what comes with the program, where it is known.
+    fn asked_at(&self, shipped: &Shipped) -> Option<Span> {
+        let is_theirs = |span: &Span| self.sources.shipped(span.file).is_none();
+        let table = self.reading.as_ref().map(|reading| reading.span).filter(is_theirs);
+        match shipped {
+            Shipped::Preset(name) => table.or_else(|| self.sources.import_of(name)),
+            Shipped::Loaders | Shipped::Models => table,
+            Shipped::Flags => None,
+        }
     }
 
     fn push(&mut self, severity: Severity, span: Option<Span>, message: String, help: Option<String>) {
@@ -285,6 +333,16 @@ impl Check {
         let (message, help) = (visible(message), help.map(visible));
         let mut diagnostic = Diagnostic::new(severity, message);
         diagnostic.help = help;
+        let shipped = span.and_then(|span| Some((span, self.sources.shipped(span.file)?)));
+        let span = match shipped {
+            None => span,
+            Some((span, shipped)) => {
+                if let Some(from) = self.named_shipped(&shipped, span) {
+                    diagnostic = diagnostic.with_fact("from", from);
+                }
+                self.asked_at(&shipped)
+            }
+        };
         if let Some(span) = span {
             diagnostic = diagnostic.at(self.sources.origin(span), self.sources.snippet(span));
         }

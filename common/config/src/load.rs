@@ -1,6 +1,6 @@
 //! From a path to a configuration, or to everything that is wrong with it.
 
-use super::check::Check;
+use super::check::{Check, Reading};
 use super::data_cache::DataCache;
 use super::fields::Fields;
 use super::keys::TableKeys;
@@ -282,7 +282,9 @@ fn each<T: Clone>(
     for (at, (table, span)) in chosen.defined.iter().enumerate() {
         check.unselected = !chosen.wanted.contains(&at);
         let before = check.count();
+        check.reading = Some(Reading { name: table.text("abbr").unwrap_or_default().to_owned(), span: *span });
         all.push(read(check, Fields::new(table, *span, keys)));
+        check.reading = None;
         if !check.unselected && left_out::settle(check, before, kind, *span, table.text("abbr")) {
             left_out.push(at);
         }

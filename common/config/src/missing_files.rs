@@ -1,5 +1,6 @@
 //! Files with data that are not there. A preset may want two hundred of them: a folder that is missing is one error.
 
+use super::check::Reading;
 use super::presets::Preset;
 use super::source::{FileId, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,8 @@ pub(super) struct MissingFile {
     pub(super) far: Option<PathBuf>,
     /// Whether a data folder is named: with no other place to look at, it was looked in.
     pub(super) has_data_dir: bool,
+    /// The data set that needs it.
+    pub(super) reading: Option<Reading>,
 }
 
 /// What was looked for.
@@ -35,6 +38,7 @@ pub(super) struct Report {
     pub(super) span: Span,
     pub(super) message: String,
     pub(super) help: String,
+    pub(super) reading: Option<Reading>,
 }
 
 impl DataFiles {
@@ -46,25 +50,29 @@ impl DataFiles {
         self.missing.push(file);
     }
 
+    /// The files that name what is missing.
+    pub(super) fn named_in(&self) -> BTreeSet<FileId> {
+        self.missing.iter().map(|file| file.span.file).collect()
+    }
+
     pub(super) fn lacks_any(&self) -> bool {
         !self.missing.is_empty()
     }
 
     /// Each file on its own.
     pub(super) fn each(self) -> Vec<Report> {
-        self.missing.iter().map(alone).collect()
+        self.missing.iter().map(|file| alone(file, None)).collect()
     }
 
     /// One report for all files of a preset, or of a folder; for all presets where the folder of data itself is missing.
     pub(super) fn grouped(self, presets: &BTreeMap<FileId, Preset>, data_root: &Path) -> Vec<Report> {
         let mut by_preset: BTreeMap<FileId, Vec<&MissingFile>> = BTreeMap::new();
-        let mut by_folder: BTreeMap<(FileId, &Path), Vec<&MissingFile>> = BTreeMap::new();
+        let mut by_folder: BTreeMap<&Path, Vec<&MissingFile>> = BTreeMap::new();
         for file in &self.missing {
             if presets.contains_key(&file.span.file) {
                 by_preset.entry(file.span.file).or_default().push(file);
             } else {
-                let folder = file.near.parent().unwrap_or(Path::new(""));
-                by_folder.entry((file.span.file, folder)).or_default().push(file);
+                by_folder.entry(missing_folder(&file.near)).or_default().push(file);
             }
         }
         let mut reports = Vec::new();
@@ -79,27 +87,35 @@ impl DataFiles {
             let found = self.found.get(&id).map_or(0, BTreeSet::len);
             match (presets.get(&id), texts(&files).len()) {
                 (Some(preset), count) if count > FEW => reports.extend(of_preset(&files, preset, found, data_root)),
-                _ => reports.extend(files.into_iter().map(alone)),
+                (preset, _) => reports.extend(files.into_iter().map(|file| alone(file, preset))),
             }
         }
-        for ((_, folder), files) in by_folder {
+        for (folder, files) in by_folder {
             match texts(&files).len() {
                 count if count > FEW && !folder.is_dir() => reports.extend(of_folder(&files, folder)),
-                _ => reports.extend(files.into_iter().map(alone)),
+                _ => reports.extend(files.into_iter().map(|file| alone(file, None))),
             }
         }
         reports
     }
 }
 
-fn alone(file: &MissingFile) -> Report {
+/// The first folder of a file's path that is not there; else the one that should hold it.
+fn missing_folder(file: &Path) -> &Path {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    folder.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.is_dir()).last().unwrap_or(folder)
+}
+
+fn alone(file: &MissingFile, preset: Option<&Preset>) -> Report {
     let near = file.near.display();
     let help = match &file.far {
         Some(far) => format!("looked for `{near}` and `{}`", far.display()),
         None if file.has_data_dir => format!("looked for `{near}`"),
-        None => format!("looked for `{near}`; `data_dir` would be looked in too"),
+        None => format!("looked for `{near}`; name another folder with data with `--data-dir DIR`"),
     };
-    Report { span: file.span, message: format!("no file `{}`", file.text), help }
+    let source = preset.map_or_else(String::new, |preset| format!("; it comes from {}", preset.source));
+    let reading = file.reading.clone();
+    Report { span: file.span, message: format!("no file `{}`", file.text), help: help + &source, reading }
 }
 
 /// What is missing, each once, in order.
@@ -122,7 +138,7 @@ fn no_folder(files: &[&MissingFile], presets: &[&str], data_root: &Path) -> Opti
          COMPASS_DATA_CACHE; `compass-master datasets NAME` tells where the files of a preset come from",
         first.text
     );
-    Some(Report { span: first.span, message, help })
+    Some(Report { span: first.span, message, help, reading: first.reading.clone() })
 }
 
 fn of_preset(files: &[&MissingFile], preset: &Preset, found: usize, data_root: &Path) -> Option<Report> {
@@ -136,7 +152,8 @@ fn of_preset(files: &[&MissingFile], preset: &Preset, found: usize, data_root: &
         "name the folder that holds them with `--data-dir`, or put them there; they come from {}",
         preset.source
     );
-    Some(Report { span: files.first()?.span, message, help })
+    let first = files.first()?;
+    Some(Report { span: first.span, message, help, reading: first.reading.clone() })
 }
 
 fn of_folder(files: &[&MissingFile], folder: &Path) -> Option<Report> {
@@ -146,13 +163,17 @@ fn of_folder(files: &[&MissingFile], folder: &Path) -> Option<Report> {
     let help = match &first.far {
         Some(far) => format!("`{}` was looked for too", far.display()),
         None if first.has_data_dir => "put them there, or name another folder with `--data-dir`".to_owned(),
-        None => "`data_dir` would be looked in too".to_owned(),
+        None => "put them there, or name another folder with data with `--data-dir DIR`".to_owned(),
     };
-    Some(Report { span: first.span, message, help })
+    let mut sets: Vec<&str> = files.iter().filter_map(|file| Some(file.reading.as_ref()?.name.as_str())).collect();
+    sets.dedup();
+    let needed =
+        if sets.len() > 1 { format!("; {} data sets need them: {}", sets.len(), some(&sets)) } else { String::new() };
+    Some(Report { span: first.span, message, help: help + &needed, reading: first.reading.clone() })
 }
 
 /// The first names, and how many more there are.
-fn some(names: &[&str]) -> String {
+pub(super) fn some(names: &[&str]) -> String {
     let shown: Vec<String> = names.iter().take(NAMES).map(|name| format!("`{name}`")).collect();
     match names.len() {
         all if all > NAMES => format!("{} and {} more", shown.join(", "), all - NAMES),

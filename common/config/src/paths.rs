@@ -78,7 +78,8 @@ pub(super) fn data_place(
         }
         None => {
             let (span, text, has_data_dir) = (node.span, text.to_owned(), data_dir.is_some());
-            check.files.missing(MissingFile { span, text, near, far, has_data_dir });
+            let reading = check.reading.clone();
+            check.files.missing(MissingFile { span, text, near, far, has_data_dir, reading });
             None
         }
     }

@@ -78,6 +78,11 @@ pub(super) fn names() -> Vec<String> {
     presets().into_iter().flat_map(|preset| std::iter::once(preset.name).chain(preset.aliases)).collect()
 }
 
+/// The preset that answers to a name.
+pub(super) fn preset(name: &str) -> Option<Preset> {
+    find(&mut Check::default(), name).map(|(preset, _)| preset)
+}
+
 fn find(check: &mut Check, name: &str) -> Option<(Preset, Table)> {
     let exact = FILES.get_file(format!("{name}.toml"));
     if let Some(file) = exact {

@@ -15,6 +15,9 @@ pub(super) struct Span {
     pub(super) end: usize,
 }
 
+/// The name of what flags stand for.
+const FLAGS: &str = "command line";
+
 #[derive(Debug)]
 struct Source {
     /// As named.
@@ -24,6 +27,19 @@ struct Source {
     text: String,
     /// Whether it ships with the program.
     preset: bool,
+}
+
+/// A file that no user has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Shipped {
+    /// What an import of a preset, or of a model, stands for: by the name that was imported.
+    Preset(String),
+    /// What is known of OpenCompass's loaders.
+    Loaders,
+    /// The models that come by name.
+    Models,
+    /// What flags stand for.
+    Flags,
 }
 
 /// All files read so far.
@@ -51,7 +67,7 @@ impl Sources {
 
     /// Adds what flags stand for.
     pub(super) fn add_flags(&mut self, text: String) -> FileId {
-        let shown = PathBuf::from("command line");
+        let shown = PathBuf::from(FLAGS);
         self.0.push(Source { canonical: shown.clone(), shown, text, preset: false });
         FileId(self.0.len() - 1)
     }
@@ -65,6 +81,42 @@ impl Sources {
     /// Whether the file ships with the program.
     pub(super) fn is_preset(&self, file: FileId) -> bool {
         self.0.get(file.0).is_some_and(|source| source.preset)
+    }
+
+    /// What a file is, where a person could not open it. Presets in TOML are shown by their names.
+    pub(super) fn shipped(&self, file: FileId) -> Option<Shipped> {
+        let source = self.0.get(file.0)?;
+        if !source.preset {
+            return (source.canonical == Path::new(FLAGS)).then_some(Shipped::Flags);
+        }
+        let stem = source.shown.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        match source.shown.parent()?.to_str()? {
+            "<presets>" => Some(Shipped::Preset(stem)),
+            "loaders" => Some(Shipped::Loaders),
+            "models" => Some(Shipped::Models),
+            _ => None,
+        }
+    }
+
+    /// The first import of a module whose last part is `name`, in a file that a person wrote.
+    pub(super) fn import_of(&self, name: &str) -> Option<Span> {
+        let files = self.0.iter().enumerate().filter(|(_, source)| !source.preset && source.canonical.is_absolute());
+        files.map(|(at, source)| (FileId(at), source)).find_map(|(file, source)| {
+            let mut next = 0;
+            source.text.split_inclusive('\n').find_map(|line| {
+                let start = next + line.len() - line.trim_start().len();
+                let end = next + line.trim_end().len();
+                next += line.len();
+                let module = line.trim_start().strip_prefix("from ")?.split_whitespace().next()?;
+                (module.rsplit('.').next() == Some(name)).then_some(Span { file, start, end })
+            })
+        })
+    }
+
+    /// The line of the first byte of `span`.
+    pub(super) fn line(&self, span: Span) -> &str {
+        let (_, _, line) = self.locate(span);
+        line
     }
 
     /// The path as it was named.

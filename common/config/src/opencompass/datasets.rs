@@ -7,11 +7,13 @@ use super::{array, class, continuation, functions, parameters, preset_form, prom
 use crate::check::Check;
 use crate::keys::{EVAL_CFG, INFER_CFG};
 use crate::left_out::{self, LeftOutKind};
+use crate::missing_files::some;
 use crate::source::Span;
 use crate::tree::{KeyValue, Node, Table, Value};
 use crate::{evaluation, fields, infer_cfg, version};
 use compass_python::{Node as PythonNode, Plain};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// Keys of an entry that are not the loader's.
 const OWN: &[&str] = &["abbr", "type", "reader_cfg", "infer_cfg", "eval_cfg", "n", "k", "mode"];
@@ -47,7 +49,7 @@ pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node
     let entries: Vec<Entry<'_>> =
         node.items().iter().filter_map(|entry| dataset(check, places, &loaders, entry)).collect();
     let mut rows = loaded(check, world, &entries).into_iter();
-    let mut refused = BTreeMap::new();
+    let mut refused = Vec::new();
     let mut told = BTreeSet::new();
     let mut tables = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -79,11 +81,66 @@ pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node
                         continue;
                     }
                     left_out::name_flag(check, before);
-                    refused.entry(class).or_insert((at, reason, none.help, 0)).3 += 1;
+                    let name = left.table().and_then(|table| table.text("abbr")).unwrap_or_default().to_owned();
+                    refused.push(Refused { class, name, at, reason, help: none.help });
                 }
             },
         }
     }
+    refuse(check, refused);
+    Some(array(tables, span))
+}
+
+/// A data set whose rows cannot be read.
+struct Refused {
+    class: String,
+    name: String,
+    at: Span,
+    reason: String,
+    help: Option<String>,
+}
+
+/// Reports data sets whose rows cannot be read: what lies in one folder that is not there as one error, then every class once.
+fn refuse(check: &mut Check, refused: Vec<Refused>) {
+    let mut by_place: BTreeMap<PathBuf, Vec<Refused>> = BTreeMap::new();
+    let mut others = Vec::new();
+    for one in refused {
+        match missing_place(&one.reason) {
+            Some(place) => by_place.entry(place).or_default().push(one),
+            None => others.push(one),
+        }
+    }
+    for (place, sets) in by_place {
+        if sets.len() < 2 {
+            others.extend(sets);
+            continue;
+        }
+        let Some(first) = sets.first() else { continue };
+        let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
+        let what = if place.extension().is_some() { "file" } else { "folder" };
+        let message =
+            format!("no {what} `{}`, which {} data sets need: {}", place.display(), names.len(), some(&names));
+        let help = left_out::or_skip(
+            first.help.as_deref().unwrap_or("put the data there, or name its folder with --data-dir"),
+        );
+        check.error(first.at, message, Some(help));
+    }
+    let mut classes: BTreeMap<String, (Span, String, Option<String>, u32)> = BTreeMap::new();
+    for Refused { class, at, reason, help, .. } in others {
+        classes.entry(class).or_insert((at, reason, help, 0)).3 += 1;
+    }
+    refuse_classes(check, classes);
+}
+
+/// What is not there of the path that a `FileNotFoundError` names: the first folder, or the file.
+fn missing_place(reason: &str) -> Option<PathBuf> {
+    let (_, after) = reason.split_once("No such file or directory: '")?;
+    let path = Path::new(after.split_once('\'')?.0);
+    let is_missing = |place: &&Path| !place.as_os_str().is_empty() && !place.exists();
+    Some(path.ancestors().take_while(is_missing).last()?.to_path_buf())
+}
+
+fn refuse_classes(check: &mut Check, refused: BTreeMap<String, (Span, String, Option<String>, u32)>) {
     // What hinders several classes alike is one error.
     let mut alike: BTreeMap<_, (Span, Vec<String>, u32)> = BTreeMap::new();
     for (class, (span, reason, help, count)) in refused {
@@ -101,7 +158,6 @@ pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node
         let help = left_out::or_skip(&help);
         check.error(span, format!("{} cannot be read here{times}: {reason}", quoted(&classes)), Some(help));
     }
-    Some(array(tables, span))
 }
 
 /// Reports what else of an entry is not served, so that it is not found only once its rows are there; returns what that is.
@@ -329,5 +385,28 @@ pub(super) fn abbr(entry: &PythonNode) -> Option<String> {
     match text("abbr") {
         Some(abbr) => Some(abbr.to_owned()),
         None => Some(usual_abbr(text("path"), text("name"))).filter(|abbr| !abbr.is_empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_in_one_missing_folder_is_one_error() {
+        let mut check = Check::default();
+        let at = crate::command_line::nowhere(&mut check);
+        let one = |class: &str, name: &str, file: &str| Refused {
+            class: class.to_owned(),
+            name: name.to_owned(),
+            at,
+            reason: format!("x.py:1:2: FileNotFoundError: [Errno 2] No such file or directory: '/none/here/{file}'"),
+            help: None,
+        };
+        let other = Refused { reason: "it raised ValueError".to_owned(), ..one("C", "c", "") };
+        refuse(&mut check, vec![one("A", "a", "1.jsonl"), one("B", "b", "2.jsonl"), other]);
+        let said = check.finish().unwrap_err().to_string();
+        assert!(said.contains("no folder `/none`, which 2 data sets need: `a`, `b`"), "{said}");
+        assert!(said.contains("`C` cannot be read here: it raised ValueError") && said.contains("2 errors"), "{said}");
     }
 }

@@ -75,3 +75,36 @@ fn the_data_cache_is_the_folder_above_data() {
     fixture.flags.data_dir = Some(fixture.path("cache/data"));
     assert_eq!(fixture.notes(&asked(&["piqa_ppl"])), [""; 0]);
 }
+
+#[test]
+fn data_of_a_preset_that_a_script_imports_is_missed_at_the_import() {
+    let mut fixture = Fixture::new();
+    fixture.flags.data_dir = Some(fixture.path("cache"));
+    fixture.write("cache/other", "");
+    let missed = |file: &str, list: &str| {
+        let script = format!(
+            "from mmengine.config import read_base\nwith read_base():\n    from .datasets.{file} import {list}\n\
+             datasets = {list}\nmodels = [dict(type='echo', abbr='m', path='m')]\n"
+        );
+        fixture.write("eval.py", &script);
+        crate::load(Some(&fixture.path("eval.py")), &fixture.flags).unwrap_err()
+    };
+    let all = missed("ceval.ceval_gen", "ceval_datasets");
+    assert_eq!(all.count(), 1, "{all}");
+    let first = all.iter().next().unwrap();
+    assert_eq!(first.origin().map(|origin| (origin.line, origin.column)), Some((3, 5)), "{all}");
+    assert!(first.message.contains("has none of the 104 files of ceval_gen_"), "{all}");
+    assert!(all.to_string().contains("from: `ceval_gen`, which comes with the program"), "{all}");
+    let one = missed("hellaswag.hellaswag_ppl", "hellaswag_datasets").to_string();
+    assert!(one.contains("no file `hellaswag/hellaswag.jsonl`") && one.contains("; it comes from "), "{one}");
+    assert!(one.contains("eval.py:3:5") && !one.contains("<presets>"), "{one}");
+}
+
+#[test]
+fn what_a_flag_says_is_told_without_a_file_that_no_user_has() {
+    let mut fixture = Fixture::new();
+    fixture.flags.hf = Some(crate::HfModel { path: "/none/model".into(), ..crate::HfModel::default() });
+    let said = fixture.bad(DATASET);
+    assert!(!said.contains("command line:"), "{said}");
+    assert!(said.contains("from: the command line, which stands for `path = "), "{said}");
+}
