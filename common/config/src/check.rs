@@ -237,7 +237,12 @@ impl Check {
         }
         for group in std::mem::take(&mut self.files).grouped(&self.presets, &self.data_root) {
             self.reading = group.reading;
-            self.report(Some(group.span), group.message, Some(group.help));
+            let skip = if self.skip_unsupported {
+                "; --skip-unsupported leaves out what is not served, and this is"
+            } else {
+                ""
+            };
+            self.report(Some(group.span), group.message, Some(group.help + skip));
         }
         self.reading = None;
         self.finish()

@@ -152,7 +152,7 @@ pub struct JobArguments {
     pub limit: Option<u32>,
 
     /// Leave out data sets and models that are not served (a loader class, an evaluator, an API model) and run the rest.
-    /// They are named below the table, and the exit code is 1
+    /// They are named below the table, and the exit code is 1. Missing data of a preset stops the job all the same
     #[arg(long)]
     pub skip_unsupported: bool,
 

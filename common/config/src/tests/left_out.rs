@@ -132,3 +132,12 @@ fn what_hinders_a_data_set_is_said_at_once() {
     let said = read(&fixture, &script, true).unwrap_err().to_string();
     assert!(said.contains("would have to run; evaluator `OddEvaluator` is not yet supported"), "{said}");
 }
+
+#[test]
+fn missing_data_of_a_preset_stops_the_job_and_says_so() {
+    let mut fixture = Fixture::new();
+    fixture.flags.skip_unsupported = true;
+    fixture.flags.datasets = Some(vec!["siqa_gen".to_owned()]);
+    let said = fixture.bad(super::fixture::MODEL);
+    assert!(said.contains("leaves out what is not served, and this is"), "{said}");
+}
