@@ -168,11 +168,8 @@ fn settings(check: &mut Check, table: &Table, span: Span) -> Option<AliyunConfig
     let sleep_seconds = fields.u32(check, "dlc_sleep_time").unwrap_or(SLEEP_SECONDS);
     let job_command = job_command(check, &mut fields);
     if let Some(entry) = table.entry("ali_submit_dlc_path") {
-        check.note(
-            entry.key_span,
-            "`ali_submit_dlc_path` is ignored".into(),
-            "remove it: jobs are submitted with `dlc`",
-        );
+        let (what, message) = ("`ali_submit_dlc_path`", "`ali_submit_dlc_path` is ignored".into());
+        check.unneeded(entry.key_span, what, message, "jobs are submitted with `dlc`");
     }
     let hf_offline = truth(check, &mut fields, "hf_offline").unwrap_or(true);
     let huggingface_cache = text(check, &mut fields, "huggingface_cache");

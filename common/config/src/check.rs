@@ -54,6 +54,8 @@ pub(super) struct Check {
     pub(super) functions: BTreeMap<(String, String), Option<Result<Postprocessor, String>>>,
     /// The table that is being read.
     pub(super) reading: Option<Reading>,
+    /// Keys of configurations in Python that are accepted and not needed here.
+    unneeded: Vec<(String, Span)>,
     found: Vec<Found>,
 }
 
@@ -134,6 +136,17 @@ impl Check {
     pub(super) fn note(&mut self, span: Span, message: String, help: &str) {
         if !self.unselected {
             self.push(Severity::Note, Some(span), message, Some(help.into()));
+        }
+    }
+
+    /// A key that is accepted and not needed here: `message` and `help` say it of a file in TOML. Of configurations in Python,
+    /// which run as they are, one note names all of them.
+    pub(super) fn unneeded(&mut self, span: Span, what: &str, message: String, help: &str) {
+        let is_python = self.sources.path(span.file).extension().is_some_and(|kind| kind.eq_ignore_ascii_case("py"));
+        match (is_python, self.unselected) {
+            (true, false) => self.unneeded.push((what.to_owned(), span)),
+            (true, true) => {}
+            (false, _) => self.note(span, message, help),
         }
     }
 
@@ -290,6 +303,7 @@ impl Check {
     /// The notes, or the errors when there are any; by file and position, each once.
     pub(super) fn finish(mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
         left_out::tell(&mut self);
+        self.tell_unneeded();
         for file in std::mem::take(&mut self.files).each() {
             self.reading = file.reading;
             self.report(Some(file.span), file.message, Some(file.help));
@@ -300,6 +314,23 @@ impl Check {
         let (errors, notes): (Vec<_>, Vec<_>) =
             self.found.into_iter().map(|found| found.diagnostic).partition(Diagnostic::is_error);
         if errors.is_empty() { Ok(notes) } else { Err(Diagnostics::nothing_started(errors)) }
+    }
+
+    fn tell_unneeded(&mut self) {
+        let unneeded = std::mem::take(&mut self.unneeded);
+        let Some((_, first)) = unneeded.first() else { return };
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in &unneeded {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        let (are, they) = if names.len() == 1 { ("is", "it") } else { ("are", "they") };
+        let help = format!(
+            "{they} may stay in the file: no answer and no score depends on {}",
+            if they == "it" { "it" } else { "them" }
+        );
+        self.tell_at(Some(*first), format!("{} {are} not needed here", names.join(", ")), &help);
     }
 
     /// What the user knows a place of the program's own files by.

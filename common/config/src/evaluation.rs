@@ -27,7 +27,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec
     for key in ["pred_role", "ds_split", "ds_column"] {
         if let Some(node) = fields.get(key) {
             let help = "OpenCompass ignores it as well; it may be removed";
-            check.note(node.span, format!("`{key}` changes nothing"), help);
+            check.unneeded(node.span, &format!("`{key}`"), format!("`{key}` changes nothing"), help);
         }
     }
     fields.finish(check);

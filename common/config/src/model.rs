@@ -196,7 +196,7 @@ fn batch_size(check: &mut Check, node: &Node) {
             if whole(check, "batch_size", node, 1..=i64::from(u32::MAX)).is_some() {
                 let help = "how much runs at once follows from the memory that is free; write `batch_size = \"auto\"`";
                 let message = check.quoted("batch_size", node) + " has no effect";
-                check.note(node.span, message, help);
+                check.unneeded(node.span, "`batch_size`", message, help);
             }
         }
         _ => check.wrong_type("batch_size", node, "\"auto\" or a whole number", "\"auto\""),

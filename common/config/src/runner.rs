@@ -183,14 +183,22 @@ fn task(check: &mut Check, node: &Node) {
     let named = match &node.value {
         Value::Table(table) => match table.get("type") {
             Some(tag) => tag,
-            None => return check.note(node.span, "`task` is ignored".into(), "remove it"),
+            None => {
+                return check.unneeded(
+                    node.span,
+                    "`task`",
+                    "`task` is ignored".into(),
+                    "the master makes its own tasks",
+                );
+            }
         },
         _ => node,
     };
     let Some(name) = text(check, "task", named) else { return };
     match name.rsplit('.').next() {
         Some("OpenICLInferTask" | "OpenICLEvalTask") => {
-            check.note(named.span, format!("task `{name}` is ignored"), "remove it: the master makes its own tasks");
+            let message = format!("task `{name}` is ignored");
+            check.unneeded(named.span, "`task` of a runner", message, "the master makes its own tasks");
         }
         _ => {
             let help = "remove it: the master makes its own tasks";

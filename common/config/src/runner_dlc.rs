@@ -23,7 +23,8 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>, file: Option<&Pat
     // What OpenCompass's configurations carry along.
     for key in ["eval_with_gpu", "keep_tmp_file", "lark_bot_url"] {
         if let Some(entry) = fields.table.entry(key) {
-            check.note(entry.key_span, format!("`{key}` is ignored"), "remove it");
+            let message = format!("`{key}` is ignored");
+            check.unneeded(entry.key_span, &format!("`{key}`"), message, "no job of this program needs it");
         }
     }
     // What is wrong with them has been reported.

@@ -77,7 +77,12 @@ impl TreeLoader {
             splits.push((wanted.clone(), file));
         }
         let class = call.class.rsplit('.').next().unwrap_or(&call.class);
-        let said = format!("{class}: read by OpenCompass's own loader ({}), {} rows", record.place, thousands(count));
+        let said = format!(
+            "{class}: read by OpenCompass's own loader ({}), {} {}",
+            record.place,
+            thousands(count),
+            if count == 1 { "row" } else { "rows" }
+        );
         Ok(LoadedRows { splits, said })
     }
 }

@@ -411,3 +411,23 @@ fn what_opencompass_never_looks_at_is_no_error() {
     let refused = read(&fixture, &format!("{script}{own}{judged}")).unwrap_err().to_string();
     assert!(refused.contains("SubjectiveNaivePartitioner"), "{refused}");
 }
+
+#[test]
+fn keys_that_are_not_needed_are_one_note() {
+    let fixture = Fixture::new();
+    let script = "datasets = [dict(abbr='d', test=dict(path='data/test.jsonl'), reader_cfg=dict(input_columns=['q'],\n\
+                  output_column='a'), infer_cfg=dict(prompt_template=dict(type='PromptTemplate', template='{q}'),\n\
+                  inferencer=dict(type='GenInferencer')), eval_cfg=dict(evaluator=dict(type='AccEvaluator'), pred_role='BOT'))]\n\
+                  models = [dict(type='echo', abbr='m', path='m', batch_size=8)]\n\
+                  infer = dict(runner=dict(type='LocalRunner', task=dict(type='OpenICLInferTask')))\n";
+    fixture.write("eval.py", script);
+    let loaded = load(Some(&fixture.path("eval.py")), &fixture.flags).unwrap();
+    let said: Vec<&str> = loaded.notes.iter().map(|note| note.message.as_str()).collect();
+    assert_eq!(said.iter().filter(|note| note.contains("not needed here")).count(), 1, "{said:?}");
+    let one = said.iter().find(|note| note.contains("not needed here")).unwrap();
+    for key in ["`pred_role`", "`batch_size`", "`task` of a runner"] {
+        assert!(one.contains(key), "{key}: {one}");
+    }
+    let help = loaded.notes.iter().filter_map(|note| note.help.as_deref());
+    assert!(help.clone().all(|help| !help.contains("remove")), "{:?}", help.collect::<Vec<_>>());
+}
