@@ -63,7 +63,7 @@ pub(super) fn engine(
         right
             & match entry.key.as_str() {
                 "session_len" | "max_seq_len" => length(model, entry),
-                "tp" => gpus(model, entry),
+                "tp" => gpus(check, model, entry),
                 "dtype" => dtype(check, model, entry, &full),
                 "model_format" if entry.node.text() == Some("hf") => true,
                 "quant_policy" | "rope_scaling_factor" if zero => true,
@@ -97,7 +97,7 @@ pub(super) fn model_kwargs(
         right
             & match entry.key.as_str() {
                 "max_model_len" | "max_seq_len" => length(model, entry),
-                "tensor_parallel_size" => gpus(model, entry),
+                "tensor_parallel_size" => gpus(check, model, entry),
                 "torch_dtype" | "dtype" => dtype(check, model, entry, &full),
                 "revision" => revision(model, entry),
                 name if without_effect.contains(&name) => {
@@ -125,7 +125,7 @@ fn length(model: &mut Table, entry: &KeyValue) -> bool {
 }
 
 /// GPUs of a replica: at least so many.
-fn gpus(model: &mut Table, entry: &KeyValue) -> bool {
+fn gpus(check: &mut Check, model: &mut Table, entry: &KeyValue) -> bool {
     put(model, "run_cfg", entry.key_span, Value::Table(Table::default()));
     let Some(Node { value: Value::Table(run), .. }) = model.get_mut("run_cfg") else { return true };
     let fewer = match (run.get("num_gpus").map(|node| &node.value), &entry.node.value) {
@@ -134,7 +134,12 @@ fn gpus(model: &mut Table, entry: &KeyValue) -> bool {
         (known, _) => known.is_none(),
     };
     if fewer {
-        run.remove("num_gpus");
+        if let (Some(Value::Integer(known)), Value::Integer(wanted)) =
+            (run.remove("num_gpus").map(|node| node.value), &entry.node.value)
+        {
+            let message = format!("`{}` asks for more GPUs ({wanted}) than `run_cfg.num_gpus` ({known})", entry.key);
+            check.note(entry.key_span, message, "the greater number counts, as the model is split over so many");
+        }
         put(run, "num_gpus", entry.key_span, entry.node.value.clone());
     }
     true

@@ -68,6 +68,9 @@ generation_kwargs = { temperature = 0 }",
     );
     assert_eq!((greedy.max_seq_len, greedy.num_gpus, greedy.dtype), (Some(4096), 2, Some(Dtype::Bfloat16)));
     assert_eq!((greedy.decoding.do_sample, greedy.decoding.repetition_penalty), (None, Some(1.0)));
+    let more = "type = \"VLLM\"\nmodel_kwargs = { tensor_parallel_size = 1 }\nrun_cfg = { num_gpus = 0 }";
+    let more = said(&format!("{more}\ngeneration_kwargs = {{ temperature = 0 }}"));
+    assert!(more.contains("`tensor_parallel_size` asks for more GPUs (1) than `run_cfg.num_gpus` (0)"), "{more}");
     let usual = model("type = \"VLLM\"");
     assert_eq!((usual.decoding.do_sample, usual.decoding.temperature), (Some(true), Some(1.0)));
     assert!(said("type = \"VLLM\"").contains("draws tokens at temperature 1"));
