@@ -188,9 +188,11 @@ impl RunFolder {
         fs::read_to_string(root.join(CHECKPOINT)).ok()
     }
 
-    /// A folder of predictions that another evaluator wrote: named, and without a plan of ours.
+    /// A folder of predictions that another evaluator wrote: named, and without a plan of ours. A name that `work_dir` does not
+    /// have is a path relative to the current directory.
     pub fn foreign(work_dir: &Path, name: &str) -> Option<Self> {
-        let root = work_dir.join(name);
+        let inside = work_dir.join(name);
+        let root = if inside.exists() { inside } else { std::path::absolute(name).ok()? };
         (root.join("predictions").is_dir() && !root.join("plan/job.json").is_file()).then_some(Self { root })
     }
 
@@ -433,4 +435,22 @@ fn quoted(word: &str) -> String {
 pub fn keep_config(folder: &RunFolder, config: &compass_config::Config, stamp: &str) -> Result<(), FolderError> {
     let json = encode::pretty_json("the configuration", config)?;
     write_atomically(&folder.configs().join(format!("{stamp}_{}.json", std::process::id())), &json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn predictions_of_another_evaluator_are_found_beside_the_current_directory_too() {
+        let work_dir = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir_in(".").unwrap();
+        fs::create_dir(elsewhere.path().join("predictions")).unwrap();
+        let name = Path::new(".").join(elsewhere.path().file_name().unwrap());
+        let found = RunFolder::foreign(work_dir.path(), name.to_str().unwrap()).unwrap();
+        assert!(found.root.is_absolute() && found.root.join("predictions").is_dir());
+        fs::create_dir_all(work_dir.path().join("x/predictions")).unwrap();
+        assert_eq!(RunFolder::foreign(work_dir.path(), "x").unwrap().root, work_dir.path().join("x"));
+        assert!(RunFolder::foreign(work_dir.path(), "y").is_none());
+    }
 }
