@@ -56,6 +56,16 @@ pub(super) fn decide(check: &mut Check, node: &Node, abbr: &str, tokenizer: &Pat
     chat
 }
 
+/// Refuses a chat with a model whose tokenizer says that it has no template: every answer would fail.
+pub(super) fn require(check: &mut Check, node: &Node, abbr: &str, tokenizer: &Path) {
+    if !check.unselected && tokenizer.join("tokenizer_config.json").is_file() && has_template(tokenizer) == Some(false)
+    {
+        let message = format!("model `{abbr}` has no chat template, and `chat = true` asks through one");
+        let help = "ask with prompts as they are: `--hf-type base` (`chat = false`)";
+        check.error(node.span, message, Some(help.into()));
+    }
+}
+
 /// Whether a tokenizer's directory holds a chat template, in one of the places where transformers looks; `None` where there
 /// is no such directory.
 fn has_template(tokenizer: &Path) -> Option<bool> {

@@ -123,6 +123,11 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
             let tokenizer = files.remote.as_ref().map_or(&files.tokenizer_path, |remote| &remote.tokenizer_path);
             chat_template::decide(check, node, abbr, tokenizer)
         }
+        (Chat::Always, Some(node), Some(abbr)) if kind == Some(ModelKind::Hf) && meta_template.is_none() => {
+            let tokenizer = files.remote.as_ref().map_or(&files.tokenizer_path, |remote| &remote.tokenizer_path);
+            chat_template::require(check, node, abbr, tokenizer);
+            true
+        }
         (chat, ..) => chat == Chat::Always,
     };
     // `None` would be a model without one: what is wrong must not become that.

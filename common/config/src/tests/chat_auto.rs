@@ -35,3 +35,13 @@ fn a_file_may_ask_for_it_too() {
     let shown = fixture.bad(&format!("{MODEL}chat = \"maybe\"\n{DATASET}"));
     assert!(shown.contains("`chat` takes \"auto\" or a boolean"), "{shown}");
 }
+
+#[test]
+fn a_chat_without_a_template_is_refused_before_anything_starts() {
+    let fixture = Fixture::new();
+    fixture.write("models/tiny/tokenizer_config.json", r#"{"chat_template": null}"#);
+    let shown = fixture.bad(&format!("{MODEL}chat = true\n{DATASET}"));
+    assert!(shown.contains("model `m` has no chat template") && shown.contains("--hf-type base"), "{shown}");
+    assert!(shown.contains("1 error"), "{shown}");
+    assert!(!fixture.good(&format!("{MODEL}chat = false\n{DATASET}")).models[0].chat);
+}
