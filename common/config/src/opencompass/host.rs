@@ -2,6 +2,7 @@
 
 use super::{PythonWorld, preset_form, stand_in};
 use crate::include::{invalid_utf8, reason};
+use crate::presets_later::preset_later;
 use crate::summary_files;
 use compass_common::regular_file;
 use compass_diagnostic::spelling;
@@ -182,15 +183,19 @@ impl TreeHost {
             .unwrap_or_default();
         let presets: Vec<String> = crate::presets::names();
         let last = parts.last().copied().unwrap_or_default();
+        if let Some((why, meanwhile)) = preset_later(last).filter(|_| parts.contains(&"datasets")) {
+            let reason = format!("`{last}` is not yet supported: {why}");
+            return Imported::Missing { reason, help: Some(meanwhile.to_owned()) };
+        }
         let near = spelling::nearest(last, names.iter().chain(&presets).map(String::as_str));
+        let looked = format!("looked for `{}.py`", folder.join(parts.join("/")).display());
         let help = match (near, self.trees.is_empty()) {
-            (Some(near), _) => format!("did you mean `{near}`?"),
-            (None, true) => {
-                "no OpenCompass tree is known: name one with --opencompass DIR, or import data sets by a name that \
-                             `compass-master datasets` lists"
-                    .to_owned()
-            }
-            (None, false) => format!("looked beside the file and in {}", self.shown_trees()),
+            (Some(near), _) => format!("{looked}; did you mean `{near}`?"),
+            (None, true) => format!(
+                "{looked}; no OpenCompass tree is known: name one with --opencompass DIR, or import data sets by a name that \
+                 `compass-master datasets` lists"
+            ),
+            (None, false) => format!("{looked}, and in {}", self.shown_trees()),
         };
         Imported::Missing { reason: format!("No module named '{module}'"), help: Some(help) }
     }

@@ -431,3 +431,16 @@ fn keys_that_are_not_needed_are_one_note() {
     let help = loaded.notes.iter().filter_map(|note| note.help.as_deref());
     assert!(help.clone().all(|help| !help.contains("remove")), "{:?}", help.collect::<Vec<_>>());
 }
+
+#[test]
+fn an_import_that_is_not_there_says_why_and_where_it_was_looked_for() {
+    let fixture = Fixture::new();
+    let imported =
+        |module: &str| read(&fixture, &SCRIPT.replace(".datasets.siqa.siqa_gen", module)).unwrap_err().to_string();
+    let later = imported(".datasets.aime2024.aime2024_gen");
+    assert!(later.contains("`aime2024_gen` is not yet supported: math_verify"), "{later}");
+    assert!(later.contains("aime2024_gen_6e39a4") && !later.contains("did you mean"), "{later}");
+    let gone = imported(".zzz_environment_zzz");
+    assert!(gone.contains("No module named 'zzz_environment_zzz'"), "{gone}");
+    assert!(gone.contains(&format!("looked for `{}`", fixture.path("zzz_environment_zzz.py").display())), "{gone}");
+}
