@@ -97,7 +97,8 @@ fn read_unit(
     for (at, ((number, file), records)) in shards.files.iter().zip(&read).enumerate() {
         let fault = |what: String| Diagnostic::error(format!("{}: {what}", file.display()));
         if let (Gaps::Refused, Some(missing)) = (gaps, records.first_missing()) {
-            return Err(fault(format!("{} records, but none is called \"{missing}\"", records.len())));
+            let fault = fault(format!("{} records, but none is called \"{missing}\"", records.len()));
+            return Err(fault.with_help("run what is missing with `-r`, without `-m eval`"));
         }
         let follows = number.is_none_or(|number| number as usize == shards.before(at));
         let starts = if follows { vec![next] } else { starts(shards, &read, at, next, samples.len()) };
