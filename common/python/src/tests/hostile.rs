@@ -143,7 +143,7 @@ fn bytes_that_no_file_should_have() {
     assert_eq!(x("\u{feff}x = 1"), Plain::Int(1));
     assert_eq!(x("x = [1,\r\n     2]\r\nx = x[1]\r\n"), Plain::Int(2));
     let mixed = run("if 1:\n        a = 1\n\tb = 2\n").result.unwrap_err();
-    assert!(mixed.line().starts_with("SyntaxError") && mixed.place.is_some(), "{mixed}");
+    assert!(mixed.line().starts_with("TabError") && mixed.place.is_some(), "{mixed}");
     assert!(wrong("x = (1").starts_with("SyntaxError"));
     assert!(wrong(&("#".repeat(2 << 20))).contains("at most"));
 }

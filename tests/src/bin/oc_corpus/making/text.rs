@@ -117,7 +117,7 @@ impl Draw {
             "$texts" => (0..4).map(|_| Value::from(self.text())).collect(),
             "$list" => format!("['{}', '{}']", self.plain(), self.plain()).into(),
             "$parts" => format!("{}{rest}{}{rest}{}", self.plain(), self.plain(), self.plain()).into(),
-            // A solution whose last words hold its answer.
+            // A solution that ends with its answer in a box.
             "$boxed" => format!("{} $\\boxed{{{}}}$.", self.plain(), self.of(&BOXED)).into(),
             // A sentence with one blank to fill.
             "$gap" => format!("{} _ {}", self.plain(), self.plain()).into(),
