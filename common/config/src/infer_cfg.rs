@@ -3,6 +3,7 @@
 //! Which columns templates may name is not checked here: the data is not read yet.
 
 use super::check::Check;
+use super::choice::Choices;
 use super::decoding;
 use super::fields::Fields;
 use super::inferencer;
@@ -11,8 +12,17 @@ use super::source::Span;
 use super::template;
 use super::tree::{Node, Table};
 use compass_plan::InferSpec;
-use compass_plan::prompt::{PromptConfig, Template, column_name};
+use compass_plan::prompt::{LabelType, PromptConfig, Template, column_name};
 use compass_plan::retriever::RetrieverKind;
+
+/// The types that labels can have.
+pub(super) const LABEL_TYPES: Choices<'static, LabelType> = Choices {
+    now: &[("text", LabelType::Text), ("integer", LabelType::Integer), ("boolean", LabelType::Boolean)],
+    aliases: &[],
+    later: &[],
+    meanwhile: "",
+    suffix: None,
+};
 
 /// What `infer_cfg` says.
 #[derive(Debug)]
@@ -70,6 +80,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
     let gold = text_template("gold", check);
     let within = fields.get("target_within").map(|node| decoding::flag(check, "target_within", node));
     let target_within = within.flatten().unwrap_or(false);
+    let label_type = fields.get("label_type").and_then(|node| LABEL_TYPES.pick(check, "label_type", node));
     let target_span = fields.table.get("target").map(|node| node.span);
     let of_class = |key| classes.iter().find_map(|class: &&Table| class.text(key)).map(str::to_owned);
     let sep_token = fields.text(check, "sep_token").map(str::to_owned).or_else(|| of_class("sep_token"));
@@ -109,6 +120,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
         gold: gold?,
         dialogue,
         unconditional: false,
+        label_type,
     };
     let infer = infer?;
     fit(check, &infer, &prompt, &places)?;

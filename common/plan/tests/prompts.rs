@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod rendering {
     use compass_plan::prompt::{
-        Options, PromptConfig, PromptError, RenderedDataset, Row, Segment, Shot, Split, Template, render,
+        LabelType, Options, PromptConfig, PromptError, RenderedDataset, Row, Segment, Shot, Split, Template, render,
     };
     use compass_plan::retriever::RetrieverKind;
     use compass_plan::{Body, GenSpec, InferSpec, Sample};
@@ -161,6 +161,20 @@ mod rendering {
         let Body::Loglikelihood { options, .. } = &rendered.samples[0].body else { panic!() };
         assert_eq!(options.iter().map(|option| option.length).collect::<Vec<_>>(), [1, 2, 1], "code points");
         assert_eq!(options[2].label, json!(2));
+    }
+
+    #[test]
+    fn labels_take_the_type_of_the_golds_unless_it_is_written() {
+        let map = [("0", "{q} {a}"), ("1", "{q} {b}")];
+        let of_golds = PromptConfig { prompt_template: labels(&map), ..PromptConfig::default() };
+        let written = PromptConfig { label_type: Some(LabelType::Text), ..of_golds.clone() };
+        for (config, label) in [(of_golds, json!(1)), (written, json!("1"))] {
+            let infer = InferSpec::Ppl;
+            let rendered = render(&config, &infer, Some("gold"), &RetrieverKind::Zero, &data(), &Vec::new()).unwrap();
+            let Body::Ppl { options } = &rendered.samples[0].body else { panic!() };
+            assert_eq!(options[1].label, label);
+            assert_eq!(rendered.samples[0].gold, json!(1), "the gold answer stays as the data have it");
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! `[[dataset]]`, `reader_cfg` and `infer_cfg`.
 
-use super::key::Kind::{Anything, ArrayOf, Boolean, Either, MapOf, Named, Number, Table, Text, Texts};
+use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Named, Number, Table, Text, Texts};
 use super::key::{Kind, TableKeys, ignored, key, later};
+use crate::infer_cfg::LABEL_TYPES;
 
 /// A text, or `{ jinja = "..." }`.
 const TEXT_OR_JINJA: Kind = Either(&[Text, MapOf(&Text)]);
@@ -100,6 +101,8 @@ pub(crate) static INFER_CFG: TableKeys = TableKeys {
         .takes("text or Jinja")
         .default("none"),
         key("target_within", Boolean, "whether the labels' texts end with the `target` themselves").default("`false`"),
+        key("label_type", Choice(|| LABEL_TYPES.words()), "the type of labels in predictions, as a template in Python has it")
+            .default("the gold answers'"),
         key("description", TEXT_OR_JINJA, "before everything").takes("text or Jinja").default("none"),
         ignored("max_out_len", Anything, "OpenCompass ignores it here as well; it is a key of `inferencer`"),
         key("gen_prefix", TEXT_OR_JINJA, "what every answer begins with").takes("text or Jinja").default("none"),

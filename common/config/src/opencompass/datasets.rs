@@ -3,7 +3,7 @@
 use super::loaders::{Known, Loaders, Rows};
 use super::rows::{LoadedRows, LoaderCall, LoaderWorld, NoRows};
 use super::tree::{self, Places};
-use super::{array, class, continuation, functions, parameters, preset_form, prompt_version, unused};
+use super::{array, class, continuation, functions, label_type, parameters, preset_form, prompt_version, unused};
 use crate::check::Check;
 use crate::keys::{EVAL_CFG, INFER_CFG};
 use crate::left_out::{self, LeftOutKind};
@@ -273,6 +273,7 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
     table.remove("type");
     table.remove("mode");
     continuation::name(&mut table, span);
+    label_type::name(&mut table, entry, span);
     // An entry may have a key `version`, which is its loader's.
     if let Some(version) = prompt_version::of(entry) {
         let node = Node { value: Value::String(version), span };

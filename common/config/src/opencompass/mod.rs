@@ -12,6 +12,7 @@ mod continuation;
 mod datasets;
 mod functions;
 mod host;
+mod label_type;
 mod loaders;
 mod models;
 mod named;

@@ -1,5 +1,7 @@
-//! Labels of options: their JSON type follows the gold answers, so that a prediction and its gold compare as equals.
+//! Labels of options: their JSON type is the one that the configuration says. Where it says none, it follows the gold answers,
+//! so that a prediction and its gold compare as equals.
 
+use super::template::LabelType;
 use compass_pyfmt::python_str;
 use serde_json::Value;
 
@@ -31,7 +33,16 @@ impl GoldKind {
         kind.unwrap_or(Self::Mixed)
     }
 
-    /// The label as JSON. A label that does not read as the golds' type stays text.
+    /// The kind of labels whose type the configuration says.
+    pub(super) fn written(label_type: LabelType) -> Self {
+        match label_type {
+            LabelType::Text => Self::Mixed,
+            LabelType::Integer => Self::Integers,
+            LabelType::Boolean => Self::Booleans,
+        }
+    }
+
+    /// The label as JSON. A label that does not read as the wanted type stays text.
     pub(super) fn typed(self, label: &str) -> Value {
         match self {
             Self::Integers => match label.parse::<i64>() {
@@ -110,6 +121,13 @@ mod tests {
         assert_eq!(kind(json!([true, false])).typed("True"), json!(true));
         assert_eq!(kind(json!([1.0])).typed("1"), json!("1"));
         assert_eq!(kind(json!([])).typed("1"), json!("1"));
+    }
+
+    #[test]
+    fn labels_keep_the_type_that_was_written() {
+        assert_eq!(GoldKind::written(LabelType::Integer).typed("1"), json!(1));
+        assert_eq!(GoldKind::written(LabelType::Text).typed("1"), json!("1"));
+        assert_eq!(GoldKind::written(LabelType::Boolean).typed("True"), json!(true));
     }
 
     #[test]

@@ -45,5 +45,5 @@ pub use row_source::RowSource;
 pub(crate) use row_source::each as each_row;
 pub use shot::{AnsweredShot, Shot};
 pub use structured::{AnswerPrefix, Prompt, Section, Segment, ShotFormat, Turn};
-pub use template::{ICE_TOKEN, Options, PromptConfig, Template};
+pub use template::{ICE_TOKEN, LabelType, Options, PromptConfig, Template};
 pub use template_text::TemplateText;

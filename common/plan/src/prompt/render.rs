@@ -97,7 +97,11 @@ pub fn render_each(
         config,
         infer,
         gold,
-        kind: if recipe.question.has_labels() { kind_of(&gold, test) } else { GoldKind::Mixed },
+        kind: match config.label_type {
+            Some(label_type) => GoldKind::written(label_type),
+            None if recipe.question.has_labels() => kind_of(&gold, test),
+            None => GoldKind::Mixed,
+        },
         used: check::used(&asking, &columns),
         blank: output_column.filter(|_| hides),
         recipe: &recipe,

@@ -39,6 +39,15 @@ pub enum Options {
     TemplateTexts(Vec<(String, TemplateText)>),
 }
 
+/// The type that labels have in a prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelType {
+    Text,
+    Integer,
+    Boolean,
+}
+
 /// All that shapes the prompts of a data set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptConfig {
@@ -84,6 +93,9 @@ pub struct PromptConfig {
     /// Whether each answer is scored once more with nothing before it, which a metric of mutual information needs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unconditional: bool,
+    /// The type of the labels, as a template in Python has it in its keys; `None` gives them that of the gold answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_type: Option<LabelType>,
 }
 
 impl Default for PromptConfig {
@@ -105,6 +117,7 @@ impl Default for PromptConfig {
             gold: None,
             dialogue: None,
             unconditional: false,
+            label_type: None,
         }
     }
 }
