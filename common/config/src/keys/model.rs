@@ -41,7 +41,12 @@ pub(crate) static MODEL: TableKeys = TableKeys {
             .default("none"),
         key("inherit", Text, "takes every key of another model, then overrides").takes("`abbr`").default("none"),
         key("tokenizer_path", Path, "directory of the tokenizer, or its `tokenizer.model`").default("`path`"),
-        key("max_seq_len", Kind::from(1), "longest input in tokens").default("what config.json says"),
+        key(
+            "max_seq_len",
+            Kind::from(1),
+            "longest input in tokens; where it is written, shots that do not fit are left out before tokens are cut",
+        )
+        .default("what config.json says"),
         key("max_out_len", Kind::from(1), "tokens to generate where the data set does not say").default("64"),
         key("min_out_len", Kind::from(0), "fewest tokens to generate where the data set does not say").default("0"),
         key(

@@ -20,7 +20,7 @@ pub(super) fn build<'r>(
     (prompt, choices): (&Prompt, &[String]),
 ) -> Result<ScoringRequest<'r>, RunError> {
     let limit = builder.texts.limit;
-    let (kept, (text, mut ids)) = drop_shots(request.shots.len(), limit - 1, |kept| {
+    let (kept, (text, mut ids)) = drop_shots(request.shots.len(), builder.texts.shot_limit(limit - 1), |kept| {
         let text = Bordered::of(request, prompt, kept, spec);
         let ids = builder.encode(&text, EncodeMode::Framed)?;
         let length = ids.len();

@@ -1,7 +1,8 @@
 //! Shortening of long prompts: shots are dropped first, the last one first, then tokens at the configured side.
 //!
-//! OpenCompass drops shots `while len > max_seq_len` and lets the tokenizer truncate the rest; its options may then
-//! have different shots. Here all options of a sample keep the same number, the smallest, since they are compared with
+//! OpenCompass drops shots `while len > max_seq_len` and lets the tokenizer truncate the rest; its inferencers know the
+//! key of the model's configuration alone, so that without one every shot stays. Its options may then have different
+//! shots. Here all options of a sample keep the same number, the smallest, since they are compared with
 //! each other.
 
 use super::answer::RunError;

@@ -39,7 +39,7 @@ pub(super) fn build<'r>(
     let text = |option: &'_ OptionText| -> String {
         if in_chat { option.said(begun.as_ref()).to_owned() } else { option.continuation.clone() }
     };
-    let (kept, encoded) = builder.fit_shots(request.shots.len(), limit, |kept| {
+    let (kept, encoded) = builder.fit_shots(request.shots.len(), builder.texts.shot_limit(limit), |kept| {
         let context_of =
             |prompt: &Prompt| Context::new(builder, builder.context(request, prompt, kept, spec)?).map(Rc::new);
         let shared = context_of(context)?;

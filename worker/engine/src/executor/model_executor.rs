@@ -31,6 +31,8 @@ pub(crate) struct Executor {
     kwargs: TokenizerKwargs,
     facts: ModelFacts,
     side: ModelSide,
+    /// Whether the plan says how long an input may be: shots beyond that are dropped.
+    drops_shots: bool,
     chat: Option<ChatFormat>,
     precision: Precision,
     pad: Option<u32>,
@@ -101,6 +103,7 @@ impl Executor {
             kwargs,
             facts,
             side,
+            drops_shots: plan.max_seq_len.is_some(),
             chat,
             precision,
             pad,
@@ -185,7 +188,7 @@ impl Executor {
                  was not made for; OpenCompass cannot do this at all"
             ));
         }
-        let texts = texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary());
+        let texts = texts((&self.tokenizer, &self.kwargs), &self.facts, self.drops_shots, self.model.vocabulary());
         let (profile, precision, pad) = (self.side.profile, self.precision, self.pad);
         let (chat, prefix_tokens) = (self.chat.as_ref().filter(|_| through_template), &self.prefix_tokens);
         let notes = Notes::default();
@@ -206,7 +209,7 @@ impl Executor {
         let ran = settings.and_then(|settings| {
             let Some(mut settings) = settings else { return Ok(()) };
             settings.eos.extend(spec.meta_template.as_ref().and_then(|meta| meta.eos_token_id));
-            let texts = texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary());
+            let texts = texts((&self.tokenizer, &self.kwargs), &self.facts, self.drops_shots, self.model.vocabulary());
             let (profile, chat) = (self.side.profile, self.chat.as_ref());
             let prefix_tokens = &self.prefix_tokens;
             let prompting = Prompting { texts: &texts, profile, spec, settings: &settings, chat, prefix_tokens };
@@ -230,12 +233,13 @@ impl Executor {
 }
 
 fn texts<'a>(
-    tokenizer: &'a TextTokenizer,
-    kwargs: &TokenizerKwargs,
+    (tokenizer, kwargs): (&'a TextTokenizer, &TokenizerKwargs),
     facts: &ModelFacts,
+    drops_shots: bool,
     vocabulary: usize,
 ) -> Texts<'a> {
-    Texts { tokenizer, limit: facts.max_seq_len as usize, truncation_side: kwargs.truncation_side, vocabulary }
+    let (limit, truncation_side) = (facts.max_seq_len as usize, kwargs.truncation_side);
+    Texts { tokenizer, limit, drops_shots, truncation_side, vocabulary }
 }
 
 /// Returns a sample's failure as its result; a fault of libtorch is an error of the engine.

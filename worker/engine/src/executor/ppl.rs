@@ -36,7 +36,7 @@ pub(super) fn build<'r>(
     normalizing: Option<&str>,
 ) -> Result<ScoringRequest<'r>, RunError> {
     let limit = builder.texts.limit;
-    let (kept, rows) = drop_shots(request.shots.len(), limit, |kept| {
+    let (kept, rows) = drop_shots(request.shots.len(), builder.texts.shot_limit(limit), |kept| {
         let rows = options.iter().map(|option| {
             let text = Bordered::of(request, &option.prompt, kept, spec);
             row(builder, option, text, normalizing.is_some())
@@ -86,7 +86,7 @@ pub(super) fn build_ppl_only<'r>(
     prompt: &Prompt,
 ) -> Result<ScoringRequest<'r>, RunError> {
     let limit = builder.texts.limit;
-    let (kept, (text, ids)) = drop_shots(request.shots.len(), limit, |kept| {
+    let (kept, (text, ids)) = drop_shots(request.shots.len(), builder.texts.shot_limit(limit), |kept| {
         let text = Bordered::of(request, prompt, kept, spec);
         let ids = builder.encode(&text, EncodeMode::Framed)?;
         let length = ids.len();

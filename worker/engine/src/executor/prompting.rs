@@ -48,7 +48,8 @@ impl Prompting<'_> {
     /// # Errors
     /// [`RunError::Sample`] if template or tokenizer fail, or no token is available to start with.
     pub(super) fn prompt(&self, request: &Request<'_>, prompt: &Prompt) -> Result<Prompted, RunError> {
-        let (kept, (ids, text)) = fit_shots(self.profile, request.shots.len(), self.settings.limit, |kept| {
+        let limit = self.texts.shot_limit(self.settings.limit);
+        let (kept, (ids, text)) = fit_shots(self.profile, request.shots.len(), limit, |kept| {
             let (ids, text) = match self.chat {
                 Some(chat) => {
                     let messages = match request.render(prompt, kept, self.spec) {

@@ -18,12 +18,19 @@ pub(super) struct Texts<'a> {
     pub(super) tokenizer: &'a TextTokenizer,
     /// Maximum number of tokens of an input.
     pub(super) limit: usize,
+    /// Whether shots that do not fit the limit are dropped before tokens are.
+    pub(super) drops_shots: bool,
     /// Side on which long prompts are truncated.
     pub(super) truncation_side: Side,
     pub(super) vocabulary: usize,
 }
 
 impl Texts<'_> {
+    /// Returns the number of tokens beyond which shots are dropped: `limit`, or none where every shot is kept.
+    pub(super) fn shot_limit(&self, limit: usize) -> usize {
+        if self.drops_shots { limit } else { usize::MAX }
+    }
+
     /// Encodes a text with the special tokens of the plan's BOS policy.
     pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, RunError> {
         self.checked(self.tokenizer.encode(text)?)

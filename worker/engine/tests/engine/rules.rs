@@ -119,6 +119,25 @@ fn last_shots_are_dropped_first_and_equally_for_all_options() {
 }
 
 #[test]
+fn without_max_seq_len_every_shot_stays_and_tokens_are_cut() {
+    let directory = tempfile::tempdir().unwrap();
+    TinyModel::default().write(directory.path());
+    // The model has 64 positions.
+    let mut engine = compass_engine::load(&tiny_plan(directory.path()), &DeviceChoice::Cpu, 1).unwrap();
+    let prompt = || Prompt(vec![Segment::Shots, Segment::Question("ab".into())]);
+    let ppl = Body::Ppl { options: vec![OptionPrompt { label: json!(0), prompt: prompt(), answer: None }] };
+    let format = ShotFormat { separator: "|".into(), end: "!".into() };
+    let shots = ["a", "b", "c", "d"].map(|letter| Shot::from(letter.repeat(20).as_str()));
+    for (infer, body) in [(InferSpec::Ppl, ppl), (gen_spec(1, &[]), Body::Gen { prompt: prompt() })] {
+        let sample = Sample { index: 0, gold: json!(0), shots: vec![0, 1, 2, 3], body };
+        let request = Request { sample: &sample, shots: shots.iter().collect() };
+        let (results, _) = run(engine.as_mut(), &infer, &format, &[request]);
+        // BOS, four shots of 20, three separators, the end and the question.
+        assert_eq!(results[0].fit, PromptFit { shots_kept: 4, tokens: 64, truncated_from: 87 }, "{infer:?}");
+    }
+}
+
+#[test]
 fn generation_stops_at_stop_strings() {
     let mut engine = engine_with(BosPolicy::Auto, 32);
     let mut generate = |max_out_len: u32, stop: &[&str]| -> Generation {
