@@ -14,6 +14,7 @@ use super::split;
 use super::tree::{Node, Value};
 use super::version;
 use compass_plan::InferSpec;
+use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::retriever::RetrieverKind;
 use compass_types::range::RangeSpec;
 use std::path::Path;
@@ -99,6 +100,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
     if let Some(node) = eval_node {
         evaluator_fit::check(check, node, &infer.infer, &infer.prompt, &eval);
     }
+    eval.accuracy_alone = infer.infer == InferSpec::MeanLoglikelihood && eval.evaluator == EvaluatorSpec::Acc;
     infer.prompt.unconditional = eval.evaluator.needs_unconditional();
     Some(DatasetConfig {
         abbr: abbr?,

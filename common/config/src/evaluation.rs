@@ -45,6 +45,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec
         filters: filters?,
         majority_vote: votes,
         k,
+        accuracy_alone: false,
     })
 }
 

@@ -300,6 +300,9 @@ pub struct EvalSpec {
     /// Of several answers to a question: the k of pass@k and G-Pass@k. Empty means 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub k: Vec<u32>,
+    /// Whether `acc` gives no `acc_norm`: of OpenCompass's `LLInferencer`, which has none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accuracy_alone: bool,
 }
 
 impl EvalSpec {
@@ -312,6 +315,7 @@ impl EvalSpec {
             filters: Vec::new(),
             majority_vote: false,
             k: Vec::new(),
+            accuracy_alone: false,
         }
     }
 }

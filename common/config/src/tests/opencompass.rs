@@ -160,6 +160,7 @@ fn what_is_scored_after_each_label_is_the_column_of_the_class() {
     assert_eq!(config.datasets[0].infer, compass_plan::InferSpec::MeanLoglikelihood);
     assert_eq!(prompt.target, Some(compass_plan::prompt::TemplateText::Text("{cont}".into())));
     assert_eq!((prompt.target_within, prompt.target_delimiter.as_str()), (true, ""));
+    assert!(config.datasets[0].eval.accuracy_alone, "`LLInferencer` has no acc_norm");
     assert_eq!(prompt.label_type, Some(compass_plan::prompt::LabelType::Integer));
 }
 

@@ -9,7 +9,8 @@ use compass_pyfmt::python_str;
 use serde_json::Value;
 
 /// `AccEvaluator`: `str(prediction) == str(gold)`. With the options' texts also `acc_norm`, whether the option of the
-/// highest sum per code point is right; an answer without text cannot be that option.
+/// highest sum per code point is right; an answer without text cannot be that option. The data set of an `LLInferencer` leaves
+/// it out ([`compass_plan::EvalSpec::accuracy_alone`]).
 ///
 /// # Errors
 /// Whether an answer is right stays undecided.

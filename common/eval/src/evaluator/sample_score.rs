@@ -5,7 +5,7 @@ use super::metric_contribution::{Aggregation, MetricContribution, SampleValue};
 use super::parsed_output::ParsedOutput;
 use super::pipeline::majority;
 use super::scored_answer::{AnswerScore, ScoredAnswer, processed};
-use super::{dispatch, execution, pipeline};
+use super::{ACC_NORM, dispatch, execution, pipeline};
 use compass_plan::evaluation::FilterPipeline;
 use compass_plan::{EvalSpec, Sample};
 use compass_types::result::SampleResult;
@@ -64,10 +64,14 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
     let judged = |answer: &Value| {
         let prediction = answer.clone();
         let pred_postprocessors = &spec.pred_postprocessors;
-        dispatch::judge(
+        let mut score = dispatch::judge(
             &spec.evaluator,
             &ScoredAnswer { output: &output, prediction, gold: &gold, pred_postprocessors },
-        )
+        )?;
+        if spec.accuracy_alone {
+            score.contributions.retain(|contribution| contribution.name != ACC_NORM);
+        }
+        Ok::<_, Unscored>(score)
     };
     let several = predictions.len() > 1 && spec.filters.is_empty() && !spec.majority_vote;
     let candidates: Vec<Value> = match &output {
@@ -159,6 +163,15 @@ mod tests {
         let lines: Vec<_> =
             score.contributions.into_iter().map(|contribution| (contribution.name, contribution.item)).collect();
         assert_eq!(lines, [("accuracy".into(), SampleValue::Hit(false)), ("acc_norm".into(), SampleValue::Hit(true))]);
+    }
+
+    #[test]
+    fn the_accuracy_of_ll_stands_alone() {
+        let sample = loglikelihood(0, json!(1), &["ab", "abcd"]);
+        let spec = EvalSpec { accuracy_alone: true, ..acc() };
+        let score = judge(&sample, &loglikelihood_result(0, &[-2.0, -3.0]), &spec).unwrap();
+        let names: Vec<_> = score.contributions.into_iter().map(|contribution| contribution.name).collect();
+        assert_eq!(names, ["accuracy"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EvaluatorSpec {
-    /// `AccEvaluator`: string equality of prediction and gold, in percent; with `loglikelihood` lm-eval's `acc_norm` too.
+    /// `AccEvaluator`: string equality of prediction and gold, in percent; with `loglikelihood`, not with `ll`, lm-eval's `acc_norm` too.
     Acc,
     /// `AccwithDetailsEvaluator`: Python's `==` of prediction and gold, types included, in percent.
     AccWithDetails,
