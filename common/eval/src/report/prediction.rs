@@ -186,7 +186,10 @@ impl<'a> Page<'a> {
         options: &[OptionText],
         outcome: &Outcome,
     ) {
-        record.insert("in-context examples".into(), self.examples(Some(context)).printed());
+        // Options that have a context of their own show the shots there.
+        let own = options.first().and_then(|option| option.context.as_ref());
+        let shows = if context.takes_shots() { context } else { own.unwrap_or(context) };
+        record.insert("in-context examples".into(), self.examples(Some(shows)).printed());
         let scores: &[LoglikelihoodScore] = if let Outcome::Loglikelihood(scores) = outcome { scores } else { &[] };
         let asked = options.iter().position(|option| option.unconditional).unwrap_or(options.len());
         for (at, option) in options.iter().enumerate().take(asked) {
@@ -278,6 +281,22 @@ mod tests {
                 r#""prediction":1,"gold":1}"#
             )
         );
+    }
+
+    #[test]
+    fn shots_in_the_contexts_of_options_are_shown() {
+        let mut sample = loglikelihood(0, json!(1), &["x", "yz"]);
+        sample.shots = vec![0, 1];
+        let Body::Loglikelihood { context, options } = &mut sample.body else { panic!() };
+        let shared = std::mem::take(context);
+        for option in options {
+            option.context = Some(shared.clone());
+        }
+        let mut result = loglikelihood_result(0, &[-2.0, -1.5]);
+        result.fit.shots_kept = 2;
+        let record = record(InferSpec::MeanLoglikelihood, &sample, &result);
+        let shots = r#"{"in-context examples":"S0\nS1\n","label: 0":{"testing input":"H: Q: context x","#;
+        assert!(record.starts_with(shots), "{record}");
     }
 
     #[test]
