@@ -8,7 +8,7 @@ use crate::evaluator::judge;
 use compass_plan::prompt::{MetaTemplate, Mode, Prompt, RenderedPrompt, Shot, ShotFormat, render_shots};
 use compass_plan::{Body, ChatMode, DatasetPlan, InferSpec, OptionPrompt, OptionText, Part, Sample};
 use compass_pyfmt::python_str;
-use compass_types::result::{LoglikelihoodScore, Outcome, PplScore, SampleResult};
+use compass_types::result::{LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
 use serde_json::{Map, Value, json};
 
 /// The record of `sample`, which stands in `part`, for a model with the given meta template.
@@ -16,7 +16,8 @@ use serde_json::{Map, Value, json};
 /// Prompts are shown as the model read them; those of chat models as OpenCompass's lists of `{role, prompt}`.
 ///
 /// - `ppl`: "in-context examples", origin_prompt, per label "testing input", prompt, PPL, BPB; prediction, gold. BPB is
-///   PPL times tokens by the UTF-8 bytes of the prompt without shots, as OpenCompass defines it (no ln 2).
+///   PPL times tokens by the UTF-8 bytes of the prompt without shots, as OpenCompass defines it (no ln 2). Of a text that was
+///   cut all tokens count; of several such options, those of the longest.
 /// - `loglikelihood`: "in-context examples", per label "testing input", prompt, Loglikelihood, is_greedy, tokens,
 ///   and where `acc_mutual_info` is asked Unconditional Loglikelihood; prediction, gold.
 /// - `clp`: "in-context examples", "testing input", prompt, choices, prediction (the choices' probabilities among
@@ -96,6 +97,7 @@ struct Page<'a> {
     format: &'a ShotFormat,
     meta: Option<&'a MetaTemplate>,
     mode: Mode,
+    fit: &'a PromptFit,
 }
 
 impl<'a> Page<'a> {
@@ -104,7 +106,7 @@ impl<'a> Page<'a> {
         meta: Option<&'a MetaTemplate>,
         part: &'a Part,
         sample: &Sample,
-        result: &SampleResult,
+        result: &'a SampleResult,
     ) -> Self {
         let mut shots = part.shots_of(sample);
         // A sample that failed before it was fitted says nothing about its shots.
@@ -112,7 +114,13 @@ impl<'a> Page<'a> {
         if fitted {
             shots.truncate(result.fit.shots_kept as usize);
         }
-        Self { shots, format: &dataset.shot_format, meta, mode: dataset.infer.prompt_mode() }
+        Self { shots, format: &dataset.shot_format, meta, mode: dataset.infer.prompt_mode(), fit: &result.fit }
+    }
+
+    /// Tokens of a text before it was cut, as OpenCompass counts them.
+    fn tokens_of(&self, score: &PplScore) -> u32 {
+        let cut = self.fit.truncated_from > 0 && score.tokens == self.fit.tokens;
+        if cut { self.fit.truncated_from } else { score.tokens }
     }
 
     fn whole(&self, prompt: &Prompt) -> RenderedPrompt {
@@ -172,7 +180,8 @@ impl<'a> Page<'a> {
                 entry.insert("PPL".into(), score.mean().into());
                 // Another evaluator's files do not count tokens.
                 if score.tokens > 0 {
-                    entry.insert("BPB".into(), (score.mean() * f64::from(score.tokens) / bytes).into());
+                    let tokens = f64::from(self.tokens_of(score));
+                    entry.insert("BPB".into(), (score.mean() * tokens / bytes).into());
                 }
             }
             record.insert(label_key(&option.label), entry.into());
@@ -265,6 +274,17 @@ mod tests {
         assert!(record.starts_with(r#"{"in-context examples":"S0\n","#), "{record}");
         let tail = r#""prediction":0,"gold":0,"shots_kept":1,"too_long":{"tokens":700,"kept":512},"tie":true}"#;
         assert!(record.ends_with(tail), "{record}");
+    }
+
+    #[test]
+    fn all_tokens_of_a_text_that_was_cut_count_for_bpb() {
+        let sample = ppl(0, json!(0), &[json!(0), json!(1)]);
+        let mut result = ppl_result(0, &[(24.0, 12), (8.0, 4)]);
+        (result.fit.truncated_from, result.fit.tokens) = (38, 12);
+        let record = record(InferSpec::Ppl, &sample, &result);
+        let of = |label: &str| serde_json::from_str::<Value>(&record).unwrap()[label]["BPB"].as_f64().unwrap();
+        let bytes = "H: Q: answer é 0".len() as f64;
+        assert_eq!((of("label: 0"), of("label: 1")), (76.0 / bytes, 8.0 / bytes));
     }
 
     #[test]
