@@ -189,8 +189,15 @@ impl TreeHost {
         }
         let near = spelling::nearest(last, names.iter().chain(&presets).map(String::as_str));
         let looked = format!("looked for `{}.py`", folder.join(parts.join("/")).display());
+        // A near name can ask another prompt: that a tree has the right one is said in any case.
         let help = match (near, self.trees.is_empty()) {
-            (Some(near), _) => format!("{looked}; did you mean `{near}`?"),
+            (Some(near), true) => format!(
+                "did you mean `{near}`? Where the name is right, name the OpenCompass tree that has it with --opencompass DIR; \
+                 {looked}"
+            ),
+            (Some(near), false) => {
+                format!("did you mean `{near}`? Otherwise: {looked}, and in {}", self.shown_trees())
+            }
             (None, true) => format!(
                 "{looked}; no OpenCompass tree is known: name one with --opencompass DIR, or import data sets by a name that \
                  `compass-master datasets` lists"

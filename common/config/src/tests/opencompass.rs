@@ -213,7 +213,7 @@ fn what_cannot_be_read_is_said_at_its_place() {
         unknown.contains("No module named 'datasets.siqa.siqa_gne'") && unknown.contains("eval.py:4:11"),
         "{unknown}"
     );
-    assert!(unknown.contains("did you mean `siqa_gen`?"), "{unknown}");
+    assert!(unknown.contains("did you mean `siqa_gen`?") && unknown.contains("--opencompass DIR"), "{unknown}");
     let broken = said("datasets = [1 / 0]\n");
     assert!(broken.contains("ZeroDivisionError: division by zero") && broken.contains("eval.py:1:13"), "{broken}");
     let class = said(
