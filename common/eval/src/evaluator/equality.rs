@@ -34,7 +34,7 @@ pub(super) fn acc_with_details(question: &ScoredAnswer<'_>) -> AnswerScore {
 
 /// `EMEvaluator`: `general_postprocess(prediction)` is among the golds, as they are or after the same postprocess.
 ///
-/// OpenCompass takes a bare string for a list of its characters; here it is one answer.
+/// OpenCompass 0.5.4 takes lists of golds alone and raises a `TypeError` on a bare string; here that is one answer.
 pub(super) fn em(question: &ScoredAnswer<'_>) -> AnswerScore {
     let answers = question.gold_texts();
     let texts: Vec<&str> = answers.iter().map(String::as_str).collect();
@@ -123,7 +123,7 @@ mod tests {
         assert!(right(em, json!("The Paris."), json!(["Lyon", "paris", "Paris"])));
         assert!(!right(em, json!("Lyon"), json!(["Paris"])));
         assert!(right(em, json!("an apple pie, warm"), json!(["the apple pie!"])));
-        assert!(right(em, json!("Paris"), json!("Paris")), "a string is one gold, not its characters");
+        assert!(right(em, json!("Paris"), json!("Paris")), "a string is one gold");
         assert!(!right(em, json!("P"), json!("Paris")));
         assert!(right(em, json!("18"), json!([18, 19])));
         assert!(!right(em, json!("x"), json!([])));
