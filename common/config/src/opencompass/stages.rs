@@ -8,7 +8,7 @@ use compass_python::Node as PythonNode;
 /// Keys of a stage that concern OpenCompass's own processes.
 #[rustfmt::skip]
 const NO_EFFECT: &[&str] = &[
-    "out_dir", "dataset_size_path", "force_rebuild", "keep_keys", "n", "debug", "lark_bot_url", "max_workers", "keep_tmp_file",
+    "out_dir", "dataset_size_path", "force_rebuild", "keep_keys", "debug", "lark_bot_url", "max_workers", "keep_tmp_file",
     "task_prefix", "concurrent_users", "eval_with_gpu",
 ];
 
@@ -19,6 +19,14 @@ pub(super) fn read(check: &mut Check, places: &Places, name: &str, node: &Python
         check.error(node.span, format!("`{name}` is not a dict"), Some(format!("write `{name} = dict(...)`")));
         return None;
     };
+    if let Some(Node { value: Value::Table(partitioner), .. }) = table.get_mut("partitioner")
+        && let Some(at) = partitioner.entry("n").map(|entry| entry.key_span)
+    {
+        partitioner.remove("n");
+        let help =
+            "a task is one model over one data set; which of them a worker runs together is decided while it runs";
+        check.note(at, "`n` of partitioner has no effect".into(), help);
+    }
     for part in ["partitioner", "runner"] {
         if let Some(Node { value: Value::Table(inner), .. }) = table.get_mut(part) {
             let mut found = Vec::new();
