@@ -83,7 +83,8 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         Some(runs) if generates => Some((runs, vec![runs])),
         Some(runs) => {
             let help = "what is only compared comes out the same each time";
-            check.note(span, format!("`--dataset-num-runs {runs}` has no effect here"), help);
+            let name = abbr.as_deref().map_or_else(|| "here".to_owned(), |abbr| format!("on `{abbr}`"));
+            check.note(span, format!("`--dataset-num-runs {runs}` has no effect {name}"), help);
             None
         }
         None => repeats,

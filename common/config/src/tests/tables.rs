@@ -219,7 +219,7 @@ fn runs_of_everything_that_is_generated() {
     let decoding = &config.datasets[0].infer.generation().unwrap().decoding;
     assert_eq!((decoding.num_return_sequences, config.datasets[0].eval.k.clone()), (Some(4), vec![4]));
     assert!(config.datasets[1].infer.generation().is_none());
-    assert_eq!(fixture.notes(&text), ["eval.toml:11:1: `--dataset-num-runs 4` has no effect here"]);
+    assert_eq!(fixture.notes(&text), ["eval.toml:11:1: `--dataset-num-runs 4` has no effect on `e`"]);
     fixture.flags.dataset_num_runs = None;
     let once = fixture.good(&text.replace("[[dataset]]\nabbr = \"e\"", "[[dataset]]\nn = 1\nabbr = \"e\""));
     assert_eq!(once.datasets[1].infer, config.datasets[1].infer);
