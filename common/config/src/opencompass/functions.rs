@@ -5,10 +5,12 @@
 
 use super::PythonWorld;
 use super::host::{MOST_SOURCE, TreeHost, package, tree_module};
+use super::tree::Places;
+use crate::check::Check;
 use crate::tree::{Node, Table, Value};
 use compass_common::regular_file;
 use compass_postprocess::{Interpreted, NameError, Postprocessor};
-use compass_python::{FunctionSource, LibraryFault, Node as PythonNode, Plain, trace_function};
+use compass_python::{FunctionSource, LibraryFault, Node as PythonNode, Place, Plain, trace_function};
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 
@@ -101,6 +103,40 @@ fn python_files(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
         } else if path.extension().is_some_and(|kind| kind == "py") {
             found.push(path);
         }
+    }
+}
+
+/// The entries of a data set without the postprocessors that are functions of the configuration itself, which are reported.
+pub(super) fn without_own(
+    check: &mut Check,
+    places: &Places,
+    entries: &[(PythonNode, PythonNode)],
+) -> Vec<(PythonNode, PythonNode)> {
+    let mut kept = entries.to_vec();
+    for (key, node) in &mut kept {
+        if key.text() == Some("eval_cfg")
+            && let Plain::Dict(eval) = &mut node.value
+        {
+            eval.retain(|(key, node)| {
+                let Some(name) = key.text().filter(|name| KEYS.contains(name)) else { return true };
+                let Some(place) = own_function(node) else { return true };
+                let help = "OpenCompass cannot load such a configuration either: put the function into a module of its tree, \
+                            and import it from there, as in `from opencompass.datasets.own import own_postprocess`";
+                let message = format!("`{name}` is a function that the configuration defines itself");
+                check.error(places.span(place), message, Some(help.into()));
+                false
+            });
+        }
+    }
+    kept
+}
+
+/// Where a postprocessor, or one of several, is a function and not a name.
+fn own_function(node: &PythonNode) -> Option<Place> {
+    match &node.value {
+        Plain::Other("a function") => Some(node.place),
+        Plain::Dict(_) => node.get("type").and_then(own_function),
+        _ => node.items().iter().find_map(own_function),
     }
 }
 

@@ -227,6 +227,17 @@ fn what_cannot_be_read_is_said_at_its_place() {
 }
 
 #[test]
+fn a_postprocessor_that_the_file_defines_is_one_error() {
+    let fixture = Fixture::new();
+    let script = SCRIPT.to_owned()
+        + "def own(text):\n    return text\n\n\
+           for d in datasets:\n    d['eval_cfg'] = dict(evaluator=dict(type='AccEvaluator'), pred_postprocessor=dict(type=own, lower=True))\n";
+    let said = read(&fixture, &script).unwrap_err().to_string();
+    assert!(said.contains("`pred_postprocessor` is a function that the configuration defines itself"), "{said}");
+    assert!(said.contains("1 error") && said.contains("opencompass.datasets.own"), "{said}");
+}
+
+#[test]
 fn files_that_cannot_be_imported_say_why() {
     let fixture = Fixture::new();
     let script = "with read_base():\n    from .part import models\n";
