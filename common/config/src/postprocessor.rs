@@ -27,7 +27,13 @@ fn one(check: &mut Check, key: &str, node: &Node) -> Option<Postprocessor> {
             return None;
         }
     };
-    match Postprocessor::named(name, &parameters) {
+    // A function of the user's own is that one, whatever has its name here.
+    let own = if opencompass::is_own(name) { of_tree(check, node, name, &parameters) } else { None };
+    let named = match own {
+        Some(_) => Err(NameError::Unknown(name.to_owned())),
+        None => Postprocessor::named(name, &parameters),
+    };
+    match named {
         Ok(postprocessor) => Some(postprocessor),
         Err(NameError::Unknown(_)) if let Some(found) = of_tree(check, node, name, &parameters) => match found {
             Ok(postprocessor) => Some(postprocessor),

@@ -1,4 +1,5 @@
-//! Postprocessors that only the user's OpenCompass has: functions from a text to a text, evaluated from their source.
+//! Postprocessors that only the user has, in OpenCompass's tree or beside the configuration: functions from a text to a text,
+//! evaluated from their source.
 //!
 //! A function is traced when the configuration is read and tried on a few texts, so that what cannot be evaluated here is
 //! refused before anything runs. What it raises on a text is its own: such an answer is undecided.
@@ -10,10 +11,14 @@ use crate::check::Check;
 use crate::tree::{Node, Table, Value};
 use compass_common::regular_file;
 use compass_postprocess::{Interpreted, NameError, Postprocessor};
-use compass_python::{FunctionSource, LibraryFault, Node as PythonNode, Place, Plain, trace_function};
+use compass_python::{FunctionSource, LibraryFault, LibrarySource, Node as PythonNode, Place, Plain, trace_function};
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 
+/// Where the names of OpenCompass's modules begin.
+const TREE: &str = "opencompass.";
+/// Where modules beside the configuration stand for the interpreter, which follows imports of OpenCompass's package alone.
+const BESIDE: &str = "opencompass.beside.";
 /// Keys whose values name postprocessors.
 const KEYS: &[&str] = &["pred_postprocessor", "dataset_postprocessor"];
 /// Answers as models give them.
@@ -25,8 +30,8 @@ const TRIED: &[&str] = &[
     "<answer>yes</answer> {\"answer\": [1, 2]} 答案：A",
 ];
 
-/// The function that `written` names in an OpenCompass tree, or why it is not evaluated. `None` where no tree is known, or none
-/// that has it.
+/// The function that `written` names in an OpenCompass tree or beside the configuration, or why it is not evaluated. `None` where
+/// neither is known to have it.
 pub(crate) fn interpreted(
     world: &PythonWorld,
     config: &Path,
@@ -35,24 +40,57 @@ pub(crate) fn interpreted(
 ) -> Option<Result<Postprocessor, String>> {
     let host = TreeHost::new(config, world.clone());
     let trees = host.trees();
-    if trees.is_empty() {
-        return None;
-    }
-    let source = match traced(trees, written)? {
+    let source = match beside(trees, config, written) {
+        Some(source) => source,
+        None if trees.is_empty() => return None,
+        None => traced(trees, written)?,
+    };
+    let source = match source {
         Ok(source) => source,
-        Err(fault) => return Some(Err(fault.to_string())),
+        Err(fault) => return Some(Err(fault.to_string().replace(BESIDE, ""))),
     };
     let function = Interpreted::new(source, parameters);
     match function.refusal(TRIED) {
-        Some(reason) => Some(Err(reason)),
+        Some(reason) => Some(Err(reason.replace(BESIDE, ""))),
         None => Some(Ok(Postprocessor::Interpreted(function))),
     }
+}
+
+/// Whether a name is that of a function in a module of the user's own, which stands outside of OpenCompass.
+pub(crate) fn is_own(written: &str) -> bool {
+    written.contains('.') && !written.starts_with(TREE)
+}
+
+/// A function of a module beside the configuration: OpenCompass imports it from there. `None` where there is no such module.
+fn beside(trees: &[PathBuf], config: &Path, written: &str) -> Option<Result<FunctionSource, LibraryFault>> {
+    let (module, _) = written.rsplit_once('.').filter(|_| is_own(written))?;
+    let folder = config.parent().unwrap_or(Path::new(""));
+    module_beside(folder, module)?;
+    let modules = |dotted: &str| match dotted.strip_prefix(BESIDE) {
+        Some(own) => module_beside(folder, own),
+        None => tree_module(trees, dotted),
+    };
+    Some(trace_function(&format!("{BESIDE}{written}"), &modules))
+}
+
+fn module_beside(folder: &Path, dotted: &str) -> Option<LibrarySource> {
+    let is_name = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let parts: Vec<&str> = dotted.split('.').collect();
+    if !parts.iter().all(|part| is_name(part)) {
+        return None;
+    }
+    let module = folder.join(parts.iter().collect::<PathBuf>());
+    let files = [(module.join("__init__.py"), true), (module.with_extension("py"), false)];
+    files.into_iter().find_map(|(path, is_package)| {
+        let bytes = regular_file::read(&path, MOST_SOURCE).ok()?;
+        Some(LibrarySource { path, text: String::from_utf8(bytes).ok()?, is_package })
+    })
 }
 
 /// A name with a module is looked up there; another one where OpenCompass keeps them, then among those that are registered.
 fn traced(trees: &[PathBuf], written: &str) -> Option<Result<FunctionSource, LibraryFault>> {
     let modules = |dotted: &str| tree_module(trees, dotted);
-    if written.starts_with("opencompass.") {
+    if written.starts_with(TREE) {
         return Some(trace_function(written, &modules));
     }
     let usual = ["opencompass.datasets", "opencompass.utils.text_postprocessors"];
@@ -120,8 +158,8 @@ pub(super) fn without_own(
             eval.retain(|(key, node)| {
                 let Some(name) = key.text().filter(|name| KEYS.contains(name)) else { return true };
                 let Some(place) = own_function(node) else { return true };
-                let help = "OpenCompass cannot load such a configuration either: put the function into a module of its tree, \
-                            and import it from there, as in `from opencompass.datasets.own import own_postprocess`";
+                let help = "OpenCompass cannot load such a configuration either: put the function into a module beside the file, \
+                            or of its tree, and import it, as in `from opencompass.datasets.own import own_postprocess`";
                 let message = format!("`{name}` is a function that the configuration defines itself");
                 check.error(places.span(place), message, Some(help.into()));
                 false
@@ -140,7 +178,8 @@ fn own_function(node: &PythonNode) -> Option<Place> {
     }
 }
 
-/// Gives the postprocessors of `table` that are not known here the names of their modules, which plain names have lost.
+/// Gives the postprocessors of `table` that are not known here, or are the user's own, the names of their modules, which plain
+/// names have lost.
 pub(super) fn keep_modules(table: &mut Table, node: &PythonNode) {
     for key in KEYS {
         let (Some(ours), Some(theirs)) = (table.get_mut(key), node.get(key)) else { continue };
@@ -157,7 +196,7 @@ pub(super) fn keep_modules(table: &mut Table, node: &PythonNode) {
 
 fn keep_module(ours: &mut Node, theirs: &PythonNode) {
     let named = |node: &PythonNode| match &node.value {
-        Plain::Symbol(dotted) if is_unknown(dotted) => Some(dotted.clone()),
+        Plain::Symbol(dotted) if is_own(dotted) || is_unknown(dotted) => Some(dotted.clone()),
         _ => None,
     };
     match &mut ours.value {

@@ -35,7 +35,7 @@ use super::source::Span;
 use super::tree::{KeyValue, Node, Table, Value};
 pub use chain::LoaderChain;
 use compass_python::{Evaluation, Limits, Node as PythonNode, PythonError};
-pub(super) use functions::interpreted;
+pub(super) use functions::{interpreted, is_own};
 use host::TreeHost;
 pub(super) use host::no_tree;
 pub use host::tree_module;

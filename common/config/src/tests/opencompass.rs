@@ -238,6 +238,32 @@ fn a_postprocessor_that_the_file_defines_is_one_error() {
 }
 
 #[test]
+fn a_postprocessor_of_a_module_beside_the_file_is_evaluated() {
+    let fixture = Fixture::new();
+    let script = "from own_posts import first_capital_postprocess\n".to_owned()
+        + SCRIPT
+        + "for d in datasets:\n    d['eval_cfg'] = dict(evaluator=dict(type='AccEvaluator'), \
+           pred_postprocessor=dict(type=first_capital_postprocess, end='!'))\n";
+    fixture.write(
+        "own_posts.py",
+        "import re\n\ndef first_capital_postprocess(text, end=''):\n    return re.sub('a', 'b', text) + end\n",
+    );
+    let config = read(&fixture, &script).unwrap_or_else(|errors| panic!("{errors}"));
+    let [compass_postprocess::Postprocessor::Interpreted(function)] =
+        config.datasets[0].eval.pred_postprocessors.as_slice()
+    else {
+        panic!("the file's own function is meant, not the one of that name here")
+    };
+    assert_eq!(function.extract("banana").unwrap().as_deref(), Some("bbnbnb!"));
+    fixture.write(
+        "own_posts.py",
+        "import torch\n\ndef first_capital_postprocess(text, end=''):\n    return torch.tensor(text)\n",
+    );
+    let said = read(&fixture, &script).unwrap_err().to_string();
+    assert!(said.contains("cannot be evaluated here") && !said.contains("opencompass.beside"), "{said}");
+}
+
+#[test]
 fn files_that_cannot_be_imported_say_why() {
     let fixture = Fixture::new();
     let script = "with read_base():\n    from .part import models\n";
