@@ -193,6 +193,11 @@ fn fit(check: &mut Check, infer: &InferSpec, prompt: &PromptConfig, places: &Pla
     let chooses = matches!(infer, InferSpec::Ppl | InferSpec::PplNormalized { .. }) || infer.scores_continuations();
     let said = infer.scores_continuations() && prompt.target.is_some();
     let held = matches!(infer, InferSpec::Chat { .. }) && prompt.dialogue.is_some();
+    if said && matches!(template, Some(Template::LabelRounds(_))) {
+        let help = "write the prompt of each label as one text; the same dialogues can be compared with `ppl`, by other numbers";
+        check.not_yet(at, "a log-likelihood of `target` over one dialogue for each label", help);
+        return None;
+    }
     let (span, message, help) = match (template, options) {
         (None, _) if held => return Some(()),
         (None, _) => (

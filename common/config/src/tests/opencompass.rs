@@ -162,6 +162,13 @@ fn what_is_scored_after_each_label_is_the_column_of_the_class() {
     assert_eq!((prompt.target_within, prompt.target_delimiter.as_str()), (true, ""));
     assert!(config.datasets[0].eval.accuracy_alone, "`LLInferencer` has no acc_norm");
     assert_eq!(prompt.label_type, Some(compass_plan::prompt::LabelType::Integer));
+    let dialogue = |option: &str| format!("dict(round=[dict(role='HUMAN', prompt='{option}')])");
+    let in_rounds = script.replace("'{opt1}'", &dialogue("{opt1}")).replace("'{opt2}'", &dialogue("{opt2}"));
+    let said = read(&fixture, &in_rounds).unwrap_err().to_string();
+    assert!(
+        said.contains("over one dialogue for each label is not yet supported") && said.contains("1 error"),
+        "{said}"
+    );
 }
 
 #[test]
