@@ -322,7 +322,8 @@ fn refuse_foreign(check: &mut Check, places: &Places, table: &mut Table, entry: 
 
 /// The table of these entries of `entry`. Postprocessors that are not known here keep the names of their modules.
 fn table(check: &mut Check, places: &Places, entries: &[(PythonNode, PythonNode)], entry: &PythonNode) -> Table {
-    let mut table = tree::table(check, places, &functions::without_own(check, places, entries));
+    let entries = functions::without_own(check, places, entries);
+    let mut table = tree::table(check, places, &entries);
     let theirs = entry.get("eval_cfg");
     if let (Some(Node { value: Value::Table(eval), .. }), Some(theirs)) = (table.get_mut("eval_cfg"), theirs) {
         functions::keep_modules(eval, theirs);
