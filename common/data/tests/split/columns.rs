@@ -252,7 +252,7 @@ keep = [{ column = \"q\", equals = \"q2\", not = true }, { column = \"turn\", eq
         [("gone", "there is no `gone`, which `each` names"), ("a", "`a` is a number, not a list, for `each`")]
     {
         let faults = fixture.faults(&format!("path = \"c.jsonl\"\neach = {{ x = \"{each}\" }}"));
-        assert_eq!(faults[0], format!("c.jsonl:1:1: {why}"));
+        assert_eq!(faults, [format!("c.jsonl:1:1: {why}; the same in 1 more row")]);
     }
     assert!(fixture.faults("path = \"b.json\"")[0].contains("a list, but a row is an object"));
 }

@@ -51,13 +51,19 @@ fn prompt_of_a_million_characters() {
 /// A thousand shots of a thousand characters, of which none fits: encoded ten times, not a thousand times.
 #[test]
 fn shots_of_a_million_characters() {
-    let mut engine = engine();
     let shot = Shot::from("x".repeat(1000).as_str());
     let prompt = Prompt(vec![Segment::Shots, Segment::Question("why?".into())]);
     let sample = Sample { index: 0, gold: json!(0), shots: (0..1000).collect(), body: Body::Gen { prompt } };
     let request = Request { sample: &sample, shots: vec![&shot; 1000] };
-    let (results, _) = run(engine.as_mut(), &gen_spec(3, &[]), &ShotFormat::default(), &[request]);
-    assert_eq!(results[0].fit, PromptFit { shots_kept: 0, tokens: 5, truncated_from: 0 });
+    let kept = PromptFit { shots_kept: 1000, tokens: 64, truncated_from: 1_000_005 };
+    let dropped = PromptFit { shots_kept: 0, tokens: 5, truncated_from: 0 };
+    // Shots are dropped only where the configuration says how long an input may be.
+    for (max_seq_len, fit) in [(None, kept), (Some(64), dropped)] {
+        let mut engine = engine_of(|plan| plan.max_seq_len = max_seq_len);
+        let requests = std::slice::from_ref(&request);
+        let (results, _) = run(engine.as_mut(), &gen_spec(3, &[]), &ShotFormat::default(), requests);
+        assert_eq!(results[0].fit, fit, "{max_seq_len:?}");
+    }
 }
 
 #[test]
