@@ -9,8 +9,11 @@ use crate::tree::{KeyValue, Node, Table, Value};
 use compass_pyfmt::python_repr_text;
 use std::fmt::Write;
 
-/// The modules of OpenCompass with the classes of ours that have one there: our name of each, and its own.
-const CLASSES: &[(&str, &str, &[(&str, &str)])] = &[
+/// Our name of something, and OpenCompass's.
+type Names = (&'static str, &'static str);
+
+/// The modules of OpenCompass with the classes of ours that have one there.
+const CLASSES: &[(&str, &str, &[Names])] = &[
     (
         "inferencer",
         "opencompass.openicl.icl_inferencer",
@@ -48,8 +51,8 @@ const TEMPLATE_MODULES: &[(&str, &str)] =
 const TEMPLATES: &[&str] = &["ice_template", "prompt_template"];
 /// Keys of OpenCompass's entries that say which rows are read.
 pub(super) const FOREIGN: &[&str] = &["path", "name", "type"];
-/// Keys of a retriever: ours, and OpenCompass's.
-const RETRIEVER_KEYS: &[(&str, &str)] = &[("ids", "fix_id_list"), ("k", "ice_num")];
+/// Keys of a retriever.
+const RETRIEVER_KEYS: &[Names] = &[("ids", "fix_id_list"), ("k", "ice_num")];
 
 /// The imports of the classes that [`write`] names.
 pub(super) fn imports() -> String {
