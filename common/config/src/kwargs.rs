@@ -9,13 +9,21 @@ use super::tree::{Node, Value};
 use compass_diagnostic::spelling;
 use serde_json::{Map, Value as Json};
 
-/// Where a text that is too long is cut, or padding would stand.
+/// Where padding would stand, or a text that is too long is cut.
 const SIDES: Choices<'_, ()> =
     Choices { now: &[("left", ()), ("right", ())], aliases: &[], later: &[], meanwhile: "", suffix: None };
+/// Where a text that is too long is cut: a side, or that of tokenizer_config.json.
+const TRUNCATION_SIDES: Choices<'_, ()> =
+    Choices { now: &[("left", ()), ("right", ()), ("own", ())], aliases: &[], later: &[], meanwhile: "", suffix: None };
 
 /// The names of [`SIDES`].
 pub(super) fn sides() -> Words {
     SIDES.words()
+}
+
+/// The names of [`TRUNCATION_SIDES`].
+pub(super) fn truncation_sides() -> Words {
+    TRUNCATION_SIDES.words()
 }
 
 /// Reads both tables of a model; returns `tokenizer_kwargs` for the engine.
@@ -47,7 +55,8 @@ fn one(check: &mut Check, model: &mut Fields<'_>, name: &'static str, known: &'s
 
 /// The value for the engine; `None` when it needs none, or when it is wrong, which is reported.
 fn value(check: &mut Check, key: &Key, full: &str, node: &Node) -> Option<Json> {
-    let side = node.text().filter(|text| SIDES.now.iter().any(|(name, ())| name == text));
+    let sides = if key.name == "truncation_side" { TRUNCATION_SIDES } else { SIDES };
+    let side = node.text().filter(|text| sides.now.iter().any(|(name, ())| name == text));
     match (key.kind, &node.value) {
         (Kind::Anything, _) => None,
         (Kind::Choice(_) | Kind::Either(_), _) if side.is_some() => side.map(Into::into),

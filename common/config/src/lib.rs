@@ -94,6 +94,7 @@ mod template;
 mod tests;
 mod toml_text;
 mod tree;
+mod truncation;
 mod version;
 mod written;
 

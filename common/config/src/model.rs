@@ -15,6 +15,7 @@ use super::model_files;
 use super::postprocessor;
 use super::resolved::ModelConfig;
 use super::tree::{Node, Value};
+use super::truncation;
 use compass_plan::prompt::{MetaStyle, MetaTemplate};
 use compass_plan::{BosPolicy, DeviceRequest, Dtype, EndpointApi, ModelKind, NumericProfile};
 
@@ -105,6 +106,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let deterministic = fields.get("deterministic").and_then(|node| flag(check, "deterministic", node)).unwrap_or(true);
     let num_gpus = fields.table(check, "run_cfg", &RUN_CFG).map_or(0, |run| run_cfg(check, run));
     let tokenizer_kwargs = kwargs::read(check, &mut fields);
+    let truncation = truncation::read(check, &mut fields);
     let generation = decoding::read(check, &mut fields);
     let stop_words = stop_words(check, &mut fields);
     let key = "pred_postprocessor";
@@ -180,6 +182,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         decoding: generation.decoding,
         chat: chat || of_chat == Some(true) || is_asked_in_messages,
         tokenizer_kwargs,
+        truncation,
         dtype,
         device,
         deterministic,

@@ -12,6 +12,7 @@ use super::model_settings::{self, Ignored};
 use super::model_turbomind_api;
 use super::source::Span;
 use super::tree::{KeyValue, Node, Table, Value};
+use super::truncation;
 use compass_diagnostic::spelling;
 
 /// A class: what it is here.
@@ -145,14 +146,12 @@ fn of_class(check: &mut Check, table: &Table, class: &Class, at: Span) -> Option
         match key {
             "type" | "gen_config" | "generation_kwargs" | "engine_config" | "model_kwargs" => {}
             key if NO_EFFECT.contains(&key) => ignored.add(key, span),
-            "mode" | "drop_middle" => match &node.value {
-                Value::Boolean(false) => {}
-                Value::String(mode) if mode == "none" => {}
-                _ => {
+            "mode" | "drop_middle" => {
+                if !truncation::middle(table, class.name, (key, node), span, &mut model) {
                     let help = "the beginning or the end of what is too long is cut, and said; see tokenizer_kwargs";
                     check.note(span, format!("`{key}` has no effect"), help);
                 }
-            },
+            }
             "fastchat_template" | "use_fastchat_template" | "chat_template_kwargs" => {
                 if !node.is_empty() && !matches!(node.value, Value::Boolean(false)) {
                     check.not_yet(span, &format!("`{key}`"), "give the template as `meta_template`");
@@ -168,6 +167,7 @@ fn of_class(check: &mut Check, table: &Table, class: &Class, at: Span) -> Option
             _ => replace(&mut model, entry.clone()),
         }
     }
+    truncation::of_class(table, class.name, at, &mut model);
     right &= model_settings::engine(check, table, class, &mut model, &mut ignored);
     right &= model_settings::model_kwargs(check, table, class, &mut model, &mut ignored);
     right &= model_generation::read(check, table, (class, at), &mut model, &mut ignored);

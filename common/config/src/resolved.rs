@@ -11,7 +11,7 @@ use compass_plan::prompt::{MetaTemplate, PromptConfig};
 use compass_plan::retriever::RetrieverKind;
 use compass_plan::summary::{RowName, SummaryGroup};
 use compass_plan::{
-    BosPolicy, Decoding, DeviceRequest, Dtype, Endpoint, EvalSpec, InferSpec, ModelKind, NumericProfile,
+    BosPolicy, Decoding, DeviceRequest, Dtype, Endpoint, EvalSpec, InferSpec, ModelKind, NumericProfile, Truncation,
 };
 use compass_postprocess::Postprocessor;
 use compass_types::range::RangeSpec;
@@ -148,6 +148,8 @@ pub struct ModelConfig {
     pub chat: bool,
     /// `tokenizer_kwargs` as written.
     pub tokenizer_kwargs: Map<String, Value>,
+    /// How a prompt that is too long is shortened.
+    pub truncation: Truncation,
     /// Fewest tokens before the end token may come, when the data set does not say.
     pub min_out_len: u32,
     /// `generation_kwargs`: how tokens are chosen when the data set does not say.

@@ -22,6 +22,7 @@ mod sample;
 mod shape;
 mod spec;
 pub mod summary;
+mod truncation;
 pub mod weights;
 
 pub use duplicates::DuplicateGroups;
@@ -36,3 +37,4 @@ pub use program::{Program, Stage};
 pub use sample::{Body, ChatTurn, OptionPrompt, OptionText, Part, Sample};
 pub use shape::{EntryRuns, Misfit, ResultShape, entries_of_all};
 pub use spec::{BosPolicy, DeviceRequest, Dtype, EvalSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
+pub use truncation::{DropMiddle, Truncation};

@@ -1,6 +1,6 @@
 //! What the planner resolved and pinned: nothing here is decided again by a worker.
 
-use super::{ChatMode, Decoding, Endpoint, GenSpec};
+use super::{ChatMode, Decoding, Endpoint, GenSpec, Truncation};
 use crate::evaluation::{EvaluatorSpec, FilterPipeline};
 use crate::prompt::{MetaTemplate, Mode};
 use crate::weights::Pin;
@@ -111,6 +111,9 @@ pub struct ModelPlan {
     /// `tokenizer_kwargs` as written: sides of truncation and padding; what is not obeyed is noted by the engine.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub tokenizer_kwargs: serde_json::Map<String, serde_json::Value>,
+    /// How a prompt that is too long is shortened.
+    #[serde(default, skip_serializing_if = "Truncation::is_default")]
+    pub truncation: Truncation,
     /// Fewest tokens before the end token may come, when the data set does not say.
     pub min_out_len: u32,
     /// How tokens are chosen when the data set does not say.
@@ -157,6 +160,7 @@ impl ModelPlan {
             device: DeviceRequest::Auto,
             deterministic: true,
             tokenizer_kwargs: serde_json::Map::new(),
+            truncation: Truncation::default(),
             min_out_len: 0,
             decoding: Decoding::default(),
             stop_words: Vec::new(),

@@ -247,6 +247,7 @@ fn pin_model(config: &Config, model: &ModelConfig) -> ModelPlan {
         meta_template: model.meta_template.clone(),
         chat: model.chat,
         tokenizer_kwargs: model.tokenizer_kwargs.clone(),
+        truncation: model.truncation.clone(),
         min_out_len: model.min_out_len,
         decoding: model.decoding.clone(),
         stop_words: model.stop_words.clone(),

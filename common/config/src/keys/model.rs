@@ -3,7 +3,7 @@
 use super::endpoint::ENDPOINT;
 use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Number, Path, Table, Text, Texts, Whole};
 use super::key::{Key, Kind, TableKeys, ignored, key};
-use crate::{chat_template, meta_template, model, model_class};
+use crate::{chat_template, meta_template, model, model_class, truncation};
 
 /// A postprocessor as models and data sets take it: a name, a table with `type`, or several.
 pub(super) const POSTPROCESSOR: Kind = Either(&[Text, MapOf(&Anything), ArrayOf(&Either(&[Text, MapOf(&Anything)]))]);
@@ -47,6 +47,22 @@ pub(crate) static MODEL: TableKeys = TableKeys {
             "longest input in tokens; where it is written, shots that do not fit are left out before tokens are cut",
         )
         .default("what config.json says"),
+        key("max_prompt_len", Kind::from(1), "most tokens of a text before which nothing is cut, where that is less than `max_seq_len`")
+            .default("`max_seq_len`"),
+        key(
+            "reserve_max_out_len",
+            Boolean,
+            "a prompt that is continued is cut so that `max_out_len` tokens fit behind it, as by OpenCompass's `HuggingFaceCausalLM`",
+        )
+        .default("`false`"),
+        key(
+            "drop_middle",
+            Either(&[Choice(truncation::words), Boolean]),
+            "the middle of what is too long goes, not an end; `tokens` (`true`): both ends are joined as they are, `texts`: as texts that \
+             are tokenised again",
+        )
+        .takes("`true`, `false`, `\"tokens\"`, `\"texts\"`")
+        .default("`false`"),
         key("max_out_len", Kind::from(1), "tokens to generate where the data set does not say").default("64"),
         key("min_out_len", Kind::from(0), "fewest tokens to generate where the data set does not say").default("0"),
         key(
@@ -135,7 +151,13 @@ pub(crate) static TOKENIZER_KWARGS: TableKeys = TableKeys {
         key("truncation", Either(&[SIDE, Boolean]), "OpenCompass's old name of `truncation_side`; `false` is refused")
             .takes("`left`, `right`, `true`")
             .default("`true`"),
-        key("truncation_side", SIDE, "which end of a text that is too long goes").default("the tokenizer's own"),
+        key(
+            "truncation_side",
+            Choice(crate::kwargs::truncation_sides),
+            "which end of a text that is too long goes; `own`: what tokenizer_config.json says, else `right`, as for OpenCompass's \
+             `HuggingFaceCausalLM`",
+        )
+        .default("`left`"),
         ignored("use_fast", Boolean, "there is one tokenizer, which gives the fast class's tokens"),
         ignored("trust_remote_code", Boolean, "no code of the model's directory is ever run"),
     ],

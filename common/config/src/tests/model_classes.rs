@@ -2,7 +2,7 @@
 
 use super::fixture::{DATASET, Fixture};
 use crate::{Config, Diagnostics, ModelConfig, load};
-use compass_plan::{Dtype, ModelKind};
+use compass_plan::{DropMiddle, Dtype, ModelKind, Truncation};
 
 fn toml(keys: &str) -> String {
     format!("[[model]]\nabbr = \"m\"\npath = \"models/tiny\"\n{keys}\n{DATASET}")
@@ -97,6 +97,41 @@ generation_kwargs = { temperature = 0, top_k = 5, repetition_penalty = 1.1 }",
     assert!(scaled.contains("`model_kwargs.rope_scaling` is not yet supported"), "{scaled}");
     let notes = said("type = \"HuggingFaceBaseModel\"\nmodel_kwargs = { device_map = \"auto\" }\nverbose = true");
     assert_eq!(notes, "`verbose`, `model_kwargs.device_map` have no effect");
+}
+
+#[test]
+fn each_class_shortens_prompts_in_its_own_way() {
+    let truncation = |keys: &str| model(keys).truncation;
+    let side = |keys: &str| model(keys).tokenizer_kwargs.get("truncation_side").cloned();
+    assert!(truncation("type = \"HuggingFaceBaseModel\"\nmax_seq_len = 99\ndrop_middle = false").is_default());
+    let middle = Some(DropMiddle::Tokens);
+    let base = truncation("type = \"HuggingFaceBaseModel\"\ndrop_middle = true");
+    assert_eq!(base, Truncation { middle, ..Truncation::default() });
+    let chat = truncation("type = \"HuggingFacewithChatTemplate\"\nmode = \"mid\"");
+    assert_eq!(chat, Truncation { middle, reserves_answer: true, ..Truncation::default() });
+    let vllm = truncation("type = \"VLLM\"\nmode = \"mid\"");
+    let texts = Some(DropMiddle::Texts);
+    assert_eq!(vllm, Truncation { middle: texts, reserves_answer: true, ..Truncation::default() });
+    let old = "type = \"HuggingFaceCausalLM\"";
+    let plain = Truncation { max_prompt_len: Some(2048), reserves_answer: true, middle: None };
+    assert_eq!((truncation(old), side(old)), (plain.clone(), Some("own".into())));
+    let told = format!("{old}\nmax_seq_len = 99\nmode = \"mid\"\ntokenizer_kwargs = {{ truncation_side = \"right\" }}");
+    let expected = Truncation { max_prompt_len: None, middle: texts, ..plain };
+    assert_eq!((truncation(&told), side(&told)), (expected, Some("right".into())));
+    let batches = format!("{old}\nmax_seq_len = 99\nbatch_padding = true\nmode = \"mid\"");
+    assert!(truncation(&batches).is_default());
+    assert!(said(&batches).contains("`mode` has no effect"), "{}", said(&batches));
+    let turbo = said("type = \"TurboMindModelwithChatTemplate\"\ndrop_middle = true");
+    assert!(turbo.contains("`drop_middle` has no effect"), "{turbo}");
+    // The keys themselves, of a model without a class.
+    let keys = truncation("max_prompt_len = 7\nreserve_max_out_len = true\ndrop_middle = \"texts\"");
+    assert_eq!(keys, Truncation { max_prompt_len: Some(7), reserves_answer: true, middle: texts });
+    assert_eq!(truncation("drop_middle = true").middle, middle);
+    assert!(
+        said("drop_middle = \"ends\"").contains("unknown drop_middle `ends`"),
+        "{}",
+        said("drop_middle = \"ends\"")
+    );
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::kv::Arena;
 use crate::models::CausalLm;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use compass_plan::engine::{Added, BatchSpec, Engine, EngineFault, ModelFacts, PrefixSegment, Request, TokenCounters};
-use compass_plan::{Dtype, GenerationDefaults, ModelPlan, NumericProfile};
+use compass_plan::{DropMiddle, Dtype, GenerationDefaults, ModelPlan, NumericProfile};
 use compass_types::result::{Outcome, PromptFit, SampleResult};
 use std::path::Path;
 use tch::Kind;
@@ -32,7 +32,8 @@ pub(crate) struct Executor {
     facts: ModelFacts,
     side: ModelSide,
     /// Whether the plan says how long an input may be: shots beyond that are dropped.
-    drops_shots: bool,
+    /// Most tokens of a text, and of one that has shots to drop.
+    limits: (usize, Option<usize>),
     chat: Option<ChatFormat>,
     precision: Precision,
     pad: Option<u32>,
@@ -82,9 +83,12 @@ impl Executor {
             (NumericProfile::LmEvalHf, Dtype::Float16) => Precision::Model(Kind::Half),
             (NumericProfile::Canonical | NumericProfile::Opencompass, _) => Precision::Full,
         };
+        let limit =
+            plan.truncation.max_prompt_len.map_or(facts.max_seq_len, |most| most.min(facts.max_seq_len)) as usize;
         let side = ModelSide {
             profile: plan.profile,
-            max_seq_len: facts.max_seq_len as usize,
+            max_seq_len: limit,
+            truncation: plan.truncation.clone(),
             max_out_len: plan.max_out_len,
             min_out_len: plan.min_out_len,
             decoding: plan.decoding.clone(),
@@ -103,7 +107,7 @@ impl Executor {
             kwargs,
             facts,
             side,
-            drops_shots: plan.max_seq_len.is_some(),
+            limits: (limit, plan.max_seq_len.map(|_| facts.max_seq_len as usize)),
             chat,
             precision,
             pad,
@@ -188,7 +192,8 @@ impl Executor {
                  was not made for; OpenCompass cannot do this at all"
             ));
         }
-        let texts = texts((&self.tokenizer, &self.kwargs), &self.facts, self.drops_shots, self.model.vocabulary());
+        let drop_middle = self.side.truncation.middle;
+        let texts = texts((&self.tokenizer, &self.kwargs), self.limits, drop_middle, self.model.vocabulary());
         let (profile, precision, pad) = (self.side.profile, self.precision, self.pad);
         let (chat, prefix_tokens) = (self.chat.as_ref().filter(|_| through_template), &self.prefix_tokens);
         let notes = Notes::default();
@@ -209,7 +214,8 @@ impl Executor {
         let ran = settings.and_then(|settings| {
             let Some(mut settings) = settings else { return Ok(()) };
             settings.eos.extend(spec.meta_template.as_ref().and_then(|meta| meta.eos_token_id));
-            let texts = texts((&self.tokenizer, &self.kwargs), &self.facts, self.drops_shots, self.model.vocabulary());
+            let drop_middle = self.side.truncation.middle;
+            let texts = texts((&self.tokenizer, &self.kwargs), self.limits, drop_middle, self.model.vocabulary());
             let (profile, chat) = (self.side.profile, self.chat.as_ref());
             let prefix_tokens = &self.prefix_tokens;
             let prompting = Prompting { texts: &texts, profile, spec, settings: &settings, chat, prefix_tokens };
@@ -234,12 +240,12 @@ impl Executor {
 
 fn texts<'a>(
     (tokenizer, kwargs): (&'a TextTokenizer, &TokenizerKwargs),
-    facts: &ModelFacts,
-    drops_shots: bool,
+    (limit, shots_within): (usize, Option<usize>),
+    drop_middle: Option<DropMiddle>,
     vocabulary: usize,
 ) -> Texts<'a> {
-    let (limit, truncation_side) = (facts.max_seq_len as usize, kwargs.truncation_side);
-    Texts { tokenizer, limit, drops_shots, truncation_side, vocabulary }
+    let truncation_side = kwargs.truncation_side.unwrap_or_else(|| tokenizer.truncation_side());
+    Texts { tokenizer, limit, shots_within, truncation_side, drop_middle, vocabulary }
 }
 
 /// Returns a sample's failure as its result; a fault of libtorch is an error of the engine.

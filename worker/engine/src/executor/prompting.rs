@@ -7,9 +7,9 @@ use super::prefix_tokens::{EncodeMode, PrefixTokens};
 use super::scoring_request::Bordered;
 use super::settings::Settings;
 use super::texts::Texts;
-use compass_plan::NumericProfile;
 use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::{Message, MetaTemplate, Prompt, RenderedPrompt};
+use compass_plan::{DropMiddle, NumericProfile};
 use compass_types::result::PromptFit;
 
 /// What the prompts of one batch have in common.
@@ -48,7 +48,7 @@ impl Prompting<'_> {
     /// # Errors
     /// [`RunError::Sample`] if template or tokenizer fail, or no token is available to start with.
     pub(super) fn prompt(&self, request: &Request<'_>, prompt: &Prompt) -> Result<Prompted, RunError> {
-        let limit = self.texts.shot_limit(self.settings.limit);
+        let limit = self.texts.shot_limit(self.texts.limit);
         let (kept, (ids, text)) = fit_shots(self.profile, request.shots.len(), limit, |kept| {
             let (ids, text) = match self.chat {
                 Some(chat) => {
@@ -102,16 +102,47 @@ impl Prompting<'_> {
         }
     }
 
+    /// Shortens a prompt that is too long to the settings' limit.
+    fn shorten(&self, ids: &mut Vec<u32>, framed: bool) -> Result<(), RunError> {
+        let limit = self.settings.limit;
+        let half = limit / 2;
+        match self.texts.drop_middle {
+            // `HuggingFacewithChatTemplate`: what its tokenizer left of the prompt loses its middle.
+            Some(DropMiddle::Tokens) if self.settings.reserves_answer => {
+                self.texts.truncate_side(ids, self.texts.limit, framed);
+                if ids.len() > limit {
+                    ids.drain(half..ids.len() - half);
+                }
+            }
+            // `HuggingFaceCausalLM`, `VLLM`: halves as texts, which may have other tokens at the joint.
+            Some(DropMiddle::Texts) => {
+                let (front, back) = (&ids[..half], &ids[ids.len() - half..]);
+                let text = self.texts.tokenizer.decode(front)? + &self.texts.tokenizer.decode(back)?;
+                *ids = if self.chat.is_some() {
+                    self.texts.encode_plain(&text)?
+                } else {
+                    self.encode_mode().encode(self.texts, &text)?
+                };
+                self.texts.truncate_side(ids, limit, framed);
+            }
+            _ => self.texts.truncate(ids, limit, framed),
+        }
+        Ok(())
+    }
+
     /// Truncates the ids of a prompt with `kept` shots to the limit; the generation may exceed it, as with
     /// transformers.
     fn fitted(&self, mut ids: Vec<u32>, kept: usize) -> Result<Prompted, RunError> {
         if ids.is_empty() {
             ids.push(self.texts.prefix("the prompt is empty")?);
         }
-        let fit = report(kept, ids.len(), self.settings.limit);
+        let mut fit = report(kept, ids.len(), self.settings.limit);
         // Chat templates write special tokens themselves, and lm-eval takes the last tokens unchanged.
         let framed = self.chat.is_none() && self.profile != NumericProfile::LmEvalHf;
-        self.texts.truncate(&mut ids, self.settings.limit, framed);
+        if fit.truncated_from > 0 {
+            self.shorten(&mut ids, framed)?;
+            fit.tokens = ids.len() as u32;
+        }
         Ok(Prompted { fit, ids, borders: Vec::new() })
     }
 }

@@ -5,7 +5,7 @@ use super::notes::Notes;
 use super::sampling::LogitsRules;
 use super::stop::StopStrings;
 use crate::kernels::Warp;
-use compass_plan::{Decoding, GenSpec, GenerationDefaults, NumericProfile};
+use compass_plan::{Decoding, DropMiddle, GenSpec, GenerationDefaults, NumericProfile, Truncation};
 
 /// transformers' default of top-k.
 const DEFAULT_TOP_K: u32 = 50;
@@ -23,6 +23,8 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     /// Maximum number of tokens of a prompt.
     pub(super) limit: usize,
+    /// Whether `limit` leaves room for the answer.
+    pub(super) reserves_answer: bool,
     /// Whether special tokens stay in the text, as for chat models, whose end tokens are stop strings.
     pub(super) keeps_special: bool,
 }
@@ -32,6 +34,7 @@ pub(super) struct Settings {
 pub(super) struct ModelSide {
     pub(super) profile: NumericProfile,
     pub(super) max_seq_len: usize,
+    pub(super) truncation: Truncation,
     pub(super) max_out_len: u32,
     pub(super) min_out_len: u32,
     pub(super) decoding: Decoding,
@@ -58,13 +61,19 @@ impl ModelSide {
         let chat = self.chat_stop.iter().flatten();
         let strings = spec.stop.iter().chain(&self.stop_words).chain(chat);
         let stop = StopStrings::new(strings.chain(self.eos_text.iter().filter(|_| lm_eval)));
-        // lm-eval reserves room for the answer within the model's length; the others let it exceed the length.
-        let limit = if lm_eval { self.max_seq_len.saturating_sub(max_out_len) } else { self.max_seq_len };
+        // lm-eval, and some classes of OpenCompass, reserve room for the answer within the model's length; the others let it
+        // exceed the length.
+        let asks = self.truncation.reserves_answer;
+        let room = self.max_seq_len.saturating_sub(max_out_len);
+        // `HuggingFacewithChatTemplate` leaves a prompt as it is where no half of it would stay.
+        let has_no_half = !lm_eval && room < 2 && self.truncation.middle == Some(DropMiddle::Tokens);
+        let reserves_answer = (lm_eval || asks) && !has_no_half;
+        let limit = if reserves_answer { room } else { self.max_seq_len };
         if limit == 0 {
             let length = self.max_seq_len;
+            let who = if lm_eval { "lm-eval's profile" } else { "`reserve_max_out_len`" };
             return Err(RunError::Sample(format!(
-                "max_out_len {max_out_len} leaves no room for a prompt within max_seq_len {length}: lm-eval's profile \
-                 wants both to fit"
+                "max_out_len {max_out_len} leaves no room for a prompt within max_seq_len {length}: {who} wants both to fit"
             )));
         }
         let warp = if decoding.samples() { Some(self.warp(&decoding, notes)?) } else { None };
@@ -85,6 +94,7 @@ impl ModelSide {
             sequences,
             seed: decoding.seed.unwrap_or(0),
             limit,
+            reserves_answer,
             keeps_special: self.chat_stop.is_some(),
         })
     }

@@ -2,6 +2,7 @@
 
 use super::answer::RunError;
 use crate::tokenizer::{Side, TextTokenizer, truncate};
+use compass_plan::DropMiddle;
 use compass_plan::prompt::RenderedPrompt;
 
 /// Joins the texts of a prompt if no chat template is applied (`_convert_base_messages`).
@@ -18,17 +19,20 @@ pub(super) struct Texts<'a> {
     pub(super) tokenizer: &'a TextTokenizer,
     /// Maximum number of tokens of an input.
     pub(super) limit: usize,
-    /// Whether shots that do not fit the limit are dropped before tokens are.
-    pub(super) drops_shots: bool,
+    /// Maximum number of tokens of an input before shots are dropped, at least `limit`; `None` keeps every shot.
+    pub(super) shots_within: Option<usize>,
     /// Side on which long prompts are truncated.
     pub(super) truncation_side: Side,
+    /// Whether they lose their middle, not a side.
+    pub(super) drop_middle: Option<DropMiddle>,
     pub(super) vocabulary: usize,
 }
 
 impl Texts<'_> {
-    /// Returns the number of tokens beyond which shots are dropped: `limit`, or none where every shot is kept.
+    /// Returns the number of tokens beyond which shots are dropped, of texts that are cut at `limit`, which is `self.limit` or
+    /// one token beside it: none where every shot is kept.
     pub(super) fn shot_limit(&self, limit: usize) -> usize {
-        if self.drops_shots { limit } else { usize::MAX }
+        self.shots_within.map_or(usize::MAX, |within| within - self.limit + limit)
     }
 
     /// Encodes a text with the special tokens of the plan's BOS policy.
@@ -57,9 +61,20 @@ impl Texts<'_> {
         Ok(self.tokenizer.prefix().map(|(id, _)| id).ok_or_else(none)?)
     }
 
+    /// Removes tokens until `limit` are left: at the configured side, or in the middle, of which the first half of `limit`,
+    /// rounded down, and the last, rounded up, are kept (`input_ids[:n // 2]` and `input_ids[-n // 2:]` of OpenCompass).
+    pub(super) fn truncate(&self, ids: &mut Vec<u32>, limit: usize, framed: bool) {
+        if self.drop_middle == Some(DropMiddle::Tokens) && ids.len() > limit {
+            let front = limit / 2;
+            ids.drain(front..ids.len() - (limit - front));
+        } else {
+            self.truncate_side(ids, limit, framed);
+        }
+    }
+
     /// Removes tokens at the configured side until `limit` are left. Special tokens around a text that was encoded with
     /// them (`framed`) stay, as with transformers' tokenizers: a truncated prompt still starts with BOS.
-    pub(super) fn truncate(&self, ids: &mut Vec<u32>, limit: usize, framed: bool) {
+    pub(super) fn truncate_side(&self, ids: &mut Vec<u32>, limit: usize, framed: bool) {
         if ids.len() <= limit {
             return;
         }

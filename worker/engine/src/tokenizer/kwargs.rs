@@ -15,8 +15,8 @@ pub enum Side {
 pub struct TokenizerKwargs {
     /// Side on which shorter rows are padded. Samples are never padded here; the side matters for peers' profiles.
     pub padding_side: Side,
-    /// Side on which long prompts are truncated.
-    pub truncation_side: Side,
+    /// Side on which long prompts are truncated; `None` is that of tokenizer_config.json.
+    pub truncation_side: Option<Side>,
     /// Whether a BOS token starts every text; the tokenizer's own rule if absent.
     pub add_bos_token: Option<bool>,
     /// Notes on keys that are ignored or have no effect.
@@ -26,7 +26,7 @@ pub struct TokenizerKwargs {
 impl Default for TokenizerKwargs {
     /// Padding and truncation on the left: a prompt keeps its end, which the model continues.
     fn default() -> Self {
-        Self { padding_side: Side::Left, truncation_side: Side::Left, add_bos_token: None, notes: Vec::new() }
+        Self { padding_side: Side::Left, truncation_side: Some(Side::Left), add_bos_token: None, notes: Vec::new() }
     }
 }
 
@@ -49,9 +49,10 @@ impl TokenizerKwargs {
         for (key, value) in kwargs {
             match (key.as_str(), value) {
                 ("padding_side", value) => parsed.padding_side = side(key, value)?,
-                ("truncation_side", value) => parsed.truncation_side = side(key, value)?,
+                ("truncation_side", Value::String(text)) if text == "own" => parsed.truncation_side = None,
+                ("truncation_side", value) => parsed.truncation_side = Some(side(key, value)?),
                 ("truncation", Value::String(text)) if text == "left" || text == "right" => {
-                    parsed.truncation_side = side(key, value)?;
+                    parsed.truncation_side = Some(side(key, value)?);
                 }
                 ("add_bos_token", Value::Bool(add)) => parsed.add_bos_token = Some(*add),
                 ("add_bos_token", _) => {
@@ -127,9 +128,13 @@ mod tests {
     fn old_spelling_of_truncation_is_supported() {
         let seed = json!({"padding_side": "left", "truncation": "left", "use_fast": false, "trust_remote_code": true});
         let parsed = parse(&seed).unwrap();
-        assert_eq!((parsed.padding_side, parsed.truncation_side, parsed.notes.len()), (Side::Left, Side::Left, 2));
+        assert_eq!(
+            (parsed.padding_side, parsed.truncation_side, parsed.notes.len()),
+            (Side::Left, Some(Side::Left), 2)
+        );
         let parsed = parse(&json!({"truncation_side": "right", "use_fast": true, "odd": 1})).unwrap();
-        assert_eq!(parsed.truncation_side, Side::Right);
+        assert_eq!(parsed.truncation_side, Some(Side::Right));
+        assert_eq!(parse(&json!({"truncation_side": "own"})).unwrap().truncation_side, None);
         assert!(parsed.notes[0].contains("odd"), "{:?}", parsed.notes);
         assert!(parse(&json!({"padding_side": "up"})).unwrap_err().contains("padding_side"));
         assert_eq!(parse(&json!({})).unwrap(), TokenizerKwargs::default());

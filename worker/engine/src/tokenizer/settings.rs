@@ -23,6 +23,8 @@ pub(super) struct TokenizerSettings {
     pub(super) legacy: Option<bool>,
     pub(super) add_prefix_space: Option<bool>,
     pub(super) clean_up_tokenization_spaces: bool,
+    /// Whether `truncation_side` is `left`; transformers' default is `right`.
+    pub(super) truncates_left: bool,
     /// Absent if the file says "infinite" (a number of thirty digits) or nothing.
     pub(super) model_max_length: Option<u32>,
 }
@@ -64,6 +66,7 @@ impl TokenizerSettings {
             legacy: flag("legacy"),
             add_prefix_space: flag("add_prefix_space"),
             clean_up_tokenization_spaces: flag("clean_up_tokenization_spaces").unwrap_or(false),
+            truncates_left: config.get("truncation_side").and_then(Value::as_str) == Some("left"),
             model_max_length: config
                 .get("model_max_length")
                 .and_then(Value::as_f64)

@@ -3,6 +3,7 @@
 use super::backend::Backend;
 use super::bos::{BosRule, bos_rule};
 use super::cleanup::clean_up;
+use super::kwargs::Side;
 use super::settings::TokenizerSettings;
 use super::words::{last_border, parts_at_words};
 use crate::fault::file_fault;
@@ -153,6 +154,11 @@ impl TextTokenizer {
     pub fn eos_text(&self, fallback: Option<u32>) -> Option<String> {
         let named = self.eos.as_ref().map(|(_, text)| text.clone());
         named.or_else(|| fallback.and_then(|id| self.tokenizer.id_to_token(id)))
+    }
+
+    /// Returns the side at which tokenizer_config.json has long texts truncated.
+    pub fn truncation_side(&self) -> Side {
+        if self.settings.truncates_left { Side::Left } else { Side::Right }
     }
 
     /// Returns the length limit of tokenizer_config.json.

@@ -1,4 +1,5 @@
-//! The demo's model under OpenCompass's own classes, mode by mode: `goldens/requests.json` has their values.
+//! The demo's model under OpenCompass's own classes, mode by mode: `goldens/requests.json` has their values, and
+//! `goldens/truncation.json` those of prompts that are too long.
 
 use crate::support::{
     TinyModel, clp_sample, demo_model, gen_spec, generated, golden, loglikelihood_sample, ppl_sample, prompt_sample,
@@ -6,7 +7,7 @@ use crate::support::{
 };
 use compass_engine::DeviceChoice;
 use compass_plan::engine::Engine;
-use compass_plan::{GenSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
+use compass_plan::{DropMiddle, GenSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
 use compass_types::result::{Outcome, SampleResult};
 use serde_json::{Value, json};
 
@@ -141,9 +142,8 @@ fn generation_with_penalties_lengths_and_stop_strings() {
     }
 }
 
-#[test]
-fn chat_template_and_its_stop_strings() {
-    let template = golden("requests.json")["chat_template"].clone();
+/// The demo's model with a chat template.
+fn with_template(template: &Value) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(demo_model()).unwrap() {
         let path = entry.unwrap().path();
@@ -151,8 +151,77 @@ fn chat_template_and_its_stop_strings() {
     }
     let config = directory.path().join("tokenizer_config.json");
     let mut settings: Value = serde_json::from_slice(&std::fs::read(&config).unwrap()).unwrap();
-    settings["chat_template"] = template;
+    settings["chat_template"] = template.clone();
     std::fs::write(&config, settings.to_string()).unwrap();
+    directory
+}
+
+/// How a case of `truncation.json` is asked here: what its class does without being told, and what it was told.
+fn truncation(plan: &mut ModelPlan, case: &Value) {
+    let side = case["tokenizer_kwargs"]["truncation_side"].as_str();
+    let mid = case["mode"] == "mid";
+    match text(case, "class") {
+        "HuggingFaceBaseModel" => plan.truncation.middle = Some(DropMiddle::Tokens),
+        "HuggingFacewithChatTemplate" => {
+            plan.chat = true;
+            plan.truncation.middle = Some(DropMiddle::Tokens);
+            plan.truncation.reserves_answer = true;
+        }
+        "HuggingFaceCausalLM" => {
+            plan.truncation.middle = mid.then_some(DropMiddle::Texts);
+            plan.truncation.reserves_answer = true;
+            plan.tokenizer_kwargs.insert("truncation_side".into(), side.unwrap_or("own").into());
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn prompts_that_are_too_long_are_shortened_as_each_class_does_it() {
+    let golden = golden("truncation.json");
+    let directory = with_template(&golden["chat_template"]);
+    let path = directory.path().to_str().unwrap();
+    let cases = golden["cases"].as_array().unwrap();
+    for case in cases {
+        let max_seq_len = case["max_seq_len"].as_u64().map(|length| length as u32);
+        let profile = NumericProfile::Opencompass;
+        let mut plan = ModelPlan { profile, max_seq_len, ..ModelPlan::new("demo", ModelKind::Hf, path) };
+        truncation(&mut plan, case);
+        let mut engine = load(&plan);
+        let sample = prompt_sample(0, text(case, "prompt"));
+        let length = golden["max_out_len"].as_u64().unwrap() as u32;
+        let (results, _) = run_all(engine.as_mut(), &gen_spec(length, &[]), &[sample]);
+        assert_eq!(results[0].fit.tokens as usize, case["ids"].as_array().unwrap().len(), "{case}");
+        assert_eq!(generated(&results[0]).text, text(case, "text"), "{case}");
+        if !case["ppl"].is_null() {
+            let (results, _) = run_all(engine.as_mut(), &InferSpec::Ppl, &[ppl_sample(0, &[text(case, "prompt")])]);
+            assert_near(ppl(&results[0]), &case["ppl"], case);
+        }
+    }
+    assert_eq!(cases.len(), 55);
+}
+
+#[test]
+fn a_prompt_has_a_limit_of_its_own() {
+    let mut plan = plan(512);
+    plan.max_seq_len = None;
+    plan.truncation.max_prompt_len = Some(12);
+    let (mut engine, mut short) = (load(&plan), load(&self::plan(12)));
+    for case in cases("ppl") {
+        let asked = [ppl_sample(0, &[text(&case, "text")])];
+        let (cut, _) = run_all(engine.as_mut(), &InferSpec::Ppl, &asked);
+        assert_eq!(cut, run_all(short.as_mut(), &InferSpec::Ppl, &asked).0, "{case}");
+    }
+    plan.truncation.reserves_answer = true;
+    let (results, _) = run_all(load(&plan).as_mut(), &gen_spec(12, &[]), &[prompt_sample(0, "a")]);
+    let Outcome::Failed { reason } = &results[0].outcome else { panic!("{results:?}") };
+    assert!(reason.contains("leaves no room") && reason.contains("`reserve_max_out_len`"), "{reason}");
+}
+
+#[test]
+fn chat_template_and_its_stop_strings() {
+    let template = golden("requests.json")["chat_template"].clone();
+    let directory = with_template(&template);
     let path = directory.path().to_str().unwrap().to_owned();
     let plan = ModelPlan { chat: true, ..ModelPlan::new("chat", ModelKind::Hf, path) };
     let mut engine = load(&plan);
