@@ -171,17 +171,7 @@ pub(crate) fn cuda_memory(ordinal: usize) -> Option<(usize, usize)> {
 pub(crate) fn cuda_name(ordinal: usize) -> Option<String> {
     type GetDevice = unsafe extern "C" fn(*mut libc::c_int, libc::c_int) -> libc::c_int;
     type GetName = unsafe extern "C" fn(*mut libc::c_char, libc::c_int, libc::c_int) -> libc::c_int;
-    // SAFETY: the name is a NUL-terminated literal. The CUDA run-time library has loaded this very library already.
-    let driver = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
-    if driver.is_null() {
-        return None;
-    }
-    // SAFETY: `driver` is a handle that dlopen returned; the names are NUL-terminated literals.
-    let (get, name) =
-        unsafe { (libc::dlsym(driver, c"cuDeviceGet".as_ptr()), libc::dlsym(driver, c"cuDeviceGetName".as_ptr())) };
-    if get.is_null() || name.is_null() {
-        return None;
-    }
+    let (get, name) = (driver_symbol(c"cuDeviceGet")?, driver_symbol(c"cuDeviceGetName")?);
     // SAFETY: these are the two functions' types in every version of the CUDA driver API.
     let (get, name) = unsafe {
         (
@@ -198,6 +188,41 @@ pub(crate) fn cuda_name(ordinal: usize) -> Option<String> {
     };
     // SAFETY: the driver ends the name with a NUL within the buffer, which was zeros before.
     (code == 0).then(|| unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned())
+}
+
+/// Returns a GPU's number of multiprocessors, from the driver's library.
+pub(crate) fn cuda_processors(ordinal: usize) -> Option<libc::c_int> {
+    type GetDevice = unsafe extern "C" fn(*mut libc::c_int, libc::c_int) -> libc::c_int;
+    type GetAttribute = unsafe extern "C" fn(*mut libc::c_int, libc::c_int, libc::c_int) -> libc::c_int;
+    /// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`.
+    const MULTIPROCESSORS: libc::c_int = 16;
+    let (get, attribute) = (driver_symbol(c"cuDeviceGet")?, driver_symbol(c"cuDeviceGetAttribute")?);
+    // SAFETY: these are the two functions' types in every version of the CUDA driver API.
+    let (get, attribute) = unsafe {
+        (
+            std::mem::transmute::<*mut libc::c_void, GetDevice>(get),
+            std::mem::transmute::<*mut libc::c_void, GetAttribute>(attribute),
+        )
+    };
+    let (mut device, mut processors) = (0, 0);
+    // SAFETY: both write only into the integers, which live through the calls.
+    let code = unsafe {
+        get(&raw mut device, libc::c_int::try_from(ordinal).ok()?)
+            | attribute(&raw mut processors, MULTIPROCESSORS, device)
+    };
+    (code == 0).then_some(processors)
+}
+
+/// Returns a function of the driver's library, which the CUDA run-time library has loaded.
+fn driver_symbol(name: &CStr) -> Option<*mut libc::c_void> {
+    // SAFETY: the name is a NUL-terminated literal; nothing is loaded that is not loaded already.
+    let driver = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+    if driver.is_null() {
+        return None;
+    }
+    // SAFETY: `driver` is a handle that dlopen returned; the name is NUL-terminated.
+    let found = unsafe { libc::dlsym(driver, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
 }
 
 /// Returns a function of a loaded library.

@@ -74,19 +74,22 @@ pub(crate) fn resolve_all(choice: DeviceChoice, gpus: u32) -> Result<Vec<Device>
     let seen = usize::try_from(Cuda::device_count()).unwrap_or(0);
     if first + gpus as usize > seen {
         let visible = std::env::var("CUDA_VISIBLE_DEVICES").unwrap_or_default();
-        return Err(EngineFault::Device(too_few(gpus, seen, &visible)));
+        return Err(EngineFault::Device(too_few(gpus, (first, seen), &visible)));
     }
     Ok((first..first + gpus as usize).map(Device::Cuda).collect())
 }
 
 /// Says that a replica lacks GPUs; `visible` is CUDA_VISIBLE_DEVICES.
-fn too_few(gpus: u32, seen: usize, visible: &str) -> String {
+fn too_few(gpus: u32, (first, seen): (usize, usize), visible: &str) -> String {
     let help = if visible.contains("MIG-") {
         "a process sees only one MIG slice: write `num_gpus = 1`, and `--slots` for as many engines as there are slices"
     } else {
         "lower num_gpus, or start the worker with more GPUs (CUDA_VISIBLE_DEVICES bounds them)"
     };
-    format!("the model asks for run_cfg.num_gpus = {gpus}, and this worker sees {seen} CUDA devices; help: {help}")
+    let from = if first > 0 { format!(", of which it is told to begin with cuda:{first}") } else { String::new() };
+    format!(
+        "the model asks for run_cfg.num_gpus = {gpus}, and this worker sees {seen} CUDA devices{from}; help: {help}"
+    )
 }
 
 /// Free bytes on a device.
@@ -164,12 +167,13 @@ mod tests {
 
     #[test]
     fn too_few_gpus_are_told_with_the_remedy() {
-        let plain = too_few(4, 2, "0,1");
+        let plain = too_few(4, (0, 2), "0,1");
         assert!(
             plain.contains("num_gpus = 4") && plain.contains("sees 2") && plain.contains("lower num_gpus"),
             "{plain}"
         );
-        let slices = too_few(2, 1, "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f,MIG-cba663e8-9bed-5b25-b243-5985ef7c9beb");
+        let slices =
+            too_few(2, (0, 1), "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f,MIG-cba663e8-9bed-5b25-b243-5985ef7c9beb");
         assert!(slices.contains("only one MIG slice") && slices.contains("--slots"), "{slices}");
     }
 

@@ -117,6 +117,11 @@ pub(crate) const KNOWN_FAULTS: [KnownFault; 25] = [
     ),
 ];
 
+/// Says that `what` has no room in a worker's memory, and what helps.
+pub(crate) fn lacks_memory(what: &str) -> String {
+    format!("not enough memory for {what}; help: {MEMORY}")
+}
+
 /// Returns what is known of an error by its text.
 pub(crate) fn known_fault(text: &str) -> Option<&'static KnownFault> {
     KNOWN_FAULTS.iter().find(|known| text.contains(known.text))

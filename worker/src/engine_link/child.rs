@@ -76,7 +76,7 @@ impl EngineChild {
     pub(super) async fn start(
         model: &ModelOrder,
         options: &EngineOptions,
-        share: Option<GpuShare>,
+        (share, colocated_engines): (Option<GpuShare>, u32),
     ) -> io::Result<Self> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         let log = || io::stderr().as_fd().try_clone_to_owned().map(Stdio::from);
@@ -107,11 +107,7 @@ impl EngineChild {
             facts: Vec::new(),
             loaded_seconds: None,
         };
-        let load = v1::LoadModel {
-            model: model.plan.clone(),
-            device: model.device.clone(),
-            colocated_engines: share.map_or(1, |share| share.colocated_engines),
-        };
+        let load = v1::LoadModel { model: model.plan.clone(), device: model.device.clone(), colocated_engines };
         child.send(ToEngine::Load(load)).await?;
         Ok(child)
     }

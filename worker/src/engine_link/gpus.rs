@@ -10,6 +10,8 @@ pub struct Gpus {
     /// As named in CUDA_VISIBLE_DEVICES; empty if there are none, or the engine is to choose itself.
     names: Vec<String>,
     slots: usize,
+    /// Whether all slots compute on one GPU that was named.
+    is_one: bool,
 }
 
 /// A slot's share of the GPUs.
@@ -35,7 +37,13 @@ impl Gpus {
             }
             (_, None) => (0..count).map(|gpu| gpu.to_string()).collect(),
         };
-        Self { names, slots }
+        Self { names, slots, is_one: device.starts_with("cuda") }
+    }
+
+    /// Engines on the GPUs of a slot that has this share of them, its own included.
+    pub(super) fn colocated_engines(&self, share: Option<&GpuShare>) -> u32 {
+        let all = if self.is_one { u32::try_from(self.slots.max(1)).unwrap_or(u32::MAX) } else { 1 };
+        share.map_or(all, |share| share.colocated_engines)
     }
 
     /// Returns the share of a slot whose model takes `per_replica` GPUs (0 counts as one); `None` leaves all visible.
@@ -99,7 +107,9 @@ mod tests {
         {
             assert_eq!(shares(&gpus, 1), []);
         }
-        assert_eq!(shares(&Gpus::new("cuda:1", None, 4, 2), 1), [], "an explicit device applies to all");
+        let one = Gpus::new("cuda:1", None, 4, 2);
+        assert_eq!((shares(&one, 1), one.colocated_engines(None)), (vec![], 2), "an explicit device applies to all");
+        assert_eq!(Gpus::new("cpu", None, 4, 2).colocated_engines(None), 1);
         assert_eq!(shares(&Gpus::new("auto", Some("0,-1,2"), 4, 1), 1), named(&[("0", 1)]), "CUDA stops at -1");
         assert_eq!(shares(&Gpus::new("auto", None, 1, 1), 2), [], "the engine reports the missing GPU");
     }

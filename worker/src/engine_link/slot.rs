@@ -135,7 +135,9 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             Some(other) => other.kill().await,
             None => {}
         }
-        let started = EngineChild::start(model, &self.options, self.gpus.share(self.slot, model.num_gpus)).await;
+        let share = self.gpus.share(self.slot, model.num_gpus);
+        let colocated_engines = self.gpus.colocated_engines(share.as_ref());
+        let started = EngineChild::start(model, &self.options, (share, colocated_engines)).await;
         let mut child = started.map_err(|error| Unready::Died(error.to_string()))?;
         let answer = loop {
             match child.recv().await {

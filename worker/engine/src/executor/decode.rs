@@ -44,8 +44,7 @@ impl<'a> BatchDecoder<'a> {
         let none = || RunError::Sample("the model's logits are not numbers, so there is no next token".into());
         let mut row = match prediction {
             // Ties go to the lowest id on every device.
-            Prediction::Best(best) => return Ok(best),
-            Prediction::Drawn(drawn) => return drawn.ok_or_else(none),
+            Prediction::Best(token) | Prediction::Drawn(token) => return token.ok_or_else(none),
             Prediction::Logits(row) => row.to_vec(),
         };
         rules.apply(&mut row, seen, generated, eos);

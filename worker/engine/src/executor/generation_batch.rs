@@ -10,6 +10,7 @@ use super::conversation::Conversation;
 use super::decode::BatchDecoder;
 use super::prompting::{Prompted, Prompting};
 use super::sampling::Draw;
+use crate::known_faults::lacks_memory;
 use compass_plan::engine::{Added, Request, TokenCounters};
 use compass_plan::{Body, InferSpec};
 use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
@@ -273,7 +274,7 @@ impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
 
     fn no_room(&mut self, id: &SequenceId, tokens: usize) {
         if self.is_wanted(id) {
-            self.fail(id.request, format!("not enough memory for keys and values of {tokens} tokens"));
+            self.fail(id.request, lacks_memory(&format!("keys and values of {tokens} tokens")));
         }
     }
 

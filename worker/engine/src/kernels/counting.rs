@@ -243,7 +243,7 @@ impl<K: Kernels> Kernels for Counting<K> {
     }
 
     fn best(&self, logits: &Tensor) -> Result<Tensor, TchError> {
-        self.count(1);
+        self.count(4);
         self.inner.best(logits)
     }
 }

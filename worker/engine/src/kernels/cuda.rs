@@ -5,12 +5,13 @@ use super::fused::lists;
 use super::operations::add_then_norm;
 use super::{Fused, Kernels, Pairs, Part, Reference, Warp, attention_error, attention_tolerance};
 use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
+use crate::cuda::cuda_processors;
 use crate::kv::{Chain, LayerKv, Level, Masks, VarlenOnDevice};
 use crate::reproducible::is_deterministic_on;
 use tch::{Device, Kind, TchError, Tensor};
 
-/// Least product of sequences and key-value heads with which the kernel for single rows divides no keys: 0.8 times twice
-/// the number of processors, of which no GPU has more than this.
+/// Least number of processors for which the kernel for single rows is given sequences: it divides no keys where sequences and
+/// key-value heads multiply to 0.8 times twice the GPU's. Some GPUs have more, which the driver says.
 const PROCESSORS: i64 = 160;
 
 /// libtorch's CUDA operations.
@@ -19,6 +20,8 @@ pub(crate) struct Cuda {
     /// Kernels of our own, where they work.
     fused: Option<Fused>,
     note: Option<String>,
+    /// Processors of the GPUs, and at least [`PROCESSORS`].
+    processors: i64,
     others: Reference,
 }
 
@@ -35,7 +38,10 @@ impl Cuda {
         if head_dim > WIDEST_HEAD || head_dim % 8 != 0 {
             return Err(format!("flash attention has no heads of width {head_dim}"));
         }
-        let mut cuda = Self { flash, fused: None, note: None, others: Reference };
+        // All GPUs of a replica: its layers may lie on any.
+        let seen = (0..usize::try_from(tch::Cuda::device_count()).unwrap_or(0)).filter_map(cuda_processors);
+        let processors = seen.map(i64::from).max().unwrap_or(0).max(PROCESSORS);
+        let mut cuda = Self { flash, fused: None, note: None, processors, others: Reference };
         for group in [1, 4] {
             match attention_error(&cuda, (kv_heads * group, kv_heads, head_dim), (kind, device)) {
                 Ok(off) if off <= attention_tolerance(kind) => {}
@@ -81,6 +87,12 @@ impl Cuda {
         };
         Ok(Part { out, log_sum: log_sum.f_transpose(0, 1)? })
     }
+}
+
+/// Product of sequences and key-value heads from which keys are not divided on a GPU of so many processors: 0.8 times twice as
+/// many, rounded up.
+fn undivided(processors: i64) -> i64 {
+    (processors * 2 * 8 + 9) / 10
 }
 
 impl Kernels for Cuda {
@@ -237,7 +249,7 @@ impl Kernels for Cuda {
         let (_, kv_heads, _) = kv.keys.size3()?;
         // Without groups there is no kernel for single rows.
         let may_divide = heads > kv_heads && is_deterministic_on(queries.device());
-        let least = if may_divide { (PROCESSORS * 2 * 8 / 10 + kv_heads - 1) / kv_heads } else { 1 };
+        let least = if may_divide { (undivided(self.processors) + kv_heads - 1) / kv_heads } else { 1 };
         let calls = level.varlen_on(self, (rows, least), queries.device())?;
         let scale = rule.scale_for(head_dim);
         let parts = calls.iter().map(|lists| self.call(queries, kv, (lists, level.causal), scale));

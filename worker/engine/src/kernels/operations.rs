@@ -35,7 +35,8 @@ pub(crate) trait Kernels {
         device == Device::Cpu
     }
 
-    /// Returns the id of the largest logit of each row, `[rows, vocabulary]`, the lowest of equals: `[rows]`.
+    /// Returns the id of the largest logit of each row, `[rows, vocabulary]`, the lowest of equals: `[rows]`, -1 for a row with
+    /// what is not a number.
     fn best(&self, logits: &Tensor) -> Result<Tensor, TchError>;
 
     /// Draws a token for each row of `logits`, `[rows, vocabulary]` in f32, by its number in [0, 1): `[rows]`, -1 for a

@@ -28,7 +28,10 @@ impl Kernels for Reference {
     }
 
     fn best(&self, logits: &Tensor) -> Result<Tensor, TchError> {
-        logits.f_argmax(-1, false)
+        let best = logits.f_argmax(-1, true)?;
+        // What is not a number counts as the largest.
+        let largest = logits.f_gather(-1, &best, false)?;
+        best.f_masked_fill(&largest.f_isnan()?, -1)?.f_squeeze_dim(-1)
     }
 
     fn draw(&self, logits: &Tensor, warp: Warp, uniforms: &[f64]) -> Result<Tensor, TchError> {
@@ -193,6 +196,15 @@ impl Kernels for Reference {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_best_of_what_is_no_number_is_none() {
+        let rows = [[0.5, 2.0, 2.0], [f32::NAN, 1.0, 0.0], [3.0, f32::NAN, f32::NAN], [f32::NEG_INFINITY; 3]];
+        for kind in [Kind::Float, Kind::BFloat16] {
+            let best = Reference.best(&Tensor::from_slice2(&rows).to_kind(kind)).unwrap();
+            assert_eq!(Vec::<i64>::try_from(&best).unwrap(), [1, -1, -1, 0]);
+        }
+    }
 
     #[test]
     fn rows_of_products_are_batch_invariant() {

@@ -68,10 +68,12 @@ impl Arena {
         Self { layers: Vec::new(), free: FreeList::default(), extents: Vec::new(), capacity: 0 }
     }
 
-    /// Frees the memory, then takes the arena that `make` reserves. All extents are gone.
-    pub(crate) fn replace(&mut self, make: impl FnOnce() -> Result<Self, TchError>) -> Result<(), TchError> {
+    /// Frees the memory, then takes the arena that `make` reserves, which is told of how many tokens that memory was. All
+    /// extents are gone: an [`ExtentId`] of before may name another one.
+    pub(crate) fn replace(&mut self, make: impl FnOnce(usize) -> Result<Self, TchError>) -> Result<(), TchError> {
+        let freed = self.capacity;
         *self = Self::none();
-        *self = make()?;
+        *self = make(freed)?;
         Ok(())
     }
 

@@ -10,13 +10,15 @@ use tch::TchError;
 const MOST_TOKENS: usize = 1 << 20;
 
 /// Reserves an arena for a model: as large as its part of the memory allows. Where that is less than `least` tokens, it is as
-/// large as the model allows at most, up to `least`: an extent that does not fit then is refused.
+/// large as the model allows at most, up to `least`: an extent that does not fit then is refused. `freed` is the size of the
+/// arena that made room for it, whose memory a GPU's allocator keeps and does not count as free.
 ///
 /// # Errors
 /// The memory does not suffice for one token, or another error of libtorch.
-pub(crate) fn reserve(model: &dyn CausalLm, least: usize) -> Result<Arena, TchError> {
-    let allowed = model.arena_tokens().min(MOST_TOKENS);
-    let mut tokens = if allowed >= least { allowed } else { least.min(model.arena_tokens_at_most()).max(1) };
+pub(crate) fn reserve(model: &dyn CausalLm, least: usize, freed: usize) -> Result<Arena, TchError> {
+    let allowed = model.arena_tokens(freed).min(MOST_TOKENS);
+    let mut tokens =
+        if allowed >= least { allowed } else { least.min(model.arena_tokens_at_most(freed).max(allowed)).max(1) };
     loop {
         match model.arena(tokens) {
             // An address space may have less room than memory.

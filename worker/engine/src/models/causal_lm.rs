@@ -38,13 +38,16 @@ pub(crate) trait CausalLm {
     /// Number of rows of a pass that memory allows and the device prefers.
     fn rows_at_once(&self) -> usize;
 
-    /// Number of tokens whose keys and values the memory of the model's devices has room for, beside what else is computed.
-    fn arena_tokens(&self) -> usize {
+    /// Number of tokens whose keys and values the memory of the model's devices has room for, beside what else is computed,
+    /// once the memory of an arena of `freed` tokens, which a GPU's allocator keeps, is used again.
+    fn arena_tokens(&self, freed: usize) -> usize {
+        let _ = freed;
         crate::memory::free_bytes() / PART_OF_MEMORY / self.token_bytes().max(1)
     }
 
     /// The same where the memory is short: what is computed beside it takes less then. A CPU's memory is taken as it is touched.
-    fn arena_tokens_at_most(&self) -> usize {
+    fn arena_tokens_at_most(&self, freed: usize) -> usize {
+        let _ = freed;
         usize::MAX
     }
 

@@ -136,13 +136,13 @@ impl Decoder {
     }
 
     /// Returns the number of tokens whose keys and values fit into so many bytes on each device.
-    fn tokens_in(&self, bytes: impl Fn(Device) -> usize) -> usize {
+    fn tokens_in(&self, bytes: impl Fn(Device, usize) -> usize) -> usize {
         let layers = self.layers.len().max(1);
         let home = vec![self.placement.device; layers];
         let devices = if self.layer_devices.len() == layers { &self.layer_devices } else { &home };
         let on = |device: Device| {
             let of_token = self.token_bytes() / layers * devices.iter().filter(|&&one| one == device).count();
-            bytes(device) / of_token.max(1)
+            bytes(device, of_token) / of_token.max(1)
         };
         devices.iter().map(|&device| on(device)).min().unwrap_or(0)
     }
@@ -389,21 +389,21 @@ impl CausalLm for Decoder {
         (bytes / row.max(1)).clamp(1, liked)
     }
 
-    fn arena_tokens(&self) -> usize {
-        self.tokens_in(|device| match device {
+    fn arena_tokens(&self, freed: usize) -> usize {
+        self.tokens_in(|device, of_token| match device {
             Device::Cpu => free_bytes() / PART_OF_MEMORY,
             device => {
                 let reserved = self.share_of(total_on(device)) / PART_FOR_ROWS + OF_LIBRARIES;
-                self.share_of(free_on(device)).saturating_sub(reserved)
+                self.share_of(free_on(device) + freed * of_token).saturating_sub(reserved)
             }
         })
     }
 
-    fn arena_tokens_at_most(&self) -> usize {
-        self.tokens_in(|device| match device {
+    fn arena_tokens_at_most(&self, freed: usize) -> usize {
+        self.tokens_in(|device, of_token| match device {
             Device::Cpu => usize::MAX,
             // Passes of fewer rows find room in the other half.
-            device => free_on(device) / 2,
+            device => (free_on(device) + freed * of_token) / 2,
         })
     }
 

@@ -111,11 +111,15 @@ impl Family {
                 Ok(cuda) => {
                     notes.extend(
                         cuda.note()
-                            .map(|why| format!("libtorch's operations are used between products, slower: {why}")),
+                            .map(|why| format!("libtorch's operations are used between products, slower, and with other last bits than where \
+                                             they are not: {why}")),
                     );
                     decoder.kernels = Box::new(cuda);
                 }
-                Err(why) => notes.push(format!("attention is computed in single operations, slowly: {why}")),
+                Err(why) => notes.push(format!(
+                    "attention is computed in single operations, slowly, and with other last bits than where it is \
+                                           not: {why}"
+                )),
             }
         }
         Ok(decoder)

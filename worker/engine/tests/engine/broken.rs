@@ -1,9 +1,10 @@
 //! Models that cannot be loaded: one message that names the file, the tensor and what to do. Needs no data.
 
-use crate::support::{TinyModel, tiny_plan};
+use crate::support::{TinyModel, gen_spec, prompt_sample, run_all, tiny_plan};
 use compass_engine::DeviceChoice;
 use compass_plan::engine::EngineFault;
 use compass_plan::{BosPolicy, Dtype, ModelKind};
+use compass_types::result::Outcome;
 use serde_json::json;
 use std::path::Path;
 
@@ -188,6 +189,23 @@ fn weights_that_are_not_finite() {
     plan.dtype = Dtype::Float16;
     let message = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
     assert_names(&message, &["model.safetensors", Q_PROJ, "float32"]);
+}
+
+#[test]
+fn logits_that_are_no_numbers_fail_the_sample() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut model = TinyModel::default();
+    for (name, (_, numbers)) in &mut model.tensors {
+        // Finite each, and too large for their product.
+        if name.ends_with("up_proj.weight") || name.ends_with("down_proj.weight") {
+            numbers.iter_mut().for_each(|number| *number *= 1e30);
+        }
+    }
+    model.write(directory.path());
+    let mut engine = compass_engine::load(&tiny_plan(directory.path()), &DeviceChoice::Cpu, 1).unwrap();
+    let (results, _) = run_all(engine.as_mut(), &gen_spec(4, &[]), &[prompt_sample(0, "abc")]);
+    let Outcome::Failed { reason } = &results[0].outcome else { panic!("{results:?}") };
+    assert!(reason.contains("logits are not numbers"), "{reason}");
 }
 
 #[test]

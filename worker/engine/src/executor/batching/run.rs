@@ -27,7 +27,7 @@ pub(crate) enum StepOutcome<T> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Prediction<'a> {
     /// The token with the largest logit, the lowest of equals.
-    Best(u32),
+    Best(Option<u32>),
     /// A token drawn on the device, if the logits are a distribution.
     Drawn(Option<u32>),
     /// All logits.
@@ -344,7 +344,7 @@ impl Predictions {
 
     fn of(&self, row: usize) -> Prediction<'_> {
         match self {
-            Self::Best(best) => Prediction::Best(best.get(row).and_then(|&id| u32::try_from(id).ok()).unwrap_or(0)),
+            Self::Best(best) => Prediction::Best(best.get(row).and_then(|&id| u32::try_from(id).ok())),
             Self::Drawn(drawn) => Prediction::Drawn(drawn.get(row).and_then(|&id| u32::try_from(id).ok())),
             Self::Logits(all, vocabulary) => {
                 Prediction::Logits(all.get(row * vocabulary..(row + 1) * vocabulary).unwrap_or_default())

@@ -67,6 +67,16 @@ struct Found {
     last: Option<Tensor>,
 }
 
+/// What became of a prompt that wants room.
+enum Assigned {
+    /// Slot and header have room for it; what was found of it is in them.
+    Slot(usize, Option<HeaderId>),
+    /// There is no room while others are busy.
+    Full,
+    /// There is no room, and no slot is busy.
+    Alone,
+}
+
 /// Where there is room for a prompt.
 enum Choice {
     /// In this slot.
@@ -143,10 +153,17 @@ impl Slots {
         self.clock += 1;
         // The content stays in the arena while it is copied, even if what holds it makes room.
         found.from.into_iter().for_each(|from| arena.retain(from));
-        let assigned = self.assign(model, arena, (prompt, room), &found);
+        let assigned = self.assign(arena, (prompt, room), &found);
         found.from.into_iter().for_each(|from| arena.release(from));
-        let Some((slot, header, kept)) = assigned? else { return Ok(Admission::Full) };
-        let (in_place, last) = if kept { (found.tokens, found.last) } else { (0, None) };
+        let (slot, header, in_place, last) = match assigned? {
+            Assigned::Slot(slot, header) => (slot, header, found.tokens, found.last),
+            Assigned::Full => return Ok(Admission::Full),
+            // Only now: numbers of extents mean nothing once the arena is another.
+            Assigned::Alone => match self.begin_alone(model, arena, (prompt, room))? {
+                Some((slot, header)) => (slot, header, 0, None),
+                None => return Ok(Admission::Full),
+            },
+        };
         // A whole prompt without its last state must compute its last piece again.
         let computed = match last {
             None if in_place == prompt.len() => prompt.pieces(0).last().map_or(0, |(start, _)| start),
@@ -190,14 +207,13 @@ impl Slots {
         found
     }
 
-    /// Returns a slot, the header of a prompt, and whether what was found is in them; `None` while there is no room.
+    /// Gives a prompt a slot and its header, and copies there what was found of it.
     fn assign(
         &mut self,
-        model: &dyn CausalLm,
         arena: &mut Arena,
         (prompt, room): (&TokenPrompt, usize),
         found: &Found,
-    ) -> Result<Option<(usize, Option<HeaderId>, bool)>, TchError> {
+    ) -> Result<Assigned, TchError> {
         let header = match (found.header, prompt.header()) {
             (None, 1..) => self.add_header(arena, prompt),
             (header, _) => header,
@@ -222,23 +238,33 @@ impl Slots {
                     }
                     _ => {}
                 }
-                Ok(Some((slot, header, true)))
+                Ok(Assigned::Slot(slot, header))
             }
-            Choice::Full => Ok(None),
-            Choice::Alone => {
-                // A sequence that is alone always fits, unless the memory does not suffice.
-                self.contents.clear();
-                self.headers.clear();
-                arena.replace(|| reserve(model, room.max(prompt.header() + 1)))?;
-                let header = if prompt.header() > 0 { self.add_header(arena, prompt) } else { None };
-                if header.is_none() && prompt.header() > 0 {
-                    return Ok(None);
-                }
-                let Some(extent) = arena.allocate(room - prompt.header()) else { return Ok(None) };
-                self.contents.push(SlotContent::nothing(extent));
-                Ok(Some((0, header, false)))
-            }
+            Choice::Full => Ok(Assigned::Full),
+            Choice::Alone => Ok(Assigned::Alone),
         }
+    }
+
+    /// Gives a prompt the whole arena, of which nothing is kept, and another arena where that is too small. A sequence that
+    /// is alone always fits, unless the memory does not suffice, which is `None`.
+    fn begin_alone(
+        &mut self,
+        model: &dyn CausalLm,
+        arena: &mut Arena,
+        (prompt, room): (&TokenPrompt, usize),
+    ) -> Result<Option<(usize, Option<HeaderId>)>, TchError> {
+        self.forget(arena);
+        let least = room.max(prompt.header() + 1);
+        if arena.capacity() < least {
+            arena.replace(|freed| reserve(model, least, freed))?;
+        }
+        let header = if prompt.header() > 0 { self.add_header(arena, prompt) } else { None };
+        if header.is_none() && prompt.header() > 0 {
+            return Ok(None);
+        }
+        let Some(extent) = arena.allocate(room - prompt.header()) else { return Ok(None) };
+        self.contents.push(SlotContent::nothing(extent));
+        Ok(Some((0, header)))
     }
 
     /// Adds the header of a prompt; free slots, and headers on which no busy slot stands, make room for it. `None` if

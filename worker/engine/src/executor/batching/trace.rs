@@ -68,8 +68,7 @@ impl DecodeCallback<usize> for Tracer {
                 let draw = self.seed.map(|seed| (self.draw(*id, seed), generated));
                 (choose(row, draw).unwrap_or_default(), hasher.finish())
             }
-            Prediction::Best(token) => (token, 0),
-            Prediction::Drawn(token) => (token.unwrap_or_default(), 0),
+            Prediction::Best(token) | Prediction::Drawn(token) => (token.unwrap_or_default(), 0),
         };
         let (_, tokens) = self.samples[*id];
         let trace = &mut self.traces[*id];

@@ -8,6 +8,7 @@ use super::{Scored, ScoringInput};
 use crate::executor::score::{Precision, RowTokens, ScoresUnderWay, TokenScore, begin_scores, rows_scores};
 use crate::fault::is_out_of_memory;
 use crate::kernels::added_rows;
+use crate::known_faults::lacks_memory;
 use crate::kv::{Arena, ExtentId, Segment, reserve};
 use crate::models::CausalLm;
 use compass_plan::engine::{PrefixSegment, TokenCounters};
@@ -153,7 +154,7 @@ impl Scorer {
         let least = run.trie.longest() * 2;
         if arena.capacity() < least {
             self.resident.clear();
-            arena.replace(|| reserve(&*run.work.model, least))?;
+            arena.replace(|freed| reserve(&*run.work.model, least, freed))?;
         }
         let known = self.resident.find(&run.trie);
         let mut passes = Passes::new(&run.trie, &known);
@@ -177,7 +178,7 @@ impl Scorer {
                     continue;
                 }
                 let tokens = run.trie.nodes[first].tokens.len();
-                run.give_up(first, &format!("not enough memory for keys and values of {tokens} tokens"));
+                run.give_up(first, &lacks_memory(&format!("keys and values of {tokens} tokens")));
                 passes.skip_subtree(&run.trie).into_iter().for_each(|node| run.finish(node, arena));
                 continue;
             }
@@ -197,7 +198,7 @@ impl Scorer {
                     }
                     let taken: usize = nodes.iter().map(|&node| run.trie.nodes[node].tokens.len()).sum();
                     if nodes.len() == 1 {
-                        let why = format!("not enough memory for a prefix segment of {taken} tokens");
+                        let why = lacks_memory(&format!("a prefix segment of {taken} tokens"));
                         run.give_up(first, &why);
                         passes.skip_subtree(&run.trie).into_iter().for_each(|node| run.finish(node, arena));
                     }

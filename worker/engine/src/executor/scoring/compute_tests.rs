@@ -53,11 +53,11 @@ impl CausalLm for Model {
         Tensor::f_from_slice(&logits)?.f_reshape([-1, i64::from(VOCABULARY)])
     }
 
-    fn arena_tokens(&self) -> usize {
+    fn arena_tokens(&self, _: usize) -> usize {
         self.tokens
     }
 
-    fn arena_tokens_at_most(&self) -> usize {
+    fn arena_tokens_at_most(&self, _: usize) -> usize {
         self.tokens
     }
 

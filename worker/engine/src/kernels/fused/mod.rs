@@ -42,7 +42,8 @@ type Loaded = Rc<Module<{ KERNELS.len() }>>;
 
 /// The kernels, on each device that a model uses. An operation returns `None` for tensors that it has no kernel for.
 pub(crate) struct Fused {
-    modules: RefCell<Vec<(usize, Loaded)>>,
+    /// By GPU; `None` where they could not be loaded, which is not tried again.
+    modules: RefCell<Vec<(usize, Option<Loaded>)>>,
 }
 
 impl Fused {
@@ -66,7 +67,7 @@ impl Fused {
     fn load(&self, ordinal: usize) -> Result<Loaded, String> {
         let ptx = CStr::from_bytes_with_nul(PTX.as_bytes()).map_err(|error| error.to_string())?;
         let module = Rc::new(Module::load(ordinal, ptx, KERNELS)?);
-        self.modules.borrow_mut().push((ordinal, Rc::clone(&module)));
+        self.modules.borrow_mut().push((ordinal, Some(Rc::clone(&module))));
         Ok(module)
     }
 
@@ -76,8 +77,19 @@ impl Fused {
         if tensor.kind() != Kind::BFloat16 {
             return None;
         }
-        let known = self.modules.borrow().iter().find(|(device, _)| *device == ordinal).map(|(_, one)| Rc::clone(one));
-        known.or_else(|| self.load(ordinal).ok())
+        let known = self.modules.borrow().iter().find(|(device, _)| *device == ordinal).map(|(_, one)| one.clone());
+        known.unwrap_or_else(|| {
+            let loaded = self.load(ordinal);
+            if let Err(why) = &loaded {
+                tracing::warn!(
+                    gpu = ordinal,
+                    why,
+                    "libtorch's operations are used between products on this GPU, slower"
+                );
+                self.modules.borrow_mut().push((ordinal, None));
+            }
+            loaded.ok()
+        })
     }
 
     /// Adds `added` to rows, `[..., width]`, and norms the sums; returns both. Without `added` the first is empty.
