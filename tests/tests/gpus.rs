@@ -1,5 +1,5 @@
 //! A device that fails, as a job meets it. That results of a CPU keep workers on GPUs out, and the reverse, is a rule for models
-//! with weights, which the echo engine has not: `pins_tests.rs` of the master has it.
+//! with weights, which the echo engine has not: `device_types.rs` has it.
 
 use compass_tests::{Worker, assert_same, echo_job, told_address, undisturbed, wait_until, worker_command};
 

@@ -85,6 +85,7 @@ impl Executor {
         };
         let limit =
             plan.truncation.max_prompt_len.map_or(facts.max_seq_len, |most| most.min(facts.max_seq_len)) as usize;
+        let limits = (limit, plan.max_seq_len.map(|longest| longest as usize));
         let side = ModelSide {
             profile: plan.profile,
             max_seq_len: limit,
@@ -107,7 +108,7 @@ impl Executor {
             kwargs,
             facts,
             side,
-            limits: (limit, plan.max_seq_len.map(|_| facts.max_seq_len as usize)),
+            limits,
             chat,
             precision,
             pad,

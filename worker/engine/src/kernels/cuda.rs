@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn calls_of_levels_are_attention() {
         tch::manual_seed(11);
-        let cuda = Cuda { flash: Flash::Twin, fused: None, note: None, others: Reference };
+        let cuda = Cuda { flash: Flash::Twin, fused: None, note: None, processors: PROCESSORS, others: Reference };
         for shape in [(6, 2, 16), (4, 4, 16), (8, 1, 16)] {
             let off = attention_error(&cuda, shape, ON_CPU).unwrap();
             assert!(off <= attention_tolerance(Kind::Float), "{shape:?}: {off}");
@@ -306,7 +306,8 @@ mod tests {
     #[test]
     fn a_kernel_of_wrong_numbers_is_noticed() {
         tch::manual_seed(11);
-        let cuda = Cuda { flash: Flash::TwinOffByOne, fused: None, note: None, others: Reference };
+        let cuda =
+            Cuda { flash: Flash::TwinOffByOne, fused: None, note: None, processors: PROCESSORS, others: Reference };
         let off = attention_error(&cuda, (4, 2, 16), ON_CPU).unwrap();
         assert!(off.is_finite() && off > attention_tolerance(Kind::BFloat16), "{off}");
     }
