@@ -236,9 +236,24 @@ class Model:
         pass
 
 
+def sort_keys(value):
+    """Puts the keys of every dict into the order in which `run.py` writes them down before it reads them again."""
+    if isinstance(value, dict):
+        entries = sorted(dict.items(value), key=lambda entry: str(entry[0]))
+        for key, item in entries:
+            sort_keys(item)
+            dict.__delitem__(value, key)
+            dict.__setitem__(value, key, item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            sort_keys(item)
+
+
+
 def entries(path):
     """The data sets of a file, as `--datasets` reads it."""
     config = Config.fromfile(path, format_python_code=False)
+    sort_keys(config._cfg_dict)
     found = []
     for key in config:
         if key.endswith("_datasets") and isinstance(config[key], list):

@@ -20,7 +20,7 @@ const GPU: &str = "NVIDIA H200";
 /// A job over the demo's model, its master, and where that listens.
 fn master() -> (Job, Running, String) {
     let job = Job::new(&format!(
-        "[master]\nlisten = \"127.0.0.1:0\"\n[[model]]\nabbr = \"m\"\npath = \"model\"\n{}\n[infer.partitioner]\ntype = \"size\"\n\
+        "\n[master]\nlisten = \"127.0.0.1:0\"\n[[model]]\nabbr = \"m\"\npath = \"model\"\n{}\n[infer.partitioner]\ntype = \"size\"\n\
          max_task_size = 20\n[infer.runner]\ntype = \"none\"\n",
         sums::choices("rows.jsonl")
     ));

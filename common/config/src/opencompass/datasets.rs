@@ -274,6 +274,8 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
     table.remove("mode");
     continuation::name(&mut table, span);
     label_type::name(&mut table, entry, span);
+    label_type::sort(&mut table, entry);
+    join_shots(&mut table);
     // An entry may have a key `version`, which is its loader's.
     if let Some(version) = prompt_version::of(entry) {
         let node = Node { value: Value::String(version), span };
@@ -305,6 +307,17 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
         return Some(Entry::Unread(Box::new(draft)));
     }
     Some(Entry::Ready(finished(table, &parameters, span)))
+}
+
+/// How shots are joined is a matter of the prompt here, and of the retriever there.
+fn join_shots(table: &mut Table) {
+    let Some(Node { value: Value::Table(infer), .. }) = table.get_mut("infer_cfg") else { return };
+    for key in ["ice_separator", "ice_eos_token"] {
+        let Some(Node { value: Value::Table(retriever), .. }) = infer.get_mut("retriever") else { return };
+        if let Some(node) = retriever.remove(key) {
+            infer.entries.push(KeyValue { key: key.to_owned(), key_span: node.span, node });
+        }
+    }
 }
 
 /// Reports keys that say which rows are read, of a data set of a preset: it says that itself.
