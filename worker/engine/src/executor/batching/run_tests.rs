@@ -220,16 +220,17 @@ fn a_prompt_that_pushes_out_what_it_shares_is_computed_from_its_start() {
         (0..length).map(|place| if place < 64 { place * place % 7 } else { (place + own) % VOCABULARY }).collect()
     };
     for (first, second) in [(100, 134), (134, 100), (134, 134)] {
-        let prompts = [prompt(first, 1), prompt(second, 5), prompt(9, 2)];
         for tokens in [139, 150, 200] {
-            let request = |(id, prompt): (usize, &Vec<u32>)| SequenceRequest::new(prompt, &[], 6, id);
-            let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()], without_room: Vec::new() };
             let (mut slots, mut arena, mut model) = (Slots::new(8), Arena::none(), Model::new(tokens, 1000));
-            let sequences = prompts.iter().enumerate().map(request).collect();
-            let counters = &mut TokenCounters::default();
-            continue_all(&mut model, (&mut slots, &mut arena), sequences, &mut greedy, counters).unwrap();
-            let answers: Vec<Vec<u32>> = greedy.answers.into_iter().map(Option::unwrap).collect();
-            assert_eq!(answers, expected(&prompts), "{first} and {second} in {tokens}");
+            // One batch after the other: of one batch the longest begins.
+            for prompt in [prompt(first, 1), prompt(second, 5), prompt(first, 1)] {
+                let sequences = vec![SequenceRequest::new(&prompt, &[], 6, 0)];
+                let mut greedy = Greedy { most: 6, answers: vec![None], without_room: Vec::new() };
+                let counters = &mut TokenCounters::default();
+                continue_all(&mut model, (&mut slots, &mut arena), sequences, &mut greedy, counters).unwrap();
+                let answers: Vec<Vec<u32>> = greedy.answers.into_iter().map(Option::unwrap).collect();
+                assert_eq!(answers, expected(&[prompt]), "{first} and {second} in {tokens}");
+            }
         }
     }
 }
