@@ -1,8 +1,10 @@
 //! The operations on CUDA: libtorch's fused kernels where there are any, and attention of a whole level in one call.
 
+use super::draw::draw;
 use super::flash::{Flash, WIDEST_HEAD};
 use super::fused::lists;
 use super::operations::add_then_norm;
+use super::reference::change;
 use super::{Fused, Kernels, Pairs, Part, Reference, Warp, attention_error, attention_tolerance};
 use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
 use crate::cuda::cuda_processors;
@@ -89,6 +91,11 @@ impl Cuda {
     }
 }
 
+/// Copies numbers of the host to a GPU behind what that has to do.
+fn without_waiting(here: &Tensor, device: Device) -> Result<Tensor, TchError> {
+    if device.is_cuda() { here.f_internal_to_copy((here.kind(), device), true) } else { here.f_to_device(device) }
+}
+
 /// Product of sequences and key-value heads from which keys are not divided on a GPU of so many processors: 0.8 times twice as
 /// many, rounded up.
 fn undivided(processors: i64) -> i64 {
@@ -99,11 +106,7 @@ impl Kernels for Cuda {
     /// The host does not wait for what the device has to do: the driver copies what lies in pageable memory before the
     /// call returns.
     fn to_device(&self, numbers: &[i64], device: Device) -> Result<Tensor, TchError> {
-        let here = Tensor::f_from_slice(numbers)?;
-        if !device.is_cuda() {
-            return here.f_to_device(device);
-        }
-        here.f_internal_to_copy((Kind::Int64, device), true)
+        without_waiting(&Tensor::f_from_slice(numbers)?, device)
     }
 
     fn ids_to_host(&self, ids: &Tensor) -> Result<Vec<i64>, TchError> {
@@ -119,11 +122,12 @@ impl Kernels for Cuda {
     }
 
     fn draw(&self, logits: &Tensor, warp: Warp, uniforms: &[f64]) -> Result<Tensor, TchError> {
-        self.others.draw(logits, warp, uniforms)
+        let there = without_waiting(&Tensor::f_from_slice(uniforms)?, logits.device())?;
+        draw(logits, &warp, &there)
     }
 
     fn change(&self, logits: &Tensor, penalised: &[i64], penalty: f32, forbidden: &[i64]) -> Result<(), TchError> {
-        self.others.change(logits, penalised, penalty, forbidden)
+        change(self, logits, (penalised, penalty), forbidden)
     }
 
     fn token_scores(&self, logits: &Tensor, targets: &[&[u32]]) -> Result<Tensor, TchError> {

@@ -39,20 +39,7 @@ impl Kernels for Reference {
     }
 
     fn change(&self, logits: &Tensor, penalised: &[i64], penalty: f32, forbidden: &[i64]) -> Result<(), TchError> {
-        let flat = logits.f_view([-1])?;
-        if !penalised.is_empty() {
-            let places = self.to_device(penalised, logits.device())?;
-            let found = flat.f_index_select(0, &places)?;
-            // A scalar divisor may be multiplied by its reciprocal, which rounds otherwise.
-            let penalty = Tensor::f_full([1i64], f64::from(penalty), (Kind::Float, logits.device()))?;
-            let changed = found.f_mul(&penalty)?.f_where_self(&found.f_lt(0.0)?, &found.f_div(&penalty)?)?;
-            let _ = flat.shallow_clone().f_index_copy_(0, &places, &changed)?;
-        }
-        if !forbidden.is_empty() {
-            let places = self.to_device(forbidden, logits.device())?;
-            let _ = flat.shallow_clone().f_index_fill_(0, &places, f64::NEG_INFINITY)?;
-        }
-        Ok(())
+        change(self, logits, (penalised, penalty), forbidden)
     }
 
     fn token_scores(&self, logits: &Tensor, targets: &[&[u32]]) -> Result<Tensor, TchError> {
@@ -191,6 +178,29 @@ impl Kernels for Reference {
         }
         Tensor::f_cat(&mixed, 0)
     }
+}
+
+/// Changes logits in place by single operations: [`Kernels::change`], with the places where `kernels` have them.
+pub(super) fn change(
+    kernels: &dyn Kernels,
+    logits: &Tensor,
+    (penalised, penalty): (&[i64], f32),
+    forbidden: &[i64],
+) -> Result<(), TchError> {
+    let flat = logits.f_view([-1])?;
+    if !penalised.is_empty() {
+        let places = kernels.to_device(penalised, logits.device())?;
+        let found = flat.f_index_select(0, &places)?;
+        // A scalar divisor may be multiplied by its reciprocal, which rounds otherwise.
+        let penalty = Tensor::f_full([1i64], f64::from(penalty), (Kind::Float, logits.device()))?;
+        let changed = found.f_mul(&penalty)?.f_where_self(&found.f_lt(0.0)?, &found.f_div(&penalty)?)?;
+        let _ = flat.shallow_clone().f_index_copy_(0, &places, &changed)?;
+    }
+    if !forbidden.is_empty() {
+        let places = kernels.to_device(forbidden, logits.device())?;
+        let _ = flat.shallow_clone().f_index_fill_(0, &places, f64::NEG_INFINITY)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
