@@ -4,6 +4,7 @@
 
 use super::check::Check;
 use super::convert_paths;
+use super::convert_secrets;
 use super::include;
 use super::left_out::{self, LeftOutKind};
 use super::overrides::Overrides;
@@ -51,6 +52,10 @@ fn read(check: &mut Check, path: &Path, folder: Option<&Path>, overrides: &Overr
         if root.get(key).is_none_or(Node::is_empty) {
             left_out::nothing_left(check, kind);
         }
+    }
+    convert_secrets::refuse(check, &root);
+    if check.has_errors() {
+        return None;
     }
     convert_paths::settle(check, &mut root, folder, overrides.data_dir.as_deref());
     let text = toml_text::document(&root, &|span| comment(check, span));

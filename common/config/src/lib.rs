@@ -11,6 +11,7 @@ mod combination;
 mod command_line;
 mod convert;
 mod convert_paths;
+mod convert_secrets;
 mod custom_dataset;
 mod data_cache;
 mod dataset;

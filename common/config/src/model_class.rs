@@ -104,6 +104,12 @@ pub(super) fn is_endpoint(written: &str) -> bool {
     CLASSES.iter().any(|class| class.name == name && class.engine == Engine::Endpoint)
 }
 
+/// Whether a class of OpenCompass asks a server, served here or not.
+pub(super) fn asks_a_server(written: &str) -> bool {
+    let name = choice::class(written);
+    is_endpoint(written) || name.ends_with("API") || ENDPOINTS.iter().any(|endpoint| name.starts_with(endpoint))
+}
+
 /// Names of the classes that are served, the usual ones first.
 pub(super) fn names() -> Vec<&'static str> {
     CLASSES.iter().map(|class| class.name).collect()

@@ -9,7 +9,7 @@ use super::tree::{KeyValue, Node, Table, Value};
 /// Where the class asks unless it is told otherwise.
 const URL: &str = "https://api.openai.com/v1";
 /// The environment variable that the class reads with `key='ENV'`, its default.
-const KEY_ENV: &str = "OPENAI_API_KEY";
+pub(super) const KEY_ENV: &str = "OPENAI_API_KEY";
 /// The class's temperature where nothing is said.
 const TEMPERATURE: f64 = 0.7;
 
@@ -95,17 +95,20 @@ fn one(node: &Node) -> Option<&Node> {
 
 /// `'ENV'` is the environment's; what stands in the file itself would be kept with every run.
 pub(super) fn key(check: &mut Check, span: Span, node: &Node, endpoint: &mut Table) -> bool {
-    match one(node).and_then(Node::text) {
-        Some("ENV") => put(endpoint, "key_env", span, Value::String(KEY_ENV.into())),
-        Some("" | "EMPTY" | "empty" | "none") => {}
-        _ => {
-            let help =
-                format!("write key='ENV' and set {KEY_ENV} where workers start: every run keeps its configuration");
-            check.error(span, "`key` holds the key itself".into(), Some(help));
-            return false;
-        }
+    if !is_no_key(node) {
+        let help = format!("write key='ENV' and set {KEY_ENV} where workers start: every run keeps its configuration");
+        check.error(span, "`key` holds the key itself".into(), Some(help));
+        return false;
+    }
+    if one(node).and_then(Node::text) == Some("ENV") {
+        put(endpoint, "key_env", span, Value::String(KEY_ENV.into()));
     }
     true
+}
+
+/// Whether a value says that there is no key, or that it stands in the environment.
+pub(super) fn is_no_key(node: &Node) -> bool {
+    one(node).and_then(Node::text).is_some_and(|text| matches!(text, "ENV" | "" | "EMPTY" | "empty" | "none"))
 }
 
 fn per_minute(check: &mut Check, entry: &KeyValue, endpoint: &mut Table) -> bool {

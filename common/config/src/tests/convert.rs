@@ -115,3 +115,38 @@ fn toml_and_what_cannot_be_read_are_refused() {
     assert!(said("bad.py").contains("ZeroDivisionError"));
     assert!(said("none.py").contains("no such file"));
 }
+
+#[test]
+fn no_file_is_written_that_holds_a_key() {
+    let mut fixture = Fixture::new();
+    fixture.flags.python.variables = vec![("OC_JUDGE_API_KEY".into(), "sk-secret-123".into())];
+    let models = |model: &str| {
+        format!(
+            "import os\nfrom opencompass.models import OpenAISDK\nkey = os.environ['OC_JUDGE_API_KEY']\n\
+             with read_base():\n    from .datasets.siqa.siqa_gen import siqa_datasets\ndatasets = siqa_datasets\n\
+             models = [{model}]\n"
+        )
+    };
+    let said = |model: &str| {
+        fixture.write("eval.py", &models(model));
+        convert(&fixture.path("eval.py"), None, &fixture.flags).map(|converted| converted.text)
+    };
+    let class = |more: &str| format!("dict(type=OpenAISDK, abbr='m', path='gpt', {more})");
+    for (model, what) in [
+        (class("key=key"), "`key` holds the key itself"),
+        (class("key=['sk-1', key]"), "`key` holds the key itself"),
+        ("dict(type='Qwen', abbr='m', path='q', key=key)".to_owned(), "`key` holds the key itself"),
+        (class("key='ENV', openai_api_base='http://h/v1?k=' + key"), "variable OC_JUDGE_API_KEY"),
+        (
+            "dict(type='openai', abbr='m', endpoint=dict(url='http://h', headers=dict(auth='Bearer ' + key)))"
+                .to_owned(),
+            "`auth` holds the value of the environment variable OC_JUDGE_API_KEY",
+        ),
+    ] {
+        let refused = said(&model).unwrap_err().to_string();
+        assert!(refused.contains(what) && refused.contains("eval.py:") && refused.contains("key_env"), "{refused}");
+        assert!(!refused.contains("sk-secret-123"), "{refused}");
+    }
+    let named = said(&class("key='ENV'")).unwrap_or_else(|errors| panic!("{errors}"));
+    assert!(named.contains("key = \"ENV\""), "{named}");
+}
