@@ -12,6 +12,9 @@ use std::sync::{Arc, OnceLock};
 /// What one answer may cost. A pattern with look-around has a bound of its own.
 const LIMITS: Limits = Limits { steps: 5_000_000, bytes: 1 << 30, depth: 200, file_bytes: 8 << 20 };
 
+/// Classes of what a function raises where it needs something that is not evaluated here, or a file.
+const UNSERVED: &[&str] = &["", "NotImplementedError", "PermissionError"];
+
 /// A function from a text to a text, with its source.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Interpreted {
@@ -70,7 +73,7 @@ impl Interpreted {
     pub fn refusal(&self, texts: &[&str]) -> Option<String> {
         texts.iter().find_map(|text| match self.call(text) {
             Ok(FunctionValue::Other(kind)) => Some(format!("it gives a {kind}, and answers are texts")),
-            Err(fault) if fault.class.is_empty() || fault.class == "NotImplementedError" => Some(fault.to_string()),
+            Err(fault) if UNSERVED.contains(&fault.class.as_str()) => Some(fault.to_string()),
             // Parameters that it does not have, or wants.
             Err(fault) if fault.class == "TypeError" && fault.text.starts_with(&format!("{}()", self.name())) => {
                 Some(fault.to_string())
@@ -152,6 +155,31 @@ mod tests {
         let list = interpreted("def f(text):\n    return [text]\n", json!({}));
         let error = list.extract("x").unwrap_err().to_string();
         assert_eq!(error, "undecided: `f` fails on this text: it gives a list, and answers are texts");
+    }
+
+    #[test]
+    fn files_are_no_part_of_a_function() {
+        for body in [
+            "open('/etc/hostname').read()",
+            "pathlib.Path('names.txt').read_text()",
+            "json.load(open('a.json'))",
+            "str(os.listdir('.'))",
+        ] {
+            let f = interpreted(
+                &format!("import json\nimport os\nimport pathlib\n\ndef f(text):\n    return {body}\n"),
+                json!({}),
+            );
+            let refused = f.refusal(&["a"]).unwrap_or_default();
+            assert!(
+                refused.contains("reads no files") || refused.contains("cannot be evaluated here"),
+                "{body}: {refused}"
+            );
+        }
+        let caught =
+            "def f(text):\n    try:\n        return open('a').read()\n    except Exception:\n        return ''\n";
+        assert!(interpreted(caught, json!({})).refusal(&["a"]).is_some());
+        let raises = "def f(text):\n    return text.split('=')[1]\n";
+        assert_eq!(interpreted(raises, json!({})).refusal(&["a"]), None);
     }
 
     #[test]
