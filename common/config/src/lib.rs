@@ -117,7 +117,7 @@ pub use model_presets::{ModelPreset, model_presets};
 pub use notify::{NotifyConfig, NotifyEvent};
 pub use opencompass::{
     EvaluatedConfiguration, Interpreter, LoadedRows, Loader, LoaderCall, LoaderChain, LoaderWorld, NoRows, PythonWorld,
-    RowLoader, tree_module,
+    RowLoader, beside_name, is_own, library_module, tree_module, without_beside,
 };
 pub use overrides::{CustomDataset, DlcFlags, HfKind, HfModel, ModelFlags, Overrides, SlurmFlags};
 pub use presets::{Preset, presets};

@@ -267,6 +267,9 @@ def main():
         source = request['caches'].get(name)
         if source and os.path.isdir(source):
             mirror(source, os.path.join(OUT, 'hf-' + name))
+    # Modules of the user's own, which a relative import of the configuration names.
+    if request['folder'] and request['folder'] not in sys.path:
+        sys.path.append(request['folder'])
     seen = Seen()
     # In front of what stands in for libraries: these ask themselves which of those there are.
     for name in ['mmengine', 'datasets', 'transformers', 'opencompass']:

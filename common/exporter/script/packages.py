@@ -263,5 +263,5 @@ class Importer:
         self.begin()
 
     def registered(self, name):
-        """The dotted name of a class that a configuration names in quotation marks."""
-        return name if '.' in name else f'{ROOT}.datasets.{name}'
+        """The dotted name of a class that a configuration names in quotation marks, or by a relative import."""
+        return name.lstrip('.') if '.' in name else f'{ROOT}.datasets.{name}'

@@ -9,7 +9,9 @@ use crate::session::{Session, Told};
 use crate::stamp::Stamper;
 use compass_common::status_output::print_status;
 use compass_common::words::counted;
-use compass_config::{EvaluatedConfiguration, Interpreter, LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader};
+use compass_config::{
+    EvaluatedConfiguration, Interpreter, LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader, is_own,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -218,13 +220,18 @@ impl Record {
 }
 
 /// What rows depend on beside the files that are read for them.
-struct Causes(serde_json::Value);
+struct Causes {
+    all: serde_json::Value,
+    /// The folder of the configuration, where classes of the user's own are.
+    folder: Option<PathBuf>,
+}
 
 impl Causes {
     fn new(world: &LoaderWorld, interpreter: &Interpreter, program: &Path) -> Self {
         let path = ["PYTHONPATH", "PYTHONHOME"].map(|name| environment::variable(world, name));
         let script = FILES.map(|(_, text)| text);
-        Self(serde_json::json!({
+        let folder = world.config.parent().and_then(|folder| std::path::absolute(folder.join(".")).ok());
+        let all = serde_json::json!({
             "script": script,
             "program": program,
             "network": interpreter.network,
@@ -234,11 +241,13 @@ impl Causes {
             "datasets": environment::cache(world, "HF_DATASETS_CACHE", "datasets"),
             "modules": environment::cache(world, "HF_MODULES_CACHE", "modules"),
             "path": path,
-        }))
+        });
+        Self { all, folder }
     }
 
     fn of_call(&self, call: &LoaderCall) -> String {
-        self.key(&serde_json::json!([call.class, call.parameters, call.splits]))
+        let folder = self.folder.as_ref().filter(|_| is_own(&call.class));
+        self.key(&serde_json::json!([call.class, call.parameters, call.splits, folder]))
     }
 
     fn of_configuration(&self, path: &Path) -> String {
@@ -246,6 +255,6 @@ impl Causes {
     }
 
     fn key(&self, of: &serde_json::Value) -> String {
-        blake3::hash(serde_json::json!([self.0, of]).to_string().as_bytes()).to_hex().to_string()
+        blake3::hash(serde_json::json!([self.all, of]).to_string().as_bytes()).to_hex().to_string()
     }
 }

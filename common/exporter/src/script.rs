@@ -21,6 +21,8 @@ pub(crate) struct Request<'r> {
     pub(crate) tree: Option<&'r Path>,
     /// A configuration to be resolved.
     pub(crate) configuration: Option<&'r Path>,
+    /// The folder of the configuration, for modules of the user's own.
+    pub(crate) folder: Option<&'r Path>,
     pub(crate) caches: Caches,
     pub(crate) calls: Vec<Call<'r>>,
 }

@@ -58,9 +58,11 @@ impl Session<'_> {
         let of_folder = |error| Fault::of_folder(self.folder.to_path_buf(), &error);
         let own = RunFolder::make(self.folder).map_err(of_folder)?;
         let asked = calls.iter().map(|call| call.class.to_owned()).collect::<Vec<_>>();
+        let folder = self.world.config.parent().and_then(|folder| std::path::absolute(folder.join(".")).ok());
         let request = Request {
             tree: self.tree,
             configuration: configuration.map(|(path, _)| path),
+            folder: folder.as_deref(),
             caches: Caches {
                 datasets: environment::cache(self.world, "HF_DATASETS_CACHE", "datasets"),
                 modules: environment::cache(self.world, "HF_MODULES_CACHE", "modules"),

@@ -2,7 +2,7 @@
 //! was seen when they were made.
 
 use crate::observed::Look;
-use compass_config::{LoaderCall, LoaderWorld};
+use compass_config::{LoaderCall, LoaderWorld, is_own};
 use compass_python::LoadedSplit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,8 +34,12 @@ pub(crate) struct Cache(pub(crate) PathBuf);
 
 impl Cache {
     fn record_path(&self, world: &LoaderWorld, call: &LoaderCall) -> PathBuf {
-        let asked =
+        let mut asked =
             serde_json::json!([FORMAT, call.class, call.parameters, world.trees, world.data_dir, world.hub_caches]);
+        // Another folder has another class of that name.
+        if let (true, Some(asked)) = (is_own(&call.class), asked.as_array_mut()) {
+            asked.push(serde_json::json!(std::path::absolute(&world.config).ok()));
+        }
         let digest = blake3::hash(asked.to_string().as_bytes()).to_hex();
         self.0.join("records").join(format!("{digest}.json"))
     }

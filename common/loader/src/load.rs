@@ -3,7 +3,7 @@
 use crate::cache::{Cache, Record};
 use crate::observed::Look;
 use crate::world::TreeWorld;
-use compass_config::{LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader};
+use compass_config::{LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader, beside_name, is_own, without_beside};
 use compass_python::{LibraryCall, LibraryFault, Limits, load_rows};
 use std::path::PathBuf;
 
@@ -38,9 +38,15 @@ impl TreeLoader {
 
     fn evaluate(&self, world: &LoaderWorld, call: &LoaderCall) -> Result<Record, NoRows> {
         let host = TreeWorld::new(world, call);
-        let asked = LibraryCall { class: call.class.clone(), parameters: call.parameters.clone() };
+        let own = is_own(&call.class);
+        let beside = beside_name(&world.config, &call.class).filter(|_| own);
+        if own && beside.is_none() {
+            return Err(no_module(call));
+        }
+        let asked =
+            LibraryCall { class: beside.unwrap_or_else(|| call.class.clone()), parameters: call.parameters.clone() };
         let loaded = load_rows(&asked, &host, self.limits);
-        let splits = loaded.result.map_err(no_rows)?;
+        let splits = loaded.result.map_err(|fault| if own { no_rows_of_own(fault, call) } else { no_rows(fault) })?;
         for (path, text) in loaded.files {
             let digest = blake3::hash(text.as_bytes()).to_hex().to_string();
             // The text without a mark of its encoding is not the file.
@@ -77,8 +83,9 @@ impl TreeLoader {
             splits.push((wanted.clone(), file));
         }
         let class = call.class.rsplit('.').next().unwrap_or(&call.class);
+        let whose = if is_own(&call.class) { "its own `load`" } else { "OpenCompass's own loader" };
         let said = format!(
-            "{class}: read by OpenCompass's own loader ({}), {} {}",
+            "{class}: read by {whose} ({}), {} {}",
             record.place,
             thousands(count),
             if count == 1 { "row" } else { "rows" }
@@ -87,13 +94,36 @@ impl TreeLoader {
     }
 }
 
+/// What reads a class that is not read here.
+const ELSEWHERE: &str = "read its rows with --python PATH, an interpreter that has OpenCompass, or run the rest with \
+                         --skip-unsupported";
+
+/// A class of the user's own whose module is not beside the configuration.
+fn no_module(call: &LoaderCall) -> NoRows {
+    let module = call.class.rsplit_once('.').map_or(call.class.as_str(), |(module, _)| module);
+    let file = module.trim_start_matches('.').replace('.', "/");
+    NoRows {
+        reason: format!("there is no `{file}.py` beside the configuration, so there is no source of it to read"),
+        help: Some(format!("put the module there, or {ELSEWHERE}")),
+    }
+}
+
+/// As [`no_rows`], with names as the user writes them.
+fn no_rows_of_own(fault: LibraryFault, call: &LoaderCall) -> NoRows {
+    let (module, class) = call.class.rsplit_once('.').unwrap_or(("", &call.class));
+    if ["has no class", "no OpenCompass tree is known"].iter().any(|said| fault.text.contains(said)) {
+        let reason = format!("the module `{}` has no class `{class}`", module.trim_start_matches('.'));
+        return NoRows { reason, help: Some(ELSEWHERE.to_owned()) };
+    }
+    let NoRows { reason, help } = no_rows(fault);
+    NoRows { reason: without_beside(&reason), help }
+}
+
 /// The reason with its place, and what to do: about data and about the tree the evaluation knows, all else needs Python.
 fn no_rows(fault: LibraryFault) -> NoRows {
     let reason = fault.to_string();
     let is_own = matches!(fault.class.as_str(), "FileNotFoundError" | "");
-    let elsewhere = "read its rows with --python PATH, an interpreter that has OpenCompass, or run the rest with \
-                     --skip-unsupported";
-    NoRows { reason, help: Some(fault.help.filter(|_| is_own).unwrap_or_else(|| elsewhere.to_owned())) }
+    NoRows { reason, help: Some(fault.help.filter(|_| is_own).unwrap_or_else(|| ELSEWHERE.to_owned())) }
 }
 
 fn thousands(count: usize) -> String {

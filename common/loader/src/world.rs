@@ -2,7 +2,7 @@
 
 use crate::observed::{self, Look};
 use compass_common::regular_file;
-use compass_config::{LoaderCall, LoaderWorld, tree_module};
+use compass_config::{LoaderCall, LoaderWorld, library_module};
 use compass_python::{FileFault, FileKind, Host, Imported, Library, LibrarySource, TableRequest, Tables};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -129,7 +129,7 @@ impl Host for TreeWorld<'_> {
 
 impl Library for TreeWorld<'_> {
     fn module(&self, dotted: &str) -> Option<LibrarySource> {
-        tree_module(&self.world.trees, dotted)
+        library_module(self.world, dotted)
     }
 
     fn bytes(&self, path: &Path) -> Result<Vec<u8>, FileFault> {

@@ -1,5 +1,6 @@
 //! `datasets`: what is asked is the same here and there; which rows are asked, the loader class says.
 
+use super::beside::is_own;
 use super::loaders::{Known, Loaders, Rows};
 use super::rows::{LoadedRows, LoaderCall, LoaderWorld, NoRows};
 use super::tree::{self, Places};
@@ -258,6 +259,16 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
         return Some(Entry::Ready(Node { value: Value::Table(table), span }));
     }
     let Some(name) = class::of(entry) else {
+        if let Some(node) = entry.get("type") {
+            let help = "put it into a module beside the file and import it, as in `from mydata import MyDataset`, or name a \
+                        class of OpenCompass";
+            let message = match node.value {
+                Plain::Other("a class") => "`type` is a class that the configuration defines itself",
+                _ => "`type` is not a class",
+            };
+            check.error(places.span(node.place), message.into(), Some(help.into()));
+            return None;
+        }
         check.error(span, "a data set without `type`".into(), Some("name its class: `type=SiqaDataset`".into()));
         return None;
     };
@@ -292,7 +303,12 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
     };
     let wanted: Vec<(&'static str, String)> = wanted.into_iter().map(split).collect();
     for (ours, split) in &wanted {
-        let reason = match loaders.rows(name, &parameters, split) {
+        // A class of the user's own may have the name of one of OpenCompass's.
+        let known = match class::dotted(entry).is_some_and(is_own) {
+            true => Rows::Unknown,
+            false => loaders.rows(name, &parameters, split),
+        };
+        let reason = match known {
             Rows::Known(known) => {
                 add(&mut table, ours, *known);
                 continue;

@@ -5,20 +5,19 @@
 //! refused before anything runs. What it raises on a text is its own: such an answer is undecided.
 
 use super::PythonWorld;
+use super::beside::{beside_name, is_own, module_of, without_beside};
 use super::host::{MOST_SOURCE, TreeHost, package, tree_module};
 use super::tree::Places;
 use crate::check::Check;
 use crate::tree::{Node, Table, Value};
 use compass_common::regular_file;
 use compass_postprocess::{Interpreted, NameError, Postprocessor};
-use compass_python::{FunctionSource, LibraryFault, LibrarySource, Node as PythonNode, Place, Plain, trace_function};
+use compass_python::{FunctionSource, LibraryFault, Node as PythonNode, Place, Plain, trace_function};
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 
 /// Where the names of OpenCompass's modules begin.
 const TREE: &str = "opencompass.";
-/// Where modules beside the configuration stand for the interpreter, which follows imports of OpenCompass's package alone.
-const BESIDE: &str = "opencompass.beside.";
 /// Keys whose values name postprocessors.
 const KEYS: &[&str] = &["pred_postprocessor", "dataset_postprocessor"];
 /// Answers as models give them.
@@ -40,51 +39,26 @@ pub(crate) fn interpreted(
 ) -> Option<Result<Postprocessor, String>> {
     let host = TreeHost::new(config, world.clone());
     let trees = host.trees();
-    let source = match beside(trees, config, written) {
+    let source = match own(trees, config, written) {
         Some(source) => source,
         None if trees.is_empty() => return None,
         None => traced(trees, written)?,
     };
     let source = match source {
         Ok(source) => source,
-        Err(fault) => return Some(Err(fault.to_string().replace(BESIDE, ""))),
+        Err(fault) => return Some(Err(without_beside(&fault.to_string()))),
     };
     let function = Interpreted::new(source, parameters);
     match function.refusal(TRIED) {
-        Some(reason) => Some(Err(reason.replace(BESIDE, ""))),
+        Some(reason) => Some(Err(without_beside(&reason))),
         None => Some(Ok(Postprocessor::Interpreted(function))),
     }
 }
 
-/// Whether a name is that of a function in a module of the user's own, which stands outside of OpenCompass.
-pub(crate) fn is_own(written: &str) -> bool {
-    written.contains('.') && !written.starts_with(TREE)
-}
-
-/// A function of a module beside the configuration: OpenCompass imports it from there. `None` where there is no such module.
-fn beside(trees: &[PathBuf], config: &Path, written: &str) -> Option<Result<FunctionSource, LibraryFault>> {
-    let (module, _) = written.rsplit_once('.').filter(|_| is_own(written))?;
-    let folder = config.parent().unwrap_or(Path::new(""));
-    module_beside(folder, module)?;
-    let modules = |dotted: &str| match dotted.strip_prefix(BESIDE) {
-        Some(own) => module_beside(folder, own),
-        None => tree_module(trees, dotted),
-    };
-    Some(trace_function(&format!("{BESIDE}{written}"), &modules))
-}
-
-fn module_beside(folder: &Path, dotted: &str) -> Option<LibrarySource> {
-    let is_name = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
-    let parts: Vec<&str> = dotted.split('.').collect();
-    if !parts.iter().all(|part| is_name(part)) {
-        return None;
-    }
-    let module = folder.join(parts.iter().collect::<PathBuf>());
-    let files = [(module.join("__init__.py"), true), (module.with_extension("py"), false)];
-    files.into_iter().find_map(|(path, is_package)| {
-        let bytes = regular_file::read(&path, MOST_SOURCE).ok()?;
-        Some(LibrarySource { path, text: String::from_utf8(bytes).ok()?, is_package })
-    })
+/// A function of a module beside the configuration. `None` where there is no such module.
+fn own(trees: &[PathBuf], config: &Path, written: &str) -> Option<Result<FunctionSource, LibraryFault>> {
+    let name = beside_name(config, written)?;
+    Some(trace_function(&name, &|dotted: &str| module_of(trees, config, dotted)))
 }
 
 /// A name with a module is looked up there; another one where OpenCompass keeps them, then among those that are registered.

@@ -5,6 +5,7 @@
 //! here. A data set is rows and how they are asked; how they are asked is the same in both, and which rows OpenCompass's loader
 //! class stands for is in `loaders`.
 
+mod beside;
 mod chain;
 mod class;
 mod combinations;
@@ -33,9 +34,10 @@ use super::check::Check;
 use super::left_out::{self, LeftOutKind};
 use super::source::Span;
 use super::tree::{KeyValue, Node, Table, Value};
+pub use beside::{beside_name, is_own, library_module, without_beside};
 pub use chain::LoaderChain;
 use compass_python::{Evaluation, Limits, Node as PythonNode, PythonError};
-pub(super) use functions::{interpreted, is_own};
+pub(super) use functions::interpreted;
 use host::TreeHost;
 pub(super) use host::no_tree;
 pub use host::tree_module;

@@ -104,3 +104,16 @@ fn data_and_tree_are_those_that_are_named() {
     assert_eq!(rows, "{\"q\": \"elsewhere\"}\n");
     assert!(said.contains("OpenCompass 1.0"), "{said}");
 }
+
+#[test]
+fn a_class_beside_the_configuration_is_imported_from_there() {
+    let Some(site) = Site::new() else { return };
+    let source = "from datasets import Dataset\nfrom opencompass.datasets.base import BaseDataset\n\n\nclass Mine(BaseDataset):\n    \
+                  @staticmethod\n    def load():\n        return Dataset([{'q': 'own'}])\n";
+    site.write("mydata.py", source);
+    for class in [".mydata.Mine", "mydata.Mine"] {
+        assert_eq!(site.rows(class, "{}", "test").unwrap().0, "{\"q\": \"own\"}\n");
+    }
+    let none = site.rows(".nodata.Mine", "{}", "test").unwrap_err();
+    assert!(none.reason.contains("No module named 'nodata'"), "{none:?}");
+}

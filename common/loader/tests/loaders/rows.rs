@@ -204,3 +204,36 @@ fn what_cannot_be_read_says_where_and_why() {
         assert!(none.help.is_some());
     }
 }
+
+#[test]
+fn a_class_beside_the_configuration_gives_its_own_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("data")).unwrap();
+    std::fs::write(folder.path().join("data/a.jsonl"), "{\"q\": 1}\n{\"q\": 2}\n").unwrap();
+    let source = "import json\nfrom datasets import Dataset\nfrom opencompass.datasets.base import BaseDataset\n\
+                  from .part import kept\n\nclass Mine(BaseDataset):\n    @staticmethod\n    def load(path):\n        \
+                  with open(path) as f:\n            return Dataset.from_list(kept([json.loads(line) for line in f]))\n";
+    std::fs::write(folder.path().join("mydata.py"), source).unwrap();
+    std::fs::write(folder.path().join("part.py"), "def kept(rows):\n    return rows[1:]\n").unwrap();
+    let loader = TreeLoader::new(folder.path().join("rows"));
+    let world = world(&here("tree"), folder.path());
+    let parameters = serde_json::json!({"path": "./data/a.jsonl"}).as_object().unwrap().clone();
+    let call =
+        |class: &str| LoaderCall { class: class.into(), parameters: parameters.clone(), splits: vec!["test".into()] };
+    for class in ["mydata.Mine", ".mydata.Mine"] {
+        let rows = one(&loader, &world, &call(class)).unwrap();
+        assert_eq!(std::fs::read_to_string(rows.file("test").unwrap()).unwrap(), "{\"q\": 2}\n");
+        assert_eq!(rows.said, "Mine: read by its own `load` (mydata.py:8), 1 row");
+    }
+    // A class of that name in another folder is another one.
+    let elsewhere = LoaderWorld { config: folder.path().join("other/eval.py"), ..world.clone() };
+    let none = one(&loader, &elsewhere, &call("mydata.Mine")).unwrap_err();
+    assert!(none.reason.contains("there is no `mydata.py` beside the configuration"), "{none:?}");
+    assert!(none.help.unwrap().contains("--python PATH"));
+    let none = one(&loader, &world, &call("mydata.Other")).unwrap_err();
+    assert!(none.reason.contains("the module `mydata` has no class `Other`"), "{none:?}");
+    assert!(none.help.unwrap().contains("--python PATH"));
+    std::fs::write(folder.path().join("mydata.py"), source.replace("open(path)", "open('/etc/passwd')")).unwrap();
+    let none = one(&loader, &world, &call("mydata.Mine")).unwrap_err();
+    assert!(none.reason.contains("mydata.py:9:") && none.reason.contains("PermissionError"), "{none:?}");
+}
