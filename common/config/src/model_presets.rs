@@ -2,6 +2,7 @@
 //! each beside. They are read as if the configuration defined them, but only where their name is asked for.
 
 use super::check::Check;
+use super::opencompass::is_asked;
 use super::parse::parse;
 use super::presets::Asked;
 use super::tree::{KeyValue, Node, Table, Value};
@@ -69,8 +70,12 @@ pub(super) fn resolve(check: &mut Check, root: &mut Table, flag: Option<&[String
             continue;
         }
         table.remove("name");
+        let defined = root.get("model").map(Node::items).unwrap_or_default();
+        let is_there = is_asked(check, "model", &name, &node, defined, &asked);
         asked.insert(name, vec![abbr]);
-        push(root, node);
+        if !is_there {
+            push(root, node);
+        }
     }
     asked
 }

@@ -5,8 +5,9 @@
 
 use super::check::Check;
 use super::merge::merge_files;
+use super::opencompass::is_asked;
 use super::parse::parse;
-use super::tree::{Node, Table};
+use super::tree::{Node, Table, Value};
 use super::version;
 use include_dir::{Dir, File, include_dir};
 use serde::Serialize;
@@ -47,13 +48,27 @@ pub(super) fn resolve(check: &mut Check, root: &mut Table, flag: Option<&[String
     let written = root.get("datasets").map(Node::items).unwrap_or_default();
     let written = written.iter().filter_map(|node| Some(node.text()?.to_owned()));
     let names: Vec<String> = flag.filter(|names| !names.is_empty()).map_or(written.collect(), <[String]>::to_vec);
+    // What presets say of data sets that are asked for, before anything lies over it.
+    let mut plain: Vec<Node> = Vec::new();
     for name in names.iter().filter(|name| !defined.contains(name)) {
+        if asked.contains_key(name) {
+            continue;
+        }
         // `mmlu_ppl/lukaemon_mmlu_virology` is one data set of a preset.
         let (preset, one) = name.split_once('/').map_or((name.as_str(), None), |(preset, one)| (preset, Some(one)));
-        let Some((_, table)) = find(check, preset) else { continue };
+        let Some((_, mut table)) = find(check, preset) else { continue };
         let chosen: Vec<String> = abbrs(&table).into_iter().filter(|abbr| one.is_none_or(|one| one == abbr)).collect();
         if chosen.is_empty() {
             continue;
+        }
+        if let Some(Node { value: Value::Array(items), .. }) = table.get_mut("dataset") {
+            let is_chosen = |item: &Node| {
+                item.table()
+                    .and_then(|table| table.text("abbr"))
+                    .is_some_and(|abbr| chosen.iter().any(|one| one == abbr))
+            };
+            items.retain(|item| !is_chosen(item) || !is_asked(check, "dataset", name, item, &plain, &asked));
+            plain.extend(items.iter().filter(|item| is_chosen(item)).cloned());
         }
         asked.insert(name.clone(), chosen);
         *root = merge_files(table, std::mem::take(root));

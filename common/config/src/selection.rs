@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::fields::Fields;
+use super::include;
 use super::left_out::{self, LeftOutKind};
 use super::model_presets::model_presets;
 use super::presets::{self, Asked};
@@ -61,8 +62,12 @@ pub(super) fn read<'t>(
     };
     let is_left_out = left_out::has_any(check, list.kind);
     if flag.is_none() && named.is_none() && !is_left_out && root.table.get(list.table).is_none_or(Node::is_empty) {
-        let help = format!("add a [[{}]] table", list.table);
-        check.error(root.span, format!("no {} is defined", list.noun), Some(help));
+        let file = root.span.file;
+        let (message, help) = match include::is_python(check.sources.path(file), check.sources.text(file)) {
+            true => (format!("`{}` is empty", list.names), format!("write `{} = [dict(type=..., ...)]`", list.names)),
+            false => (format!("no {} is defined", list.noun), format!("add a [[{}]] table", list.table)),
+        };
+        check.error(root.span, message, Some(help));
     }
     one_file_each(check, &defined, &wanted);
     Selection { defined, wanted }
@@ -105,11 +110,18 @@ fn tables<'t>(check: &mut Check, key: &str, node: &'t Node) -> Vec<(&'t Table, S
     tables
 }
 
+/// A name that is asked for, by itself or by the name of a preset or a file that stands for it.
+struct Wanted {
+    name: String,
+    asker: String,
+    span: Option<Span>,
+}
+
 /// A preset stands for the data sets that it defines.
-fn expand((name, span): (String, Option<Span>), asked: &Asked) -> Vec<(String, Option<Span>)> {
+fn expand((name, span): (String, Option<Span>), asked: &Asked) -> Vec<Wanted> {
     match asked.get(&name) {
-        Some(abbrs) => abbrs.iter().map(|abbr| (abbr.clone(), span)).collect(),
-        None => vec![(name, span)],
+        Some(abbrs) => abbrs.iter().map(|abbr| Wanted { name: abbr.clone(), asker: name.clone(), span }).collect(),
+        None => vec![Wanted { asker: name.clone(), name, span }],
     }
 }
 
@@ -132,17 +144,26 @@ fn unknown(name: &str, known: &[&str], list: &List) -> String {
     }
 }
 
-fn pick(check: &mut Check, list: &List, defined: &[(&Table, Span)], names: Vec<(String, Option<Span>)>) -> Vec<usize> {
+fn pick(check: &mut Check, list: &List, defined: &[(&Table, Span)], names: Vec<Wanted>) -> Vec<usize> {
     let known: Vec<&str> = defined.iter().filter_map(|(table, _)| table.text("abbr")).collect();
     let mut wanted = Vec::with_capacity(names.len());
-    for (name, span) in names {
+    let mut askers: Vec<String> = Vec::with_capacity(names.len());
+    let mut shared: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for Wanted { name, asker, span } in names {
         let from = if span.is_none() { format!(" (given by --{})", list.names) } else { String::new() };
         match defined.iter().position(|(table, _)| table.text("abbr") == Some(&name)) {
-            Some(at) if wanted.contains(&at) => {
-                let message = format!("{} `{name}` is named twice{from}", list.noun);
-                check.report(span, message, Some("remove one of the two".into()));
+            Some(at) if wanted.contains(&at) => match asked_by(&wanted, &askers, at) {
+                // Names that stand for different ones were reported where these were found.
+                Some(first) if *first != asker => shared.entry((first.clone(), asker)).or_default().push(name),
+                _ => {
+                    let message = format!("{} `{name}` is named twice{from}", list.noun);
+                    check.report(span, message, Some("remove one of the two".into()));
+                }
+            },
+            Some(at) => {
+                wanted.push(at);
+                askers.push(asker);
             }
-            Some(at) => wanted.push(at),
             None if list.table == "dataset" && preset_later(&name).is_some() => {
                 let (why, meanwhile) = preset_later(&name).unwrap_or_default();
                 if check.skip_unsupported {
@@ -159,5 +180,16 @@ fn pick(check: &mut Check, list: &List, defined: &[(&Table, Span)], names: Vec<(
             }
         }
     }
+    for ((first, second), names) in shared {
+        let Some((name, more)) = names.split_first() else { continue };
+        let rest = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        let message = format!("`{first}` and `{second}` both stand for the {} `{name}`{rest}", list.noun);
+        check.tell(message, "it is asked once");
+    }
     wanted
+}
+
+/// The name by which the table at a position was asked for first.
+fn asked_by<'a>(wanted: &[usize], askers: &'a [String], at: usize) -> Option<&'a String> {
+    askers.get(wanted.iter().position(|known| *known == at)?)
 }

@@ -42,6 +42,7 @@ use host::TreeHost;
 pub(super) use host::no_tree;
 pub use host::tree_module;
 pub(super) use named::{named_datasets, named_models, named_summarizer};
+pub(super) use repeated::is_asked;
 pub use rows::{EvaluatedConfiguration, Interpreter, LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, RowLoader};
 pub(super) use settings::{json_settings, python_settings};
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@
 
 use super::host::TreeHost;
 use super::tree::Places;
-use super::{Evaluated, datasets, evaluated, models, summarizer, world};
+use super::{Evaluated, datasets, evaluated, models, repeated, summarizer, world};
 use crate::check::Check;
 use crate::presets::Asked;
 use crate::source::Span;
@@ -43,8 +43,11 @@ pub(crate) fn named_models(check: &mut Check, root: &mut Table, names: &[String]
             asked.insert(name, Vec::new());
             continue;
         };
-        let tables = models::read(check, &found.places, node);
-        add(root, "model", name, tables, asked);
+        let mut tables = models::read(check, &found.places, node);
+        if let Some(list) = &mut tables {
+            repeated::settle(check, &name, "model", list);
+        }
+        add(check, root, "model", name, tables, asked);
     }
 }
 
@@ -74,8 +77,10 @@ pub(crate) fn named_datasets(check: &mut Check, root: &mut Table, names: &[Strin
         let world = world(check, &found.path, finder.host.trees());
         let read = lists.into_iter().filter_map(|node| datasets::read(check, &found.places, &world, node));
         let tables = read.flat_map(|node| node.items().to_vec()).collect();
-        let tables = Node { value: Value::Array(tables), span: found.span };
-        add(root, "dataset", name, Some(tables), asked);
+        let mut tables = Node { value: Value::Array(tables), span: found.span };
+        // A collection names the lists that it imports, and their sum.
+        repeated::settle(check, &name, "data set", &mut tables);
+        add(check, root, "dataset", name, Some(tables), asked);
     }
 }
 
@@ -117,13 +122,24 @@ fn missing(root: &Table, list: &str, names: &[String], asked: &Asked) -> Vec<Str
     let tables = root.get(list).map(Node::items).unwrap_or_default();
     let defined: Vec<&str> = tables.iter().filter_map(|node| node.table()?.text("abbr")).collect();
     let is_missing = |name: &&String| !defined.contains(&name.as_str()) && !asked.contains_key(name.as_str());
-    names.iter().filter(is_missing).cloned().collect()
+    let mut missing: Vec<String> = Vec::new();
+    for name in names.iter().filter(is_missing) {
+        if !missing.contains(name) {
+            missing.push(name.clone());
+        }
+    }
+    missing
 }
 
-fn add(root: &mut Table, list: &str, name: String, tables: Option<Node>, asked: &mut Asked) {
-    let Some(tables) = tables else { return };
-    let abbrs = tables.items().iter().filter_map(|node| Some(node.table()?.text("abbr")?.to_owned()));
-    asked.insert(name, abbrs.collect());
+fn add(check: &mut Check, root: &mut Table, list: &str, name: String, tables: Option<Node>, asked: &mut Asked) {
+    let Some(mut tables) = tables else { return };
+    let abbr = |node: &Node| Some(node.table()?.text("abbr")?.to_owned());
+    let abbrs = tables.items().iter().filter_map(abbr).collect();
+    if let Value::Array(items) = &mut tables.value {
+        let defined = root.get(list).map(Node::items).unwrap_or_default();
+        items.retain(|item| !repeated::is_asked(check, list, &name, item, defined, asked));
+    }
+    asked.insert(name, abbrs);
     match root.get_mut(list) {
         Some(Node { value: Value::Array(items), .. }) => items.extend(tables.items().iter().cloned()),
         _ => {

@@ -56,3 +56,29 @@ pub(super) fn settle(check: &mut Check, key: &str, noun: &str, list: &mut Node) 
         check.note(list_span, format!("the {noun} `{name}` stands in `{key}` more than once{rest}"), help);
     }
 }
+
+/// Whether `item`, which the name `asker` stands for, is asked already by another name, which has put it among `defined`. One
+/// that is different and has the same `abbr` is reported.
+pub(crate) fn is_asked(
+    check: &mut Check,
+    list: &str,
+    asker: &str,
+    item: &Node,
+    defined: &[Node],
+    asked: &BTreeMap<String, Vec<String>>,
+) -> bool {
+    let noun = if list == "dataset" { "data set" } else { "model" };
+    let abbr = |node: &Node| Some(node.table()?.text("abbr")?.to_owned());
+    let Some(name) = abbr(item) else { return false };
+    let Some((other, _)) = asked.iter().find(|(other, abbrs)| *other != asker && abbrs.contains(&name)) else {
+        return false;
+    };
+    let Some(known) = defined.iter().find(|node| abbr(node).as_ref() == Some(&name)) else { return false };
+    if !same(known, item) {
+        let message = format!("`{other}` and `{asker}` define two {noun}s of the `abbr` `{name}`");
+        let places = format!("one is at {}, the other at {}", comment(check, known.span), comment(check, item.span));
+        let help = format!("{places}; run them one after the other: their results would overwrite each other");
+        check.report(None, message, Some(help));
+    }
+    true
+}

@@ -100,3 +100,55 @@ fn one_table_for_many_subjects() {
         assert!(shown.contains(said), "{lists}: {shown}");
     }
 }
+
+#[test]
+fn names_that_stand_for_one_data_set_ask_it_once() {
+    let mut fixture = with_data();
+    let mut load = |names: &[&str]| {
+        fixture.flags.datasets = Some(names.iter().map(|name| (*name).to_owned()).collect());
+        fixture.write("eval.toml", MODEL);
+        crate::load(Some(&fixture.path("eval.toml")), &fixture.flags)
+    };
+    let loaded = load(&["piqa_ppl", "piqa_ppl_1cf9f0"]).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(loaded.config.datasets.len(), 1);
+    let said = "`piqa_ppl` and `piqa_ppl_1cf9f0` both stand for the data set `piqa`";
+    assert!(loaded.notes.iter().any(|note| note.message == said), "{:?}", loaded.notes);
+    let different = load(&["piqa_ppl", "piqa_gen"]).unwrap_err().to_string();
+    assert!(different.contains("`piqa_ppl` and `piqa_gen` define two data sets of the `abbr` `piqa`"), "{different}");
+    assert!(different.contains("1 error"), "{different}");
+    assert!(load(&["piqa_ppl", "piqa_ppl"]).unwrap_err().to_string().contains("data set `piqa` is named twice"));
+}
+
+#[test]
+fn a_collection_of_a_tree_that_sums_its_lists_asks_each_data_set_once() {
+    let mut fixture = Fixture::new();
+    let own = |abbr: &str, prompt: &str| {
+        format!(
+            "dict(abbr='{abbr}', test=dict(path='/dev/null', format='jsonl'), reader_cfg=dict(input_columns=['q'], output_column='a'), \
+             infer_cfg=dict(prompt_template='{prompt}', inferencer='gen'), eval_cfg=dict(evaluator='acc'))"
+        )
+    };
+    let configs = "opencompass/configs/datasets/long";
+    fixture.write(&format!("{configs}/one_gen.py"), &format!("one_datasets = [{}]\n", own("one", "{q}")));
+    fixture.write(&format!("{configs}/other_gen.py"), &format!("other_datasets = [{}]\n", own("one", "Q: {q}")));
+    let sum = "with read_base():\n    from .one_gen import one_datasets\nlong_datasets = sum((v for k, v in locals().items() \
+               if k.endswith('_datasets')), [])\n";
+    fixture.write(&format!("{configs}/long.py"), sum);
+    fixture.flags.python.opencompass = Some(fixture.path(""));
+    let mut load = |names: &[&str]| {
+        fixture.flags.datasets = Some(names.iter().map(|name| (*name).to_owned()).collect());
+        fixture.write("eval.toml", MODEL);
+        crate::load(Some(&fixture.path("eval.toml")), &fixture.flags)
+    };
+    let noted = |names: &[&str], load: &mut dyn FnMut(&[&str]) -> Result<crate::Loaded, crate::Diagnostics>| {
+        let loaded = load(names).unwrap_or_else(|errors| panic!("{errors}"));
+        assert_eq!(loaded.config.datasets.len(), 1);
+        loaded.notes.iter().map(|note| note.message.clone()).collect::<Vec<_>>().join("\n")
+    };
+    let said = noted(&["long"], &mut load);
+    assert!(said.contains("the data set `one` stands in `long` more than once"), "{said}");
+    let said = noted(&["long", "one_gen"], &mut load);
+    assert!(said.contains("`long` and `one_gen` both stand for the data set `one`"), "{said}");
+    let different = load(&["one_gen", "other_gen"]).unwrap_err().to_string();
+    assert!(different.contains("`one_gen` and `other_gen` define two data sets of the `abbr` `one`"), "{different}");
+}
