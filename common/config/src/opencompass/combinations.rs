@@ -4,21 +4,40 @@ use super::tree::Places;
 use super::{array, datasets, models};
 use crate::check::Check;
 use crate::tree::{KeyValue, Node, Table, Value};
-use compass_python::Node as PythonNode;
+use compass_python::{Node as PythonNode, Plain};
 
 /// `[[combination]]` of every entry.
 pub(super) fn read(check: &mut Check, places: &Places, node: &PythonNode) -> Option<Node> {
+    if node.value == Plain::None {
+        return None;
+    }
+    let help = "write `model_dataset_combinations = [dict(models=[...], datasets=[...])]`";
+    if !is_list(node) {
+        let message = "`model_dataset_combinations` is not a list".to_owned();
+        check.error(places.span(node.place), message, Some(help.into()));
+        return None;
+    }
     if node.items().is_empty() {
         return None;
     }
-    let tables = node.items().iter().map(|entry| {
+    let mut tables = Vec::with_capacity(node.items().len());
+    for entry in node.items() {
+        let span = places.span(entry.place);
+        if !matches!(entry.value, Plain::Dict(_)) {
+            let message = "an entry of `model_dataset_combinations` is not a dict".to_owned();
+            check.error(span, message, Some(help.into()));
+            continue;
+        }
         let mut table = Table::default();
         add(check, places, &mut table, entry, "models", models::abbr);
         add(check, places, &mut table, entry, "datasets", datasets::abbr);
-        Node { value: Value::Table(table), span: places.span(entry.place) }
-    });
-    let tables = tables.collect();
+        tables.push(Node { value: Value::Table(table), span });
+    }
     Some(array(tables, places.span(node.place)))
+}
+
+fn is_list(node: &PythonNode) -> bool {
+    matches!(node.value, Plain::List(_) | Plain::Tuple(_))
 }
 
 fn add(
@@ -29,7 +48,16 @@ fn add(
     key: &str,
     abbr: fn(&PythonNode) -> Option<String>,
 ) {
-    let Some(list) = entry.get(key) else { return };
+    let Some(list) = entry.get(key) else {
+        let message = format!("an entry of `model_dataset_combinations` without `{key}`");
+        check.error(places.span(entry.place), message, Some(format!("name them: `{key}=[...]`")));
+        return;
+    };
+    if !is_list(list) {
+        let message = format!("`{key}` of `model_dataset_combinations` is not a list");
+        check.error(places.span(list.place), message, Some(format!("write `{key}=[...]`")));
+        return;
+    }
     let mut names = Vec::with_capacity(list.items().len());
     for item in list.items() {
         let span = places.span(item.place);

@@ -88,6 +88,13 @@ pub(crate) fn no_tree(named: &Path) -> Option<(String, String)> {
     Some((format!("`{shown}` has no OpenCompass tree: {reason}"), help))
 }
 
+/// A folder and those above it, the nearest first. The parent of a bare name is empty, and is the current directory.
+fn folders_above(folder: &Path) -> Vec<PathBuf> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+    absolute.ancestors().map(Path::to_path_buf).collect()
+}
+
 /// Whether the file was written by `stand_in`.
 pub(super) fn is_stand_in(path: &Path) -> bool {
     path.starts_with(STAND_INS)
@@ -100,8 +107,7 @@ impl TreeHost {
         if let Some(named) = &world.opencompass {
             trees.extend(named_trees(named));
         }
-        let absolute = std::path::absolute(&folder).unwrap_or_else(|_| folder.clone());
-        trees.extend(absolute.ancestors().flat_map(|above| [above.join("opencompass"), above.to_path_buf()]));
+        trees.extend(folders_above(&folder).iter().flat_map(|above| [above.join("opencompass"), above.clone()]));
         // Of the Python that was named: an environment is the folder around its `bin`.
         let named = world.interpreter.as_deref().and_then(|program| program.parent()?.parent());
         for environment in named.into_iter().chain(world.environments.iter().map(PathBuf::as_path)) {
@@ -255,5 +261,19 @@ impl Host for TreeHost {
     fn missing_key(&self, file: &Path, key: &str) -> Option<String> {
         let preset = file.strip_prefix(STAND_INS).ok()?.file_stem()?.to_str()?;
         Some(preset_form::lacks(preset, key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folders_above;
+    use std::path::Path;
+
+    #[test]
+    fn a_bare_name_is_a_file_of_the_current_directory() {
+        let here = std::env::current_dir().unwrap();
+        let bare = folders_above(Path::new("eval.py").parent().unwrap());
+        assert_eq!(bare, here.ancestors().collect::<Vec<_>>());
+        assert_eq!(bare, folders_above(Path::new("./eval.py").parent().unwrap()));
     }
 }

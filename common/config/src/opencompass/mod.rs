@@ -36,7 +36,7 @@ use super::source::Span;
 use super::tree::{KeyValue, Node, Table, Value};
 pub use beside::{beside_name, is_own, library_module, without_beside};
 pub use chain::LoaderChain;
-use compass_python::{Evaluation, Limits, Node as PythonNode, PythonError};
+use compass_python::{Evaluation, Limits, Node as PythonNode, Plain, PythonError};
 pub(super) use functions::interpreted;
 use host::TreeHost;
 pub(super) use host::no_tree;
@@ -83,7 +83,7 @@ pub(super) fn read(
             "datasets" => put(&mut root, "dataset", datasets::read(check, &places, &world, node)),
             "infer" | "eval" => put(&mut root, name, stages::read(check, &places, name, node)),
             "summarizer" => put(&mut root, "summarizer", summarizer::read(check, &places, node)),
-            "work_dir" => put(&mut root, "work_dir", tree::path(&places, node)),
+            "work_dir" => put(&mut root, "work_dir", work_dir(check, &places, node)),
             "model_dataset_combinations" => put(&mut root, "combination", combinations::read(check, &places, node)),
             "chatml_datasets" if !node.items().is_empty() => {
                 let help = "write these data sets as TOML, or with a class of `opencompass.datasets`";
@@ -100,6 +100,11 @@ pub(super) fn read(
     }
     for (key, noun) in [("model", "models"), ("dataset", "datasets")] {
         if root.get(key).is_none() && !is_part && !check.has_errors() {
+            if let Some(at) = assigned(check, span, noun) {
+                let help = format!("write `{noun} = [...]`: a generator or a function is not evaluated to a list");
+                check.error(at, format!("`{noun}` is not a list"), Some(help));
+                continue;
+            }
             let message = format!("`{noun}` is not defined");
             let near = names.iter().find(|(name, _)| name.ends_with(&format!("_{noun}")) || name.contains(key));
             let help = near.map_or_else(
@@ -121,6 +126,28 @@ pub(super) fn read(
         root.remove("summarizer");
     }
     (has_both || !check.has_errors()).then_some((root, span))
+}
+
+/// Where a file assigns `name` at its outermost level, to a value that it does not keep.
+fn assigned(check: &Check, beginning: Span, name: &str) -> Option<Span> {
+    let mut start = 0;
+    for line in check.sources.text(beginning.file).split_inclusive('\n') {
+        let after = line.strip_prefix(name).map(str::trim_start).and_then(|rest| rest.strip_prefix('='));
+        if after.is_some_and(|value| !value.starts_with('=')) {
+            return Some(Span { file: beginning.file, start, end: start + name.len() });
+        }
+        start += line.len();
+    }
+    None
+}
+
+/// `work_dir`, a text; `None` of Python is a key that is not there.
+fn work_dir(check: &mut Check, places: &tree::Places, node: &PythonNode) -> Option<Node> {
+    if node.text().is_none() && node.value != Plain::None {
+        let help = "write a path: `work_dir = './outputs/default'`";
+        check.error(places.span(node.place), "`work_dir` is not a text".into(), Some(help.into()));
+    }
+    tree::path(places, node)
 }
 
 /// A file that was evaluated.
@@ -219,7 +246,10 @@ fn report(check: &mut Check, places: &tree::Places, path: &Path, error: PythonEr
         format!("{}:{}", origin.file.display(), origin.line)
     });
     let through: Vec<String> = through.take(4).collect();
-    let help = match (error.help, through.is_empty()) {
+    // What the evaluator says of everything that it does not do is no remedy for a file that is written.
+    let is_written = error.text.contains("nothing is written");
+    let own = is_written.then(|| "remove it: a configuration is read, and writes no files".to_owned());
+    let help = match (own.or(error.help), through.is_empty()) {
         (help, true) => help,
         (Some(help), false) => Some(format!("{help} (reached through {})", through.join(", "))),
         (None, false) => Some(format!("reached through {}", through.join(", "))),
