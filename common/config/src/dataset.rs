@@ -46,6 +46,10 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
     // Already written out.
     fields.get("for_each");
     fields.get("preset");
+    if let Some(node) = fields.get("inferencer") {
+        let help = "write it in `infer_cfg`: it stands here beside a `preset` alone";
+        check.error(node.span, "`inferencer` of a data set without `preset`".into(), Some(help.into()));
+    }
     fields.finish(check);
 
     let mut infer = infer?;

@@ -33,6 +33,7 @@ fn resolved(check: &mut Check, node: &Node) -> Option<Vec<Node>> {
     }
     let mut over = node.table()?.clone();
     over.remove("preset");
+    inferencer_inside(check, &mut over);
     let abbr = over.remove("abbr");
     let written = abbr.as_ref().and_then(Node::text);
     if let (Some(abbr), Some(written)) = (&abbr, written)
@@ -62,6 +63,25 @@ fn resolved(check: &mut Check, node: &Node) -> Option<Vec<Node>> {
         Some(Node { value: Value::Table(table), span: node.span })
     };
     Some(found.into_iter().filter_map(named).collect())
+}
+
+/// `inferencer` beside `preset` is that of `infer_cfg`.
+fn inferencer_inside(check: &mut Check, over: &mut Table) {
+    let Some(key_span) = over.entry("inferencer").map(|entry| entry.key_span) else { return };
+    let Some(node) = over.remove("inferencer") else { return };
+    let span = node.span;
+    if over.get("infer_cfg").is_none() {
+        let infer = Node { value: Value::Table(Table::default()), span };
+        over.entries.push(KeyValue { key: "infer_cfg".to_owned(), key_span, node: infer });
+    }
+    // Anything else than a table is reported where it is read.
+    let Some(Node { value: Value::Table(infer), .. }) = over.get_mut("infer_cfg") else { return };
+    if infer.get("inferencer").is_some() {
+        let message = "`inferencer` stands beside `preset` and in `infer_cfg`".to_owned();
+        check.error(key_span, message, Some("remove one of the two".into()));
+        return;
+    }
+    infer.entries.push(KeyValue { key: "inferencer".to_owned(), key_span, node });
 }
 
 fn unknown(check: &mut Check, asked: &Node, name: &str) {

@@ -29,6 +29,8 @@ pub(crate) static DATASET: TableKeys = TableKeys {
         )
         .takes("preset's name")
         .default("none"),
+        key("inferencer", Named(&super::INFERENCER), "beside `preset`: that of `infer_cfg`, over the preset's")
+            .default("the preset's"),
         key("version", Text, "what the column of that name shows")
             .default("the digest in a preset's name while its `infer_cfg` is the preset's own, else that of the prompts"),
         key("limit", Kind::from(1), "at most so many of its samples, the first ones of its range; `--limit` overrides")

@@ -104,3 +104,23 @@ fn the_version_is_the_digest_in_the_name_while_the_prompts_are_the_presets() {
     );
     assert_eq!(version(&own("version = \"v2\"")).as_deref(), Some("v2"));
 }
+
+#[test]
+fn an_inferencer_beside_a_preset_is_that_of_infer_cfg() {
+    let text = |more: &str| format!("{MODEL}[[dataset]]\npreset = \"siqa_gen\"\n{more}\n");
+    for more in [
+        "inferencer = { max_out_len = 7 }",
+        "inferencer = { type = \"gen\", max_out_len = 7 }",
+        "inferencer = { max_out_len = 7 }\ninfer_cfg = { retriever = \"zero\" }",
+    ] {
+        let mut datasets = with_data().good(&text(more)).datasets;
+        assert_eq!(max_out_len(&datasets.remove(0).infer), Some(7), "{more}");
+    }
+    let shown =
+        with_data().bad(&text("inferencer = { max_out_len = 7 }\ninfer_cfg = { inferencer = { max_out_len = 5 } }"));
+    assert!(shown.contains("`inferencer` stands beside `preset` and in `infer_cfg`"), "{shown}");
+    let shown = with_data().bad(&format!(
+        "datasets = [\"siqa_gen\"]\n{MODEL}[[dataset]]\nabbr = \"siqa\"\ninferencer = {{ max_out_len = 7 }}\n"
+    ));
+    assert!(shown.contains("`inferencer` of a data set without `preset`") && shown.contains("`infer_cfg`"), "{shown}");
+}
