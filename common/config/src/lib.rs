@@ -88,6 +88,7 @@ mod split_template;
 mod stage;
 mod store;
 mod summarizer;
+mod summary_cycle;
 mod summary_files;
 mod summary_group;
 mod template;

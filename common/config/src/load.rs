@@ -15,7 +15,7 @@ use super::tree::{Node, Table};
 use super::written::{self, WrittenConfig};
 use super::{
     checkpoint, combination, command_line, dataset, for_each, include, inherit, inherit_preset, keys, launcher_flags,
-    master, model, model_presets, notify, opencompass, paths, pool, stage, summarizer,
+    master, model, model_presets, notify, opencompass, paths, pool, stage, summarizer, summary_cycle,
 };
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
@@ -137,6 +137,10 @@ pub(super) fn resolve(
     let eval = stage::read(check, &mut root, "eval", &keys::EVAL, overrides, PartitionerKind::Naive);
     let notify = notify::read(check, &mut root);
     let summarizer = summarizer::read(check, &mut root);
+    if let (Some(summarizer), Some(datasets)) = (&summarizer, &datasets) {
+        let names: Vec<&str> = datasets.iter().map(|dataset| dataset.abbr.as_str()).collect();
+        summary_cycle::note(check, &summarizer.groups, &names);
+    }
     let known =
         combination::Names { asked_models: &asked_models, asked_datasets: &asked, ..combination::Names::of(&table) };
     let not_combined = match (&models, &datasets) {
