@@ -190,6 +190,10 @@ impl Check {
             Value::String(text) if takes.contains("whole number") && bare == text && text.parse::<i64>().is_ok() => {
                 format!("write `{key} = {text}`, without quotes")
             }
+            // A whole number as Python writes a float.
+            Value::Float(number) if takes.contains("whole number") && number.fract() == 0.0 && number.abs() < 1e15 => {
+                format!("write `{key} = {number:.0}`")
+            }
             Value::String(text) if takes.contains("boolean") && (text == "true" || text == "false") => {
                 format!("write `{key} = {text}`, without quotes")
             }

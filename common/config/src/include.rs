@@ -31,6 +31,9 @@ fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut 
         Err(error) => {
             let help = match named_at {
                 Some(_) => "paths are relative to the file that names them",
+                None if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                    "a configuration names its data, and does not hold it: put rows into files, and import what is shared"
+                }
                 None => "give --config the path of a TOML file",
             };
             check.report(named_at, format!("cannot read `{}`: {}", path.display(), reason(&error)), Some(help.into()));

@@ -164,6 +164,13 @@ fn of_class(check: &mut Check, table: &Table, class: &Class, at: Span) -> Option
                     right = false;
                 }
             }
+            "extract_pred_after_decode" => {
+                check.note(
+                    span,
+                    format!("`{key}` has no effect"),
+                    "the answer alone is decoded here, without its prompt",
+                );
+            }
             "lora_path" => {
                 check.not_yet(span, "`lora_path`", "merge the adapter into the model's weights");
                 right = false;

@@ -17,7 +17,10 @@ pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<RangeSpe
         Value::String(text) if text.trim().is_empty() => Some(RangeSpec::All),
         Value::String(text) if are_slices(text.trim()) => Some(RangeSpec::Slices(text.trim().into())),
         Value::String(text) => {
-            let help = format!("write a Python slice, as in `{key} = \"[:100]\"`");
+            let help = format!(
+                "write Python slices, one after the other, as in `{key} = \"[:100]\"` or `\"[100:][::2]\"`, a number of rows, or a \
+                 share between 0 and 1; what else OpenCompass evaluates, as a sum of slices, is not taken"
+            );
             check.error(node.span, format!("`{key}` cannot be `{text}`"), Some(help));
             None
         }

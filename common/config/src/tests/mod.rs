@@ -25,6 +25,7 @@ mod programs;
 mod remote;
 mod rendered;
 mod rounds;
+mod script_mistakes;
 mod splits;
 mod summary_groups;
 mod tables;
