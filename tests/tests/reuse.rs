@@ -249,3 +249,30 @@ fn predictions_of_other_prompts_are_refused() {
     let finished = job.run(&ADOPT).expect(0);
     assert!(finished.stderr.contains("took over the predictions of 120 of 120 samples"), "{}", finished.stderr);
 }
+
+#[test]
+fn a_shard_that_opencompass_was_writing_is_taken_over() {
+    let job = after_one_run();
+    let (results, predictions) = (job.result("echo", "answer_gen"), job.predictions("echo", "answer_gen"));
+    let folder = sharded(&job, &[50, 50, 20]);
+    fs::rename(folder.join("answer_gen_2.json"), folder.join("tmp_answer_gen_2.json")).unwrap();
+    let finished = job.run(&ADOPT).expect(0);
+    assert!(finished.stderr.contains("took over the predictions of 120 of 120 samples"), "{}", finished.stderr);
+    // As 0.5 writes it, in the middle, and not to its end.
+    let job = after_one_run();
+    let folder = sharded(&job, &[50, 50, 20]);
+    let records: Map<String, Value> =
+        serde_json::from_slice(&fs::read(folder.join("answer_gen_1.json")).unwrap()).unwrap();
+    let line = |at: usize| {
+        let mut record = records[&at.to_string()].clone();
+        record["idx"] = Value::from(at.to_string());
+        record.to_string() + "\n"
+    };
+    fs::write(folder.join("tmp_answer_gen_1.jsonl"), (0..30).map(line).collect::<String>()).unwrap();
+    fs::remove_file(folder.join("answer_gen_1.json")).unwrap();
+    let finished = job.run(&ADOPT).expect(2);
+    assert!(finished.stderr.contains("but not answer_gen_1.json"), "{}", finished.stderr);
+    let finished = job.run(&FILL).expect(0);
+    assert!(finished.stderr.contains("took over the predictions of 100 of 120 samples"), "{}", finished.stderr);
+    assert_eq!((job.result("echo", "answer_gen"), job.predictions("echo", "answer_gen")), (results, predictions));
+}

@@ -6,7 +6,7 @@
 //!
 //! Of a data set with `n` OpenCompass asks all rows `n` times over: record `at` is an answer to sample `at` modulo the rows.
 
-use super::adopt_files::{Records, Shards};
+use super::adopt_files::{Records, ShardFile, Shards};
 use super::adopt_record::{Adopter, Mismatch};
 use super::folder::RunFolder;
 use super::planner::Planned;
@@ -85,7 +85,7 @@ fn read_unit(
 ) -> Result<(Vec<SampleResult>, Option<String>), Diagnostic> {
     let samples: Vec<Place<'_>> =
         parts.iter().flat_map(|part| part.samples.iter().map(move |sample| (part, sample))).collect();
-    let read: Vec<Records> = shards.files.iter().map(|(_, file)| Records::read(file)).collect::<Result<_, _>>()?;
+    let read: Vec<Records> = shards.files.iter().map(|file| Records::read(&file.path)).collect::<Result<_, _>>()?;
     let answers = answers(unit);
     let records: usize = read.iter().map(Records::length).sum();
     let times = if answers > 1 && records > samples.len() { answers } else { 1 };
@@ -94,14 +94,13 @@ fn read_unit(
     let mut adopter = Adopter::new(unit);
     let mut results = Vec::new();
     let mut next = 0;
-    for (at, ((number, file), records)) in shards.files.iter().zip(&read).enumerate() {
+    for (at, (ShardFile { path: file, .. }, records)) in shards.files.iter().zip(&read).enumerate() {
         let fault = |what: String| Diagnostic::error(format!("{}: {what}", file.display()));
         if let (Gaps::Refused, Some(missing)) = (gaps, records.first_missing()) {
             let fault = fault(format!("{} records, but none is called \"{missing}\"", records.len()));
             return Err(fault.with_help("run what is missing with `-r`, without `-m eval`"));
         }
-        let follows = number.is_none_or(|number| number as usize == shards.before(at));
-        let starts = if follows { vec![next] } else { starts(shards, &read, at, next, samples.len()) };
+        let starts = if shards.follows(at) { vec![next] } else { starts(shards, &read, at, next, samples.len()) };
         let start = match starts.as_slice() {
             [only] => *only,
             several => {
@@ -149,7 +148,7 @@ fn gathered(results: Vec<SampleResult>, times: usize) -> Vec<SampleResult> {
 fn starts(shards: &Shards, read: &[Records], at: usize, next: usize, samples: usize) -> Vec<usize> {
     let last = read.len() - 1;
     let length = read.iter().take(last).map(Records::length).max();
-    let number = shards.files.get(at).and_then(|(number, _)| *number).unwrap_or_default() as usize;
+    let number = shards.files.get(at).and_then(|file| file.number).unwrap_or_default() as usize;
     let rest: usize = read.iter().skip(at).map(Records::length).sum();
     let own = read.get(at).map_or(0, Records::length);
     let by_number = length.map(|length| number * length);
