@@ -142,13 +142,14 @@ impl Interpreter<'_> {
         let scope = Scope::inside(&function.scope, Kind::Function, Rc::clone(&function.locals));
         bind_parameters(function, arguments, &scope)?;
         *scope.method.borrow_mut() = function.method();
+        if function.is_generator {
+            let generator = super::generator::Generator::new(function, scope);
+            return Ok(Value::iterating(super::Items::Generator(Box::new(generator))));
+        }
         self.deeper(|this| match &function.body {
             Body::Expression(expression) => this.evaluate(&scope, expression),
             Body::Statements(statements) => {
                 let flow = this.block(&scope, statements)?;
-                if function.is_generator {
-                    return Ok(Value::iterator(scope.yielded.take()));
-                }
                 Ok(match flow {
                     Flow::Return(slot) => slot.value,
                     _ => Value::None,

@@ -3,7 +3,7 @@
 use super::Interpreter;
 use crate::error::{Result, type_error};
 use crate::limits::look_at;
-use crate::value::{Key, Slot, Value};
+use crate::value::{Key, Slot, Value, ViewKind};
 use ruff_python_ast::CmpOp;
 use std::cmp::Ordering;
 
@@ -24,10 +24,10 @@ impl Interpreter<'_> {
             CmpOp::Gt => ">",
             CmpOp::GtE => ">=",
         };
-        if let (Value::Set(a), Value::Set(b)) = (left, right) {
-            let (a, b) = (a.items.borrow(), b.items.borrow());
-            let below = a.keys().all(|key| b.contains_key(key));
-            let above = b.keys().all(|key| a.contains_key(key));
+        if matches!((left, right), (Value::Set(_) | Value::View(_), Value::Set(_) | Value::View(_)))
+            && let (Some(a), Some(b)) = (as_keys(left), as_keys(right))
+        {
+            let (below, above) = (a.is_subset(&b), b.is_subset(&a));
             return Ok(match op {
                 CmpOp::Lt => below && !above,
                 CmpOp::LtE => below,
@@ -65,14 +65,41 @@ impl Interpreter<'_> {
                 offset % range.step == 0 && usize::try_from(offset / range.step).is_ok_and(|at| at < range.len())
             })),
             Value::List(list) => Ok(is_among(&list.items.borrow(), item)),
-            Value::Tuple(items) | Value::View(items) => Ok(is_among(items, item)),
+            Value::Tuple(items) => Ok(is_among(items, item)),
+            Value::View(view) if view.kind == ViewKind::Keys => Ok(view.dict.borrow().get(item)?.is_some()),
+            Value::View(view) => Ok(is_among(&view.slots(), item)),
+            Value::Instance(instance) if instance.class.member("__contains__").is_some() => {
+                let place = Default::default();
+                let arguments = super::Arguments::of(vec![Slot { value: item.clone(), place }], place);
+                let given = self.call_method(container, "__contains__", arguments)?;
+                self.truth(&given)
+            }
             other => {
-                let items = self
-                    .items(other, Default::default())
-                    .map_err(|_| type_error(format!("argument of type '{}' is not iterable", other.type_name())))?;
-                Ok(is_among(&items, item))
+                let mut items =
+                    self.iterate(other, Default::default()).map_err(|stop| match stop.is_of("TypeError") {
+                        true => type_error(format!("argument of type '{}' is not iterable", other.type_name())),
+                        false => stop,
+                    })?;
+                // An iterator is read up to the element that is looked for, as in CPython.
+                while let Some(slot) = self.next(&mut items)? {
+                    if is_among(&[slot], item) {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
             }
         }
+    }
+}
+
+/// The elements of a set, or of a view that is one.
+fn as_keys(value: &Value) -> Option<foldhash::HashSet<Key>> {
+    match value {
+        Value::Set(set) => Some(set.items.borrow().keys().cloned().collect()),
+        Value::View(view) if view.kind != ViewKind::Values => {
+            view.slots().iter().map(|slot| Key::of(&slot.value).ok()).collect()
+        }
+        _ => None,
     }
 }
 
@@ -94,7 +121,10 @@ fn same(left: &Value, right: &Value, depth: u32) -> bool {
     };
     match (left, right) {
         (Value::List(a), Value::List(b)) => std::rc::Rc::ptr_eq(a, b) || all(&a.items.borrow(), &b.items.borrow()),
-        (Value::Tuple(a) | Value::View(a), Value::Tuple(b) | Value::View(b)) => std::rc::Rc::ptr_eq(a, b) || all(a, b),
+        (Value::Tuple(a), Value::Tuple(b)) => std::rc::Rc::ptr_eq(a, b) || all(a, b),
+        (Value::View(_), Value::View(_) | Value::Set(_)) | (Value::Set(_), Value::View(_)) => {
+            matches!((as_keys(left), as_keys(right)), (Some(a), Some(b)) if a.len() == b.len() && a.is_subset(&b))
+        }
         (Value::Dict(a), Value::Dict(b)) => {
             if std::rc::Rc::ptr_eq(a, b) {
                 return true;

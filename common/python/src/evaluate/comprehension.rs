@@ -1,10 +1,10 @@
-//! Comprehensions. Their targets are their own; the first iterable is evaluated outside, as in CPython.
+//! Comprehensions, and generator expressions, which compute an element when it is asked for. Their targets are their own; the first iterable is evaluated outside, as in CPython.
 
-use super::{Interpreter, Kind, Scope};
+use super::{Interpreter, Items, Kind, Scope};
 use crate::error::Result;
 use crate::place::Place;
 use crate::value::{Dict, Slot, Value};
-use ruff_python_ast::{Comprehension, Expr, ExprDictComp};
+use ruff_python_ast::{Comprehension, Expr, ExprDictComp, ExprGenerator};
 use ruff_text_size::Ranged;
 use std::rc::Rc;
 
@@ -62,11 +62,11 @@ impl Interpreter<'_> {
         each: &mut dyn FnMut(&mut Self, &Rc<Scope>) -> Result<()>,
     ) -> Result<()> {
         let mut items = self.iterate(iterated, place).map_err(|stop| stop.at(place))?;
-        'items: while let Some(slot) = items.next_slot() {
+        'items: while let Some(slot) = self.next(&mut items)? {
             self.budget.step()?;
             self.assign(inside, &generator.target, slot)?;
             for condition in &generator.ifs {
-                if !self.evaluate(inside, condition)?.is_true() {
+                if !self.is_true(inside, condition)? {
                     continue 'items;
                 }
             }
@@ -80,5 +80,61 @@ impl Interpreter<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// A generator expression between two elements.
+pub(crate) struct GeneratorExpression {
+    expression: Rc<ExprGenerator>,
+    inside: Rc<Scope>,
+    /// What each `for` that has begun goes through.
+    levels: Vec<Items>,
+}
+
+impl std::fmt::Debug for GeneratorExpression {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<generator expression>")
+    }
+}
+
+impl Interpreter<'_> {
+    /// `(element for ...)`: its first iterable is evaluated now, the rest as elements are asked for.
+    pub(crate) fn generator_expression(&mut self, scope: &Rc<Scope>, written: &ExprGenerator) -> Result<Value> {
+        self.budget.container()?;
+        let Some(first) = written.generators.first() else { return Ok(Value::iterating(Items::none())) };
+        let place = Place::of(scope.file, first.iter.range());
+        let iterated = self.evaluate(scope, &first.iter)?;
+        let items = self.iterate(&iterated, place).map_err(|stop| stop.at(place))?;
+        let inside = Scope::inside(scope, Kind::Comprehension, Rc::default());
+        let expression = self.kept_expression(scope.file, written);
+        let expression = GeneratorExpression { expression, inside, levels: vec![items] };
+        Ok(Value::iterating(Items::Expression(Box::new(expression))))
+    }
+
+    pub(super) fn next_of_expression(&mut self, generator: &mut GeneratorExpression) -> Result<Option<Slot>> {
+        let GeneratorExpression { expression, inside, levels } = generator;
+        'items: loop {
+            let Some(items) = levels.last_mut() else { return Ok(None) };
+            let Some(slot) = self.next(items)? else {
+                levels.pop();
+                continue;
+            };
+            self.budget.step()?;
+            let Some(clause) = expression.generators.get(levels.len() - 1) else { return Ok(None) };
+            self.assign(inside, &clause.target, slot)?;
+            for condition in &clause.ifs {
+                if !self.is_true(inside, condition)? {
+                    continue 'items;
+                }
+            }
+            match expression.generators.get(levels.len()) {
+                None => return self.slot(inside, &expression.elt).map(Some),
+                Some(next) => {
+                    let place = Place::of(inside.file, next.iter.range());
+                    let iterated = self.evaluate(inside, &next.iter)?;
+                    levels.push(self.iterate(&iterated, place).map_err(|stop| stop.at(place))?);
+                }
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::error::{Result, Stop, type_error};
 use crate::methods::format;
 use crate::modules;
 use crate::place::Place;
-use crate::value::{Body, Dict, Function, Slice, Slot, Value, written, written_repr};
+use crate::value::{Body, Dict, Function, Layout, Slice, Slot, Value, written, written_repr};
 use ruff_python_ast::{
     BoolOp, ConversionFlag, Expr, ExprDict, ExprFString, ExprLambda, FStringPart, InterpolatedStringElement, Number,
     UnaryOp,
@@ -28,6 +28,12 @@ impl Interpreter<'_> {
             .map_err(|stop| stop.at(Place::of(scope.file, expression.range())))
     }
 
+    /// Whether an expression is true.
+    pub(crate) fn is_true(&mut self, scope: &Rc<Scope>, expression: &Expr) -> Result<bool> {
+        let value = self.evaluate(scope, expression)?;
+        self.truth(&value).map_err(|stop| stop.at(Place::of(scope.file, expression.range())))
+    }
+
     fn expression(&mut self, scope: &Rc<Scope>, expression: &Expr) -> Result<Value> {
         match expression {
             Expr::Name(name) => self.name(scope, name.id.as_str()),
@@ -46,7 +52,9 @@ impl Interpreter<'_> {
             Expr::Tuple(tuple) => Ok(Value::Tuple(self.elements(scope, &tuple.elts)?.into())),
             Expr::Set(set) => {
                 let items = self.elements(scope, &set.elts)?;
-                modules::set_of(items)
+                let is_constant = |item: &Expr| item.is_literal_expr() && !item.is_string_literal_expr();
+                let is_written = set.elts.len() > 2 && set.elts.iter().all(is_constant);
+                modules::set_of(items, if is_written { Layout::Written } else { Layout::Added })
             }
             Expr::Dict(dict) => self.dict(scope, dict),
             Expr::Call(call) => self.call_expression(scope, call),
@@ -74,13 +82,16 @@ impl Interpreter<'_> {
             }
             Expr::UnaryOp(operation) => {
                 let operand = self.evaluate(scope, &operation.operand)?;
+                if operation.op == UnaryOp::Not {
+                    return Ok(Value::Bool(!self.truth(&operand)?));
+                }
                 unary(operation.op, &operand)
             }
             Expr::BoolOp(operation) => {
                 let mut last = Value::None;
                 for value in &operation.values {
                     last = self.evaluate(scope, value)?;
-                    if last.is_true() == (operation.op == BoolOp::Or) {
+                    if self.truth(&last)? == (operation.op == BoolOp::Or) {
                         break;
                     }
                 }
@@ -98,7 +109,7 @@ impl Interpreter<'_> {
                 Ok(Value::Bool(true))
             }
             Expr::If(choice) => {
-                let taken = if self.evaluate(scope, &choice.test)?.is_true() { &choice.body } else { &choice.orelse };
+                let taken = if self.is_true(scope, &choice.test)? { &choice.body } else { &choice.orelse };
                 self.evaluate(scope, taken)
             }
             Expr::Named(named) => {
@@ -112,29 +123,14 @@ impl Interpreter<'_> {
             Expr::ListComp(comprehension) => {
                 Ok(Value::list(self.comprehend(scope, &comprehension.elt, &comprehension.generators)?))
             }
-            Expr::Generator(comprehension) => {
-                Ok(Value::iterator(self.comprehend(scope, &comprehension.elt, &comprehension.generators)?))
-            }
+            Expr::Generator(comprehension) => self.generator_expression(scope, comprehension),
             Expr::SetComp(comprehension) => {
-                modules::set_of(self.comprehend(scope, &comprehension.elt, &comprehension.generators)?)
+                let items = self.comprehend(scope, &comprehension.elt, &comprehension.generators)?;
+                modules::set_of(items, Layout::Added)
             }
             Expr::DictComp(comprehension) => self.comprehend_dict(scope, comprehension),
             Expr::Starred(_) => Err(Stop::new("SyntaxError", "can't use starred expression here")),
-            Expr::Yield(statement) => {
-                let slot = match &statement.value {
-                    Some(value) => self.slot(scope, value)?,
-                    None => Slot { value: Value::None, place: Place::of(scope.file, statement.range) },
-                };
-                self.budget.make(size_of::<Slot>())?;
-                yielding(scope)?.yielded.borrow_mut().push(slot);
-                Ok(Value::None)
-            }
-            Expr::YieldFrom(statement) => {
-                let slot = self.slot(scope, &statement.value)?;
-                let items = self.items(&slot.value, slot.place)?;
-                yielding(scope)?.yielded.borrow_mut().extend(items);
-                Ok(Value::None)
-            }
+            Expr::Yield(_) | Expr::YieldFrom(_) => Err(misplaced_yield(scope)),
             Expr::Await(_) => Err(Stop::unsupported("`await` is not evaluated here")),
             Expr::TString(_) => Err(Stop::unsupported("template strings are not evaluated here")),
             Expr::IpyEscapeCommand(_) => Err(Stop::new("SyntaxError", "invalid syntax")),
@@ -248,7 +244,8 @@ impl Interpreter<'_> {
             defaults,
             body: Body::Expression(Rc::new((*lambda.body).clone())),
             locals: Rc::new(locals),
-            is_generator: false,
+            is_generator: super::generator::Yielding::is_in(&lambda.body),
+            yielding: Default::default(),
             scope: Rc::clone(scope),
             owner: Default::default(),
         })))
@@ -430,15 +427,12 @@ impl Interpreter<'_> {
     }
 }
 
-/// The function whose `yield` this is.
-fn yielding(scope: &Rc<Scope>) -> Result<&Rc<Scope>> {
-    let mut scope = scope;
-    loop {
-        match (scope.kind, &scope.parent) {
-            (Kind::Function, _) => return Ok(scope),
-            (Kind::Comprehension, Some(parent)) => scope = parent,
-            _ => return Err(Stop::new("SyntaxError", "'yield' outside function")),
-        }
+/// The error of a `yield` that no generator runs.
+fn misplaced_yield(scope: &Rc<Scope>) -> Stop {
+    match scope.kind {
+        Kind::Module | Kind::Class => Stop::new("SyntaxError", "'yield' outside function").finally(),
+        Kind::Comprehension => Stop::new("SyntaxError", "'yield' inside list comprehension").finally(),
+        _ => super::generator::within_an_expression(),
     }
 }
 

@@ -5,7 +5,8 @@ use crate::host::Host;
 use crate::limits::{Budget, Limits, MOST_NESTED};
 use crate::place::{FileId, Place, SourceFile};
 use compass_diagnostic::spelling;
-use ruff_python_ast::{ModExpression, ModModule};
+use foldhash::{HashMap, HashMapExt};
+use ruff_python_ast::{ExprGenerator, ModExpression, ModModule};
 use ruff_text_size::Ranged;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -20,6 +21,8 @@ pub(crate) struct Interpreter<'h> {
     pub(crate) files: Vec<SourceFile>,
     /// The trees of the files, which are parsed once and evaluated at every import.
     trees: Vec<Rc<ModModule>>,
+    /// Generator expressions that were evaluated, by where they are written.
+    expressions: HashMap<Place, Rc<ExprGenerator>>,
     /// Files whose evaluation has begun and not ended.
     pub(crate) importing: Vec<FileId>,
     calls: u32,
@@ -39,6 +42,7 @@ impl<'h> Interpreter<'h> {
             budget: Budget::new(limits),
             files: Vec::new(),
             trees: Vec::new(),
+            expressions: HashMap::new(),
             importing: Vec::new(),
             calls: 0,
             nested: 0,
@@ -112,6 +116,14 @@ impl<'h> Interpreter<'h> {
             self.files.pop();
             self.trees.pop();
         }
+        let files = self.files.len();
+        self.expressions.retain(|place, _| place.file.index() < files);
+    }
+
+    /// A generator expression apart from its file: it may be asked for elements when its statement is over.
+    pub(crate) fn kept_expression(&mut self, file: FileId, written: &ExprGenerator) -> Rc<ExprGenerator> {
+        let place = Place::of(file, written.range());
+        Rc::clone(self.expressions.entry(place).or_insert_with(|| Rc::new(written.clone())))
     }
 
     pub(crate) fn path(&self, file: FileId) -> &Path {

@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Function,
     Comprehension,
     Class,
+    /// The text of an `eval`.
+    Text,
 }
 
 /// A scope. The names of a module are a dict, which `globals()` gives.
@@ -30,8 +32,6 @@ pub(crate) struct Scope {
     /// Declared `global`, or `nonlocal`.
     global: RefCell<HashSet<Rc<str>>>,
     nonlocal: RefCell<HashSet<Rc<str>>>,
-    /// What a generator has yielded.
-    pub(crate) yielded: RefCell<Vec<Slot>>,
     /// Of a method: the class that defines it, and the name of its first parameter, for `super()`.
     pub(crate) method: RefCell<Option<(Rc<Class>, Rc<str>)>>,
 }
@@ -56,7 +56,7 @@ impl Scope {
     /// A scope of a text that is evaluated within `parent`: `eval`.
     pub(crate) fn of_text(parent: &Rc<Self>, file: FileId) -> Rc<Self> {
         let globals = Rc::clone(&parent.globals);
-        Rc::new(Self::new(Kind::Comprehension, file, globals, Some(Rc::clone(parent)), Rc::default()))
+        Rc::new(Self::new(Kind::Text, file, globals, Some(Rc::clone(parent)), Rc::default()))
     }
 
     fn new(
@@ -75,7 +75,6 @@ impl Scope {
             locals,
             global: RefCell::default(),
             nonlocal: RefCell::default(),
-            yielded: RefCell::default(),
             method: RefCell::default(),
         }
     }
@@ -95,8 +94,8 @@ impl Scope {
         while let Some(scope) = above {
             match scope.kind {
                 Kind::Module => return scope.in_module(name),
-                // The names of a class are not those of its methods.
-                Kind::Class if self.kind != Kind::Comprehension => {}
+                // The names of a class are not those of its methods, nor of its comprehensions.
+                Kind::Class if self.kind != Kind::Text => {}
                 _ => {
                     if let Some(slot) = scope.names.borrow().get(name) {
                         return Found::Value(slot.clone());
@@ -138,7 +137,7 @@ impl Scope {
     /// Binds the target of `:=`, which belongs to the scope around a comprehension.
     pub(crate) fn bind_outside(&self, name: &str, slot: Slot) {
         match &self.parent {
-            Some(parent) if self.kind == Kind::Comprehension => parent.bind_outside(name, slot),
+            Some(parent) if matches!(self.kind, Kind::Comprehension | Kind::Text) => parent.bind_outside(name, slot),
             _ => self.bind(name, slot),
         }
     }

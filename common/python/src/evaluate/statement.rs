@@ -31,7 +31,7 @@ impl Interpreter<'_> {
         Ok(Flow::Next)
     }
 
-    fn statement(&mut self, scope: &Rc<Scope>, statement: &Stmt) -> Result<Flow> {
+    pub(super) fn statement(&mut self, scope: &Rc<Scope>, statement: &Stmt) -> Result<Flow> {
         self.budget.step()?;
         match statement {
             Stmt::Expr(statement) => {
@@ -52,7 +52,7 @@ impl Interpreter<'_> {
             }
             Stmt::For(statement) => return self.for_loop(scope, statement),
             Stmt::While(statement) => {
-                while self.evaluate(scope, &statement.test)?.is_true() {
+                while self.is_true(scope, &statement.test)? {
                     self.budget.step()?;
                     match self.block(scope, &statement.body)? {
                         Flow::Break => return Ok(Flow::Next),
@@ -63,24 +63,18 @@ impl Interpreter<'_> {
                 return self.block(scope, &statement.orelse);
             }
             Stmt::If(statement) => {
-                if self.evaluate(scope, &statement.test)?.is_true() {
-                    return self.block(scope, &statement.body);
-                }
-                for clause in &statement.elif_else_clauses {
-                    let taken = match &clause.test {
-                        Some(test) => self.evaluate(scope, test)?.is_true(),
-                        None => true,
-                    };
-                    if taken {
-                        return self.block(scope, &clause.body);
-                    }
-                }
+                let block = match self.branch(scope, statement)? {
+                    Some(0) => &statement.body,
+                    Some(at) if let Some(clause) = statement.elif_else_clauses.get(at - 1) => &clause.body,
+                    _ => return Ok(Flow::Next),
+                };
+                return self.block(scope, block);
             }
             Stmt::With(with) => return self.with(scope, with),
             Stmt::Raise(raise) => return Err(self.raise(scope, raise.exc.as_deref())?),
             Stmt::Try(attempt) => return self.attempt(scope, attempt),
             Stmt::Assert(assert) => {
-                if !self.evaluate(scope, &assert.test)?.is_true() {
+                if !self.is_true(scope, &assert.test)? {
                     let arguments = match &assert.msg {
                         Some(message) => vec![self.evaluate(scope, message)?],
                         None => Vec::new(),
@@ -109,7 +103,10 @@ impl Interpreter<'_> {
             Stmt::Pass(_) => {}
             Stmt::Break(_) => return Ok(Flow::Break),
             Stmt::Continue(_) => return Ok(Flow::Continue),
-            Stmt::Match(_) => return Err(Stop::unsupported("`match` is not evaluated here")),
+            Stmt::Match(matched) => {
+                let case = self.case(scope, matched)?.and_then(|at| matched.cases.get(at));
+                return case.map_or(Ok(Flow::Next), |case| self.block(scope, &case.body));
+            }
             Stmt::TypeAlias(_) => return Err(Stop::unsupported("`type` aliases are not evaluated here")),
             Stmt::IpyEscapeCommand(_) => return Err(Stop::new("SyntaxError", "invalid syntax")),
         }
@@ -120,7 +117,7 @@ impl Interpreter<'_> {
         let place = Place::of(scope.file, statement.iter.range());
         let iterated = self.evaluate(scope, &statement.iter)?;
         let mut items = self.iterate(&iterated, place).map_err(|stop| stop.at(place))?;
-        while let Some(slot) = items.next_slot() {
+        while let Some(slot) = self.next(&mut items).map_err(|stop| stop.at(place))? {
             self.budget.step()?;
             self.assign(scope, &statement.target, slot)?;
             match self.block(scope, &statement.body)? {
@@ -132,24 +129,89 @@ impl Interpreter<'_> {
         self.block(scope, &statement.orelse)
     }
 
-    /// `with read_base():`, which imports configurations, and `with open(...) as f:`.
+    /// The part of an `if` that is taken: 0 is its own, others are counted from its first `elif` or `else`.
+    pub(super) fn branch(&mut self, scope: &Rc<Scope>, statement: &ruff_python_ast::StmtIf) -> Result<Option<usize>> {
+        if self.is_true(scope, &statement.test)? {
+            return Ok(Some(0));
+        }
+        for (at, clause) in statement.elif_else_clauses.iter().enumerate() {
+            let is_taken = match &clause.test {
+                Some(test) => self.is_true(scope, test)?,
+                None => true,
+            };
+            if is_taken {
+                return Ok(Some(at + 1));
+            }
+        }
+        Ok(None)
+    }
+
+    /// `with read_base():`, which imports configurations, `with open(...) as f:`, and objects with `__enter__`.
     fn with(&mut self, scope: &Rc<Scope>, with: &StmtWith) -> Result<Flow> {
         if is_read_base(with) {
             // Its imports were bound before the first statement, as mmengine does.
             return Ok(Flow::Next);
         }
+        let entered = self.enter(scope, with)?;
+        let result = self.block(scope, &with.body);
+        self.leave(entered, result)
+    }
+
+    /// Enters the objects of a `with`, and gives those that have to be left.
+    pub(super) fn enter(&mut self, scope: &Rc<Scope>, with: &StmtWith) -> Result<Vec<Value>> {
+        let mut entered = Vec::new();
         for item in &with.items {
             let place = Place::of(scope.file, item.context_expr.range());
             let value = self.evaluate(scope, &item.context_expr)?;
-            if !crate::modules::is_file(&value) {
-                let text = format!("'{}' object does not support the context manager protocol", value.type_name());
-                return Err(type_error(text).finally().at(place));
-            }
+            let given = match &value {
+                value if crate::modules::is_file(value) => value.clone(),
+                Value::Instance(instance)
+                    if instance.class.member("__enter__").is_some() && instance.class.member("__exit__").is_some() =>
+                {
+                    if let [_, _, ..] = with.items.as_slice() {
+                        let text = "a `with` of several objects with `__enter__` is not evaluated here";
+                        return Err(Stop::unsupported(text).at(place));
+                    }
+                    entered.push(value.clone());
+                    self.call_method(&value, "__enter__", super::Arguments::none(place))
+                        .map_err(|stop| stop.at(place))?
+                }
+                _ => {
+                    let text = format!("'{}' object does not support the context manager protocol", value.type_name());
+                    return Err(type_error(text).finally().at(place));
+                }
+            };
             if let Some(target) = &item.optional_vars {
-                self.assign(scope, target, Slot { value, place })?;
+                self.assign(scope, target, Slot { value: given, place })?;
             }
         }
-        self.block(scope, &with.body)
+        Ok(entered)
+    }
+
+    /// Leaves the objects of a `with`: an exception ends there if `__exit__` says so.
+    pub(super) fn leave(&mut self, entered: Vec<Value>, result: Result<Flow>) -> Result<Flow> {
+        let mut result = result;
+        for object in entered.into_iter().rev() {
+            let exception = match &result {
+                Ok(_) => None,
+                Err(Stop::Raised(raised)) if !raised.is_final => Some(Rc::clone(&raised.exception)),
+                Err(_) => return result,
+            };
+            let told = match exception {
+                None => [Value::None, Value::None, Value::None],
+                Some(exception) => {
+                    let value = Value::Exception(exception);
+                    [crate::modules::type_of(&value), value, Value::None]
+                }
+            };
+            let place = Place::default();
+            let slots = told.into_iter().map(|value| Slot { value, place }).collect();
+            let given = self.call_method(&object, "__exit__", super::Arguments::of(slots, place))?;
+            if result.is_err() && self.truth(&given)? {
+                result = Ok(Flow::Next);
+            }
+        }
+        result
     }
 
     fn raise(&mut self, scope: &Rc<Scope>, exception: Option<&Expr>) -> Result<Stop> {
@@ -182,7 +244,22 @@ impl Interpreter<'_> {
     }
 
     fn handle(&mut self, scope: &Rc<Scope>, attempt: &StmtTry, raised: Box<Raised>) -> Result<Flow> {
-        for handler in &attempt.handlers {
+        let found = self.handler(scope, attempt, &raised)?.and_then(|at| attempt.handlers.get(at));
+        let Some(ExceptHandler::ExceptHandler(handler)) = found else { return Err(Stop::Raised(raised)) };
+        let flow = match self.block(scope, &handler.body) {
+            // A bare `raise` raises what is being handled.
+            Err(Stop::Raised(again)) if is_bare_raise(&again) => Err(Stop::Raised(raised)),
+            other => other,
+        };
+        if let Some(name) = &handler.name {
+            scope.unbind(name.as_str());
+        }
+        flow
+    }
+
+    /// The `except` that catches an exception; its name is bound.
+    pub(super) fn handler(&mut self, scope: &Rc<Scope>, attempt: &StmtTry, raised: &Raised) -> Result<Option<usize>> {
+        for (at, handler) in attempt.handlers.iter().enumerate() {
             let ExceptHandler::ExceptHandler(handler) = handler;
             let caught = match &handler.type_ {
                 None => true,
@@ -198,17 +275,9 @@ impl Interpreter<'_> {
                 let place = Place::of(scope.file, name.range);
                 scope.bind(name.as_str(), Slot { value: Value::Exception(Rc::clone(&raised.exception)), place });
             }
-            let flow = match self.block(scope, &handler.body) {
-                // A bare `raise` raises what is being handled.
-                Err(Stop::Raised(again)) if is_bare_raise(&again) => Err(Stop::Raised(raised)),
-                other => other,
-            };
-            if let Some(name) = &handler.name {
-                scope.unbind(name.as_str());
-            }
-            return flow;
+            return Ok(Some(at));
         }
-        Err(Stop::Raised(raised))
+        Ok(None)
     }
 
     fn define(&mut self, scope: &Rc<Scope>, definition: &StmtFunctionDef) -> Result<()> {
@@ -225,6 +294,7 @@ impl Interpreter<'_> {
             body: FunctionBody::Statements(definition.body.to_vec().into()),
             locals: Rc::new(with_parameters(body.assigned, &definition.parameters)),
             is_generator: body.yields,
+            yielding: if body.yields { super::generator::Yielding::of(&definition.body) } else { Default::default() },
             scope: Rc::clone(scope),
             owner: RefCell::default(),
         };
@@ -303,7 +373,7 @@ pub(crate) fn is_read_base(with: &StmtWith) -> bool {
     matches!(&*call.func, Expr::Name(name) if name.id == "read_base")
 }
 
-fn is_bare_raise(raised: &Raised) -> bool {
+pub(super) fn is_bare_raise(raised: &Raised) -> bool {
     raised.exception.builtin == "RuntimeError" && raised.exception.text() == "No active exception to reraise"
 }
 

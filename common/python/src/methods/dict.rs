@@ -5,7 +5,7 @@ use super::list::exactly;
 use crate::error::{Result, Stop, type_error};
 use crate::evaluate::{Arguments, Interpreter};
 use crate::place::Place;
-use crate::value::{Dict, DictCell, Entry, Slot, Value, deep_copy, stored_in_config};
+use crate::value::{Dict, DictCell, Slot, Value, View, ViewKind, deep_copy, stored_in_config};
 use std::rc::Rc;
 
 pub(super) const NAMES: &[&str] = &[
@@ -51,20 +51,14 @@ pub(super) fn call(
     let place = arguments.place;
     let is_config = dict.borrow().config;
     match name {
-        "items" => {
-            let pair = |entry: &Entry| {
-                let pair = [entry.key.clone(), entry.slot.clone()];
-                Slot { value: Value::Tuple(pair.into()), place: entry.slot.place }
+        "items" | "keys" | "values" => {
+            let kind = match name {
+                "items" => ViewKind::Items,
+                "keys" => ViewKind::Keys,
+                _ => ViewKind::Values,
             };
-            let pairs: Rc<[Slot]> = dict.borrow().iter().map(pair).collect();
-            interpreter.budget.make(pairs.len() * size_of::<Slot>() * 3)?;
-            Ok(Value::View(pairs))
-        }
-        "keys" | "values" => {
-            let dict = dict.borrow();
-            interpreter.budget.make(dict.len() * size_of::<Slot>())?;
-            let one = |entry: &Entry| if name == "keys" { entry.key.clone() } else { entry.slot.clone() };
-            Ok(Value::View(dict.iter().map(one).collect()))
+            interpreter.budget.container()?;
+            Ok(Value::View(Rc::new(View { dict: Rc::clone(dict), kind })))
         }
         "get" => {
             let [key, default] = arguments.bind("get", ["key", "default"], 1)?;

@@ -3,7 +3,7 @@
 use super::list::exactly;
 use crate::error::Result;
 use crate::evaluate::{Arguments, Interpreter};
-use crate::value::{IndexMap, Key, Set, Slot, Value};
+use crate::value::{IndexMap, Key, Layout, Set, Slot, Value};
 use std::rc::Rc;
 
 pub(super) const NAMES: &[&str] = &[
@@ -34,24 +34,38 @@ pub(super) fn call(
         "add" => {
             interpreter.budget.make(size_of::<Slot>())?;
             let [slot] = exactly("add", arguments)?;
+            if set.layout.get() == Layout::Written {
+                set.layout.set(Layout::Unknown);
+            }
             set.items.borrow_mut().entry(Key::of(&slot.value)?).or_insert(slot.value);
         }
         "discard" | "remove" => {
             let [slot] = exactly(name, arguments)?;
             let removed = set.items.borrow_mut().shift_remove(&Key::of(&slot.value)?);
+            if removed.is_some() {
+                set.layout.set(Layout::Unknown);
+            }
             if removed.is_none() && name == "remove" {
                 return Err(crate::evaluate::key_error(&slot.value));
             }
         }
-        "clear" => set.items.borrow_mut().clear(),
+        "clear" => {
+            set.items.borrow_mut().clear();
+            set.layout.set(Layout::Added);
+        }
         "pop" => {
-            let popped = set.items.borrow_mut().shift_remove_index(0);
-            let empty = || crate::error::Stop::new("KeyError", "pop from an empty set");
-            return popped.map(|(_, value)| value).ok_or_else(empty);
+            let first = interpreter.items(receiver, arguments.place)?.into_iter().next();
+            let first = first.ok_or_else(|| crate::error::Stop::new("KeyError", "pop from an empty set"))?;
+            set.items.borrow_mut().shift_remove(&Key::of(&first.value)?);
+            set.layout.set(Layout::Unknown);
+            return Ok(first.value);
         }
         "copy" => return Ok(Value::set(set.items.borrow().clone())),
         "update" => {
             for slot in arguments.positional {
+                if set.layout.get() == Layout::Written || matches!(slot.value, Value::Set(_) | Value::Dict(_)) {
+                    set.layout.set(Layout::Unknown);
+                }
                 for item in interpreter.unordered(&slot.value, slot.place)? {
                     set.items.borrow_mut().entry(Key::of(&item.value)?).or_insert(item.value);
                 }

@@ -2,10 +2,11 @@
 
 use super::types;
 use crate::error::{Result, Stop, type_error, value_error};
-use crate::evaluate::{Arguments, Interpreter, binary, less_than};
+use crate::evaluate::{Arguments, Interpreter, Items, binary, less_than};
 use crate::methods;
-use crate::value::{Slot, Value, written, written_repr};
+use crate::value::{Exception, Value, written, written_repr};
 use ruff_python_ast::Operator;
+use std::rc::Rc;
 
 pub(super) const NAMES: &[&str] = &[
     "abs",
@@ -150,12 +151,18 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
         }
         "any" | "all" => {
             let [items] = arguments.bind(name, ["iterable"], 1)?;
-            let items = interpreter.unordered(&items.unwrap_or(Value::None), place)?;
-            Ok(Value::Bool(if name == "any" {
-                items.iter().any(|slot| slot.value.is_true())
-            } else {
-                items.iter().all(|slot| slot.value.is_true())
-            }))
+            let items = items.unwrap_or(Value::None);
+            let mut items = match &items {
+                Value::Set(_) => Items::All(interpreter.unordered(&items, place)?.into_iter()),
+                items => interpreter.iterate(items, place)?,
+            };
+            let is_any = name == "any";
+            while let Some(slot) = interpreter.next(&mut items)? {
+                if interpreter.truth(&slot.value)? == is_any {
+                    return Ok(Value::Bool(is_any));
+                }
+            }
+            Ok(Value::Bool(!is_any))
         }
         "min" | "max" => extreme(interpreter, name, arguments),
         "sorted" => {
@@ -167,40 +174,53 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
         }
         "reversed" => {
             let [items] = arguments.bind("reversed", ["sequence"], 1)?;
-            let mut items = interpreter.items(&items.unwrap_or(Value::None), place)?;
-            items.reverse();
-            Ok(Value::iterator(items))
+            let items = items.unwrap_or(Value::None);
+            match &items {
+                Value::List(list) => {
+                    let length = list.items.borrow().len();
+                    Ok(Value::iterating(Items::Backwards(Rc::clone(list), length)))
+                }
+                Value::Instance(instance) if instance.class.member("__reversed__").is_some() => {
+                    interpreter.call_method(&items, "__reversed__", Arguments::none(place))
+                }
+                Value::Set(_) | Value::Iterator(_) => {
+                    Err(type_error(format!("'{}' object is not reversible", items.type_name())))
+                }
+                items => {
+                    let mut items = interpreter.items(items, place)?;
+                    items.reverse();
+                    Ok(Value::iterator(items))
+                }
+            }
         }
         "enumerate" => {
             let [items, start] = arguments.bind("enumerate", ["iterable", "start"], 1)?;
             let start = start.and_then(|start| start.as_int()).unwrap_or(0);
-            let items = interpreter.items(&items.unwrap_or(Value::None), place)?;
-            interpreter.budget.make(items.len() * size_of::<Slot>() * 3)?;
-            let numbered = items.into_iter().enumerate().map(|(at, slot)| {
-                let item_place = slot.place;
-                let number = start.saturating_add(at as i128);
-                let pair = [Slot { value: Value::Int(number), place }, slot];
-                Slot { value: Value::Tuple(pair.into()), place: item_place }
-            });
-            Ok(Value::iterator(numbered))
+            let items = interpreter.iterate(&items.unwrap_or(Value::None), place)?;
+            Ok(Value::iterating(Items::Enumerate(Box::new(items), start, place)))
         }
         "zip" => zip(interpreter, arguments),
         "map" | "filter" => map(interpreter, name, arguments),
         "iter" => {
-            let [items] = arguments.bind("iter", ["object"], 1)?;
-            match items {
-                Some(Value::Iterator(items)) => Ok(Value::Iterator(items)),
-                items => Ok(Value::iterator(interpreter.items(&items.unwrap_or(Value::None), place)?)),
+            let [items, sentinel] = arguments.bind("iter", ["object", "sentinel"], 1)?;
+            let items = items.unwrap_or(Value::None);
+            match sentinel {
+                Some(sentinel) => Ok(Value::iterating(Items::Calls(items, sentinel, place))),
+                None => interpreter.iterator(&items, place),
             }
         }
         "next" => {
             let [items, default] = arguments.bind("next", ["iterator", "default"], 1)?;
-            let Some(Value::Iterator(items)) = items else {
-                let kind = items.as_ref().map_or("NoneType", Value::type_name);
-                return Err(type_error(format!("'{kind}' object is not an iterator")));
-            };
-            let next = items.borrow_mut().pop_front().map(|slot| slot.value);
-            next.or(default).ok_or_else(|| Stop::new("StopIteration", ""))
+            match (interpreter.next_of(&items.unwrap_or(Value::None), place), default) {
+                (Ok(Ok(value)), _) => Ok(value),
+                (Ok(Err(_)), Some(default)) => Ok(default),
+                (Ok(Err(returned)), None) => {
+                    let arguments = if matches!(returned, Value::None) { Vec::new() } else { vec![returned] };
+                    Err(Stop::raised(Exception::builtin("StopIteration", arguments)))
+                }
+                (Err(stop), Some(default)) if stop.is_of("StopIteration") => Ok(default),
+                (Err(stop), _) => Err(stop),
+            }
         }
         "abs" => {
             let [value] = arguments.bind("abs", ["x"], 1)?;
@@ -271,7 +291,8 @@ fn length(value: &Value) -> Result<Value> {
         Value::Text(text) => text.chars().count(),
         Value::Bytes(bytes) => bytes.len(),
         Value::List(list) => list.items.borrow().len(),
-        Value::Tuple(items) | Value::View(items) => items.len(),
+        Value::Tuple(items) => items.len(),
+        Value::View(view) => view.dict.borrow().len(),
         Value::Dict(dict) => dict.borrow().len(),
         Value::Set(set) => set.items.borrow().len(),
         Value::Range(range) => range.len(),
@@ -311,52 +332,50 @@ fn extreme(interpreter: &mut Interpreter<'_>, name: &str, mut arguments: Argumen
     }
 }
 
-fn zip(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> Result<Value> {
+fn zip(interpreter: &mut Interpreter<'_>, mut arguments: Arguments) -> Result<Value> {
     let place = arguments.place;
+    let is_strict = match arguments.take("strict") {
+        Some(slot) => interpreter.truth(&slot.value)?,
+        None => false,
+    };
+    refuse_keywords("zip", &arguments)?;
     let mut columns = Vec::new();
     for slot in &arguments.positional {
-        let items = interpreter.items(&slot.value, slot.place)?;
-        interpreter.budget.make(items.len() * size_of::<Slot>())?;
-        columns.push(items.into_iter());
+        columns.push(interpreter.iterate(&slot.value, slot.place)?);
     }
-    let mut rows = Vec::new();
-    loop {
-        let row: Option<Vec<Slot>> = columns.iter_mut().map(Iterator::next).collect();
-        match row {
-            Some(row) if !row.is_empty() => {
-                let at = row.first().map_or(place, |slot| slot.place);
-                rows.push(Slot { value: Value::Tuple(row.into()), place: at });
-            }
-            _ => return Ok(Value::iterator(rows)),
+    Ok(Value::iterating(Items::Zip(columns, is_strict, place)))
+}
+
+/// Keyword arguments that a built-in function does not have.
+fn refuse_keywords(function: &str, arguments: &Arguments) -> Result<()> {
+    match arguments.keywords.first() {
+        Some((name, at, _)) => {
+            Err(type_error(format!("'{name}' is an invalid keyword argument for {function}()")).at(*at))
         }
+        None => Ok(()),
     }
 }
 
 fn map(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arguments) -> Result<Value> {
     let place = arguments.place;
+    refuse_keywords(name, &arguments)?;
     let mut given = arguments.positional.into_iter();
-    let function = given.next().map(|slot| slot.value).unwrap_or(Value::None);
+    let function = given.next().map(|slot| slot.value);
     let mut columns = Vec::new();
     for slot in given {
-        columns.push(interpreter.items(&slot.value, slot.place)?.into_iter());
+        columns.push(interpreter.iterate(&slot.value, slot.place)?);
     }
-    let mut results = Vec::new();
-    loop {
-        let row: Option<Vec<Slot>> = columns.iter_mut().map(Iterator::next).collect();
-        let Some(row) = row.filter(|row| !row.is_empty()) else { return Ok(Value::iterator(results)) };
-        let first = row.first().cloned();
-        let is_plain = name == "filter" && matches!(function, Value::None);
-        let at = first.as_ref().map_or(place, |slot| slot.place);
-        let value = match (&first, is_plain) {
-            (Some(slot), true) => slot.value.clone(),
-            _ => interpreter.call(&function, Arguments::of(row, place))?,
-        };
-        match (name, first) {
-            ("filter", Some(slot)) if value.is_true() => results.push(slot),
-            ("filter", _) => {}
-            _ => results.push(Slot { value, place: at }),
+    match (function, name, columns.len()) {
+        (Some(function), "map", 1..) => Ok(Value::iterating(Items::Map(function, columns, place))),
+        (Some(function), "filter", 1) => {
+            let items = columns.pop().unwrap_or(Items::none());
+            Ok(Value::iterating(Items::Filter(function, Box::new(items), place)))
         }
-        interpreter.budget.make(size_of::<Slot>())?;
+        (_, "map", _) => Err(type_error("map() must have at least two arguments.")),
+        (function, _, count) => {
+            let count = count + usize::from(function.is_some());
+            Err(type_error(format!("filter expected 2 arguments, got {count}")))
+        }
     }
 }
 

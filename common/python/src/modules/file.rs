@@ -1,4 +1,4 @@
-//! Files that `open` gives: their text, read at once through the host.
+//! Files that `open` gives: their text, read at once through the host, and how far a program has read it.
 
 use crate::error::{Result, Stop};
 use crate::evaluate::{Arguments, Interpreter};
@@ -88,31 +88,42 @@ fn decoded(
     }
 }
 
-fn take(file: &Instance) -> Rc<str> {
-    let mut attributes = file.attributes.borrow_mut();
-    let rest = attributes.get_text("rest").and_then(|slot| slot.value.as_text().cloned()).unwrap_or_else(|| "".into());
-    let place = Place::default();
-    attributes.insert_text("rest", place, Slot { value: Value::text(""), place });
-    rest
+/// The text of a file, and the byte that is read next.
+fn rest(file: &Instance) -> (Rc<str>, usize) {
+    let attributes = file.attributes.borrow();
+    let text = attributes.get_text("rest").and_then(|slot| slot.value.as_text().cloned());
+    let at = attributes.get_text("at").and_then(|slot| slot.value.as_int());
+    (text.unwrap_or_else(|| "".into()), at.and_then(|at| usize::try_from(at).ok()).unwrap_or(0))
 }
 
-/// The lines that are left, with their ends.
-pub(crate) fn lines(file: &Instance, place: Place) -> Vec<Slot> {
-    take(file).split_inclusive('\n').map(|line| Slot { value: Value::text(line), place }).collect()
+fn move_to(file: &Instance, at: usize) {
+    let place = Place::default();
+    file.attributes.borrow_mut().insert_text("at", place, Slot { value: Value::Int(at as i128), place });
+}
+
+/// The next line with its end; `None` where all is read.
+pub(crate) fn line(file: &Instance, place: Place) -> Option<Slot> {
+    let (text, at) = rest(file);
+    let left = text.get(at..).filter(|left| !left.is_empty())?;
+    let end = left.find('\n').map_or(left.len(), |end| end + 1);
+    move_to(file, at + end);
+    Some(Slot { value: Value::text(left.get(..end).unwrap_or(left)), place })
 }
 
 pub(super) fn call(file: &Instance, name: &str, arguments: &Arguments) -> Result<Value> {
+    let place = arguments.place;
+    let size = arguments.positional.first().filter(|slot| slot.value.as_int().is_none_or(|size| size >= 0));
+    if size.is_some_and(|slot| !matches!(slot.value, Value::None)) {
+        return Err(Stop::unsupported(format!("`{name}` of a part of a file is not evaluated here")));
+    }
     Ok(match name {
-        "read" => Value::Text(take(file)),
-        "readlines" => Value::list(lines(file, arguments.place)),
-        "readline" => {
-            let rest = take(file);
-            let end = rest.find('\n').map_or(rest.len(), |at| at + 1);
-            let place = arguments.place;
-            let left = Slot { value: Value::text(&rest[end..]), place };
-            file.attributes.borrow_mut().insert_text("rest", place, left);
-            Value::text(&rest[..end])
+        "read" => {
+            let (text, at) = rest(file);
+            move_to(file, text.len());
+            Value::text(text.get(at..).unwrap_or_default())
         }
+        "readlines" => Value::list(std::iter::from_fn(|| line(file, place)).collect()),
+        "readline" => line(file, place).map_or_else(|| Value::text(""), |slot| slot.value),
         _ => Value::None,
     })
 }

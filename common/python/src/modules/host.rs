@@ -22,7 +22,22 @@ const NAMES: &[(&str, &[&str])] = &[
     ("random", random::NAMES),
     ("re", &["compile", "escape", "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"]),
     ("tqdm", &["tqdm", "trange"]),
-    ("itertools", &["accumulate", "combinations", "count", "cycle", "islice", "permutations", "repeat", "zip_longest"]),
+    (
+        "itertools",
+        &[
+            "accumulate",
+            "combinations",
+            "count",
+            "cycle",
+            "dropwhile",
+            "islice",
+            "permutations",
+            "repeat",
+            "starmap",
+            "takewhile",
+            "zip_longest",
+        ],
+    ),
 ];
 
 /// Static methods of `datasets.Dataset` and `pathlib.Path`.

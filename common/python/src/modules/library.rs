@@ -177,20 +177,7 @@ pub(super) fn call(
             })
         }
         ("itertools", "product") => product(interpreter, arguments),
-        ("itertools", _) => {
-            let mut all = Vec::new();
-            for slot in &arguments.positional {
-                for item in interpreter.items(&slot.value, slot.place)? {
-                    if name == "from_iterable" {
-                        all.extend(interpreter.items(&item.value, item.place)?);
-                    } else {
-                        all.push(item);
-                    }
-                }
-            }
-            interpreter.budget.make(all.len() * size_of::<Slot>())?;
-            Ok(Value::iterator(all))
-        }
+        ("itertools", _) => super::itertools::call(interpreter, name, arguments),
         ("methods", _) => {
             // A method taken from its type: the first argument is its name, the second the object.
             if arguments.positional.len() < 2 {

@@ -2,7 +2,7 @@
 
 use crate::error::{Result, Stop, type_error, value_error};
 use crate::place::Place;
-use crate::value::{Dict, Slot, Value};
+use crate::value::{Dict, Layout, Slot, Value};
 use ruff_python_ast::{Expr, Number, UnaryOp};
 
 /// Literals inside each other deeper than this are refused.
@@ -36,7 +36,7 @@ fn literal(expression: &Expr, place: Place, depth: u32) -> Result<Value> {
         },
         Expr::List(list) => Value::list(list.elts.iter().map(slot).collect::<Result<_>>()?),
         Expr::Tuple(tuple) => Value::Tuple(tuple.elts.iter().map(slot).collect::<Result<Vec<_>>>()?.into()),
-        Expr::Set(set) => super::set_of(set.elts.iter().map(slot).collect::<Result<_>>()?)?,
+        Expr::Set(set) => super::set_of(set.elts.iter().map(slot).collect::<Result<_>>()?, Layout::Added)?,
         Expr::Dict(written) => {
             let mut dict = Dict::default();
             for item in &written.items {

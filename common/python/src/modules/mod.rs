@@ -14,8 +14,9 @@ mod random;
 mod tables;
 mod types;
 
-pub(crate) use file::{is_file, lines as file_lines};
+pub(crate) use file::{is_file, line as file_line};
 pub(crate) use files::{attribute as path_attribute, call_path, path_joined};
+pub(crate) use itertools::{Tool, next as next_of_tool};
 pub(crate) use literal::literal_eval;
 pub(crate) use random::call as call_random;
 pub(crate) use tables::{from_class, from_json};
@@ -27,6 +28,9 @@ use crate::value::{Native, Value};
 
 /// The module of library code that configurations use, too.
 const JSON: &str = "json";
+
+/// Modules whose further names configurations use, too.
+const OF_CONFIGURATIONS: &[&str] = &[JSON, "itertools", "re"];
 
 /// The value of a built-in name.
 pub(crate) fn builtin(name: &str) -> Option<Value> {
@@ -52,7 +56,7 @@ pub(crate) fn module(name: &str, of_library: bool) -> Option<&'static str> {
 
 /// `module.name`.
 pub(crate) fn member(interpreter: &mut Interpreter<'_>, module: &'static str, name: &str) -> Option<Value> {
-    if (interpreter.library.is_some() || module == JSON)
+    if (interpreter.library.is_some() || OF_CONFIGURATIONS.contains(&module))
         && let Some(value) = host::member(interpreter, module, name)
     {
         return Some(value);

@@ -2,18 +2,24 @@
 
 use crate::error::{Result, type_error, value_error};
 use crate::evaluate::{Arguments, Interpreter, native};
-use crate::value::{Dict, IndexMap, Key, Native, Range, Slice, Slot, Value, builtin_class, is_subclass, repr, written};
+use crate::value::{
+    Dict, IndexMap, Key, Layout, Native, Range, Slice, Slot, Value, builtin_class, is_subclass, repr, written,
+};
 use std::cell::Cell;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// A set of these elements.
-pub(crate) fn set_of(items: Vec<Slot>) -> Result<Value> {
+pub(crate) fn set_of(items: Vec<Slot>, layout: Layout) -> Result<Value> {
     let mut set = IndexMap::default();
     for slot in items {
         set.entry(Key::of(&slot.value).map_err(|stop| stop.at(slot.place))?).or_insert(slot.value);
     }
-    Ok(Value::set(set))
+    let set = Value::set(set);
+    if let Value::Set(set) = &set {
+        set.layout.set(layout);
+    }
+    Ok(set)
 }
 
 /// `type(value)`.
@@ -57,7 +63,23 @@ pub(super) fn is_instance(value: &Value, class: &Value) -> Result<bool> {
             }
             ("dict" | "Mapping" | "OrderedDict" | "Dict", Value::Dict(_)) => true,
             ("DatasetDict", Value::Dict(dict)) => dict.borrow().splits,
-            ("Sequence" | "Iterable", Value::List(_) | Value::Tuple(_) | Value::Text(_)) => true,
+            ("Sequence", Value::List(_) | Value::Tuple(_) | Value::Text(_) | Value::Range(_) | Value::Bytes(_)) => true,
+            (
+                "Iterable",
+                Value::List(_)
+                | Value::Tuple(_)
+                | Value::Text(_)
+                | Value::Range(_)
+                | Value::Bytes(_)
+                | Value::Dict(_)
+                | Value::Set(_)
+                | Value::View(_)
+                | Value::Iterator(_),
+            ) => true,
+            ("Iterator", Value::Iterator(_)) => true,
+            ("Generator", value @ Value::Iterator(_)) => value.type_name() == "generator",
+            ("Tuple", Value::Tuple(_)) => true,
+            ("Set", Value::Set(_)) => true,
             ("List", Value::List(_)) => true,
             (name, value) => name == value.type_name(),
         },
@@ -103,6 +125,10 @@ pub(super) fn make(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arg
         }
         "list" | "tuple" | "set" | "frozenset" | "deque" => {
             let given = arguments.positional.into_iter().next();
+            let layout = match &given {
+                Some(Slot { value: Value::Set(_) | Value::Dict(_), .. }) => Layout::Unknown,
+                _ => Layout::Added,
+            };
             let items = match given {
                 Some(slot) if matches!(name, "set" | "frozenset") => interpreter.unordered(&slot.value, slot.place)?,
                 Some(slot) => interpreter.items(&slot.value, slot.place)?,
@@ -113,7 +139,7 @@ pub(super) fn make(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arg
                 "list" | "deque" => Ok(Value::list(items)),
                 "tuple" => Ok(Value::Tuple(items.into())),
                 _ => {
-                    let set = set_of(items)?;
+                    let set = set_of(items, layout)?;
                     if let Value::Set(set) = &set {
                         Cell::set(&set.frozen, name == "frozenset");
                     }
@@ -132,7 +158,7 @@ pub(super) fn make(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arg
         }
         "bool" => {
             let [value] = arguments.bind("bool", ["x"], 0)?;
-            Ok(Value::Bool(value.is_some_and(|value| value.is_true())))
+            Ok(Value::Bool(interpreter.truth(&value.unwrap_or(Value::None))?))
         }
         "int" => int(arguments),
         "float" => float(arguments),

@@ -89,7 +89,11 @@ fn deep(budget: &mut Budget, seen: &mut HashMap<usize, Value>, value: &Value, de
         Value::List(list) => Rc::as_ptr(list) as usize,
         Value::Dict(dict) => Rc::as_ptr(dict) as usize,
         Value::Set(set) => {
-            return Ok(Value::set(set.items.borrow().clone()));
+            let copy = Value::set(set.items.borrow().clone());
+            if let Value::Set(copy) = &copy {
+                copy.frozen.set(set.frozen.get());
+            }
+            return Ok(copy);
         }
         Value::Tuple(items) => {
             let items: Result<Vec<Slot>> = items.iter().map(|slot| deep_slot(budget, seen, slot, depth)).collect();

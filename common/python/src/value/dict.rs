@@ -59,6 +59,11 @@ impl Dict {
         self.entries.is_empty()
     }
 
+    /// The entry at a place in the order.
+    pub(crate) fn nth(&self, at: usize) -> Option<&Entry> {
+        self.entries.get_index(at).map(|(_, entry)| entry)
+    }
+
     pub(crate) fn entry(&self, key: &Key) -> Option<&Entry> {
         self.entries.get(key)
     }
@@ -128,5 +133,42 @@ impl Dict {
 
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&Key, &Entry)> {
         self.entries.iter()
+    }
+}
+
+/// What `keys()`, `values()` or `items()` of a dict gave.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) dict: Rc<DictCell>,
+    pub(crate) kind: ViewKind,
+}
+
+/// What a view shows of each entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ViewKind {
+    Keys,
+    Values,
+    Items,
+}
+
+impl ViewKind {
+    pub(crate) fn type_name(self) -> &'static str {
+        match self {
+            Self::Keys => "dict_keys",
+            Self::Values => "dict_values",
+            Self::Items => "dict_items",
+        }
+    }
+
+    /// What it shows of an entry.
+    pub(crate) fn of(self, entry: &Entry) -> Slot {
+        match self {
+            Self::Keys => entry.key.clone(),
+            Self::Values => entry.slot.clone(),
+            Self::Items => {
+                let pair = [entry.key.clone(), entry.slot.clone()];
+                Slot { value: Value::Tuple(pair.into()), place: entry.slot.place }
+            }
+        }
     }
 }

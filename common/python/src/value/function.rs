@@ -4,6 +4,7 @@ use super::{Dict, Slot, Value};
 use foldhash::HashSet;
 use ruff_python_ast::{Expr, Parameters, Stmt};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// A `def` or a `lambda`.
@@ -15,8 +16,10 @@ pub(crate) struct Function {
     pub(crate) body: Body,
     /// Names that the body assigns: its own, unless declared `global` or `nonlocal`.
     pub(crate) locals: Rc<HashSet<Rc<str>>>,
-    /// Whether it has a `yield`: a call gives all that it yields.
+    /// Whether it has a `yield`: a call makes a generator.
     pub(crate) is_generator: bool,
+    /// Places in the text of the statements that have a `yield` in them.
+    pub(crate) yielding: BTreeSet<u32>,
     pub(crate) scope: Rc<crate::evaluate::Scope>,
     /// The class that defines it, for `super()`.
     pub(crate) owner: RefCell<std::rc::Weak<Class>>,

@@ -5,24 +5,26 @@ mod dict;
 mod exception;
 mod function;
 mod key;
+mod set;
 mod show;
 mod symbol;
 mod text;
 
 pub(crate) use convert::{config_copy, deep_copy, stored_in_config, to_node};
-pub(crate) use dict::{Dict, DictCell, Entry};
+pub(crate) use dict::{Dict, DictCell, Entry, View, ViewKind};
 pub(crate) use exception::{Exception, builtin_class, is_subclass};
 pub(crate) use function::{Body, Class, Function, Instance, Method, Native, Partial};
 pub(crate) use key::Key;
+pub(crate) use set::{Layout, Set};
 pub(crate) use show::{repr, str_of, written, written_repr};
 pub(crate) use symbol::Symbol;
 pub(crate) use text::{find_char, slice_chars};
 
 use crate::error::{Result, Stop, value_error};
+use crate::evaluate::Items;
 use crate::object::Object;
 use crate::place::Place;
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// A value of Python. Cloning it makes another name of the same object.
@@ -41,9 +43,9 @@ pub(crate) enum Value {
     Set(Rc<Set>),
     Range(Rc<Range>),
     Slice(Rc<Slice>),
-    /// What `items()`, `keys()` and `values()` of a dict gave: a list of that moment.
-    View(Rc<[Slot]>),
-    Iterator(Rc<RefCell<VecDeque<Slot>>>),
+    /// What `items()`, `keys()` and `values()` of a dict gave: they show the dict as it is.
+    View(Rc<View>),
+    Iterator(Rc<RefCell<Items>>),
     Function(Rc<Function>),
     Native(Native),
     Method(Rc<Method>),
@@ -72,13 +74,6 @@ pub(crate) struct Slot {
 #[derive(Debug, Default)]
 pub(crate) struct List {
     pub(crate) items: RefCell<Vec<Slot>>,
-}
-
-/// A set, in the order of insertion; CPython's order is another, and no configuration may depend on it.
-#[derive(Debug, Default)]
-pub(crate) struct Set {
-    pub(crate) items: RefCell<IndexMap<Key, Value>>,
-    pub(crate) frozen: Cell<bool>,
 }
 
 /// `range(start, stop, step)`.
@@ -139,11 +134,15 @@ impl Value {
     }
 
     pub(crate) fn iterator(items: impl IntoIterator<Item = Slot>) -> Self {
-        Self::Iterator(Rc::new(RefCell::new(items.into_iter().collect())))
+        Self::iterating(Items::All(items.into_iter().collect::<Vec<_>>().into_iter()))
+    }
+
+    pub(crate) fn iterating(items: Items) -> Self {
+        Self::Iterator(Rc::new(RefCell::new(items)))
     }
 
     pub(crate) fn set(items: IndexMap<Key, Value>) -> Self {
-        Self::Set(Rc::new(Set { items: RefCell::new(items), frozen: Cell::new(false) }))
+        Self::Set(Rc::new(Set { items: RefCell::new(items), ..Set::default() }))
     }
 
     /// The name of its class, as messages have it.
@@ -165,8 +164,8 @@ impl Value {
             Self::Set(_) => "set",
             Self::Range(_) => "range",
             Self::Slice(_) => "slice",
-            Self::View(_) => "dict_view",
-            Self::Iterator(_) => "generator",
+            Self::View(view) => view.kind.type_name(),
+            Self::Iterator(items) => items.try_borrow().map_or("generator", |items| items.type_name()),
             Self::Function(_) => "function",
             Self::Native(native) if native.is_type() => "type",
             Self::Native(_) | Self::Method(_) => "builtin_function_or_method",
@@ -190,7 +189,8 @@ impl Value {
             Self::Text(text) => !text.is_empty(),
             Self::Bytes(bytes) => !bytes.is_empty(),
             Self::List(list) => !list.items.borrow().is_empty(),
-            Self::Tuple(items) | Self::View(items) => !items.is_empty(),
+            Self::Tuple(items) => !items.is_empty(),
+            Self::View(view) => !view.dict.borrow().is_empty(),
             Self::Dict(dict) => !dict.borrow().is_empty(),
             Self::Set(set) => !set.items.borrow().is_empty(),
             Self::Range(range) => range.len() > 0,

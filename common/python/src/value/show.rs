@@ -102,21 +102,22 @@ fn write_repr(writer: &mut Writer, value: &Value) {
         Value::Text(text) => out.push_str(&python_repr_text(text)),
         Value::Bytes(bytes) => write_bytes(out, bytes),
         Value::List(list) => sequence(writer, ("[", "]"), &list.items.borrow()),
-        Value::View(items) => {
-            out.push_str("dict_view(");
-            sequence(writer, ("[", "]"), items);
+        Value::View(view) => {
+            out.push_str(view.kind.type_name());
+            out.push('(');
+            sequence(writer, ("[", "]"), &view.slots());
             writer.text.push(')');
         }
         Value::Tuple(items) if items.len() == 1 => sequence(writer, ("(", ",)"), items),
         Value::Tuple(items) => sequence(writer, ("(", ")"), items),
         Value::Dict(dict) => write_dict(writer, &dict.borrow()),
         Value::Set(set) => {
-            let items = set.items.borrow();
+            let items: Vec<Value> = set.ordered().unwrap_or_else(|| set.items.borrow().values().cloned().collect());
             if items.is_empty() {
                 return out.push_str(if set.frozen.get() { "frozenset()" } else { "set()" });
             }
             out.push_str(if set.frozen.get() { "frozenset({" } else { "{" });
-            for (at, item) in items.values().enumerate() {
+            for (at, item) in items.iter().enumerate() {
                 writer.text.push_str(if at > 0 { ", " } else { "" });
                 writer.value(item);
             }
@@ -132,7 +133,7 @@ fn write_repr(writer: &mut Writer, value: &Value) {
             }
             writer.text.push(')');
         }
-        Value::Iterator(_) => out.push_str("<generator object>"),
+        Value::Iterator(_) => push(out, format_args!("<{} object>", value.type_name())),
         Value::Function(function) => push(out, format_args!("<function {}>", function.name)),
         Value::Native(native) if native.is_type() => push(out, format_args!("<class '{}'>", native.name)),
         Value::Native(native) => push(out, format_args!("<built-in function {}>", native.name)),
