@@ -123,7 +123,7 @@ impl Stop {
                 place: raised.place,
                 trace: raised.trace,
                 class: raised.exception.class_name(),
-                text: raised.exception.text(),
+                text: bounded(raised.exception.text()),
                 help: raised.help,
             },
             Self::Limit(limit) => PythonError {
@@ -135,6 +135,18 @@ impl Stop {
             },
         }
     }
+}
+
+/// A text that a person reads: cut in its middle where it is long.
+fn bounded(text: String) -> String {
+    const LONGEST: usize = 4_000;
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let head: String = text.chars().take(LONGEST / 4).collect();
+    let length = text.chars().count();
+    let tail: String = text.chars().skip(length.saturating_sub(LONGEST / 4)).collect();
+    if length <= LONGEST / 2 { text } else { format!("{head} ... ({length} characters) ... {tail}") }
 }
 
 impl From<Exhausted> for Stop {

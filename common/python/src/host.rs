@@ -1,5 +1,6 @@
 //! What an evaluation may ask of the world.
 
+use crate::library::FileKind;
 use std::path::{Path, PathBuf};
 
 /// What stands behind an import of a configuration.
@@ -24,6 +25,16 @@ pub trait Host {
 
     /// A variable of the environment.
     fn variable(&self, name: &str) -> Option<String>;
+
+    /// What stands at a path; `None` where nothing does, or where it may not be known.
+    fn path_kind(&self, path: &Path) -> Option<FileKind> {
+        self.read(path).is_ok().then_some(FileKind::File)
+    }
+
+    /// The folder that relative paths begin at; `None` where an evaluation may not know it.
+    fn current_folder(&self) -> Option<PathBuf> {
+        None
+    }
 
     /// What to do about a key that a dict written in `file` does not have; `None` where nothing is known of it.
     fn missing_key(&self, _file: &Path, _key: &str) -> Option<String> {

@@ -6,8 +6,9 @@
 //!
 //! It is a part of Python: the statements, expressions, built-in functions and modules that configurations of evaluations use.
 //! Whatever else is imported is a *symbol*, a dotted name that can be compared and passed on; calling one is an error at its
-//! place. Generators are computed at once. Nothing is read, run or looked up but through [`Host`].
+//! place. Nothing is read, run or looked up but through [`Host`].
 
+mod brackets;
 mod error;
 mod evaluate;
 mod host;
@@ -21,6 +22,7 @@ mod node;
 mod object;
 mod place;
 mod run;
+mod symbols;
 mod syntax;
 mod value;
 

@@ -18,12 +18,12 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 50_000_000, bytes: 1 << 30, depth: 200, file_bytes: 1 << 20 }
+        Self { steps: 50_000_000, bytes: 1 << 30, depth: 1_000, file_bytes: 1 << 20 }
     }
 }
 
 /// Expressions inside each other. Far above what people write, and what the stack of an evaluation holds.
-pub(crate) const MOST_NESTED: u32 = 4_000;
+pub(crate) const MOST_NESTED: u32 = 20_000;
 
 /// Bytes that a list, a dict or a call counts for beside what is in it. It bounds how deep values lie inside each other: they are
 /// freed from the outside in, on the stack.

@@ -1,10 +1,26 @@
 //! What CPython calls an error of the parser: its class and its text, where they are those of a common mistake.
 
 use ruff_python_parser::{LexicalErrorType, ParseError, ParseErrorType};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+/// Class, text and place of an error in `source`.
+pub(crate) fn placed(error: &ParseError, source: &str) -> (&'static str, String, TextRange) {
+    let (class, text) = told(error, source);
+    let at = error.range().start().to_usize();
+    let is_later = |from: usize| {
+        source.get(from..at).is_some_and(|between| between.contains('\n')) || at >= source.trim_end().len()
+    };
+    match crate::brackets::fault(source) {
+        Some(fault) if class == "SyntaxError" && (!fault.is_open || is_later(fault.range.start)) => {
+            let bound = |at: usize| TextSize::try_from(at).unwrap_or_default();
+            ("SyntaxError", fault.text, TextRange::new(bound(fault.range.start), bound(fault.range.end)))
+        }
+        _ => (class, text, error.range()),
+    }
+}
 
 /// Class and text of an error in `source`.
-pub(crate) fn told(error: &ParseError, source: &str) -> (&'static str, String) {
+fn told(error: &ParseError, source: &str) -> (&'static str, String) {
     let at = error.range().start().to_usize();
     let before = source.get(..at).unwrap_or(source);
     match &error.error {

@@ -6,7 +6,7 @@ use crate::presets_later::preset_later;
 use crate::summary_files;
 use compass_common::regular_file;
 use compass_diagnostic::spelling;
-use compass_python::{Host, Imported, LibrarySource};
+use compass_python::{FileKind, Host, Imported, LibrarySource};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -256,6 +256,16 @@ impl Host for TreeHost {
 
     fn variable(&self, name: &str) -> Option<String> {
         self.world.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    }
+
+    /// That something stands at a path is no secret: what is in it is read where that is allowed.
+    fn path_kind(&self, path: &Path) -> Option<FileKind> {
+        let found = std::fs::metadata(path).ok()?;
+        Some(if found.is_dir() { FileKind::Folder } else { FileKind::File })
+    }
+
+    fn current_folder(&self) -> Option<PathBuf> {
+        std::env::current_dir().ok()
     }
 
     fn missing_key(&self, file: &Path, key: &str) -> Option<String> {

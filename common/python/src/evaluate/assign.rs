@@ -34,13 +34,26 @@ impl Interpreter<'_> {
     }
 
     fn unpack(&mut self, scope: &Rc<Scope>, targets: &[Expr], slot: &Slot, place: Place) -> Result<()> {
-        let items = self.items(&slot.value, slot.place).map_err(|stop| match stop {
+        let star = targets.iter().position(|target| matches!(target, Expr::Starred(_)));
+        let items = match (&slot.value, star) {
+            // An iterator is read one element past the last name, as in CPython.
+            (Value::Iterator(shared), None) => {
+                let mut items = Vec::with_capacity(targets.len());
+                while items.len() <= targets.len()
+                    && let Some(item) = self.advance(shared).map_err(|stop| stop.at(place))?
+                {
+                    items.push(item);
+                }
+                Ok(items)
+            }
+            _ => self.items(&slot.value, slot.place),
+        };
+        let items = items.map_err(|stop| match stop {
             Stop::Raised(raised) if raised.exception.builtin == "TypeError" => {
                 type_error(format!("cannot unpack non-iterable {} object", slot.value.type_name())).at(place)
             }
             other => other,
         })?;
-        let star = targets.iter().position(|target| matches!(target, Expr::Starred(_)));
         let Some(star) = star else {
             if items.len() > targets.len() {
                 return Err(value_error(format!("too many values to unpack (expected {})", targets.len())).at(place));
@@ -98,6 +111,15 @@ impl Interpreter<'_> {
                 }
                 Ok(())
             }
+            Value::Module("os.environ") => match (&key.value, &slot.value) {
+                (Value::Text(name), Value::Text(value)) => {
+                    self.environment.insert(name.to_string(), value.to_string());
+                    Ok(())
+                }
+                (Value::Text(_), other) | (other, _) => {
+                    Err(type_error(format!("str expected, not {}", other.type_name())))
+                }
+            },
             Value::Instance(_) => {
                 let place = slot.place;
                 let arguments = super::Arguments::of(vec![key, slot], place);
@@ -111,7 +133,7 @@ impl Interpreter<'_> {
         Ok(Slot { value: stored_in_config(&mut self.budget, &slot.value)?, place: slot.place })
     }
 
-    fn set_attribute(&mut self, object: &Value, name: &str, at: Place, slot: Slot) -> Result<()> {
+    pub(crate) fn set_attribute(&mut self, object: &Value, name: &str, at: Place, slot: Slot) -> Result<()> {
         match object {
             Value::Dict(dict) if dict.borrow().config => {
                 let slot = self.stored(slot)?;
@@ -119,7 +141,22 @@ impl Interpreter<'_> {
                 Ok(())
             }
             Value::Instance(instance) => {
+                if let Some(Value::Object(member)) = instance.class.member(name)
+                    && matches!(&*member, crate::object::Object::Property(_))
+                {
+                    return Err(attribute_error(format!(
+                        "property '{name}' of '{}' object has no setter",
+                        instance.class.name
+                    )));
+                }
+                if instance.class.is_enum() {
+                    return Err(crate::error::Stop::unsupported("attributes of a member of an enumeration"));
+                }
                 instance.attributes.borrow_mut().insert_text(name, at, slot);
+                Ok(())
+            }
+            Value::Exception(exception) => {
+                exception.attributes.borrow_mut().insert_text(name, at, slot);
                 Ok(())
             }
             Value::Class(class) => {
@@ -181,6 +218,9 @@ impl Interpreter<'_> {
                 items.drain(range);
                 Ok(())
             }
+            Value::Instance(instance) if instance.class.member("__delitem__").is_some() => {
+                self.call_special(container, "__delitem__", &[key]).map(drop)
+            }
             other => Err(type_error(format!("'{}' object doesn't support item deletion", other.type_name()))),
         }
     }
@@ -227,6 +267,7 @@ impl Interpreter<'_> {
                 self.call_method(current, "update", arguments)?;
                 Ok(current.clone())
             }
+            (Value::Instance(_), _) if let Some(value) = self.special_in_place(current, op, &right.value)? => Ok(value),
             _ => super::binary(self, current, op, &right.value, right.place).map_err(|stop| {
                 let plain = format!("for {}:", op.as_str());
                 renamed(stop, &plain, &format!("for {}=:", op.as_str()))

@@ -2,7 +2,7 @@
 
 use super::Interpreter;
 use crate::error::{Result, attribute_error};
-use crate::value::{Class, Dict, Method, Value};
+use crate::value::{Class, Dict, Method, Slot, Value};
 use crate::{methods, modules};
 use std::rc::Rc;
 
@@ -76,6 +76,11 @@ impl Interpreter<'_> {
                     Some(value) => Ok(value),
                     None if name == "__class__" => Ok(Value::Class(Rc::clone(&instance.class))),
                     None if modules::is_object_method(object, name) => Ok(bound()),
+                    None if let Some(getter) = instance.class.member("__getattr__") => {
+                        let place = Default::default();
+                        let slots = [object.clone(), Value::text(name)].map(|value| Slot { value, place });
+                        self.call(&getter, super::Arguments::of(slots.into(), place))
+                    }
                     None => missing(),
                 }
             }
@@ -96,6 +101,25 @@ impl Interpreter<'_> {
             Value::Exception(exception) if name == "args" => {
                 Ok(Value::tuple_at(exception.arguments.borrow().iter().cloned(), Default::default()))
             }
+            Value::Exception(exception) if name == "value" && exception.builtin == "StopIteration" => {
+                Ok(exception.arguments.borrow().first().cloned().unwrap_or(Value::None))
+            }
+            Value::Exception(exception) => {
+                if let Some(slot) = exception.attributes.borrow().get_text(name) {
+                    return Ok(slot.value.clone());
+                }
+                match exception.class.as_ref().and_then(|class| Some((class, class.member(name)?))) {
+                    Some((_, Value::Function(function))) => Ok(Value::Method(Rc::new(Method {
+                        receiver: object.clone(),
+                        name: name.into(),
+                        function: Some(function),
+                    }))),
+                    Some((class, Value::Object(found))) => self.bound_member(&found, Some(object), class),
+                    Some((_, value)) => Ok(value),
+                    None if name == "__class__" => Ok(modules::type_of(object)),
+                    None => missing(),
+                }
+            }
             Value::Slice(slice) => match name {
                 "start" => Ok(slice.lower.clone()),
                 "stop" => Ok(slice.upper.clone()),
@@ -112,6 +136,13 @@ impl Interpreter<'_> {
 fn class_attribute(class: &Rc<Class>, name: &str) -> Option<Value> {
     match name {
         "__name__" | "__qualname__" => Some(Value::text(Rc::clone(&class.name))),
+        "__mro__" => {
+            let above = class.above.iter().map(|class| Value::Class(Rc::clone(class)));
+            let classes = std::iter::once(Value::Class(Rc::clone(class))).chain(above);
+            let object = Value::Native(crate::value::Native::builtin("object"));
+            Some(Value::tuple_at(classes.chain([object]), Default::default()))
+        }
+        "__members__" if class.is_enum() => None,
         _ => class.member(name),
     }
 }

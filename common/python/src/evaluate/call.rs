@@ -106,6 +106,9 @@ impl Interpreter<'_> {
                 self.call(&partial.function, all)
             }
             Value::Class(class) => self.construct(class, arguments),
+            Value::Instance(instance) if instance.class.member("__call__").is_some() => {
+                self.call_method(function, "__call__", arguments)
+            }
             Value::Symbol(symbol) if self.library.is_some() => self.call_symbol(symbol, arguments),
             Value::Object(object) => crate::object::call(self, object, arguments),
             Value::Symbol(symbol) => {
@@ -121,7 +124,12 @@ impl Interpreter<'_> {
     pub(crate) fn call_method(&mut self, receiver: &Value, name: &str, arguments: Arguments) -> Result<Value> {
         match receiver {
             Value::Object(object) => crate::object::call_method(self, object, name, arguments),
-            Value::Module(_) | Value::Symbol(_) | Value::Class(_) | Value::Instance(_) | Value::Native(_) => {
+            Value::Module(_)
+            | Value::Symbol(_)
+            | Value::Class(_)
+            | Value::Instance(_)
+            | Value::Native(_)
+            | Value::Exception(_) => {
                 if let Value::Instance(_) = receiver
                     && modules::is_object_method(receiver, name)
                 {
@@ -159,11 +167,37 @@ impl Interpreter<'_> {
     }
 
     fn construct(&mut self, class: &Rc<Class>, arguments: Arguments) -> Result<Value> {
+        if class.is_enum() {
+            let [value] = arguments.bind(&class.name, ["value"], 1)?;
+            return super::enumeration::by_value(class, &value.unwrap_or(Value::None));
+        }
+        if let [first, ..] = class.abstract_names.as_slice() {
+            let (plural, names) = match class.abstract_names.len() {
+                1 => ("", first.to_string()),
+                _ => ("s", class.abstract_names.join(", ")),
+            };
+            let text = format!("Can't instantiate abstract class {} with abstract method{plural} {names}", class.name);
+            return Err(type_error(text));
+        }
+        if let Some(special) = NOT_EVALUATED.iter().find(|name| class.member(name).is_some()) {
+            return Err(Stop::unsupported(format!("a class with `{special}` ({}) is not evaluated here", class.name)));
+        }
         if let Some(builtin) = class.exception() {
+            let mut given = arguments.clone();
             let values = arguments.positional.into_iter().map(|slot| slot.value).collect();
-            let exception =
-                Exception { builtin, class: Some(Rc::clone(class)), arguments: std::cell::RefCell::new(values) };
-            return Ok(Value::Exception(Rc::new(exception)));
+            let exception = Exception {
+                builtin,
+                class: Some(Rc::clone(class)),
+                arguments: std::cell::RefCell::new(values),
+                attributes: Default::default(),
+            };
+            let exception = Value::Exception(Rc::new(exception));
+            if let Some(Value::Function(init)) = class.member("__init__") {
+                let place = given.place;
+                given.positional.insert(0, Slot { value: exception.clone(), place });
+                self.call_function(&init, given)?;
+            }
+            return Ok(exception);
         }
         let foreign = class.bases.iter().find(|base| matches!(base, Value::Symbol(_)));
         if let Some(Value::Symbol(base)) = foreign.filter(|_| class.member("__init__").is_none()) {
@@ -185,6 +219,9 @@ impl Interpreter<'_> {
         Ok(value)
     }
 }
+
+/// Special methods that change what an object of a class is, and are not evaluated here.
+const NOT_EVALUATED: &[&str] = &["__new__", "__setattr__", "__delattr__", "__getattribute__", "__init_subclass__"];
 
 /// What to write in place of a call of something that is not evaluated: a class is named, a function is called for its value.
 fn remedy(symbol: &Symbol) -> String {

@@ -85,6 +85,14 @@ impl Interpreter<'_> {
                 if operation.op == UnaryOp::Not {
                     return Ok(Value::Bool(!self.truth(&operand)?));
                 }
+                let special = match operation.op {
+                    UnaryOp::USub => "__neg__",
+                    UnaryOp::UAdd => "__pos__",
+                    _ => "__invert__",
+                };
+                if super::has_special(&operand, special) {
+                    return self.call_special(&operand, special, &[]);
+                }
                 unary(operation.op, &operand)
             }
             Expr::BoolOp(operation) => {
@@ -101,6 +109,12 @@ impl Interpreter<'_> {
                 let mut left = self.evaluate(scope, &compare.left)?;
                 for (op, right) in compare.ops.iter().zip(&compare.comparators) {
                     let right = self.evaluate(scope, right)?;
+                    if compare.ops.len() == 1
+                        && (matches!(left, Value::Instance(_)) || matches!(right, Value::Instance(_)))
+                        && let Some(given) = self.special_compare(&left, *op, &right)?
+                    {
+                        return Ok(given);
+                    }
                     if !self.compare(&left, *op, &right)? {
                         return Ok(Value::Bool(false));
                     }
@@ -247,6 +261,7 @@ impl Interpreter<'_> {
             is_generator: super::generator::Yielding::is_in(&lambda.body),
             yielding: Default::default(),
             scope: Rc::clone(scope),
+            is_abstract: Default::default(),
             owner: Default::default(),
         })))
     }
@@ -287,13 +302,11 @@ impl Interpreter<'_> {
                     }
                     let value = match conversion {
                         ConversionFlag::None => value,
-                        ConversionFlag::Str => Value::text(written(&mut self.budget, &value)?),
-                        ConversionFlag::Repr | ConversionFlag::Ascii => {
-                            Value::text(written_repr(&mut self.budget, &value)?)
-                        }
+                        ConversionFlag::Str => Value::text(written(self, &value)?),
+                        ConversionFlag::Repr | ConversionFlag::Ascii => Value::text(written_repr(self, &value)?),
                     };
                     let place = Place::of(scope.file, element.range);
-                    let shown = format(&mut self.budget, &value, &spec);
+                    let shown = format(self, &value, &spec);
                     text.push_str(&shown.map_err(|stop| stop.at(place))?);
                 }
             }
@@ -319,7 +332,21 @@ impl Interpreter<'_> {
             && name.id == "super"
             && matches!(scope.look_up("super"), Found::Nothing)
         {
-            return self.super_of(scope).map_err(|stop| stop.at(place));
+            return match &*call.arguments.args {
+                [] => self.super_of(scope).map_err(|stop| stop.at(place)),
+                [class, receiver] => {
+                    let (class, receiver) = (self.evaluate(scope, class)?, self.evaluate(scope, receiver)?);
+                    let Value::Class(class) = class else {
+                        return Err(type_error(format!(
+                            "super() argument 1 must be a type, not {}",
+                            class.type_name()
+                        ))
+                        .at(place));
+                    };
+                    Ok(crate::object::value(crate::object::Object::Super { class, receiver }))
+                }
+                _ => Err(Stop::unsupported("`super` with one argument is not evaluated here").at(place)),
+            };
         }
         if let Expr::Attribute(attribute) = &*call.func {
             let receiver = self.evaluate(scope, &attribute.value)?;

@@ -31,6 +31,10 @@ pub(crate) struct Interpreter<'h> {
     suggestions: u32,
     /// What `print` was given in configurations.
     pub(crate) printed: Vec<(Place, String)>,
+    /// Variables of the environment that the evaluation has set for itself.
+    pub(crate) environment: HashMap<String, String>,
+    /// The end of what was printed last.
+    pub(crate) printed_end: Option<Rc<str>>,
     /// With it, library code is evaluated: modules of a tree are followed.
     pub(crate) library: Option<Box<crate::library::Tree<'h>>>,
 }
@@ -48,6 +52,8 @@ impl<'h> Interpreter<'h> {
             nested: 0,
             suggestions: SUGGESTIONS,
             printed: Vec::new(),
+            printed_end: None,
+            environment: HashMap::new(),
             library: None,
         }
     }
@@ -76,7 +82,9 @@ impl<'h> Interpreter<'h> {
         match ruff_python_parser::parse_module(text) {
             Ok(parsed) => {
                 let tree = Rc::new(parsed.into_syntax());
-                if let Some((range, text)) = crate::misplaced::misplaced(&tree.body) {
+                let misplaced =
+                    || crate::misplaced::misplaced(&tree.body).map(|(range, text)| (range, text.to_owned()));
+                if let Some((range, text)) = crate::symbols::refused(&tree.body).or_else(misplaced) {
                     self.trees.push(Rc::new(empty_tree()));
                     return Err(Stop::new("SyntaxError", text).at(Place::of(file, range)));
                 }
@@ -84,9 +92,9 @@ impl<'h> Interpreter<'h> {
                 Ok((file, tree))
             }
             Err(error) => {
-                let (class, text) = crate::syntax::told(&error, text);
+                let (class, told, range) = crate::syntax::placed(&error, text);
                 self.trees.push(Rc::new(empty_tree()));
-                Err(Stop::new(class, text).at(Place::of(file, error.range())))
+                Err(Stop::new(class, told).at(Place::of(file, range)))
             }
         }
     }
@@ -104,8 +112,8 @@ impl<'h> Interpreter<'h> {
         match ruff_python_parser::parse_expression(text) {
             Ok(parsed) => Ok((file, parsed.into_syntax())),
             Err(error) => {
-                let (class, text) = crate::syntax::told(&error, text);
-                Err(Stop::new(class, text).at(Place::of(file, error.range())))
+                let (class, told, range) = crate::syntax::placed(&error, text);
+                Err(Stop::new(class, told).at(Place::of(file, range)))
             }
         }
     }
@@ -141,6 +149,11 @@ impl<'h> Interpreter<'h> {
         self.suggestions = self.suggestions.checked_sub(1)?;
         let known = known.into_iter().filter(|known| known.len() <= LONGEST && !known.starts_with("__")).take(MOST);
         spelling::nearest(name, known).map(|near| format!("did you mean `{near}`?"))
+    }
+
+    /// A variable of the environment, as the evaluation sees it.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        self.environment.get(name).cloned().or_else(|| self.host.variable(name))
     }
 
     /// Runs `body` one call, or one import, deeper.
@@ -182,7 +195,7 @@ fn refused(text: &str, file: FileId) -> Option<Stop> {
         Place { file, start: bound(range.start), end: bound(range.end) }
     };
     if let Some(at) = text.find('\0') {
-        let stop = Stop::new("SyntaxError", "source code string cannot contain null bytes");
+        let stop = Stop::new("SyntaxError", "source code cannot contain null bytes");
         return Some(stop.at(place(at..at + 1)));
     }
     let (range, why) = crate::nesting::too_deep(text)?;

@@ -335,6 +335,9 @@ impl Interpreter<'_> {
             Value::Iterator(_) => self.drained(value, place)?,
             Value::Instance(_) if crate::modules::is_file(value) => self.drained(value, place)?,
             Value::Instance(instance) if instance.class.member("__iter__").is_some() => self.drained(value, place)?,
+            Value::Class(class) if class.is_enum() => {
+                class.enum_members().into_iter().map(|value| Slot { value, place }).collect()
+            }
             Value::Object(object) => crate::object::items(self, object, place)?,
             Value::Symbol(symbol) if self.library.is_some() => {
                 return Err(crate::library::not_evaluated(symbol.dotted()));

@@ -2,7 +2,6 @@
 
 use super::Interpreter;
 use crate::error::{Result, Stop, type_error, value_error};
-use crate::limits::Budget;
 use crate::methods::format;
 use crate::place::Place;
 use crate::value::{Dict, Key, Slot, Value, written, written_repr};
@@ -26,6 +25,11 @@ pub(crate) fn binary(
     }
     if let Some(result) = containers(interpreter, left, op, right, place) {
         return result;
+    }
+    if (matches!(left, Value::Instance(_)) || matches!(right, Value::Instance(_)))
+        && let Some(value) = interpreter.special_binary(left, op, right)?
+    {
+        return Ok(value);
     }
     if op == Operator::Add && matches!((left, right), (Value::Text(_), _)) {
         return Err(type_error(format!("can only concatenate str (not \"{}\") to str", right.type_name())));
@@ -150,9 +154,7 @@ fn containers(
         (count, Operator::Mult, Value::Text(_) | Value::List(_) | Value::Tuple(_)) if count.as_int().is_some() => {
             Some(repeated(interpreter, right, count.as_int().unwrap_or(0)))
         }
-        (Value::Text(text), Operator::Mod, _) => {
-            Some(percent_format(&mut interpreter.budget, text, right).map(Value::text))
-        }
+        (Value::Text(text), Operator::Mod, _) => Some(percent_format(interpreter, text, right).map(Value::text)),
         (Value::Dict(a), Operator::BitOr, Value::Dict(b)) => Some(merged(&a.borrow(), &b.borrow())),
         (
             Value::Set(_) | Value::View(_),
@@ -165,7 +167,7 @@ fn containers(
                 Operator::Sub => "difference",
                 _ => "symmetric_difference",
             };
-            if !matches!(other, Value::Set(_) | Value::View(_)) {
+            if matches!(left, Value::Set(_)) && !matches!(other, Value::Set(_) | Value::View(_)) {
                 return None;
             }
             Some(crate::methods::combine_sets(interpreter, left, name, &[Slot { value: other.clone(), place }]))
@@ -206,8 +208,8 @@ fn merged(left: &Dict, right: &Dict) -> Result<Value> {
 }
 
 /// `"%s of %d" % (a, b)`.
-pub(crate) fn percent_format(budget: &mut Budget, text: &str, right: &Value) -> Result<String> {
-    budget.make(text.len())?;
+pub(crate) fn percent_format(interpreter: &mut Interpreter<'_>, text: &str, right: &Value) -> Result<String> {
+    interpreter.budget.make(text.len())?;
     let mut values: std::collections::VecDeque<Value> = match right {
         Value::Tuple(items) => items.iter().map(|slot| slot.value.clone()).collect(),
         Value::Dict(_) => Default::default(),
@@ -250,12 +252,12 @@ pub(crate) fn percent_format(budget: &mut Budget, text: &str, right: &Value) -> 
         };
         out.push_str(&match kind {
             's' => {
-                let text = Value::text(written(budget, &value)?);
-                format(budget, &text, &aligned)?
+                let text = Value::text(written(interpreter, &value)?);
+                format(interpreter, &text, &aligned)?
             }
             'r' => {
-                let text = Value::text(written_repr(budget, &value)?);
-                format(budget, &text, &aligned)?
+                let text = Value::text(written_repr(interpreter, &value)?);
+                format(interpreter, &text, &aligned)?
             }
             'd' | 'i' | 'u' => {
                 let whole = value.as_float().ok_or_else(|| {
@@ -265,19 +267,19 @@ pub(crate) fn percent_format(budget: &mut Budget, text: &str, right: &Value) -> 
                     Some(whole) => Value::Int(whole),
                     None => Value::whole(whole.trunc())?,
                 };
-                format(budget, &whole, &(aligned + "d"))?
+                format(interpreter, &whole, &(aligned + "d"))?
             }
             'f' | 'F' | 'e' | 'E' | 'g' | 'G' => {
                 let number = value
                     .as_float()
                     .ok_or_else(|| type_error(format!("must be real number, not {}", value.type_name())))?;
-                format(budget, &Value::Float(number), &format!("{aligned}{kind}"))?
+                format(interpreter, &Value::Float(number), &format!("{aligned}{kind}"))?
             }
             'x' | 'X' | 'o' if value.as_int().is_none() => {
                 let text = format!("%{kind} format: an integer is required, not {}", value.type_name());
                 return Err(type_error(text));
             }
-            'x' | 'X' | 'o' => format(budget, &value, &format!("{aligned}{kind}"))?,
+            'x' | 'X' | 'o' => format(interpreter, &value, &format!("{aligned}{kind}"))?,
             other => return Err(value_error(format!("unsupported format character '{other}'"))),
         });
     }

@@ -296,6 +296,7 @@ impl Interpreter<'_> {
             is_generator: body.yields,
             yielding: if body.yields { super::generator::Yielding::of(&definition.body) } else { Default::default() },
             scope: Rc::clone(scope),
+            is_abstract: Default::default(),
             owner: RefCell::default(),
         };
         let mut value = Value::Function(Rc::new(function));
@@ -341,21 +342,115 @@ impl Interpreter<'_> {
         }
         let mut bases = Vec::new();
         for base in definition.arguments.as_deref().map_or(&[][..], |arguments| &arguments.args) {
-            bases.push(self.base_class(scope, base)?);
+            let at = Place::of(scope.file, base.range());
+            let base = self.base_class(scope, base)?;
+            check_base(&base).map_err(|stop| stop.at(at))?;
+            bases.push(base);
         }
+        let above = crate::value::Class::linearized(&bases).ok_or_else(|| inconsistent(&bases))?;
         let inside = Scope::inside(scope, Kind::Class, Rc::default());
         self.block(&inside, &definition.body)?;
         let mut members = crate::value::Dict::default();
-        for (name, slot) in inside.own() {
+        let mut own = inside.own();
+        // In the order in which they are written.
+        own.sort_by_key(|(_, slot)| slot.place.start);
+        for (name, slot) in own {
             members.insert_text(&name, slot.place, slot);
         }
-        let class =
-            crate::value::Class { name: definition.name.as_str().into(), bases, members: RefCell::new(members) };
+        let has_abstract_base = definition.arguments.as_deref().is_some_and(|arguments| !arguments.keywords.is_empty())
+            || bases.iter().any(|base| matches!(base, Value::Native(native) if native.name == "ABC"))
+            || above.iter().any(|class| {
+                class.bases.iter().any(|base| matches!(base, Value::Native(native) if native.name == "ABC"))
+            })
+            || above.iter().any(|class| !class.abstract_names.is_empty());
+        let abstract_names = if has_abstract_base { abstract_names(&members, &above) } else { Vec::new() };
+        let kind = super::enumeration::kind(&bases)?;
+        let class = crate::value::Class {
+            name: definition.name.as_str().into(),
+            bases,
+            members: RefCell::new(members),
+            above,
+            abstract_names,
+            enumerated: RefCell::default(),
+        };
         let class = Rc::new(class);
         class.own_functions();
-        scope.bind(definition.name.as_str(), Slot { value: Value::Class(class), place });
+        if kind {
+            super::enumeration::enumerate(&class)?;
+        }
+        let mut value = Value::Class(class);
+        for decorator in definition.decorator_list.iter().rev() {
+            if self.is_foreign(scope, &decorator.expression) {
+                continue;
+            }
+            let decorating = self.evaluate(scope, &decorator.expression)?;
+            if matches!(&decorating, Value::Function(_) | Value::Partial(_) | Value::Method(_) | Value::Instance(_)) {
+                value = self.call(&decorating, super::Arguments::of(vec![Slot { value, place }], place))?;
+            }
+        }
+        let place = Place::of(scope.file, definition.name.range);
+        scope.bind(definition.name.as_str(), Slot { value, place });
         Ok(())
     }
+}
+
+/// What a class may stand on.
+fn check_base(base: &Value) -> Result<()> {
+    match base {
+        Value::Class(_) | Value::Symbol(_) | Value::Object(_) | Value::Module(_) => Ok(()),
+        Value::Native(native) if native.name == "object" || native.module == "typing" => Ok(()),
+        Value::Native(native) if builtin_class(native.name).is_some() => Ok(()),
+        Value::Native(native) if native.module == "datasets" => Ok(()),
+        Value::Native(native) => {
+            Err(Stop::unsupported(format!("a class that stands on `{}` is not evaluated here", native.name)))
+        }
+        other => {
+            let kind = other.type_name();
+            Err(type_error(match other {
+                Value::Int(_) | Value::Text(_) | Value::Float(_) | Value::List(_) | Value::Tuple(_) => {
+                    format!(
+                        "{kind}() takes at most {} arguments (3 given)",
+                        if kind == "list" || kind == "tuple" { 1 } else { 2 }
+                    )
+                }
+                _ => format!("cannot create '{kind}' instances"),
+            }))
+        }
+    }
+}
+
+fn inconsistent(bases: &[Value]) -> Stop {
+    let names: Vec<&str> = bases
+        .iter()
+        .filter_map(|base| match base {
+            Value::Class(class) => Some(&*class.name),
+            _ => None,
+        })
+        .collect();
+    let text = format!("Cannot create a consistent method resolution\norder (MRO) for bases {}", names.join(", "));
+    type_error(text)
+}
+
+/// Names of methods that are declared by `abstractmethod` and not defined, in order.
+fn abstract_names(members: &crate::value::Dict, above: &[Rc<crate::value::Class>]) -> Vec<Rc<str>> {
+    let is_abstract = |value: &Value| {
+        let function = match value {
+            Value::Object(object) => object.function(),
+            other => Some(other),
+        };
+        matches!(function, Some(Value::Function(function)) if function.is_abstract.get())
+    };
+    let mut names: std::collections::BTreeMap<Rc<str>, bool> = std::collections::BTreeMap::new();
+    let mut add = |members: &crate::value::Dict| {
+        for entry in members.iter() {
+            if let Value::Text(name) = &entry.key.value {
+                names.entry(Rc::clone(name)).or_insert_with(|| is_abstract(&entry.slot.value));
+            }
+        }
+    };
+    add(members);
+    above.iter().for_each(|class| add(&class.members.borrow()));
+    names.into_iter().filter(|(_, is_abstract)| *is_abstract).map(|(name, _)| name).collect()
 }
 
 pub(crate) fn with_parameters(

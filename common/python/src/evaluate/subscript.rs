@@ -56,11 +56,12 @@ impl Interpreter<'_> {
             Value::Object(object) => crate::object::item(self, object, key).map(plain),
             Value::Module("os.environ") => {
                 let name = key.as_text().cloned().unwrap_or_else(|| "".into());
-                let value = self.host.variable(&name).ok_or_else(|| key_error(key))?;
+                let value = self.variable(&name).ok_or_else(|| key_error(key))?;
                 Ok(plain(Value::text(value)))
             }
             Value::Symbol(symbol) if self.library.is_some() => Err(crate::library::not_evaluated(symbol.dotted())),
             Value::Symbol(_) => Ok(plain(container.clone())),
+            Value::Class(class) if class.is_enum() => super::enumeration::by_name(class, key).map(plain),
             Value::Instance(_) => {
                 let arguments = Arguments::of(vec![plain(key.clone())], Place::default());
                 self.call_method(container, "__getitem__", arguments).map(plain)

@@ -1,8 +1,7 @@
 //! `format(value, spec)`, and `"...".format(...)`.
 
 use crate::error::{Result, Stop, type_error, value_error};
-use crate::evaluate::{Arguments, Interpreter};
-use crate::limits::Budget;
+use crate::evaluate::{Arguments, Interpreter, has_special};
 use crate::value::{Value, str_of, written, written_repr};
 use compass_pyfmt::float_text;
 
@@ -68,15 +67,21 @@ fn parse(spec: &str) -> Option<Spec> {
 ///
 /// # Errors
 /// `ValueError` for a specification that the type does not know, as in CPython.
-pub(crate) fn format(budget: &mut Budget, value: &Value, spec: &str) -> Result<String> {
-    let text = formatted(budget, value, spec)?;
-    budget.make(text.len())?;
+pub(crate) fn format(interpreter: &mut Interpreter<'_>, value: &Value, spec: &str) -> Result<String> {
+    let text = formatted(interpreter, value, spec)?;
+    interpreter.budget.make(text.len())?;
     Ok(text)
 }
 
-fn formatted(budget: &mut Budget, value: &Value, spec: &str) -> Result<String> {
+fn formatted(interpreter: &mut Interpreter<'_>, value: &Value, spec: &str) -> Result<String> {
+    if has_special(value, "__format__") {
+        return match interpreter.call_special(value, "__format__", &[&Value::text(spec)])? {
+            Value::Text(text) => Ok(text.to_string()),
+            other => Err(type_error(format!("__format__ must return a str, not {}", other.type_name()))),
+        };
+    }
     if spec.is_empty() {
-        return written(budget, value);
+        return written(interpreter, value);
     }
     let invalid = || {
         let text = format!("Invalid format specifier '{spec}' for object of type '{}'", value.type_name());
@@ -285,14 +290,14 @@ fn fill(
         let value = looked_up(interpreter, name, arguments, next)?;
         let value = match conversion {
             "" => value,
-            "s" => Value::text(written(&mut interpreter.budget, &value)?),
-            "r" | "a" => Value::text(written_repr(&mut interpreter.budget, &value)?),
+            "s" => Value::text(written(interpreter, &value)?),
+            "r" | "a" => Value::text(written_repr(interpreter, &value)?),
             other => {
                 return Err(value_error(format!("Unknown conversion specifier '{other}'")));
             }
         };
         let spec = fill(interpreter, spec, arguments, next, depth + 1)?;
-        out.push_str(&format(&mut interpreter.budget, &value, &spec)?);
+        out.push_str(&format(interpreter, &value, &spec)?);
     }
     out.push_str(rest);
     Ok(out)

@@ -1,7 +1,7 @@
 //! Methods of lists and tuples.
 
 use crate::error::{Result, Stop, value_error};
-use crate::evaluate::{Arguments, Interpreter, equal, less_than};
+use crate::evaluate::{Arguments, Interpreter};
 use crate::value::{List, Slot, Value, repr};
 use std::rc::Rc;
 
@@ -51,7 +51,8 @@ pub(super) fn call(
         "remove" => {
             let [slot] = exactly("remove", arguments)?;
             // The list may be compared with itself.
-            let at = list.items.borrow().iter().position(|item| equal(&item.value, &slot.value));
+            let items = list.items.borrow().clone();
+            let at = position(interpreter, &items, &slot.value)?;
             let at = at.ok_or_else(|| value_error("list.remove(x): x not in list"))?;
             let removed = list.items.borrow_mut().remove(at);
             drop(removed);
@@ -82,7 +83,10 @@ pub(super) fn search(
     let items = interpreter.items(sequence, place)?;
     if name == "count" {
         let [slot] = exactly("count", arguments)?;
-        let count = items.iter().filter(|item| equal(&item.value, &slot.value)).count();
+        let mut count = 0;
+        for item in &items {
+            count += usize::from(item.value.is(&slot.value) || interpreter.equal(&item.value, &slot.value)?);
+        }
         return Ok(Value::Int(count as i128));
     }
     let [wanted, start, stop] = arguments.bind("index", ["value", "start", "stop"], 1)?;
@@ -92,11 +96,21 @@ pub(super) fn search(
         usize::try_from(if at < 0 { at + items.len() as i128 } else { at }).unwrap_or(0)
     };
     let (start, stop) = (bound(start, 0), bound(stop, items.len()));
-    let found = items.iter().take(stop).enumerate().skip(start).find(|(_, item)| equal(&item.value, &wanted));
-    match found {
-        Some((at, _)) => Ok(Value::Int(at as i128)),
+    let within = items.get(start.min(items.len())..stop.min(items.len())).unwrap_or_default();
+    match position(interpreter, within, &wanted)? {
+        Some(at) => Ok(Value::Int((start + at) as i128)),
         None => Err(value_error(format!("{} is not in {}", repr(&wanted), sequence.type_name()))),
     }
+}
+
+/// Where the first element is that is the value, or equal to it.
+fn position(interpreter: &mut Interpreter<'_>, items: &[Slot], value: &Value) -> Result<Option<usize>> {
+    for (at, item) in items.iter().enumerate() {
+        if item.value.is(value) || interpreter.equal(&item.value, value)? {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
 }
 
 /// Exactly `N` positional arguments.
@@ -129,7 +143,7 @@ pub(crate) fn sort(
         keyed.reverse();
     }
     let mut failed = None;
-    let mut merged = merge_sort(keyed, &mut |a, b| match less_than(a, b) {
+    let mut merged = merge_sort(keyed, &mut |a, b| match interpreter.less_than(a, b) {
         Ok(less) => less,
         Err(stop) => {
             failed.get_or_insert(stop);

@@ -32,6 +32,7 @@ pub(super) const NAMES: &[&str] = &[
     "ljust",
     "lower",
     "lstrip",
+    "maketrans",
     "partition",
     "removeprefix",
     "removesuffix",
@@ -182,7 +183,16 @@ pub(super) fn call(
                 None => Ok(Value::Int(-1)),
             };
         }
-        "encode" => return Ok(Value::Bytes(text.as_bytes().into())),
+        "encode" => {
+            let [encoding, errors] = arguments.bind("encode", ["encoding", "errors"], 0)?;
+            let (encoding, errors) = super::codec_names(encoding.as_ref(), errors.as_ref())?;
+            interpreter.budget.make(text.len())?;
+            return Ok(Value::Bytes(super::codec::encode(text, &encoding, &errors)?.into()));
+        }
+        "maketrans" => {
+            let [from, to, gone] = arguments.bind("maketrans", ["x", "y", "z"], 1)?;
+            return table(from.unwrap_or(Value::None), to, gone, place);
+        }
         "isspace" => return Ok(Value::Bool(!text.is_empty() && text.chars().all(is_space))),
         "isdigit" | "isdecimal" | "isnumeric" => {
             return Ok(Value::Bool(!text.is_empty() && text.chars().all(is_digit)));
@@ -195,6 +205,40 @@ pub(super) fn call(
     };
     interpreter.budget.make(out.len())?;
     Ok(Value::text(out))
+}
+
+/// `str.maketrans`: numbers of characters by what they become.
+fn table(from: Value, to: Option<Value>, gone: Option<Value>, place: crate::place::Place) -> Result<Value> {
+    let slot = |value: Value| Slot { value, place };
+    let code = |c: char| Value::Int(u32::from(c).into());
+    let mut table = crate::value::Dict::default();
+    match (from, to) {
+        (Value::Dict(given), None) => {
+            for entry in given.borrow().iter() {
+                let key = match &entry.key.value {
+                    Value::Text(text) if text.chars().count() == 1 => code(text.chars().next().unwrap_or_default()),
+                    Value::Text(_) => return Err(value_error("string keys in translate table must be of length 1")),
+                    Value::Int(key) => Value::Int(*key),
+                    _ => return Err(type_error("keys in translate table must be strings or integers")),
+                };
+                table.insert(slot(key), entry.slot.clone())?;
+            }
+        }
+        (_, None) => return Err(type_error("if you give only one argument to maketrans it must be a dict")),
+        (Value::Text(from), Some(Value::Text(to))) => {
+            if from.chars().count() != to.chars().count() {
+                return Err(value_error("the first two maketrans arguments must have equal length"));
+            }
+            for (a, b) in from.chars().zip(to.chars()) {
+                table.insert(slot(code(a)), slot(code(b)))?;
+            }
+            for c in gone.iter().filter_map(Value::as_text).flat_map(|gone| gone.chars()) {
+                table.insert(slot(code(c)), slot(Value::None))?;
+            }
+        }
+        _ => return Err(type_error("maketrans arguments must be texts")),
+    }
+    Ok(Value::dict(table))
 }
 
 /// Each character as the table has it by its number: a text, a number, or nothing for `None`.

@@ -2,17 +2,19 @@
 
 use super::types;
 use crate::error::{Result, Stop, type_error, value_error};
-use crate::evaluate::{Arguments, Interpreter, Items, binary, less_than};
+use crate::evaluate::{Arguments, Interpreter, Items, binary, has_special};
 use crate::methods;
-use crate::value::{Exception, Value, written, written_repr};
+use crate::value::{Exception, Slot, Value, written, written_repr};
 use ruff_python_ast::Operator;
 use std::rc::Rc;
 
 pub(super) const NAMES: &[&str] = &[
+    "NotImplemented",
     "abs",
     "all",
     "any",
     "ascii",
+    "bin",
     "bool",
     "bytes",
     "callable",
@@ -41,6 +43,7 @@ pub(super) const NAMES: &[&str] = &[
     "min",
     "next",
     "object",
+    "oct",
     "open",
     "ord",
     "pow",
@@ -66,6 +69,12 @@ pub(super) const NAMES: &[&str] = &[
 fn print(interpreter: &mut Interpreter<'_>, mut arguments: Arguments) -> Result<Value> {
     const MOST: usize = 20;
     const LONGEST: usize = 500;
+    let separator = printed_part(&mut arguments, "sep", " ")?;
+    let end = printed_part(&mut arguments, "end", "\n")?;
+    for known in ["file", "flush"] {
+        arguments.take(known);
+    }
+    refuse_keywords("print", &arguments)?;
     if interpreter.library.is_some() || interpreter.printed.len() > MOST {
         return Ok(Value::None);
     }
@@ -73,11 +82,10 @@ fn print(interpreter: &mut Interpreter<'_>, mut arguments: Arguments) -> Result<
         interpreter.printed.push((arguments.place, "... (more is printed, and not shown)".to_owned()));
         return Ok(Value::None);
     }
-    let separator = arguments.take("sep").and_then(|slot| slot.value.as_text().cloned()).unwrap_or_else(|| " ".into());
     let mut text = String::new();
     for (at, slot) in arguments.positional.iter().enumerate() {
         text.push_str(if at > 0 { &separator } else { "" });
-        match written(&mut interpreter.budget, &slot.value) {
+        match written(interpreter, &slot.value) {
             Ok(shown) => text.push_str(&shown),
             Err(Stop::Raised(_)) => text.push_str("..."),
             Err(limit) => return Err(limit),
@@ -87,8 +95,26 @@ fn print(interpreter: &mut Interpreter<'_>, mut arguments: Arguments) -> Result<
         text.truncate(end);
         text.push_str("...");
     }
-    interpreter.printed.push((arguments.place, text));
+    // A text without its end of line and the one that follows it are one line.
+    let is_continued = interpreter.printed_end.as_deref().is_some_and(|end| end != "\n");
+    let ended = interpreter.printed_end.replace(end);
+    match interpreter.printed.last_mut() {
+        Some((_, line)) if is_continued && line.chars().count() < LONGEST => {
+            line.push_str(&ended.unwrap_or_default());
+            line.push_str(&text);
+        }
+        _ => interpreter.printed.push((arguments.place, text)),
+    }
     Ok(Value::None)
+}
+
+/// The text of `sep` or `end`.
+fn printed_part(arguments: &mut Arguments, name: &str, usual: &str) -> Result<Rc<str>> {
+    match arguments.take(name).map(|slot| slot.value) {
+        None | Some(Value::None) => Ok(usual.into()),
+        Some(Value::Text(text)) => Ok(text),
+        Some(other) => Err(type_error(format!("{name} must be None or a string, not {}", other.type_name()))),
+    }
 }
 
 pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments: Arguments) -> Result<Value> {
@@ -96,18 +122,28 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
     match name {
         "len" => {
             let [value] = arguments.bind("len", ["obj"], 1)?;
-            length(&value.unwrap_or(Value::None))
+            let value = value.unwrap_or(Value::None);
+            match &value {
+                value if has_special(value, "__len__") => interpreter.length_of(value).map(Value::Int),
+                Value::Class(class) if class.is_enum() => Ok(Value::Int(class.enum_members().len() as i128)),
+                value => length(value),
+            }
         }
         "print" => print(interpreter, arguments),
         "open" => super::file::open(interpreter, arguments),
         "repr" | "ascii" => {
             let [value] = arguments.bind(name, ["obj"], 1)?;
-            Ok(Value::text(written_repr(&mut interpreter.budget, &value.unwrap_or(Value::None))?))
+            let text = written_repr(interpreter, &value.unwrap_or(Value::None))?;
+            let is_kept = name == "repr" || text.is_ascii();
+            if !is_kept {
+                return Err(Stop::unsupported("`ascii` of other characters is not evaluated here"));
+            }
+            Ok(Value::text(text))
         }
         "format" => {
             let [value, spec] = arguments.bind("format", ["value", "format_spec"], 1)?;
             let spec = spec.and_then(|spec| spec.as_text().cloned()).unwrap_or_else(|| "".into());
-            let text = methods::format(&mut interpreter.budget, &value.unwrap_or(Value::None), &spec)?;
+            let text = methods::format(interpreter, &value.unwrap_or(Value::None), &spec)?;
             Ok(Value::text(text))
         }
         "isinstance" => {
@@ -120,7 +156,7 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
             let is_callable = matches!(
                 value,
                 Some(Value::Function(_) | Value::Native(_) | Value::Method(_) | Value::Partial(_) | Value::Class(_))
-            );
+            ) || value.is_some_and(|value| has_special(&value, "__call__"));
             Ok(Value::Bool(is_callable))
         }
         "getattr" | "hasattr" => {
@@ -132,8 +168,8 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
             match (found, default) {
                 (Ok(_), _) if name == "hasattr" => Ok(Value::Bool(true)),
                 (Ok(value), _) => Ok(value),
-                (Err(Stop::Raised(_)), _) if name == "hasattr" => Ok(Value::Bool(false)),
-                (Err(Stop::Raised(_)), Some(default)) => Ok(default),
+                (Err(stop), _) if name == "hasattr" && is_missing(&stop) => Ok(Value::Bool(false)),
+                (Err(stop), Some(default)) if is_missing(&stop) => Ok(default),
                 (Err(stop), _) => Err(stop),
             }
         }
@@ -236,7 +272,7 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
                 }
             }
         }
-        "round" => round(arguments),
+        "round" => round(interpreter, arguments),
         "pow" => {
             let [base, exponent] = arguments.bind("pow", ["base", "exp"], 2)?;
             let (base, exponent) = (base.unwrap_or(Value::None), exponent.unwrap_or(Value::None));
@@ -270,16 +306,43 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
                 }
             }
         }
-        "hex" => {
-            let [value] = arguments.bind("hex", ["number"], 1)?;
-            methods::format(&mut interpreter.budget, &value.unwrap_or(Value::None), "#x").map(Value::text)
+        "hex" | "bin" | "oct" => {
+            let [value] = arguments.bind(name, ["number"], 1)?;
+            let value = value.unwrap_or(Value::None);
+            let Some(int) = value.as_int() else {
+                return Err(type_error(format!("'{}' object cannot be interpreted as an integer", value.type_name())));
+            };
+            let spec = match name {
+                "hex" => "#x",
+                "bin" => "#b",
+                _ => "#o",
+            };
+            methods::format(interpreter, &Value::Int(int), spec).map(Value::text)
         }
-        "hash" | "id" | "issubclass" | "setattr" => Err(Stop::unsupported(format!("`{name}` is not evaluated here"))),
+        "setattr" => {
+            let [object, attribute, value] = arguments.bind(name, ["object", "name", "value"], 3)?;
+            let Some(Value::Text(attribute)) = attribute else {
+                return Err(type_error("attribute name must be string"));
+            };
+            let slot = Slot { value: value.unwrap_or(Value::None), place };
+            interpreter.set_attribute(&object.unwrap_or(Value::None), &attribute, place, slot)?;
+            Ok(Value::None)
+        }
+        "issubclass" => {
+            let [class, above] = arguments.bind(name, ["cls", "class_or_tuple"], 2)?;
+            types::is_below(&class.unwrap_or(Value::None), &above.unwrap_or(Value::None)).map(Value::Bool)
+        }
+        "hash" | "id" => Err(Stop::unsupported(format!("`{name}` is not evaluated here"))),
         "staticmethod" | "classmethod" | "property" => {
             super::host::call(interpreter, "builtins", native_name(name), arguments)
         }
         _ => types::make(interpreter, name, arguments),
     }
+}
+
+/// Whether an attribute is missing; what is not evaluated here is no answer.
+fn is_missing(stop: &Stop) -> bool {
+    stop.is_of("AttributeError")
 }
 
 fn native_name(name: &str) -> &'static str {
@@ -318,8 +381,8 @@ fn extreme(interpreter: &mut Interpreter<'_>, name: &str, mut arguments: Argumen
         };
         let is_better = match &best {
             None => true,
-            Some((known, _)) if name == "min" => less_than(&by, known)?,
-            Some((known, _)) => less_than(known, &by)?,
+            Some((known, _)) if name == "min" => interpreter.less_than(&by, known)?,
+            Some((known, _)) => interpreter.less_than(known, &by)?,
         };
         if is_better {
             best = Some((by, slot.value));
@@ -380,24 +443,80 @@ fn map(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arguments) -> R
 }
 
 /// `round`: halves go to the even neighbour, by the exact value of the float.
-fn round(arguments: Arguments) -> Result<Value> {
+fn round(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> Result<Value> {
     let [value, digits] = arguments.bind("round", ["number", "ndigits"], 1)?;
     let value = value.unwrap_or(Value::None);
-    let digits = digits.filter(|digits| !matches!(digits, Value::None)).and_then(|digits| digits.as_int());
+    if has_special(&value, "__round__") {
+        return interpreter.call_special(&value, "__round__", &digits.iter().collect::<Vec<_>>());
+    }
+    if value.as_float().is_none() {
+        return Err(type_error(format!("type {} doesn't define __round__ method", value.type_name())));
+    }
+    let digits = match digits.filter(|digits| !matches!(digits, Value::None)) {
+        None => None,
+        Some(digits) => Some(digits.as_int().ok_or_else(|| {
+            type_error(format!("'{}' object cannot be interpreted as an integer", digits.type_name()))
+        })?),
+    };
     match (&value, digits) {
         (Value::Float(float), None) => Value::whole(float.round_ties_even()),
-        (Value::Float(float), Some(digits)) if digits >= 0 => {
-            let digits = usize::try_from(digits).unwrap_or(0).min(400);
-            // Writing a float with so many digits rounds its exact value, halves to even.
-            Ok(Value::Float(format!("{float:.digits$}").parse().unwrap_or(*float)))
+        (Value::Float(float), Some(digits)) => rounded(*float, digits).map(Value::Float),
+        (value, digits) => {
+            let whole = value.as_int().unwrap_or(0);
+            let power = match digits {
+                Some(digits @ ..0) => u32::try_from(-digits).ok().and_then(|digits| 10_i128.checked_pow(digits)),
+                _ => return Ok(Value::Int(whole)),
+            };
+            // A power beyond 128 bits is more than twice any integer here.
+            let Some(power) = power else { return Ok(Value::Int(0)) };
+            let rest = whole.rem_euclid(power);
+            let below = whole - rest;
+            let is_up = match rest.cmp(&(power - rest)) {
+                std::cmp::Ordering::Equal => (below / power) % 2 != 0,
+                ordering => ordering.is_gt(),
+            };
+            let above = if is_up { below.checked_add(power) } else { Some(below) };
+            above.map(Value::Int).ok_or_else(crate::evaluate::overflow)
         }
-        (Value::Float(float), Some(digits)) => {
-            let scale = 10_f64.powi(i32::try_from(-digits).unwrap_or(400));
-            Ok(Value::Float((float / scale).round_ties_even() * scale))
-        }
-        _ => value
-            .as_int()
-            .map(Value::Int)
-            .ok_or_else(|| type_error(format!("type {} doesn't define __round__ method", value.type_name()))),
     }
+}
+
+/// A float with so many digits after its point, or with zeros before it.
+fn rounded(float: f64, digits: i128) -> Result<f64> {
+    if !float.is_finite() || float == 0.0 || digits > 323 {
+        return Ok(float);
+    }
+    if digits < -308 {
+        return Ok(0.0_f64.copysign(float));
+    }
+    if let Ok(digits) = usize::try_from(digits) {
+        // Writing a float with so many digits rounds its exact value, halves to even.
+        return Ok(format!("{float:.digits$}").parse().unwrap_or(float));
+    }
+    // The exact decimal value, cut before the digits that go: what is left decides.
+    let written = format!("{:.1075}", float.abs());
+    let (whole, fraction) = written.split_once('.').unwrap_or((&written, ""));
+    let zeros = usize::try_from(-digits).unwrap_or(0);
+    let whole = format!("{}{whole}", "0".repeat((zeros + 1).saturating_sub(whole.len())));
+    let (kept, gone) = whole.split_at(whole.len() - zeros);
+    let gone = format!("{gone}{fraction}");
+    let is_half = gone.starts_with('5') && gone.get(1..).unwrap_or_default().bytes().all(|digit| digit == b'0');
+    let is_odd = kept.ends_with(['1', '3', '5', '7', '9']);
+    let is_up = gone.as_bytes().first().is_some_and(|digit| *digit >= b'5') && (!is_half || is_odd);
+    let mut digits: Vec<u8> = kept.bytes().collect();
+    if is_up {
+        let nines = digits.iter().rev().take_while(|digit| **digit == b'9').count();
+        let length = digits.len();
+        digits.iter_mut().skip(length - nines).for_each(|digit| *digit = b'0');
+        match length.checked_sub(nines + 1).and_then(|at| digits.get_mut(at)) {
+            Some(digit) => *digit += 1,
+            None => digits.insert(0, b'1'),
+        }
+    }
+    let text = format!("{}{}", String::from_utf8_lossy(&digits), "0".repeat(zeros));
+    let rounded: f64 = text.parse().unwrap_or(float);
+    if rounded.is_infinite() {
+        return Err(Stop::new("OverflowError", "rounded value too large to represent"));
+    }
+    Ok(rounded.copysign(float))
 }

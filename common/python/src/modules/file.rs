@@ -39,7 +39,9 @@ pub(super) fn open(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> R
         decoded(bytes, given(encoding), given(errors), given(newline), &path)?
     } else {
         interpreter.host.read(Path::new(&*path)).map_err(|reason| {
+            let is_folder = interpreter.host.path_kind(Path::new(&*path)) == Some(crate::library::FileKind::Folder);
             let stop = match reason.contains(MISSING) {
+                _ if is_folder => Stop::new("IsADirectoryError", format!("[Errno 21] Is a directory: '{path}'")),
                 true => Stop::new("FileNotFoundError", format!("[Errno 2] {MISSING}: '{path}'")),
                 false => Stop::new("OSError", reason),
             };
@@ -49,7 +51,7 @@ pub(super) fn open(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> R
     interpreter.budget.make(text.len())?;
     let mut attributes = Dict::default();
     attributes.insert_text("rest", place, Slot { value: Value::text(text), place });
-    let class = Class { name: CLASS.into(), bases: Vec::new(), members: RefCell::default() };
+    let class = Class::plain(CLASS);
     Ok(Value::Instance(Rc::new(Instance { class: Rc::new(class), attributes: RefCell::new(attributes) })))
 }
 

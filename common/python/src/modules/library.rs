@@ -3,6 +3,7 @@
 use super::types;
 use crate::error::{Result, Stop, type_error, value_error};
 use crate::evaluate::{Arguments, Interpreter, native};
+use crate::library::FileKind;
 use crate::methods;
 use crate::value::{Partial, Slot, Value, deep_copy, str_of};
 use std::rc::Rc;
@@ -59,7 +60,7 @@ pub(super) fn member(interpreter: &mut Interpreter<'_>, module: &'static str, na
             _ => of(&["getenv", "getcwd"], "os"),
         },
         "os.path" => of(OS_PATH, "os.path"),
-        "os.environ" => of(&["get"], "os.environ"),
+        "os.environ" => of(&["get", "setdefault"], "os.environ"),
         "math" => match name {
             "pi" => Some(Value::Float(std::f64::consts::PI)),
             "e" => Some(Value::Float(std::f64::consts::E)),
@@ -68,7 +69,7 @@ pub(super) fn member(interpreter: &mut Interpreter<'_>, module: &'static str, na
             _ => of(MATH, "math"),
         },
         "copy" => of(&["copy", "deepcopy"], "copy"),
-        "functools" => of(&["partial", "reduce", "wraps", "lru_cache", "cache"], "functools"),
+        "functools" => of(&["partial", "reduce", "wraps", "update_wrapper", "lru_cache", "cache"], "functools"),
         "itertools" => of(ITERTOOLS, "itertools"),
         "collections" => of(COLLECTIONS, "builtins"),
         "string" => match name {
@@ -127,12 +128,19 @@ pub(super) fn call(
 ) -> Result<Value> {
     let place = arguments.place;
     match (module, name) {
+        ("os.environ", "setdefault") => {
+            let [key, value] = arguments.bind(name, ["key", "value"], 2)?;
+            let (key, value) = (text(key.as_ref(), name)?, text(value.as_ref(), name)?);
+            let value = interpreter.variable(&key).unwrap_or_else(|| value.to_string());
+            interpreter.environment.insert(key.to_string(), value.clone());
+            Ok(Value::text(value))
+        }
         ("os", "getenv") | ("os.environ", "get") => {
             let [key, default] = arguments.bind(name, ["key", "default"], 1)?;
             let key = text(key.as_ref(), name)?;
-            Ok(interpreter.host.variable(&key).map_or_else(|| default.unwrap_or(Value::None), Value::text))
+            Ok(interpreter.variable(&key).map_or_else(|| default.unwrap_or(Value::None), Value::text))
         }
-        ("os", "getcwd") => Ok(Value::text(".")),
+        ("os", "getcwd") => Ok(Value::text(current_folder(interpreter)?)),
         ("os.path", _) => path(interpreter, name, &arguments),
         ("math", _) => math(name, &arguments),
         ("copy", "deepcopy") => {
@@ -167,6 +175,29 @@ pub(super) fn call(
                 total = interpreter.call(&function, Arguments::of(pair, place))?;
             }
             Ok(total)
+        }
+        ("functools", "wraps") => {
+            let [wrapped, _, _] = arguments.bind(name, ["wrapped", "assigned", "updated"], 1)?;
+            let slot = Slot { value: wrapped.unwrap_or(Value::None), place };
+            let function = native("functools", "update_wrapper");
+            let keywords = vec![("wrapped".into(), slot)];
+            Ok(Value::Partial(Rc::new(Partial { function, positional: Vec::new(), keywords })))
+        }
+        ("functools", "update_wrapper") => {
+            let [wrapper, wrapped] = arguments.bind(name, ["wrapper", "wrapped"], 2)?;
+            Ok(match (wrapper.unwrap_or(Value::None), wrapped) {
+                (Value::Function(wrapper), Some(Value::Function(wrapped))) => {
+                    Value::Function(Rc::new(wrapper.renamed(Rc::clone(&wrapped.name))))
+                }
+                (wrapper, _) => wrapper,
+            })
+        }
+        ("typing", "abstractmethod") => {
+            let [function] = arguments.bind(name, ["funcobj"], 1)?;
+            if let Some(Value::Function(function)) = &function {
+                function.is_abstract.set(true);
+            }
+            Ok(function.unwrap_or(Value::None))
         }
         // Decorators that change nothing of what a function gives.
         ("functools", _) | ("typing", _) => {
@@ -241,22 +272,38 @@ fn path(interpreter: &mut Interpreter<'_>, name: &str, arguments: &Arguments) ->
         "split" => Value::tuple_at([Value::text(head), Value::text(tail)], place),
         "splitext" => Value::tuple_at([Value::text(&first[..dot]), Value::text(&first[dot..])], place),
         "isabs" => Value::Bool(first.starts_with('/')),
-        "expanduser" => match (first.strip_prefix("~/"), interpreter.host.variable("HOME")) {
+        "expanduser" => match (first.strip_prefix("~/"), interpreter.variable("HOME")) {
             (Some(rest), Some(home)) => Value::text(format!("{home}/{rest}")),
             _ => Value::Text(first),
         },
-        "normpath" | "abspath" | "realpath" => Value::text(normal(&first)),
-        "exists" | "isfile" | "isdir" if interpreter.library.is_some() => {
-            let kind = super::files::library(interpreter)?.kind(std::path::Path::new(&*first));
+        "normpath" => Value::text(normal(&first)),
+        "abspath" | "realpath" if first.starts_with('/') || interpreter.library.is_some() => {
+            Value::text(normal(&first))
+        }
+        "abspath" | "realpath" => Value::text(normal(&format!("{}/{first}", current_folder(interpreter)?))),
+        _ => {
+            let path = std::path::Path::new(&*first);
+            let kind = match &interpreter.library {
+                Some(tree) => tree.host.kind(path),
+                None => interpreter.host.path_kind(path),
+            };
             Value::Bool(match name {
                 "exists" => kind.is_some(),
-                "isfile" => kind == Some(crate::library::FileKind::File),
-                _ => kind == Some(crate::library::FileKind::Folder),
+                "isfile" => kind == Some(FileKind::File),
+                _ => kind == Some(FileKind::Folder),
             })
         }
-        // Only files that may be read exist for a configuration.
-        _ => Value::Bool(interpreter.host.read(std::path::Path::new(&*first)).is_ok()),
     })
+}
+
+/// The folder that relative paths begin at. Loaders read their data wherever that is, and have none.
+fn current_folder(interpreter: &Interpreter<'_>) -> Result<String> {
+    if interpreter.library.is_some() {
+        return Ok(".".to_owned());
+    }
+    let folder = interpreter.host.current_folder();
+    let folder = folder.ok_or_else(|| Stop::unsupported("the folder of the command is not known here"))?;
+    Ok(folder.to_string_lossy().into_owned())
 }
 
 fn normal(path: &str) -> String {

@@ -1,7 +1,7 @@
 //! Types: `type(x)`, `isinstance`, and making a value of a type.
 
 use crate::error::{Result, type_error, value_error};
-use crate::evaluate::{Arguments, Interpreter, native};
+use crate::evaluate::{Arguments, Interpreter, has_special, native};
 use crate::value::{
     Dict, IndexMap, Key, Layout, Native, Range, Slice, Slot, Value, builtin_class, is_subclass, repr, written,
 };
@@ -31,6 +31,14 @@ pub(crate) fn type_of(value: &Value) -> Value {
             None => Value::Native(Native::builtin(exception.builtin)),
         },
         Value::Dict(_) => native("builtins", "dict"),
+        Value::Iterator(items) => native("types", items.try_borrow().map_or("generator", |items| items.type_name())),
+        Value::View(view) => native("types", view.kind.type_name()),
+        Value::None => native("types", "NoneType"),
+        Value::Ellipsis => native("types", "ellipsis"),
+        Value::Function(_) => native("types", "function"),
+        Value::Method(_) => native("types", "method"),
+        Value::Module(_) => native("types", "module"),
+        Value::Object(object) if object.type_name() == "PosixPath" => native("types", "PosixPath"),
         other => super::builtins::NAMES
             .iter()
             .find(|name| **name == other.type_name())
@@ -92,6 +100,39 @@ pub(super) fn is_instance(value: &Value, class: &Value) -> Result<bool> {
     })
 }
 
+/// `issubclass(class, above)`.
+pub(super) fn is_below(class: &Value, above: &Value) -> Result<bool> {
+    if let Value::Tuple(items) = above {
+        for slot in items.iter() {
+            if is_below(class, &slot.value)? {
+                return Ok(true);
+            }
+        }
+        return Ok(false);
+    }
+    match (class, above) {
+        (Value::Class(_) | Value::Native(_), Value::Native(above)) if above.name == "object" => Ok(true),
+        (Value::Class(class), Value::Class(above)) => Ok(class.is_below(above)),
+        (Value::Class(class), Value::Native(above)) => {
+            let builtin = class.exception();
+            Ok(builtin.zip(builtin_class(above.name)).is_some_and(|(own, above)| is_subclass(own, above)))
+        }
+        (Value::Native(class), Value::Native(above)) => {
+            let exceptions = builtin_class(class.name).zip(builtin_class(above.name));
+            Ok(class == above
+                || (class.name, above.name) == ("bool", "int")
+                || (above.name == "dict" && matches!(class.name, "OrderedDict" | "defaultdict" | "Counter"))
+                || exceptions.is_some_and(|(own, above)| is_subclass(own, above)))
+        }
+        (Value::Native(_), Value::Class(_)) => Ok(false),
+        (Value::Class(_) | Value::Native(_), Value::Symbol(_)) => Ok(false),
+        (Value::Class(_) | Value::Native(_), _) => {
+            Err(type_error("issubclass() arg 2 must be a class, a tuple of classes, or a union"))
+        }
+        _ => Err(type_error("issubclass() arg 1 must be a class")),
+    }
+}
+
 /// Makes a value of a built-in type.
 pub(super) fn make(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arguments) -> Result<Value> {
     let place = arguments.place;
@@ -150,7 +191,7 @@ pub(super) fn make(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arg
         "str" => {
             let [value, _, _] = arguments.bind("str", ["object", "encoding", "errors"], 0)?;
             let text = match &value {
-                Some(value) => written(&mut interpreter.budget, value)?,
+                Some(value) => written(interpreter, value)?,
                 None => String::new(),
             };
             interpreter.budget.make(text.len())?;
@@ -160,9 +201,35 @@ pub(super) fn make(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arg
             let [value] = arguments.bind("bool", ["x"], 0)?;
             Ok(Value::Bool(interpreter.truth(&value.unwrap_or(Value::None))?))
         }
-        "int" => int(arguments),
-        "float" => float(arguments),
-        "bytes" => Ok(Value::Bytes(Rc::from([]))),
+        "int" => int(interpreter, arguments),
+        "float" => float(interpreter, arguments),
+        "bytes" => {
+            let Some(first) = arguments.positional.first().cloned() else { return Ok(Value::Bytes(Rc::from([]))) };
+            match &first.value {
+                Value::Text(_) if arguments.positional.len() == 1 && arguments.keywords.is_empty() => {
+                    Err(type_error("string argument without an encoding"))
+                }
+                Value::Text(_) => {
+                    let rest =
+                        Arguments { positional: arguments.positional.into_iter().skip(1).collect(), ..arguments };
+                    interpreter.call_method(&first.value, "encode", rest)
+                }
+                Value::Bytes(bytes) => Ok(Value::Bytes(Rc::clone(bytes))),
+                Value::Int(length) => {
+                    let length = usize::try_from(*length).map_err(|_| value_error("negative count"))?;
+                    interpreter.budget.make(length)?;
+                    Ok(Value::Bytes(vec![0; length].into()))
+                }
+                other => {
+                    let items = interpreter.items(other, first.place)?;
+                    let byte = |slot: Slot| {
+                        let byte = slot.value.as_int().and_then(|byte| u8::try_from(byte).ok());
+                        byte.ok_or_else(|| value_error("bytes must be in range(0, 256)"))
+                    };
+                    Ok(Value::Bytes(items.into_iter().map(byte).collect::<Result<Vec<u8>>>()?.into()))
+                }
+            }
+        }
         "range" => range(arguments),
         "slice" => {
             let [a, b, c] = arguments.bind("slice", ["start", "stop", "step"], 1)?;
@@ -180,23 +247,61 @@ pub(super) fn make(interpreter: &mut Interpreter<'_>, name: &str, arguments: Arg
     }
 }
 
-fn int(arguments: Arguments) -> Result<Value> {
+fn int(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> Result<Value> {
     let [value, base] = arguments.bind("int", ["x", "base"], 0)?;
     let Some(value) = value else { return Ok(Value::Int(0)) };
     let base = base.and_then(|base| base.as_int()).unwrap_or(10);
+    if base != 0 && !(2..=36).contains(&base) {
+        return Err(value_error("int() base must be >= 2 and <= 36, or 0"));
+    }
+    for special in ["__int__", "__index__"] {
+        if has_special(&value, special) {
+            return interpreter.call_special(&value, special, &[]);
+        }
+    }
     match &value {
         Value::Float(float) => Value::whole(float.trunc()),
         Value::Text(text) => {
-            let invalid = || value_error(format!("invalid literal for int() with base {base}: {}", repr(&value)));
-            let digits = compass_pyfmt::strip(text).replace('_', "");
-            let radix = u32::try_from(base).ok().filter(|radix| (2..=36).contains(radix)).ok_or_else(invalid)?;
-            let digits = match radix {
-                16 => digits.trim_start_matches("0x"),
-                2 => digits.trim_start_matches("0b"),
-                8 => digits.trim_start_matches("0o"),
-                _ => &digits,
+            let invalid = || {
+                let shown: String = repr(&value).chars().take(200).collect();
+                value_error(format!("invalid literal for int() with base {base}: {shown}"))
             };
-            i128::from_str_radix(digits, radix).map(Value::Int).map_err(|_| invalid())
+            let stripped = compass_pyfmt::strip(text);
+            if base == 10 && text.len() > 4_300 && stripped.bytes().all(|byte| byte.is_ascii_digit()) {
+                let digits = stripped.len();
+                return Err(value_error(format!(
+                    "Exceeds the limit (4300 digits) for integer string conversion: value has {digits} digits; \
+                     use sys.set_int_max_str_digits() to increase the limit"
+                )));
+            }
+            if stripped.contains("__") || stripped.starts_with('_') || stripped.ends_with('_') {
+                return Err(invalid());
+            }
+            let digits = stripped.replace('_', "");
+            if let Some(rest) = digits.strip_prefix(['-', '+'])
+                && rest.starts_with(['-', '+'])
+            {
+                return Err(invalid());
+            }
+            if base == 10
+                && digits.len() > 38
+                && digits.trim_start_matches(['-', '+']).bytes().all(|b| b.is_ascii_digit())
+            {
+                return digits.parse().map(Value::Int).map_err(|_| crate::evaluate::overflow());
+            }
+            let radix = u32::try_from(base).ok().filter(|radix| (2..=36).contains(radix)).ok_or_else(invalid)?;
+            let (sign, magnitude) = match digits.strip_prefix('-') {
+                Some(magnitude) => ("-", magnitude),
+                None => ("", digits.strip_prefix('+').unwrap_or(&digits)),
+            };
+            let lower = magnitude.to_ascii_lowercase();
+            let magnitude = match radix {
+                16 => lower.strip_prefix("0x").unwrap_or(&lower),
+                2 => lower.strip_prefix("0b").unwrap_or(&lower),
+                8 => lower.strip_prefix("0o").unwrap_or(&lower),
+                _ => &lower,
+            };
+            i128::from_str_radix(&format!("{sign}{magnitude}"), radix).map(Value::Int).map_err(|_| invalid())
         }
         other => other.as_int().map(Value::Int).ok_or_else(|| {
             let kind = other.type_name();
@@ -205,8 +310,13 @@ fn int(arguments: Arguments) -> Result<Value> {
     }
 }
 
-fn float(arguments: Arguments) -> Result<Value> {
+fn float(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> Result<Value> {
     let [value] = arguments.bind("float", ["x"], 0)?;
+    if let Some(value) = &value
+        && has_special(value, "__float__")
+    {
+        return interpreter.call_special(value, "__float__", &[]);
+    }
     match value {
         None => Ok(Value::Float(0.0)),
         Some(Value::Text(text)) => compass_pyfmt::float(&text).map(Value::Float).ok_or_else(|| {
@@ -254,7 +364,7 @@ pub(super) fn member(native: Native, name: &str) -> Option<Value> {
         "set" => Value::set(IndexMap::default()),
         _ => return None,
     };
-    if name == "fromkeys" {
+    if name == "fromkeys" || name == "maketrans" && native.name == "str" {
         return Some(Value::Method(Rc::new(crate::value::Method {
             receiver: sample,
             name: name.into(),

@@ -12,7 +12,7 @@ pub(crate) use table_methods::{SPLITS_METHODS, call_splits, tables};
 use crate::error::{Result, Stop, attribute_error, type_error};
 use crate::evaluate::{Arguments, Interpreter};
 use crate::place::Place;
-use crate::value::{Class, Method, Slice, Slot, Value};
+use crate::value::{Class, Exception, Method, Slice, Slot, Value};
 use compass_pyfmt::PythonRandom;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -40,6 +40,8 @@ pub(crate) enum Object {
     },
     /// `BaseDataset.__init__` of the tree, as `super()` finds it: it loads, and leaves the rest.
     BaseInit(Value),
+    /// `__init__` of a built-in exception, as `super()` finds it: it keeps its arguments.
+    ExceptionInit(Rc<Exception>),
     /// A logger: whatever it is told is swallowed.
     Logger,
 }
@@ -56,7 +58,7 @@ impl Object {
             Self::ClassMethod(_) => "classmethod",
             Self::Property(_) => "property",
             Self::Super { .. } => "super",
-            Self::BaseInit(_) => "method",
+            Self::BaseInit(_) | Self::ExceptionInit(_) => "method",
             Self::Logger => "Logger",
         }
     }
@@ -117,6 +119,12 @@ pub(crate) fn call(interpreter: &mut Interpreter<'_>, object: &Rc<Object>, argum
     match &**object {
         Object::StaticMethod(function) => interpreter.call(function, arguments),
         Object::BaseInit(instance) => base_init(interpreter, instance, arguments),
+        Object::ExceptionInit(exception) => {
+            let values = arguments.positional.into_iter().map(|slot| slot.value).collect();
+            *exception.arguments.borrow_mut() = values;
+            Ok(Value::None)
+        }
+        Object::Logger => Ok(Value::None),
         other => Err(type_error(format!("'{}' object is not callable", other.type_name()))),
     }
 }
@@ -155,7 +163,10 @@ pub(crate) fn attribute(interpreter: &mut Interpreter<'_>, object: &Rc<Object>, 
             None => bound(),
         },
         Object::Pattern(pattern) if name == "pattern" => Ok(Value::text(pattern.written())),
-        Object::Match(found) if name == "string" => Ok(Value::Text(found.string())),
+        Object::Match(found) => match found.attribute(name) {
+            Some(value) => Ok(value),
+            None => bound(),
+        },
         Object::Path(path) => match crate::modules::path_attribute(path, name) {
             Some(value) => Ok(value),
             None => bound(),
@@ -166,15 +177,13 @@ pub(crate) fn attribute(interpreter: &mut Interpreter<'_>, object: &Rc<Object>, 
 }
 
 fn super_member(interpreter: &mut Interpreter<'_>, class: &Rc<Class>, receiver: &Value, name: &str) -> Result<Value> {
-    let found = class.bases.iter().find_map(|base| match base {
-        Value::Class(base) => base.member(name),
-        _ => None,
-    });
     let own = match receiver {
         Value::Instance(instance) => &instance.class,
+        Value::Exception(exception) => exception.class.as_ref().unwrap_or(class),
         Value::Class(class) => class,
         _ => class,
     };
+    let found = class.member_after(own, name);
     match found {
         Some(Value::Object(found)) => {
             let instance = matches!(receiver, Value::Instance(_)).then_some(receiver);
@@ -189,6 +198,11 @@ fn super_member(interpreter: &mut Interpreter<'_>, class: &Rc<Class>, receiver: 
             function: Some(function),
         }))),
         Some(value) => Ok(value),
+        None if name == "__init__"
+            && let Value::Exception(exception) = receiver =>
+        {
+            Ok(value(Object::ExceptionInit(Rc::clone(exception))))
+        }
         None if name == "__init__" && class.bases.iter().all(|base| !matches!(base, Value::Symbol(_))) => {
             Ok(value(Object::Logger))
         }

@@ -127,8 +127,22 @@ impl Match {
         self.groups.get(group).copied().flatten()
     }
 
-    pub(super) fn string(&self) -> Rc<str> {
-        Rc::clone(&self.text)
+    /// An attribute that is no method.
+    pub(super) fn attribute(&self, name: &str) -> Option<Value> {
+        // The group that was closed last: of those that end at one place, the outermost, which has the lowest number.
+        let last = (1..self.groups.len()).filter(|group| self.span(*group).is_some());
+        let last = last.max_by_key(|group| (self.span(*group).map(|(_, end)| end), std::cmp::Reverse(*group)));
+        Some(match name {
+            "string" => Value::Text(Rc::clone(&self.text)),
+            "pos" => Value::Int(0),
+            "endpos" => Value::Int(self.text.chars().count() as i128),
+            "lastindex" => last.map_or(Value::None, |group| Value::Int(group as i128)),
+            "lastgroup" => {
+                let name = last.and_then(|group| self.names.get(group).cloned().flatten());
+                name.map_or(Value::None, Value::text)
+            }
+            _ => return None,
+        })
     }
 
     fn text_of(&self, group: usize) -> Value {

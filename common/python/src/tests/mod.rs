@@ -3,8 +3,8 @@
 mod hostile;
 mod mutations;
 
-use crate::{Evaluation, Host, Imported, Limits, Plain, evaluate};
-use std::path::Path;
+use crate::{Evaluation, FileKind, Host, Imported, Limits, Plain, evaluate};
+use std::path::{Path, PathBuf};
 
 /// Files by name; nothing else is there.
 struct Files(&'static [(&'static str, &'static str)]);
@@ -193,7 +193,8 @@ fn a_near_name_is_the_remedy() {
 fn what_is_printed_is_kept_with_its_place() {
     let printed = run("print('a', 1, [None], sep='|', end='')\nprint()\n", &[]).printed;
     let told: Vec<(u32, &str)> = printed.iter().map(|(place, text)| (place.start, text.as_str())).collect();
-    assert_eq!(told, [(0, "a|1|[None]"), (39, "")]);
+    // As in CPython, the second call ends the line that the first one left open.
+    assert_eq!(told, [(0, "a|1|[None]")]);
     let many = run("for i in range(100): print('x' * 9999)\n", &[]).printed;
     assert_eq!((many.len(), many[0].1.len()), (21, 503));
     assert!(many[20].1.contains("not shown"));
@@ -222,4 +223,80 @@ fn common_mistakes_have_cpythons_class_and_text() {
     ] {
         assert_eq!(wrong(text), wanted, "{text}");
     }
+}
+
+#[test]
+fn configurations_ask_the_file_system_of_their_host() {
+    struct Disk;
+    impl Host for Disk {
+        fn base(&self, _: &Path, _: u32, module: &str) -> Imported {
+            Imported::Missing { reason: format!("No module named '{module}'"), help: None }
+        }
+
+        fn read(&self, path: &Path) -> Result<String, String> {
+            Err(format!("{}: Is a directory (os error 21)", path.display()))
+        }
+
+        fn variable(&self, name: &str) -> Option<String> {
+            (name == "HOME").then(|| "/root".to_owned())
+        }
+
+        fn path_kind(&self, path: &Path) -> Option<FileKind> {
+            match path.to_str() {
+                Some("/data" | "data") => Some(FileKind::Folder),
+                Some("/data/a.json") => Some(FileKind::File),
+                _ => None,
+            }
+        }
+
+        fn current_folder(&self) -> Option<PathBuf> {
+            Some("/work/here".into())
+        }
+    }
+    let run = |text: &str| evaluate(Path::new("eval.py"), text.to_owned(), &Disk, Limits::default()).result;
+    for (expression, wanted) in [
+        (
+            "[osp.isdir('/data'), osp.exists('/data'), osp.isfile('/data'), osp.exists('/no')]",
+            "[True, True, False, False]",
+        ),
+        ("[osp.isfile('/data/a.json'), osp.isdir('/data/a.json')]", "[True, False]"),
+        ("[osp.abspath('x'), osp.abspath('/a/../b'), os.getcwd()]", "['/work/here/x', '/b', '/work/here']"),
+        ("['HOME' in os.environ, 'X' in os.environ, os.environ.get('X')]", "[True, False, None]"),
+    ] {
+        let text = format!("import os\nimport os.path as osp\nx = str({expression})\n");
+        let names = run(&text).unwrap();
+        let node = names.iter().find(|(name, _)| name == "x").unwrap();
+        assert_eq!(node.1.value, Plain::Text(wanted.into()), "{expression}");
+    }
+    let names =
+        run("import os\nos.environ['X'] = 'v'\nx = os.environ['X'] + os.getenv('X') + str('X' in os.environ)").unwrap();
+    assert_eq!(names[0].1.value, Plain::Text("vvTrue".into()));
+    assert_eq!(run("open('data')").unwrap_err().line(), "IsADirectoryError: [Errno 21] Is a directory: 'data'");
+    // Without a folder there is no answer, rather than a wrong one.
+    assert!(wrong("import os\nx = os.getcwd()").contains("not known here"));
+}
+
+#[test]
+fn what_is_printed_without_an_end_of_line_goes_on() {
+    let printed = run("print('a', end='')\nprint('b', end=' ')\nprint('c')\nprint('d')\n", &[]).printed;
+    let told: Vec<(u32, &str)> = printed.iter().map(|(place, text)| (place.start, text.as_str())).collect();
+    assert_eq!(told, [(0, "ab c"), (50, "d")]);
+}
+
+#[test]
+fn what_is_not_evaluated_is_no_answer() {
+    for (text, wanted) in [
+        ("class A:\n    def __new__(cls): return 5\nx = A()", "`__new__`"),
+        ("from enum import IntEnum\nclass A(IntEnum):\n    R = 1\n", "more than `enum.Enum`"),
+        ("def f():\n    x = [(yield)]\nx = list(f())", "within another expression"),
+        ("x = [v for v in {1.5, 2.5}]", "the order of a set"),
+        ("class A:\n    def __hash__(self): return 1\nx = {A(): 1}", "`__hash__`"),
+        ("class A(dict): pass", "stands on `dict`"),
+    ] {
+        let error = run(text, &[]).result.unwrap_err();
+        assert!(error.line().contains(wanted), "{text}: {error}");
+        assert!(error.place.is_some(), "{text}");
+    }
+    assert!(wrong("x = int('9' * 10 ** 6)").len() < 300);
+    assert!(wrong("raise ValueError('9' * 10 ** 6)").len() < 5_000);
 }

@@ -12,6 +12,8 @@ pub(crate) struct Exception {
     /// A class that the file defines.
     pub(crate) class: Option<Rc<Class>>,
     pub(crate) arguments: RefCell<Vec<Value>>,
+    /// Of a class that the file defines.
+    pub(crate) attributes: RefCell<super::Dict>,
 }
 
 /// Each built-in class with the class above it.
@@ -36,6 +38,10 @@ const CLASSES: &[(&str, &str)] = &[
     ("UnboundLocalError", "NameError"),
     ("OSError", "Exception"),
     ("FileNotFoundError", "OSError"),
+    ("IsADirectoryError", "OSError"),
+    ("NotADirectoryError", "OSError"),
+    ("FileExistsError", "OSError"),
+    ("GeneratorExit", "BaseException"),
     ("PermissionError", "OSError"),
     ("RuntimeError", "Exception"),
     ("NotImplementedError", "RuntimeError"),
@@ -49,6 +55,7 @@ const CLASSES: &[(&str, &str)] = &[
     ("JSONDecodeError", "ValueError"),
     ("UnicodeError", "ValueError"),
     ("UnicodeDecodeError", "UnicodeError"),
+    ("UnicodeEncodeError", "UnicodeError"),
     ("Warning", "Exception"),
     ("UserWarning", "Warning"),
     ("DeprecationWarning", "Warning"),
@@ -79,7 +86,12 @@ pub(crate) fn is_subclass(class: &str, above: &str) -> bool {
 
 impl Exception {
     pub(crate) fn builtin(class: &'static str, arguments: Vec<Value>) -> Rc<Self> {
-        Rc::new(Self { builtin: class, class: None, arguments: RefCell::new(arguments) })
+        Rc::new(Self {
+            builtin: class,
+            class: None,
+            arguments: RefCell::new(arguments),
+            attributes: RefCell::default(),
+        })
     }
 
     pub(crate) fn class_name(&self) -> String {

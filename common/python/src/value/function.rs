@@ -3,7 +3,7 @@
 use super::{Dict, Slot, Value};
 use foldhash::HashSet;
 use ruff_python_ast::{Expr, Parameters, Stmt};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -21,11 +21,29 @@ pub(crate) struct Function {
     /// Places in the text of the statements that have a `yield` in them.
     pub(crate) yielding: BTreeSet<u32>,
     pub(crate) scope: Rc<crate::evaluate::Scope>,
+    /// Whether `abstractmethod` stands above it.
+    pub(crate) is_abstract: Cell<bool>,
     /// The class that defines it, for `super()`.
     pub(crate) owner: RefCell<std::rc::Weak<Class>>,
 }
 
 impl Function {
+    /// The same function under another name.
+    pub(crate) fn renamed(&self, name: Rc<str>) -> Self {
+        Self {
+            name,
+            parameters: Rc::clone(&self.parameters),
+            defaults: self.defaults.clone(),
+            body: self.body.clone(),
+            locals: Rc::clone(&self.locals),
+            is_generator: self.is_generator,
+            yielding: self.yielding.clone(),
+            scope: Rc::clone(&self.scope),
+            is_abstract: self.is_abstract.clone(),
+            owner: self.owner.clone(),
+        }
+    }
+
     /// Whether a class of this name defines it.
     pub(crate) fn is_of(&self, class: &str) -> bool {
         self.owner.borrow().upgrade().is_some_and(|owner| &*owner.name == class)
@@ -119,6 +137,12 @@ pub(crate) struct Class {
     pub(crate) name: Rc<str>,
     pub(crate) bases: Vec<Value>,
     pub(crate) members: RefCell<Dict>,
+    /// The classes above it in the order in which members are looked for.
+    pub(crate) above: Vec<Rc<Class>>,
+    /// Methods that are declared and not defined, by their names in order: no object of the class can be made.
+    pub(crate) abstract_names: Vec<Rc<str>>,
+    /// Of an enumeration: its members, in their order.
+    pub(crate) enumerated: RefCell<Option<Vec<Value>>>,
 }
 
 impl Class {
@@ -127,10 +151,70 @@ impl Class {
         if let Some(slot) = self.members.borrow().get_text(name) {
             return Some(slot.value.clone());
         }
-        self.bases.iter().find_map(|base| match base {
-            Value::Class(class) => class.member(name),
-            _ => None,
-        })
+        self.above.iter().find_map(|class| class.members.borrow().get_text(name).map(|slot| slot.value.clone()))
+    }
+
+    /// A class without bases and members.
+    pub(crate) fn plain(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            bases: Vec::new(),
+            members: RefCell::default(),
+            above: Vec::new(),
+            abstract_names: Vec::new(),
+            enumerated: RefCell::default(),
+        }
+    }
+
+    /// The classes above one with these bases: CPython's C3 linearization; `None` where there is no such order.
+    pub(crate) fn linearized(bases: &[Value]) -> Option<Vec<Rc<Class>>> {
+        let bases: Vec<Rc<Class>> = bases
+            .iter()
+            .filter_map(|base| match base {
+                Value::Class(class) => Some(Rc::clone(class)),
+                _ => None,
+            })
+            .collect();
+        let mut lists: Vec<Vec<Rc<Class>>> = bases
+            .iter()
+            .map(|base| std::iter::once(Rc::clone(base)).chain(base.above.iter().cloned()).collect())
+            .collect();
+        lists.push(bases);
+        let mut above = Vec::new();
+        loop {
+            lists.retain(|list| !list.is_empty());
+            if lists.is_empty() {
+                return Some(above);
+            }
+            let is_later =
+                |class: &Rc<Class>| lists.iter().any(|list| list.iter().skip(1).any(|other| Rc::ptr_eq(other, class)));
+            let next = lists.iter().filter_map(|list| list.first()).find(|class| !is_later(class)).cloned()?;
+            for list in &mut lists {
+                list.retain(|class| !Rc::ptr_eq(class, &next));
+            }
+            above.push(next);
+        }
+    }
+
+    /// The member of the first class after `self` in the order of `of`, for `super()`.
+    pub(crate) fn member_after(self: &Rc<Self>, of: &Rc<Self>, name: &str) -> Option<Value> {
+        let after: &[Rc<Self>] = if Rc::ptr_eq(self, of) {
+            &of.above
+        } else {
+            let at = of.above.iter().position(|class| Rc::ptr_eq(class, self));
+            at.map_or(&self.above[..], |at| of.above.get(at + 1..).unwrap_or_default())
+        };
+        after.iter().find_map(|class| class.members.borrow().get_text(name).map(|slot| slot.value.clone()))
+    }
+
+    /// Whether it is an enumeration.
+    pub(crate) fn is_enum(&self) -> bool {
+        self.enumerated.borrow().is_some()
+    }
+
+    /// The members of an enumeration.
+    pub(crate) fn enum_members(&self) -> Vec<Value> {
+        self.enumerated.borrow().clone().unwrap_or_default()
     }
 
     /// Tells its functions whose they are.
@@ -157,8 +241,7 @@ impl Class {
 
     /// Whether it is `other`, or below it.
     pub(crate) fn is_below(self: &Rc<Self>, other: &Rc<Self>) -> bool {
-        Rc::ptr_eq(self, other)
-            || self.bases.iter().any(|base| matches!(base, Value::Class(class) if class.is_below(other)))
+        Rc::ptr_eq(self, other) || self.above.iter().any(|class| Rc::ptr_eq(class, other))
     }
 }
 
@@ -167,4 +250,14 @@ impl Class {
 pub(crate) struct Instance {
     pub(crate) class: Rc<Class>,
     pub(crate) attributes: RefCell<Dict>,
+}
+
+impl Instance {
+    /// The name of a member of an enumeration.
+    pub(crate) fn enum_name(&self) -> Option<Rc<str>> {
+        if !self.class.is_enum() {
+            return None;
+        }
+        self.attributes.borrow().get_text("name").and_then(|slot| slot.value.as_text().cloned())
+    }
 }

@@ -93,6 +93,12 @@ impl Key {
             Value::Symbol(symbol) => Self::Symbol(symbol.clone()),
             Value::Function(function) => Self::Object(Rc::as_ptr(function) as usize),
             Value::Class(class) => Self::Object(Rc::as_ptr(class) as usize),
+            Value::Instance(instance) if instance.class.member("__hash__").is_some() => {
+                return Err(Stop::unsupported("a key with a `__hash__` of its own is not evaluated here"));
+            }
+            Value::Instance(instance) if instance.class.member("__eq__").is_some() => {
+                return Err(type_error(format!("unhashable type: '{}'", value.type_name())));
+            }
             Value::Instance(instance) => Self::Object(Rc::as_ptr(instance) as usize),
             Value::Exception(exception) => Self::Object(Rc::as_ptr(exception) as usize),
             Value::Native(native) => Self::Named(native.module, native.name),

@@ -1,8 +1,8 @@
 //! `str` and `repr`, as CPython writes them.
 
 use super::{Dict, Slot, Value};
-use crate::error::{Result, Stop};
-use crate::limits::Budget;
+use crate::error::{Result, Stop, type_error};
+use crate::evaluate::{Interpreter, has_special};
 use compass_pyfmt::{float_text, python_repr_text};
 use std::fmt::Write;
 use std::rc::Rc;
@@ -24,7 +24,8 @@ pub(crate) fn str_of(value: &Value) -> String {
 
 /// What `repr(value)` gives, for a message: cut off where it is long.
 pub(crate) fn repr(value: &Value) -> String {
-    let mut writer = Writer { text: String::new(), open: Vec::new(), most: LONGEST, is_cut: false };
+    let mut writer =
+        Writer { text: String::new(), open: Vec::new(), most: LONGEST, is_cut: false, interpreter: None, failed: None };
     writer.value(value);
     writer.text
 }
@@ -32,13 +33,24 @@ pub(crate) fn repr(value: &Value) -> String {
 /// What `str(value)` gives.
 ///
 /// # Errors
-/// It has more bytes than may be made, or lies too deep.
-pub(crate) fn written(budget: &mut Budget, value: &Value) -> Result<String> {
+/// It has more bytes than may be made, or lies too deep; what a method of the file raises.
+pub(crate) fn written(interpreter: &mut Interpreter<'_>, value: &Value) -> Result<String> {
     match value {
         Value::Text(text) => Ok(text.to_string()),
         Value::Object(object) => Ok(object.text()),
-        Value::Exception(exception) => Ok(exception.text()),
-        other => written_repr(budget, other),
+        Value::Instance(instance) if instance.class.member("__str__").is_some() => told(interpreter, value, "__str__"),
+        Value::Exception(exception) => match exception.class.as_ref().and_then(|class| class.member("__str__")) {
+            Some(function @ Value::Function(_)) => {
+                let slot = Slot { value: value.clone(), place: Default::default() };
+                let arguments = crate::evaluate::Arguments::of(vec![slot], Default::default());
+                text_of(interpreter.call(&function, arguments)?, "__str__")
+            }
+            _ => Ok(exception.text()),
+        },
+        Value::Instance(instance) if let Some(name) = instance.enum_name() => {
+            Ok(format!("{}.{name}", instance.class.name))
+        }
+        other => written_repr(interpreter, other),
     }
 }
 
@@ -46,33 +58,59 @@ pub(crate) fn written(budget: &mut Budget, value: &Value) -> Result<String> {
 ///
 /// # Errors
 /// As [`written`].
-pub(crate) fn written_repr(budget: &mut Budget, value: &Value) -> Result<String> {
-    let most = budget.left();
-    let mut writer = Writer { text: String::new(), open: Vec::new(), most, is_cut: false };
+pub(crate) fn written_repr(interpreter: &mut Interpreter<'_>, value: &Value) -> Result<String> {
+    let most = interpreter.budget.left();
+    let mut writer = Writer {
+        text: String::new(),
+        open: Vec::new(),
+        most,
+        is_cut: false,
+        interpreter: Some(&mut *interpreter),
+        failed: None,
+    };
     writer.value(value);
-    let is_too_long = writer.text.len() >= most;
-    if writer.is_cut && !is_too_long {
+    let (text, is_cut, failed) = (writer.text, writer.is_cut, writer.failed);
+    if let Some(stop) = failed {
+        return Err(stop);
+    }
+    let is_too_long = text.len() >= most;
+    if is_cut && !is_too_long {
         return Err(Stop::new(
             "RecursionError",
             "maximum recursion depth exceeded while getting the repr of an object",
         ));
     }
-    budget.make(writer.text.len().saturating_add(usize::from(is_too_long)))?;
-    Ok(writer.text)
+    interpreter.budget.make(text.len().saturating_add(usize::from(is_too_long)))?;
+    Ok(text)
+}
+
+/// What `__str__` or `__repr__` of an object gives.
+fn told(interpreter: &mut Interpreter<'_>, value: &Value, name: &str) -> Result<String> {
+    text_of(interpreter.call_special(value, name, &[])?, name)
+}
+
+fn text_of(value: Value, name: &str) -> Result<String> {
+    match value {
+        Value::Text(text) => Ok(text.to_string()),
+        other => Err(type_error(format!("{name} returned non-string (type {})", other.type_name()))),
+    }
 }
 
 /// A text being written, and the containers around what is written next.
-struct Writer {
+struct Writer<'i, 'h> {
     text: String,
     /// Addresses: a container within itself is `[...]`.
     open: Vec<usize>,
     most: usize,
     is_cut: bool,
+    /// With it, `__repr__` of objects is asked; messages show them without.
+    interpreter: Option<&'i mut Interpreter<'h>>,
+    failed: Option<Stop>,
 }
 
-impl Writer {
+impl Writer<'_, '_> {
     fn value(&mut self, value: &Value) {
-        if self.open.len() > DEEPEST || self.text.len() >= self.most {
+        if self.open.len() > DEEPEST || self.text.len() >= self.most || self.failed.is_some() {
             self.is_cut = true;
             return self.text.push_str("...");
         }
@@ -84,13 +122,22 @@ impl Writer {
         if address != 0 && self.open.contains(&address) {
             return self.text.push_str(again);
         }
+        if has_special(value, "__repr__")
+            && let Some(interpreter) = &mut self.interpreter
+        {
+            match told(interpreter, value, "__repr__") {
+                Ok(text) => self.text.push_str(&text),
+                Err(stop) => self.failed = Some(stop),
+            }
+            return;
+        }
         self.open.push(address);
         write_repr(self, value);
         self.open.pop();
     }
 }
 
-fn write_repr(writer: &mut Writer, value: &Value) {
+fn write_repr(writer: &mut Writer<'_, '_>, value: &Value) {
     let out = &mut writer.text;
     match value {
         Value::None => out.push_str("None"),
@@ -101,7 +148,7 @@ fn write_repr(writer: &mut Writer, value: &Value) {
         Value::Float(value) => out.push_str(&float_text(*value)),
         Value::Text(text) => out.push_str(&python_repr_text(text)),
         Value::Bytes(bytes) => write_bytes(out, bytes),
-        Value::List(list) => sequence(writer, ("[", "]"), &list.items.borrow()),
+        Value::List(list) => sequence(writer, ("[", "]"), &list.items.borrow().clone()),
         Value::View(view) => {
             out.push_str(view.kind.type_name());
             out.push('(');
@@ -110,7 +157,7 @@ fn write_repr(writer: &mut Writer, value: &Value) {
         }
         Value::Tuple(items) if items.len() == 1 => sequence(writer, ("(", ",)"), items),
         Value::Tuple(items) => sequence(writer, ("(", ")"), items),
-        Value::Dict(dict) => write_dict(writer, &dict.borrow()),
+        Value::Dict(dict) => write_dict(writer, &dict.borrow().clone()),
         Value::Set(set) => {
             let items: Vec<Value> = set.ordered().unwrap_or_else(|| set.items.borrow().values().cloned().collect());
             if items.is_empty() {
@@ -140,6 +187,12 @@ fn write_repr(writer: &mut Writer, value: &Value) {
         Value::Method(method) => push(out, format_args!("<bound method {}>", method.name)),
         Value::Partial(_) => out.push_str("functools.partial(...)"),
         Value::Class(class) => push(out, format_args!("<class '{}'>", class.name)),
+        Value::Instance(instance) if let Some(name) = instance.enum_name() => {
+            push(out, format_args!("<{}.{name}: ", instance.class.name));
+            let value = instance.attributes.borrow().get_text("value").map(|slot| slot.value.clone());
+            writer.value(&value.unwrap_or(Value::None));
+            writer.text.push('>');
+        }
         Value::Instance(instance) => push(out, format_args!("<{} object>", instance.class.name)),
         Value::Exception(exception) => {
             out.push_str(exception.short_class());
@@ -161,7 +214,7 @@ fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }
 
-fn sequence(writer: &mut Writer, (open, close): (&str, &str), items: &[Slot]) {
+fn sequence(writer: &mut Writer<'_, '_>, (open, close): (&str, &str), items: &[Slot]) {
     writer.text.push_str(open);
     for (at, item) in items.iter().enumerate() {
         writer.text.push_str(if at > 0 { ", " } else { "" });
@@ -173,7 +226,7 @@ fn sequence(writer: &mut Writer, (open, close): (&str, &str), items: &[Slot]) {
     writer.text.push_str(close);
 }
 
-fn write_dict(writer: &mut Writer, dict: &Dict) {
+fn write_dict(writer: &mut Writer<'_, '_>, dict: &Dict) {
     writer.text.push('{');
     for (at, entry) in dict.iter().enumerate() {
         writer.text.push_str(if at > 0 { ", " } else { "" });
