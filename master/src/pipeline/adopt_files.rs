@@ -20,7 +20,7 @@ pub(super) struct Shards {
 pub(super) struct ShardFile {
     pub(super) number: Option<u32>,
     pub(super) path: PathBuf,
-    /// Whether it is one that OpenCompass was still writing: `tmp_<abbr>_1.jsonl`, up to 0.4 `tmp_<abbr>_1.json`.
+    /// Whether it is one that OpenCompass was still writing: `tmp_<abbr>_1.jsonl`, in older versions `tmp_<abbr>_1.json`.
     pub(super) is_partial: bool,
 }
 
