@@ -41,6 +41,12 @@ impl Interpreter<'_> {
                 Value::Module(module) => attribute_error(format!("module '{module}' has no attribute '{name}'"))
                     .finally()
                     .with_help("nothing is run here: only a part of the standard library is known to configurations"),
+                Value::Class(class) => {
+                    attribute_error(format!("type object '{}' has no attribute '{name}'", class.name))
+                }
+                Value::Native(native) if native.is_type() => {
+                    attribute_error(format!("type object '{}' has no attribute '{name}'", native.name))
+                }
                 other => attribute_error(format!("'{}' object has no attribute '{name}'", other.type_name())),
             };
             Err(stop)

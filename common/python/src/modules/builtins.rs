@@ -370,6 +370,7 @@ fn extreme(interpreter: &mut Interpreter<'_>, name: &str, mut arguments: Argumen
     let key = arguments.take("key").map(|slot| slot.value).filter(|key| !matches!(key, Value::None));
     let default = arguments.take("default");
     let items = match arguments.positional.as_slice() {
+        [] => return Err(type_error(format!("{name} expected at least 1 argument, got 0"))),
         [one] => interpreter.unordered(&one.value, one.place)?,
         many => many.to_vec(),
     };

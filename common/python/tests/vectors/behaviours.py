@@ -5,6 +5,8 @@
 The programs stand in `behaviours/`, one file for each subject, apart from each other by a line `# ---`. The form is that of
 `make.py`. Made with CPython 3.11.
 """
+import contextlib
+import io
 import json
 import pathlib
 import re
@@ -20,7 +22,8 @@ def main():
     programs = []
     for path in sorted(pathlib.Path(__file__).with_name('behaviours').glob('*.txt')):
         for source in path.read_text().split('# ---\n'):
-            made = make.run(source)
+            with contextlib.redirect_stdout(io.StringIO()):
+                made = make.run(source)
             if made.get('class') == 'SyntaxError':
                 made['text'] = re.sub(r' \(eval.py, line \d+\)$', '', made['text'])
             programs.append(made)
