@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Part of every digest: raised when the same source and data come to other rows than before.
-const FORMAT: &str = "compass rows 1";
+const FORMAT: &str = "compass rows 2";
 /// The file of a class that gives one data set for all splits.
 const WHOLE: &str = "rows.jsonl";
 

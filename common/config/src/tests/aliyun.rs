@@ -110,7 +110,7 @@ fn what_python_says_is_said_at_its_place() {
         ("workspace_id = os.environ['W']\n", "a.py:1:16", "NameError: name 'os' is not defined"),
         ("workspace_id = later\nlater = 'w'\n", "a.py:1:16", "NameError: name 'later' is not defined"),
         ("aliyun_cfg = dict(workspace_id=f('w'))\n", "a.py:1:32", "NameError: name 'f' is not defined"),
-        ("aliyun_cfg = dict(workspace_id='w'\n", "a.py:2:1", "SyntaxError: unexpected EOF"),
+        ("aliyun_cfg = dict(workspace_id='w'\n", "a.py:1:18", "SyntaxError: '(' was never closed"),
         ("aliyun_cfg = dict(**other)\n", "a.py:1:21", "NameError: name 'other' is not defined"),
         ("aliyun_cfg = 3\n", "a.py:1:14", "`aliyun_cfg` is not a dict"),
         ("aliyun_cfg = dict(workspace_id='w', worker_imag='i')\n", "a.py:1:37", "unknown key `worker_imag`"),
