@@ -53,7 +53,7 @@ struct OnGpu {
 
 impl OnGpu {
     async fn holding(job: &Job, address: &str) -> Self {
-        let greeting = v1::Hello { device: "cuda".into(), ..hello("gpu") };
+        let greeting = v1::Hello { device: "cuda".into(), has_engine: true, ..hello("gpu") };
         let mut peer = Peer::call(job, address, greeting).await;
         peer.welcome().await;
         peer.say(0, Say::Credit(v1::Credit { grants: 1 })).await;

@@ -133,6 +133,17 @@ def package(name, path):
         sys.modules[name] = module
 
 
+def sort_keys(value):
+    """Puts the keys of every dict into the order in which `run.py` writes them down before it reads them again."""
+    if isinstance(value, dict):
+        for key, item in sorted(value.items(), key=lambda entry: str(entry[0])):
+            sort_keys(item)
+            value[key] = value.pop(key)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            sort_keys(item)
+
+
 def load(stem):
     """The data sets of a configuration."""
     parts = os.path.relpath(FILES[stem], CONFIGS)[:-3].split("/")
@@ -147,6 +158,7 @@ def load(stem):
             for dataset in value:
                 if isinstance(dataset, dict) and "infer_cfg" in dataset and id(dataset) not in seen:
                     seen.add(id(dataset))
+                    sort_keys(dataset)
                     found.append(dataset)
     return found
 
