@@ -61,7 +61,7 @@ impl OnGpu {
         Self { peer, grant, pin: pin(&job.path("model")) }
     }
 
-    async fn loads(&self) {
+    async fn loads(&mut self) {
         let facts = ModelFacts {
             max_seq_len: 256,
             characters_per_token: 1.0,
@@ -74,6 +74,7 @@ impl OnGpu {
         };
         let facts = serde_json::to_vec(&facts).unwrap();
         self.peer.say(1, Say::Facts(v1::Facts { model: 0, facts, load: None })).await;
+        self.peer.until_acknowledged(1).await;
     }
 
     /// Hands in a result that no CPU would have.
