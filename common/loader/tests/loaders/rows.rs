@@ -147,6 +147,29 @@ fn rows_are_kept_until_something_changes() {
 }
 
 #[test]
+fn a_file_is_read_by_so_many_characters() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = folder.path().join("tree/opencompass");
+    std::fs::create_dir_all(tree.join("datasets")).unwrap();
+    let source = "from datasets import Dataset\nclass PartsDataset:\n    @staticmethod\n    def load(path):\n        \
+                  with open(path, encoding='utf-8') as f:\n            parts = [f.read(3), f.read(0), f.read(1), f.read(), \
+                  f.read(9)]\n        return Dataset.from_list([dict(q=part) for part in parts])\n";
+    std::fs::write(tree.join("datasets/__init__.py"), "from .parts import *\n").unwrap();
+    std::fs::write(tree.join("datasets/parts.py"), source).unwrap();
+    std::fs::create_dir_all(folder.path().join("data")).unwrap();
+    std::fs::write(folder.path().join("data/a.txt"), "añ🙂é\nb").unwrap();
+    let loader = TreeLoader::new(folder.path().join("rows"));
+    let world = world(&folder.path().join("tree"), folder.path());
+    let parameters = serde_json::json!({"path": "./data/a.txt"}).as_object().unwrap().clone();
+    let call = LoaderCall { class: "PartsDataset".into(), parameters, splits: vec!["test".into()] };
+    let rows = one(&loader, &world, &call).unwrap_or_else(|none| panic!("{}", none.reason));
+    let text = std::fs::read_to_string(rows.file("test").unwrap()).unwrap();
+    let parts: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["q"].clone()).collect();
+    assert_eq!(parts, ["añ🙂", "", "é", "\nb", ""]);
+}
+
+#[test]
 fn what_cannot_be_read_says_where_and_why() {
     let folder = tempfile::tempdir().unwrap();
     let tree = folder.path().join("tree/opencompass");

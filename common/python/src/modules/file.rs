@@ -114,15 +114,23 @@ pub(crate) fn line(file: &Instance, place: Place) -> Option<Slot> {
 
 pub(super) fn call(file: &Instance, name: &str, arguments: &Arguments) -> Result<Value> {
     let place = arguments.place;
-    let size = arguments.positional.first().filter(|slot| slot.value.as_int().is_none_or(|size| size >= 0));
-    if size.is_some_and(|slot| !matches!(slot.value, Value::None)) {
+    let size = arguments.positional.first().map(|slot| &slot.value).filter(|size| !matches!(size, Value::None));
+    let size = match size.map(Value::as_int) {
+        Some(Some(size)) => usize::try_from(size).ok(),
+        Some(None) => return Err(Stop::unsupported(format!("`{name}` of a part of a file is not evaluated here"))),
+        None => None,
+    };
+    if size.is_some() && name != "read" {
         return Err(Stop::unsupported(format!("`{name}` of a part of a file is not evaluated here")));
     }
     Ok(match name {
         "read" => {
             let (text, at) = rest(file);
-            move_to(file, text.len());
-            Value::text(text.get(at..).unwrap_or_default())
+            let left = text.get(at..).unwrap_or_default();
+            // So many characters, not bytes.
+            let end = size.and_then(|size| left.char_indices().nth(size)).map_or(left.len(), |(end, _)| end);
+            move_to(file, at + end);
+            Value::text(left.get(..end).unwrap_or(left))
         }
         "readlines" => Value::list(std::iter::from_fn(|| line(file, place)).collect()),
         "readline" => line(file, place).map_or_else(|| Value::text(""), |slot| slot.value),
