@@ -250,7 +250,7 @@ fn configurations_ask_the_file_system_of_their_host() {
         }
 
         fn current_folder(&self) -> Option<PathBuf> {
-            Some("/work/here".into())
+            Some("/data/here".into())
         }
     }
     let run = |text: &str| evaluate(Path::new("eval.py"), text.to_owned(), &Disk, Limits::default()).result;
@@ -260,7 +260,7 @@ fn configurations_ask_the_file_system_of_their_host() {
             "[True, True, False, False]",
         ),
         ("[osp.isfile('/data/a.json'), osp.isdir('/data/a.json')]", "[True, False]"),
-        ("[osp.abspath('x'), osp.abspath('/a/../b'), os.getcwd()]", "['/work/here/x', '/b', '/work/here']"),
+        ("[osp.abspath('x'), osp.abspath('/a/../b'), os.getcwd()]", "['/data/here/x', '/b', '/data/here']"),
         ("['HOME' in os.environ, 'X' in os.environ, os.environ.get('X')]", "[True, False, None]"),
     ] {
         let text = format!("import os\nimport os.path as osp\nx = str({expression})\n");
