@@ -7,7 +7,7 @@ use crate::known_faults::known_fault;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use tch::Cuda;
+use tch::{Cuda, TchError};
 
 /// Result of loading the CUDA half of libtorch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +86,95 @@ pub(crate) fn error_text(code: i32) -> Option<String> {
     let text = unsafe { get(code) };
     // SAFETY: the string is NUL-terminated and stays as long as the library, which is not unloaded.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+}
+
+/// Returns CUDA's words for an error, and its number. Numbers of the driver are those of the run-time library.
+pub(crate) fn words(code: libc::c_int) -> String {
+    error_text(code).map_or_else(|| format!("error {code}"), |text| format!("{text} (error {code})"))
+}
+
+/// Returns an error that begins as libtorch's own do, so that its cause is known by its text.
+pub(crate) fn torch_error(code: libc::c_int, when: &str) -> TchError {
+    TchError::Torch(format!("CUDA error: {}, {when}", words(code)))
+}
+
+type Handle = *mut libc::c_void;
+
+/// A point in what a GPU is asked for, which the host can wait for.
+pub(crate) struct CudaEvent {
+    event: Handle,
+    wait: unsafe extern "C" fn(Handle) -> libc::c_int,
+    destroy: unsafe extern "C" fn(Handle) -> libc::c_int,
+}
+
+impl CudaEvent {
+    /// Returns the point after all that a GPU was asked for so far, on the stream that libtorch uses unless told otherwise;
+    /// `None` without CUDA's run-time library.
+    ///
+    /// # Errors
+    /// CUDA's, which may be those of work that it was asked for before.
+    pub(crate) fn record(ordinal: usize) -> Result<Option<Self>, TchError> {
+        type SetDevice = unsafe extern "C" fn(libc::c_int) -> libc::c_int;
+        type Create = unsafe extern "C" fn(*mut Handle, libc::c_uint) -> libc::c_int;
+        type Record = unsafe extern "C" fn(Handle, Handle) -> libc::c_int;
+        type OfOne = unsafe extern "C" fn(Handle) -> libc::c_int;
+        /// `cudaEventDisableTiming`.
+        const NO_TIMING: libc::c_uint = 2;
+        let found = || {
+            Some((
+                symbol(c"cudaSetDevice")?,
+                symbol(c"cudaEventCreateWithFlags")?,
+                symbol(c"cudaEventRecord")?,
+                symbol(c"cudaEventSynchronize")?,
+                symbol(c"cudaEventDestroy")?,
+                libc::c_int::try_from(ordinal).ok()?,
+            ))
+        };
+        let Some((set, create, record, wait, destroy, device)) = found() else { return Ok(None) };
+        // SAFETY: these are the functions' types in every version of the CUDA runtime API; events and streams are pointers.
+        let (set, create, record, wait, destroy) = unsafe {
+            (
+                std::mem::transmute::<Handle, SetDevice>(set),
+                std::mem::transmute::<Handle, Create>(create),
+                std::mem::transmute::<Handle, Record>(record),
+                std::mem::transmute::<Handle, OfOne>(wait),
+                std::mem::transmute::<Handle, OfOne>(destroy),
+            )
+        };
+        let checked = |code: libc::c_int| match code {
+            0 => Ok(()),
+            code => Err(torch_error(code, "when a copy to the host was asked for")),
+        };
+        let mut event: Handle = std::ptr::null_mut();
+        // SAFETY: the functions read the numbers and write the handle, which lives through the calls. libtorch sets its own
+        // device before each of its operations.
+        checked(unsafe { set(device) })?;
+        // SAFETY: as above.
+        checked(unsafe { create(&raw mut event, NO_TIMING) })?;
+        let this = Self { event, wait, destroy };
+        // SAFETY: the event was created on this device; the null stream is the default one.
+        checked(unsafe { record(this.event, std::ptr::null_mut()) })?;
+        Ok(Some(this))
+    }
+
+    /// Waits until the GPU has come to it.
+    ///
+    /// # Errors
+    /// CUDA's, which may be those of any work before it.
+    pub(crate) fn wait(&self) -> Result<(), TchError> {
+        // SAFETY: the event was created, and is destroyed by `drop` alone.
+        match unsafe { (self.wait)(self.event) } {
+            0 => Ok(()),
+            code => Err(torch_error(code, "while a copy to the host was waited for")),
+        }
+    }
+}
+
+impl Drop for CudaEvent {
+    fn drop(&mut self) {
+        // SAFETY: the event was created, and nothing else destroys it.
+        unsafe { (self.destroy)(self.event) };
+    }
 }
 
 /// Returns a version from a function of the CUDA runtime library.

@@ -336,8 +336,16 @@ pub(crate) fn load_model(
     if layers.contains(&Device::Cpu) && device != Device::Cpu {
         notes.push("the GPUs cannot hold all layers: the last ones are computed on the CPU, slowly".into());
     }
+    let sizes = weights.sizes();
     weights.spread(layers);
     let positions = i64::from(max_seq_len.min(ROPE_POSITIONS));
-    let to = Placement { kind, device, positions, sharing, stages };
+    let to = Placement {
+        kind,
+        device,
+        positions,
+        sharing,
+        weights: (sizes.outside as usize, sizes.of_layer() as usize),
+        stages,
+    };
     Ok(LoadedModel { model: Box::new(family.load(config, weights, to, notes)?), is_mapped })
 }

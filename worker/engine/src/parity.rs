@@ -124,7 +124,7 @@ impl ParityModel {
         let (kind, device) = (Kind::Float, Device::Cpu);
         let file = ModelConfig::file_of(ModelKind::Hf);
         let weights = Weights::open(directory, ModelKind::Hf, file, (kind, device))?;
-        let to = Placement { kind, device, positions: 64, sharing: 1, stages: Stages::ByDevice };
+        let to = Placement { kind, device, positions: 64, sharing: 1, weights: (0, 0), stages: Stages::ByDevice };
         let mut decoder = Family::of(&config)?.load(&config, weights, to, &mut Vec::new())?;
         decoder.join().and_then(|()| decoder.stack_experts()).map_err(|error| device_fault(&error))?;
         let counts = Rc::new(Cell::new(DeviceCounts::default()));
@@ -208,6 +208,29 @@ impl ParityModel {
         &mut self,
         asked: &[Traced],
         slots: usize,
+        seed: Option<u64>,
+    ) -> Result<(Vec<Trace>, TokenCounters), EngineFault> {
+        self.continue_by(asked, (slots, false), seed)
+    }
+
+    /// The same as on a device that computes by itself: the next step is launched before a step is read, and the device chooses
+    /// all tokens.
+    ///
+    /// # Errors
+    /// As [`ParityModel::prefill`].
+    pub fn continue_ahead(
+        &mut self,
+        asked: &[Traced],
+        slots: usize,
+        seed: Option<u64>,
+    ) -> Result<(Vec<Trace>, TokenCounters), EngineFault> {
+        self.continue_by(asked, (slots, true), seed)
+    }
+
+    fn continue_by(
+        &mut self,
+        asked: &[Traced],
+        slots: (usize, bool),
         seed: Option<u64>,
     ) -> Result<(Vec<Trace>, TokenCounters), EngineFault> {
         let _no_grad = tch::no_grad_guard();

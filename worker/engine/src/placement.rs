@@ -21,6 +21,11 @@ impl Sizes {
     pub(crate) fn all(&self) -> u64 {
         self.outside + self.layers.iter().sum::<u64>()
     }
+
+    /// A layer in the mean; 0 without layers.
+    pub(crate) fn of_layer(&self) -> u64 {
+        self.layers.iter().sum::<u64>() / self.layers.len().max(1) as u64
+    }
 }
 
 /// Free bytes.

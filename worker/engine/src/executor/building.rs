@@ -8,6 +8,7 @@ use super::{clp, loglikelihood, ppl, rolling};
 use compass_plan::engine::{Added, BatchSpec, Request};
 use compass_plan::prompt::Shot;
 use compass_plan::{Body, InferSpec, Sample};
+use std::collections::VecDeque;
 
 /// Most threads that make requests: more find nothing to do while a GPU computes.
 const MOST_TOKENIZING_THREADS: usize = 4;
@@ -20,18 +21,44 @@ pub(super) fn tokenizing_threads(is_cpu: bool) -> usize {
     std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MOST_TOKENIZING_THREADS))
 }
 
-/// Requests that were added to a batch: each is valid while it is handed over, and several threads share the work on all.
-pub(super) struct AddedRequests(Vec<(Sample, Vec<Shot>)>);
+/// Number of samples whose texts are made at once where a device computes meanwhile: what it computes takes longer.
+const AT_ONCE: usize = 64;
 
-impl AddedRequests {
-    pub(super) fn taken_from(added: &mut Added<'_>) -> Self {
-        let mut taken = Vec::new();
-        added(&mut |request| taken.push((request.sample.clone(), request.shots.iter().copied().cloned().collect())));
-        Self(taken)
+/// Samples of a batch whose texts are still to be made: those with which it began, and those that are added.
+pub(super) struct Upcoming<'a> {
+    /// Of those with which it began.
+    rest: &'a [Request<'a>],
+    /// Of those that were added.
+    taken: VecDeque<(Sample, Vec<Shot>)>,
+    added: &'a mut Added<'a>,
+    at_once: usize,
+}
+
+impl<'a> Upcoming<'a> {
+    /// Where texts are made while a device computes, they are made for a few samples at a time.
+    pub(super) fn new((rest, added): (&'a [Request<'a>], &'a mut Added<'a>), is_ahead: bool) -> Self {
+        let at_once = if is_ahead { AT_ONCE } else { usize::MAX };
+        Self { rest, taken: VecDeque::new(), added, at_once }
     }
 
-    pub(super) fn requests(&self) -> Vec<Request<'_>> {
-        self.0.iter().map(|(sample, shots)| Request { sample, shots: shots.iter().collect() }).collect()
+    /// Hands the next samples to `make`, and returns what that makes of them: of none, if there are none. Samples that are added
+    /// are asked for when all others are made, unless `is_over`.
+    pub(super) fn next<T>(&mut self, is_over: bool, make: impl FnOnce(&[Request<'_>]) -> T) -> T {
+        if !self.rest.is_empty() {
+            let (next, rest) = self.rest.split_at(self.at_once.min(self.rest.len()));
+            self.rest = rest;
+            return make(next);
+        }
+        if self.taken.is_empty() && !is_over {
+            let taken = &mut self.taken;
+            (self.added)(&mut |request| {
+                taken.push_back((request.sample.clone(), request.shots.iter().copied().cloned().collect()));
+            });
+        }
+        let next: Vec<(Sample, Vec<Shot>)> = self.taken.drain(..self.at_once.min(self.taken.len())).collect();
+        let requests: Vec<Request<'_>> =
+            next.iter().map(|(sample, shots)| Request { sample, shots: shots.iter().collect() }).collect();
+        make(&requests)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::answer::RunError;
 use super::batching::{Slots, continue_all};
+use super::building::Upcoming;
 use super::decode::BatchDecoder;
 use super::generation_batch::GenerationBatch;
 use super::prompting::Prompting;
@@ -24,9 +25,9 @@ pub(super) fn run(
     emit: &mut dyn FnMut(SampleResult),
 ) -> Result<(), RunError> {
     let decoder = BatchDecoder::new(prompting.texts.tokenizer, prompting.profile, prompting.settings)?;
-    let mut batch = GenerationBatch::new((prompting, threads), decoder, model.most_positions(), (added, emit));
-    let sequences = batch.begin_all(requests);
-    let run = continue_all(model, (slots, arena), sequences, &mut batch, counters);
+    let upcoming = Upcoming::new((requests, added), slots.is_ahead());
+    let mut batch = GenerationBatch::new((prompting, threads), decoder, model.most_positions(), (upcoming, emit));
+    let run = continue_all(model, (slots, arena), Vec::new(), &mut batch, counters);
     counters.add(&batch.counters());
     Ok(run?)
 }

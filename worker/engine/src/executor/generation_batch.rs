@@ -5,13 +5,13 @@
 
 use super::answer::RunError;
 use super::batching::{Changes, Choice, DecodeCallback, Prediction, SequenceRequest, StepOutcome};
-use super::building::{AddedRequests, prompt_all};
+use super::building::{Upcoming, prompt_all};
 use super::conversation::Conversation;
 use super::decode::BatchDecoder;
 use super::prompting::{Prompted, Prompting};
 use super::sampling::Draw;
 use crate::known_faults::lacks_memory;
-use compass_plan::engine::{Added, Request, TokenCounters};
+use compass_plan::engine::{Request, TokenCounters};
 use compass_plan::{Body, InferSpec};
 use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
 use tch::TchError;
@@ -34,8 +34,11 @@ pub(super) struct GenerationBatch<'a> {
     /// Number of positions, for models with learnt ones.
     most_positions: Option<usize>,
     requests: Vec<GenerationRequest>,
+    /// Samples that are not begun; `None` while some of them are.
+    upcoming: Option<Upcoming<'a>>,
+    /// Sequences that were made ready.
+    ready: Vec<SequenceRequest<SequenceId>>,
     counters: TokenCounters,
-    added: &'a mut Added<'a>,
     emit: &'a mut dyn FnMut(SampleResult),
 }
 
@@ -55,16 +58,10 @@ impl<'a> GenerationBatch<'a> {
         (prompting, threads): (&'a Prompting<'a>, usize),
         decoder: BatchDecoder<'a>,
         most_positions: Option<usize>,
-        (added, emit): (&'a mut Added<'a>, &'a mut dyn FnMut(SampleResult)),
+        (upcoming, emit): (Upcoming<'a>, &'a mut dyn FnMut(SampleResult)),
     ) -> Self {
-        let counters = TokenCounters::default();
-        Self { prompting, threads, decoder, most_positions, requests: Vec::new(), counters, added, emit }
-    }
-
-    /// Adds samples and returns their first sequences.
-    pub(super) fn begin_all(&mut self, requests: &[Request<'_>]) -> Vec<SequenceRequest<SequenceId>> {
-        let prompts = prompt_all(self.prompting, self.threads, requests);
-        requests.iter().zip(prompts).flat_map(|(request, prompt)| self.begin(request, prompt)).collect()
+        let (counters, requests, ready) = (TokenCounters::default(), Vec::new(), Vec::new());
+        Self { prompting, threads, decoder, most_positions, requests, upcoming: Some(upcoming), ready, counters, emit }
     }
 
     /// Adds a sample, whose prompt may be known already, and returns its first sequences. A sample that fails, or needs no
@@ -278,9 +275,18 @@ impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
         }
     }
 
+    fn prepare(&mut self) {
+        let Some(mut upcoming) = self.upcoming.take() else { return };
+        let next = upcoming.next(false, |requests| {
+            let prompts = prompt_all(self.prompting, self.threads, requests);
+            requests.iter().zip(prompts).flat_map(|(request, prompt)| self.begin(request, prompt)).collect::<Vec<_>>()
+        });
+        self.ready.extend(next);
+        self.upcoming = Some(upcoming);
+    }
+
     fn arrivals(&mut self) -> Vec<SequenceRequest<SequenceId>> {
-        let added = AddedRequests::taken_from(self.added);
-        self.begin_all(&added.requests())
+        std::mem::take(&mut self.ready)
     }
 
     fn is_wanted(&self, id: &SequenceId) -> bool {

@@ -101,7 +101,7 @@ impl Executor {
         };
         let is_cpu = facts.device == "cpu";
         let pad = tokenizer.pad_id(side.defaults.pad);
-        let slots = Slots::new(facts.sequences as usize);
+        let slots = Slots::new(facts.sequences as usize, !is_cpu);
         Ok(Self {
             model,
             tokenizer,

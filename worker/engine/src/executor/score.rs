@@ -1,6 +1,6 @@
 //! Log-probabilities of tokens, from final hidden states.
 
-use crate::kernels::Kernels;
+use crate::kernels::{Kernels, ToHost};
 use crate::models::CausalLm;
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -42,8 +42,8 @@ pub(super) struct ScoresUnderWay {
     wanted: Vec<RowTokens>,
     /// Number of rows of a block.
     rows: usize,
-    /// The list of each block.
-    blocks: Vec<Tensor>,
+    /// The lists of all blocks.
+    lists: Option<ToHost>,
 }
 
 /// Returns the requested scores of `hidden`, `[rows, hidden]`, in the order of `wanted`.
@@ -53,7 +53,7 @@ pub(super) fn rows_scores(
     wanted: Vec<RowTokens>,
     precision: Precision,
 ) -> Result<Vec<TokenScore>, TchError> {
-    begin_scores(model, hidden, wanted, precision)?.read(model.kernels())
+    begin_scores(model, hidden, wanted, precision)?.read()
 }
 
 /// Has the requested scores of `hidden` computed, for which the host does not wait.
@@ -76,19 +76,21 @@ pub(super) fn begin_scores(
         let targets: Vec<&[u32]> = block.iter().map(|wanted| wanted.tokens.as_slice()).collect();
         blocks.push(block_scores(kernels, &logits, &targets, precision)?);
     }
-    Ok(ScoresUnderWay { wanted, rows, blocks })
+    let lists = match blocks.as_slice() {
+        [] => None,
+        [one] => Some(kernels.begin_to_host(one)?),
+        many => Some(kernels.begin_to_host(&Tensor::f_cat(many, 0)?)?),
+    };
+    Ok(ScoresUnderWay { wanted, rows, lists })
 }
 
 impl ScoresUnderWay {
-    /// Returns the scores in the order in which they were wanted: one copy to the host, which waits for it.
-    pub(super) fn read(self, kernels: &dyn Kernels) -> Result<Vec<TokenScore>, TchError> {
-        let Self { wanted, rows, blocks } = self;
-        let read = match blocks.as_slice() {
-            [] => return Ok(Vec::new()),
-            [one] => kernels.floats_to_host(one)?,
-            many => kernels.floats_to_host(&Tensor::f_cat(many, 0)?)?,
-        };
-        Ok(in_order(&wanted, rows, &read))
+    /// Returns the scores in the order in which they were wanted: the host waits for their copy, and for nothing that the
+    /// device was asked for after them.
+    pub(super) fn read(self) -> Result<Vec<TokenScore>, TchError> {
+        let Self { wanted, rows, lists } = self;
+        let Some(lists) = lists else { return Ok(Vec::new()) };
+        Ok(in_order(&wanted, rows, &Vec::<f32>::try_from(&lists.wait()?)?))
     }
 }
 

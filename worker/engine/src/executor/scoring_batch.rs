@@ -2,7 +2,7 @@
 //! are the samples that were added meanwhile, are made and tokenised.
 
 use super::answer::RunError;
-use super::building::{AddedRequests, build_all};
+use super::building::{Upcoming, build_all};
 use super::model_executor::failed;
 use super::notes::Notes;
 use super::scoring::{Scorer, Work};
@@ -32,27 +32,23 @@ impl Building<'_> {
         let built = build_all(&self.builder, self.threads, self.spec, requests, self.notes);
         requests.iter().map(|request| request.sample.index).zip(built).collect()
     }
-
-    /// Makes a round of what was added; an empty one if nothing was.
-    fn added<'r>(&mut self, added: &mut Added<'_>) -> Round<'r> {
-        self.round(&AddedRequests::taken_from(added).requests())
-    }
 }
 
 /// Scores every request, and those that are added meanwhile, and passes each result to `emit` as soon as it is known.
 ///
 /// # Errors
 /// Those of the device, which end the batch.
-pub(super) fn run(
+pub(super) fn run<'a>(
     (scorer, arena): (&mut Scorer, &mut Arena),
     work: Work<'_>,
     mut building: Building<'_>,
-    (requests, added): (&[Request<'_>], &mut Added<'_>),
+    requests: (&'a [Request<'a>], &'a mut Added<'a>),
     emit: &mut dyn FnMut(SampleResult),
 ) -> Result<(), EngineFault> {
     let begun = Instant::now();
     let Work { model, precision, counters } = work;
-    let mut round = building.round(requests);
+    let mut upcoming = Upcoming::new(requests, scorer.is_ahead());
+    let mut round = upcoming.next(false, |next| building.round(next));
     while !round.is_empty() {
         let (mut waiting, mut texts) = (Vec::with_capacity(round.len()), Vec::with_capacity(round.len()));
         for (index, built) in round {
@@ -65,9 +61,11 @@ pub(super) fn run(
             }
         }
         let mut next = Round::new();
+        let is_ahead = scorer.is_ahead();
         let mut prepare_next = || {
-            if next.is_empty() && begun.elapsed() < TAKES_UP_FOR {
-                next = building.added(added);
+            // Where nothing is made beside a device, a round is what there is when the one before it begins.
+            if is_ahead || next.is_empty() {
+                next.extend(upcoming.next(begun.elapsed() >= TAKES_UP_FOR, |next| building.round(next)));
             }
         };
         let mut fault = None;
@@ -86,7 +84,9 @@ pub(super) fn run(
         if let Some(fault) = fault {
             return Err(fault);
         }
-        prepare_next();
+        if next.is_empty() {
+            next = upcoming.next(begun.elapsed() >= TAKES_UP_FOR, |next| building.round(next));
+        }
         round = next;
     }
     Ok(())

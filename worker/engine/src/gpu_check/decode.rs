@@ -32,12 +32,16 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
     let small = [shape(4, 0, 12, 6, false, None), shape(4, 24, 8, 6, false, None), shape(4, 0, 12, 6, true, None)];
     let has_goals = setup.has_speed_goals(&engine.facts().device);
     run_timed(engine.as_mut(), &generation(4, false), &to_continue("", 4, 16, 3))?;
-    for Shape { sequences, header, own, tokens, is_drawn, goal } in setup.amount(Vec::from(full), Vec::from(small)) {
-        // Prompts take as long in both runs, which differ in the number of tokens; they are others, so that nothing is known.
+    let shapes = setup.amount(Vec::from(full), Vec::from(small));
+    for (Shape { sequences, header, own, tokens, is_drawn, goal }, seed) in
+        shapes.into_iter().zip((0..).step_by(10_000))
+    {
+        // Prompts take as long in both runs, which differ in the number of tokens; they are others, so that nothing is known,
+        // of another shape neither.
         let header = words(2, header);
-        let begin = to_continue(&header, sequences, own, 300_000);
+        let begin = to_continue(&header, sequences, own, 300_000 + seed);
         let (_, _, prompts) = run_timed(engine.as_mut(), &generation(1, is_drawn), &begin)?;
-        let samples = to_continue(&header, sequences, own, 500);
+        let samples = to_continue(&header, sequences, own, 500 + seed);
         let (_, counters, seconds) = run_timed(engine.as_mut(), &generation(tokens, is_drawn), &samples)?;
         let (shared, steps) = (header.split_whitespace().count(), (seconds - prompts).max(1e-9));
         let way = if is_drawn { "top-p 0.95" } else { "greedy" };

@@ -7,7 +7,7 @@ use crate::device::DeviceChoice;
 use crate::fault::device_fault;
 use crate::kernels::{
     Cuda, Fused, Kernels, Reference, Warp, attention_error, attention_tolerance, different_draws, different_from_twins,
-    norm_error,
+    draw_seconds, norm_error,
 };
 use crate::load::kind_of;
 use compass_plan::engine::EngineFault;
@@ -81,6 +81,8 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
         let different = different.map_err(|error| device_fault(&error))?;
         let row = Finding::measured(SECTION, format!("draws by {name}, {rows}: unlike the host's"), different, "");
         report(row.judged("none", Some(different == 0)));
+        let seconds = draw_seconds(kernels, (rows, vocabulary), warp, device).map_err(|error| device_fault(&error))?;
+        report(Finding::measured(SECTION, format!("draws by {name}, {rows}"), 1e3 * seconds, "ms"));
     }
     Ok(())
 }

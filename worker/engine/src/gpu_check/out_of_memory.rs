@@ -53,7 +53,7 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
 }
 
 /// Takes memory until so many MiB are left.
-fn leave(ordinal: usize, left: usize) -> Result<Tensor, EngineFault> {
+pub(super) fn leave(ordinal: usize, left: usize) -> Result<Tensor, EngineFault> {
     let (free, _) = cuda_memory(ordinal).unwrap_or_default();
     let bytes = free.saturating_sub(left * MIB) as i64;
     Tensor::f_empty([bytes], (Kind::Uint8, Device::Cuda(ordinal))).map_err(|error| device_fault(&error))

@@ -72,7 +72,7 @@ impl Section {
             Self::Load | Self::Gemm | Self::Job | Self::Transformers => 60,
             Self::Memory => 80,
             Self::Prefill | Self::EndToEnd => 90,
-            Self::Invariance => 120,
+            Self::Invariance => 160,
             Self::Decode => 180,
         }
     }

@@ -4,6 +4,7 @@ use super::{Kernels, Part, Warp};
 use crate::blocks::{RmsForm, ScoreRule};
 use crate::executor::{Draw, choose};
 use crate::kv::{Arena, ExtentId, Segment, chains, levels};
+use std::time::Instant;
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Largest error of attention in a number format, for queries, keys and values of unit variance.
@@ -98,4 +99,23 @@ pub(crate) fn different_draws(
         different += usize::from(choose(&host, Some(of(row))).map(i64::from) != Some(token));
     }
     Ok(different)
+}
+
+/// Returns the seconds that `rows` draws take on the device, the mean of a few times.
+pub(crate) fn draw_seconds(
+    kernels: &dyn Kernels,
+    (rows, vocabulary): (i64, i64),
+    warp: Warp,
+    device: Device,
+) -> Result<f64, TchError> {
+    const TIMES: u32 = 5;
+    let logits = Tensor::f_randn([rows, vocabulary], (Kind::Float, device))?.f_mul_scalar(3.0)?;
+    let uniforms: Vec<f64> = (0..rows).map(|row| (row as f64 * 0.618).fract()).collect();
+    let draw = || kernels.ids_to_host(&kernels.draw(&logits, warp, &uniforms)?);
+    draw()?;
+    let start = Instant::now();
+    for _ in 0..TIMES {
+        draw()?;
+    }
+    Ok((start.elapsed() / TIMES).as_secs_f64())
 }

@@ -3,7 +3,7 @@
 //! A call costs what CUDA's stock operations need for it: fused norms, one flash kernel for a level, and pointwise
 //! operations one by one. Views are free, and what prepares a pass counts once for all layers.
 
-use super::{Kernels, Pairs, Part, Warp, added_rows};
+use super::{Kernels, Pairs, Part, ToHost, Warp, added_rows};
 use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use std::cell::Cell;
@@ -17,7 +17,7 @@ pub struct DeviceCounts {
     pub operations: u64,
     /// Copies from the host to the device, for which the host does not wait.
     pub copies_to_device: u64,
-    /// Copies from the device to the host, for each of which the host waits until the device has nothing left to do.
+    /// Copies from the device to the host, for each of which the host waits.
     pub copies_to_host: u64,
     /// Bytes of both kinds of copies.
     pub bytes: u64,
@@ -82,14 +82,9 @@ impl<K: Kernels> Kernels for Counting<K> {
         self.inner.to_device(numbers, device)
     }
 
-    fn ids_to_host(&self, ids: &Tensor) -> Result<Vec<i64>, TchError> {
-        self.to_host(ids.numel() * size_of::<i64>());
-        self.inner.ids_to_host(ids)
-    }
-
-    fn floats_to_host(&self, floats: &Tensor) -> Result<Vec<f32>, TchError> {
-        self.to_host(floats.numel() * size_of::<f32>());
-        self.inner.floats_to_host(floats)
+    fn begin_to_host(&self, numbers: &Tensor) -> Result<ToHost, TchError> {
+        self.to_host(numbers.numel() * numbers.kind().elt_size_in_bytes());
+        self.inner.begin_to_host(numbers)
     }
 
     /// Never, as on a GPU: what is counted is the work of one.

@@ -5,7 +5,7 @@ use super::flash::{Flash, WIDEST_HEAD};
 use super::fused::lists;
 use super::operations::add_then_norm;
 use super::reference::change;
-use super::{Fused, Kernels, Pairs, Part, Reference, Warp, attention_error, attention_tolerance};
+use super::{Fused, Kernels, Pairs, Part, Reference, ToHost, Warp, attention_error, attention_tolerance};
 use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
 use crate::cuda::cuda_processors;
 use crate::kv::{Chain, LayerKv, Level, Masks, VarlenOnDevice};
@@ -109,12 +109,8 @@ impl Kernels for Cuda {
         without_waiting(&Tensor::f_from_slice(numbers)?, device)
     }
 
-    fn ids_to_host(&self, ids: &Tensor) -> Result<Vec<i64>, TchError> {
-        self.others.ids_to_host(ids)
-    }
-
-    fn floats_to_host(&self, floats: &Tensor) -> Result<Vec<f32>, TchError> {
-        self.others.floats_to_host(floats)
+    fn begin_to_host(&self, numbers: &Tensor) -> Result<ToHost, TchError> {
+        ToHost::begin(numbers)
     }
 
     fn best(&self, logits: &Tensor) -> Result<Tensor, TchError> {
@@ -123,6 +119,11 @@ impl Kernels for Cuda {
 
     fn draw(&self, logits: &Tensor, warp: Warp, uniforms: &[f64]) -> Result<Tensor, TchError> {
         let there = without_waiting(&Tensor::f_from_slice(uniforms)?, logits.device())?;
+        if let Some(fused) = &self.fused
+            && let Some(drawn) = fused.draw(logits, warp, &there)?
+        {
+            return Ok(drawn);
+        }
         draw(logits, &warp, &there)
     }
 

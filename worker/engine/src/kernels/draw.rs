@@ -1,7 +1,8 @@
 //! Draws of tokens where the logits are: temperature, top-k, top-p, and the first token whose cumulative probability
 //! exceeds a number, as the host does it.
 //!
-//! Sums are f64, so that a token differs from the host's only where a sum meets its border to 1e-15.
+//! Sums are f64, so that a token differs from the host's only where a sum meets its border to 1e-15. On a GPU the kernel of
+//! fused.cu does the same in one operation, by sums that do not depend on their order: there the border is met to 1e-10.
 
 use tch::{Kind, TchError, Tensor};
 

@@ -12,8 +12,9 @@ mod fused;
 mod operations;
 mod padding;
 mod reference;
+mod to_host;
 
-pub(crate) use accuracy::{attention_error, attention_tolerance, different_draws, norm_error};
+pub(crate) use accuracy::{attention_error, attention_tolerance, different_draws, draw_seconds, norm_error};
 pub(crate) use counting::Counting;
 pub use counting::DeviceCounts;
 pub(crate) use cuda::Cuda;
@@ -23,3 +24,4 @@ pub(crate) use fused::{Fused, different_from_twins};
 pub(crate) use operations::{Kernels, Part};
 pub(crate) use padding::added_rows;
 pub(crate) use reference::Reference;
+pub(crate) use to_host::ToHost;

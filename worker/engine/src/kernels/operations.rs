@@ -1,7 +1,6 @@
 //! The interface between the forward pass and a device.
 
-use super::Pairs;
-use super::Warp;
+use super::{Pairs, ToHost, Warp};
 use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use tch::{Device, Kind, TchError, Tensor};
@@ -23,11 +22,19 @@ pub(crate) trait Kernels {
     /// Copies numbers of the host to a device.
     fn to_device(&self, numbers: &[i64], device: Device) -> Result<Tensor, TchError>;
 
+    /// Begins to copy numbers to the host, which need not wait for what the device is asked for after that.
+    fn begin_to_host(&self, numbers: &Tensor) -> Result<ToHost, TchError>;
+
     /// Copies ids to the host, which waits for the device.
-    fn ids_to_host(&self, ids: &Tensor) -> Result<Vec<i64>, TchError>;
+    fn ids_to_host(&self, ids: &Tensor) -> Result<Vec<i64>, TchError> {
+        Vec::<i64>::try_from(&self.begin_to_host(ids)?.wait()?)
+    }
 
     /// Copies numbers to the host row by row, which waits for the device.
-    fn floats_to_host(&self, floats: &Tensor) -> Result<Vec<f32>, TchError>;
+    fn floats_to_host(&self, floats: &Tensor) -> Result<Vec<f32>, TchError> {
+        let floats = self.begin_to_host(&floats.f_to_kind(Kind::Float)?)?.wait()?;
+        Vec::<f32>::try_from(&floats.f_reshape([-1])?)
+    }
 
     /// Whether the host chooses tokens by the logits on `device` where rules change them or one is drawn: a CPU has nothing to
     /// copy.

@@ -4,7 +4,7 @@
 use super::cascade::{attend_level, heads_first, merge};
 use super::draw::draw;
 use super::experts::{grouped_linear, mix, sort_pairs};
-use super::{Kernels, Pairs, Part, Warp, added_rows};
+use super::{Kernels, Pairs, Part, ToHost, Warp, added_rows};
 use crate::blocks::{Activation, BAND, RmsForm, Rotation, Routes, RoutingRule, ScoreRule, attend, causal_mask};
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use crate::reproducible::{alone_if_narrow, in_whole_vectors};
@@ -19,12 +19,8 @@ impl Kernels for Reference {
         Tensor::f_from_slice(numbers)?.f_to_device(device)
     }
 
-    fn ids_to_host(&self, ids: &Tensor) -> Result<Vec<i64>, TchError> {
-        Vec::<i64>::try_from(ids)
-    }
-
-    fn floats_to_host(&self, floats: &Tensor) -> Result<Vec<f32>, TchError> {
-        Vec::<f32>::try_from(&floats.f_to_kind(Kind::Float)?.f_reshape([-1])?)
+    fn begin_to_host(&self, numbers: &Tensor) -> Result<ToHost, TchError> {
+        ToHost::begin(numbers)
     }
 
     fn best(&self, logits: &Tensor) -> Result<Tensor, TchError> {

@@ -8,6 +8,14 @@ use tch::{Kind, TchError, Tensor};
 /// machine.
 pub(super) const PART_OF_MEMORY: usize = 4;
 
+/// Tokens of a pass that the device has chosen, and the host has not seen.
+pub(crate) struct LateTokens {
+    /// Their rows in the pass.
+    pub(crate) rows: Vec<i64>,
+    /// The tokens, `[rows]`; -1 for one that could not be chosen, which stands for any.
+    pub(crate) ids: Tensor,
+}
+
 /// A decoder-only language model.
 pub(crate) trait CausalLm {
     /// Computes final hidden states, `[tokens, hidden]`, of the tokens of `segments`, which are concatenated in
@@ -17,6 +25,29 @@ pub(crate) trait CausalLm {
     /// same tokens. A row depends only on the tokens before it in its own sequence, on the borders of their segments and
     /// extents, and on nothing else in the pass.
     fn hidden(&mut self, tokens: &[u32], segments: &[Segment], arena: &mut Arena) -> Result<Tensor, TchError>;
+
+    /// Whether [`CausalLm::hidden_after`] leaves tokens where they are: otherwise it waits for them.
+    fn takes_late_tokens(&self) -> bool {
+        false
+    }
+
+    /// Computes what [`CausalLm::hidden`] computes, where some of the tokens are on the device alone: in their places `tokens` has
+    /// any.
+    fn hidden_after(
+        &mut self,
+        tokens: &[u32],
+        late: &LateTokens,
+        segments: &[Segment],
+        arena: &mut Arena,
+    ) -> Result<Tensor, TchError> {
+        let mut tokens = tokens.to_vec();
+        for (&row, token) in late.rows.iter().zip(self.kernels().ids_to_host(&late.ids)?) {
+            if let Some(place) = tokens.get_mut(row as usize) {
+                *place = u32::try_from(token).unwrap_or(0);
+            }
+        }
+        self.hidden(&tokens, segments, arena)
+    }
 
     /// Computes logits, `[rows, vocabulary]` in the model's kind, of some rows of [`CausalLm::hidden`].
     fn logits(&self, hidden: &Tensor) -> Result<Tensor, TchError>;

@@ -2,7 +2,7 @@
 //!
 //! A family's file defines its layers and the names of their weights; the rest is here.
 
-use super::causal_lm::{CausalLm, PART_OF_MEMORY};
+use super::causal_lm::{CausalLm, LateTokens, PART_OF_MEMORY};
 use super::pipeline::{Pipeline, Stages};
 use crate::blocks::{Linear, Norm, Pairing, Pass, RotaryEmbedding, Rotation};
 use crate::config::RopeConfig;
@@ -40,8 +40,16 @@ pub(crate) struct Placement {
     pub(crate) positions: i64,
     /// Number of engines that share the GPU.
     pub(crate) sharing: usize,
+    /// Bytes of the weights outside the layers, and of a layer in the mean; 0 where no file tells.
+    pub(crate) weights: (usize, usize),
     /// How layers on several devices work together.
     pub(crate) stages: Stages,
+}
+
+/// What an engine may still take of its share of a GPU on which it has weights: those that share it may come later, and want
+/// what is free now.
+fn left_of_share(free: usize, share: usize, weights: usize) -> usize {
+    free.min(share.saturating_sub(weights))
 }
 
 /// One transformer layer.
@@ -152,12 +160,35 @@ impl Decoder {
         bytes / self.placement.sharing.max(1)
     }
 
+    /// Bytes of the weights on a device.
+    fn weights_on(&self, device: Device) -> usize {
+        let (outside, layer) = self.placement.weights;
+        let layers = match self.layer_devices.as_slice() {
+            [] if device == self.placement.device => self.layers.len(),
+            devices => devices.iter().filter(|&&one| one == device).count(),
+        };
+        layers * layer + if device == self.placement.device { outside } else { 0 }
+    }
+
     /// Returns the embeddings of the tokens, and of others that pad them to `rows`.
-    fn embed(&self, tokens: &[u32], segments: &[Segment], rows: usize) -> Result<Tensor, TchError> {
+    fn embed(
+        &self,
+        tokens: &[u32],
+        late: Option<&LateTokens>,
+        segments: &[Segment],
+        rows: usize,
+    ) -> Result<Tensor, TchError> {
         let kernels = self.kernels.as_ref();
         let padding = std::iter::repeat(0i64);
         let ids: Vec<i64> = tokens.iter().map(|&token| i64::from(token)).chain(padding.clone()).take(rows).collect();
         let ids = kernels.to_device(&ids, self.placement.device)?;
+        let ids = match late {
+            Some(late) => {
+                let places = kernels.to_device(&late.rows, self.placement.device)?;
+                ids.f_index_copy(0, &places, &late.ids.f_clamp_min(0)?)?
+            }
+            None => ids,
+        };
         let mut x = kernels.embed(&self.embed_tokens, &ids)?;
         if let Some(scale) = self.embed_scale {
             // The scale is rounded to the model's kind first, as transformers does.
@@ -284,12 +315,12 @@ impl Decoder {
     /// Returns a micro-batch before the first layer.
     fn enter<'a>(
         &'a self,
-        batch: &MicroBatch<'_>,
+        (batch, late): (&MicroBatch<'_>, Option<&LateTokens>),
         rotations: Vec<Rotation>,
         arena: &'a Arena,
     ) -> Result<UnderWay<'a>, TchError> {
         let (rows, here) = (batch.rows(), self.placement.device);
-        let x = self.embed(batch.tokens, batch.segments, rows)?;
+        let x = self.embed(batch.tokens, late, batch.segments, rows)?;
         Ok(UnderWay {
             x,
             here,
@@ -329,14 +360,18 @@ impl Decoder {
             None => Ok(x),
         }
     }
-}
 
-impl CausalLm for Decoder {
-    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], arena: &mut Arena) -> Result<Tensor, TchError> {
+    /// Computes the hidden states of a pass, of which late tokens are only in a model that takes them.
+    fn forward(
+        &mut self,
+        (tokens, late): (&[u32], Option<&LateTokens>),
+        segments: &[Segment],
+        arena: &mut Arena,
+    ) -> Result<Tensor, TchError> {
         let fed = self.lay_out(tokens, segments, arena);
         let batches = fed.cut(&self.pipeline.micro_batches(&fed.segments), self.placement.device);
         let rotations = batches.iter().map(|batch| self.rotations(batch)).collect::<Result<Vec<_>, _>>()?;
-        let enter = |(batch, rotations)| self.enter(batch, rotations, arena);
+        let enter = |(batch, rotations)| self.enter((batch, late), rotations, arena);
         let mut under_way = batches.iter().zip(rotations).map(enter).collect::<Result<Vec<_>, _>>()?;
         for (layers, batch) in self.pipeline.steps(batches.len()) {
             if let Some(batch) = under_way.get_mut(batch) {
@@ -352,6 +387,27 @@ impl CausalLm for Decoder {
             _ => Tensor::f_cat(&states, 0)?,
         };
         fed.wanted(&x, segments)
+    }
+}
+
+impl CausalLm for Decoder {
+    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], arena: &mut Arena) -> Result<Tensor, TchError> {
+        self.forward((tokens, None), segments, arena)
+    }
+
+    /// Where a pass goes through several devices in parts, its tokens are looked for on the host.
+    fn takes_late_tokens(&self) -> bool {
+        self.layer_devices.is_empty()
+    }
+
+    fn hidden_after(
+        &mut self,
+        tokens: &[u32],
+        late: &LateTokens,
+        segments: &[Segment],
+        arena: &mut Arena,
+    ) -> Result<Tensor, TchError> {
+        self.forward((tokens, Some(late)), segments, arena)
     }
 
     fn logits(&self, hidden: &Tensor) -> Result<Tensor, TchError> {
@@ -393,8 +449,11 @@ impl CausalLm for Decoder {
         self.tokens_in(|device, of_token| match device {
             Device::Cpu => free_bytes() / PART_OF_MEMORY,
             device => {
-                let reserved = self.share_of(total_on(device)) / PART_FOR_ROWS + OF_LIBRARIES;
-                self.share_of(free_on(device) + freed * of_token).saturating_sub(reserved)
+                let share = self.share_of(total_on(device));
+                let free = free_on(device) + freed * of_token;
+                let left =
+                    if self.placement.sharing > 1 { left_of_share(free, share, self.weights_on(device)) } else { free };
+                left.saturating_sub(share / PART_FOR_ROWS + OF_LIBRARIES)
             }
         })
     }
@@ -425,5 +484,24 @@ impl CausalLm for Decoder {
                 table.size().first().map(|&rows| usize::try_from(rows - offset).unwrap_or(0))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_that_share_a_gpu_leave_each_other_room_whoever_comes_first() {
+        const GIB: usize = 1 << 30;
+        // Two engines with 30 of 80 GiB of weights each.
+        let (share, weights) = (80 * GIB / 2, 30 * GIB);
+        let first = left_of_share(50 * GIB, share, weights);
+        assert_eq!(first, 10 * GIB);
+        // The second one loads after the first has its arena.
+        let second = left_of_share(80 * GIB - 2 * weights - first, share, weights);
+        assert_eq!(second, 10 * GIB);
+        assert_eq!(left_of_share(4 * GIB, share, weights), 4 * GIB, "others have taken more");
+        assert_eq!(left_of_share(4 * GIB, share, 41 * GIB), 0);
     }
 }

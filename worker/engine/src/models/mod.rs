@@ -30,7 +30,7 @@ mod refused;
 mod registry;
 mod sandwich;
 
-pub(crate) use causal_lm::CausalLm;
+pub(crate) use causal_lm::{CausalLm, LateTokens};
 pub(crate) use decoder::{Decoder, Placement};
 pub(crate) use pipeline::Stages;
 pub(crate) use registry::Family;

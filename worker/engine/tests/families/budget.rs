@@ -177,6 +177,26 @@ fn decode_step_copies_a_few_numbers_of_each_sequence() {
     }
 }
 
+/// Where the token that is fed is one that the host has not seen: its row of the pass, and where it was chosen.
+#[test]
+fn decode_step_ahead_of_the_host_costs_no_layer_anything() {
+    let ahead = |batch: usize, tokens: usize| {
+        move |model: &mut ParityModel| {
+            let asked: Vec<Traced> = (0..batch).map(|sample| asked(sample, vec![sample as u32], &[], tokens)).collect();
+            let (traces, _) = model.continue_ahead(&asked, batch, None).unwrap();
+            assert!(traces.iter().all(|trace| trace.tokens.len() == tokens));
+        }
+    };
+    for batch in [1, 64, 256] {
+        let of_a_step = per_layer(ahead(batch, 6)) - per_layer(ahead(batch, 5));
+        assert_eq!(of_a_step, per_layer(decode(batch, 6)) - per_layer(decode(batch, 5)), "{batch} sequences");
+        let (six, five) = (counted(2, ahead(batch, 6)), counted(2, ahead(batch, 5)));
+        assert_eq!(six.copies_to_host - five.copies_to_host, 1, "{batch} sequences");
+        let to_device = six.copies_to_device - five.copies_to_device;
+        assert!(to_device <= 4 + 2, "{to_device} copies");
+    }
+}
+
 /// A header, 33 questions after it, and two options after each: 100 segments of three depths.
 #[test]
 fn prefill_of_a_hundred_segments_is_a_call_for_each_depth() {

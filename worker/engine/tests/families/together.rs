@@ -70,6 +70,15 @@ fn continuations_are_batch_invariant() {
         }
         let mut threads = load(&path, Dtype::Float32, 2).unwrap();
         compare(&mut threads, "with two threads", &turned[..4], 16);
+        // The device chooses all tokens then, and no logits are seen.
+        for slots in [0, 3] {
+            let (traces, _) = model.continue_ahead(&turned, slots, seed).unwrap();
+            for (asked, trace) in turned.iter().zip(traces) {
+                if trace.tokens != together[&asked.sample].tokens {
+                    failures.push(format!("{name}: prompt {} ahead, {slots} slots, seed {seed:?}", asked.sample));
+                }
+            }
+        }
     }
     assert!(failures.is_empty(), "{} failures: {:#?}", failures.len(), &failures[..failures.len().min(20)]);
 }

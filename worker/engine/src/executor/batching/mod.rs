@@ -5,6 +5,8 @@
 //! sample is are up to the callback ([`DecodeCallback`]).
 
 mod headers;
+mod packed;
+mod predictions;
 mod prompt;
 mod queue;
 mod run;

@@ -1,12 +1,19 @@
-//! The decode loop: admit sequences, compute one pass, pass logits to the callback, release finished sequences.
+//! The decode loop: admit sequences, launch one pass, pass logits to the callback, release finished sequences.
+//!
+//! Where a device computes by itself, the step after the next token is launched before the host has read that token: the
+//! device takes it from where it was chosen. What the host does for a step, it does while the device computes the next one; a
+//! sequence whose end shows only in its token has one row too many, which is not read.
 
+use super::packed::Packed;
+use super::predictions::{Predictions, PredictionsUnderWay};
 use super::queue::{Queue, SequenceRequest};
 use super::slots::{Admission, Slots};
 use crate::fault::is_out_of_memory;
-use crate::kernels::{Warp, added_rows};
+use crate::kernels::Warp;
 use crate::kv::{Arena, Segment};
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
+use std::collections::HashMap;
 use tch::{TchError, Tensor};
 
 /// Most rows of one pass where the device prefers fewer, unless a single piece is longer: bounds the memory of activations.
@@ -81,7 +88,10 @@ pub(crate) trait DecodeCallback<T> {
     /// Takes that a sequence is not continued: the memory has no room for the keys and values of so many tokens.
     fn no_room(&mut self, id: &T, tokens: usize);
 
-    /// Returns sequences that are to be continued too, since the last call.
+    /// Makes sequences ready that are to be continued too: while the device computes, or has nothing to do.
+    fn prepare(&mut self) {}
+
+    /// Returns the sequences that were made ready since the last call.
     fn arrivals(&mut self) -> Vec<SequenceRequest<T>> {
         Vec::new()
     }
@@ -91,16 +101,48 @@ pub(crate) trait DecodeCallback<T> {
 }
 
 /// A sequence in its slot.
-struct RunningSequence<T> {
-    sequence: SequenceRequest<T>,
+pub(super) struct RunningSequence<T> {
+    pub(super) sequence: SequenceRequest<T>,
     slot: usize,
+    /// Its own, unlike the slot's.
+    number: u64,
     /// Tokens of the prompt and those generated; the last one is not fed yet, once it is a generated one.
-    seen: Vec<u32>,
+    pub(super) seen: Vec<u32>,
+    /// Tokens after these that steps under way choose.
+    late: usize,
 }
 
 impl<T> RunningSequence<T> {
     fn generated(&self) -> usize {
         self.seen.len() - self.sequence.prompt.len()
+    }
+
+    /// Tokens that are generated once all steps under way are read.
+    pub(super) fn generated_then(&self) -> usize {
+        self.generated() + self.late
+    }
+}
+
+/// A step that was launched.
+struct Step {
+    /// Numbers of the sequences whose tokens it chooses, in the order of its predictions, and whether the token that it fed of
+    /// each was late.
+    sequences: Vec<(u64, bool)>,
+    predictions: PredictionsUnderWay,
+}
+
+impl Step {
+    /// Returns where the prediction of each sequence stands.
+    fn rows(&self) -> HashMap<u64, i64> {
+        self.sequences.iter().zip(0..).map(|(&(number, _), row)| (number, row)).collect()
+    }
+
+    /// Takes back what was counted for sequences that had ended: it was computed for nothing.
+    fn discount(&self, has_ended: impl Fn(u64) -> bool, counters: &mut TokenCounters) {
+        let surplus = self.sequences.iter().filter(|(number, late)| *late && has_ended(*number)).count() as u64;
+        counters.distinct -= surplus;
+        counters.computed -= surplus;
+        counters.padded += surplus;
     }
 }
 
@@ -119,30 +161,28 @@ pub(crate) fn continue_all<T>(
     callback: &mut dyn DecodeCallback<T>,
     counters: &mut TokenCounters,
 ) -> Result<(), TchError> {
-    let mut queue = Queue::new(sequences.into_iter().map(|sequence| sequence.cut_for(model)).collect());
-    let mut running: Vec<RunningSequence<T>> = Vec::new();
+    let queue = Queue::new(sequences.into_iter().map(|sequence| sequence.cut_for(model)).collect());
+    let mut batch = Batch { queue, running: Vec::new(), begun: 0, under_way: None };
     loop {
-        if queue.len() < slots.most() {
-            queue.push_back(callback.arrivals().into_iter().map(|sequence| sequence.cut_for(model)).collect());
+        if batch.running.is_empty() && batch.queue.is_empty() {
+            callback.prepare();
         }
-        queue.retain(|sequence| callback.is_wanted(&sequence.id));
-        running.retain(|one| {
-            let wanted = callback.is_wanted(&one.sequence.id);
-            if !wanted {
-                slots.release(one.slot);
-            }
-            wanted
-        });
-        let step = admit(model, (slots, arena), &mut queue, &mut running).and_then(|refused| {
-            refused.iter().for_each(|one| callback.no_room(&one.id, one.room()));
-            step(model, (slots, arena), &mut queue, &mut running, callback, counters)
-        });
-        match step {
-            Ok(()) if running.is_empty() && queue.is_empty() => return Ok(()),
+        if batch.queue.len() < slots.most() {
+            let arrived = callback.arrivals().into_iter().map(|sequence| sequence.cut_for(model));
+            batch.queue.push_back(arrived.collect());
+        }
+        batch.drop_unwanted(slots, callback);
+        if batch.running.is_empty() && batch.queue.is_empty() {
+            batch.under_way.into_iter().for_each(|step| step.discount(|_| true, counters));
+            return Ok(());
+        }
+        match batch.advance(model, (slots, arena), callback, counters) {
             Ok(()) => {}
             Err(error) if is_out_of_memory(&error) && slots.shrink(arena) => {
                 tracing::warn!(slots = slots.most(), "memory is short; fewer sequences run at once");
-                queue.push_front(running.drain(..).map(|one| one.sequence).collect());
+                // Those that run are computed again: nothing of a step under way is of use.
+                batch.under_way = None;
+                batch.queue.push_front(batch.running.drain(..).map(|one| one.sequence).collect());
             }
             Err(error) => {
                 slots.release_all();
@@ -152,105 +192,195 @@ pub(crate) fn continue_all<T>(
     }
 }
 
-/// Gives slots to pending sequences. Returns those that have no room even alone.
-fn admit<T>(
-    model: &dyn CausalLm,
-    (slots, arena): (&mut Slots, &mut Arena),
-    queue: &mut Queue<T>,
-    running: &mut Vec<RunningSequence<T>>,
-) -> Result<Vec<SequenceRequest<T>>, TchError> {
-    let (mut index, mut refused) = (0, Vec::new());
-    while running.len() < slots.most() && index < LOOKAHEAD {
-        let Some(sequence) = queue.get(index) else { break };
-        match slots.admit(model, arena, &sequence.prompt, sequence.room())? {
-            Admission::Full if running.is_empty() => refused.extend(queue.remove(index)),
-            Admission::Full => break,
-            Admission::Wait => index += 1,
-            Admission::Slot(slot) => {
-                let Some(sequence) = queue.remove(index) else { break };
-                running.push(RunningSequence { seen: sequence.prompt.ids().to_vec(), sequence, slot });
-            }
-        }
-    }
-    Ok(refused)
+/// The sequences of a batch.
+struct Batch<T> {
+    queue: Queue<T>,
+    running: Vec<RunningSequence<T>>,
+    /// Number of sequences that were given a slot so far.
+    begun: u64,
+    /// The step that the device computes.
+    under_way: Option<Step>,
 }
 
-/// Computes one pass: a row of each sequence that is being decoded, and pieces of prompts as far as rows allow.
-fn step<T>(
-    model: &mut dyn CausalLm,
-    (slots, arena): (&mut Slots, &mut Arena),
-    queue: &mut Queue<T>,
-    running: &mut Vec<RunningSequence<T>>,
-    callback: &mut dyn DecodeCallback<T>,
-    counters: &mut TokenCounters,
-) -> Result<(), TchError> {
-    let mut pass = Packed::default();
-    let mut decoding = Vec::new();
-    // A prompt that is wholly in a cache needs no row of its own: its last hidden state was kept.
-    let mut kept: Vec<Tensor> = Vec::new();
-    // Rows on the same header attend to it in one call.
-    running.sort_by_key(|one| slots.header(one.slot));
-    for (number, one) in running.iter().enumerate().filter(|(_, one)| one.generated() > 0) {
-        let position = one.seen.len() - 1;
-        counters.distinct += 1;
-        let segment = Segment { decodes: true, ..slots.segment(one.slot, position, 1) };
-        let row = pass.push(segment, &one.seen[position..]);
-        decoding.push((number, StateRow::Computed(row)));
+impl<T> Batch<T> {
+    fn drop_unwanted(&mut self, slots: &mut Slots, callback: &dyn DecodeCallback<T>) {
+        self.queue.retain(|sequence| callback.is_wanted(&sequence.id));
+        self.running.retain(|one| {
+            let wanted = callback.is_wanted(&one.sequence.id);
+            if !wanted {
+                slots.release(one.slot);
+            }
+            wanted
+        });
     }
-    let (mut read, mut rows) = (Vec::new(), 0);
-    let most_rows = model.rows_at_once().max(MAX_ROWS);
-    for (number, one) in running.iter().enumerate().filter(|(_, one)| one.generated() == 0) {
-        let (done, last) = slots.progress(one.slot);
-        if let Some(last) = last.filter(|_| done == one.sequence.prompt.len()) {
-            decoding.push((number, StateRow::Kept(kept.len())));
-            kept.push(last.shallow_clone());
-            continue;
+
+    /// Launches the next step, and reads the one that is computed: the one before it where the device computes ahead.
+    fn advance(
+        &mut self,
+        model: &mut dyn CausalLm,
+        (slots, arena): (&mut Slots, &mut Arena),
+        callback: &mut dyn DecodeCallback<T>,
+        counters: &mut TokenCounters,
+    ) -> Result<(), TchError> {
+        for refused in self.admit(model, (slots, arena))? {
+            callback.no_room(&refused.id, refused.room());
         }
-        for (start, end) in one.sequence.prompt.pieces(done) {
-            if rows > 0 && rows + end - start > most_rows {
-                break;
-            }
-            rows += end - start;
-            let row = pass.push(slots.segment(one.slot, start, end - start), &one.seen[start..end]);
-            if slots.is_new(&one.sequence.prompt, (start, end)) {
-                counters.distinct += (end - start) as u64;
-            }
-            let whole = end == one.sequence.prompt.len();
-            read.push((one.slot, end, row, whole));
-            if whole {
-                decoding.push((number, StateRow::Computed(row)));
-            }
+        let next = self.launch(model, (slots, arena), callback, counters)?;
+        if next.is_some() && self.queue.len() < slots.most() {
+            callback.prepare();
+        }
+        let read = if slots.is_ahead() { std::mem::replace(&mut self.under_way, next) } else { next };
+        match read {
+            Some(step) => self.settle(step, model, slots, callback, counters),
+            None => Ok(()),
         }
     }
-    let hidden = pass.compute(model, arena, counters)?;
-    for (slot, end, row, whole) in read {
-        let state = hidden.as_ref().filter(|_| whole);
-        // A view would keep the whole pass.
-        let state = state.map(|hidden| hidden.f_narrow(0, row, 1)?.f_detach_copy()).transpose()?;
-        slots.computed(slot, end, state);
-    }
-    let (logits, decoding) = logits_of(model, hidden.as_ref(), &kept, decoding)?;
-    let decoded: Vec<&RunningSequence<T>> = decoding.iter().filter_map(|number| running.get(*number)).collect();
-    let predictions = Predictions::read(model, logits.as_ref(), callback, &decoded)?;
-    let mut over = Vec::new();
-    let mut follow = Vec::new();
-    for (row, number) in decoding.iter().enumerate() {
-        let Some(one) = running.get_mut(*number) else { continue };
-        let generated = one.generated();
-        match callback.on_logits(&one.sequence.id, &one.seen, generated, predictions.of(row))? {
-            StepOutcome::Next(token) => one.seen.push(token),
-            StepOutcome::Finished(sequences) => {
-                over.push(*number);
-                follow.extend(sequences);
+
+    /// Gives slots to pending sequences. Returns those that have no room even alone.
+    fn admit(
+        &mut self,
+        model: &dyn CausalLm,
+        (slots, arena): (&mut Slots, &mut Arena),
+    ) -> Result<Vec<SequenceRequest<T>>, TchError> {
+        let Self { queue, running, begun, .. } = self;
+        let (mut index, mut refused) = (0, Vec::new());
+        while running.len() < slots.most() && index < LOOKAHEAD {
+            let Some(sequence) = queue.get(index) else { break };
+            match slots.admit(model, arena, &sequence.prompt, sequence.room())? {
+                Admission::Full if running.is_empty() => refused.extend(queue.remove(index)),
+                Admission::Full => break,
+                Admission::Wait => index += 1,
+                Admission::Slot(slot) => {
+                    let Some(sequence) = queue.remove(index) else { break };
+                    *begun += 1;
+                    let seen = sequence.prompt.ids().to_vec();
+                    running.push(RunningSequence { seen, sequence, slot, number: *begun, late: 0 });
+                }
             }
         }
+        Ok(refused)
     }
-    over.sort_unstable();
-    for number in over.into_iter().rev() {
-        slots.release(running.swap_remove(number).slot);
+
+    /// Has one pass computed: a row of each sequence that is being decoded, and pieces of prompts as far as rows allow. `None` if
+    /// no sequence has anything to compute before the step under way is read.
+    fn launch(
+        &mut self,
+        model: &mut dyn CausalLm,
+        (slots, arena): (&mut Slots, &mut Arena),
+        callback: &dyn DecodeCallback<T>,
+        counters: &mut TokenCounters,
+    ) -> Result<Option<Step>, TchError> {
+        let mut pass = Packed::default();
+        let mut decoding = Vec::new();
+        // A prompt that is wholly in a cache needs no row of its own: its last hidden state was kept.
+        let mut kept: Vec<Tensor> = Vec::new();
+        // Rows on the same header attend to it in one call.
+        self.running.sort_by_key(|one| slots.header(one.slot));
+        let looks_ahead = model.takes_late_tokens() && callback.choice().rules.is_none_or(|penalty| penalty == 1.0);
+        let rows_before = self.under_way.as_ref().filter(|_| looks_ahead).map(Step::rows).unwrap_or_default();
+        for (number, one) in self.running.iter().enumerate().filter(|(_, one)| one.generated_then() > 0) {
+            let position = one.seen.len() + one.late - 1;
+            let late = match one.late {
+                0 => None,
+                // The last token that it may generate is not fed; keys that depend on the length want tokens on the host.
+                _ if position >= one.sequence.room() || !model.shares_prefixes(one.sequence.room()) => continue,
+                _ => match rows_before.get(&one.number) {
+                    Some(&row) => Some(row),
+                    None => continue,
+                },
+            };
+            counters.distinct += 1;
+            let segment = Segment { decodes: true, ..slots.segment(one.slot, position, 1) };
+            let row = match late {
+                Some(before) => pass.push_late(segment, before),
+                None => pass.push(segment, &one.seen[position..]),
+            };
+            decoding.push((number, StateRow::Computed(row), late.is_some()));
+        }
+        let (mut read, mut rows) = (Vec::new(), 0);
+        let most_rows = model.rows_at_once().max(MAX_ROWS);
+        for (number, one) in self.running.iter().enumerate().filter(|(_, one)| one.generated_then() == 0) {
+            let (done, last) = slots.progress(one.slot);
+            if let Some(last) = last.filter(|_| done == one.sequence.prompt.len()) {
+                decoding.push((number, StateRow::Kept(kept.len()), false));
+                kept.push(last.shallow_clone());
+                continue;
+            }
+            for (start, end) in one.sequence.prompt.pieces(done) {
+                if rows > 0 && rows + end - start > most_rows {
+                    break;
+                }
+                rows += end - start;
+                let row = pass.push(slots.segment(one.slot, start, end - start), &one.seen[start..end]);
+                if slots.is_new(&one.sequence.prompt, (start, end)) {
+                    counters.distinct += (end - start) as u64;
+                }
+                let whole = end == one.sequence.prompt.len();
+                read.push((one.slot, end, row, whole));
+                if whole {
+                    decoding.push((number, StateRow::Computed(row), false));
+                }
+            }
+        }
+        if pass.is_empty() && decoding.is_empty() {
+            return Ok(None);
+        }
+        let before = self.under_way.as_ref().map(|step| &step.predictions);
+        let hidden = pass.compute(model, arena, before, counters)?;
+        for (slot, end, row, whole) in read {
+            let state = hidden.as_ref().filter(|_| whole);
+            // A view would keep the whole pass.
+            let state = state.map(|hidden| hidden.f_narrow(0, row, 1)?.f_detach_copy()).transpose()?;
+            slots.computed(slot, end, state);
+        }
+        let (logits, decoding) = logits_of(model, hidden.as_ref(), &kept, decoding)?;
+        let decoded: Vec<&RunningSequence<T>> =
+            decoding.iter().filter_map(|(number, _)| self.running.get(*number)).collect();
+        let predictions = PredictionsUnderWay::begin(model, logits.as_ref(), callback, &decoded, slots.is_ahead())?;
+        let mut sequences = Vec::with_capacity(decoding.len());
+        for (number, late) in decoding {
+            if let Some(one) = self.running.get_mut(number) {
+                sequences.push((one.number, late));
+                one.late += 1;
+            }
+        }
+        Ok(Some(Step { sequences, predictions }))
     }
-    queue.push_front(follow.into_iter().map(|sequence| sequence.cut_for(model)).collect());
-    Ok(())
+
+    /// Reads a step, and takes its tokens; what had ended before is not looked at.
+    fn settle(
+        &mut self,
+        step: Step,
+        model: &dyn CausalLm,
+        slots: &mut Slots,
+        callback: &mut dyn DecodeCallback<T>,
+        counters: &mut TokenCounters,
+    ) -> Result<(), TchError> {
+        let places: HashMap<u64, usize> =
+            self.running.iter().enumerate().map(|(place, one)| (one.number, place)).collect();
+        step.discount(|number| !places.contains_key(&number), counters);
+        let Step { sequences, predictions } = step;
+        let predictions: Predictions = predictions.read()?;
+        let (mut over, mut follow) = (Vec::new(), Vec::new());
+        for (row, (number, _)) in sequences.iter().enumerate() {
+            let Some(&place) = places.get(number) else { continue };
+            let Some(one) = self.running.get_mut(place) else { continue };
+            one.late -= 1;
+            match callback.on_logits(&one.sequence.id, &one.seen, one.generated(), predictions.of(row))? {
+                StepOutcome::Next(token) => one.seen.push(token),
+                StepOutcome::Finished(sequences) => {
+                    over.push(place);
+                    follow.extend(sequences);
+                }
+            }
+        }
+        over.sort_unstable();
+        for place in over.into_iter().rev() {
+            slots.release(self.running.swap_remove(place).slot);
+        }
+        self.queue.push_front(follow.into_iter().map(|sequence| sequence.cut_for(model)).collect());
+        Ok(())
+    }
 }
 
 /// Hidden state of which the logits are computed.
@@ -261,24 +391,27 @@ enum StateRow {
     Kept(usize),
 }
 
+/// A running sequence that decodes, and whether the token that is fed of it is late.
+type Decoding = (usize, bool);
+
 /// Returns logits, `[decoding, vocabulary]`, and the running sequences that they are of, in order; none is computed where
 /// no sequence decodes.
 fn logits_of(
     model: &dyn CausalLm,
     hidden: Option<&Tensor>,
     kept: &[Tensor],
-    decoding: Vec<(usize, StateRow)>,
-) -> Result<(Option<Tensor>, Vec<usize>), TchError> {
+    decoding: Vec<(usize, StateRow, bool)>,
+) -> Result<(Option<Tensor>, Vec<Decoding>), TchError> {
     let (mut rows, mut order, mut others, mut states) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (number, row) in decoding {
+    for (number, row, late) in decoding {
         match row {
             StateRow::Computed(row) => {
                 rows.push(row);
-                order.push(number);
+                order.push((number, late));
             }
             StateRow::Kept(which) => {
                 states.extend(kept.get(which).map(Tensor::shallow_clone));
-                others.push(number);
+                others.push((number, late));
             }
         }
     }
@@ -293,94 +426,4 @@ fn logits_of(
         many => Tensor::f_cat(many, 0)?,
     };
     Ok((Some(model.wide_logits(&states)?), order))
-}
-
-/// Returns where in the logits of all rows together rules change something: what is penalised, and what is forbidden.
-fn places<T>(
-    vocabulary: usize,
-    callback: &dyn DecodeCallback<T>,
-    decoded: &[&RunningSequence<T>],
-) -> (Vec<i64>, Vec<i64>) {
-    let (mut penalised, mut forbidden) = (Vec::new(), Vec::new());
-    for (row, one) in decoded.iter().enumerate() {
-        let place = |id: &u32| (row * vocabulary + *id as usize) as i64;
-        let is_known = |id: &&u32| (**id as usize) < vocabulary;
-        let changes = callback.changes(&one.seen, one.generated());
-        penalised.extend(changes.penalised.iter().filter(is_known).map(place));
-        forbidden.extend(changes.forbidden.iter().filter(is_known).map(place));
-    }
-    (penalised, forbidden)
-}
-
-/// What the host reads of the logits of a step: one copy.
-enum Predictions {
-    Best(Vec<i64>),
-    Drawn(Vec<i64>),
-    Logits(Vec<f32>, usize),
-}
-
-impl Predictions {
-    fn read<T>(
-        model: &dyn CausalLm,
-        logits: Option<&Tensor>,
-        callback: &dyn DecodeCallback<T>,
-        decoded: &[&RunningSequence<T>],
-    ) -> Result<Self, TchError> {
-        let Some(logits) = logits else { return Ok(Self::Best(Vec::new())) };
-        let kernels = model.kernels();
-        let Choice { warp, rules } = callback.choice();
-        if (warp.is_some() || rules.is_some()) && kernels.host_chooses(logits.device()) {
-            return Ok(Self::Logits(kernels.floats_to_host(logits)?, model.vocabulary()));
-        }
-        if let Some(penalty) = rules {
-            let (penalised, forbidden) = places(model.vocabulary(), callback, decoded);
-            kernels.change(logits, &penalised, penalty, &forbidden)?;
-        }
-        let Some(warp) = warp else { return Ok(Self::Best(kernels.ids_to_host(&kernels.best(logits)?)?)) };
-        let uniforms: Vec<f64> =
-            decoded.iter().map(|one| callback.uniform(&one.sequence.id, one.generated())).collect();
-        Ok(Self::Drawn(kernels.ids_to_host(&kernels.draw(logits, warp, &uniforms)?)?))
-    }
-
-    fn of(&self, row: usize) -> Prediction<'_> {
-        match self {
-            Self::Best(best) => Prediction::Best(best.get(row).and_then(|&id| u32::try_from(id).ok())),
-            Self::Drawn(drawn) => Prediction::Drawn(drawn.get(row).and_then(|&id| u32::try_from(id).ok())),
-            Self::Logits(all, vocabulary) => {
-                Prediction::Logits(all.get(row * vocabulary..(row + 1) * vocabulary).unwrap_or_default())
-            }
-        }
-    }
-}
-
-/// The segments of one pass.
-#[derive(Default)]
-struct Packed {
-    tokens: Vec<u32>,
-    segments: Vec<Segment>,
-}
-
-impl Packed {
-    /// Adds the tokens of a segment. Returns the row of the last one.
-    fn push(&mut self, segment: Segment, tokens: &[u32]) -> i64 {
-        self.segments.push(segment);
-        self.tokens.extend_from_slice(tokens);
-        self.tokens.len() as i64 - 1
-    }
-
-    /// Returns hidden states, `[rows, hidden]`; `None` for a pass without rows.
-    fn compute(
-        &self,
-        model: &mut dyn CausalLm,
-        arena: &mut Arena,
-        counters: &mut TokenCounters,
-    ) -> Result<Option<Tensor>, TchError> {
-        if self.tokens.is_empty() {
-            return Ok(None);
-        }
-        let hidden = model.hidden(&self.tokens, &self.segments, arena)?;
-        counters.computed += self.tokens.len() as u64;
-        counters.padded += added_rows(self.tokens.len() as i64, hidden.device()) as u64;
-        Ok(Some(hidden))
-    }
 }

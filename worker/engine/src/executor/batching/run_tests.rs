@@ -51,6 +51,10 @@ impl CausalLm for Model {
         Tensor::f_from_slice(&states)?.f_unsqueeze(1)
     }
 
+    fn takes_late_tokens(&self) -> bool {
+        true
+    }
+
     fn logits(&self, hidden: &Tensor) -> Result<Tensor, TchError> {
         let states = Vec::<f32>::try_from(&hidden.f_reshape([-1])?)?;
         let row = |state: f32| (0..VOCABULARY).map(move |token| if token as f32 == state { 1.0f32 } else { 0.0 });
@@ -147,11 +151,11 @@ fn after_headers() -> Vec<Vec<u32>> {
 
 /// Returns the tokens generated with at most eight sequences at once, the number of failures, and the final limit; or
 /// the error.
-fn run(mut model: Model, prompts: &[Vec<u32>]) -> (Result<Vec<Vec<u32>>, TchError>, usize, usize) {
+fn run(mut model: Model, prompts: &[Vec<u32>], is_ahead: bool) -> (Result<Vec<Vec<u32>>, TchError>, usize, usize) {
     let request = |(id, prompt): (usize, &Vec<u32>)| SequenceRequest::new(prompt, &[HEADER], 6, id);
     let sequences = prompts.iter().enumerate().map(request).collect();
     let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()], without_room: Vec::new() };
-    let (mut slots, mut arena) = (Slots::new(8), Arena::none());
+    let (mut slots, mut arena) = (Slots::new(8, is_ahead), Arena::none());
     let run = continue_all(&mut model, (&mut slots, &mut arena), sequences, &mut greedy, &mut TokenCounters::default());
     (run.map(|()| greedy.answers.into_iter().map(Option::unwrap).collect()), model.refused.get(), slots.most())
 }
@@ -167,69 +171,82 @@ fn expected(prompts: &[Vec<u32>]) -> Vec<Vec<u32>> {
 
 #[test]
 fn lack_of_memory_halves_concurrency_and_changes_no_token() {
-    let prompts = prompts();
-    let (answers, refused, most) = run(Model::new(usize::MAX, 1000), &prompts);
-    assert_eq!((answers.unwrap(), refused, most), (expected(&prompts), 0, 8));
-    // The longest sequence has 11 tokens of a prompt and 5 that are fed back.
-    for tokens in [16, 20, 40, 70] {
-        let (answers, refused, most) = run(Model::new(tokens, 1000), &prompts);
-        assert_eq!((answers.unwrap(), most), (expected(&prompts), 8), "an arena of {tokens} tokens delays sequences");
-        assert!(refused > 0, "it was to be larger");
+    for is_ahead in [false, true] {
+        let prompts = prompts();
+        let (answers, refused, most) = run(Model::new(usize::MAX, 1000), &prompts, is_ahead);
+        assert_eq!((answers.unwrap(), refused, most), (expected(&prompts), 0, 8));
+        // The longest sequence has 11 tokens of a prompt and 5 that are fed back.
+        for tokens in [16, 20, 40, 70] {
+            let (answers, refused, most) = run(Model::new(tokens, 1000), &prompts, is_ahead);
+            assert_eq!(
+                (answers.unwrap(), most),
+                (expected(&prompts), 8),
+                "an arena of {tokens} tokens delays sequences"
+            );
+            assert!(refused > 0, "it was to be larger");
+        }
+        let (answers, refused, most) = run(Model::new(usize::MAX, 25), &prompts, is_ahead);
+        assert_eq!(answers.unwrap(), expected(&prompts));
+        assert!(refused > 0 && most < 8, "{refused} {most}");
     }
-    let (answers, refused, most) = run(Model::new(usize::MAX, 25), &prompts);
-    assert_eq!(answers.unwrap(), expected(&prompts));
-    assert!(refused > 0 && most < 8, "{refused} {most}");
 }
 
 #[test]
 fn headers_make_room_for_each_other() {
-    let prompts = after_headers();
-    let (answers, refused, most) = run(Model::new(usize::MAX, 1000), &prompts);
-    assert_eq!((answers.unwrap(), refused, most), (expected(&prompts), 0, 8));
-    // One header, and the longest end of 16 tokens; two headers; two headers and two ends; nearly all.
-    for tokens in [86, 140, 172, 230] {
-        let (answers, _, most) = run(Model::new(tokens, 1000), &prompts);
-        assert_eq!((answers.unwrap(), most), (expected(&prompts), 8), "an arena of {tokens} tokens");
+    for is_ahead in [false, true] {
+        let prompts = after_headers();
+        let (answers, refused, most) = run(Model::new(usize::MAX, 1000), &prompts, is_ahead);
+        assert_eq!((answers.unwrap(), refused, most), (expected(&prompts), 0, 8));
+        // One header, and the longest end of 16 tokens; two headers; two headers and two ends; nearly all.
+        for tokens in [86, 140, 172, 230] {
+            let (answers, _, most) = run(Model::new(tokens, 1000), &prompts, is_ahead);
+            assert_eq!((answers.unwrap(), most), (expected(&prompts), 8), "an arena of {tokens} tokens");
+        }
     }
 }
 
 #[test]
 fn sequence_without_room_is_refused_and_the_others_go_on() {
-    let mut prompts = prompts();
-    prompts.insert(3, (0..60).map(|place| place % VOCABULARY).collect());
-    for prompts in [prompts.clone(), prompts[3..].to_vec()] {
-        let request = |(id, prompt): (usize, &Vec<u32>)| SequenceRequest::new(prompt, &[HEADER], 6, id);
-        let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()], without_room: Vec::new() };
-        let (mut slots, mut arena, mut model) = (Slots::new(8), Arena::none(), Model::new(40, 1000));
-        let sequences = prompts.iter().enumerate().map(request).collect();
-        let counters = &mut TokenCounters::default();
-        continue_all(&mut model, (&mut slots, &mut arena), sequences, &mut greedy, counters).unwrap();
-        let long = prompts.iter().position(|prompt| prompt.len() == 60).unwrap();
-        assert_eq!(greedy.without_room, [(long, 65)]);
-        let mut wanted = expected(&prompts);
-        wanted[long].clear();
-        let answers: Vec<Vec<u32>> = greedy.answers.into_iter().map(Option::unwrap).collect();
-        assert_eq!(answers, wanted);
+    for is_ahead in [false, true] {
+        let mut prompts = prompts();
+        prompts.insert(3, (0..60).map(|place| place % VOCABULARY).collect());
+        for prompts in [prompts.clone(), prompts[3..].to_vec()] {
+            let request = |(id, prompt): (usize, &Vec<u32>)| SequenceRequest::new(prompt, &[HEADER], 6, id);
+            let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()], without_room: Vec::new() };
+            let (mut slots, mut arena, mut model) = (Slots::new(8, is_ahead), Arena::none(), Model::new(40, 1000));
+            let sequences = prompts.iter().enumerate().map(request).collect();
+            let counters = &mut TokenCounters::default();
+            continue_all(&mut model, (&mut slots, &mut arena), sequences, &mut greedy, counters).unwrap();
+            let long = prompts.iter().position(|prompt| prompt.len() == 60).unwrap();
+            assert_eq!(greedy.without_room, [(long, 65)]);
+            let mut wanted = expected(&prompts);
+            wanted[long].clear();
+            let answers: Vec<Vec<u32>> = greedy.answers.into_iter().map(Option::unwrap).collect();
+            assert_eq!(answers, wanted);
+        }
     }
 }
 
 #[test]
 fn a_prompt_that_pushes_out_what_it_shares_is_computed_from_its_start() {
-    // 64 tokens in common, up to a cut; the arena has room for either and not for both.
-    let prompt = |length: u32, own: u32| -> Vec<u32> {
-        (0..length).map(|place| if place < 64 { place * place % 7 } else { (place + own) % VOCABULARY }).collect()
-    };
-    for (first, second) in [(100, 134), (134, 100), (134, 134)] {
-        for tokens in [139, 150, 200] {
-            let (mut slots, mut arena, mut model) = (Slots::new(8), Arena::none(), Model::new(tokens, 1000));
-            // One batch after the other: of one batch the longest begins.
-            for prompt in [prompt(first, 1), prompt(second, 5), prompt(first, 1)] {
-                let sequences = vec![SequenceRequest::new(&prompt, &[], 6, 0)];
-                let mut greedy = Greedy { most: 6, answers: vec![None], without_room: Vec::new() };
-                let counters = &mut TokenCounters::default();
-                continue_all(&mut model, (&mut slots, &mut arena), sequences, &mut greedy, counters).unwrap();
-                let answers: Vec<Vec<u32>> = greedy.answers.into_iter().map(Option::unwrap).collect();
-                assert_eq!(answers, expected(&[prompt]), "{first} and {second} in {tokens}");
+    for is_ahead in [false, true] {
+        // 64 tokens in common, up to a cut; the arena has room for either and not for both.
+        let prompt = |length: u32, own: u32| -> Vec<u32> {
+            (0..length).map(|place| if place < 64 { place * place % 7 } else { (place + own) % VOCABULARY }).collect()
+        };
+        for (first, second) in [(100, 134), (134, 100), (134, 134)] {
+            for tokens in [139, 150, 200] {
+                let (mut slots, mut arena, mut model) =
+                    (Slots::new(8, is_ahead), Arena::none(), Model::new(tokens, 1000));
+                // One batch after the other: of one batch the longest begins.
+                for prompt in [prompt(first, 1), prompt(second, 5), prompt(first, 1)] {
+                    let sequences = vec![SequenceRequest::new(&prompt, &[], 6, 0)];
+                    let mut greedy = Greedy { most: 6, answers: vec![None], without_room: Vec::new() };
+                    let counters = &mut TokenCounters::default();
+                    continue_all(&mut model, (&mut slots, &mut arena), sequences, &mut greedy, counters).unwrap();
+                    let answers: Vec<Vec<u32>> = greedy.answers.into_iter().map(Option::unwrap).collect();
+                    assert_eq!(answers, expected(&[prompt]), "{first} and {second} in {tokens}");
+                }
             }
         }
     }
@@ -237,29 +254,53 @@ fn a_prompt_that_pushes_out_what_it_shares_is_computed_from_its_start() {
 
 #[test]
 fn distinct_tokens_are_counted_for_each_job() {
-    let prompts = after_headers();
-    let (mut slots, mut arena, mut model) = (Slots::new(8), Arena::none(), Model::new(usize::MAX, 1000));
-    let mut run = |slots: &mut Slots| {
-        let request = |(id, prompt): (usize, &Vec<u32>)| SequenceRequest::new(prompt, &[HEADER], 6, id);
-        let sequences = prompts.iter().enumerate().map(request).collect();
-        let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()], without_room: Vec::new() };
-        let mut counters = TokenCounters::default();
-        continue_all(&mut model, (slots, &mut arena), sequences, &mut greedy, &mut counters).unwrap();
-        let answers: Vec<Vec<u32>> = greedy.answers.into_iter().map(Option::unwrap).collect();
-        assert_eq!(answers, expected(&prompts));
-        counters
-    };
-    let first = run(&mut slots);
-    let again = run(&mut slots);
-    assert!(again.distinct < first.distinct && again.distinct < again.computed, "{again:?}");
-    slots.begin_job();
-    let other = run(&mut slots);
-    assert_eq!((other.distinct, other.computed), (other.computed, again.computed), "another job: {other:?}");
+    for is_ahead in [false, true] {
+        let prompts = after_headers();
+        let (mut slots, mut arena, mut model) = (Slots::new(8, is_ahead), Arena::none(), Model::new(usize::MAX, 1000));
+        let mut run = |slots: &mut Slots| {
+            let request = |(id, prompt): (usize, &Vec<u32>)| SequenceRequest::new(prompt, &[HEADER], 6, id);
+            let sequences = prompts.iter().enumerate().map(request).collect();
+            let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()], without_room: Vec::new() };
+            let mut counters = TokenCounters::default();
+            continue_all(&mut model, (slots, &mut arena), sequences, &mut greedy, &mut counters).unwrap();
+            let answers: Vec<Vec<u32>> = greedy.answers.into_iter().map(Option::unwrap).collect();
+            assert_eq!(answers, expected(&prompts));
+            counters
+        };
+        let first = run(&mut slots);
+        let again = run(&mut slots);
+        assert!(again.distinct < first.distinct && again.distinct < again.computed, "{again:?}");
+        slots.begin_job();
+        let other = run(&mut slots);
+        assert_eq!((other.distinct, other.computed), (other.computed, again.computed), "another job: {other:?}");
+    }
 }
 
 #[test]
 fn pass_that_does_not_fit_alone_is_an_error() {
-    let (answers, refused, most) = run(Model::new(usize::MAX, 4), &prompts());
-    assert!(answers.unwrap_err().to_string().contains("can't allocate memory"));
-    assert_eq!((refused, most), (4, 1), "8, 4, 2 and 1 at once");
+    for is_ahead in [false, true] {
+        let (answers, refused, most) = run(Model::new(usize::MAX, 4), &prompts(), is_ahead);
+        assert!(answers.unwrap_err().to_string().contains("can't allocate memory"));
+        assert_eq!((refused, most), (4, 1), "8, 4, 2 and 1 at once");
+    }
+}
+
+/// Sequences may be as long as their slots allow, and end before.
+#[test]
+fn what_is_computed_ahead_of_an_end_is_not_counted() {
+    let prompts = after_headers();
+    let run = |is_ahead: bool| {
+        let (mut slots, mut arena, mut model) = (Slots::new(8, is_ahead), Arena::none(), Model::new(usize::MAX, 1000));
+        let request = |(id, prompt): (usize, &Vec<u32>)| SequenceRequest::new(prompt, &[HEADER], 20, id);
+        let sequences = prompts.iter().enumerate().map(request).collect();
+        let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()], without_room: Vec::new() };
+        let mut counters = TokenCounters::default();
+        continue_all(&mut model, (&mut slots, &mut arena), sequences, &mut greedy, &mut counters).unwrap();
+        let answers: Vec<Vec<u32>> = greedy.answers.into_iter().map(Option::unwrap).collect();
+        assert_eq!(answers, expected(&prompts));
+        counters
+    };
+    let (one_by_one, ahead) = (run(false), run(true));
+    assert_eq!((ahead.distinct, ahead.computed), (one_by_one.distinct, one_by_one.computed));
+    assert!(ahead.padded > one_by_one.padded, "each has one row too many: {ahead:?}, {one_by_one:?}");
 }

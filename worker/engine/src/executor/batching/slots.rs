@@ -28,6 +28,7 @@ pub(crate) fn sequences_at_once(device: Device) -> usize {
 pub(crate) struct Slots {
     /// Maximum number of concurrent sequences.
     most: usize,
+    is_ahead: bool,
     contents: Vec<SlotContent>,
     headers: Headers,
     clock: u64,
@@ -99,10 +100,12 @@ pub(super) enum Admission {
 }
 
 impl Slots {
-    /// Creates no slot yet; at most `most` of them, 0 for the default number.
-    pub(crate) fn new(most: usize) -> Self {
+    /// Creates no slot yet; at most `most` of them, 0 for the default number. With `is_ahead` a step is launched before the one
+    /// before it is read, which is of use where the host does not compute itself.
+    pub(crate) fn new(most: usize, is_ahead: bool) -> Self {
         Self {
             most: if most == 0 { DEFAULT_SLOTS } else { most },
+            is_ahead,
             contents: Vec::new(),
             headers: Headers::default(),
             clock: 0,
@@ -114,6 +117,11 @@ impl Slots {
     /// Maximum number of concurrent sequences.
     pub(super) fn most(&self) -> usize {
         self.most
+    }
+
+    /// Whether the next step is launched before the one before it is read.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.is_ahead
     }
 
     /// Halves the number of concurrent sequences and frees the arena: running sequences must restart. Returns `false` if

@@ -87,7 +87,8 @@ impl DecodeCallback<usize> for Tracer {
     }
 }
 
-/// Continues `asked` with at most `slots` at once, greedily or by draws of a seed; returns traces in the order of
+/// Continues `asked` with at most `slots` at once, the next step launched before a step is read if `is_ahead`, greedily or by
+/// draws of a seed; returns traces in the order of
 /// `asked`.
 ///
 /// # Errors
@@ -95,7 +96,7 @@ impl DecodeCallback<usize> for Tracer {
 pub(crate) fn trace(
     model: &mut dyn CausalLm,
     asked: &[Traced],
-    slots: usize,
+    (slots, is_ahead): (usize, bool),
     seed: Option<u64>,
     counters: &mut TokenCounters,
 ) -> Result<Vec<Trace>, TchError> {
@@ -106,7 +107,7 @@ pub(crate) fn trace(
         .collect();
     let samples = asked.iter().map(|asked| (asked.sample, asked.tokens)).collect();
     let mut tracer = Tracer { traces: vec![Trace::default(); asked.len()], samples, seed };
-    let (mut slots, mut arena) = (Slots::new(slots), Arena::none());
+    let (mut slots, mut arena) = (Slots::new(slots, is_ahead), Arena::none());
     continue_all(model, (&mut slots, &mut arena), sequences, &mut tracer, counters)?;
     Ok(tracer.traces)
 }

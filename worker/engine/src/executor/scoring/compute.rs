@@ -88,6 +88,11 @@ impl Scorer {
         Self { is_ahead, ..Self::default() }
     }
 
+    /// Whether a pass is made ready while the device computes the one before.
+    pub(in crate::executor) fn is_ahead(&self) -> bool {
+        self.is_ahead
+    }
+
     /// Begins to count distinct tokens for another job; resident prefixes stay.
     pub(in crate::executor) fn begin_job(&mut self) {
         self.seen.clear();
@@ -262,7 +267,7 @@ impl Scorer {
     /// Reads the scores of a pass, and frees what nothing follows.
     fn settle(&mut self, run: &mut Run<'_, '_>, arena: &mut Arena, pass: PassUnderWay) -> Result<(), TchError> {
         let PassUnderWay { nodes, scores, ends } = pass;
-        let mut scores = scores.read(run.work.model.kernels())?.into_iter();
+        let mut scores = scores.read()?.into_iter();
         for (row, &number) in nodes.iter().enumerate() {
             let node = &run.trie.nodes[number];
             let rows = node.tokens.len();

@@ -2,7 +2,7 @@
 
 use super::Fused;
 use crate::blocks::{Activation, RmsForm, Rotation};
-use crate::kernels::{Kernels, Part};
+use crate::kernels::{Kernels, Part, Warp};
 use crate::kv::LayerKv;
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -25,6 +25,13 @@ const SHAPES: [(i64, i64, i64, i64, i64, i64); 4] = [
     (1, 4, 4, 64, 64, 50),
     (300, 3, 1, 32, 1544, 32_001),
     (5, 16, 8, 256, 14_336, 128_256),
+];
+
+/// Draws by every rule.
+const WARPS: [Warp; 3] = [
+    Warp { temperature: 0.7, top_k: 0, top_p: 1.0 },
+    Warp { temperature: 1.0, top_k: 20, top_p: 0.9 },
+    Warp { temperature: 1.3, top_k: 0, top_p: 0.95 },
 ];
 
 /// Compares every kernel with what `twin` computes on the same device.
@@ -102,6 +109,15 @@ pub(crate) fn different_from_twins(
         }
         let of = got.as_ref().map(|got| part(got, count, rows)).transpose()?;
         note("most probable tokens", 0.0, of, &part(&wanted, count, rows)?)?;
+        // Ties, what a rule forbade, and a row without a token.
+        let logits = random(&[rows, vocabulary])?.f_to_kind(Kind::Float)?;
+        let _ = logits.f_narrow(1, vocabulary / 2, 3)?.f_fill_(f64::NEG_INFINITY)?;
+        let _ = logits.f_narrow(0, rows - 1, 1)?.f_narrow(1, 0, 1)?.f_fill_(f64::NAN)?;
+        let uniforms: Vec<f64> = (0..rows).map(|row| (row as f64 * 0.618).fract()).collect();
+        for warp in WARPS {
+            let drawn = fused.draw(&logits, warp, &Tensor::f_from_slice(&uniforms)?.f_to_device(device)?)?;
+            note("draws", 0.0, drawn, &twin.draw(&logits, warp, &uniforms)?)?;
+        }
     }
     for one in &mut found {
         one.is_good = one.off <= one.most;

@@ -3,7 +3,7 @@
 //! The driver's library is the one that the CUDA run-time library has loaded. libtorch computes on the default stream
 //! unless told otherwise, which nothing here does.
 
-use crate::cuda::{error_text, symbol};
+use crate::cuda::{symbol, torch_error, words};
 use std::ffi::CStr;
 use tch::TchError;
 
@@ -44,6 +44,7 @@ pub(super) enum Argument {
     Long(i64),
     Int(i32),
     Float(f32),
+    Double(f64),
     Parts(Box<PartsArgument>),
 }
 
@@ -54,6 +55,7 @@ impl Argument {
             Self::Long(value) => (&raw mut *value).cast(),
             Self::Int(value) => (&raw mut *value).cast(),
             Self::Float(value) => (&raw mut *value).cast(),
+            Self::Double(value) => (&raw mut *value).cast(),
             Self::Parts(value) => (&raw mut **value).cast(),
         }
     }
@@ -155,14 +157,9 @@ impl<const KERNELS: usize> Module<KERNELS> {
     }
 }
 
-/// Returns CUDA's words for an error, and its number. Numbers of the driver are those of the run-time library.
-fn words(code: libc::c_int) -> String {
-    error_text(code).map_or_else(|| format!("error {code}"), |text| format!("{text} (error {code})"))
-}
-
-/// Returns the error of a launch, which begins as libtorch's own do, so that its cause is known by its text.
+/// Returns the error of a launch.
 fn launch_error(code: libc::c_int) -> TchError {
-    TchError::Torch(format!("CUDA error: {}, when a kernel was launched", words(code)))
+    torch_error(code, "when a kernel was launched")
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Kernels of our own for what stands between matrix products, in bfloat16 on CUDA: fused.cu, of which fused.ptx is made.
+//! Kernels of our own for what stands between matrix products, in bfloat16 on CUDA, and for draws: fused.cu, of which
+//! fused.ptx is made.
 //!
 //! Their twins are the operations of [`super::Reference`]. Before they are used they are compared with them on the
 //! device: where only one rounding order is possible to the bit.
@@ -6,7 +7,7 @@
 mod checks;
 mod driver;
 
-use super::{Part, Reference};
+use super::{Part, Reference, Warp};
 use crate::blocks::{RmsForm, Rotation};
 use crate::kv::LayerKv;
 use driver::{Argument, MOST_PARTS, Module, PartsArgument};
@@ -21,13 +22,15 @@ pub(super) use checks::lists;
 /// What the driver compiles.
 const PTX: &str = concat!(include_str!("fused.ptx"), "\0");
 
-const KERNELS: [&CStr; 6] = [c"rms_norm", c"silu_gate", c"rotate_halves", c"write_kv", c"merge_parts", c"token_scores"];
+const KERNELS: [&CStr; 7] =
+    [c"rms_norm", c"silu_gate", c"rotate_halves", c"write_kv", c"merge_parts", c"token_scores", c"draw_tokens"];
 const RMS_NORM: usize = 0;
 const SILU_GATE: usize = 1;
 const ROTATE_HALVES: usize = 2;
 const WRITE_KV: usize = 3;
 const MERGE_PARTS: usize = 4;
 const TOKEN_SCORES: usize = 5;
+const DRAW_TOKENS: usize = 6;
 
 /// Numbers that a thread reads at once.
 const EIGHT: i64 = 8;
@@ -37,6 +40,9 @@ const THREADS: i64 = 256;
 
 /// Most threads of a block.
 const MOST_THREADS: i64 = 1024;
+
+/// Largest vocabulary of which tokens are drawn: the sum of its weights is a whole number of 64 bits.
+const MOST_DRAWN: i64 = 1 << 20;
 
 type Loaded = Rc<Module<{ KERNELS.len() }>>;
 
@@ -73,10 +79,12 @@ impl Fused {
 
     /// Returns the kernels for a tensor of bfloat16 on a GPU.
     fn of(&self, tensor: &Tensor) -> Option<Loaded> {
-        let Device::Cuda(ordinal) = tensor.device() else { return None };
-        if tensor.kind() != Kind::BFloat16 {
-            return None;
-        }
+        if tensor.kind() == Kind::BFloat16 { self.on(tensor.device()) } else { None }
+    }
+
+    /// Returns the kernels on a GPU.
+    fn on(&self, device: Device) -> Option<Loaded> {
+        let Device::Cuda(ordinal) = device else { return None };
         let known = self.modules.borrow().iter().find(|(device, _)| *device == ordinal).map(|(_, one)| one.clone());
         known.unwrap_or_else(|| {
             let loaded = self.load(ordinal);
@@ -257,6 +265,28 @@ impl Fused {
         // SAFETY: these are the kernel's arguments; the logits are whole and on the device, ids are below the vocabulary.
         unsafe { module.launch(TOKEN_SCORES, (rows as u32, 1), MOST_THREADS as u32, arguments)? };
         Ok(Some(out))
+    }
+
+    /// Draws a token for each row of logits, `[rows, vocabulary]` in f32, by its number of `uniforms`, `[rows]` in f64, as
+    /// [`super::draw::draw`]: `[rows]`.
+    pub(super) fn draw(&self, logits: &Tensor, warp: Warp, uniforms: &Tensor) -> Result<Option<Tensor>, TchError> {
+        let (rows, vocabulary) = logits.size2()?;
+        let fits = logits.kind() == Kind::Float && is_whole(logits) && rows > 0 && vocabulary <= MOST_DRAWN;
+        let fits = fits && uniforms.kind() == Kind::Double && uniforms.is_contiguous() && uniforms.size() == [rows];
+        let Some(module) = self.on(logits.device()).filter(|_| fits) else { return Ok(None) };
+        let drawn = Tensor::f_empty([rows], (Kind::Int64, logits.device()))?;
+        let arguments = [
+            pointer(logits),
+            int(vocabulary),
+            Argument::Float(warp.temperature),
+            int(i64::try_from(warp.top_k).unwrap_or(0)),
+            Argument::Double(warp.top_p),
+            pointer(uniforms),
+            pointer(&drawn),
+        ];
+        // SAFETY: these are the kernel's arguments; the logits are whole and on the device, with a number for each row.
+        unsafe { module.launch(DRAW_TOKENS, (rows as u32, 1), MOST_THREADS as u32, arguments)? };
+        Ok(Some(drawn))
     }
 }
 
