@@ -103,6 +103,7 @@ type Handle = *mut libc::c_void;
 /// A point in what a GPU is asked for, which the host can wait for.
 pub(crate) struct CudaEvent {
     event: Handle,
+    query: unsafe extern "C" fn(Handle) -> libc::c_int,
     wait: unsafe extern "C" fn(Handle) -> libc::c_int,
     destroy: unsafe extern "C" fn(Handle) -> libc::c_int,
 }
@@ -125,18 +126,20 @@ impl CudaEvent {
                 symbol(c"cudaSetDevice")?,
                 symbol(c"cudaEventCreateWithFlags")?,
                 symbol(c"cudaEventRecord")?,
+                symbol(c"cudaEventQuery")?,
                 symbol(c"cudaEventSynchronize")?,
                 symbol(c"cudaEventDestroy")?,
                 libc::c_int::try_from(ordinal).ok()?,
             ))
         };
-        let Some((set, create, record, wait, destroy, device)) = found() else { return Ok(None) };
+        let Some((set, create, record, query, wait, destroy, device)) = found() else { return Ok(None) };
         // SAFETY: these are the functions' types in every version of the CUDA runtime API; events and streams are pointers.
-        let (set, create, record, wait, destroy) = unsafe {
+        let (set, create, record, query, wait, destroy) = unsafe {
             (
                 std::mem::transmute::<Handle, SetDevice>(set),
                 std::mem::transmute::<Handle, Create>(create),
                 std::mem::transmute::<Handle, Record>(record),
+                std::mem::transmute::<Handle, OfOne>(query),
                 std::mem::transmute::<Handle, OfOne>(wait),
                 std::mem::transmute::<Handle, OfOne>(destroy),
             )
@@ -151,10 +154,18 @@ impl CudaEvent {
         checked(unsafe { set(device) })?;
         // SAFETY: as above.
         checked(unsafe { create(&raw mut event, NO_TIMING) })?;
-        let this = Self { event, wait, destroy };
+        let this = Self { event, query, wait, destroy };
         // SAFETY: the event was created on this device; the null stream is the default one.
         checked(unsafe { record(this.event, std::ptr::null_mut()) })?;
         Ok(Some(this))
+    }
+
+    /// Whether the GPU has come to it, or has failed, which waiting tells.
+    pub(crate) fn is_past(&self) -> bool {
+        /// `cudaErrorNotReady`.
+        const NOT_READY: libc::c_int = 600;
+        // SAFETY: the event was created, and is destroyed by `drop` alone.
+        unsafe { (self.query)(self.event) != NOT_READY }
     }
 
     /// Waits until the GPU has come to it.

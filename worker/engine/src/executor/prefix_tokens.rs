@@ -36,40 +36,10 @@ impl EncodeMode {
 }
 
 impl PrefixTokens {
-    /// Returns the tokens of a prefix.
-    pub(super) fn ids(&self, texts: &Texts<'_>, text: &str, mode: EncodeMode) -> Result<Arc<[u32]>, RunError> {
-        let key = (text.to_owned(), mode);
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ids) = known().get(&key) {
-            return Ok(ids.clone());
-        }
-        // Two threads may do the same once.
-        let ids: Arc<[u32]> = mode.encode(texts, text)?.into();
-        let mut known = known();
-        if known.len() >= MAX_CACHED {
-            known.clear();
-        }
-        known.insert(key, ids.clone());
-        Ok(ids)
-    }
-
     /// Returns the tokens of a whole text; the part before its last border comes from the cache if the tokenizer can
     /// split there.
     pub(super) fn encode(&self, texts: &Texts<'_>, text: &Bordered, mode: EncodeMode) -> Result<Vec<u32>, RunError> {
-        let shared = text.borders.last().and_then(|&border| text.text.get(..border));
-        let Some(at) = shared.and_then(|shared| texts.tokenizer.last_border(shared)) else {
-            return mode.encode(texts, &text.text);
-        };
-        let (head, tail) = text.text.split_at(at);
-        let head = self.ids(texts, head, mode)?;
-        // Tokens after a framed text come after all of it.
-        let framed = mode == EncodeMode::Framed || !texts.is_prefixed(&text.text);
-        let (_, after) = if framed { texts.tokenizer.frame() } else { (0, 0) };
-        let (head, end) = head.split_at(head.len().saturating_sub(after));
-        let mut ids = head.to_vec();
-        ids.extend(texts.encode_plain(tail)?);
-        ids.extend(end);
-        Ok(ids)
+        self.up_to(texts, text, (text.borders.len(), text.text.len()), mode)
     }
 
     /// Returns the positions of a text's structural borders among its tokens, `ids`.
@@ -80,7 +50,137 @@ impl PrefixTokens {
         ids: &[u32],
         mode: EncodeMode,
     ) -> Result<Vec<usize>, RunError> {
-        let prefixes = text.borders.iter().filter_map(|&border| text.text.get(..border));
-        prefixes.map(|prefix| Ok(cut_after(&self.ids(texts, prefix, mode)?, ids))).collect()
+        let cut = |(number, &border): (usize, &usize)| {
+            let prefix = text.text.get(..border)?;
+            let alone = || self.up_to(texts, text, (number + 1, border), mode);
+            Some(self.cached(prefix, mode, alone).map(|alone| cut_after(&alone, ids)))
+        };
+        text.borders.iter().enumerate().filter_map(cut).collect()
+    }
+
+    /// Returns the tokens of the first `end` bytes of a text, before which so many of its borders stand.
+    fn up_to(
+        &self,
+        texts: &Texts<'_>,
+        text: &Bordered,
+        (borders, end): (usize, usize),
+        mode: EncodeMode,
+    ) -> Result<Vec<u32>, RunError> {
+        let Some(whole) = text.text.get(..end) else { return Ok(Vec::new()) };
+        match self.head(texts, text, borders, mode)? {
+            Some((at, head)) => extended(texts, &head, &whole[at..], is_framed(texts, whole, mode)),
+            None => mode.encode(texts, whole),
+        }
+    }
+
+    /// Returns where a text can be split at the last of its first `borders` borders at which it can, and the tokens before
+    /// that: those before an earlier border, and what follows them.
+    fn head(
+        &self,
+        texts: &Texts<'_>,
+        text: &Bordered,
+        borders: usize,
+        mode: EncodeMode,
+    ) -> Result<Option<(usize, Arc<[u32]>)>, RunError> {
+        let split = |number: &usize| {
+            let prefix = text.text.get(..*text.borders.get(*number)?)?;
+            let at = texts.tokenizer.last_border(prefix)?;
+            // Both parts are framed, or neither is.
+            (is_framed(texts, &prefix[..at], mode) == is_framed(texts, &text.text, mode)).then_some(at)
+        };
+        let Some((number, at)) = (0..borders).rev().find_map(|number| Some((number, split(&number)?))) else {
+            return Ok(None);
+        };
+        let head = &text.text[..at];
+        Ok(Some((at, self.cached(head, mode, || self.up_to(texts, text, (number, at), mode))?)))
+    }
+
+    /// Returns the tokens of a prefix, which `make` makes if they are not known.
+    fn cached(
+        &self,
+        prefix: &str,
+        mode: EncodeMode,
+        make: impl FnOnce() -> Result<Vec<u32>, RunError>,
+    ) -> Result<Arc<[u32]>, RunError> {
+        let key = (prefix.to_owned(), mode);
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ids) = known().get(&key) {
+            return Ok(ids.clone());
+        }
+        // Two threads may do the same once.
+        let ids: Arc<[u32]> = make()?.into();
+        let mut known = known();
+        if known.len() >= MAX_CACHED {
+            known.clear();
+        }
+        known.insert(key, ids.clone());
+        Ok(ids)
+    }
+}
+
+/// Whether special tokens stand around a text.
+fn is_framed(texts: &Texts<'_>, text: &str, mode: EncodeMode) -> bool {
+    mode == EncodeMode::Framed || !texts.is_prefixed(text)
+}
+
+/// Returns the tokens of a text of which `head` are those of the first part, and `tail` is the rest.
+fn extended(texts: &Texts<'_>, head: &[u32], tail: &str, framed: bool) -> Result<Vec<u32>, RunError> {
+    // Tokens after a framed text come after all of it.
+    let (_, after) = if framed { texts.tokenizer.frame() } else { (0, 0) };
+    let (head, end) = head.split_at(head.len().saturating_sub(after));
+    let mut ids = head.to_vec();
+    if !tail.is_empty() {
+        ids.extend(texts.encode_plain(tail)?);
+    }
+    ids.extend(end);
+    Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokenizer::{Side, TextTokenizer};
+    use compass_plan::BosPolicy;
+    use std::path::Path;
+
+    /// Texts of samples with five shots, of which each has its own question and two options.
+    fn samples() -> Vec<Bordered> {
+        let words = |seed: usize, count: usize| {
+            let word = |place: usize| ["one", "two", "three", "seven", "larger of"][(seed * 7 + place * place) % 5];
+            (0..count).map(word).collect::<Vec<_>>().join(" ")
+        };
+        let text = |sample: usize, option: usize| {
+            let (mut text, mut borders) = (String::new(), Vec::new());
+            for shot in 0..5 {
+                text.push_str(&format!("Q {} A {}\n", words(shot, 9), words(shot + 3, 2)));
+                borders.push(text.len());
+            }
+            text.push_str(&format!("Q {} A ", words(sample + 11, 4 + sample % 5)));
+            borders.push(text.len());
+            text.push_str(&words(option + sample, 3));
+            Bordered { text, borders }
+        };
+        (0..200).flat_map(|sample| [0, 1].map(|option| text(sample, option))).collect()
+    }
+
+    #[test]
+    fn tokens_and_cuts_are_those_of_the_whole_texts() {
+        let demo = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/demo/model"));
+        let tokenizer = TextTokenizer::read(demo, BosPolicy::Auto, None).unwrap();
+        assert!(tokenizer.last_border("one two three").is_some(), "nothing is tried otherwise");
+        let (limit, shots_within, drop_middle, vocabulary) = (1000, None, None, usize::MAX);
+        let texts =
+            Texts { tokenizer: &tokenizer, limit, shots_within, truncation_side: Side::Left, drop_middle, vocabulary };
+        let known = PrefixTokens::default();
+        for mode in [EncodeMode::Framed, EncodeMode::UnlessPrefixed] {
+            for text in samples() {
+                let ids = known.encode(&texts, &text, mode).unwrap();
+                assert_eq!(ids, mode.encode(&texts, &text.text).unwrap(), "{}", text.text);
+                let alone = |&border: &usize| cut_after(&mode.encode(&texts, &text.text[..border]).unwrap(), &ids);
+                let cuts: Vec<usize> = text.borders.iter().map(alone).collect();
+                assert_eq!(known.cuts(&texts, &text, &ids, mode).unwrap(), cuts, "{}", text.text);
+            }
+        }
+        assert!(known.0.lock().unwrap().len() <= MAX_CACHED);
     }
 }

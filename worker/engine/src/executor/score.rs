@@ -85,6 +85,11 @@ pub(super) fn begin_scores(
 }
 
 impl ScoresUnderWay {
+    /// Whether they are there, so that reading them does not wait.
+    pub(super) fn are_there(&self) -> bool {
+        self.lists.as_ref().is_none_or(ToHost::is_there)
+    }
+
     /// Returns the scores in the order in which they were wanted: the host waits for their copy, and for nothing that the
     /// device was asked for after them.
     pub(super) fn read(self) -> Result<Vec<TokenScore>, TchError> {

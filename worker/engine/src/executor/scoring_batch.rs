@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// How long a batch takes up what is added: its counters and prefix segments are told when it ends.
 const TAKES_UP_FOR: Duration = Duration::from_secs(5);
 
+/// Number of samples from which on a round grows only pass by pass.
+const MOST_OF_A_ROUND: usize = 1024;
+
 /// Makes the texts of samples.
 pub(super) struct Building<'a> {
     pub(super) builder: ScoringRequestBuilder<'a>,
@@ -64,9 +67,13 @@ pub(super) fn run<'a>(
         let is_ahead = scorer.is_ahead();
         let mut prepare_next = || {
             // Where nothing is made beside a device, a round is what there is when the one before it begins.
-            if is_ahead || next.is_empty() {
-                next.extend(upcoming.next(begun.elapsed() >= TAKES_UP_FOR, |next| building.round(next)));
+            if !is_ahead && !next.is_empty() {
+                return false;
             }
+            let made = upcoming.next(begun.elapsed() >= TAKES_UP_FOR, |next| building.round(next));
+            let any = !made.is_empty();
+            next.extend(made);
+            any && next.len() < MOST_OF_A_ROUND
         };
         let mut fault = None;
         let work = Work { model: &mut *model, precision, counters: &mut *counters };

@@ -24,6 +24,11 @@ impl ToHost {
         }
     }
 
+    /// Whether they are there, so that reading them does not wait.
+    pub(crate) fn is_there(&self) -> bool {
+        self.copied.as_ref().is_none_or(CudaEvent::is_past)
+    }
+
     /// Returns the numbers, once they are there: the host waits for this copy and for nothing that was asked for after it.
     pub(crate) fn wait(self) -> Result<Tensor, TchError> {
         if let Some(copied) = self.copied {
@@ -39,7 +44,8 @@ mod tests {
 
     #[test]
     fn what_is_on_the_host_is_there_at_once() {
-        let numbers = ToHost::begin(&Tensor::from_slice(&[3i64, 4])).unwrap().wait().unwrap();
-        assert_eq!(Vec::<i64>::try_from(&numbers).unwrap(), [3, 4]);
+        let numbers = ToHost::begin(&Tensor::from_slice(&[3i64, 4])).unwrap();
+        assert!(numbers.is_there());
+        assert_eq!(Vec::<i64>::try_from(&numbers.wait().unwrap()).unwrap(), [3, 4]);
     }
 }

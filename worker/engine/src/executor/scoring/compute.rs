@@ -100,7 +100,8 @@ impl Scorer {
     }
 
     /// Scores the texts of every sample; `done` is called once per sample, with its index in `samples`, and `meanwhile` after
-    /// each pass that was begun: a GPU computes it while `meanwhile` runs.
+    /// each pass that was begun, while a GPU computes: again, until the scores of the pass before are there or it has nothing
+    /// to do, which it says by `false`.
     ///
     /// # Errors
     /// Errors of libtorch, except for a lack of memory while a pass can still be made smaller.
@@ -109,7 +110,7 @@ impl Scorer {
         work: Work<'_>,
         arena: &mut Arena,
         samples: Vec<Vec<ScoringInput>>,
-        meanwhile: &mut dyn FnMut(),
+        meanwhile: &mut dyn FnMut() -> bool,
         done: &mut dyn FnMut(usize, SampleScores),
     ) -> Result<(), TchError> {
         let mut run = Run {
@@ -154,7 +155,12 @@ impl Scorer {
         std::mem::take(&mut self.new_segments)
     }
 
-    fn walk(&mut self, run: &mut Run<'_, '_>, arena: &mut Arena, meanwhile: &mut dyn FnMut()) -> Result<(), TchError> {
+    fn walk(
+        &mut self,
+        run: &mut Run<'_, '_>,
+        arena: &mut Arena,
+        meanwhile: &mut dyn FnMut() -> bool,
+    ) -> Result<(), TchError> {
         // A path and what is computed on it, wherever the holes are.
         let least = run.trie.longest() * 2;
         if arena.capacity() < least {
@@ -190,7 +196,9 @@ impl Scorer {
             match Self::launch(run, arena, &nodes) {
                 Ok(launched) => {
                     passes.advance(nodes.len());
-                    meanwhile();
+                    // As long as the host would wait otherwise.
+                    let awaited = under_way.as_ref().unwrap_or(&launched);
+                    while meanwhile() && !awaited.scores.are_there() {}
                     let settled = if self.is_ahead { under_way.replace(launched) } else { Some(launched) };
                     if let Some(pass) = settled {
                         self.settle(run, arena, pass)?;

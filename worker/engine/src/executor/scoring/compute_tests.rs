@@ -135,7 +135,7 @@ fn run(
         results[sample] = Some(scores);
     };
     let mut arena = std::mem::replace(&mut scorer.1, Arena::none());
-    scorer.0.run(work, &mut arena, samples.to_vec(), &mut || {}, done).unwrap();
+    scorer.0.run(work, &mut arena, samples.to_vec(), &mut || false, done).unwrap();
     scorer.1 = arena;
     (results, counters)
 }
