@@ -16,7 +16,7 @@ impl ToHost {
         let Device::Cuda(ordinal) = numbers.device() else {
             return Ok(Self { numbers: numbers.shallow_clone(), copied: None });
         };
-        // To memory that the driver does not move, which libtorch takes where nobody waits.
+        // To memory that the driver does not move: libtorch takes such where a copy is not waited for.
         let there = numbers.f_internal_to_copy((numbers.kind(), Device::Cpu), true)?;
         match CudaEvent::record(ordinal)? {
             Some(copied) => Ok(Self { numbers: there, copied: Some(copied) }),
