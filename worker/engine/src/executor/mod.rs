@@ -1,5 +1,7 @@
 //! Runs samples on a model, batched for efficiency; a sample's numbers never depend on the batch composition.
 
+#[cfg(test)]
+mod ahead_tests;
 mod answer;
 mod batching;
 mod building;
