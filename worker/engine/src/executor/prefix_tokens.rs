@@ -23,6 +23,9 @@ pub(super) enum EncodeMode {
 #[derive(Debug, Default)]
 pub(super) struct PrefixTokens(Mutex<TokensByText>);
 
+/// Where a text can be split, and the tokens before that.
+type Head = (usize, Arc<[u32]>);
+
 type TokensByText = HashMap<(String, EncodeMode), Arc<[u32]>>;
 
 impl EncodeMode {
@@ -81,7 +84,7 @@ impl PrefixTokens {
         text: &Bordered,
         borders: usize,
         mode: EncodeMode,
-    ) -> Result<Option<(usize, Arc<[u32]>)>, RunError> {
+    ) -> Result<Option<Head>, RunError> {
         let split = |number: &usize| {
             let prefix = text.text.get(..*text.borders.get(*number)?)?;
             let at = texts.tokenizer.last_border(prefix)?;
