@@ -16,6 +16,19 @@ pub(crate) struct LateTokens {
     pub(crate) ids: Tensor,
 }
 
+impl LateTokens {
+    /// Returns the tokens of a pass with these in their places, for which the host waits.
+    pub(super) fn filled_in(&self, tokens: &[u32], kernels: &dyn Kernels) -> Result<Vec<u32>, TchError> {
+        let mut tokens = tokens.to_vec();
+        for (&row, token) in self.rows.iter().zip(kernels.ids_to_host(&self.ids)?) {
+            if let Some(place) = tokens.get_mut(row as usize) {
+                *place = u32::try_from(token).unwrap_or(0);
+            }
+        }
+        Ok(tokens)
+    }
+}
+
 /// A decoder-only language model.
 pub(crate) trait CausalLm {
     /// Computes final hidden states, `[tokens, hidden]`, of the tokens of `segments`, which are concatenated in
@@ -40,12 +53,7 @@ pub(crate) trait CausalLm {
         segments: &[Segment],
         arena: &mut Arena,
     ) -> Result<Tensor, TchError> {
-        let mut tokens = tokens.to_vec();
-        for (&row, token) in late.rows.iter().zip(self.kernels().ids_to_host(&late.ids)?) {
-            if let Some(place) = tokens.get_mut(row as usize) {
-                *place = u32::try_from(token).unwrap_or(0);
-            }
-        }
+        let tokens = late.filled_in(tokens, self.kernels())?;
         self.hidden(&tokens, segments, arena)
     }
 

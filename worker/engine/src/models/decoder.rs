@@ -395,7 +395,7 @@ impl CausalLm for Decoder {
         self.forward((tokens, None), segments, arena)
     }
 
-    /// Where a pass goes through several devices in parts, its tokens are looked for on the host.
+    /// Where a pass goes through several devices in parts, each part wants its tokens from the host.
     fn takes_late_tokens(&self) -> bool {
         self.layer_devices.is_empty()
     }
@@ -407,6 +407,10 @@ impl CausalLm for Decoder {
         segments: &[Segment],
         arena: &mut Arena,
     ) -> Result<Tensor, TchError> {
+        if !self.takes_late_tokens() {
+            let tokens = late.filled_in(tokens, self.kernels())?;
+            return self.hidden(&tokens, segments, arena);
+        }
         self.forward((tokens, Some(late)), segments, arena)
     }
 
