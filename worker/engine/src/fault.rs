@@ -35,17 +35,32 @@ pub(crate) fn is_out_of_memory(error: &TchError) -> bool {
 
 /// Error about a model file that is missing or unreadable on this host.
 pub(crate) fn missing_fault(file: &Path, what: impl std::fmt::Display) -> EngineFault {
-    EngineFault::Missing(format!("{}: {what}", file.display()))
+    EngineFault::Missing(format!("{}: {}", file.display(), escape_control_characters(&what.to_string())))
 }
 
 /// Error about a model file with invalid content: every worker with the same file has this error.
 pub(crate) fn file_fault(file: &Path, what: impl std::fmt::Display) -> EngineFault {
-    EngineFault::Model(format!("{}: {what}", file.display()))
+    EngineFault::Model(format!("{}: {}", file.display(), escape_control_characters(&what.to_string())))
+}
+
+/// Escapes control characters: names come from the file and must neither break a line nor control the terminal.
+fn escape_control_characters(text: &str) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escaped).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_a_damaged_file_stay_on_one_line() {
+        let what = "its storage \n\u{1b}[2J is missing";
+        for fault in [file_fault(Path::new("a.pt"), what), missing_fault(Path::new("a.pt"), what)] {
+            assert_eq!(fault.to_string().lines().count(), 1, "{fault}");
+            assert!(fault.to_string().contains(r"a.pt: its storage \n\u{1b}[2J is missing"), "{fault}");
+        }
+    }
 
     #[test]
     fn out_of_memory_errors_of_all_libraries_are_recognised() {

@@ -354,7 +354,6 @@ impl Weights {
         let file = self.holders(first).first().map_or(self.root.clone(), |file| file.path().to_path_buf());
         let more = if extra.len() > 1 { format!(" and {} more", extra.len() - 1) } else { String::new() };
         let config = self.config;
-        let first = first.escape_debug();
         let what = format!("tensor `{first}`{more} is not part of the model; {config} and weights do not match");
         Err(file_fault(&file, what))
     }

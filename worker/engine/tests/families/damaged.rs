@@ -27,6 +27,17 @@ fn file() -> impl Strategy<Value = (&'static str, &'static str, usize)> {
     })
 }
 
+/// The key of a storage that becomes a line break is shown escaped.
+#[test]
+fn line_break_in_a_name() {
+    let message = message_of("internlm-ranks", "model_tp1_pp1.pt", |mut bytes| {
+        bytes[581] = b'\n';
+        bytes
+    });
+    let message = message.unwrap_err();
+    assert!(message.contains(r"its storage \n is missing"), "{message}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
