@@ -46,6 +46,9 @@ fn weights(
     is_known: &dyn Fn(&str) -> bool,
 ) -> Result<Weights, Option<&'static str>> {
     let Some(group) = groups.iter().find(|group| group.name == name) else { return Err(None) };
+    if !group.transforms.is_empty() {
+        return Err(Some("its numbers are transformed, and their errors are not"));
+    }
     let shares = match &group.average {
         Average::Naive => vec![1.0 / group.subsets.len() as f64; group.subsets.len()],
         Average::Sum => vec![1.0; group.subsets.len()],

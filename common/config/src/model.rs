@@ -107,6 +107,8 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let num_gpus = fields.table(check, "run_cfg", &RUN_CFG).map_or(0, |run| run_cfg(check, run));
     let tokenizer_kwargs = kwargs::read(check, &mut fields);
     let truncation = truncation::read(check, &mut fields);
+    let key = "sum_loglikelihood";
+    let sums_loglikelihood = fields.get(key).and_then(|node| flag(check, key, node)).unwrap_or_default();
     let generation = decoding::read(check, &mut fields);
     let stop_words = stop_words(check, &mut fields);
     let key = "pred_postprocessor";
@@ -183,6 +185,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         chat: chat || of_chat == Some(true) || is_asked_in_messages,
         tokenizer_kwargs,
         truncation,
+        sums_loglikelihood,
         dtype,
         device,
         deterministic,

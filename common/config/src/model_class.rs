@@ -82,6 +82,10 @@ const OTHERS: &[(&str, &str)] = &[
     ("CodeAgent", "agents are not served yet: use the model inside it"),
 ];
 
+/// Classes whose `get_loglikelihood` is a sum; that of the others is a mean.
+const SUMMING: &[&str] =
+    &["HuggingFace", "HuggingFaceCausalLM", "ModelScope", "ModelScopeCausalLM", "TurboMindModel", "Llama2"];
+
 /// Keys of engines that change nothing of what is computed here.
 const NO_EFFECT: &[&str] = &[
     "backend",
@@ -181,6 +185,9 @@ fn of_class(check: &mut Check, table: &Table, class: &Class, at: Span) -> Option
         }
     }
     truncation::of_class(table, class.name, at, &mut model);
+    if SUMMING.contains(&class.name) {
+        put(&mut model, "sum_loglikelihood", at, Value::Boolean(true));
+    }
     right &= model_settings::engine(check, table, class, &mut model, &mut ignored);
     right &= model_settings::model_kwargs(check, table, class, &mut model, &mut ignored);
     right &= model_generation::read(check, table, (class, at), &mut model, &mut ignored);

@@ -150,6 +150,8 @@ pub struct ModelConfig {
     pub tokenizer_kwargs: Map<String, Value>,
     /// How a prompt that is too long is shortened.
     pub truncation: Truncation,
+    /// Whether `ll` data sets get sums of log-probabilities, not means.
+    pub sums_loglikelihood: bool,
     /// Fewest tokens before the end token may come, when the data set does not say.
     pub min_out_len: u32,
     /// `generation_kwargs`: how tokens are chosen when the data set does not say.

@@ -49,16 +49,13 @@ fn circle<'g>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_plan::summary::{Average, Subset};
+    use compass_plan::summary::Subset;
 
     fn said(groups: &[(&str, &[&str])], datasets: &[&str]) -> String {
         let subset = |name: &&str| Subset { name: (*name).to_owned(), metric: None };
         let group = |(name, subsets): &(&str, &[&str])| SummaryGroup {
-            name: (*name).to_owned(),
             subsets: subsets.iter().map(subset).collect(),
-            average: Average::default(),
-            metric: None,
-            whole: false,
+            ..SummaryGroup::naive(*name, [])
         };
         let mut check = Check::default();
         note(&mut check, &groups.iter().map(group).collect::<Vec<_>>(), datasets);

@@ -3,9 +3,10 @@
 use super::check::Check;
 use super::fields::{Fields, text};
 use super::keys::SUMMARY_GROUP;
-use super::tree::{Node, Value};
+use super::tree::{KeyValue, Node, Value};
 use compass_diagnostic::spelling;
-use compass_plan::summary::{Average, Subset, SummaryGroup, shipped_group, shipped_groups};
+use compass_plan::summary::{Average, Subset, SummaryGroup, Transform, shipped_group, shipped_groups};
+use std::collections::BTreeMap;
 
 const TITLE: &str = "[[summary_group]]";
 
@@ -29,13 +30,9 @@ pub(super) fn published(check: &mut Check, node: &Node) -> Option<SummaryGroup> 
     if subsets.is_some_and(Node::is_empty) {
         return None;
     }
-    let fault = match (subsets, table.entry("transforms").filter(|entry| !entry.node.is_empty())) {
-        (None, _) => Some(node.span).zip(Some("it names no subsets")),
-        (_, Some(entry)) => Some(entry.key_span).zip(Some("`transforms` are not yet supported")),
-        _ => None,
-    };
-    if let Some((span, why)) = fault {
-        check.note(span, format!("the group `{name}` is left out: {why}"), "its data sets are shown all the same");
+    if subsets.is_none() {
+        let message = format!("the group `{name}` is left out: it names no subsets");
+        check.note(node.span, message, "its data sets are shown all the same");
         return None;
     }
     group(check, node, true)
@@ -50,8 +47,46 @@ fn group(check: &mut Check, node: &Node, whole: bool) -> Option<SummaryGroup> {
     };
     let metric = fields.text(check, "metric").map(str::to_owned);
     let average = average(check, &mut fields, subsets.as_deref(), whole);
+    let transforms = match fields.get("transforms").filter(|node| !node.is_empty()) {
+        Some(node) => transforms(check, node, subsets.as_deref(), whole),
+        None => Some(BTreeMap::new()),
+    };
     fields.finish(check);
-    Some(SummaryGroup { name: name?.to_owned(), subsets: subsets?, average: average?, metric, whole })
+    let (name, transforms) = (name?.to_owned(), transforms?);
+    Some(SummaryGroup { name, subsets: subsets?, average: average?, metric, whole, transforms })
+}
+
+/// Expressions by subset. Of a `whole` group, those of other names mean nothing, as in OpenCompass.
+fn transforms(
+    check: &mut Check,
+    node: &Node,
+    subsets: Option<&[Subset]>,
+    whole: bool,
+) -> Option<BTreeMap<String, Transform>> {
+    let Value::Table(table) = &node.value else {
+        check.wrong_type("transforms", node, "a table of Python expressions of `x`", "{ piqa = \"x * 100\" }");
+        return None;
+    };
+    let names = || subsets.into_iter().flatten().map(|subset| subset.name.as_str());
+    let mut one = |entry: &KeyValue| {
+        if !whole && subsets.is_some() && !names().any(|name| name == entry.key) {
+            let help = spelling::suggest(&entry.key, names(), "subsets");
+            let message = format!("`transforms` has `{}`, which is not a subset", entry.key);
+            check.error(entry.key_span, message, Some(help));
+            return None;
+        }
+        let expression = text(check, &format!("transforms.{}", entry.key), &entry.node)?;
+        match Transform::new(expression) {
+            Ok(transform) => Some((entry.key.clone(), transform)),
+            Err(why) => {
+                let help = "write a Python expression of `x`, the number: `max((2 - x) / 2, 0) * 100`";
+                check.error(entry.node.span, format!("transform of `{}`: {why}", entry.key), Some(help.into()));
+                None
+            }
+        }
+    };
+    let read: Vec<_> = table.entries.iter().map(&mut one).collect();
+    read.into_iter().collect()
 }
 
 /// Without subsets the name stands for a group that comes with the program.

@@ -114,6 +114,10 @@ pub struct ModelPlan {
     /// How a prompt that is too long is shortened.
     #[serde(default, skip_serializing_if = "Truncation::is_default")]
     pub truncation: Truncation,
+    /// Whether `ll` data sets get the sum of the continuation's log-probabilities, as from OpenCompass's `HuggingFaceCausalLM`,
+    /// `Llama2` and `TurboMindModel`, not [the mean](InferSpec::MeanLoglikelihood) of `HuggingFaceBaseModel`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sums_loglikelihood: bool,
     /// Fewest tokens before the end token may come, when the data set does not say.
     pub min_out_len: u32,
     /// How tokens are chosen when the data set does not say.
@@ -161,6 +165,7 @@ impl ModelPlan {
             deterministic: true,
             tokenizer_kwargs: serde_json::Map::new(),
             truncation: Truncation::default(),
+            sums_loglikelihood: false,
             min_out_len: 0,
             decoding: Decoding::default(),
             stop_words: Vec::new(),
@@ -202,7 +207,7 @@ pub enum InferSpec {
     /// lm-eval's `loglikelihood`: per option, the sum of log-probabilities of the continuation.
     Loglikelihood,
     /// OpenCompass's `LLInferencer` over `HuggingFaceBaseModel`: per option, minus the mean NLL of the text's tokens after as
-    /// many as the continuation has alone.
+    /// many as the continuation has alone. A model may sum instead ([`ModelPlan::sums_loglikelihood`]).
     MeanLoglikelihood,
     /// `CLPInferencer`: log-probabilities of the choices' tokens after the prompt.
     Clp,

@@ -94,17 +94,9 @@ fn rule(rule: GateRule) -> Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_plan::summary::{Average, Subset};
 
     fn group(name: &str, subsets: &[&str]) -> SummaryGroup {
-        let subset = |name: &&str| Subset { name: (*name).into(), metric: None };
-        SummaryGroup {
-            name: name.into(),
-            metric: None,
-            subsets: subsets.iter().map(subset).collect(),
-            average: Average::Naive,
-            whole: false,
-        }
+        SummaryGroup::naive(name, subsets.iter().map(|subset| (*subset).to_owned()))
     }
 
     #[test]

@@ -248,6 +248,7 @@ fn pin_model(config: &Config, model: &ModelConfig) -> ModelPlan {
         chat: model.chat,
         tokenizer_kwargs: model.tokenizer_kwargs.clone(),
         truncation: model.truncation.clone(),
+        sums_loglikelihood: model.sums_loglikelihood,
         min_out_len: model.min_out_len,
         decoding: model.decoding.clone(),
         stop_words: model.stop_words.clone(),

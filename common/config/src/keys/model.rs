@@ -63,6 +63,12 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         )
         .takes("`true`, `false`, `\"tokens\"`, `\"texts\"`")
         .default("`false`"),
+        key(
+            "sum_loglikelihood",
+            Boolean,
+            "`ll` data sets compare sums of the continuation's log-probabilities, as with OpenCompass's `HuggingFaceCausalLM`, not means",
+        )
+        .default("`false`"),
         key("max_out_len", Kind::from(1), "tokens to generate where the data set does not say").default("64"),
         key("min_out_len", Kind::from(0), "fewest tokens to generate where the data set does not say").default("0"),
         key(

@@ -1,7 +1,7 @@
 //! `[[summary_group]]`.
 
 use super::key::Kind::{ArrayOf, Boolean, Either, MapOf, Number, Text, Texts};
-use super::key::{TableKeys, key, later};
+use super::key::{TableKeys, key};
 
 pub(crate) static SUMMARY_GROUP: TableKeys = TableKeys {
     name: "summary_group",
@@ -23,7 +23,12 @@ pub(crate) static SUMMARY_GROUP: TableKeys = TableKeys {
         key("sum", Boolean, "the sum; at most one of `weights`, `sum`, `harmonic` and `std`").default("`false`"),
         key("harmonic", Boolean, "the harmonic mean").or(&["harmonic_mean"]).default("`false`"),
         key("std", Boolean, "the standard deviation").default("`false`"),
-        later("transforms", "remove it: numbers are averaged as they are"),
+        key(
+            "transforms",
+            MapOf(&Text),
+            "Python expressions of `x`, a subset's number, by subset: what is taken in its place",
+        )
+        .default("none"),
     ],
     types: &[],
 };

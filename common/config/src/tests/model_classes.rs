@@ -23,17 +23,19 @@ fn said(keys: &str) -> String {
 
 #[test]
 fn a_class_is_a_type() {
-    for (class, kind, chat) in [
-        ("HuggingFaceBaseModel", ModelKind::Hf, false),
-        ("opencompass.models.HuggingFacewithChatTemplate", ModelKind::Hf, true),
-        ("VLLM", ModelKind::Hf, false),
-        ("VLLMwithChatTemplate", ModelKind::Hf, true),
-        ("TurboMindModel", ModelKind::Hf, false),
-        ("TurboMindModelwithChatTemplate", ModelKind::Hf, true),
+    for (class, kind, chat, sums) in [
+        ("HuggingFaceBaseModel", ModelKind::Hf, false, false),
+        ("HuggingFaceCausalLM", ModelKind::Hf, false, true),
+        ("opencompass.models.HuggingFacewithChatTemplate", ModelKind::Hf, true, false),
+        ("VLLM", ModelKind::Hf, false, false),
+        ("VLLMwithChatTemplate", ModelKind::Hf, true, false),
+        ("TurboMindModel", ModelKind::Hf, false, true),
+        ("TurboMindModelwithChatTemplate", ModelKind::Hf, true, false),
     ] {
         let model = model(&format!("type = \"{class}\""));
-        assert_eq!((model.kind, model.chat), (kind, chat), "{class}");
+        assert_eq!((model.kind, model.chat, model.sums_loglikelihood), (kind, chat, sums), "{class}");
     }
+    assert!(!model("type = \"HuggingFaceCausalLM\"\nsum_loglikelihood = false").sums_loglikelihood);
 }
 
 #[test]

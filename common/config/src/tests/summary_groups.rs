@@ -21,7 +21,8 @@ fn every_kind() {
 [[summary_group]]\nname = \"sum\"\nsubsets = [\"a\"]\nsum = true
 [[summary_group]]\nname = \"harmonic\"\nsubsets = [\"a\"]\nharmonic_mean = true
 [[summary_group]]\nname = \"std\"\nsubsets = [\"a\"]\nstd = true\nsum = false
-[[summary_group]]\nname = \"agieval\"\n",
+[[summary_group]]\nname = \"agieval\"
+[[summary_group]]\nname = \"transformed\"\nsubsets = [\"a\", [\"b\", \"mae\"]]\ntransforms = { b = \"(2 - x) / 2 * 100\" }\n",
     );
     let averages: Vec<&Average> = groups.iter().map(|group| &group.average).collect();
     assert_eq!(
@@ -34,8 +35,11 @@ fn every_kind() {
             &Average::Harmonic,
             &Average::StandardDeviation,
             &Average::Naive,
+            &Average::Naive,
         ]
     );
+    assert_eq!(groups[7].taken("b", 0.5), Ok(75.0));
+    assert_eq!(groups[7].taken("a", 0.5), Ok(0.5));
     assert_eq!(groups[0].subsets, [subset("a", None), subset("b", Some("f1"))]);
     assert_eq!(groups[0].metric_name(), "overall");
     assert_eq!(groups[3].metric_name(), "sum");
@@ -77,7 +81,21 @@ fn what_is_wrong_is_said_at_its_place() {
             "[[summary_group]] has more than one of `weights`, `sum`, `harmonic` and `std`",
         ),
         ("name = \"g\"\nsubsets = [\"a\"]\nsubset = 1", "14:1", "unknown key `subset`"),
-        ("name = \"g\"\nsubsets = [\"a\"]\ntransforms = { a = \"x\" }", "14:1", "`transforms` is not yet supported"),
+        (
+            "name = \"g\"\nsubsets = [\"a\"]\ntransforms = { b = \"x\" }",
+            "14:16",
+            "`transforms` has `b`, which is not a subset",
+        ),
+        (
+            "name = \"g\"\nsubsets = [\"a\"]\ntransforms = { a = \"y\" }",
+            "14:20",
+            "transform of `a`: `y`: NameError: name 'y' is not defined",
+        ),
+        (
+            "name = \"g\"\nsubsets = [\"a\"]\ntransforms = 1",
+            "14:14",
+            "`transforms` takes a table of Python expressions of `x`, found an integer",
+        ),
         (
             "name = \"g\"\nsubsets = [\"a\"]\n[[summary_group]]\nname = \"g\"\nsubsets = [\"b\"]",
             "15:8",

@@ -103,7 +103,10 @@ fn value(group: &SummaryGroup, rows: &[(&Subset, Option<&SummaryRow>)], model: u
     for (subset, row) in rows {
         let value = row.and_then(|row| row.values.get(model));
         match value.map(|value| &value.value) {
-            Some(Ok(score)) => scores.push(*score),
+            Some(Ok(score)) => match group.taken(&subset.name, *score) {
+                Ok(score) => scores.push(score),
+                Err(why) => lacking.push((subset.name.clone(), format!("has no number for the group: {why}"))),
+            },
             Some(Err(reason)) if !reason.is_asked() => not_asked.push(subset.name.clone()),
             Some(Err(reason)) => lacking.push((subset.name.clone(), reason.to_string())),
             None => lacking.push(match &subset.metric {
@@ -159,7 +162,7 @@ fn some(names: &[String]) -> String {
 mod tests {
     use super::super::table::tests::{summary, summary_of};
     use super::*;
-    use compass_plan::summary::Average;
+    use compass_plan::summary::{Average, Transform};
 
     fn group(name: &str, subsets: &[&str]) -> SummaryGroup {
         SummaryGroup::naive(name, subsets.iter().map(|subset| (*subset).to_owned()))
@@ -190,11 +193,10 @@ mod tests {
         let subset = |name: &str, metric: Option<&str>| Subset { name: name.into(), metric: metric.map(String::from) };
         let own = [
             SummaryGroup {
-                name: "w".into(),
                 subsets: vec![subset("piqa", Some("accuracy")), subset("arc_easy", Some("acc_norm"))],
                 average: Average::Weighted(vec![1.0, 3.0]),
                 metric: Some("overall".into()),
-                whole: false,
+                ..group("w", &[])
             },
             SummaryGroup { average: Average::Sum, ..group("of groups", &["w", "piqa"]) },
         ];
@@ -202,6 +204,20 @@ mod tests {
         assert!(rows[0].starts_with("w,-,overall,mixed,38.75*,"), "{}", rows[0]);
         assert!(rows[1].starts_with("of groups,-,sum,mixed,93.75*,"), "{}", rows[1]);
         assert_eq!(rows.len(), 2);
+    }
+
+    #[test]
+    fn subsets_are_transformed_before_one_number_is_made_of_them() {
+        let transformed = |expression: &str| {
+            let transforms = [("piqa".to_owned(), Transform::new(expression).unwrap())].into();
+            csv(&[SummaryGroup { transforms, ..group("g", &["piqa", "piqa"]) }]).remove(0)
+        };
+        let plain = csv(&[group("g", &["piqa", "piqa"])]);
+        assert!(plain[0].starts_with("g,-,accuracy,ppl,55.00,"), "{plain:?}");
+        let other = transformed("max((100 - x) / 100, 0) * 10");
+        assert!(other.starts_with("g,-,accuracy,ppl,4.50,"), "{other}");
+        let raised = transformed("1 / max(51 - x, 0)");
+        assert!(raised.contains("has no number for the group: `1 / max(51 - x, 0)`: ZeroDivisionError"), "{raised}");
     }
 
     #[test]

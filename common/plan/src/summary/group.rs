@@ -1,6 +1,8 @@
 //! A group of data sets that the table shows as one, and how its number is made.
 
+use super::transform::Transform;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +18,9 @@ pub struct SummaryGroup {
     /// name.
     #[serde(default)]
     pub whole: bool,
+    /// What becomes of the numbers of subsets, by name, before one is made of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub transforms: BTreeMap<String, Transform>,
 }
 
 /// A member of a group.
@@ -47,7 +52,22 @@ impl SummaryGroup {
     /// The plain mean over data sets by their first metrics.
     pub fn naive(name: impl Into<String>, subsets: impl IntoIterator<Item = String>) -> Self {
         let subsets = subsets.into_iter().map(|name| Subset { name, metric: None }).collect();
-        Self { name: name.into(), subsets, average: Average::Naive, metric: None, whole: false }
+        Self {
+            name: name.into(),
+            subsets,
+            average: Average::Naive,
+            metric: None,
+            whole: false,
+            transforms: BTreeMap::new(),
+        }
+    }
+
+    /// The number of a subset as the group takes it.
+    ///
+    /// # Errors
+    /// What its transform raises.
+    pub fn taken(&self, subset: &str, score: f64) -> Result<f64, String> {
+        self.transforms.get(subset).map_or(Ok(score), |transform| transform.of(score))
     }
 
     /// What its number is called.

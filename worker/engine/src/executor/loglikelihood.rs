@@ -1,7 +1,9 @@
 //! lm-eval's `loglikelihood`: context and continuation encoded together, the continuation's tokens scored.
 //!
-//! If the data set or the profile asks for OpenCompass's number, it is `HuggingFaceBaseModel.get_loglikelihood`
-//! instead: minus the mean loss after as many tokens of the whole text as the continuation alone has.
+//! If the data set or the profile asks for OpenCompass's number, it is `get_loglikelihood` of the model's class instead:
+//! - `HuggingFaceBaseModel`, `VLLM`: minus the mean loss after as many tokens of the whole text as the continuation alone has;
+//! - `HuggingFaceCausalLM`, `Llama2`: the sum of log-probabilities after as many tokens as the text has without the
+//!   continuation, wherever that occurs in it.
 
 use super::answer::RunError;
 use super::fit::report;
@@ -10,6 +12,7 @@ use super::prefix_tokens::EncodeMode;
 use super::score::{Precision, TokenScore, sum};
 use super::scoring::{Scored, ScoringInput};
 use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
+use crate::tokenizer::Side;
 use compass_plan::OptionText;
 use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::Prompt;
@@ -23,6 +26,14 @@ struct Encoded {
     continuation: usize,
 }
 
+/// Whose number is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Formula {
+    LmEval,
+    Mean,
+    Sum,
+}
+
 /// Returns the request for the scores of every option. One token more than the limit fits, because the last one is
 /// predicted and never fed.
 pub(super) fn build<'r>(
@@ -31,8 +42,12 @@ pub(super) fn build<'r>(
     request: &Request<'_>,
     (context, options): (&Prompt, &[OptionText]),
 ) -> Result<ScoringRequest<'r>, RunError> {
-    let whole = spec.infer.means(builder.profile);
-    let limit = if whole { builder.texts.limit } else { builder.texts.limit + 1 };
+    let formula = match (spec.infer.means(builder.profile), builder.sums_loglikelihood) {
+        (false, _) => Formula::LmEval,
+        (true, false) => Formula::Mean,
+        (true, true) => Formula::Sum,
+    };
+    let limit = builder.texts.limit + usize::from(formula == Formula::LmEval);
     let begun = std::iter::once(context).chain(options.iter().filter_map(|option| option.context.as_ref()));
     let begun = begun.flat_map(Prompt::prefix).next().cloned();
     let in_chat = builder.chat.is_some();
@@ -47,8 +62,11 @@ pub(super) fn build<'r>(
             let own = option.context.as_ref().map(context_of).transpose()?;
             let context = own.unwrap_or_else(|| shared.clone());
             let text = text(option);
-            let encoded =
-                if whole { encode_whole(builder, &context, &text) } else { encode(builder, &context, option, &text) };
+            let encoded = match formula {
+                Formula::LmEval => encode(builder, &context, option, &text),
+                Formula::Mean => encode_whole(builder, &context, &text),
+                Formula::Sum => encode_without(builder, &context, &text),
+            };
             Ok((encoded?, context))
         });
         let encoded: Vec<(Encoded, Rc<Context>)> = encoded.collect::<Result<_, RunError>>()?;
@@ -56,12 +74,15 @@ pub(super) fn build<'r>(
         Ok((encoded, longest))
     })?;
     let fit = report(kept, encoded.iter().map(|(option, _)| option.ids.len()).max().unwrap_or(0), limit);
-    let mode = if whole { EncodeMode::Framed } else { EncodeMode::UnlessPrefixed };
+    let mode = if formula == Formula::LmEval { EncodeMode::UnlessPrefixed } else { EncodeMode::Framed };
     let mut texts = Vec::with_capacity(encoded.len());
     let mut rows = Vec::with_capacity(encoded.len());
     for (option, (encoded, context)) in options.iter().zip(encoded) {
-        let (mut input, row) =
-            if whole { masked_row(builder, option, encoded)? } else { plain_row(builder, option, encoded)? };
+        let (mut input, row) = match formula {
+            Formula::LmEval => plain_row(builder, option, encoded)?,
+            Formula::Mean => masked_row(builder, option, encoded)?,
+            Formula::Sum => sum_row(builder, option, encoded)?,
+        };
         builder.cut(&mut input, &context.with(&text(option)), mode)?;
         texts.push(input);
         rows.push(row);
@@ -76,7 +97,7 @@ pub(super) fn build<'r>(
 
 /// How the scores of an option become its result.
 enum OptionScoring {
-    /// lm-eval's sum over this many tokens of the continuation.
+    /// The sum over this many tokens of the continuation.
     Plain(u32),
     /// OpenCompass's mean loss.
     Masked(Masked),
@@ -128,6 +149,27 @@ fn masked_row(
     builder.texts.truncate(&mut ids, limit, true);
     let mut masked = masked(builder, ids, continuation, &format!("option {}: the text", option.label))?;
     Ok((std::mem::take(&mut masked.input), OptionScoring::Masked(masked)))
+}
+
+fn sum_row(
+    builder: &ScoringRequestBuilder<'_>,
+    option: &OptionText,
+    encoded: Encoded,
+) -> Result<(ScoringInput, OptionScoring), RunError> {
+    let Encoded { mut ids, continuation } = encoded;
+    let texts = &builder.texts;
+    let context = ids.len() - continuation;
+    texts.truncate(&mut ids, texts.limit, true);
+    let first = match texts.truncation_side {
+        Side::Left => ids.len().saturating_sub(continuation),
+        Side::Right => context,
+    };
+    let first = first.max(1);
+    let scored = ids.len().checked_sub(first).filter(|&scored| scored > 0);
+    let scored = scored.ok_or_else(|| {
+        RunError::Sample(format!("option {}: no tokens of the text belong to the continuation", option.label))
+    })?;
+    Ok((ScoringInput::scores(ids, first), OptionScoring::Plain(scored as u32)))
 }
 
 /// Context that several options may share; whitespace at its end belongs to the options.
@@ -193,6 +235,18 @@ fn encode(
 fn encode_whole(builder: &ScoringRequestBuilder<'_>, context: &Context, text: &str) -> Result<Encoded, RunError> {
     let ids = builder.encode(&context.with(text), EncodeMode::Framed)?;
     Ok(Encoded { ids, continuation: builder.texts.encode_plain(text)?.len() })
+}
+
+/// Returns the tokens of the whole text, and how many more they are than those of the text without the continuation, as
+/// `HuggingFaceCausalLM` counts: `inputs.replace(conts, '')`.
+fn encode_without(builder: &ScoringRequestBuilder<'_>, context: &Context, text: &str) -> Result<Encoded, RunError> {
+    let whole = context.with(text);
+    let ids = builder.encode(&whole, EncodeMode::Framed)?;
+    let rest = if text.is_empty() { whole.text.clone() } else { whole.text.replace(text, "") };
+    // Borders are places in the text as long as nothing before them is gone.
+    let borders = if whole.text.starts_with(&rest) { whole.borders } else { Vec::new() };
+    let before = builder.encode(&Bordered { text: rest, borders }, EncodeMode::Framed)?;
+    Ok(Encoded { continuation: ids.len().saturating_sub(before.len()), ids })
 }
 
 /// Whitespace at the end of a context moves to the start of the continuation, where tokenizers learnt it.

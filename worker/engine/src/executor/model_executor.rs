@@ -90,6 +90,7 @@ impl Executor {
             profile: plan.profile,
             max_seq_len: limit,
             truncation: plan.truncation.clone(),
+            sums_loglikelihood: plan.sums_loglikelihood,
             max_out_len: plan.max_out_len,
             min_out_len: plan.min_out_len,
             decoding: plan.decoding.clone(),
@@ -198,7 +199,9 @@ impl Executor {
         let (profile, precision, pad) = (self.side.profile, self.precision, self.pad);
         let (chat, prefix_tokens) = (self.chat.as_ref().filter(|_| through_template), &self.prefix_tokens);
         let notes = Notes::default();
-        let builder = ScoringRequestBuilder { texts, profile, precision, pad, chat, prefix_tokens, notes };
+        let sums_loglikelihood = self.side.sums_loglikelihood;
+        let builder =
+            ScoringRequestBuilder { texts, profile, precision, pad, sums_loglikelihood, chat, prefix_tokens, notes };
         let building = Building { builder, threads: self.tokenizing_threads, spec, notes: &mut self.notes };
         let work = Work { model: self.model.as_mut(), precision: self.precision, counters };
         scoring_batch::run((&mut self.scorer, &mut self.arena), work, building, (requests, added), emit)

@@ -22,6 +22,8 @@ pub(super) struct ScoringRequestBuilder<'a> {
     pub(super) precision: Precision,
     /// Padding token of transformers' batches; OpenCompass's losses ignore it at any position.
     pub(super) pad: Option<u32>,
+    /// Whether `ll` is a sum ([`compass_plan::ModelPlan::sums_loglikelihood`]).
+    pub(super) sums_loglikelihood: bool,
     /// Present if the model has a chat template.
     pub(super) chat: Option<&'a ChatFormat>,
     pub(super) prefix_tokens: &'a PrefixTokens,

@@ -35,6 +35,7 @@ pub(super) struct ModelSide {
     pub(super) profile: NumericProfile,
     pub(super) max_seq_len: usize,
     pub(super) truncation: Truncation,
+    pub(super) sums_loglikelihood: bool,
     pub(super) max_out_len: u32,
     pub(super) min_out_len: u32,
     pub(super) decoding: Decoding,

@@ -28,6 +28,11 @@ fn config() -> PromptConfig {
 
 /// Returns scores of both names and the chosen one, sample by sample.
 fn scored(golden: &Value, infer: &InferSpec, profile: NumericProfile) -> Vec<(Vec<f64>, Value)> {
+    scored_by(golden, infer, profile, false)
+}
+
+/// The same of a model that sums.
+fn scored_by(golden: &Value, infer: &InferSpec, profile: NumericProfile, sums: bool) -> Vec<(Vec<f64>, Value)> {
     let rows = |split: &str| -> Vec<Row> {
         golden[split].as_array().unwrap().iter().map(|row| row.as_object().unwrap().clone()).collect()
     };
@@ -44,7 +49,8 @@ fn scored(golden: &Value, infer: &InferSpec, profile: NumericProfile) -> Vec<(Ve
         }
     }
     let path = demo_model().to_str().unwrap().to_owned();
-    let plan = ModelPlan { profile, max_seq_len: Some(512), ..ModelPlan::new("m", ModelKind::Hf, path) };
+    let named = ModelPlan::new("m", ModelKind::Hf, path);
+    let plan = ModelPlan { profile, max_seq_len: Some(512), sums_loglikelihood: sums, ..named };
     let mut engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
     let spec = BatchSpec { infer: infer.clone(), shot_format: rendered.format.clone(), meta_template: None };
     let requests: Vec<Request<'_>> =
@@ -79,6 +85,25 @@ fn ll_is_opencompass_by_default() {
             assert_eq!(*prediction, expected["prediction"]);
         }
     }
+}
+
+/// The continuation stands in the shots, too, and is taken out there as well: more tokens are summed than it has.
+#[test]
+fn models_of_older_classes_sum() {
+    let golden = golden("ll.json");
+    let expected = golden["samples"].as_array().unwrap();
+    for profile in [NumericProfile::Canonical, NumericProfile::Opencompass] {
+        let scored = scored_by(&golden, &InferSpec::MeanLoglikelihood, profile, true);
+        assert_eq!((scored.len(), expected.len()), (24, 24));
+        for ((scores, prediction), expected) in scored.iter().zip(expected) {
+            for (score, theirs) in scores.iter().zip(expected["sums"].as_array().unwrap()) {
+                assert!((score - theirs.as_f64().unwrap()).abs() < 1e-3, "{score} and {theirs}");
+            }
+            assert_eq!(*prediction, expected["prediction_of_sums"]);
+        }
+    }
+    let others = expected.iter().filter(|sample| sample["prediction"] != sample["prediction_of_sums"]).count();
+    assert_eq!(others, 4);
 }
 
 #[test]

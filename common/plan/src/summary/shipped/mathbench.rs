@@ -1,6 +1,6 @@
 //! MathBench's groups of OpenCompass's `mathbench_v1_2024`: applications and theory, by level and by language.
 
-use super::super::group::{Average, Subset, SummaryGroup};
+use super::super::group::{Subset, SummaryGroup};
 
 const LEVELS: [&str; 3] = ["college", "high", "middle"];
 
@@ -31,8 +31,7 @@ pub(super) fn add(all: &mut Vec<SummaryGroup>) {
 }
 
 fn group(name: &str, subsets: impl IntoIterator<Item = Subset>) -> SummaryGroup {
-    let subsets = subsets.into_iter().collect();
-    SummaryGroup { name: name.into(), subsets, average: Average::Naive, metric: None, whole: true }
+    SummaryGroup { subsets: subsets.into_iter().collect(), whole: true, ..SummaryGroup::naive(name, []) }
 }
 
 fn subset(name: &str, metric: Option<&str>) -> Subset {

@@ -3,6 +3,7 @@
 Run from the repository root with torch 2.11, transformers 4.57, mmengine-lite and opencompass 0.5.4 importable, on the CPU.
 The sentences are this script's own, and so is how it puts the prompts together (every preset's prompts are compared with
 OpenCompass's elsewhere); the scores are `HuggingFaceBaseModel.get_loglikelihood`'s and the choice `LLInferencer`'s argmax.
+`sums` are `HuggingFaceCausalLM`'s, which takes the continuation out of the text wherever it stands: the shots have it, too.
 """
 
 import importlib.metadata
@@ -35,6 +36,7 @@ without_init("openicl.icl_retriever", BaseRetriever=object)
 
 import numpy  # noqa: E402
 import torch  # noqa: E402
+from opencompass.models.huggingface import HuggingFaceCausalLM  # noqa: E402
 from opencompass.models.huggingface_above_v4_33 import HuggingFaceBaseModel  # noqa: E402
 
 torch.set_num_threads(1)
@@ -62,11 +64,18 @@ def main():
         settings = json.loads((model / "tokenizer_config.json").read_text())
         settings["model_input_names"] = ["input_ids", "attention_mask"]
         (model / "tokenizer_config.json").write_text(json.dumps(settings))
-        model = HuggingFaceBaseModel(str(model), model_kwargs={"torch_dtype": "float32", "device_map": "cpu"}, max_seq_len=512)
+        mean = HuggingFaceBaseModel(str(model), model_kwargs={"torch_dtype": "float32", "device_map": "cpu"}, max_seq_len=512)
+        sum_ = HuggingFaceCausalLM(str(model), model_kwargs={"torch_dtype": "torch.float", "device_map": "cpu"}, max_seq_len=512)
         for row_ in test:
             prompts = [shots + row_["before"] + row_[name] + row_["cont"] for name in ("option1", "option2")]
-            scores = [float(model.get_loglikelihood([prompt], [row_["cont"]])[0]) for prompt in prompts]
-            samples.append({"prompts": prompts, "scores": scores, "prediction": "AB"[int(numpy.argmax(scores))]})
+            scores, sums = ([float(model.get_loglikelihood([prompt], [row_["cont"]])[0]) for prompt in prompts] for model in (mean, sum_))
+            samples.append({
+                "prompts": prompts,
+                "scores": scores,
+                "prediction": "AB"[int(numpy.argmax(scores))],
+                "sums": sums,
+                "prediction_of_sums": "AB"[int(numpy.argmax(sums))],
+            })
     document = {"test": test, "train": train, "samples": samples}
     (HERE / "ll.json").write_text(json.dumps(document, indent=0) + "\n")
 
