@@ -13,9 +13,9 @@ use super::score::{Precision, TokenScore, sum};
 use super::scoring::{Scored, ScoringInput};
 use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
 use crate::tokenizer::Side;
-use compass_plan::OptionText;
 use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::Prompt;
+use compass_plan::{DropMiddle, OptionText};
 use compass_types::result::{LoglikelihoodScore, Outcome};
 use std::rc::Rc;
 
@@ -160,16 +160,18 @@ fn sum_row(
     let texts = &builder.texts;
     let context = ids.len() - continuation;
     texts.truncate(&mut ids, texts.limit, true);
-    let first = match texts.truncation_side {
-        Side::Left => ids.len().saturating_sub(continuation),
-        Side::Right => context,
-    };
-    let first = first.max(1);
-    let scored = ids.len().checked_sub(first).filter(|&scored| scored > 0);
-    let scored = scored.ok_or_else(|| {
-        RunError::Sample(format!("option {}: no tokens of the text belong to the continuation", option.label))
-    })?;
+    // The end of the text stays unless tokens go at the right.
+    let cuts_end = texts.drop_middle != Some(DropMiddle::Tokens) && texts.truncation_side == Side::Right;
+    let first = if cuts_end { context } else { ids.len().saturating_sub(continuation) }.max(1);
+    let scored = ids.len().saturating_sub(first);
+    if scored == 0 {
+        return Err(no_continuation(&option.label));
+    }
     Ok((ScoringInput::scores(ids, first), OptionScoring::Plain(scored as u32)))
+}
+
+fn no_continuation(label: impl std::fmt::Display) -> RunError {
+    RunError::Sample(format!("option {label}: no tokens of the text belong to the continuation"))
 }
 
 /// Context that several options may share; whitespace at its end belongs to the options.
@@ -226,7 +228,7 @@ fn encode(
         Encoded { ids, continuation: rest.len() }
     };
     if encoded.continuation == 0 {
-        return Err(RunError::Sample(format!("option {label}: no tokens of the text belong to the continuation")));
+        return Err(no_continuation(label));
     }
     Ok(encoded)
 }
