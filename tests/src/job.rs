@@ -1,6 +1,8 @@
 //! A job in a folder of its own: configuration, data, state, run folders.
 
 use crate::processes::{kill, program, wait_until};
+use compass_ledger::{Kind, read_segment};
+use compass_types::ids::Digest;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -167,13 +169,31 @@ impl Job {
         files.filter_map(|file| file.metadata().ok()).map(|data| data.len()).sum()
     }
 
-    /// Waits until some results of the latest run are durable, but only just. The bytes of a group alone prove nothing: it
+    /// Results in the ledger of the latest run, durable or not.
+    fn results_written(&self) -> usize {
+        let folder = self.runs().pop().map(|run| run.join("ledger")).unwrap_or_default();
+        let count = |path: PathBuf| -> Option<usize> {
+            let bytes = fs::read(&path).ok()?;
+            // A segment begins with eight bytes that say what it is, and the digest of its plan.
+            let plan = Digest(bytes.get(8..40)?.try_into().ok()?);
+            let mut entries = Vec::new();
+            read_segment(&plan, &path, &bytes, None, &mut entries).ok()?;
+            Some(entries.iter().filter(|entry| entry.kind() == Kind::Sample).count())
+        };
+        let segments = fs::read_dir(folder).into_iter().flatten().flatten();
+        segments.filter_map(|segment| count(segment.path())).sum()
+    }
+
+    /// Waits until some more results of the latest run are durable, but only just. The bytes of a group alone prove nothing: it
     /// is durable once the store has recorded their length, which comes before the next group is appended.
     pub fn wait_until_durable(&self) {
         let bytes = || Some(self.ledger_bytes());
-        let begun = wait_until("the ledger exists", || bytes().filter(|&bytes| bytes > 0));
-        let appended = wait_until("samples are appended", || bytes().filter(|&bytes| bytes > begun + 400));
-        wait_until("samples are durable", || bytes().filter(|&bytes| bytes > appended));
+        wait_until("the ledger exists", || bytes().filter(|&bytes| bytes > 0));
+        let begun = self.results_written();
+        // What a model is pinned to is a group of its own, before the first result.
+        wait_until("results are appended", || (self.results_written() > begun).then_some(()));
+        let appended = self.ledger_bytes();
+        wait_until("results are durable", || bytes().filter(|&bytes| bytes > appended));
     }
 
     /// Every file below `name` (e.g. `results`) of the latest run, with its bytes.

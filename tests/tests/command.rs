@@ -31,11 +31,6 @@ fn descendants(process: u32) -> Vec<u32> {
     found
 }
 
-fn wait_for_progress(job: &Job) {
-    let begun = wait_until("the ledger exists", || Some(job.ledger_bytes()).filter(|bytes| *bytes > 0));
-    wait_until("samples are durable", || (job.ledger_bytes() > begun + 400).then_some(()));
-}
-
 #[test]
 fn the_seeds_templates_give_the_same_bytes() {
     let expected = undisturbed();
@@ -64,7 +59,7 @@ fn the_seeds_templates_give_the_same_bytes() {
 fn workers_end_with_a_master_that_is_killed() {
     let job = command_job(40, "sh -c {task_word}; true", "");
     let master = job.start(&[]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     let family = descendants(master.pid());
     assert!(family.len() >= 3, "shells, agents and engines: {family:?}");
     kill(master.pid(), "KILL");
@@ -77,7 +72,7 @@ fn a_line_that_passes_no_input_on_is_asked_to_end() {
     let expected = undisturbed();
     let mut job = command_job(40, "{task_cmd} < /dev/null", "pipe = false\n");
     let master = job.start(&[]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     let family = descendants(master.pid());
     master.signal("TERM");
     master.finish().expect(143);
@@ -92,7 +87,7 @@ fn a_worker_that_dies_is_replaced() {
     let expected = undisturbed();
     let job = command_job(40, "{task_cmd}", "");
     let master = job.start(&["--max-num-workers", "1"]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     for process in descendants(master.pid()) {
         if is_alive(process) {
             kill(process, "KILL");

@@ -25,11 +25,6 @@ fn submissions(dlc: &FakeDlc) -> usize {
     dlc.calls().iter().filter(|call| matches!(call[0].as_str(), "submit" | "create")).count()
 }
 
-fn wait_for_progress(job: &Job) {
-    let begun = wait_until("the ledger exists", || Some(job.ledger_bytes()).filter(|bytes| *bytes > 0));
-    wait_until("samples are durable", || (job.ledger_bytes() > begun + 400).then_some(()));
-}
-
 #[test]
 fn the_seeds_command_gives_the_same_bytes_and_leaves_nothing() {
     let (job, dlc, _) = runs_under("", "", "2");
@@ -105,7 +100,7 @@ fn preemption_is_no_failure() {
     // More often than failures would be forgiven.
     dlc.faults("preempt=6\n");
     let master = job.start(&with(&["1"]));
-    wait_for_progress(&job);
+    job.wait_until_durable();
     let running = dlc.jobs().into_iter().find(|(_, state)| state == "Running").unwrap().0;
     dlc.preempt(&running);
     master.finish().expect(0);
@@ -120,7 +115,7 @@ fn a_job_stopped_by_hand_is_replaced_and_no_death() {
     let mut job = echo_job(0, HERE, "");
     let dlc = FakeDlc::install(&mut job, 40, "");
     let master = job.start(&with(&["1"]));
-    wait_for_progress(&job);
+    job.wait_until_durable();
     let running = dlc.jobs().into_iter().find(|(_, state)| state == "Running").unwrap().0;
     let stop = std::process::Command::new(job.path("bin/dlc"))
         .env("FAKE_DLC_STATE", job.path("dlc_state"))
@@ -140,7 +135,7 @@ fn ctrl_c_stops_every_job_and_a_resumed_run_ends() {
     let mut job = echo_job(0, HERE, "");
     let dlc = FakeDlc::install(&mut job, 40, "");
     let master = job.start(&with(&["2"]));
-    wait_for_progress(&job);
+    job.wait_until_durable();
     master.signal("INT");
     let stopped = master.finish().expect(130);
     assert!(!stopped.stderr.contains("left behind"), "{}", stopped.stderr);
@@ -157,7 +152,7 @@ fn jobs_of_a_master_that_was_killed_go_on_under_the_next() {
     let mut job = echo_job(0, &format!("listen = \"127.0.0.1:{port}\""), "");
     let dlc = FakeDlc::install(&mut job, 40, "");
     let master = job.start(&with(&["1"]));
-    wait_for_progress(&job);
+    job.wait_until_durable();
     kill(master.pid(), "KILL");
     master.finish();
     assert_eq!(dlc.jobs().len(), 1);
@@ -173,7 +168,7 @@ fn jobs_that_would_look_for_another_address_are_stopped_by_the_next_master() {
     let mut job = echo_job(0, HERE, "");
     let dlc = FakeDlc::install(&mut job, 40, "");
     let master = job.start(&with(&["1"]));
-    wait_for_progress(&job);
+    job.wait_until_durable();
     kill(master.pid(), "KILL");
     master.finish();
     let old = dlc.jobs().remove(0).0;

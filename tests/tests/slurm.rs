@@ -25,12 +25,6 @@ fn wait_for_running(slurm: &Slurm, jobs: usize) {
     wait_until("jobs run", || (slurm.running().len() >= jobs).then_some(()));
 }
 
-/// Waits until some more samples are durable.
-fn wait_for_progress(job: &Job) {
-    let begun = wait_until("the ledger exists", || Some(job.ledger_bytes()).filter(|bytes| *bytes > 0));
-    wait_until("samples are durable", || (job.ledger_bytes() > begun + 400).then_some(()));
-}
-
 fn expect(master: Running, slurm: &Slurm) -> String {
     let finished = master.finish();
     let logs = slurm.ours().iter().map(|job| format!("{job:?}\n")).collect::<String>();
@@ -68,7 +62,7 @@ fn every_loss_that_slurm_knows_changes_no_byte() {
     let watch = slurm.watch();
     let master = job.start(&["--max-num-workers", "4", "--max-gpus", "3"]);
     wait_for_running(&slurm, 3);
-    wait_for_progress(&job);
+    job.wait_until_durable();
 
     let cancelled = slurm.running()[0].clone();
     slurm.run("scancel", &[&cancelled.id]);
@@ -151,7 +145,7 @@ fn a_restarted_master_takes_over_its_jobs() {
     let job = job(&slurm, 300, &format!("listen = \"127.0.0.1:{port}\""), RUNNER);
     let master = job.start(&["--max-num-workers", "2"]);
     wait_for_running(&slurm, 2);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     let before: Vec<String> = slurm.running().into_iter().map(|job| job.id).collect();
     master.signal("KILL");
     assert_eq!(master.finish().code, None);
