@@ -141,3 +141,15 @@ fn many_models_on_two_slots_are_loaded_about_once_each() {
     assert!((u64::from(models)..=u64::from(models) + 2).contains(&loads), "{loads} loads of {models} models");
     assert!(finished.stderr.contains(&format!("models: {models}, loaded {loads} times")), "{}", finished.stderr);
 }
+
+#[test]
+fn as_many_models_as_slots_are_loaded_about_once_each() {
+    let more = "[infer]\npartitioner = { type = \"size\", max_task_size = 20, gen_task_coef = 1 }\n\
+                [infer.runner]\nmax_num_workers = 2\n";
+    let job = job(&demo_model(), 2, 400, more);
+    job.run(&[]).expect(0);
+    let facts = job.facts();
+    assert!(facts["tasks"].as_u64().unwrap() >= 40, "{facts}");
+    // A slot whose model has nothing left may help with the other at the end.
+    assert!((2..=4).contains(&facts["loads"].as_u64().unwrap()), "{} loads of 2 models", facts["loads"]);
+}

@@ -83,7 +83,7 @@ impl Core {
         let now = |task: &Task| self.suits(id, worker, task) && in_time(task);
         let suits = |task: &TaskId| self.task(*task).is_some_and(now);
         let most = if worker.held.is_empty() { usize::MAX } else { LOOKED_AT };
-        let models = worker.models.models();
+        let models = worker.models.models_by_grants();
         let of_models = |idle: bool| {
             let models = models.iter().filter(move |model| (worker.models.idle_of(**model) > 0) == idle);
             models.into_iter().find_map(|model| self.choose_of(worker, *model, most, &suits))

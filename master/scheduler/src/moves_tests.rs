@@ -125,8 +125,10 @@ fn loads(models: u32, tasks_each: u32, workers: u8, slots: u32, split: bool, loa
     }
     // By worker and slot: the model, what is under way, and until when.
     let mut held: BTreeMap<(u8, u32), SlotState> = BTreeMap::new();
-    let mut count = 0;
+    let (mut count, mut heard) = (0, [bench.grants.len(); 2]);
     for _ in 0..2_000_000 {
+        // A word takes its time: a slot whose grant ends chooses among those that its worker had.
+        heard = [heard[1], bench.grants.len()];
         if bench.core.is_finished() {
             return count;
         }
@@ -150,13 +152,14 @@ fn loads(models: u32, tasks_each: u32, workers: u8, slots: u32, split: bool, loa
                 let busy: Vec<usize> = held.values().filter_map(|(_, at, _)| *at).collect();
                 let others: Vec<u32> =
                     held.iter().filter(|(at, _)| at.0 == who && at.1 != slot).filter_map(|(_, held)| held.0).collect();
-                let open = bench.grants.iter().enumerate().filter(|(at, (of, grant, ..))| {
+                let open = bench.grants.iter().enumerate().take(heard[0]).filter(|(at, (of, grant, ..))| {
                     *of == who && !busy.contains(at) && bench.core.is_live(&worker(who), grant)
                 });
                 let rank = |of: u32| (Some(of) != model, others.contains(&of));
                 let next = open.map(|(at, grant)| (rank(grant.2.0), at, grant.2.0)).min();
                 // As the agent: what another slot holds is left to it, unless the master says otherwise.
-                let Some((_, at, of)) = next.filter(|(rank, ..)| !rank.1 || !rank.0 || models <= slots) else {
+                let is_left = |rank: (bool, bool)| rank.0 && rank.1 && (model.is_some() || models > slots);
+                let Some((_, at, of)) = next.filter(|(rank, ..)| !is_left(*rank)) else {
                     continue;
                 };
                 let mut until = bench.now + 100;
@@ -190,6 +193,16 @@ fn sixty_models_on_two_slots_are_loaded_about_once_each() {
         for split in [false, true] {
             let loads = loads(60, 2, workers, slots, split, 5_000);
             assert!(loads <= 62, "{loads} loads of 60 models on {workers} workers with {slots} slots");
+        }
+    }
+}
+
+#[test]
+fn two_models_on_two_slots_are_loaded_once_each() {
+    for split in [false, true] {
+        for workers in [1, 3] {
+            let loads = loads(2, 20, workers, 2, split, 5_000);
+            assert!(loads <= 2 * u64::from(workers) + 1, "{loads} loads on {workers} workers");
         }
     }
 }

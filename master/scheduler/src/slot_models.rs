@@ -44,6 +44,14 @@ impl SlotModels {
         models
     }
 
+    /// As [`Self::models`], those first whose slots have the fewest grants each: a slot that ends the last of its model's
+    /// finds only another model's ahead.
+    pub(super) fn models_by_grants(&self) -> Vec<ModelId> {
+        let mut models = self.models();
+        models.sort_by_key(|model| self.grants_of(*model) * 1000 / self.slots_of(*model).max(1));
+        models
+    }
+
     /// Slots that are free for a grant of a model that they hold.
     pub(super) fn idle_of(&self, model: ModelId) -> u32 {
         self.slots_of(model).saturating_sub(self.grants_of(model))

@@ -131,16 +131,17 @@ impl AgentCore {
             })
     }
 
-    /// Whether the slot may load the model of a grant if it has another one. With fewer slots than models, a model that
-    /// another slot has is left to that slot, unless the master wants more slots for it, or the pending samples take
-    /// longer than loading it.
+    /// Whether the slot may load the model of a grant. A model that another slot has is left to that slot by one that has
+    /// another model, or has none while there are more models than slots; unless the master wants more slots for it, or
+    /// the pending samples take longer than loading it.
     fn may_load(&self, slot: usize, active: usize, plan: &Plan, held: &GrantState, now_ms: u64) -> bool {
         let model = plan.model_of(held.unit);
         let holds = |state: &SlotState| {
             state.busy.as_ref().map_or(state.resident == Some(model), |busy| busy.model == model && !busy.stale)
         };
         let at = self.slots[..active].iter().filter(|state| holds(state)).count() as u32;
-        if at == 0 || plan.models.len() <= active || self.slots[slot].resident == Some(model) || held.slots > at {
+        let has_room = self.slots[slot].resident.is_none() && plan.models.len() <= active;
+        if at == 0 || has_room || self.slots[slot].resident == Some(model) || held.slots > at {
             return true;
         }
         let waited = now_ms.saturating_sub(self.slots[slot].idle_since_ms);
