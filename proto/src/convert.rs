@@ -219,6 +219,7 @@ impl From<&SampleResult> for v1::SampleResult {
                 Wire::Executions(v1::Executions { executions: executions.iter().map(Into::into).collect() })
             }
             Outcome::Failed { reason } => Wire::Failed(reason.clone()),
+            Outcome::NoRoom { reason } => Wire::NoRoom(reason.clone()),
         };
         Self {
             index: result.index,
@@ -258,6 +259,7 @@ impl TryFrom<v1::SampleResult> for SampleResult {
                 Outcome::Executed(executions?)
             }
             Wire::Failed(reason) => Outcome::Failed { reason },
+            Wire::NoRoom(reason) => Outcome::NoRoom { reason },
         };
         let fit = PromptFit { shots_kept: wire.shots_kept, tokens: wire.tokens, truncated_from: wire.truncated_from };
         Ok(Self { index: wire.index, fit, outcome })
@@ -297,6 +299,7 @@ mod tests {
         round_trip(Outcome::Executed(vec![Execution { class: ExecutionClass::Memory, result, answer: String::new() }]));
         round_trip(Outcome::Executed(Vec::new()));
         round_trip(Outcome::Failed { reason: "too long".into() });
+        round_trip(Outcome::NoRoom { reason: "too little memory".into() });
     }
 
     #[test]

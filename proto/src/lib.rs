@@ -25,7 +25,7 @@ mod version;
 
 pub use convert::{ParseError, digest_from_wire, grant_from_wire, intervals_from_wire, intervals_to_wire};
 pub use spill::{Envelope, MAX_SPILLED_BYTES, SPILL_BYTES, Spill, spill, unspill};
-pub use version::{OLDEST_PROTOCOL, PROTOCOL_VERSION, Protocols};
+pub use version::{OLDEST_PROTOCOL, PROTOCOL_OF_NO_ROOM, PROTOCOL_VERSION, Protocols};
 
 /// The encoded `FileDescriptorSet` of `compass/v1/*.proto`, for gRPC reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/compass.v1.bin"));

@@ -4,7 +4,9 @@ use crate::v1;
 use std::fmt;
 
 /// Increased by every change that an older peer would misread.
-pub const PROTOCOL_VERSION: u32 = 5;
+pub const PROTOCOL_VERSION: u32 = 6;
+/// The first version in which samples that have no room in a worker's memory go back to the master.
+pub const PROTOCOL_OF_NO_ROOM: u32 = 6;
 /// The oldest version that this build speaks.
 pub const OLDEST_PROTOCOL: u32 = 5;
 

@@ -34,3 +34,52 @@ fn a_device_that_is_lost_in_mid_run_blames_no_sample() {
     assert!(facts["workers"]["sound"]["results"].as_u64().unwrap() > 0, "{facts}");
     drop((failing, sound));
 }
+
+/// The prompts that have no room on a small worker: 11, and 110 to 119.
+const LARGE: &str = "What is 11";
+
+#[test]
+fn samples_that_have_no_room_on_one_worker_are_run_by_another() {
+    let expected = undisturbed();
+    let job = echo_job(15, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"\n");
+    let master = job.start_logged(&[], "master.log");
+    let address = told_address(&job, "master.log");
+    let start = |name: &str, no_room: &str| {
+        let mut command = worker_command(&address, &job.path("home"));
+        command.args(["--name", name, "--slots", "1", "--no-sandbox"]);
+        command.env("COMPASS_ECHO_DELAY_MS", "15").env("COMPASS_ECHO_NO_ROOM", no_room);
+        Worker::start(command, job.path(&format!("{name}.log")))
+    };
+    let small = start("small", LARGE);
+    wait_until("the small worker gives samples back", || {
+        job.log("master.log").contains("worker small has no room for samples of echo").then_some(())
+    });
+    let large = start("large", "");
+    assert_eq!(master.finish().code, Some(0), "{}", job.log("master.log"));
+    assert_same(&job, &expected);
+    let facts = job.facts();
+    assert!(facts["workers"]["small"]["results"].as_u64().unwrap() > 0, "{facts}");
+    assert!(facts["workers"]["large"]["results"].as_u64().unwrap() >= 22, "{facts}");
+    assert_eq!(facts["violations"], 0, "{facts}");
+    drop((small, large));
+}
+
+#[test]
+fn samples_that_have_no_room_anywhere_fail_at_the_end_and_are_run_when_there_is_room() {
+    let expected = undisturbed();
+    let mut job = echo_job(0, "", "");
+    job.set_env("COMPASS_ECHO_NO_ROOM", LARGE);
+    let done = job.run(&["--max-num-workers", "2"]).expect(1);
+    for dataset in ["choice_ppl", "answer_gen"] {
+        let failed = &job.result("echo", dataset)["failed_samples"];
+        let failed = failed.as_object().unwrap_or_else(|| panic!("{failed}: {}", done.stderr));
+        let rows = (0..120).filter(|row| *row == 11 || *row >= 110).map(|row| row.to_string());
+        let mut named: Vec<String> = failed.keys().cloned().collect();
+        named.sort_by_key(|row| row.parse::<u32>().ok());
+        assert_eq!(named, rows.collect::<Vec<_>>(), "{}", done.stderr);
+        assert!(failed.values().all(|why| why.as_str().unwrap().starts_with("not enough memory for ")), "{failed:?}");
+    }
+    job.set_env("COMPASS_ECHO_NO_ROOM", "");
+    job.run(&["--max-num-workers", "2", "-r"]).expect(0);
+    assert_same(&job, &expected);
+}

@@ -5,7 +5,8 @@
 //! run appends a line, the digest of its prompts: samples that run twice can be found. `COMPASS_ECHO_HANG_ON` stops
 //! computing at a prompt that contains the given text. `COMPASS_ECHO_MISSING` names a model path that counts as missing
 //! on this host. `COMPASS_ECHO_LOST` names a file: while it exists, the engine's device is gone. `COMPASS_ECHO_HOLD` names
-//! a file: while it exists, every sample waits.
+//! a file: while it exists, every sample waits. A sample with a prompt that contains the text of `COMPASS_ECHO_NO_ROOM` has
+//! no room in memory.
 
 use compass_plan::engine::{BatchSpec, Engine, EngineFault, ModelFacts, Request, TokenCounters};
 use compass_plan::prompt::{Message, Prompt, RenderedPrompt};
@@ -33,6 +34,7 @@ pub struct EchoEngine {
     delay: Duration,
     die_on: Option<String>,
     hang_on: Option<String>,
+    no_room_on: Option<String>,
     lost: Option<PathBuf>,
     hold: Option<PathBuf>,
     trace: Option<File>,
@@ -69,14 +71,24 @@ impl EchoEngine {
         };
         let given = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
         let (die_on, hang_on) = (given("COMPASS_ECHO_DIE_ON"), given("COMPASS_ECHO_HANG_ON"));
+        let no_room_on = given("COMPASS_ECHO_NO_ROOM");
         let hold = std::env::var_os("COMPASS_ECHO_HOLD").map(PathBuf::from);
         let trace = std::env::var_os("COMPASS_ECHO_TRACE");
         let trace = trace.and_then(|path| File::options().create(true).append(true).open(path).ok());
-        Self { facts, delay: Duration::from_millis(delay), die_on, hang_on, lost: Self::lost(), hold, trace }
+        Self {
+            facts,
+            delay: Duration::from_millis(delay),
+            die_on,
+            hang_on,
+            no_room_on,
+            lost: Self::lost(),
+            hold,
+            trace,
+        }
     }
 
     fn answer(&self, spec: &BatchSpec, request: &Request<'_>, tokens: &mut TokenCounters) -> SampleResult {
-        let mut longest = 0;
+        let (mut longest, mut has_room) = (0, true);
         let mut prompts = blake3::Hasher::new();
         let mut read = |text: String| {
             if self.die_on.as_ref().is_some_and(|poison| text.contains(poison)) {
@@ -86,6 +98,7 @@ impl EchoEngine {
             while self.hang_on.as_ref().is_some_and(|poison| text.contains(poison)) {
                 std::thread::park();
             }
+            has_room &= self.no_room_on.as_ref().is_none_or(|large| !text.contains(large));
             longest = longest.max(token_count(&text));
             prompts.update(text.as_bytes());
             tokens.submitted += u64::from(token_count(&text));
@@ -144,6 +157,10 @@ impl EchoEngine {
                 Outcome::Generated(asked.into_iter().map(|at| generation(&read(before(at)), 0)).collect())
             }
         };
+        if !has_room {
+            let outcome = Outcome::NoRoom { reason: format!("not enough memory for {longest} tokens") };
+            return SampleResult { index: request.sample.index, fit: PromptFit::default(), outcome };
+        }
         if let Outcome::Generated(answers) = &outcome {
             tokens.generated += answers.iter().map(|answer| u64::from(answer.tokens)).sum::<u64>();
         }
@@ -233,6 +250,7 @@ mod tests {
             delay: Duration::ZERO,
             die_on: None,
             hang_on: None,
+            no_room_on: None,
             lost: None,
             hold: None,
             trace: None,

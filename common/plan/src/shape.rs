@@ -45,7 +45,7 @@ impl Kind {
             Outcome::Rolling(_) => Self::Rolling,
             Outcome::Generated(_) => Self::Generated,
             Outcome::Executed(_) => Self::Executed,
-            Outcome::Failed { .. } => return None,
+            Outcome::Failed { .. } | Outcome::NoRoom { .. } => return None,
         })
     }
 
@@ -95,6 +95,9 @@ impl ResultShape {
 
     /// Why this is not a result of the sample; `None` when it is. That a sample failed always is one.
     pub fn misfit(&self, index: u32, outcome: &Outcome) -> Option<Misfit> {
+        if let Outcome::NoRoom { reason } = outcome {
+            return Some(Misfit::Malformed(format!("it is none: {reason}")));
+        }
         let found = Kind::of(outcome)?;
         if found != self.kind {
             return Some(Misfit::Kind { expected: self.kind.name(), found: found.name() });
@@ -125,7 +128,7 @@ fn entries(outcome: &Outcome) -> (u32, bool) {
         Outcome::Rolling(score) => (1, score.sum.is_finite()),
         Outcome::Generated(answers) => (count(answers.len()), true),
         Outcome::Executed(executions) => (count(executions.len()), true),
-        Outcome::Failed { .. } => (0, true),
+        Outcome::Failed { .. } | Outcome::NoRoom { .. } => (0, true),
     }
 }
 

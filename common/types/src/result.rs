@@ -42,6 +42,8 @@ pub enum Outcome {
     Executed(Vec<Execution>),
     /// No score: the sample itself cannot be run, on any worker.
     Failed { reason: String },
+    /// No score, and no result of the job: the sample has no room in the memory of this worker's device.
+    NoRoom { reason: String },
 }
 
 /// `ppl` of one option.

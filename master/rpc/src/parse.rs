@@ -108,6 +108,7 @@ fn parse_body(body: Option<Body>) -> Result<Parsed, ParseError> {
                 v1::FailureClass::User => FailureClass::User,
                 v1::FailureClass::Transient => FailureClass::Transient,
                 v1::FailureClass::Infrastructure => FailureClass::Infrastructure,
+                v1::FailureClass::NoRoom => FailureClass::NoRoom,
                 v1::FailureClass::Unable => FailureClass::Unable(failed.kind().try_into()?),
                 v1::FailureClass::Unspecified => return Err(ParseError::Missing("failed.class")),
             };

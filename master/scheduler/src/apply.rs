@@ -128,6 +128,7 @@ impl Core {
         for worker in lost {
             self.lose(worker, FailureClass::Lost, "its lease ran out", effects);
         }
+        self.judge_room(effects);
         self.speeds.tick(self.workers.len());
         // Lost workers' tasks are pending again: they count as such, so that none is granted in fragments.
         self.rebalance(effects);

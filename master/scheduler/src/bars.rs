@@ -160,6 +160,11 @@ impl Bars {
         self.unsaid.extract_if(.., |(model, _)| of(*model)).map(|(_, text)| text).collect()
     }
 
+    /// What launchers can still do.
+    pub(super) fn supply(&self) -> Supply {
+        self.supply
+    }
+
     /// Launchers have said what they can still do.
     pub(super) fn set_supply(&mut self, supply: Supply) {
         self.supply = supply;

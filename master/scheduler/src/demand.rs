@@ -3,6 +3,7 @@
 use super::state::Core;
 use super::wanted::PoolChoice;
 use super::worker::Worker;
+use super::worker_table::WorkerIx;
 use compass_types::ids::{ModelId, WorkerId};
 use std::collections::BTreeMap;
 
@@ -14,6 +15,8 @@ pub struct Attendance {
     pub busy: bool,
     /// Whether it can load none of the models that tasks are pending of.
     pub useless: bool,
+    /// Whether it has tried all that is pending without having room for it.
+    pub cramped: bool,
 }
 
 impl Core {
@@ -43,11 +46,14 @@ impl Core {
         let up = self.workers.iter().filter(|(_, worker)| worker.connection.is_some());
         let pending: Vec<ModelId> =
             if self.bars.is_empty() { Vec::new() } else { self.queue.models().map(|(model, _)| model).collect() };
-        let seen = |worker: &Worker| {
+        let cramping = self.cramping();
+        let seen = |id: WorkerIx, worker: &Worker| {
             let busy = !worker.held.is_empty();
             let useless = !busy && !pending.is_empty() && pending.iter().all(|model| worker.barred.contains(model));
-            Attendance { slots: worker.slots, busy, useless }
+            let may_try = |id: WorkerIx| cramping.iter().any(|task| self.may_try(id, task));
+            let cramped = !busy && !cramping.is_empty() && !may_try(id);
+            Attendance { slots: worker.slots, busy, useless, cramped }
         };
-        up.map(|(id, worker)| (self.workers.name(id).clone(), seen(worker))).collect()
+        up.map(|(id, worker)| (self.workers.name(id).clone(), seen(id, worker))).collect()
     }
 }

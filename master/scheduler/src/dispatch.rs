@@ -175,7 +175,7 @@ impl Core {
     pub(super) fn pays_a_load(&self, model: ModelId, id: TaskId) -> bool {
         let slots = self.workers.indexes().residents(model);
         let load = self.load_time(model);
-        let has_failed = self.task(id).is_some_and(|task| !task.failures.workers.is_empty());
+        let has_failed = self.task(id).is_some_and(|task| !task.failures.workers.is_empty() || task.lacks_room());
         let still = self.bars.still_ms(model, self.now);
         let Some(rate) = self.speeds.average(model) else { return true };
         let left = self.tasks.open_cost(model) as f64 / rate;
@@ -190,7 +190,7 @@ impl Core {
 
     /// Whether the worker may run the task.
     pub(super) fn suits(&self, id: WorkerIx, worker: &Worker, task: &Task) -> bool {
-        self.can_run(worker, task) && !self.is_for_another(id, task)
+        self.can_run(worker, task) && !self.is_for_another(id, task) && self.may_try(id, task)
     }
 
     /// Whether the worker has what some pending task of the model requires, and can load it as far as is known: without a look

@@ -63,6 +63,8 @@ pub enum FailureClass {
     /// The node or its device: tried again elsewhere, within a budget of its own; a worker that goes on so gets nothing
     /// more while others are there.
     Infrastructure,
+    /// The samples left have no room in the worker's memory: tried on workers that have not tried them.
+    NoRoom,
     /// The worker is gone; tried again while anything gets done between losses.
     Lost,
     /// The worker cannot load the model; tried elsewhere, never counted.

@@ -110,6 +110,7 @@ impl Core {
         };
         let full = count(&|_, worker| worker.held.len() as u32 >= worker.credit);
         let failed = count(&|other, _| self.is_for_another(other, task) || self.workers.is_last_choice(other));
+        let without_room = count(&|other, _| !self.may_try(other, task));
         let is_cold =
             |worker: &Worker| (worker.held.len() as u32) < worker.credit && worker.models.slots_of(task.model) == 0;
         let cold = if self.pays_a_load(task.model, id) { 0 } else { count(&|_, worker| is_cold(worker)) };
@@ -120,6 +121,7 @@ impl Core {
             (full, "at capacity"),
             (busy, "busy for the time that is left, so that it goes to the first idle one"),
             (failed, "left out because it failed there"),
+            (without_room, "without room for its samples in memory"),
             (cold, "without its model, which is resident elsewhere and done there before it would be loaded"),
         ] {
             if workers > 0 {

@@ -17,7 +17,7 @@ pub(super) struct FailureNotes(BTreeSet<String>);
 
 impl FailureNotes {
     /// Whether a message is new; from here on it is not.
-    fn is_new(&mut self, message: &str) -> bool {
+    pub(super) fn is_new(&mut self, message: &str) -> bool {
         self.0.insert(message.to_owned())
     }
 }
@@ -29,6 +29,11 @@ impl Failures {
         let spent = match class {
             FailureClass::User | FailureClass::WeightsGone | FailureClass::Deterministic => true,
             FailureClass::Preempted | FailureClass::Unable(_) => false,
+            FailureClass::NoRoom => {
+                self.message = message.to_owned();
+                self.no_room_on.insert(worker);
+                false
+            }
             FailureClass::Transient => {
                 self.transient += 1;
                 if self.message != message {
@@ -82,6 +87,9 @@ impl Core {
             self.workers.change(id, |worker| worker.infrastructure += 1);
         }
         self.requeue(grant.task, id, class, message.clone(), effects);
+        if class == FailureClass::NoRoom {
+            self.say_no_room(grant.task, id, &message, effects);
+        }
         if class == FailureClass::User
             && let Some(model) = model
         {

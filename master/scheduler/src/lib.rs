@@ -45,7 +45,7 @@ mod refusal;
 #[cfg(test)]
 mod release_tests;
 mod results;
-
+mod room;
 mod sample_index;
 mod sample_set;
 mod shares;

@@ -36,7 +36,8 @@ pub struct Limits {
     /// Whether tasks may be cut, so that a worker with nothing to do takes over samples that another has not begun. Whole
     /// tasks move in any case.
     pub split: bool,
-    /// How long tasks wait for a worker that can load their model, when all that are connected have said that they cannot.
+    /// How long tasks wait for a worker that can load their model, when all that are connected have said that they cannot, or
+    /// for one that has room for their samples.
     pub unschedulable: u64,
     /// How long it takes until what launchers can still do is known.
     pub settles: u64,

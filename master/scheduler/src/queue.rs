@@ -1,4 +1,5 @@
-//! The queue: pending tasks by model and unit; those that go first, then all others, in order of their numbers.
+//! The queue: pending tasks by model and unit; those that go first, then others, then those that lack room in some worker's
+//! memory, in order of their numbers.
 //!
 //! Invariant: it holds exactly the tasks in [`super::task::TaskState::Pending`], each under its model and its unit.
 
@@ -7,11 +8,25 @@ use super::task_table::TaskTable;
 use compass_types::ids::{ModelId, TaskId, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Place of a task: whether it goes after those that come first, and its number.
-type QueueKey = (bool, TaskId);
+/// When the turn of a task comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    First,
+    InOrder,
+    /// Workers that have tried it look at none of them.
+    Last,
+}
+
+/// Place of a task.
+type QueueKey = (Turn, TaskId);
 
 fn place(id: TaskId, task: &Task) -> QueueKey {
-    (!task.first, id)
+    let turn = match (task.lacks_room(), task.first) {
+        (true, _) => Turn::Last,
+        (false, true) => Turn::First,
+        (false, false) => Turn::InOrder,
+    };
+    (turn, id)
 }
 
 /// Pending tasks of a model.
@@ -61,8 +76,12 @@ impl Queue {
 
     /// How many tasks wait in front of one.
     pub(super) fn before(&self, id: TaskId) -> usize {
-        let later = !self.all.contains(&(false, id));
-        self.all.range(..(later, id)).count()
+        self.all.iter().take_while(|(_, other)| *other != id).count()
+    }
+
+    /// Tasks whose samples have no room in the memory of some worker.
+    pub(super) fn lacking_room(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.all.range((Turn::Last, TaskId(0))..).map(|(_, id)| *id)
     }
 
     /// Models with the number of their tasks that wait.

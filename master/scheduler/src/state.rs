@@ -13,6 +13,7 @@ use super::progress::Progress;
 use super::queue::Queue;
 use super::recorded::Recorded;
 use super::recovering::Recovering;
+use super::room::RoomWait;
 use super::speeds::Speeds;
 use super::steal_timing::StealTiming;
 use super::task::{Task, TaskState, TaskView};
@@ -43,6 +44,7 @@ pub struct Core {
     pub(super) speeds: Speeds,
     pub(super) bars: Bars,
     pub(super) misfits: Misfits,
+    pub(super) room_wait: RoomWait,
     pub(super) timing: StealTiming,
     pub(super) deadlines: Deadlines,
     pub(super) checkpoint: Checkpoint,
@@ -72,6 +74,7 @@ impl Core {
             speeds: Speeds::default(),
             bars: Bars::new(supply),
             misfits: Misfits::default(),
+            room_wait: RoomWait::default(),
             timing: StealTiming::default(),
             deadlines: Deadlines::default(),
             checkpoint: Checkpoint::default(),

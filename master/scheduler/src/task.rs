@@ -83,6 +83,8 @@ pub(super) struct Failures {
     /// The latest words, and who said them.
     pub(super) message: String,
     pub(super) workers: BTreeSet<WorkerIx>,
+    /// Workers in whose memory the samples have no room.
+    pub(super) no_room_on: BTreeSet<WorkerIx>,
 }
 
 #[derive(Clone, Debug)]
@@ -113,6 +115,11 @@ impl Task {
 
     pub(super) fn is_open(&self) -> bool {
         matches!(self.state, TaskState::Pending | TaskState::Recovering { .. } | TaskState::Granted { .. })
+    }
+
+    /// Whether its samples have no room in the memory of some worker: it waits behind all others, for another one.
+    pub(super) fn lacks_room(&self) -> bool {
+        !self.failures.no_room_on.is_empty()
     }
 
     pub(super) fn has_failed(&self) -> bool {

@@ -227,7 +227,13 @@ impl TaskTable {
             return Some((*first, Vec::new()));
         }
         let mut cut = self.get(*first)?.clone();
-        cut.failures = Failures::default();
+        // Where there was no room for one of them, there is none for what it is part of.
+        let failures = found.iter().filter_map(|(id, _)| self.get(*id)).filter(|task| task.lacks_room());
+        cut.failures = failures.fold(Failures::default(), |mut all, task| {
+            all.no_room_on.extend(&task.failures.no_room_on);
+            all.message.clone_from(&task.failures.message);
+            all
+        });
         cut.attempt = found.iter().filter_map(|(id, _)| Some(self.get(*id)?.attempt)).max().unwrap_or_default();
         cut.remaining = IntervalSet::from_pairs(found.iter().flat_map(|(_, part)| part.pairs().iter().copied()));
         let mut changes: Vec<Change> = found.iter().filter_map(|(id, part)| self.shrink(*id, part)).collect();

@@ -136,10 +136,14 @@ enum Step {
     Detach(u8),
     Exit(u8),
     Work(usize),
-    Fail(usize, bool),
+    Fail(usize, FailureClass),
     Report(usize),
     Release(u8),
     Wait(u64),
+}
+
+fn class() -> impl Strategy<Value = FailureClass> {
+    prop_oneof![Just(FailureClass::User), Just(FailureClass::Transient), Just(FailureClass::NoRoom)]
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -148,7 +152,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0u8..4).prop_map(Step::Detach),
         1 => (0u8..4).prop_map(Step::Exit),
         12 => (0usize..40).prop_map(Step::Work),
-        1 => (0usize..40, any::<bool>()).prop_map(|(g, user)| Step::Fail(g, user)),
+        1 => (0usize..40, class()).prop_map(|(g, class)| Step::Fail(g, class)),
         1 => (0usize..40).prop_map(Step::Report),
         1 => (0u8..4).prop_map(Step::Release),
         2 => (0u64..20_000).prop_map(Step::Wait),
@@ -163,7 +167,7 @@ proptest! {
         let limits = Limits { max_slots: Some(6), retry: 1000, losses: 1000, ..Limits::default() };
         let tasks = vec![view(0, 0, 9), view(0, 9, 10), view(1, 0, 5), view(2, 3, 3), view(1, 5, 20)];
         let mut bench = Bench::new(limits, tasks);
-        let mut user_failures = false;
+        let mut gives_up = false;
         for step in steps {
             match step {
                 Step::Attach(at, session, slots) => bench.attach(at, session, slots),
@@ -174,9 +178,8 @@ proptest! {
                 }
                 Step::Exit(at) => { bench.apply(Event::Exited { worker: worker(at), wanted: false }); }
                 Step::Work(at) => bench.work(at),
-                Step::Fail(at, user) => if let Some((who, grant, ..)) = bench.grants.get(at).cloned() {
-                    let class = if user { FailureClass::User } else { FailureClass::Transient };
-                    user_failures |= user;
+                Step::Fail(at, class) => if let Some((who, grant, ..)) = bench.grants.get(at).cloned() {
+                    gives_up |= class != FailureClass::Transient;
                     bench.apply(Event::Failed { worker: worker(who), grant, class, message: format!("broken on {who}") });
                 },
                 Step::Report(at) => if let Some((who, grant, unit, _)) = bench.grants.get(at).cloned() {
@@ -197,7 +200,7 @@ proptest! {
             }
         }
         prop_assert!(bench.core.is_finished(), "{:?}", bench.core);
-        if !user_failures {
+        if !gives_up {
             prop_assert_eq!(bench.recorded.len(), 30);
             prop_assert!(bench.core.failures().is_empty());
         }

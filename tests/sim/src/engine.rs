@@ -4,6 +4,7 @@ use super::master::WORKER_LEASE_MS;
 use super::world::{Happening, World};
 use compass_agent::{BatchEnd, BatchOrder, Input, SlotEvent, SlotReport};
 use compass_plan::engine::{ModelFacts, TokenCounters, UnableKind};
+use compass_proto::v1::{self, sample_result::Outcome};
 use compass_scheduler::invariants::R1;
 use std::collections::VecDeque;
 
@@ -129,6 +130,12 @@ impl World {
                 self.oracle.saw("a sample that no worker can run was tried");
                 running.samples.push_front(index);
                 return self.engine_dies(at, slot);
+            }
+            if self.scenario.has_no_room(at, self.jobs[job].asked((unit, index))) {
+                self.oracle.saw("a sample had no room in a worker's memory");
+                let outcome = Some(Outcome::NoRoom("not enough memory".into()));
+                self.slot_says(at, slot, SlotEvent::Result(v1::SampleResult { index, outcome, ..Default::default() }));
+                continue;
             }
             running.results += 1;
             let by = if self.scenario.unsteady { at as u64 + 1 } else { 0 };

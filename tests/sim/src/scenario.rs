@@ -100,6 +100,8 @@ pub struct Scenario {
     pub bulk_passes: bool,
     /// Workers that cannot load a model.
     pub unable: Vec<(usize, u32)>,
+    /// Workers in whose memory a large sample has no room.
+    pub small: Vec<usize>,
     /// Workers of a pool that goes on while it is cut off.
     pub far: Vec<usize>,
     /// A sample that no worker can run.
@@ -110,6 +112,9 @@ pub struct Scenario {
     /// Jobs that share the server with the first one, which all else is about.
     pub further: Vec<FurtherJob>,
 }
+
+/// One of so many samples is large.
+const LARGE_EVERY: u32 = 5;
 
 /// Faults happen before this time.
 pub(super) const FAULTS_UNTIL: u64 = 25_000;
@@ -133,6 +138,7 @@ impl Scenario {
             load_ms: 0,
             bulk_passes: false,
             unable: Vec::new(),
+            small: Vec::new(),
             far: Vec::new(),
             poison: None,
             unsteady: false,
@@ -210,6 +216,20 @@ impl Scenario {
             .at_size(&mut rng)
             .with_a_far_pool(&mut rng)
             .with_further_jobs()
+            .with_small_workers()
+    }
+
+    /// Perhaps with workers of little memory, and at least one of more; often nothing else goes wrong then. Drawn apart.
+    fn with_small_workers(mut self) -> Self {
+        let mut rng = Rng::new(self.seed.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ 0x2545_f491);
+        if rng.chance(100) && self.workers.len() > 1 {
+            let large = rng.below(self.workers.len() as u64) as usize;
+            self.small = (0..self.workers.len()).filter(|&worker| worker != large && rng.chance(700)).collect();
+            if rng.chance(400) {
+                (self.faults, self.unable, self.far) = (Vec::new(), Vec::new(), Vec::new());
+            }
+        }
+        self
     }
 
     /// Perhaps with a pool whose workers go on without a master, and are cut off.
@@ -354,6 +374,17 @@ impl Scenario {
         }
     }
 
+    /// Whether what a sample asks has no room in the memory of a worker.
+    pub(super) fn has_no_room(&self, worker: usize, (_, asked): (usize, u32)) -> bool {
+        asked % LARGE_EVERY == 1 && self.small.contains(&worker)
+    }
+
+    /// Whether no worker that can load the models has room for what a sample asks, at some time.
+    pub(super) fn may_lack_room(&self, asked: (usize, u32)) -> bool {
+        let goes_right = self.faults.is_empty() && self.unable.is_empty();
+        !goes_right && (0..self.workers.len()).any(|worker| self.has_no_room(worker, asked))
+    }
+
     /// Whether no worker can load a model.
     pub(super) fn no_worker_can_load(&self, model: u32) -> bool {
         (0..self.workers.len()).all(|worker| self.unable.contains(&(worker, model)))
@@ -368,7 +399,7 @@ impl Scenario {
     /// Whether every result of a sample is the one that belongs to it: nothing fails, nothing lies.
     pub(super) fn is_plain(&self) -> bool {
         let breaks = |fault: &Fault| matches!(fault.kind, FaultKind::EngineBreaks { .. });
-        let bends = self.unsteady || self.poison.is_some() || self.has_untrue_workers();
+        let bends = self.unsteady || self.poison.is_some() || !self.small.is_empty() || self.has_untrue_workers();
         !bends && !self.faults.iter().any(breaks)
     }
 }
@@ -471,7 +502,8 @@ impl Scenario {
 
     /// Whether nothing goes wrong, and any worker may take any task at once.
     pub(super) fn is_quiet(&self) -> bool {
-        let goes_right = self.faults.is_empty() && self.unable.is_empty() && self.poison.is_none();
+        let goes_right =
+            self.faults.is_empty() && self.unable.is_empty() && self.small.is_empty() && self.poison.is_none();
         goes_right && self.kinds.is_empty() && self.load_ms == 0 && self.task_samples <= 1_000
     }
 }

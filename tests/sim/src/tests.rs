@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 const SEEDS: u64 = 2_000;
 
 /// What the seeds must have brought about.
-const SOMETIMES: [&str; 57] = [
+const SOMETIMES: [&str; 59] = [
     "a request to the store was lost",
     "a transaction was fenced",
     "an answer of the store was lost",
@@ -52,6 +52,8 @@ const SOMETIMES: [&str; 57] = [
     "there was no room for an upload",
     "a connection had no room",
     "a model could not be loaded",
+    "a sample had no room in a worker's memory",
+    "a sample that had no room got a result",
     "samples were added to a batch",
     "an engine broke",
     "a model that no worker can load was given up",

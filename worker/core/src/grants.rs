@@ -46,6 +46,9 @@ pub(super) struct GrantState {
     pub(super) samples: IntervalSet,
     waiting: IntervalSet,
     running: IntervalSet,
+    /// Samples that have no room in memory, and why the first of them has none: they go back to the master at the end.
+    without_room: IntervalSet,
+    why_no_room: String,
     bisection: PoisonBisection,
     /// Whether the grant was revoked: pending samples were dropped, running ones finish.
     pub(super) revoked: bool,
@@ -76,6 +79,8 @@ impl GrantState {
             samples,
             waiting,
             running,
+            without_room: IntervalSet::new(),
+            why_no_room: String::new(),
             bisection: PoisonBisection::default(),
             revoked: false,
             slots: 0,
@@ -143,6 +148,26 @@ impl GrantState {
         self.running.remove(sample)
     }
 
+    /// Marks a running sample as one that has no room in memory.
+    pub(super) fn has_no_room(&mut self, sample: u32, why: String) {
+        if !self.finished(sample) {
+            return;
+        }
+        if self.without_room.is_empty() {
+            self.why_no_room = why;
+        }
+        self.without_room.insert(sample);
+    }
+
+    /// Why samples of a grant that is over have no room, if any has none and they are still wanted from this worker.
+    pub(super) fn why_no_room(&self) -> Option<String> {
+        let others = self.without_room.len().checked_sub(1).filter(|_| !self.revoked)?;
+        Some(match others {
+            0 => self.why_no_room.clone(),
+            others => format!("{} (and {others} more)", self.why_no_room),
+        })
+    }
+
     /// Makes samples of a batch that did not run pending again.
     pub(super) fn requeue(&mut self, samples: &[u32]) {
         for &sample in samples {
@@ -176,9 +201,10 @@ impl GrantState {
         returned
     }
 
-    /// Pending and running samples.
+    /// Samples without a result.
     pub(super) fn open(&self) -> IntervalSet {
-        IntervalSet::from_pairs(self.waiting.pairs().iter().chain(self.running.pairs()).copied())
+        let all = [&self.waiting, &self.running, &self.without_room];
+        IntervalSet::from_pairs(all.into_iter().flat_map(IntervalSet::pairs).copied())
     }
 
     fn revoke(&mut self) {

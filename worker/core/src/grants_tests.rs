@@ -48,6 +48,20 @@ fn batches_follow_the_order_and_end_with_their_part() {
 }
 
 #[test]
+fn samples_without_room_are_open_until_they_go_back() {
+    let mut held = grant(key(1, 1, 1), 0, 4);
+    held.started(&[0, 1, 2, 3]);
+    held.has_no_room(1, "not enough memory for 9 tokens".into());
+    held.has_no_room(3, "not enough memory for 7 tokens".into());
+    held.has_no_room(3, "again".into());
+    assert!(held.finished(0) && held.finished(2) && !held.finished(3) && held.is_over());
+    assert_eq!(held.open().pairs(), [(1, 2), (3, 4)], "a new leader hears of them");
+    assert_eq!(held.why_no_room().as_deref(), Some("not enough memory for 9 tokens (and 1 more)"));
+    held.revoke();
+    assert_eq!(held.why_no_room(), None, "the master has taken them back");
+}
+
+#[test]
 fn suspects_run_in_halves_and_the_rest_together() {
     let (dataset, mut held) = (dataset(), grant(key(1, 1, 1), 0, 40));
     let batch = held.next_batch(&dataset, 1).unwrap();

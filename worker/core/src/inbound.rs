@@ -85,6 +85,7 @@ impl AgentCore {
             given => Duration::from_millis(given.into()),
         };
         self.terms = Some(WelcomeTerms {
+            protocol: welcome.protocol,
             epoch,
             plan,
             run: welcome.run.clone(),

@@ -1,12 +1,13 @@
 //! Converts reports of slots into frames for the master: results, reports, failures.
 
+use super::grants::GrantState;
 use super::order::{BatchEnd, SlotEvent, SlotReport};
 use super::result_batch::LARGE_RESULT_BYTES;
 use super::session::AgentCore;
 use super::slots::Busy;
 use compass_plan::engine::{ModelFacts, UnableKind};
 use compass_plan::weights::Pin;
-use compass_proto::v1;
+use compass_proto::{PROTOCOL_OF_NO_ROOM, v1};
 use compass_types::ids::{GrantId, ModelId, UnitId};
 use compass_types::result::SampleResult;
 use prost::Message;
@@ -190,8 +191,16 @@ impl AgentCore {
     }
 
     fn result(&mut self, grant: GrantId, part: &compass_plan::Part, result: v1::SampleResult) {
-        let result = valid_or_failed(result);
+        let mut result = valid_or_failed(result);
         let Some(held) = self.grants.get_mut(grant) else { return };
+        if let Some(Outcome::NoRoom(why)) = &mut result.outcome {
+            let why = std::mem::take(why);
+            if self.terms.as_ref().is_some_and(|terms| terms.protocol >= PROTOCOL_OF_NO_ROOM) {
+                held.has_no_room(result.index, why);
+                return;
+            }
+            result.outcome = Some(Outcome::Failed(why));
+        }
         if !held.finished(result.index) {
             return;
         }
@@ -237,6 +246,10 @@ impl AgentCore {
         let over = self.grants.iter().filter(|held| held.is_over() && !self.has_open_batch(held.key));
         let over: Vec<_> = over.map(|held| held.key).collect();
         for grant in over {
+            if let Some(why) = self.grants.get(grant).and_then(GrantState::why_no_room) {
+                self.fail(grant, v1::FailureClass::NoRoom, why);
+                continue;
+            }
             self.send_results(grant);
             let Some(held) = self.grants.remove(grant) else { continue };
             self.credit_control.finished(grant, self.now_ms);

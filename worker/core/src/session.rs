@@ -51,6 +51,7 @@ pub(super) struct UnitOrder {
 /// Settings of the last welcome.
 #[derive(Clone, Debug)]
 pub(super) struct WelcomeTerms {
+    pub(super) protocol: u32,
     pub(super) epoch: Epoch,
     pub(super) plan: Digest,
     /// What tells the run from others of this plan, whose epochs, tasks and attempts have the same numbers.

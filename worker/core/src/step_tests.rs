@@ -6,7 +6,7 @@ use super::input::{ConnectionEvent, Input};
 use super::output::Output;
 use super::session::{AgentConfig, AgentCore};
 use super::slots::Busy;
-use compass_proto::{PROTOCOL_VERSION, v1};
+use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, Protocols, v1};
 use compass_types::ids::{Digest, GrantId, ModelId};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -244,10 +244,10 @@ fn heartbeats_are_sent_in_time_without_other_inputs() {
 fn worker_exits_for_a_master_of_another_version() {
     let mut played = Played::new();
     played.news(1, ConnectionEvent::Opened { hello_sent_ms: 0 });
-    let other = v1::Welcome { protocol: PROTOCOL_VERSION - 1, ..welcome(0) };
+    let other = v1::Welcome { protocol: OLDEST_PROTOCOL - 1, ..welcome(0) };
     played.receive(1, 0, 0, MasterBody::Welcome(other));
     let Some(ExitReason::Refused { reason }) = played.core.take_ending() else { panic!("the worker continues") };
-    assert!(reason.contains(&format!("this worker speaks {PROTOCOL_VERSION}")), "{reason}");
+    assert!(reason.contains(&format!("this worker speaks {}", Protocols::OURS)), "{reason}");
 }
 
 #[test]

@@ -231,7 +231,7 @@ impl Task<'_> {
     fn print(&mut self, unit: &Unit<'_>, part: &ReadPart, result: &SampleResult) -> Result<(), OnceError> {
         let Some(sample) = part.part.sample(result.index) else { return Ok(()) };
         match result.outcome {
-            Outcome::Failed { .. } => self.tally.failed += 1,
+            Outcome::Failed { .. } | Outcome::NoRoom { .. } => self.tally.failed += 1,
             _ => self.tally.scored += 1,
         }
         let meta = unit.model.meta();

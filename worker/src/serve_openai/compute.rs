@@ -114,7 +114,7 @@ impl Computer {
                     Err(format!("the prompt of {tokens} tokens is longer than this model's maximum context length"))
                 }
                 Outcome::Generated(answers) => Ok((fit.tokens, answers)),
-                Outcome::Failed { reason } => Err(reason),
+                Outcome::Failed { reason } | Outcome::NoRoom { reason } => Err(reason),
                 _ => Err("the engine gave a result of another kind".into()),
             });
         });

@@ -29,7 +29,7 @@ pub(crate) static RUNNER: TableKeys = TableKeys {
         key(
             "unschedulable_timeout",
             Duration,
-            "how long a model waits when no connected worker can load it; then its samples fail",
+            "how long a model waits when no connected worker can load it, or a sample when none has room for it; then it fails",
         )
         .default("`\"10m\"`"),
         key(

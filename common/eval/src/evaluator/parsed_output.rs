@@ -66,7 +66,7 @@ impl<'a> ParsedOutput<'a> {
     /// The sample failed, or has no finite score, or the result does not answer what the sample asks.
     pub(super) fn new(sample: &'a Sample, result: &'a SampleResult) -> Result<Self, Unscored> {
         match (&sample.body, &result.outcome) {
-            (_, Outcome::Failed { reason }) => Err(Unscored(reason.clone())),
+            (_, Outcome::Failed { reason } | Outcome::NoRoom { reason }) => Err(Unscored(reason.clone())),
             (Body::Gen { .. }, Outcome::Generated(answers)) => some(texts(answers)).map(Self::Texts),
             (Body::Chat { .. }, Outcome::Generated(answers)) => {
                 let texts = some(texts(answers))?;

@@ -70,7 +70,7 @@ pub struct Demand {
     pub usable: BTreeMap<Requirement, u32>,
     /// How many tasks each of its workers holds.
     pub held: BTreeMap<WorkerId, u32>,
-    /// Those of its workers that can load none of the models that tasks wait for.
+    /// Those of its workers that can load none of the models that tasks wait for, or have no room for any of these.
     pub useless: BTreeSet<WorkerId>,
     /// Slots of all of them, also of those whose connection is down and whose lease goes on.
     pub taken: u32,

@@ -84,7 +84,9 @@ fn demand(wanted: SlotDemand) -> (Demand, BTreeMap<WorkerId, Attendance>) {
     let need = |Needed { requires, pools }| Requirement { capability: capability(requires), pools };
     let needs = |of: BTreeMap<Needed, u32>| of.into_iter().map(|(what, count)| (need(what), count)).collect();
     let (waiting, usable) = (needs(wanted.waiting), needs(wanted.usable));
-    let useless = wanted.attendance.iter().filter(|(_, seen)| seen.useless).map(|(worker, _)| worker.clone()).collect();
+    let is_useless = |seen: &Attendance| seen.useless || seen.cramped;
+    let useless =
+        wanted.attendance.iter().filter(|(_, seen)| is_useless(seen)).map(|(worker, _)| worker.clone()).collect();
     let (held, taken, open) = (wanted.held, wanted.slots, wanted.open);
     (Demand { waiting, usable, held, useless, taken, open }, wanted.attendance)
 }
@@ -252,9 +254,9 @@ impl Dispatcher {
             let seen = worker.job.as_ref().map(|job| {
                 let seen = self.stages.get(job).and_then(|stage| stage.attendance.get(id));
                 // One that the job has not heard of yet is about to be busy.
-                seen.copied().unwrap_or(Attendance { slots, busy: true, useless: false })
+                seen.copied().unwrap_or(Attendance { slots, busy: true, ..Attendance::default() })
             });
-            let idle = Attendance { slots, busy: !demand.is_empty(), useless: false };
+            let idle = Attendance { slots, busy: !demand.is_empty(), ..Attendance::default() };
             (id.clone(), seen.unwrap_or(idle))
         };
         SchedulerSnapshot { workers: self.workers.iter().map(attendance).collect(), demand }

@@ -7,6 +7,8 @@ use tch::TchError;
 pub(super) enum RunError {
     /// The sample cannot be run on any worker.
     Sample(String),
+    /// The sample has no room in the memory of this device.
+    NoRoom(String),
     /// libtorch failed.
     Torch(TchError),
 }

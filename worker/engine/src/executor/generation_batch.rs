@@ -180,25 +180,25 @@ impl<'a> GenerationBatch<'a> {
         match next {
             Ok(next) => next,
             Err(RunError::Sample(reason)) => {
-                self.fail(number, reason);
+                self.fail(number, Outcome::Failed { reason });
+                Vec::new()
+            }
+            Err(RunError::NoRoom(reason)) => {
+                self.fail(number, Outcome::NoRoom { reason });
                 Vec::new()
             }
             Err(RunError::Torch(error)) => {
-                self.fail(number, error.to_string());
+                self.fail(number, Outcome::Failed { reason: error.to_string() });
                 Vec::new()
             }
         }
     }
 
-    /// Emits a sample as failed.
-    fn fail(&mut self, number: usize, reason: String) {
+    /// Emits a sample without an answer.
+    fn fail(&mut self, number: usize, outcome: Outcome) {
         let pending = &mut self.requests[number];
         pending.over = true;
-        (self.emit)(SampleResult {
-            index: pending.index,
-            fit: PromptFit::default(),
-            outcome: Outcome::Failed { reason },
-        });
+        (self.emit)(SampleResult { index: pending.index, fit: PromptFit::default(), outcome });
     }
 
     /// Returns the tokens submitted and generated for the samples.
@@ -262,7 +262,11 @@ impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
         match answer.and_then(|answer| self.answered(*id, answer)) {
             Ok(next) => Ok(StepOutcome::Finished(next)),
             Err(RunError::Sample(reason)) => {
-                self.fail(id.request, reason);
+                self.fail(id.request, Outcome::Failed { reason });
+                Ok(StepOutcome::Finished(Vec::new()))
+            }
+            Err(RunError::NoRoom(reason)) => {
+                self.fail(id.request, Outcome::NoRoom { reason });
                 Ok(StepOutcome::Finished(Vec::new()))
             }
             Err(RunError::Torch(error)) => Err(error),
@@ -271,7 +275,8 @@ impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
 
     fn no_room(&mut self, id: &SequenceId, tokens: usize) {
         if self.is_wanted(id) {
-            self.fail(id.request, lacks_memory(&format!("keys and values of {tokens} tokens")));
+            let reason = lacks_memory(&format!("keys and values of {tokens} tokens"));
+            self.fail(id.request, Outcome::NoRoom { reason });
         }
     }
 

@@ -230,7 +230,7 @@ impl Executor {
         match ran {
             Ok(()) => Ok(()),
             // An error in the settings applies to every sample.
-            Err(RunError::Sample(reason)) => {
+            Err(RunError::Sample(reason) | RunError::NoRoom(reason)) => {
                 for request in requests {
                     let outcome = Outcome::Failed { reason: reason.clone() };
                     emit(SampleResult { index: request.sample.index, fit: PromptFit::default(), outcome });
@@ -257,6 +257,9 @@ pub(super) fn failed(index: u32, error: RunError) -> Result<SampleResult, Engine
     match error {
         RunError::Sample(reason) => {
             Ok(SampleResult { index, fit: PromptFit::default(), outcome: Outcome::Failed { reason } })
+        }
+        RunError::NoRoom(reason) => {
+            Ok(SampleResult { index, fit: PromptFit::default(), outcome: Outcome::NoRoom { reason } })
         }
         RunError::Torch(error) => Err(device_fault(&error)),
     }

@@ -79,7 +79,7 @@ pub(super) fn run<'a>(
         let work = Work { model: &mut *model, precision, counters: &mut *counters };
         let run = scorer.run(work, arena, texts, &mut prepare_next, &mut |sample, scores| {
             let Some((index, fit, finish)) = waiting[sample].take() else { return };
-            match scores.map_err(RunError::Sample).and_then(|scores| finish(&scores)) {
+            match scores.map_err(RunError::NoRoom).and_then(|scores| finish(&scores)) {
                 Ok(outcome) => emit(SampleResult { index, fit, outcome }),
                 Err(error) => match failed(index, error) {
                     Ok(result) => emit(result),

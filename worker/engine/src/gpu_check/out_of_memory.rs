@@ -69,7 +69,7 @@ fn outcomes(
 ) -> Result<(), EngineFault> {
     let (results, _, _) = run_timed(engine, infer, samples)?;
     let reasons = results.iter().filter_map(|result| match &result.outcome {
-        Outcome::Failed { reason } => Some(reason.as_str()),
+        Outcome::Failed { reason } | Outcome::NoRoom { reason } => Some(reason.as_str()),
         _ => None,
     });
     let reasons: Vec<&str> = reasons.collect();

@@ -55,7 +55,7 @@ struct NodeScores {
     next: Vec<TokenScore>,
 }
 
-/// Scores of the texts of a sample, or why there are none.
+/// Scores of the texts of a sample, or why they have no room.
 pub(in crate::executor) type SampleScores = Result<Vec<Scored>, String>;
 
 /// Scoring of one batch.
