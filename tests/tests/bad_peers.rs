@@ -5,7 +5,7 @@ mod played;
 
 use compass_proto::v1::master_frame::Body as Told;
 use compass_proto::v1::worker_frame::Body as Say;
-use compass_proto::{PROTOCOL_VERSION, v1};
+use compass_proto::{PROTOCOL_VERSION, Protocols, v1};
 use compass_tests::wait_until;
 use played::{Peer, ends_well, hello, master, with_peers};
 
@@ -24,7 +24,7 @@ fn a_worker_of_another_version_is_told_what_to_do() {
             other => unreachable!("a refusal, not {other:?}"),
         }
     });
-    let (theirs, ours) = (PROTOCOL_VERSION + 1, PROTOCOL_VERSION);
+    let (theirs, ours) = (PROTOCOL_VERSION + 1, Protocols::OURS);
     let release = env!("CARGO_PKG_VERSION");
     let sentence =
         format!("it speaks protocol {theirs}, this master speaks {ours}; install compass-worker {release} on its host");

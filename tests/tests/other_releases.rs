@@ -7,9 +7,9 @@ mod played;
 
 use compass_proto::v1::master_frame::Body as Told;
 use compass_proto::v1::worker_frame::Body as Say;
-use compass_proto::{PROTOCOL_VERSION, v1};
+use compass_proto::{OLDEST_PROTOCOL, Protocols, v1};
 use compass_tests::{Job, tree_of};
-use played::{Peer, ends_well, master, with_peers};
+use played::{Peer, ends_well, hello, master, with_peers};
 use prost::Message as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,9 +52,21 @@ fn a_worker_of_protocol_3_is_told_which_release_to_install() {
     });
     let release = env!("CARGO_PKG_VERSION");
     let sentence = format!(
-        "it speaks protocol 3, this master speaks {PROTOCOL_VERSION}; install compass-worker {release} on its host"
+        "it speaks protocol 3, this master speaks {}; install compass-worker {release} on its host",
+        Protocols::OURS
     );
     assert_eq!(reason, sentence);
+    ends_well(&job, running, &address);
+}
+
+#[test]
+fn a_worker_of_the_oldest_protocol_is_spoken_to_in_it() {
+    let (job, running, address) = master();
+    let welcomed = with_peers(async {
+        let hello = v1::Hello { protocol: OLDEST_PROTOCOL, ..hello("older") };
+        Peer::call(&job, &address, hello).await.welcome().await.protocol
+    });
+    assert_eq!(welcomed, OLDEST_PROTOCOL);
     ends_well(&job, running, &address);
 }
 

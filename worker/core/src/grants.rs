@@ -161,11 +161,12 @@ impl GrantState {
 
     /// Why samples of a grant that is over have no room, if any has none and they are still wanted from this worker.
     pub(super) fn why_no_room(&self) -> Option<String> {
-        let others = self.without_room.len().checked_sub(1).filter(|_| !self.revoked)?;
-        Some(match others {
-            0 => self.why_no_room.clone(),
-            others => format!("{} (and {others} more)", self.why_no_room),
-        })
+        match self.without_room.len() {
+            _ if self.revoked => None,
+            0 => None,
+            1 => Some(self.why_no_room.clone()),
+            samples => Some(format!("{} (the first of {samples} samples)", self.why_no_room)),
+        }
     }
 
     /// Makes samples of a batch that did not run pending again.

@@ -56,7 +56,7 @@ fn samples_without_room_are_open_until_they_go_back() {
     held.has_no_room(3, "again".into());
     assert!(held.finished(0) && held.finished(2) && !held.finished(3) && held.is_over());
     assert_eq!(held.open().pairs(), [(1, 2), (3, 4)], "a new leader hears of them");
-    assert_eq!(held.why_no_room().as_deref(), Some("not enough memory for 9 tokens (and 1 more)"));
+    assert_eq!(held.why_no_room().as_deref(), Some("not enough memory for 9 tokens (the first of 2 samples)"));
     held.revoke();
     assert_eq!(held.why_no_room(), None, "the master has taken them back");
 }
