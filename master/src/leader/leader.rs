@@ -249,7 +249,10 @@ impl Leader {
             }
             Parsed::Failed { grant, class, message } => {
                 heard = FrameContent::Asks;
-                self.ends_right(&worker, &grant);
+                // A report on the samples that had room follows.
+                if class != FailureClass::NoRoom {
+                    self.ends_right(&worker, &grant);
+                }
                 self.apply(now, Event::Failed { worker: worker.clone(), grant, class, message }, out);
             }
             Parsed::Returned { grant, samples, held } => {
