@@ -6,7 +6,7 @@
 //! The state has owners with private fields, each of which states and checks an invariant of its own: tasks and their counts
 //! (`task_table`), workers and the indexes over them (`worker_table`, `worker_indexes`), the pending tasks (`queue`), those
 //! kept for workers of an older leader (`recovering`), speeds, bars, misfits, records, deadlines. Decisions (`dispatch`,
-//! `steal`, `balance`, `failure`) read them and take tasks from state to state; what holds between owners is checked by
+//! `steal`, `balance`, `failure`, `room`) read them and take tasks from state to state; what holds between owners is checked by
 //! [`invariants`]. Workers go by number inside and by name at the edges.
 
 mod apply;

@@ -10,6 +10,7 @@ use super::state::Core;
 use super::task::Task;
 use super::task_table::To;
 use super::words::{lasting, some};
+use super::worker::Worker;
 use super::worker_table::WorkerIx;
 use compass_types::ids::TaskId;
 
@@ -81,7 +82,8 @@ impl Core {
 
     /// Whether a worker is there that may have room for a task's samples.
     fn may_have_room(&self, task: &Task) -> bool {
-        let mut others = self.workers.iter().filter(|(_, worker)| !worker.is_draining());
+        let takes_tasks = |id: WorkerIx, worker: &Worker| !worker.is_draining() && !self.workers.is_last_choice(id);
+        let mut others = self.workers.iter().filter(|(id, worker)| takes_tasks(*id, worker));
         others.any(|(id, worker)| self.could_run(worker, task) && self.may_try(id, task))
     }
 
@@ -155,6 +157,24 @@ mod tests {
         assert!(is_noted(&told, "not enough memory for 9 tokens (no room on 2 workers)"), "{told:?}");
         let failures = bench.core.failures();
         assert_eq!(failures.iter().map(|(_, samples, _)| samples.len()).sum::<u32>(), 5, "{failures:?}");
+    }
+
+    #[test]
+    fn a_worker_whose_node_fails_is_not_waited_for() {
+        let limits = Limits { infrastructure: 1, others_may_come: false, ..Limits::default() };
+        let mut bench = Bench::new(limits, vec![view(0, 0, 5), view(0, 5, 9)]);
+        bench.attach(0, 0, 1);
+        let grant = bench.grants[0].1;
+        let (class, message) = (FailureClass::Infrastructure, "no device".to_owned());
+        bench.apply(Event::Failed { worker: worker(0), grant, class, message });
+        bench.attach(1, 0, 1);
+        for _ in 0..4 {
+            has_no_room(&mut bench, 1);
+            has_no_room(&mut bench, 0);
+            bench.now += 1_000;
+            bench.apply(Event::Tick);
+        }
+        assert!(bench.core.is_finished(), "{:?}", bench.core.explain_job());
     }
 
     #[test]
