@@ -1,7 +1,16 @@
 //! A device that fails, as a job meets it. That results of a CPU keep workers on GPUs out, and the reverse, is a rule for models
 //! with weights, which the echo engine has not: `device_types.rs` has it.
 
-use compass_tests::{Worker, assert_same, echo_job, told_address, undisturbed, wait_until, worker_command};
+use compass_tests::{Job, Worker, assert_same, echo_job, told_address, undisturbed, wait_until, worker_command};
+use std::ffi::OsStr;
+
+/// Starts a worker of one slot that takes its time, with a fault that its environment asks for.
+fn start(job: &Job, address: &str, name: &str, (fault, value): (&str, &OsStr)) -> Worker {
+    let mut command = worker_command(address, &job.path("home"));
+    command.args(["--name", name, "--slots", "1", "--no-sandbox"]);
+    command.env("COMPASS_ECHO_DELAY_MS", "15").env(fault, value);
+    Worker::start(command, job.path(&format!("{name}.log")))
+}
 
 #[test]
 fn a_device_that_is_lost_in_mid_run_blames_no_sample() {
@@ -10,10 +19,7 @@ fn a_device_that_is_lost_in_mid_run_blames_no_sample() {
     let master = job.start_logged(&[], "master.log");
     let address = told_address(&job, "master.log");
     let start = |name: &str, lost: &str| {
-        let mut command = worker_command(&address, &job.path("home"));
-        command.args(["--name", name, "--slots", "1", "--no-sandbox"]);
-        command.env("COMPASS_ECHO_DELAY_MS", "15").env("COMPASS_ECHO_LOST", job.path(lost));
-        let worker = Worker::start(command, job.path(&format!("{name}.log")));
+        let worker = start(&job, &address, name, ("COMPASS_ECHO_LOST", job.path(lost).as_os_str()));
         wait_until("the worker is welcomed", || worker.said().contains("welcomed").then_some(()));
         worker
     };
@@ -47,12 +53,7 @@ fn samples_that_have_no_room_on_one_worker_are_run_by_another() {
     let job = echo_job(15, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"\n");
     let master = job.start_logged(&[], "master.log");
     let address = told_address(&job, "master.log");
-    let start = |name: &str, no_room: &str| {
-        let mut command = worker_command(&address, &job.path("home"));
-        command.args(["--name", name, "--slots", "1", "--no-sandbox"]);
-        command.env("COMPASS_ECHO_DELAY_MS", "15").env("COMPASS_ECHO_NO_ROOM", no_room);
-        Worker::start(command, job.path(&format!("{name}.log")))
-    };
+    let start = |name: &str, no_room: &str| start(&job, &address, name, ("COMPASS_ECHO_NO_ROOM", OsStr::new(no_room)));
     let small = start("small", LARGE);
     wait_until("the small worker gives samples back", || {
         job.log("master.log").contains("worker small has no room for samples of echo").then_some(())
