@@ -1,0 +1,5 @@
+//! The integration tests of compass-config, in one program.
+
+#[cfg(test)]
+mod meta_templates;
+mod reference;

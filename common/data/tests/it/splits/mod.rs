@@ -1,0 +1,9 @@
+//! Splits as a person writes them, from `[dataset.test]` in TOML to rows.
+
+mod columnar;
+mod columns;
+mod faults;
+mod fixture;
+mod formats;
+mod hub;
+mod ranges;

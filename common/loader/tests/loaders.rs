@@ -1,6 +1,0 @@
-//! Loader classes evaluated here, beside what CPython makes of them.
-
-#[cfg(test)]
-mod loaders {
-    mod rows;
-}

@@ -1,0 +1,3 @@
+//! The integration tests of compass-python, in one program.
+
+mod differential;

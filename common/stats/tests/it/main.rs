@@ -1,0 +1,5 @@
+//! The integration tests of compass-stats, in one program.
+
+mod bits;
+mod calibration;
+mod goldens;

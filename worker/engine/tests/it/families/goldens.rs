@@ -1,0 +1,128 @@
+//! Logits of tiny random models of every family, compared with those of transformers (`tests/goldens`).
+
+use crate::families::support::{golden_cases, load, tolerance};
+use compass_plan::Dtype;
+use safetensors::SafeTensors;
+use std::path::Path;
+
+/// The first row whose logits a decode shares with a prefill of the whole. transformers' `dynamic` rotates cached
+/// tokens by other frequencies than a prefill, so there is none; `longrope` restarts where its frequencies change, and
+/// rows before that point were computed as the shorter sequence that they were then.
+fn first_decoded_row(case: &str, length: usize) -> usize {
+    match case {
+        "llama-dynamic" | "internlm2-biases-dynamic" | "internlm3-biases-dynamic" => length,
+        "phi3-longrope" | "phi4-mini" if length > 32 => 32,
+        _ => 0,
+    }
+}
+
+/// One sequence of a case.
+struct Golden {
+    tokens: Vec<u32>,
+    logits: Vec<f32>,
+    bfloat16: Option<Vec<f32>>,
+    float16: Option<Vec<f32>>,
+}
+
+fn goldens(case: &Path) -> Vec<Golden> {
+    let bytes = std::fs::read(case.join("golden.safetensors")).unwrap();
+    let tensors = SafeTensors::deserialize(&bytes).unwrap();
+    let floats = |name: &str| {
+        let data = tensors.tensor(name).ok()?.data().to_vec();
+        Some(data.chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect::<Vec<f32>>())
+    };
+    let golden = |place: usize| {
+        let tokens = tensors.tensor(&format!("tokens.{place}")).ok()?.data().to_vec();
+        let ids = tokens.chunks_exact(8).map(|bytes| i64::from_le_bytes(bytes.try_into().unwrap()) as u32);
+        Some(Golden {
+            tokens: ids.collect(),
+            logits: floats(&format!("logits.{place}")).unwrap(),
+            bfloat16: floats(&format!("logits.{place}.bfloat16")),
+            float16: floats(&format!("logits.{place}.float16")),
+        })
+    };
+    (0..).map_while(golden).collect()
+}
+
+/// Returns the largest difference relative to the largest logit, and the number of bit-equal logits.
+fn compare(got: &[f32], wanted: &[f32]) -> (f64, usize) {
+    assert_eq!(got.len(), wanted.len());
+    if wanted.is_empty() {
+        return (0.0, 0);
+    }
+    let off = got.iter().zip(wanted).map(|(got, wanted)| f64::from((got - wanted).abs())).fold(0.0, f64::max);
+    assert!(got.iter().all(|logit| logit.is_finite()));
+    let largest = wanted.iter().map(|logit| f64::from(logit.abs())).fold(0.0, f64::max);
+    let equal = got.iter().zip(wanted).filter(|(got, wanted)| got.to_bits() == wanted.to_bits()).count();
+    (off / largest, equal)
+}
+
+#[test]
+fn fp32_logits_are_those_of_transformers() {
+    let cases = golden_cases();
+    assert!(cases.len() >= 54, "only {} cases", cases.len());
+    let mut failures = Vec::new();
+    for (name, path) in &cases {
+        let mut model = load(path, Dtype::Float32, 2).unwrap();
+        for golden in goldens(path) {
+            let length = golden.tokens.len();
+            let (off, equal) = compare(&model.prefill(&golden.tokens).unwrap(), &golden.logits);
+            eprintln!("{name}, {length} tokens: {equal} of {} bits equal, off by {off:.1e}", golden.logits.len());
+            if off > tolerance(1e-6) {
+                failures.push(format!("{name}, {length} tokens: prefill off by {off:.1e}"));
+            }
+            for prompt in [1, length.div_ceil(2)] {
+                let from = first_decoded_row(name, length) * model.vocabulary();
+                let decoded = model.decode(&golden.tokens, prompt).unwrap();
+                let (off, _) = compare(&decoded[from..], &golden.logits[from..]);
+                if off > tolerance(5e-6) {
+                    failures.push(format!("{name}, {length} tokens: decode from {prompt} off by {off:.1e}"));
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+#[test]
+fn halved_precision_is_within_its_resolution() {
+    let mut compared = 0;
+    for (name, path) in golden_cases() {
+        for (dtype, resolution) in [(Dtype::Bfloat16, 2f64.powi(-8)), (Dtype::Float16, 2f64.powi(-11))] {
+            for golden in goldens(&path) {
+                let wanted = if dtype == Dtype::Bfloat16 { &golden.bfloat16 } else { &golden.float16 };
+                let Some(wanted) = wanted else { continue };
+                let got = load(&path, dtype, 2).unwrap().prefill(&golden.tokens).unwrap();
+                let (off, equal) = compare(&got, wanted);
+                let (theirs, _) = compare(wanted, &golden.logits);
+                eprintln!(
+                    "{name}, {dtype:?}: {equal} of {} bits equal, off by {off:.1e}; theirs from fp32 {theirs:.1e}",
+                    got.len()
+                );
+                assert!(off <= 8.0 * resolution, "{name}, {dtype:?}: off by {off:.1e}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 38, "only {compared} runs");
+}
+
+#[test]
+fn bits_do_not_vary_with_threads() {
+    let mut failures = Vec::new();
+    for (name, path) in golden_cases() {
+        let Some(golden) = goldens(&path).pop() else { continue };
+        let bits = |threads| -> Vec<u32> {
+            let mut model = load(&path, Dtype::Float32, threads).unwrap();
+            let mut logits = model.prefill(&golden.tokens).unwrap();
+            logits.extend(model.decode(&golden.tokens, golden.tokens.len() - 3).unwrap());
+            logits.iter().map(|logit| logit.to_bits()).collect()
+        };
+        let alone = bits(1);
+        let differing: Vec<u32> = [2, 3].into_iter().filter(|&threads| bits(threads) != alone).collect();
+        if !differing.is_empty() {
+            failures.push(format!("{name}: {differing:?} threads"));
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}

@@ -1,0 +1,4 @@
+//! The integration tests of compass-worker, in one program.
+
+mod agent;
+mod sandbox;
