@@ -1,4 +1,4 @@
-//! A job on the echo engine: three kinds of requests, no libtorch, and delays on demand, so that kills hit mid-run.
+//! A job on the echo engine: three kinds of requests, no libtorch, and a gate, so that kills hit between two samples.
 
 use crate::job::Job;
 use std::collections::BTreeMap;
@@ -44,9 +44,16 @@ prompt_template = "{q}"
 evaluator = "em"
 "#;
 
+/// As [`echo_job`], held once so many samples have begun.
+pub fn held_job(samples: u64, master: &str, infer: &str) -> Job {
+    let mut job = echo_job(master, infer);
+    job.hold_after(samples);
+    job
+}
+
 /// The job; `master` is the body of its `[master]` table, `infer` that of `[infer]` and what is below.
-pub fn echo_job(delay_ms: u32, master: &str, infer: &str) -> Job {
-    let mut job = Job::new(&configuration(master, infer));
+pub fn echo_job(master: &str, infer: &str) -> Job {
+    let job = Job::new(&configuration(master, infer));
     let mut rows = String::new();
     for at in 0..SAMPLES {
         let label = at % 2;
@@ -55,7 +62,6 @@ pub fn echo_job(delay_ms: u32, master: &str, infer: &str) -> Job {
             writeln!(rows, r#"{{"q": "What is {at}?", "a": "one of {at}", "b": "two é of {at}", "label": {label}}}"#);
     }
     job.write("rows.jsonl", &rows);
-    job.set_env("COMPASS_ECHO_DELAY_MS", &delay_ms.to_string());
     job
 }
 
@@ -69,7 +75,7 @@ pub type Tree = BTreeMap<String, Vec<u8>>;
 
 /// `results/` and `predictions/` of a run of [`echo_job`] that nothing disturbed, on the embedded store.
 pub fn undisturbed() -> (Tree, Tree) {
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     job.run(&[]).expect(0);
     (job.tree("results"), job.tree("predictions"))
 }

@@ -25,7 +25,7 @@ impl FakeDlc {
         job.set_env("FAKE_DLC_STATE", &dlc.state.display().to_string());
         let aliyun = format!(
             "workspace_id = \"ws1\"\nresource_id = \"quota1\"\nworker_image = \"registry/pai:1\"\ndata_sources = [\"d-1\"]\n\
-             dlc_sleep_time = 0\nextra_envs = [\"COMPASS_ECHO_DELAY_MS={delay_ms}\"]\n{settings}\n"
+             dlc_sleep_time = 0\nextra_envs = [\"COMPASS_FAULT_DELAY_MS={delay_ms}\"]\n{settings}\n"
         );
         job.write("aliyun.toml", &aliyun);
         dlc

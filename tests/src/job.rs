@@ -1,5 +1,6 @@
 //! A job in a folder of its own: configuration, data, state, run folders.
 
+use crate::gate::{GATE_VARIABLE, Gate};
 use crate::processes::{kill, program, wait_until};
 use compass_ledger::{Kind, read_segment};
 use compass_types::ids::Digest;
@@ -96,6 +97,24 @@ impl Job {
         self.environment.push((name.into(), value.into()));
     }
 
+    /// Has the job's engines stop once `samples` have begun, until the gate admits more. Workers that are started by hand learn of
+    /// it from [`Job::environment`].
+    pub fn hold_after(&mut self, samples: u64) {
+        let path = self.gate().path().display().to_string();
+        self.gate().admit(samples);
+        self.set_env(GATE_VARIABLE, &path);
+    }
+
+    /// The gate of the job's engines; open unless [`Job::hold_after`] closed it.
+    pub fn gate(&self) -> Gate {
+        Gate::at(self.path("gate"))
+    }
+
+    /// What [`Job::set_env`] has set, for programs that the test starts itself.
+    pub fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The master's command line, ready to be started.
     pub fn command(&self, arguments: &[&str]) -> Command {
         self.command_of("eval.toml", arguments)
@@ -114,7 +133,7 @@ impl Job {
     fn words(&self, words: &[&str]) -> Command {
         let mut command = Command::new(program("compass-master"));
         command.current_dir(self.folder.path()).args(words);
-        command.env("COMPASS_WORKER", program("compass-worker")).env_remove("COMPASS_DATA_CACHE");
+        command.env("COMPASS_WORKER", program("worker-with-faults")).env_remove("COMPASS_DATA_CACHE");
         // No test asks the hub itself; those of a mirror say otherwise.
         command.env("HF_HUB_OFFLINE", "1");
         // Where it leaves its join token: workers by hand find it there.
@@ -184,16 +203,18 @@ impl Job {
         segments.filter_map(|segment| count(segment.path())).sum()
     }
 
-    /// Waits until some more results of the latest run are durable, but only just. The bytes of a group alone prove nothing: it
-    /// is durable once the store has recorded their length, which comes before the next group is appended.
+    /// Waits until all samples that the gate admits are durable in the latest run, and lets one more begin for it; without a gate,
+    /// until one is. The bytes of a group alone prove nothing: it is durable once the store has recorded their length, which comes
+    /// before the next group is appended.
     pub fn wait_until_durable(&self) {
-        let bytes = || Some(self.ledger_bytes());
-        wait_until("the ledger exists", || bytes().filter(|&bytes| bytes > 0));
-        let begun = self.results_written();
-        // What a model is pinned to is a group of its own, before the first result.
-        wait_until("results are appended", || (self.results_written() > begun).then_some(()));
+        let (gate, admitted) = (self.gate(), self.gate().admitted());
+        let expected = admitted.unwrap_or(1);
+        wait_until("results are appended", || (self.results_written() as u64 >= expected).then_some(()));
         let appended = self.ledger_bytes();
-        wait_until("results are durable", || bytes().filter(|&bytes| bytes > appended));
+        if admitted.is_some() {
+            gate.admit_more(1);
+        }
+        wait_until("results are durable", || (self.ledger_bytes() > appended).then_some(()));
     }
 
     /// Every file below `name` (e.g. `results`) of the latest run, with its bytes.

@@ -12,9 +12,10 @@ pub struct Worker {
     log: PathBuf,
 }
 
-/// A worker's command line, ready to be started: it knows no proxy, no token and no home but the one that is given.
+/// Command line of a worker that has faults where its environment asks for them, ready to be started: it knows no proxy, no token
+/// and no home but the one that is given.
 pub fn worker_command(master: &str, home: &Path) -> Command {
-    let mut command = Command::new(program("compass-worker"));
+    let mut command = Command::new(program("worker-with-faults"));
     command.args(["--master", master, "--device", "cpu"]).env("HOME", home).stdin(Stdio::null());
     for name in ["COMPASS_TOKEN_FILE", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"] {
         command.env_remove(name);

@@ -12,6 +12,7 @@ pub mod engine_link;
 pub mod gpu_check;
 pub mod once;
 mod parent;
+pub mod program;
 pub mod sandbox_command;
 pub mod serve_openai;
 mod slurm;

@@ -34,7 +34,7 @@ impl Job {
         let log = fs::File::options().create(true).append(true).open(self.folder.path().join("master.log"))?;
         let mut command = Command::new(programs.join("compass-master"));
         command.current_dir(self.folder.path()).args(arguments).env("COMPASS_WORKER", programs.join("compass-worker"));
-        command.env("COMPASS_ECHO_DELAY_MS", &self.delay_ms).env("HF_HUB_OFFLINE", "1");
+        command.env("COMPASS_FAULT_DELAY_MS", &self.delay_ms).env("HF_HUB_OFFLINE", "1");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         command.spawn().map(Running)
     }

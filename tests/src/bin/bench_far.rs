@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     proxy.set(Mood::Delay(Duration::from_millis(one_way)));
     let mut command = worker_command(&proxy.address(), &job.path("home"));
     command.env("COMPASS_TOKEN_FILE", join_token_file(&job));
-    command.env("COMPASS_ECHO_DELAY_MS", delay.to_string()).env("NO_COLOR", "1");
+    command.env("COMPASS_FAULT_DELAY_MS", delay.to_string()).env("NO_COLOR", "1");
     let worker = Worker::start(command, job.path("worker.log"));
     let code = running.finish().code;
     let (_, said) = worker.finish();

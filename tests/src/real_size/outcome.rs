@@ -32,7 +32,7 @@ pub struct RunFindings {
 }
 
 impl RunFindings {
-    /// Reads the latest run of `job`; `trace` is the file that the engines wrote (`COMPASS_ECHO_TRACE`).
+    /// Reads the latest run of `job`; `trace` is the file that the engines wrote (`COMPASS_FAULT_TRACE`).
     pub fn read(size: &RealSize, job: &Job, trace: Option<&Path>) -> Self {
         let facts = job.facts();
         let count = |key: &str| facts[key].as_u64().unwrap_or(u64::MAX);

@@ -321,7 +321,7 @@ fn only_the_table_is_on_standard_output_and_readers_may_leave() {
 #[test]
 fn a_second_worker_of_the_same_name_is_sent_away_and_nothing_is_lost() {
     let mut job = echo_job(40, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"");
-    job.set_env("COMPASS_ECHO_DELAY_MS", "40");
+    job.set_env("COMPASS_FAULT_DELAY_MS", "40");
     let master = job.command(&[]).stderr(Stdio::from(fs::File::create(job.path("err")).unwrap())).spawn().unwrap();
     let address = wait_until("the master says where it listens", || {
         let text = fs::read_to_string(job.path("err")).unwrap_or_default();
@@ -330,7 +330,7 @@ fn a_second_worker_of_the_same_name_is_sent_away_and_nothing_is_lost() {
     let worker = || {
         let mut worker = Command::new(program("compass-worker"));
         worker.env("HOME", job.path("home"));
-        worker.args(["--master", &address, "--name", "twin", "--no-sandbox"]).env("COMPASS_ECHO_DELAY_MS", "40");
+        worker.args(["--master", &address, "--name", "twin", "--no-sandbox"]).env("COMPASS_FAULT_DELAY_MS", "40");
         worker.stdin(Stdio::null()).stdout(Stdio::null());
         worker
     };

@@ -270,7 +270,7 @@ fn number(variable: &str, default: u64) -> u64 {
 }
 
 fn undisturbed() -> (Tree, Tree) {
-    let calm = echo_job(0, "", "");
+    let calm = echo_job("", "");
     calm.run(&[]).expect(0);
     (calm.tree("results"), calm.tree("predictions"))
 }
@@ -356,7 +356,7 @@ fn through_a_wire(delay_ms: u32, mut meddle: impl FnMut(&Wire, &Job)) {
     let mut worker = Command::new(program("compass-worker"));
     worker.args(["--master", &format!("127.0.0.1:{port}"), "--slots", "2"]);
     worker.env("COMPASS_TOKEN_FILE", join_token_file(&job));
-    worker.env("COMPASS_ECHO_DELAY_MS", delay_ms.to_string()).stderr(File::create(job.path("worker")).unwrap());
+    worker.env("COMPASS_FAULT_DELAY_MS", delay_ms.to_string()).stderr(File::create(job.path("worker")).unwrap());
     let mut worker = worker.spawn().unwrap();
     let status = wait_until("the run ends", || {
         meddle(&wire, &job);

@@ -77,7 +77,7 @@ fn a_line_that_passes_no_input_on_is_asked_to_end() {
     master.signal("TERM");
     master.finish().expect(143);
     wait_until("the whole family is gone", || family.iter().all(|&process| !is_alive(process)).then_some(()));
-    job.set_env("COMPASS_ECHO_DELAY_MS", "0");
+    job.set_env("COMPASS_FAULT_DELAY_MS", "0");
     job.run(&["-r"]).expect(0);
     assert_same(&job, &expected);
 }

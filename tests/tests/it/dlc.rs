@@ -12,7 +12,7 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 /// Runs a job under a fault to its end, and judges what it left.
 fn runs_under(faults: &str, settings: &str, workers: &str) -> (Job, FakeDlc, String) {
     let expected = undisturbed();
-    let mut job = echo_job(0, HERE, "");
+    let mut job = echo_job(HERE, "");
     let dlc = FakeDlc::install(&mut job, 0, settings);
     dlc.faults(faults);
     let finished = job.run(&with(&[workers])).expect(0);
@@ -76,7 +76,7 @@ fn states_that_cannot_be_read_for_a_while_and_slow_answers_do_no_harm() {
 #[test]
 fn a_job_that_dlc_restarts_is_waited_for() {
     let expected = undisturbed();
-    let mut job = echo_job(0, HERE, "");
+    let mut job = echo_job(HERE, "");
     let dlc = FakeDlc::install(&mut job, 40, "");
     dlc.faults("restarting=1\n");
     let finished = job.run(&with(&["1"])).expect(0);
@@ -95,7 +95,7 @@ fn a_job_that_cannot_start_is_replaced() {
 #[test]
 fn preemption_is_no_failure() {
     let expected = undisturbed();
-    let mut job = echo_job(0, HERE, "");
+    let mut job = echo_job(HERE, "");
     let dlc = FakeDlc::install(&mut job, 40, "");
     // More often than failures would be forgiven.
     dlc.faults("preempt=6\n");
@@ -112,7 +112,7 @@ fn preemption_is_no_failure() {
 #[test]
 fn a_job_stopped_by_hand_is_replaced_and_no_death() {
     let expected = undisturbed();
-    let mut job = echo_job(0, HERE, "");
+    let mut job = echo_job(HERE, "");
     let dlc = FakeDlc::install(&mut job, 40, "");
     let master = job.start(&with(&["1"]));
     job.wait_until_durable();
@@ -132,7 +132,7 @@ fn a_job_stopped_by_hand_is_replaced_and_no_death() {
 #[test]
 fn ctrl_c_stops_every_job_and_a_resumed_run_ends() {
     let expected = undisturbed();
-    let mut job = echo_job(0, HERE, "");
+    let mut job = echo_job(HERE, "");
     let dlc = FakeDlc::install(&mut job, 40, "");
     let master = job.start(&with(&["2"]));
     job.wait_until_durable();
@@ -149,7 +149,7 @@ fn ctrl_c_stops_every_job_and_a_resumed_run_ends() {
 fn jobs_of_a_master_that_was_killed_go_on_under_the_next() {
     let expected = undisturbed();
     let port = free_port();
-    let mut job = echo_job(0, &format!("listen = \"127.0.0.1:{port}\""), "");
+    let mut job = echo_job(&format!("listen = \"127.0.0.1:{port}\""), "");
     let dlc = FakeDlc::install(&mut job, 40, "");
     let master = job.start(&with(&["1"]));
     job.wait_until_durable();
@@ -165,7 +165,7 @@ fn jobs_of_a_master_that_was_killed_go_on_under_the_next() {
 #[test]
 fn jobs_that_would_look_for_another_address_are_stopped_by_the_next_master() {
     let expected = undisturbed();
-    let mut job = echo_job(0, HERE, "");
+    let mut job = echo_job(HERE, "");
     let dlc = FakeDlc::install(&mut job, 40, "");
     let master = job.start(&with(&["1"]));
     job.wait_until_durable();
@@ -183,7 +183,7 @@ fn jobs_that_would_look_for_another_address_are_stopped_by_the_next_master() {
 
 #[test]
 fn without_dlc_it_is_said_what_to_install() {
-    let mut job = echo_job(0, HERE, "");
+    let mut job = echo_job(HERE, "");
     FakeDlc::install(&mut job, 0, "").uninstall();
     let finished = job.run(&with(&["1"]));
     assert!(matches!(finished.code, Some(1..=3)), "{finished:?}");
@@ -192,7 +192,7 @@ fn without_dlc_it_is_said_what_to_install() {
 
 #[test]
 fn refusals_without_end_are_given_up_with_their_reason() {
-    let mut job = echo_job(0, HERE, "");
+    let mut job = echo_job(HERE, "");
     let dlc = FakeDlc::install(&mut job, 0, "");
     dlc.faults("submit_400=1000\n");
     let finished = job.run(&with(&["1"]));
@@ -204,7 +204,7 @@ fn refusals_without_end_are_given_up_with_their_reason() {
 
 #[test]
 fn workers_that_never_come_are_explained_and_stopped() {
-    let mut job = echo_job(0, HERE, "");
+    let mut job = echo_job(HERE, "");
     let dlc = FakeDlc::install(&mut job, 0, "");
     dlc.faults("silent=1000\n");
     let master = job.start_logged(&with(&["1"]), "screen");
@@ -218,7 +218,7 @@ fn workers_that_never_come_are_explained_and_stopped() {
 
 #[test]
 fn jobs_that_wait_say_for_what_and_leave_the_queue_with_the_master() {
-    let mut job = echo_job(0, HERE, "");
+    let mut job = echo_job(HERE, "");
     let dlc = FakeDlc::install(&mut job, 0, "");
     dlc.faults("queue=1\n");
     let master = job.start_logged(&with(&["2"]), "screen");
@@ -231,7 +231,7 @@ fn jobs_that_wait_say_for_what_and_leave_the_queue_with_the_master() {
 
 #[test]
 fn a_dry_run_prints_what_would_be_submitted_and_submits_nothing() {
-    let mut job = echo_job(0, HERE, "");
+    let mut job = echo_job(HERE, "");
     let dlc = FakeDlc::install(&mut job, 0, "hf_endpoint = \"https://it's.here\"");
     let printed = job.run(&with(&["2", "--dry-run"])).expect(0).stdout;
     let lines: Vec<&str> = printed.lines().filter(|line| line.contains("dlc submit pytorchjob --command ")).collect();
@@ -242,7 +242,7 @@ fn a_dry_run_prints_what_would_be_submitted_and_submits_nothing() {
 
 #[test]
 fn wrong_settings_start_nothing() {
-    let mut job = echo_job(0, HERE, "");
+    let mut job = echo_job(HERE, "");
     let dlc =
         FakeDlc::install(&mut job, 0, "priority = 77\nworker_imag = \"x\"\nhttp_proxy = \"http://me:hunter2@p:1\"");
     let refused = job.run(&with(&["1"])).expect(2);

@@ -59,8 +59,8 @@ fn rows(count: usize) -> String {
 fn job(rows_of: usize, delay_ms: u32) -> Job {
     let mut job = Job::new(CONFIG);
     job.write("rows.jsonl", &rows(rows_of));
-    job.set_env("COMPASS_ECHO_DELAY_MS", &delay_ms.to_string());
-    job.set_env("COMPASS_ECHO_TRACE", job.path("trace").to_str().unwrap());
+    job.set_env("COMPASS_FAULT_DELAY_MS", &delay_ms.to_string());
+    job.set_env("COMPASS_FAULT_TRACE", job.path("trace").to_str().unwrap());
     job
 }
 
@@ -153,7 +153,7 @@ fn a_killed_master_goes_on_where_it_was() {
 #[test]
 fn what_fails_for_one_fails_for_all_that_ask_it() {
     let mut job = job(ROWS, 0);
-    job.set_env("COMPASS_ECHO_DIE_ON", "What is 7?");
+    job.set_env("COMPASS_FAULT_DIE_ON", "What is 7?");
     job.run(&["--max-num-workers", "2", "--models", "echo"]).expect(1);
     for dataset in ["choice", "answer"] {
         let failed = &job.result("echo", dataset)["failed_samples"];

@@ -77,7 +77,7 @@ fn equal_requests_are_computed_once_and_estimated_once() {
 
 #[test]
 fn of_a_run_that_is_resumed_the_rest_is_estimated() {
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     job.run(&["--max-num-workers", "1", "--datasets", "choice_ppl"]).expect(0);
     // The other data set is to be run beside what that run has.
     let rest = job.run(&["--estimate", "-r"]).expect(0).stdout;
@@ -92,7 +92,7 @@ fn of_a_run_that_is_resumed_the_rest_is_estimated() {
 
 #[test]
 fn an_estimate_is_alone() {
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     for (flags, said) in [
         (&["--estimate", "-r"][..], "no run to resume"),
         (&["--estimate", "--dry-run"], "cannot be used with"),

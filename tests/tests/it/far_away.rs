@@ -21,7 +21,7 @@ fn a_run_with_a_far_master_gives_the_same_bytes() {
     proxy.set(Mood::Delay(ONE_WAY));
     let mut command = worker_command(&proxy.address(), &job.path("home"));
     command.env("COMPASS_TOKEN_FILE", join_token_file(&job));
-    command.env("COMPASS_ECHO_DELAY_MS", DELAY_MS.to_string());
+    command.env("COMPASS_FAULT_DELAY_MS", DELAY_MS.to_string());
     let worker = Worker::start(command, job.path("worker.log"));
     assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
     let (code, said) = worker.finish();

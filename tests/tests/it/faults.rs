@@ -29,7 +29,7 @@ fn no_number_depends_on_workers_or_partitioner() {
         (5, ""),
     ];
     for (workers, partitioner) in settings {
-        let job = echo_job(0, "", partitioner);
+        let job = echo_job("", partitioner);
         job.run(&["--max-num-workers", &workers.to_string()]).expect(0);
         assert_same(&job, &expected);
     }
@@ -167,7 +167,7 @@ fn a_second_master_on_the_same_run_is_told_who_has_it() {
 
 #[test]
 fn a_finished_run_scores_again_without_a_worker() {
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     job.run(&["-m", "infer"]).expect(0);
     assert!(job.tree("results").is_empty());
     job.run(&["-m", "eval", "-r"]).expect(0);
@@ -182,8 +182,8 @@ fn a_finished_run_scores_again_without_a_worker() {
 
 #[test]
 fn a_poison_sample_fails_alone_and_by_name() {
-    let mut job = echo_job(0, "", "");
-    job.set_env("COMPASS_ECHO_DIE_ON", "What is 77?");
+    let mut job = echo_job("", "");
+    job.set_env("COMPASS_FAULT_DIE_ON", "What is 77?");
     job.run(&[]).expect(1);
     for dataset in ["choice_ppl", "answer_gen"] {
         let result = job.result("echo", dataset);
@@ -196,7 +196,7 @@ fn a_poison_sample_fails_alone_and_by_name() {
 #[test]
 fn workers_started_by_hand_join_a_master_that_launches_none() {
     let expected = undisturbed();
-    let job = echo_job(0, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"");
+    let job = echo_job("listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"");
     let master = job.command(&[]).stderr(Stdio::from(std::fs::File::create(job.path("err")).unwrap())).spawn().unwrap();
     let address = wait_until("the master says where it listens", || {
         let text = std::fs::read_to_string(job.path("err")).unwrap_or_default();
@@ -223,7 +223,7 @@ fn a_worker_by_hand_survives_its_master_and_goes_on_with_the_next() {
     let master = job.start(&[]);
     let mut worker = Command::new(program("compass-worker"));
     worker.env("HOME", job.path("home"));
-    worker.args(["--master", &format!("127.0.0.1:{port}"), "--slots", "2"]).env("COMPASS_ECHO_DELAY_MS", "15");
+    worker.args(["--master", &format!("127.0.0.1:{port}"), "--slots", "2"]).env("COMPASS_FAULT_DELAY_MS", "15");
     let mut worker = worker.stderr(Stdio::null()).spawn().unwrap();
     job.wait_until_durable();
     master.signal("KILL");
@@ -249,7 +249,7 @@ fn a_full_disk_stops_the_run_and_it_resumes() {
     let master = program("compass-master").display().to_string();
     limited.arg("-c").arg(format!("trap '' XFSZ; exec {master} --config eval.toml --max-num-workers 2"));
     limited.current_dir(job.path(".")).env("COMPASS_WORKER", program("compass-worker"));
-    limited.env("COMPASS_ECHO_DELAY_MS", "5").stdout(Stdio::piped()).stderr(Stdio::piped());
+    limited.env("COMPASS_FAULT_DELAY_MS", "5").stdout(Stdio::piped()).stderr(Stdio::piped());
     let limited = limited.spawn().unwrap();
     job.wait_until_durable();
     let limit = ["--pid", &limited.id().to_string(), "--fsize=4096"];

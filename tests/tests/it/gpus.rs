@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 fn start(job: &Job, address: &str, name: &str, (fault, value): (&str, &OsStr)) -> Worker {
     let mut command = worker_command(address, &job.path("home"));
     command.args(["--name", name, "--slots", "1", "--no-sandbox"]);
-    command.env("COMPASS_ECHO_DELAY_MS", "15").env(fault, value);
+    command.env("COMPASS_FAULT_DELAY_MS", "15").env(fault, value);
     Worker::start(command, job.path(&format!("{name}.log")))
 }
 
@@ -19,7 +19,7 @@ fn a_device_that_is_lost_in_mid_run_blames_no_sample() {
     let master = job.start_logged(&[], "master.log");
     let address = told_address(&job, "master.log");
     let start = |name: &str, lost: &str| {
-        let worker = start(&job, &address, name, ("COMPASS_ECHO_LOST", job.path(lost).as_os_str()));
+        let worker = start(&job, &address, name, ("COMPASS_FAULT_LOST", job.path(lost).as_os_str()));
         wait_until("the worker is welcomed", || worker.said().contains("welcomed").then_some(()));
         worker
     };
@@ -46,14 +46,14 @@ const LARGE: &str = "What is 11";
 
 #[test]
 fn samples_that_have_no_room_on_one_worker_are_run_by_another() {
-    let quiet = echo_job(0, "", "");
+    let quiet = echo_job("", "");
     quiet.run(&[]).expect(0);
     let expected = (quiet.tree("results"), quiet.tree("predictions"));
     let whole = quiet.facts()["tokens"]["submitted"].as_u64().unwrap();
     let job = echo_job(15, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"\n");
     let master = job.start_logged(&[], "master.log");
     let address = told_address(&job, "master.log");
-    let start = |name: &str, no_room: &str| start(&job, &address, name, ("COMPASS_ECHO_NO_ROOM", OsStr::new(no_room)));
+    let start = |name: &str, no_room: &str| start(&job, &address, name, ("COMPASS_FAULT_NO_ROOM", OsStr::new(no_room)));
     let small = start("small", LARGE);
     wait_until("the small worker gives samples back", || {
         job.log("master.log").contains("worker small has no room for samples of echo").then_some(())
@@ -75,8 +75,8 @@ fn samples_that_have_no_room_on_one_worker_are_run_by_another() {
 #[test]
 fn samples_that_have_no_room_anywhere_fail_at_the_end_and_are_run_when_there_is_room() {
     let expected = undisturbed();
-    let mut job = echo_job(0, "", "");
-    job.set_env("COMPASS_ECHO_NO_ROOM", LARGE);
+    let mut job = echo_job("", "");
+    job.set_env("COMPASS_FAULT_NO_ROOM", LARGE);
     let done = job.run(&["--max-num-workers", "2"]).expect(1);
     for dataset in ["choice_ppl", "answer_gen"] {
         let failed = &job.result("echo", dataset)["failed_samples"];
@@ -87,7 +87,7 @@ fn samples_that_have_no_room_anywhere_fail_at_the_end_and_are_run_when_there_is_
         assert_eq!(named, rows.collect::<Vec<_>>(), "{}", done.stderr);
         assert!(failed.values().all(|why| why.as_str().unwrap().starts_with("not enough memory for ")), "{failed:?}");
     }
-    job.set_env("COMPASS_ECHO_NO_ROOM", "");
+    job.set_env("COMPASS_FAULT_NO_ROOM", "");
     job.run(&["--max-num-workers", "2", "-r"]).expect(0);
     assert_same(&job, &expected);
 }

@@ -41,7 +41,7 @@ fn ended(master: Running, job: &Job, code: i32) -> Finished {
 fn results_are_those_of_the_embedded_store() {
     let Some(etcd) = Etcd::start("results_are_those_of_the_embedded_store", 3, EtcdOptions::default()) else { return };
     let expected = undisturbed();
-    let job = echo_job(0, &store(&etcd.endpoints()), "");
+    let job = echo_job(&store(&etcd.endpoints()), "");
     job.run(&[]).expect(0);
     assert_same(&job, &expected);
     job.run(&["-m", "eval", "-r"]).expect(0);
@@ -113,7 +113,7 @@ fn a_store_that_is_away_while_the_run_is_sealed_is_waited_for() {
     let Some(mut etcd) = Etcd::start("a_store_that_is_away_while_sealed", 3, EtcdOptions::default()) else { return };
     let expected = undisturbed();
     let leader = etcd.leader();
-    let job = echo_job(0, &leader_first(&etcd, leader), "");
+    let job = echo_job(&leader_first(&etcd, leader), "");
     // The table is not read: the master stays between its scores and the seal.
     let (mut table, mut full) = std::io::pipe().unwrap();
     full.write_all(&[b'.'; PIPE]).unwrap();
@@ -224,7 +224,7 @@ fn a_leader_cut_off_from_etcd_goes_on_when_nobody_took_its_place() {
 
 #[test]
 fn a_store_that_is_not_there_is_said_in_one_sentence() {
-    let job = echo_job(0, &store("127.0.0.1:1,127.0.0.1:2"), "");
+    let job = echo_job(&store("127.0.0.1:1,127.0.0.1:2"), "");
     let finished = job.run(&[]).expect(3);
     let sentence = "error: the store at 127.0.0.1:1,127.0.0.1:2 does not answer; start etcd there, correct `store` in \
                     [master], or write `store = \"embedded\"`";

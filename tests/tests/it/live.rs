@@ -20,7 +20,7 @@ fn samples(files: &BTreeMap<String, Map<String, Value>>) -> usize {
 }
 
 fn undisturbed() -> Job {
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     job.run(&[]).expect(0);
     job
 }
@@ -48,7 +48,7 @@ fn predictions_grow_while_the_run_goes_on() {
     let after_the_kill = samples(&present(&job));
     assert!(after_the_kill > 0 && after_the_kill < 2 * SAMPLES as usize, "{after_the_kill}");
     let mut job = job;
-    job.set_env("COMPASS_ECHO_DELAY_MS", "0");
+    job.set_env("COMPASS_FAULT_DELAY_MS", "0");
     job.run(&["-r"]).expect(0);
     assert_eq!(job.tree("predictions"), whole.tree("predictions"));
     assert_eq!(job.tree("results"), whole.tree("results"));
@@ -57,7 +57,7 @@ fn predictions_grow_while_the_run_goes_on() {
 #[test]
 fn inference_alone_leaves_its_predictions() {
     let whole = undisturbed();
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     job.run(&["-m", "infer"]).expect(0);
     assert_eq!(job.tree("predictions"), whole.tree("predictions"));
     assert!(job.tree("results").is_empty());

@@ -80,7 +80,7 @@ impl Lab {
     fn worker(&self, job: &Job, host: &str, token: &Path) -> Worker {
         let mut command = self.on(host, program("compass-worker"));
         command.args(["--master", HUB, "--device", "cpu", "--name", host]).arg("--token-file").arg(token);
-        command.env("HOME", job.path("elsewhere")).env("COMPASS_ECHO_DELAY_MS", DELAY_MS.to_string());
+        command.env("HOME", job.path("elsewhere")).env("COMPASS_FAULT_DELAY_MS", DELAY_MS.to_string());
         Worker::start(command, job.path(host))
     }
 }

@@ -48,7 +48,7 @@ fn the_table_is_told_to_everybody() {
         "[notify]\nwebhook = \"hook.txt\"\nlark_bot_url = \"http://{address}/bot\"\ncommand = [\"sh\", \"-c\", \
          \"cat > told.json; echo $COMPASS_EVENT > event\"]\n"
     );
-    let job = echo_job(0, "", &notify);
+    let job = echo_job("", &notify);
     // The address is a secret: it stands in a file of its own.
     job.write("hook.txt", &format!("http://{address}/hook?secret=s3cr3t\n"));
     let finished = job.run(&[]).expect(0);
@@ -81,7 +81,7 @@ fn the_table_is_told_to_everybody() {
 fn what_cannot_be_told_is_a_warning() {
     let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let notify = format!("[notify]\nwebhook = \"http://{unused}/s3cr3t\"\ncommand = [\"false\"]\n");
-    let job = echo_job(0, "", &notify);
+    let job = echo_job("", &notify);
     let said = job.run(&[]).expect(0).stderr;
     let why = "warning: [notify] webhook: 127.0.0.1 did not take it within 10 s: it cannot be reached: ";
     assert!(said.contains(why) && said.contains("refused") && !said.contains("s3cr3t"), "{said}");
@@ -90,11 +90,11 @@ fn what_cannot_be_told_is_a_warning() {
 
 #[test]
 fn a_program_is_found_before_anything_runs() {
-    let job = echo_job(0, "", "[notify]\ncommand = [\"no-such-program\"]\n");
+    let job = echo_job("", "[notify]\ncommand = [\"no-such-program\"]\n");
     let said = job.run(&[]).expect(2).stderr;
     assert!(said.contains("no program `no-such-program` of `command` on PATH"), "{said}");
     // A path is relative to the file, wherever the command is typed.
-    let job = echo_job(0, "", "[notify]\ncommand = [\"./tell.sh\", \"x\"]\n");
+    let job = echo_job("", "[notify]\ncommand = [\"./tell.sh\", \"x\"]\n");
     assert!(job.run(&[]).expect(2).stderr.contains("no file `./tell.sh`"));
     job.write("tell.sh", "#!/bin/sh\ncat > \"$COMPASS_RUN_DIR/../../told.json\"\n");
     assert!(job.run(&[]).expect(2).stderr.contains("chmod +x"));
@@ -112,10 +112,10 @@ fn a_program_is_found_before_anything_runs() {
 #[test]
 fn who_asks_for_failures_alone_hears_of_samples_that_are_missing() {
     let (address, posted) = server();
-    let mut job = echo_job(0, "", &format!("[notify]\nwebhook = \"http://{address}/\"\non = [\"failure\"]\n"));
+    let mut job = echo_job("", &format!("[notify]\nwebhook = \"http://{address}/\"\non = [\"failure\"]\n"));
     job.run(&[]).expect(0);
     assert!(posted.lock().unwrap().is_empty(), "nothing failed");
-    job.set_env("COMPASS_ECHO_DIE_ON", "What is 7?");
+    job.set_env("COMPASS_FAULT_DIE_ON", "What is 7?");
     job.run(&[]).expect(1);
     let posted = posted.lock().unwrap().clone();
     assert_eq!(posted.len(), 1, "{posted:?}");
@@ -141,7 +141,7 @@ fn a_job_that_is_stopped_is_a_failure() {
 
 #[test]
 fn a_table_without_an_address_is_refused() {
-    let said = |notify: &str| echo_job(0, "", &format!("[notify]\n{notify}")).run(&[]).expect(2).stderr;
+    let said = |notify: &str| echo_job("", &format!("[notify]\n{notify}")).run(&[]).expect(2).stderr;
     let empty = said("on = [\"end\"]\n");
     assert!(
         empty.contains("[notify] names no address and no command") && empty.contains("nothing was started"),

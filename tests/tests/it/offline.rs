@@ -18,7 +18,7 @@ const ANSWER: usize = 100_000;
 
 /// A job whose answers are long: the echo engine repeats the last word of a prompt.
 fn job(infer: &str) -> Job {
-    let job = echo_job(0, "listen = \"127.0.0.1:0\"", infer);
+    let job = echo_job("listen = \"127.0.0.1:0\"", infer);
     let mut rows = String::new();
     for at in 0..SAMPLES {
         let (word, label) = ("x".repeat(ANSWER), at % 2);
@@ -40,7 +40,7 @@ fn start(job: &Job, proxy: &Proxy, log: &str, delay_ms: u32) -> Worker {
     let mut command = worker_command(&proxy.address(), &job.path("home"));
     command.env("COMPASS_TOKEN_FILE", join_token_file(job));
     command.args(["--name", "far", "--pool", "far", "--slots", "2", "--no-sandbox"]);
-    command.env("COMPASS_ECHO_DELAY_MS", delay_ms.to_string()).env("COMPASS_ECHO_TRACE", job.path("trace"));
+    command.env("COMPASS_FAULT_DELAY_MS", delay_ms.to_string()).env("COMPASS_FAULT_TRACE", job.path("trace"));
     Worker::start(command, job.path(log))
 }
 

@@ -13,7 +13,7 @@ fn job_id(stderr: &str) -> &str {
 
 #[test]
 fn a_run_is_planned_again_from_what_its_folder_keeps() {
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     let first = job.run(&["--limit", "5", "--max-num-workers", "1", "--dataset-num-runs", "2"]).expect(0);
     let configs = job.latest().join("configs");
     let original = fs::read_to_string(configs.join("original/eval.toml")).unwrap();
@@ -70,7 +70,7 @@ fn a_file_says_how_the_run_stands_and_how_it_ended() {
 
 #[test]
 fn the_screen_stands_in_the_log_and_the_table_can_be_shown_in_parts() {
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     let run = job.run(&[]).expect(0);
     let log = fs::read_to_string(job.latest().join("logs/master.log")).unwrap();
     let is_stamped = |line: &str| {
@@ -109,7 +109,7 @@ fn the_screen_stands_in_the_log_and_the_table_can_be_shown_in_parts() {
 #[test]
 fn retry_bounds_launches() {
     let runner = "[infer.runner]\ntype = \"command\"\ntemplate = \"exit 7; {task_cmd}\"\nretry = 1\n";
-    let job = echo_job(0, "listen = \"127.0.0.1:0\"", runner);
+    let job = echo_job("listen = \"127.0.0.1:0\"", runner);
     let run = job.run(&[]).expect(3);
     assert!(run.stderr.contains("it failed 2 times in a row, last with: "), "{}", run.stderr);
     let once = job.run(&["--retry", "0"]).expect(3);

@@ -29,7 +29,7 @@ fn whole(job: &Job) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn every_task_that_the_master_lists_gives_what_the_run_recorded() {
-    let job = echo_job(0, "", "[infer.partitioner]\ntype = \"size\"\nmax_task_size = 60\ngen_task_coef = 3\n");
+    let job = echo_job("", "[infer.partitioner]\ntype = \"size\"\nmax_task_size = 60\ngen_task_coef = 3\n");
     job.run(&[]).expect(0);
     let run = job.latest();
     let before = whole(&job);
@@ -55,7 +55,7 @@ fn every_task_that_the_master_lists_gives_what_the_run_recorded() {
 
 #[test]
 fn samples_are_named_as_they_are_listed_and_written_where_it_is_said() {
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     job.run(&[]).expect(0);
     let out = job.path("r.jsonl");
     let output = once(&job.latest(), "echo/answer_gen[3..5,9]", &["--out", out.to_str().unwrap()]);
@@ -67,15 +67,15 @@ fn samples_are_named_as_they_are_listed_and_written_where_it_is_said() {
 
 #[test]
 fn a_sample_that_kills_its_engine_is_found_and_the_rest_gets_through() {
-    let mut job = echo_job(0, "", "[infer.partitioner]\ntype = \"naive\"\n");
-    job.set_env("COMPASS_ECHO_DIE_ON", "What is 57?");
+    let mut job = echo_job("", "[infer.partitioner]\ntype = \"naive\"\n");
+    job.set_env("COMPASS_FAULT_DIE_ON", "What is 57?");
     job.run(&[]).expect(1);
     let listing = job.run(&["-r", "--dry-run"]).expect(0).stdout;
     let guilty = listing.lines().find(|line| line.contains("echo/answer_gen") && line.contains("1 of them failed"));
     let number = guilty.unwrap_or_else(|| panic!("{listing}"))["task ".len()..].split(':').next().unwrap();
     let mut command = Command::new(program("compass-worker"));
     command.args(["--once", "--task", number, "--plan"]).arg(job.latest());
-    let output = command.env("COMPASS_ECHO_DIE_ON", "What is 57?").output().unwrap();
+    let output = command.env("COMPASS_FAULT_DIE_ON", "What is 57?").output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     let lines = lines(&output.stdout);
     assert_eq!(lines.len(), SAMPLES as usize);
@@ -87,7 +87,7 @@ fn a_sample_that_kills_its_engine_is_found_and_the_rest_gets_through() {
 
 #[test]
 fn what_is_wrong_is_said_in_a_line_and_nothing_is_started() {
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     job.run(&[]).expect(0);
     let run = job.latest();
     let refused = |run: &Path, task: &str, part: &str| {

@@ -24,7 +24,7 @@ models += [dict(type=Claude, abbr='gpt', path='gpt-4')]
 ";
 
 fn job(script: &str) -> Job {
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     job.write("eval.py", script);
     job
 }

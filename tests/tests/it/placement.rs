@@ -110,8 +110,8 @@ fn workers_that_come_one_by_one_all_get_work_under_every_partitioner() {
                 let mut command = worker_command(&address, &job.path("home"));
                 command
                     .args(["--name", &format!("w{at}"), "--slots", "1", "--no-sandbox"])
-                    .env("COMPASS_ECHO_DELAY_MS", "50")
-                    .env("COMPASS_ECHO_HOLD", job.path("hold"));
+                    .env("COMPASS_FAULT_DELAY_MS", "50")
+                    .env("COMPASS_FAULT_HOLD", job.path("hold"));
                 let worker = Worker::start(command, job.path(&format!("w{at}.log")));
                 wait_until("the worker has work", || worker.said().contains("model loaded").then_some(()));
                 worker

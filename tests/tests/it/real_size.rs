@@ -12,7 +12,7 @@ fn sixty_thousand_samples_are_counted_and_scored_rightly_under_every_partitioner
     for partitioner in ["balanced", "naive"] {
         let mut job = SIZE.job("", &format!("[infer.partitioner]\ntype = \"{partitioner}\""));
         let trace = job.path("trace");
-        job.set_env("COMPASS_ECHO_TRACE", &trace.display().to_string());
+        job.set_env("COMPASS_FAULT_TRACE", &trace.display().to_string());
         job.run(&["--max-num-workers", "2"]).expect(0);
         let outcome = RunFindings::read(&SIZE, &job, Some(&trace));
         assert!(outcome.faults.is_empty(), "{partitioner}: {:#?}", outcome.faults);

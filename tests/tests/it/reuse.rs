@@ -11,14 +11,14 @@ const LOCAL: &str = "[infer.runner]\ntype = \"local\"\nmax_num_workers = 1";
 
 /// A job that has run once.
 fn after_one_run() -> Job {
-    let job = echo_job(0, "", LOCAL);
+    let job = echo_job("", LOCAL);
     job.run(&[]).expect(0);
     job
 }
 
 /// The results, as a run from nothing gives them.
 fn fresh(toml: &str) -> Job {
-    let job = echo_job(0, "", LOCAL);
+    let job = echo_job("", LOCAL);
     job.configure(toml);
     job.run(&[]).expect(0);
     job

@@ -48,7 +48,7 @@ fn half_planned(job: &Job, name: &str) -> std::path::PathBuf {
 fn a_run_whose_plan_is_not_whole_is_planned_again_in_its_folder() {
     let expected = undisturbed();
     for name in ["latest", "20200101_000000"] {
-        let job = echo_job(0, "", "");
+        let job = echo_job("", "");
         let run = half_planned(&job, "20200101_000000");
         let scored = job.run(&["-m", "eval", "-r"]).expect(2);
         assert!(scored.stderr.contains("there is no run to resume"), "{}", scored.stderr);
@@ -63,7 +63,7 @@ fn a_run_whose_plan_is_not_whole_is_planned_again_in_its_folder() {
 
 #[test]
 fn a_run_that_was_to_keep_results_keeps_them_when_it_is_planned_again() {
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     job.run(&[]).expect(0);
     let run = half_planned(&job, "20990101_000000");
     let first = job.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
@@ -75,7 +75,7 @@ fn a_run_that_was_to_keep_results_keeps_them_when_it_is_planned_again() {
 
 #[test]
 fn a_folder_that_a_master_is_planning_in_is_left_to_it() {
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     let run = half_planned(&job, "20200101_000000");
     // As a master does until its plan is whole.
     let owner = fs::File::create(run.join("owner.json")).unwrap();
@@ -90,7 +90,7 @@ fn a_folder_that_a_master_is_planning_in_is_left_to_it() {
 #[test]
 fn a_plan_is_whole_only_once_what_it_keeps_is_there() {
     // A master that is killed at any time leaves the kept results, or no plan.
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     job.run(&[]).expect(0);
     let config = fs::read_to_string(job.path("eval.toml")).unwrap();
     job.write("eval.toml", &config.replace("abbr = \"answer_gen\"", "abbr = \"answers\""));

@@ -31,7 +31,7 @@ fn master(delay_ms: u32, more: &str) -> (Job, Running, u16) {
 
 fn worker(job: &Job, port: u16, home: &str, delay_ms: u32) -> Command {
     let mut command = worker_command(&format!("0.0.0.0:{port}"), &job.path(home));
-    command.env("COMPASS_ECHO_DELAY_MS", delay_ms.to_string());
+    command.env("COMPASS_FAULT_DELAY_MS", delay_ms.to_string());
     command
 }
 
@@ -105,7 +105,7 @@ fn the_command_works_as_typed_where_the_home_is_shared() {
 
 #[test]
 fn local_workers_of_a_master_that_others_reach_need_no_care() {
-    let mut job = echo_job(0, OPEN, "");
+    let mut job = echo_job(OPEN, "");
     job.set_env("HOME", &job.path("home").display().to_string());
     job.run(&[]).expect(0);
     assert_same(&job, &undisturbed());
@@ -149,14 +149,14 @@ fn everybody_without_a_good_token_is_turned_away_in_one_sentence() {
     assert_eq!(token(&job, &["revoke", "missing"]).status.code(), Some(2));
 
     // Another master's token, of another authority.
-    let other = echo_job(0, "", "");
+    let other = echo_job("", "");
     let (_, path) = invited(&other, "foreign", &[]);
     refused(start("foreign", Some(&path)), "is of another authority than this worker's join token");
     told_once(&job, "it does not trust this master: its join token is of another authority");
 
     // In the plain: to loopback, without a token.
     let mut command = worker_command(&format!("127.0.0.1:{port}"), &job.path("elsewhere"));
-    command.arg("--plain-loopback").env("COMPASS_ECHO_DELAY_MS", "0");
+    command.arg("--plain-loopback").env("COMPASS_FAULT_DELAY_MS", "0");
     refused(Worker::start(command, job.path("plain")), "this master speaks with encryption only");
     told_once(&job, "it speaks without encryption");
     rescued(&job, running, port);
@@ -285,7 +285,7 @@ fn silent_connections_hold_nobody_up() {
 
 /// A master on loopback, where its workers are to come by hand.
 fn on_loopback() -> (Job, Running, String) {
-    let job = echo_job(0, "listen = \"127.0.0.1:0\"", NONE);
+    let job = echo_job("listen = \"127.0.0.1:0\"", NONE);
     let running = job.start_logged(&[], "master.log");
     let address = told_address(&job, "master.log");
     (job, running, address)
@@ -301,7 +301,7 @@ fn loopback_admits_invited_workers_alone() {
     };
     refused(start("uninvited", "elsewhere", &[]), "admits invited workers only");
     refused(start("plain", "elsewhere", &["--plain-loopback"]), "speaks with encryption only, and to invited workers");
-    let foreign = echo_job(0, "", "");
+    let foreign = echo_job("", "");
     let (_, token) = invited(&foreign, "foreign", &[]);
     let token = token.display().to_string();
     refused(start("foreign", "elsewhere", &["--token-file", &token]), "of another authority");

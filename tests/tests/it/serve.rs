@@ -164,7 +164,7 @@ fn a_model_runs_in_the_pools_of_the_server_that_it_names() {
 fn submit_wait_prints_the_table_exits_with_the_code_and_no_job_runs_twice() {
     let served = Served::new(60, 2);
     let server = served.start();
-    let alone = echo_job(0, "", "");
+    let alone = echo_job("", "");
     let table = alone.run(&[]).expect(0).stdout;
     let first = accepted(&served.submit("a", &named("echo", ""), &[]).expect(0));
     let waited = served.submit("a", &named("echo", ""), &["--wait"]).expect(0);
@@ -181,7 +181,7 @@ fn submit_wait_prints_the_table_exits_with_the_code_and_no_job_runs_twice() {
 fn a_job_that_is_submitted_again_after_its_end_runs_again_on_the_same_workers() {
     let served = Served::new(2, 2);
     let server = served.start();
-    let alone = echo_job(0, "", "");
+    let alone = echo_job("", "");
     let table = alone.run(&[]).expect(0).stdout;
     let mut folders = Vec::new();
     // Its plan, tasks and attempts are those of before: nothing of an earlier run may be taken for this one's.
@@ -490,7 +490,7 @@ fn a_run_that_ends_with_its_job_answers_as_well() {
     served.command(&["status"]).expect(3);
     // What is recorded is kept, and the run can go on.
     let mut served = served;
-    served.job.set_env("COMPASS_ECHO_DELAY_MS", "0");
+    served.job.set_env("COMPASS_FAULT_DELAY_MS", "0");
     served.job.run(&["-r"]).expect(0);
     assert_same(&served.job, &undisturbed());
 }

@@ -65,7 +65,7 @@ impl TwoMasters {
         let [first, second] = self.ports;
         let mut command = worker_command(&format!("0.0.0.0:{first},0.0.0.0:{second}"), &self.job.path("elsewhere"));
         command.args(["--name", name, "--no-sandbox", "--token-file"]).arg(token);
-        command.env("COMPASS_ECHO_DELAY_MS", DELAY_MS.to_string());
+        command.env("COMPASS_FAULT_DELAY_MS", DELAY_MS.to_string());
         Worker::start(command, self.job.path(name))
     }
 }

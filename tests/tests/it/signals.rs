@@ -8,14 +8,14 @@ const DELAY_MS: u32 = 1_000;
 
 #[test]
 fn a_worker_whose_engines_hear_the_signal_too_finishes_what_it_has_begun() {
-    let mut job = echo_job(0, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"\n");
+    let mut job = echo_job("listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"\n");
     job.set_env("HOME", &job.path("home").display().to_string());
     let master = job.start_logged(&[], "master.log");
     let address = told_address(&job, "master.log");
     let start = |name: &str, delay_ms: u32| {
         let mut command = worker_command(&address, &job.path("home"));
         command.args(["--name", name, "--slots", "2", "--no-sandbox"]);
-        command.env("COMPASS_ECHO_DELAY_MS", delay_ms.to_string()).env("COMPASS_ECHO_TRACE", job.path("trace"));
+        command.env("COMPASS_FAULT_DELAY_MS", delay_ms.to_string()).env("COMPASS_FAULT_TRACE", job.path("trace"));
         Worker::start(command, job.path(name))
     };
     let run_so_far = || job.log("trace").lines().count();

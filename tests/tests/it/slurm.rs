@@ -224,7 +224,7 @@ fn each_refusal_is_one_sentence() {
 
 #[test]
 fn a_dry_run_shows_what_would_be_submitted() {
-    let job = echo_job(0, LOOPBACK, RUNNER);
+    let job = echo_job(LOOPBACK, RUNNER);
     let shown = job.run(&["--dry-run", "--max-num-workers", "4", "-q", "auto"]).expect(0).stdout;
     let command = "would launch: sbatch --parsable --partition=llmeval --quotatype=auto --nodes=1 --ntasks=1";
     assert!(shown.contains(command) && shown.contains("--array=0-3") && shown.contains("--exclusive"), "{shown}");

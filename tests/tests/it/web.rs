@@ -362,7 +362,7 @@ fn connections_are_encrypted_where_a_certificate_is_named() {
 
 #[test]
 fn logs_are_lines_of_json_where_that_is_asked_for() {
-    let mut job = echo_job(0, "", "");
+    let mut job = echo_job("", "");
     job.set_env("COMPASS_LOG_FORMAT", "json");
     job.set_env("COMPASS_LOG", "info");
     let finished = job.run(&[]).expect(0);

@@ -15,8 +15,24 @@ use compass_plan::{ModelKind, ModelPlan};
 /// Whether this build can run real models.
 pub(crate) const HAS_ENGINE: bool = cfg!(feature = "engine");
 
-/// Loads the model of `plan` on `device` with `threads` threads, where `colocated_engines` share the device. Returns it with
-/// the bytes of memory that its device has taken then, 0 where there are none.
+/// An engine, and the bytes of memory that its device has taken once it is loaded, 0 where there are none.
+pub type LoadedEngine = (Box<dyn Engine>, u64);
+
+/// Loads the model that is asked for.
+pub type Loading<'a> = &'a dyn Fn() -> Result<LoadedEngine, EngineFault>;
+
+/// Stands between an engine child and the engines that it loads; [`as_loaded`] where nothing does.
+pub type Decorate = fn(&ModelPlan, Loading<'_>) -> Result<LoadedEngine, EngineFault>;
+
+/// Loads the model and leaves its engine as it is.
+///
+/// # Errors
+/// As loading has them.
+pub fn as_loaded(_: &ModelPlan, loading: Loading<'_>) -> Result<LoadedEngine, EngineFault> {
+    loading()
+}
+
+/// Loads the model of `plan` on `device` with `threads` threads, where `colocated_engines` share the device.
 ///
 /// # Errors
 /// [`EngineFault::Missing`] if this host lacks files of the model, [`EngineFault::Model`] if no worker with these files
@@ -26,13 +42,9 @@ pub(super) fn load(
     device: &str,
     threads: u32,
     colocated_engines: u32,
-) -> Result<(Box<dyn Engine>, u64), EngineFault> {
+) -> Result<LoadedEngine, EngineFault> {
     match plan.kind {
-        ModelKind::Echo => match (EchoEngine::missing(), EchoEngine::device_fault()) {
-            (Some(path), _) => Err(EngineFault::Missing(format!("{path} is missing"))),
-            (None, Some(fault)) => Err(EngineFault::Device(fault)),
-            (None, None) => Ok((Box::new(EchoEngine::from_env(plan)), 0)),
-        },
+        ModelKind::Echo => Ok((Box::new(EchoEngine::new(plan)), 0)),
         ModelKind::Endpoint => Ok((compass_endpoint::load(plan, &|_| {})?, 0)),
         // The agent runs programs itself.
         ModelKind::Sandbox => Err(EngineFault::Model("an engine cannot run programs".into())),

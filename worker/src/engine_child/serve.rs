@@ -2,7 +2,7 @@
 
 use super::fetch::{FetchedModel, fetch};
 use super::inbox::read_on_a_thread;
-use super::load::load;
+use super::load::{Decorate, LoadedEngine, load};
 use super::parts::Parts;
 use crate::parent::{end_before_parent, end_with_parent, leave_signals_to_agent};
 use compass_plan::engine::{BatchSpec, Engine, EngineFault, Request, progress};
@@ -36,9 +36,9 @@ pub struct EngineOptions {
     pub storage: StorageArguments,
 }
 
-/// Serves the agent at the other end of stdin until either end exits.
-pub fn run(options: EngineOptions) -> ExitCode {
-    match serve(options) {
+/// Serves the agent at the other end of stdin until either end exits, with engines as `decorate` leaves them.
+pub fn run(options: EngineOptions, decorate: Decorate) -> ExitCode {
+    match serve(options, decorate) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "compass-worker engine: {error}");
@@ -60,6 +60,7 @@ impl Agent {
 
 struct Child {
     options: EngineOptions,
+    decorate: Decorate,
     agent: Agent,
     /// Whether a batch is running.
     busy: Arc<AtomicBool>,
@@ -100,7 +101,7 @@ impl Inbox {
     }
 }
 
-fn serve(options: EngineOptions) -> io::Result<()> {
+fn serve(options: EngineOptions, decorate: Decorate) -> io::Result<()> {
     // A thread notices the end of the link, but a stopped process runs no threads.
     end_with_parent();
     end_before_parent();
@@ -109,8 +110,17 @@ fn serve(options: EngineOptions) -> io::Result<()> {
     let inbox = Inbox { messages: read_on_a_thread(agent.try_clone()?)?, put_back: VecDeque::new() };
     let (agent, busy) = (Agent(Arc::new(Mutex::new(agent))), Arc::new(AtomicBool::new(false)));
     report_progress(agent.clone(), busy.clone())?;
-    let mut child =
-        Child { options, agent, busy, engine: None, job: Vec::new(), fetched: None, parts: Parts::default(), inbox };
+    let mut child = Child {
+        options,
+        decorate,
+        agent,
+        busy,
+        engine: None,
+        job: Vec::new(),
+        fetched: None,
+        parts: Parts::default(),
+        inbox,
+    };
     while let Some(message) = child.inbox.next()? {
         match message {
             ToEngine::Load(load) => child.load(&load)?,
@@ -171,7 +181,7 @@ impl Child {
         &mut self,
         plan: &ModelPlan,
         request: &v1::LoadModel,
-    ) -> Result<(Box<dyn Engine>, u64), EngineFault> {
+    ) -> Result<LoadedEngine, EngineFault> {
         let agent = &self.agent;
         let waits = |reason| {
             // A link that is broken is noticed by the thread that reads it.
@@ -181,8 +191,8 @@ impl Child {
             return Ok((compass_endpoint::load(plan, &waits)?, 0));
         }
         let fetched = fetch(plan, &self.options.storage, &waits)?;
-        let loaded = load(&fetched.plan, &request.device, self.options.threads, request.colocated_engines);
-        let loaded = loaded.map_err(|fault| fetched.named(fault));
+        let loading = || load(&fetched.plan, &request.device, self.options.threads, request.colocated_engines);
+        let loaded = (self.decorate)(&fetched.plan, &loading).map_err(|fault| fetched.named(fault));
         // The files must stay as long as they are mapped.
         self.fetched = Some(fetched);
         loaded

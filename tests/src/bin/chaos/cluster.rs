@@ -122,7 +122,7 @@ impl Cluster {
     pub(crate) fn start(model: Model, etcd: &Etcd, prefix: &str) -> Result<Self, Box<dyn Error>> {
         let members: Vec<String> = etcd.endpoints().split(',').map(str::to_owned).collect();
         let job = match model {
-            Model::Echo => echo_job(0, "", ""),
+            Model::Echo => echo_job("", ""),
             Model::Demo => Job::new(&demo("", "")),
         };
         let (mut ports, mut to_etcd) = (Vec::new(), Vec::new());
@@ -172,7 +172,7 @@ impl Cluster {
         let name = format!("w{worker}-{}", self.lives);
         let mut command = Command::new(program("compass-worker"));
         command.args(["--master", &masters, "--slots", "1", "--no-sandbox", "--device", "cpu", "--name", &name]);
-        command.env("COMPASS_TOKEN_FILE", self.token()).env("COMPASS_ECHO_DELAY_MS", DELAY_MS).env("NO_COLOR", "1");
+        command.env("COMPASS_TOKEN_FILE", self.token()).env("COMPASS_FAULT_DELAY_MS", DELAY_MS).env("NO_COLOR", "1");
         Process::start(command, &self.job, &format!("worker{worker}.log"))
     }
 
@@ -203,7 +203,7 @@ impl Cluster {
         command.args(["--master", &masters, "--slots", "1", "--no-sandbox", "--device", "cpu", "--name", "bad"]);
         command
             .env("COMPASS_TOKEN_FILE", self.token())
-            .env("COMPASS_ECHO_MISSING", "/models/echo")
+            .env("COMPASS_FAULT_MISSING", "/models/echo")
             .env("NO_COLOR", "1");
         self.bad_node = Some(Process::start(command, &self.job, "bad.log")?);
         Ok(true)

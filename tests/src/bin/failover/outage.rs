@@ -8,12 +8,12 @@ use std::time::Duration;
 
 /// Plays it; whether nothing was lost or run again, and the leader stayed.
 pub(crate) fn run(seconds: u64) -> Result<bool, Box<dyn Error>> {
-    let expected = echo_job(0, "", "");
+    let expected = echo_job("", "");
     expected.run(&[]).expect(0);
     let Some(mut etcd) = Etcd::start("failover --outage", 1, EtcdOptions::default()) else { return Ok(true) };
     let port = free_port();
     let master = format!("listen = \"127.0.0.1:{port}\"\nstore = \"etcd://{}/outage\"", etcd.endpoints());
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     job.configure(&configuration(&master, SMALL_TASKS));
     let mut leader = start(job.command(&[]), &job, "leader")?;
     wait_for(&job, "leader", "waiting for workers");

@@ -33,7 +33,7 @@ impl Measured {
 }
 
 pub(crate) fn measure(runs: u32) -> Result<Option<Measured>, Box<dyn Error>> {
-    let expected = echo_job(0, "", "");
+    let expected = echo_job("", "");
     expected.run(&[]).expect(0);
     let expected = expected.tree("results");
     let Some(etcd) = Etcd::start("failover", 1, EtcdOptions::default()) else { return Ok(None) };
@@ -51,7 +51,7 @@ fn fail_over(etcd: &Etcd, run: u32, expected: &BTreeMap<String, Vec<u8>>) -> Res
     let prefix = format!("failover/{run}");
     let ports = [free_port(), free_port()];
     let master = |port: u16| format!("listen = \"127.0.0.1:{port}\"\nstore = \"etcd://{}/{prefix}\"", etcd.endpoints());
-    let job = echo_job(0, "", "");
+    let job = echo_job("", "");
     job.configure(&configuration(&master(ports[1]), SMALL_TASKS));
     fs::rename(job.path("eval.toml"), job.path("second.toml"))?;
     job.configure(&configuration(&master(ports[0]), SMALL_TASKS));
@@ -99,8 +99,8 @@ pub(crate) fn start_workers(job: &Job, masters: &str) -> Result<Vec<Child>, std:
         command.args(["--master", masters, "--slots", "2", "--no-sandbox", "--name", &format!("w{at}")]);
         command
             .env("HOME", job.path("home"))
-            .env("COMPASS_ECHO_DELAY_MS", DELAY_MS)
-            .env("COMPASS_ECHO_TRACE", job.path("trace"));
+            .env("COMPASS_FAULT_DELAY_MS", DELAY_MS)
+            .env("COMPASS_FAULT_TRACE", job.path("trace"));
         command.env("COMPASS_LOG", "compass_worker=debug,compass_agent=debug").env("NO_COLOR", "1");
         start(command, job, &format!("w{at}"))
     };

@@ -71,7 +71,7 @@ fn agent(job: &Job, address: &str, number: usize, trace: Option<&Path>) -> Worke
     let mut command = worker_command(address, &job.path("home"));
     command.args(["--slots", "1"]).env("NO_COLOR", "1");
     if let Some(trace) = trace {
-        command.env("COMPASS_ECHO_TRACE", trace);
+        command.env("COMPASS_FAULT_TRACE", trace);
     }
     Worker::start(command, job.path(&format!("agent-{number}.log")))
 }

@@ -30,7 +30,7 @@ impl Workers {
     fn add(&mut self, server: &Server) {
         self.started += 1;
         let mut command = worker_command(&self.address, &server.job.path("home"));
-        command.args(["--slots", "1"]).env("NO_COLOR", "1").env("COMPASS_ECHO_DELAY_MS", DELAY_MS);
+        command.args(["--slots", "1"]).env("NO_COLOR", "1").env("COMPASS_FAULT_DELAY_MS", DELAY_MS);
         command.env("TMPDIR", server.job.path("tmp"));
         // The log of the worker that it replaces, so that the folder does not grow.
         let log = server.job.path(&format!("worker-{}.log", self.started as usize % (2 * WORKERS)));

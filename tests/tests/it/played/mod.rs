@@ -101,7 +101,7 @@ impl Peer {
 
 /// A master that waits for workers, and where.
 pub(crate) fn master() -> (Job, Running, String) {
-    let job = echo_job(0, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"");
+    let job = echo_job("listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"");
     let running = job.start_logged(&[], "master.log");
     let address = told_address(&job, "master.log");
     (job, running, address)

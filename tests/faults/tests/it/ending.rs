@@ -1,14 +1,14 @@
 //! Exit of an agent, its exit codes, and the end of its engines.
 
-use crate::agent::support::{Agent, Collected, FakeMaster, TestPlan, WelcomeTerms, children_of, is_running};
+use crate::support::{Agent, Collected, FakeMaster, TestPlan, WelcomeTerms, children_of, is_running};
 use compass_proto::v1;
 use compass_proto::v1::master_frame::Body;
 use rustix::process::Signal;
 use std::time::Duration;
 
-const SLOW: &[(&str, &str)] = &[("COMPASS_ECHO_DELAY_MS", "20")];
+const SLOW: &[(&str, &str)] = &[("COMPASS_FAULT_DELAY_MS", "20")];
 /// Slow enough that an engine killed during a sample cannot have finished it.
-const STUCK: &[(&str, &str)] = &[("COMPASS_ECHO_DELAY_MS", "600000")];
+const STUCK: &[(&str, &str)] = &[("COMPASS_FAULT_DELAY_MS", "600000")];
 
 async fn engines_of(agent: &Agent, count: usize) -> Vec<i32> {
     for _ in 0..6000 {

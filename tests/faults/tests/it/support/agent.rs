@@ -8,14 +8,14 @@ pub(crate) struct Agent(pub(crate) Child);
 
 impl Agent {
     pub(crate) fn start(master: &str, flags: &[&str], env: &[(&str, &str)]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_compass-worker"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_worker-with-faults"));
         command.args(["--master", master, "--device", "cpu", "--plain-loopback"]).args(flags).envs(env.iter().copied());
         Self(command.stdin(Stdio::piped()).spawn().unwrap())
     }
 
     /// Starts an agent with its stderr in a file.
     pub(crate) fn start_logged(master: &str, flags: &[&str], env: &[(&str, &str)], log: &std::path::Path) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_compass-worker"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_worker-with-faults"));
         command.args(["--master", master, "--device", "cpu", "--plain-loopback"]).args(flags).envs(env.iter().copied());
         let log = std::fs::File::create(log).unwrap();
         Self(command.stdin(Stdio::piped()).stderr(log).spawn().unwrap())

@@ -1,6 +1,6 @@
 //! Results of an agent under faults of its connection, its engines and its grants.
 
-use crate::agent::support::{Agent, Collected, FakeMaster, Session, TestPlan, WelcomeTerms, children_of, is_running, proof};
+use crate::support::{Agent, Collected, FakeMaster, Session, TestPlan, WelcomeTerms, children_of, is_running, proof};
 use compass_eval::evaluator::EVAL_VERSION;
 use compass_proto::v1;
 use compass_proto::v1::master_frame::Body;
@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-const SLOW: &[(&str, &str)] = &[("COMPASS_ECHO_DELAY_MS", "20")];
+const SLOW: &[(&str, &str)] = &[("COMPASS_FAULT_DELAY_MS", "20")];
 
 async fn welcomed(master: &mut FakeMaster, plan: &TestPlan) -> Session {
     let mut session = master.session().await;
@@ -202,7 +202,7 @@ async fn killed_engine_loses_and_repeats_no_sample() {
 async fn poison_sample_fails_and_the_others_succeed() {
     let plan = TestPlan::questions(40);
     let mut master = FakeMaster::start(&plan).await;
-    let _agent = Agent::start(&master.address, &[], &[("COMPASS_ECHO_DIE_ON", "question 13")]);
+    let _agent = Agent::start(&master.address, &[], &[("COMPASS_FAULT_DIE_ON", "question 13")]);
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 40).await;
     let mut collected = Collected::default();
@@ -217,7 +217,7 @@ async fn poison_sample_fails_and_the_others_succeed() {
 async fn hanging_engine_is_killed_and_its_sample_fails() {
     let plan = TestPlan::questions(12);
     let mut master = FakeMaster::start(&plan).await;
-    let _agent = Agent::start(&master.address, &[], &[("COMPASS_ECHO_HANG_ON", "question 7")]);
+    let _agent = Agent::start(&master.address, &[], &[("COMPASS_FAULT_HANG_ON", "question 7")]);
     let mut session = master.session().await;
     session.welcome(&plan, WelcomeTerms { engine_timeout_ms: 2_000, ..WelcomeTerms::default() }).await;
     session.grant(&plan, 0, 1, 0, 12).await;

@@ -1,0 +1,9 @@
+//! Tells the linker where libtorch lies at run time: beside the build's own copy, and beside an installed binary.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    if let Ok(lib) = std::env::var("DEP_TCH_LIBTORCH_LIB") {
+        println!("cargo:rustc-link-arg=-Wl,-rpath,{lib}");
+        println!("cargo:rustc-link-arg=-Wl,-rpath,$ORIGIN/../torch/lib");
+    }
+}
