@@ -217,6 +217,24 @@ impl Job {
         wait_until("results are durable", || (self.ledger_bytes() > appended).then_some(()));
     }
 
+    /// Lets samples begin one by one, each once the last one's result is in the ledger, until `condition` holds: what was told to
+    /// end finishes what it has begun, and no more of the job than that goes by meanwhile.
+    pub fn trickle_until(&self, what: &str, mut condition: impl FnMut() -> bool) {
+        let mut written = self.results_written();
+        self.gate().admit_more(1);
+        wait_until(what, || {
+            if condition() {
+                return Some(());
+            }
+            let now = self.results_written();
+            if now > written {
+                written = now;
+                self.gate().admit_more(1);
+            }
+            None
+        });
+    }
+
     /// Every file below `name` (e.g. `results`) of the latest run, with its bytes.
     pub fn tree(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
         tree_of(&self.latest().join(name))

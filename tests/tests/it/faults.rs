@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_tests::{
-    SAMPLES, assert_same, children_of, configuration, echo_job, free_port, is_alive, kill, program, undisturbed,
+    SAMPLES, assert_same, children_of, configuration, echo_job, free_port, held_job, is_alive, kill, program, undisturbed,
     wait_until,
 };
 use std::process::{Command, Stdio};
@@ -38,7 +38,7 @@ fn no_number_depends_on_workers_or_partitioner() {
 #[test]
 fn a_killed_engine_loses_nothing() {
     let expected = undisturbed();
-    let job = echo_job(15, "", "");
+    let job = held_job(20, "", "");
     let master = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     let (agent, engines) = family(master.pid());
@@ -47,6 +47,7 @@ fn a_killed_engine_loses_nothing() {
         let now = children_of(agent);
         (now.len() == engines.len() && !now.contains(&engines[0])).then_some(())
     });
+    job.gate().open();
     master.finish().expect(0);
     assert_same(&job, &expected);
 }
@@ -54,12 +55,13 @@ fn a_killed_engine_loses_nothing() {
 #[test]
 fn a_killed_agent_loses_nothing() {
     let expected = undisturbed();
-    let job = echo_job(15, "", "");
+    let job = held_job(20, "", "");
     let master = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     let (agent, engines) = family(master.pid());
     kill(agent, "KILL");
     wait_until("its engines end with it", || engines.iter().all(|&engine| !is_alive(engine)).then_some(()));
+    job.gate().open();
     master.finish().expect(0);
     assert_same(&job, &expected);
     let facts = job.facts();
@@ -69,7 +71,7 @@ fn a_killed_agent_loses_nothing() {
 
 #[test]
 fn deaths_and_retries_of_a_run_are_counted_over_all_its_masters() {
-    let job = echo_job(15, "", "");
+    let job = held_job(20, "", "");
     let master = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     kill(family(master.pid()).0, "KILL");
@@ -78,10 +80,13 @@ fn deaths_and_retries_of_a_run_are_counted_over_all_its_masters() {
         let has = |bytes: Vec<u8>| bytes.windows(8).any(|window| window == b"\"deaths\"");
         ledger().any(|segment| std::fs::read(segment.path()).is_ok_and(has)).then_some(())
     });
+    // A group that follows it is appended once it is durable.
     let before = job.ledger_bytes();
-    wait_until("its record is durable", || (job.ledger_bytes() > before + 2000).then_some(()));
+    job.gate().admit_more(1);
+    wait_until("its record is durable", || (job.ledger_bytes() > before).then_some(()));
     master.signal("KILL");
     master.finish();
+    job.gate().open();
     let deaths = |facts: &serde_json::Value| -> u64 {
         facts["workers"].as_object().unwrap().values().map(|worker| worker["deaths"].as_u64().unwrap()).sum()
     };
@@ -97,7 +102,7 @@ fn deaths_and_retries_of_a_run_are_counted_over_all_its_masters() {
 #[test]
 fn a_killed_master_resumes_and_repeats_at_most_what_was_in_flight() {
     let expected = undisturbed();
-    let job = echo_job(15, "", "");
+    let job = held_job(20, "", "");
     let master = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     let (agent, engines) = family(master.pid());
@@ -106,6 +111,7 @@ fn a_killed_master_resumes_and_repeats_at_most_what_was_in_flight() {
     wait_until("old workers are gone", || {
         (!is_alive(agent) && engines.iter().all(|&engine| !is_alive(engine))).then_some(())
     });
+    job.gate().open();
     job.run(&["--max-num-workers", "2", "-r"]).expect(0);
     assert_same(&job, &expected);
     assert_eq!(job.runs().len(), 1, "resumed in its own folder");
@@ -123,11 +129,12 @@ fn results_received(facts: &serde_json::Value) -> u64 {
 #[test]
 fn a_run_resumes_without_its_store() {
     let expected = undisturbed();
-    let job = echo_job(15, "", "");
+    let job = held_job(20, "", "");
     let master = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     master.signal("KILL");
     master.finish();
+    job.gate().open();
     std::fs::remove_dir_all(job.path("state")).unwrap();
     job.run(&["-r"]).expect(0);
     assert_same(&job, &expected);
@@ -137,31 +144,34 @@ fn a_run_resumes_without_its_store() {
 #[test]
 fn ctrl_c_stops_cleanly_and_says_how_to_resume() {
     let expected = undisturbed();
-    let job = echo_job(15, "", "");
+    let job = held_job(20, "", "");
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let arguments: &[&str] = if signal == "INT" { &[] } else { &["-r"] };
-        let master = job.start(arguments);
+        let mut master = job.start(arguments);
         job.wait_until_durable();
         let (agent, _) = family(master.pid());
         master.signal(signal);
+        job.trickle_until("the master ends", || master.has_ended());
         let finished = master.finish().expect(code);
         let name = job.latest().file_name().unwrap().to_string_lossy().into_owned();
         let hint = format!("resume with: compass-master --config eval.toml -r {name}");
         assert!(finished.stderr.contains(&hint), "{}", finished.stderr);
         assert!(!is_alive(agent));
     }
+    job.gate().open();
     job.run(&["-r"]).expect(0);
     assert_same(&job, &expected);
 }
 
 #[test]
 fn a_second_master_on_the_same_run_is_told_who_has_it() {
-    let job = echo_job(15, "", "");
+    let job = held_job(20, "", "");
     let first = job.start(&[]);
     job.wait_until_durable();
     let second = job.run(&["-r"]).expect(3);
     let holder = format!("another master works on this run: process {}", first.pid());
     assert!(second.stderr.contains(&holder), "{}", second.stderr);
+    job.gate().open();
     first.finish().expect(0);
 }
 
@@ -216,18 +226,19 @@ fn workers_started_by_hand_join_a_master_that_launches_none() {
 fn a_worker_by_hand_survives_its_master_and_goes_on_with_the_next() {
     let expected = undisturbed();
     let runner = "[infer.runner]\ntype = \"none\"";
-    let job = echo_job(15, "", runner);
+    let job = held_job(20, "", runner);
     // A port of our own, so that the second master listens where the first one did.
     let port = free_port();
     job.configure(&configuration(&format!("listen = \"127.0.0.1:{port}\""), runner));
     let master = job.start(&[]);
-    let mut worker = Command::new(program("compass-worker"));
+    let mut worker = Command::new(program("worker-with-faults"));
     worker.env("HOME", job.path("home"));
-    worker.args(["--master", &format!("127.0.0.1:{port}"), "--slots", "2"]).env("COMPASS_FAULT_DELAY_MS", "15");
+    worker.args(["--master", &format!("127.0.0.1:{port}"), "--slots", "2"]).envs(job.environment());
     let mut worker = worker.stderr(Stdio::null()).spawn().unwrap();
     job.wait_until_durable();
     master.signal("KILL");
     master.finish();
+    job.gate().open();
     job.run(&["-r"]).expect(0);
     assert_eq!(worker.wait().unwrap().code(), Some(0));
     assert_same(&job, &expected);
@@ -243,17 +254,18 @@ fn a_worker_by_hand_survives_its_master_and_goes_on_with_the_next() {
 #[test]
 fn a_full_disk_stops_the_run_and_it_resumes() {
     let expected = undisturbed();
-    let job = echo_job(5, "", "");
+    let job = held_job(20, "", "");
     // No file may be written beyond its first 4 KiB from now on: what a full disk looks like to the ledger.
     let mut limited = Command::new("bash");
     let master = program("compass-master").display().to_string();
     limited.arg("-c").arg(format!("trap '' XFSZ; exec {master} --config eval.toml --max-num-workers 2"));
-    limited.current_dir(job.path(".")).env("COMPASS_WORKER", program("compass-worker"));
-    limited.env("COMPASS_FAULT_DELAY_MS", "5").stdout(Stdio::piped()).stderr(Stdio::piped());
+    limited.current_dir(job.path(".")).env("COMPASS_WORKER", program("worker-with-faults"));
+    limited.envs(job.environment()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let limited = limited.spawn().unwrap();
     job.wait_until_durable();
     let limit = ["--pid", &limited.id().to_string(), "--fsize=4096"];
     assert!(Command::new("prlimit").args(limit).status().unwrap().success());
+    job.gate().open();
     let output = limited.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{stderr}");
