@@ -189,18 +189,8 @@ impl Job {
     }
 
     /// Results in the ledger of the latest run, durable or not.
-    fn results_written(&self) -> usize {
-        let folder = self.runs().pop().map(|run| run.join("ledger")).unwrap_or_default();
-        let count = |path: PathBuf| -> Option<usize> {
-            let bytes = fs::read(&path).ok()?;
-            // A segment begins with eight bytes that say what it is, and the digest of its plan.
-            let plan = Digest(bytes.get(8..40)?.try_into().ok()?);
-            let mut entries = Vec::new();
-            read_segment(&plan, &path, &bytes, None, &mut entries).ok()?;
-            Some(entries.iter().filter(|entry| entry.kind() == Kind::Sample).count())
-        };
-        let segments = fs::read_dir(folder).into_iter().flatten().flatten();
-        segments.filter_map(|segment| count(segment.path())).sum()
+    pub fn results_written(&self) -> usize {
+        self.runs().pop().map_or(0, |run| results_in(&run))
     }
 
     /// Waits until all samples that the gate admits are durable in the latest run, and lets one more begin for it; without a gate,
@@ -232,6 +222,16 @@ impl Job {
                 self.gate().admit_more(1);
             }
             None
+        });
+    }
+
+    /// Waits until it is written down that a worker is lost: its lease is over, and what it held is others'.
+    pub fn wait_until_a_death_is_recorded(&self) {
+        let folder = self.latest().join("ledger");
+        let has = |bytes: Vec<u8>| bytes.windows(8).any(|window| window == b"\"deaths\"");
+        wait_until("a death is written down", || {
+            let mut segments = fs::read_dir(&folder).ok()?.flatten();
+            segments.any(|segment| fs::read(segment.path()).is_ok_and(has)).then_some(())
         });
     }
 
@@ -292,6 +292,20 @@ fn rest(toml: &str) -> String {
         Some(master) => master.to_owned(),
         None => format!("\n[{rest}"),
     }
+}
+
+/// Results in the ledger of a run, by its folder, durable or not.
+pub fn results_in(run: &Path) -> usize {
+    let count = |path: PathBuf| -> Option<usize> {
+        let bytes = fs::read(&path).ok()?;
+        // A segment begins with eight bytes that say what it is, and the digest of its plan.
+        let plan = Digest(bytes.get(8..40)?.try_into().ok()?);
+        let mut entries = Vec::new();
+        read_segment(&plan, &path, &bytes, None, &mut entries).ok()?;
+        Some(entries.iter().filter(|entry| entry.kind() == Kind::Sample).count())
+    };
+    let segments = fs::read_dir(run.join("ledger")).into_iter().flatten().flatten();
+    segments.filter_map(|segment| count(segment.path())).sum()
 }
 
 /// Every file below a folder, with its bytes.

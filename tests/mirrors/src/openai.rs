@@ -1,12 +1,12 @@
 //! An endpoint that speaks OpenAI's protocol and follows a script: faults, refusals, limits. Its answers follow from the
-//! prompts, and it keeps count of them.
+//! prompts, and it keeps count of them. A test stops it at a request by its latch, not at a time.
 
 use crate::answer::Answer;
 use crate::server::{Request, Server};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What a server does wrong now and then.
@@ -32,7 +32,7 @@ impl Fault {
 /// How an endpoint behaves.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// Time for an answer.
+    /// Time for an answer, for benchmarks; tests have [`Endpoint::hold_after`].
     pub latency: Duration,
     /// The key that every request must have.
     pub key: Option<String>,
@@ -89,12 +89,24 @@ struct State {
     tokens: f64,
     filled: Duration,
     faults: usize,
+    /// Requests that passed the latch, and how many may; all where nothing is said.
+    passed: u32,
+    may_pass: Option<u32>,
+    /// Requests that are at the latch.
+    waiting: u32,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// More requests may pass the latch.
+    opened: Condvar,
 }
 
 /// An endpoint that runs until it is dropped.
 pub struct Endpoint {
     server: Server,
-    state: Arc<Mutex<State>>,
+    shared: Arc<Shared>,
     script: Arc<Mutex<Script>>,
 }
 
@@ -104,15 +116,17 @@ impl Endpoint {
     /// # Errors
     /// No port can be opened.
     pub fn start(script: Script) -> io::Result<Self> {
+        #[expect(clippy::disallowed_methods, reason = "the clock of a script's limit of requests a second")]
         let began = Instant::now();
         let state = State { tokens: script.limit.map_or(0.0, |(_, burst)| burst), ..State::default() };
-        let (state, script) = (Arc::new(Mutex::new(state)), Arc::new(Mutex::new(script)));
-        let (of_server, told) = (state.clone(), script.clone());
+        let shared = Arc::new(Shared { state: Mutex::new(state), opened: Condvar::new() });
+        let script = Arc::new(Mutex::new(script));
+        let (of_server, told) = (shared.clone(), script.clone());
         let server = Server::start(move |request| {
             let script = lock(&told).clone();
             answer(request, &script, &of_server, began)
         })?;
-        Ok(Self { server, state, script })
+        Ok(Self { server, shared, script })
     }
 
     /// What `url` of an endpoint takes.
@@ -127,17 +141,61 @@ impl Endpoint {
 
     /// Every request so far.
     pub fn seen(&self) -> Vec<Seen> {
-        lock(&self.state).seen.clone()
+        lock(&self.shared.state).seen.clone()
     }
 
     /// How often each prompt was answered.
     pub fn answers(&self) -> BTreeMap<String, u32> {
-        lock(&self.state).answers.clone()
+        lock(&self.shared.state).answers.clone()
     }
 
     /// The most requests that were in flight at once.
     pub fn most_at_once(&self) -> u32 {
-        lock(&self.state).most_at_once
+        lock(&self.shared.state).most_at_once
+    }
+
+    /// Sends so many answers in all from now on, those that were sent before included; further requests are counted and wait.
+    pub fn hold_after(&self, answers: u32) {
+        lock(&self.shared.state).may_pass = Some(answers);
+        self.shared.opened.notify_all();
+    }
+
+    /// Sends so many answers more.
+    pub fn admit_more(&self, answers: u32) {
+        let may_pass = lock(&self.shared.state).may_pass;
+        self.hold_after(may_pass.unwrap_or(0) + answers);
+    }
+
+    /// Sends every answer.
+    pub fn open(&self) {
+        lock(&self.shared.state).may_pass = None;
+        self.shared.opened.notify_all();
+    }
+
+    /// Requests that wait for their answers, and have none until more are sent.
+    pub fn held(&self) -> u32 {
+        let state = lock(&self.shared.state);
+        // Those that may pass do so in a moment.
+        let admitted = state.may_pass.map_or(u32::MAX, |may_pass| may_pass.saturating_sub(state.passed));
+        state.waiting.saturating_sub(admitted)
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        self.open();
+    }
+}
+
+impl Shared {
+    /// Waits until one more answer may be sent.
+    fn pass(&self) {
+        let mut state = lock(&self.state);
+        state.waiting += 1;
+        let is_shut = |state: &mut State| state.may_pass.is_some_and(|may_pass| state.passed >= may_pass);
+        let mut state = self.opened.wait_while(state, is_shut).unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state.passed += 1;
     }
 }
 
@@ -145,19 +203,23 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn answer(request: &Request, script: &Script, state: &Mutex<State>, began: Instant) -> Answer {
+fn answer(request: &Request, script: &Script, shared: &Shared, began: Instant) -> Answer {
     let at = began.elapsed();
     let body: Value = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
     let made = {
-        let mut state = lock(state);
+        let mut state = lock(&shared.state);
         state.at_once += 1;
         state.most_at_once = state.most_at_once.max(state.at_once);
         let made = decide(request, &body, script, &mut state, at);
         state.seen.push(Seen { at, status: made.status });
         made
     };
-    std::thread::sleep(script.latency);
-    lock(state).at_once -= 1;
+    shared.pass();
+    if !script.latency.is_zero() {
+        #[expect(clippy::disallowed_methods, reason = "a benchmark asks for an endpoint that takes its time")]
+        std::thread::sleep(script.latency);
+    }
+    lock(&shared.state).at_once -= 1;
     made
 }
 
