@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, children_of, kill, wait_until};
+use compass_tests::{Job, children_of, is_alive, kill, wait_until};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -64,7 +64,8 @@ fn the_bytes_are_the_same_for_every_number_of_workers_and_partitioner() {
 fn kills_of_engine_agent_and_master_change_no_byte() {
     let expected = undisturbed();
     for victim in ["engine", "agent", "master"] {
-        let job = demo("");
+        let mut job = demo("");
+        job.hold_after(40);
         let master = job.start(&["--max-num-workers", "2"]);
         job.wait_until_durable();
         let agent = wait_until("the agent runs", || children_of(master.pid()).first().copied());
@@ -72,19 +73,24 @@ fn kills_of_engine_agent_and_master_change_no_byte() {
             "engine" => {
                 let engine = wait_until("an engine runs", || children_of(agent).first().copied());
                 kill(engine, "KILL");
+                wait_until("the engine is gone", || (!is_alive(engine)).then_some(()));
+                job.gate().open();
                 master.finish().expect(0);
             }
             "agent" => {
                 kill(agent, "KILL");
+                wait_until("the agent is gone", || (!is_alive(agent)).then_some(()));
+                job.gate().open();
                 master.finish().expect(0);
             }
             _ => {
                 master.signal("KILL");
                 assert_eq!(master.finish().code, None);
+                job.gate().open();
                 job.run(&["--max-num-workers", "2", "-r"]).expect(0);
                 let facts = job.facts();
                 let resumed = facts["resumed_samples"].as_u64().unwrap();
-                assert!(resumed > 0 && resumed < 720, "{facts}");
+                assert!((40..=41).contains(&resumed), "{facts}");
             }
         }
         assert!(outcome(&job) == *expected, "after the {victim} was killed");

@@ -3,27 +3,28 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+use crate::played::{Peer, hello, with_peers};
 use compass_plan::engine::ModelFacts;
 use compass_plan::weights::{Pin, read};
 use compass_plan::{GenerationDefaults, ModelKind};
 use compass_proto::v1;
 use compass_proto::v1::sample_result::Outcome;
 use compass_proto::v1::worker_frame::Body as Say;
-use compass_tests::{Job, Running, Worker, copy_demo_model, kill, sums, told_address, wait_until, worker_command};
-use crate::played::{Peer, hello, with_peers};
+use compass_tests::{Job, Running, Worker, copy_demo_model, sums, told_address, wait_until, worker_command};
 use std::path::Path;
 
 const GPU: &str = "NVIDIA H200";
 
-/// A job over the demo's model, its master, and where that listens.
-fn master() -> (Job, Running, String) {
-    let job = Job::new(&format!(
+/// A job over the demo's model, held once so many samples have begun, its master, and where that listens.
+fn master(hold_after: Option<u64>) -> (Job, Running, String) {
+    let mut job = Job::new(&format!(
         "\n[master]\nlisten = \"127.0.0.1:0\"\n[[model]]\nabbr = \"m\"\npath = \"model\"\n{}\n[infer.partitioner]\ntype = \"size\"\n\
          max_task_size = 20\n[infer.runner]\ntype = \"none\"\n",
         sums::choices("rows.jsonl")
     ));
-    job.write("rows.jsonl", &sums::rows(300));
+    job.write("rows.jsonl", &sums::rows(100));
     copy_demo_model(&job.path("model")).unwrap();
+    hold_after.into_iter().for_each(|samples| job.hold_after(samples));
     let running = job.start_logged(&[], "master.log");
     let address = told_address(&job, "master.log");
     (job, running, address)
@@ -31,7 +32,7 @@ fn master() -> (Job, Running, String) {
 
 fn cpu_worker(job: &Job, address: &str) -> Worker {
     let mut command = worker_command(address, &job.path("home"));
-    command.args(["--name", "cpu", "--slots", "1", "--no-sandbox"]);
+    command.args(["--name", "cpu", "--slots", "1", "--no-sandbox"]).envs(job.environment());
     Worker::start(command, job.path("cpu.log"))
 }
 
@@ -105,23 +106,22 @@ fn barred(job: &Job, says: &str) {
 #[test]
 fn after_results_of_the_cpu_a_gpu_computes_nothing_that_counts() {
     let expected = {
-        let (job, running, address) = master();
+        let (job, running, address) = master(None);
         let worker = cpu_worker(&job, &address);
         assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
         drop(worker);
         (job.tree("results"), job.tree("predictions"))
     };
-    let (job, running, address) = master();
+    let (job, running, address) = master(Some(20));
     let cpu = cpu_worker(&job, &address);
     job.wait_until_durable();
-    kill(cpu.pid(), "STOP");
     with_peers(async {
         let mut gpu = OnGpu::holding(&job, &address).await;
         gpu.loads().await;
         barred(&job, &format!("come from the CPU, and the worker computes on {GPU}"));
         gpu.answers_first_sample().await;
     });
-    kill(cpu.pid(), "CONT");
+    job.gate().open();
     assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
     drop(cpu);
     assert!((job.tree("results"), job.tree("predictions")) == expected, "{}", job.log("master.log"));
@@ -136,7 +136,7 @@ fn after_results_of_the_cpu_a_gpu_computes_nothing_that_counts() {
 
 #[test]
 fn after_a_result_of_a_gpu_the_cpu_is_not_asked() {
-    let (job, running, address) = master();
+    let (job, running, address) = master(None);
     let gpu = with_peers(async {
         let mut gpu = OnGpu::holding(&job, &address).await;
         gpu.loads().await;
@@ -145,7 +145,7 @@ fn after_a_result_of_a_gpu_the_cpu_is_not_asked() {
     });
     let cpu = cpu_worker(&job, &address);
     barred(&job, "come from GPUs, and the worker computes on the CPU");
-    kill(running.pid(), "TERM");
+    running.signal("TERM");
     let finished = running.finish();
     assert_ne!(finished.code, Some(0), "{}", job.log("master.log"));
     drop((gpu, cpu));

@@ -3,14 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{
-    Job, Running, Tree, Worker, copy_demo_model, kill, sums, told_address, wait_until, worker_command,
-};
+use compass_tests::{Job, Running, Tree, Worker, copy_demo_model, sums, told_address, wait_until, worker_command};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-const ROWS: usize = 600;
+const ROWS: usize = 150;
 
 const LOCAL: &str = "[infer.partitioner]\ntype = \"size\"\nmax_task_size = 40\ngen_task_coef = 1\n\
                      [infer.runner]\ntype = \"local\"\nmax_num_workers = 1\n";
@@ -63,13 +61,16 @@ fn name(run: &Path) -> String {
 
 #[test]
 fn a_resumed_run_keeps_nothing_of_weights_that_were_overwritten() {
-    let job = job("model", LOCAL);
+    let mut job = job("model", LOCAL);
     let model = job.path("model");
     copy_demo_model(&model).unwrap();
-    let master = job.start(&[]);
+    job.hold_after(20);
+    let mut master = job.start(&[]);
     job.wait_until_durable();
     master.signal("INT");
+    job.trickle_until("the master ends", || master.has_ended());
     master.finish();
+    job.gate().open();
     let first = name(&job.latest());
     overwrite(&model);
     let finished = job.run(&["-r"]).expect(0);
@@ -116,13 +117,14 @@ impl Elsewhere {
             )
         };
         let infer = pool("one") + &pool("two") + LOCAL.split("[infer.runner]").next().unwrap();
-        let job = job_with("\n[master]\nlisten = \"127.0.0.1:0\"\n", "/nowhere/model", &infer);
+        let mut job = job_with("\n[master]\nlisten = \"127.0.0.1:0\"\n", "/nowhere/model", &infer);
         let text = fs::read_to_string(job.path("eval.toml")).unwrap();
         job.write("eval.toml", &text.replace("HERE", job.path("").display().to_string().trim_end_matches('/')));
         for name in ["one", "two"] {
             copy_demo_model(&job.path(name)).unwrap();
         }
         change(&job.path("two"));
+        job.hold_after(20);
         let master = job.start_logged(&[], "master.log");
         let address = told_address(&job, "master.log");
         Self { job, master, address }
@@ -131,20 +133,20 @@ impl Elsewhere {
     fn worker(&self, pool: &str) -> Worker {
         let mut command = worker_command(&self.address, &self.job.path("home"));
         command.args(["--name", pool, "--pool", pool, "--slots", "1", "--no-sandbox"]);
+        command.envs(self.job.environment());
         Worker::start(command, self.job.path(&format!("{pool}.log")))
     }
 
-    /// Waits until the second worker is told apart, while the first, which began, is stopped; then the first does it all.
+    /// Waits until the second worker is told apart, while the first, which began, is held; then the first does it all.
     fn second_is_barred(self, names: &str) {
         let one = self.worker("one");
         self.job.wait_until_durable();
-        kill(one.pid(), "STOP");
         let two = self.worker("two");
         wait_until("the second worker's files are told apart", || {
             let log = self.job.log("master.log");
             (log.contains("weights digest") && log.contains(names)).then_some(())
         });
-        kill(one.pid(), "CONT");
+        self.job.gate().open();
         let Self { job, master, .. } = self;
         assert_eq!(master.finish().code, Some(0), "{}", job.log("master.log"));
         let (code, said) = one.finish();
@@ -178,7 +180,7 @@ fn what_the_first_worker_pinned_holds_for_the_next_master() {
     let begun = Elsewhere { job, master, address };
     let one = begun.worker("one");
     begun.job.wait_until_durable();
-    kill(begun.master.pid(), "KILL");
+    begun.master.signal("KILL");
     drop(one);
     let Elsewhere { job, master, .. } = begun;
     master.finish();
