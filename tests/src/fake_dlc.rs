@@ -1,5 +1,6 @@
 //! A job on the echo engine whose workers are jobs of a fake `dlc`.
 
+use crate::gate::GATE_VARIABLE;
 use crate::job::Job;
 use crate::processes::{program, wait_until};
 use std::fs;
@@ -13,8 +14,9 @@ pub struct FakeDlc {
 
 impl FakeDlc {
     /// Puts a fake `dlc` beside the job, and its settings into `aliyun.toml`; the job's programs find it from now on.
-    /// `settings` are further lines of that file, `delay_ms` is what each sample takes.
-    pub fn install(job: &mut Job, delay_ms: u32, settings: &str) -> Self {
+    /// `settings` are further lines of that file. What a job's command inherits is the job's own environment: its engines
+    /// learn of the gate of `job` from there.
+    pub fn install(job: &mut Job, settings: &str) -> Self {
         let dlc = Self { state: job.path("dlc_state"), bin: job.path("bin") };
         let made = fs::create_dir_all(&dlc.state)
             .and_then(|()| fs::create_dir_all(&dlc.bin))
@@ -23,9 +25,10 @@ impl FakeDlc {
         let path = std::env::var("PATH").unwrap_or_default();
         job.set_env("PATH", &format!("{}:{path}", dlc.bin.display()));
         job.set_env("FAKE_DLC_STATE", &dlc.state.display().to_string());
+        let gate = job.gate().path().display().to_string();
         let aliyun = format!(
             "workspace_id = \"ws1\"\nresource_id = \"quota1\"\nworker_image = \"registry/pai:1\"\ndata_sources = [\"d-1\"]\n\
-             dlc_sleep_time = 0\nextra_envs = [\"COMPASS_FAULT_DELAY_MS={delay_ms}\"]\n{settings}\n"
+             dlc_sleep_time = 0\nextra_envs = [\"{GATE_VARIABLE}={gate}\"]\n{settings}\n"
         );
         job.write("aliyun.toml", &aliyun);
         dlc
@@ -69,6 +72,28 @@ impl FakeDlc {
     pub fn preempt(&self, job: &str) {
         let asked = fs::write(self.state.join(job).join("preempt"), "");
         assert!(asked.is_ok(), "{asked:?}");
+    }
+
+    /// Has the node of a job that runs fail, which DLC answers by a restart of the job; returns once its command has ended.
+    pub fn fail_node(&self, job: &str) {
+        let path = self.state.join(job).join("fail_node");
+        let asked = fs::write(&path, "");
+        assert!(asked.is_ok(), "{asked:?}");
+        wait_until("the job is restarted", || (!path.exists()).then_some(()));
+    }
+
+    /// The job that runs; there must be one alone.
+    pub fn running(&self) -> String {
+        let mut running = self.jobs().into_iter().filter(|(_, state)| state == "Running");
+        match (running.next(), running.next()) {
+            (Some((id, _)), None) => id,
+            _ => unreachable!("one job runs: {:?}", self.jobs()),
+        }
+    }
+
+    /// State of a job.
+    pub fn state(&self, job: &str) -> String {
+        self.jobs().into_iter().find_map(|(id, state)| (id == job).then_some(state)).unwrap_or_default()
     }
 
     /// Waits until no job is left that waits or runs.

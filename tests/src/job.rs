@@ -225,13 +225,11 @@ impl Job {
         });
     }
 
-    /// Waits until it is written down that a worker is lost: its lease is over, and what it held is others'.
-    pub fn wait_until_a_death_is_recorded(&self) {
-        let folder = self.latest().join("ledger");
-        let has = |bytes: Vec<u8>| bytes.windows(8).any(|window| window == b"\"deaths\"");
-        wait_until("a death is written down", || {
-            let mut segments = fs::read_dir(&folder).ok()?.flatten();
-            segments.any(|segment| fs::read(segment.path()).is_ok_and(has)).then_some(())
+    /// Waits until the master counts on a worker no more: its lease is over, and what it held is others'.
+    pub fn wait_until_lost(&self, worker: &str) {
+        wait_until("the worker's lease is over", || {
+            let asked = self.command_line(&["explain", "worker", worker, "--config", "eval.toml"]).run();
+            asked.stderr.contains("there is no worker").then_some(())
         });
     }
 

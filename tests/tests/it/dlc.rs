@@ -1,6 +1,6 @@
 //! Workers as jobs of DLC: the same bytes whatever the fake `dlc` does wrong, nothing left running, and errors in a sentence.
 
-use compass_tests::{FakeDlc, Job, assert_same, echo_job, free_port, kill, undisturbed, wait_until};
+use compass_tests::{FakeDlc, Job, assert_same, echo_job, free_port, held_job, kill, undisturbed, wait_until};
 
 const HERE: &str = "listen = \"127.0.0.1:0\"";
 const DLC: [&str; 4] = ["--dlc", "--aliyun-cfg", "aliyun.toml", "--max-num-workers"];
@@ -13,7 +13,7 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 fn runs_under(faults: &str, settings: &str, workers: &str) -> (Job, FakeDlc, String) {
     let expected = undisturbed();
     let mut job = echo_job(HERE, "");
-    let dlc = FakeDlc::install(&mut job, 0, settings);
+    let dlc = FakeDlc::install(&mut job, settings);
     dlc.faults(faults);
     let finished = job.run(&with(&[workers])).expect(0);
     assert_same(&job, &expected);
@@ -76,10 +76,13 @@ fn states_that_cannot_be_read_for_a_while_and_slow_answers_do_no_harm() {
 #[test]
 fn a_job_that_dlc_restarts_is_waited_for() {
     let expected = undisturbed();
-    let mut job = echo_job(HERE, "");
-    let dlc = FakeDlc::install(&mut job, 40, "");
-    dlc.faults("restarting=1\n");
-    let finished = job.run(&with(&["1"])).expect(0);
+    let mut job = held_job(20, HERE, "");
+    let dlc = FakeDlc::install(&mut job, "");
+    let master = job.start(&with(&["1"]));
+    job.wait_until_durable();
+    dlc.fail_node(&dlc.running());
+    job.gate().open();
+    let finished = master.finish().expect(0);
     assert_same(&job, &expected);
     dlc.assert_all_over();
     assert_eq!(submissions(&dlc), 1, "{}", finished.stderr);
@@ -95,14 +98,16 @@ fn a_job_that_cannot_start_is_replaced() {
 #[test]
 fn preemption_is_no_failure() {
     let expected = undisturbed();
-    let mut job = echo_job(HERE, "");
-    let dlc = FakeDlc::install(&mut job, 40, "");
+    let mut job = held_job(20, HERE, "");
+    let dlc = FakeDlc::install(&mut job, "");
     // More often than failures would be forgiven.
     dlc.faults("preempt=6\n");
     let master = job.start(&with(&["1"]));
     job.wait_until_durable();
-    let running = dlc.jobs().into_iter().find(|(_, state)| state == "Running").unwrap().0;
+    let running = dlc.running();
     dlc.preempt(&running);
+    job.trickle_until("it is preempted", || dlc.state(&running) == "Stopped");
+    job.gate().open();
     master.finish().expect(0);
     assert_same(&job, &expected);
     dlc.assert_all_over();
@@ -112,17 +117,19 @@ fn preemption_is_no_failure() {
 #[test]
 fn a_job_stopped_by_hand_is_replaced_and_no_death() {
     let expected = undisturbed();
-    let mut job = echo_job(HERE, "");
-    let dlc = FakeDlc::install(&mut job, 40, "");
+    let mut job = held_job(20, HERE, "");
+    let dlc = FakeDlc::install(&mut job, "");
     let master = job.start(&with(&["1"]));
     job.wait_until_durable();
-    let running = dlc.jobs().into_iter().find(|(_, state)| state == "Running").unwrap().0;
+    let running = dlc.running();
     let stop = std::process::Command::new(job.path("bin/dlc"))
         .env("FAKE_DLC_STATE", job.path("dlc_state"))
         .args(["stop", "job", &running, "--force"])
         .output()
         .unwrap();
     assert!(stop.status.success(), "{stop:?}");
+    job.trickle_until("it is stopped", || dlc.state(&running) == "Stopped");
+    job.gate().open();
     master.finish().expect(0);
     assert_same(&job, &expected);
     dlc.assert_all_over();
@@ -132,14 +139,16 @@ fn a_job_stopped_by_hand_is_replaced_and_no_death() {
 #[test]
 fn ctrl_c_stops_every_job_and_a_resumed_run_ends() {
     let expected = undisturbed();
-    let mut job = echo_job(HERE, "");
-    let dlc = FakeDlc::install(&mut job, 40, "");
-    let master = job.start(&with(&["2"]));
+    let mut job = held_job(20, HERE, "");
+    let dlc = FakeDlc::install(&mut job, "");
+    let mut master = job.start(&with(&["2"]));
     job.wait_until_durable();
     master.signal("INT");
+    job.trickle_until("the master ends", || master.has_ended());
     let stopped = master.finish().expect(130);
     assert!(!stopped.stderr.contains("left behind"), "{}", stopped.stderr);
     assert!(dlc.jobs().iter().all(|(_, state)| matches!(state.as_str(), "Stopped" | "Succeeded")), "{:?}", dlc.jobs());
+    job.gate().open();
     job.run(&with(&["2", "-r"])).expect(0);
     assert_same(&job, &expected);
     dlc.assert_all_over();
@@ -149,13 +158,14 @@ fn ctrl_c_stops_every_job_and_a_resumed_run_ends() {
 fn jobs_of_a_master_that_was_killed_go_on_under_the_next() {
     let expected = undisturbed();
     let port = free_port();
-    let mut job = echo_job(&format!("listen = \"127.0.0.1:{port}\""), "");
-    let dlc = FakeDlc::install(&mut job, 40, "");
+    let mut job = held_job(20, &format!("listen = \"127.0.0.1:{port}\""), "");
+    let dlc = FakeDlc::install(&mut job, "");
     let master = job.start(&with(&["1"]));
     job.wait_until_durable();
     kill(master.pid(), "KILL");
     master.finish();
     assert_eq!(dlc.jobs().len(), 1);
+    job.gate().open();
     job.run(&with(&["1", "-r"])).expect(0);
     assert_same(&job, &expected);
     dlc.assert_all_over();
@@ -165,17 +175,16 @@ fn jobs_of_a_master_that_was_killed_go_on_under_the_next() {
 #[test]
 fn jobs_that_would_look_for_another_address_are_stopped_by_the_next_master() {
     let expected = undisturbed();
-    let mut job = echo_job(HERE, "");
-    let dlc = FakeDlc::install(&mut job, 40, "");
+    let mut job = held_job(20, HERE, "");
+    let dlc = FakeDlc::install(&mut job, "");
     let master = job.start(&with(&["1"]));
     job.wait_until_durable();
     kill(master.pid(), "KILL");
     master.finish();
+    job.gate().open();
     let old = dlc.jobs().remove(0).0;
     let master = job.start(&with(&["1", "-r"]));
-    wait_until("the old job is stopped", || {
-        dlc.jobs().iter().any(|(id, state)| *id == old && state == "Stopped").then_some(())
-    });
+    wait_until("the old job is stopped", || (dlc.state(&old) == "Stopped").then_some(()));
     master.finish().expect(0);
     assert_same(&job, &expected);
     dlc.assert_all_over();
@@ -184,7 +193,7 @@ fn jobs_that_would_look_for_another_address_are_stopped_by_the_next_master() {
 #[test]
 fn without_dlc_it_is_said_what_to_install() {
     let mut job = echo_job(HERE, "");
-    FakeDlc::install(&mut job, 0, "").uninstall();
+    FakeDlc::install(&mut job, "").uninstall();
     let finished = job.run(&with(&["1"]));
     assert!(matches!(finished.code, Some(1..=3)), "{finished:?}");
     assert!(finished.stderr.contains("there is no `dlc` on this host: install Alibaba's DLC"), "{}", finished.stderr);
@@ -193,7 +202,7 @@ fn without_dlc_it_is_said_what_to_install() {
 #[test]
 fn refusals_without_end_are_given_up_with_their_reason() {
     let mut job = echo_job(HERE, "");
-    let dlc = FakeDlc::install(&mut job, 0, "");
+    let dlc = FakeDlc::install(&mut job, "");
     dlc.faults("submit_400=1000\n");
     let finished = job.run(&with(&["1"]));
     assert!(matches!(finished.code, Some(1..=3)), "{finished:?}");
@@ -205,7 +214,7 @@ fn refusals_without_end_are_given_up_with_their_reason() {
 #[test]
 fn workers_that_never_come_are_explained_and_stopped() {
     let mut job = echo_job(HERE, "");
-    let dlc = FakeDlc::install(&mut job, 0, "");
+    let dlc = FakeDlc::install(&mut job, "");
     dlc.faults("silent=1000\n");
     let master = job.start_logged(&with(&["1"]), "screen");
     wait_until("it is explained", || {
@@ -219,7 +228,7 @@ fn workers_that_never_come_are_explained_and_stopped() {
 #[test]
 fn jobs_that_wait_say_for_what_and_leave_the_queue_with_the_master() {
     let mut job = echo_job(HERE, "");
-    let dlc = FakeDlc::install(&mut job, 0, "");
+    let dlc = FakeDlc::install(&mut job, "");
     dlc.faults("queue=1\n");
     let master = job.start_logged(&with(&["2"]), "screen");
     wait_until("it is explained", || job.log("screen").contains("2 jobs pending for").then_some(()));
@@ -232,7 +241,7 @@ fn jobs_that_wait_say_for_what_and_leave_the_queue_with_the_master() {
 #[test]
 fn a_dry_run_prints_what_would_be_submitted_and_submits_nothing() {
     let mut job = echo_job(HERE, "");
-    let dlc = FakeDlc::install(&mut job, 0, "hf_endpoint = \"https://it's.here\"");
+    let dlc = FakeDlc::install(&mut job, "hf_endpoint = \"https://it's.here\"");
     let printed = job.run(&with(&["2", "--dry-run"])).expect(0).stdout;
     let lines: Vec<&str> = printed.lines().filter(|line| line.contains("dlc submit pytorchjob --command ")).collect();
     assert_eq!(lines.len(), 2, "{printed}");
@@ -243,8 +252,7 @@ fn a_dry_run_prints_what_would_be_submitted_and_submits_nothing() {
 #[test]
 fn wrong_settings_start_nothing() {
     let mut job = echo_job(HERE, "");
-    let dlc =
-        FakeDlc::install(&mut job, 0, "priority = 77\nworker_imag = \"x\"\nhttp_proxy = \"http://me:hunter2@p:1\"");
+    let dlc = FakeDlc::install(&mut job, "priority = 77\nworker_imag = \"x\"\nhttp_proxy = \"http://me:hunter2@p:1\"");
     let refused = job.run(&with(&["1"])).expect(2);
     for part in ["`priority` is out of range: 77", "did you mean `worker_image`", "aliyun.toml", "nothing was started"]
     {

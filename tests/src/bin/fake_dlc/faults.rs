@@ -7,7 +7,6 @@
 //! | `lost_table` | a submission succeeds, and answers without a table |
 //! | `get_fails` | the state of a job cannot be read |
 //! | `garbage`, `bash_warning` | a line stands before the state's JSON |
-//! | `restarting` | a job is restarted once, after it ran |
 //! | `preempt` | a job is stopped by preemption when it runs |
 //! | `fail` | a job fails before its command is run |
 //! | `silent` | a job's command is replaced by one that does nothing |

@@ -129,6 +129,11 @@ impl Job {
         self.folder.join(what).exists()
     }
 
+    /// Notes that what the supervisor was asked for is done.
+    pub(super) fn answer(&self, what: &str) {
+        let _ = fs::remove_file(self.folder.join(what));
+    }
+
     /// What `dlc get job` prints.
     pub(super) fn document(&self) -> Option<Value> {
         let (asked, state) = (self.read("asked.json")?, self.read("status.json")?);

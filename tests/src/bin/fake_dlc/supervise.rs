@@ -26,6 +26,7 @@ pub(super) fn start(job: &Job) -> Result<(), String> {
 /// How a job's command came to its end.
 enum End {
     Exited(bool),
+    NodeFailed,
     Preempted,
     Stopped,
     Forgotten,
@@ -50,37 +51,30 @@ pub(super) fn run(job: &Job, faults: &Faults) {
         return job.set(Status::Failed, "ImagePullFailed: the image cannot be pulled");
     }
     let command = if faults.strikes("silent") { "exec sleep 1000000".to_owned() } else { job.command() };
-    if faults.strikes("restarting") {
+    let ended = loop {
         job.set(Status::Running, "");
-        if let Ok((mut child, _readers)) = spawn(job, &command) {
+        let Ok((mut child, readers)) = spawn(job, &command) else { break End::Exited(false) };
+        let ended = watch(job, &mut child, faults.strikes("preempt"));
+        if matches!(ended, End::NodeFailed) {
+            job.set(Status::Restarting, "NodeFailure: the node of the job failed");
+            job.answer("fail_node");
             std::thread::sleep(Duration::from_millis(chance()));
-            if let Ok(Some(status)) = child.try_wait() {
-                return job.set(if status.success() { Status::Succeeded } else { Status::Failed }, "");
-            }
-            end(&mut child);
+            continue;
         }
-        job.set(Status::Restarting, "NodeFailure: the node of the job failed");
-        std::thread::sleep(Duration::from_millis(chance()));
-    }
-    job.set(Status::Running, "");
-    let ended = match spawn(job, &command) {
-        Ok((mut child, readers)) => {
-            let ended = watch(job, &mut child, faults.strikes("preempt"));
-            // A job is not over before its log is whole.
-            let begin = Instant::now();
-            while begin.elapsed() < GRACE && !readers.iter().all(JoinHandle::is_finished) {
-                std::thread::sleep(TICK);
-            }
-            ended
+        // A job is not over before its log is whole.
+        let begin = Instant::now();
+        while begin.elapsed() < GRACE && !readers.iter().all(JoinHandle::is_finished) {
+            std::thread::sleep(TICK);
         }
-        Err(_) => End::Exited(false),
+        break ended;
     };
     match ended {
         End::Exited(true) => job.set(Status::Succeeded, ""),
         End::Exited(false) => job.set(Status::Failed, "CommandFailed: the command did not exit with 0"),
         End::Preempted => job.set(Status::Stopped, "JobPreempted: preempted by a job of higher priority"),
         End::Stopped => job.set(Status::Stopped, "JobStopped: stopped by user"),
-        End::Forgotten => {}
+        // A job whose node failed was restarted.
+        End::NodeFailed | End::Forgotten => {}
     }
 }
 
@@ -123,33 +117,38 @@ fn watch(job: &Job, child: &mut Child, preempt: bool) -> End {
             Some(End::Forgotten)
         } else if job.is_asked("stop") {
             Some(End::Stopped)
+        } else if job.is_asked("fail_node") {
+            Some(End::NodeFailed)
         } else if preempt || job.is_asked("preempt") {
             Some(End::Preempted)
         } else {
             None
         };
         if let Some(ended) = ended {
-            if !matches!(ended, End::Forgotten) {
+            if !matches!(ended, End::Forgotten | End::NodeFailed) {
                 job.set(Status::Stopping, "");
             }
-            end(child);
+            // What ran on a node that failed is asked nothing.
+            end(child, if matches!(ended, End::NodeFailed) { Duration::ZERO } else { GRACE });
             return ended;
         }
         std::thread::sleep(TICK);
     }
 }
 
-/// JobCommands the command's processes to end, then ends them.
-fn end(child: &mut Child) {
+/// Asks the command's processes to end, and ends them after `grace`.
+fn end(child: &mut Child, grace: Duration) {
     let group = child.id();
     let signal = |name: &str| {
         // The shell's own: a bare Debian has no kill program.
         let line = format!("kill -{name} -{group}");
         let _ = Command::new("/bin/sh").args(["-c", &line]).stderr(Stdio::null()).status();
     };
-    signal("TERM");
+    if !grace.is_zero() {
+        signal("TERM");
+    }
     let begin = Instant::now();
-    while begin.elapsed() < GRACE {
+    while begin.elapsed() < grace {
         if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
             break;
         }
