@@ -146,6 +146,14 @@ impl Etcd {
         leads(&at)
     }
 
+    /// How many leases the first member knows, those that have run out not counted; `None` where it does not answer.
+    pub fn lease_count(&self) -> Option<usize> {
+        let reply = post(&self.endpoint(0), "/v3/lease/leases", "{}")?;
+        let known: serde_json::Value = serde_json::from_str(&reply).ok()?;
+        // A list without entries is left out.
+        known["header"].is_object().then(|| known["leases"].as_array().map_or(0, Vec::len))
+    }
+
     /// Ids of a member and of the leader that it knows.
     fn status(&self, at: usize) -> Option<(u64, u64)> {
         self.members[at].process.as_ref()?;

@@ -93,6 +93,16 @@ pub fn skipped(need: Need, why: impl Display) {
     }
 }
 
+/// Whether a test has a process of its own, as `cargo nextest` gives it; said as a skip where it has not. What a test measures of
+/// its process (a peak of memory) would else be its neighbours', too.
+pub fn has_own_process() -> bool {
+    let has = std::env::var_os("NEXTEST").is_some();
+    if !has {
+        eprintln!("skipped: it measures its own process; `cargo nextest` runs every test in one of its own");
+    }
+    has
+}
+
 /// A file or folder of the reference data; `None`, said as [`skipped`], where it is missing.
 #[track_caller]
 pub fn shared(relative: &str) -> Option<PathBuf> {

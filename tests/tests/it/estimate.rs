@@ -4,7 +4,7 @@ use compass_tests::{Job, SAMPLES, copy_demo_model, echo_job};
 
 #[test]
 fn a_second_job_is_estimated_by_the_first() {
-    let job = echo_job(2, "", "");
+    let job = echo_job("", "");
     let before = job.run(&["--estimate"]).expect(0).stdout;
     assert!(before.contains("no time is known of 2 data sets"), "{before}");
     assert!(job.runs().is_empty(), "an estimate makes no run");
@@ -60,7 +60,7 @@ eval_cfg = { evaluator = "em" }
 
 #[test]
 fn equal_requests_are_computed_once_and_estimated_once() {
-    let job = echo_job(10, "", "");
+    let job = echo_job("", "");
     // Every question of the second half stands in the first one.
     let row = |at: u32| {
         format!("{{\"q\": \"What is {}?\", \"a\": \"one\", \"b\": \"two\", \"label\": {}}}\n", at % 20, at % 2)

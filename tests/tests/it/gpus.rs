@@ -1,21 +1,21 @@
 //! A device that fails, as a job meets it. That results of a CPU keep workers on GPUs out, and the reverse, is a rule for models
 //! with weights, which the echo engine has not: `device_types.rs` has it.
 
-use compass_tests::{Job, Worker, assert_same, echo_job, told_address, undisturbed, wait_until, worker_command};
+use compass_tests::{Job, Worker, assert_same, echo_job, held_job, told_address, undisturbed, wait_until, worker_command};
 use std::ffi::OsStr;
 
 /// Starts a worker of one slot that takes its time, with a fault that its environment asks for.
 fn start(job: &Job, address: &str, name: &str, (fault, value): (&str, &OsStr)) -> Worker {
     let mut command = worker_command(address, &job.path("home"));
     command.args(["--name", name, "--slots", "1", "--no-sandbox"]);
-    command.env("COMPASS_FAULT_DELAY_MS", "15").env(fault, value);
+    command.envs(job.environment()).env(fault, value);
     Worker::start(command, job.path(&format!("{name}.log")))
 }
 
 #[test]
 fn a_device_that_is_lost_in_mid_run_blames_no_sample() {
     let expected = undisturbed();
-    let job = echo_job(15, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"\n");
+    let job = held_job(20, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"\n");
     let master = job.start_logged(&[], "master.log");
     let address = told_address(&job, "master.log");
     let start = |name: &str, lost: &str| {
@@ -27,13 +27,14 @@ fn a_device_that_is_lost_in_mid_run_blames_no_sample() {
     job.wait_until_durable();
     let sound = start("sound", "never");
     job.write("lost", "");
+    job.gate().open();
     assert_eq!(master.finish().code, Some(0), "{}", job.log("master.log"));
     assert_same(&job, &expected);
     let facts = job.facts();
     let barred = facts["barred"].as_array().unwrap();
     assert_eq!(barred.len(), 1, "{facts}");
     assert_eq!((barred[0]["worker"].as_str(), barred[0]["kind"].as_str()), (Some("failing"), Some("device")));
-    assert!(barred[0]["reason"].as_str().unwrap().starts_with("the echo engine's device is gone"), "{facts}");
+    assert!(barred[0]["reason"].as_str().unwrap().starts_with("the engine's device is gone"), "{facts}");
     let log = job.log("failing.log");
     assert!(log.contains("CUDA error: unknown error"), "{log}");
     assert!(!log.contains("sample given up"), "{log}");
@@ -50,7 +51,7 @@ fn samples_that_have_no_room_on_one_worker_are_run_by_another() {
     quiet.run(&[]).expect(0);
     let expected = (quiet.tree("results"), quiet.tree("predictions"));
     let whole = quiet.facts()["tokens"]["submitted"].as_u64().unwrap();
-    let job = echo_job(15, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"\n");
+    let job = echo_job("listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"\n");
     let master = job.start_logged(&[], "master.log");
     let address = told_address(&job, "master.log");
     let start = |name: &str, no_room: &str| start(&job, &address, name, ("COMPASS_FAULT_NO_ROOM", OsStr::new(no_room)));

@@ -1,7 +1,7 @@
 //! Runs whose leases lie in etcd: the same bytes as with the embedded store, masters that stand by, stores that go away.
 
 use compass_tests::{
-    Etcd, EtcdOptions, Finished, Job, Mood, Proxy, Running, assert_same, echo_job, undisturbed, wait_until,
+    Etcd, EtcdOptions, Finished, Job, Mood, Proxy, Running, assert_same, echo_job, held_job, undisturbed, wait_until,
 };
 use std::fs::File;
 use std::io::{Read, Write};
@@ -54,11 +54,12 @@ fn results_are_those_of_the_embedded_store() {
 fn a_killed_master_resumes_from_etcd() {
     let Some(etcd) = one_node("a_killed_master_resumes_from_etcd") else { return };
     let expected = undisturbed();
-    let job = echo_job(15, &store(&etcd.endpoints()), "");
+    let job = held_job(20, &store(&etcd.endpoints()), "");
     let master = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     master.signal("KILL");
     master.finish();
+    job.gate().open();
     // It leads until its lease runs out: the next one stands by so long.
     let resumed = job.run(&["--max-num-workers", "2", "-r"]).expect(0);
     assert!(resumed.stderr.contains("this master leads now, in epoch 2"), "{}", resumed.stderr);
@@ -72,16 +73,21 @@ fn a_killed_master_resumes_from_etcd() {
 fn work_goes_on_while_etcd_is_away() {
     let Some(mut etcd) = one_node("work_goes_on_while_etcd_is_away") else { return };
     let expected = undisturbed();
-    let job = echo_job(15, &store(&etcd.endpoints()), "");
-    let master = job.start(&["--max-num-workers", "2"]);
+    let job = held_job(20, &store(&etcd.endpoints()), "");
+    let master = job.start_logged(&["--max-num-workers", "2"], "master.err");
     job.wait_until_durable();
     etcd.kill(0);
-    // Longer than the leader's lease, and than a worker waits for a sign of its master's.
-    std::thread::sleep(Duration::from_secs(20));
+    job.gate().admit_more(20);
+    wait_until("the master misses the store", || {
+        job.log("master.err").contains("work goes on meanwhile").then_some(())
+    });
+    // Nothing that begins from now on can be recorded.
+    job.gate().admit_more(20);
+    job.gate().wait_until_reached();
     etcd.spawn(0);
-    let finished = master.finish().expect(0);
-    assert!(finished.stderr.contains("work goes on meanwhile"), "{}", finished.stderr);
-    assert!(finished.stderr.contains("the store answers again"), "{}", finished.stderr);
+    wait_until("the store is back", || job.log("master.err").contains("the store answers again").then_some(()));
+    job.gate().open();
+    assert_eq!(master.finish().code, Some(0), "{}", job.log("master.err"));
     assert_same(&job, &expected);
     let facts = job.facts();
     assert_eq!((&facts["epoch"], &facts["repeats"]), (&1.into(), &0.into()), "{facts}");
@@ -99,10 +105,11 @@ fn a_killed_leader_of_etcd_that_is_listed_first_does_not_end_the_job() {
     let Some(mut etcd) = Etcd::start("a_killed_leader_of_etcd_listed_first", 3, EtcdOptions::default()) else { return };
     let expected = undisturbed();
     let leader = etcd.leader();
-    let job = echo_job(15, &leader_first(&etcd, leader), "");
+    let job = held_job(20, &leader_first(&etcd, leader), "");
     let master = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     etcd.kill(leader);
+    job.gate().open();
     master.finish().expect(0);
     assert_same(&job, &expected);
     assert_eq!(job.facts()["epoch"], 1);
@@ -131,7 +138,7 @@ fn a_store_that_is_away_while_the_run_is_sealed_is_waited_for() {
     wait_until("the master waits for the store", || {
         job.log("master.err").contains("work goes on meanwhile").then_some(())
     });
-    // Longer than one request to a store may take.
+    #[expect(clippy::disallowed_methods, reason = "longer than one request to a store may take, of which nothing is seen")]
     std::thread::sleep(Duration::from_secs(8));
     etcd.spawn(others[0]);
     let code = master.wait().unwrap().code();
@@ -147,7 +154,7 @@ fn a_store_that_is_away_while_the_run_is_sealed_is_waited_for() {
 fn a_second_master_stands_by_and_takes_over() {
     let Some(etcd) = one_node("a_second_master_stands_by") else { return };
     let expected = undisturbed();
-    let job = echo_job(15, &store(&etcd.endpoints()), "");
+    let job = held_job(20, &store(&etcd.endpoints()), "");
     let first = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     // Without -r: the plan's digest finds the run.
@@ -156,6 +163,7 @@ fn a_second_master_stands_by_and_takes_over() {
     assert!(job.log("standby.err").contains(&leader), "{}", job.log("standby.err"));
     first.signal("KILL");
     first.finish();
+    job.gate().open();
     ended(second, &job, 0);
     assert_same(&job, &expected);
     assert_eq!(job.runs().len(), 1, "both work in one run folder");
@@ -165,10 +173,11 @@ fn a_second_master_stands_by_and_takes_over() {
 #[test]
 fn standby_exits_when_run_finishes() {
     let Some(etcd) = one_node("standby_exits_when_run_finishes") else { return };
-    let job = echo_job(15, &store(&etcd.endpoints()), "");
+    let job = held_job(20, &store(&etcd.endpoints()), "");
     let first = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     let second = standby(&job, &[]);
+    job.gate().open();
     let table = first.finish().expect(0).stdout;
     assert_eq!(ended(second, &job, 0).stdout, table);
     assert_eq!(job.facts()["epoch"], 1, "the second one did nothing");
@@ -178,12 +187,14 @@ fn standby_exits_when_run_finishes() {
 fn a_leader_that_is_asked_to_stop_hands_over_at_once() {
     let Some(etcd) = one_node("a_leader_that_is_asked_to_stop") else { return };
     let expected = undisturbed();
-    let job = echo_job(15, &store(&etcd.endpoints()), "");
-    let first = job.start(&["--max-num-workers", "2"]);
+    let job = held_job(20, &store(&etcd.endpoints()), "");
+    let mut first = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     let second = standby(&job, &["--max-num-workers", "2"]);
     first.signal("INT");
+    job.trickle_until("the first master ends", || first.has_ended());
     first.finish().expect(130);
+    job.gate().open();
     ended(second, &job, 0);
     assert_same(&job, &expected);
 }
@@ -192,13 +203,14 @@ fn a_leader_that_is_asked_to_stop_hands_over_at_once() {
 fn a_leader_that_slept_too_long_is_fenced_and_changes_nothing() {
     let Some(etcd) = one_node("a_leader_that_slept_too_long") else { return };
     let expected = undisturbed();
-    let job = echo_job(15, &store(&etcd.endpoints()), "");
+    let job = held_job(20, &store(&etcd.endpoints()), "");
     let first = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     let second = standby(&job, &["--max-num-workers", "2"]);
     first.signal("STOP");
     wait_until("the second master leads", || job.log("standby.err").contains("leads now, in epoch 2").then_some(()));
     first.signal("CONT");
+    job.gate().open();
     let fenced = first.finish().expect(4);
     assert!(fenced.stderr.contains("the leadership of epoch 1 is over"), "{}", fenced.stderr);
     ended(second, &job, 0);
@@ -210,13 +222,13 @@ fn a_leader_cut_off_from_etcd_goes_on_when_nobody_took_its_place() {
     let Some(etcd) = one_node("a_leader_cut_off_from_etcd") else { return };
     let expected = undisturbed();
     let proxy = Proxy::start(&etcd.endpoint(0));
-    let job = echo_job(15, &store(&proxy.address()), "");
+    let job = held_job(20, &store(&proxy.address()), "");
     let master = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     proxy.set(Mood::HalfOpen);
-    // Beyond the lease of 5 s: etcd forgets this leader.
-    std::thread::sleep(Duration::from_secs(9));
+    wait_until("etcd forgets this leader", || (etcd.lease_count() == Some(0)).then_some(()));
     proxy.set(Mood::Pass);
+    job.gate().open();
     master.finish().expect(0);
     assert_same(&job, &expected);
     assert_eq!(job.facts()["epoch"], 1);
@@ -235,11 +247,13 @@ fn a_store_that_is_not_there_is_said_in_one_sentence() {
 #[test]
 fn a_damaged_key_is_said_with_the_remedy_that_works() {
     let Some(etcd) = one_node("a_damaged_key_is_said") else { return };
-    let job = echo_job(15, &store(&etcd.endpoints()), "");
-    let first = job.start(&["--max-num-workers", "2"]);
+    let job = held_job(20, &store(&etcd.endpoints()), "");
+    let mut first = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     first.signal("INT");
+    job.trickle_until("the master ends", || first.has_ended());
     first.finish().expect(130);
+    job.gate().open();
     let plan = job.path("out").join(job.latest()).join("plan/job.json");
     let digest = compass_types::ids::Digest::of(&std::fs::read(plan).unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{SAMPLES, echo_job};
+use compass_tests::{SAMPLES, echo_job, held_job};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -127,10 +127,11 @@ fn who_asks_for_failures_alone_hears_of_samples_that_are_missing() {
 #[test]
 fn a_job_that_is_stopped_is_a_failure() {
     let (address, posted) = server();
-    let job = echo_job(200, "", &format!("[notify]\nwebhook = \"http://{address}/\"\non = [\"failure\"]\n"));
-    let running = job.start(&[]);
+    let job = held_job(20, "", &format!("[notify]\nwebhook = \"http://{address}/\"\non = [\"failure\"]\n"));
+    let mut running = job.start(&[]);
     job.wait_until_durable();
     running.signal("TERM");
+    job.trickle_until("the master ends", || running.has_ended());
     assert_eq!(running.finish().code, Some(143));
     let posted = posted.lock().unwrap().clone();
     assert_eq!(posted.len(), 1, "{posted:?}");

@@ -1,7 +1,7 @@
 //! What the person on call has at hand: a run that can be planned again from its own folder, a file that says how it stands,
 //! its screen in a log, its table in parts, and the words with which a set-up is tried out.
 
-use compass_tests::{Job, SAMPLES, copy_demo_model, echo_job, wait_until};
+use compass_tests::{Job, SAMPLES, copy_demo_model, echo_job, held_job, wait_until};
 use serde_json::Value;
 use std::fs;
 
@@ -38,11 +38,12 @@ fn status(job: &Job) -> Option<Value> {
 
 #[test]
 fn a_file_says_how_the_run_stands_and_how_it_ended() {
-    let job = echo_job(50, "", "");
+    let job = held_job(20, "", "");
     let running = job.start(&["--status-file", "status.json", "--max-num-workers", "1"]);
     let begun = wait_until("the file is there", || status(&job));
     assert_eq!((&begun["ended"], &begun["exit_code"]), (&Value::Bool(false), &Value::Null), "{begun}");
     assert_eq!((&begun["master"]["kind"], &begun["master"]["process"]), (&"run".into(), &running.pid().into()));
+    job.gate().open();
     running.finish().expect(0);
     let ended = status(&job).unwrap();
     assert_eq!((&ended["ended"], &ended["exit_code"]), (&Value::Bool(true), &0.into()), "{ended}");
@@ -120,12 +121,14 @@ const STARTING: &str = "Starting inference process";
 
 #[test]
 fn a_tried_out_set_up_says_that_samples_run_and_keeps_them() {
-    let job = echo_job(100, "", "");
-    let tried = job.start_logged(&["--debug"], "debug.err");
+    let job = held_job(20, "", "");
+    let mut tried = job.start_logged(&["--debug"], "debug.err");
     wait_until("samples run", || job.log("debug.err").contains(STARTING).then_some(()));
     job.wait_until_durable();
     tried.signal("INT");
+    job.trickle_until("the master ends", || tried.has_ended());
     tried.finish().expect(130);
+    job.gate().open();
     job.run(&["-r"]).expect(0);
     assert!(job.facts()["resumed_samples"].as_u64().unwrap() > 0, "{}", job.facts());
 

@@ -2,7 +2,7 @@
 //! loads than pay.
 
 use compass_tests::{
-    Job, Worker, assert_same, demo_model, echo_job, told_address, undisturbed, wait_until, worker_command,
+    Job, Worker, assert_same, demo_model, held_job, told_address, undisturbed, wait_until, worker_command,
 };
 use std::path::Path;
 
@@ -100,9 +100,8 @@ fn workers_that_come_one_by_one_all_get_work_under_every_partitioner() {
         "{ type = \"balanced\" }",
     ] {
         let more = format!("[infer]\npartitioner = {partitioner}\n[infer.runner]\ntype = \"none\"\n");
-        let job = echo_job(50, "listen = \"127.0.0.1:0\"", &more);
-        // No sample ends before the last worker has work, however long a worker takes to start.
-        job.write("hold", "");
+        // No sample begins before the last worker has work, however long a worker takes to start.
+        let job = held_job(0, "listen = \"127.0.0.1:0\"", &more);
         let master = job.start_logged(&[], "master.log");
         let address = told_address(&job, "master.log");
         let workers: Vec<Worker> = (0..4)
@@ -110,14 +109,13 @@ fn workers_that_come_one_by_one_all_get_work_under_every_partitioner() {
                 let mut command = worker_command(&address, &job.path("home"));
                 command
                     .args(["--name", &format!("w{at}"), "--slots", "1", "--no-sandbox"])
-                    .env("COMPASS_FAULT_DELAY_MS", "50")
-                    .env("COMPASS_FAULT_HOLD", job.path("hold"));
+                    .envs(job.environment());
                 let worker = Worker::start(command, job.path(&format!("w{at}.log")));
                 wait_until("the worker has work", || worker.said().contains("model loaded").then_some(()));
                 worker
             })
             .collect();
-        std::fs::remove_file(job.path("hold")).unwrap();
+        job.gate().open();
         assert_eq!(master.finish().code, Some(0), "{}", job.log("master.log"));
         drop(workers);
         assert_same(&job, &expected);

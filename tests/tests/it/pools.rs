@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{FakeDlc, Job, SAMPLES, assert_same, configuration, echo_job, undisturbed};
+use compass_tests::{FakeDlc, Job, SAMPLES, assert_same, configuration, echo_job, undisturbed, wait_until};
 
 const POOLS: &str = "
 [[pool]]
@@ -17,7 +17,7 @@ max_num_workers = 2
 ";
 
 fn job(model: &str, more: &str) -> Job {
-    let job = echo_job(20, "", more);
+    let job = echo_job("", more);
     let text = configuration("listen = \"127.0.0.1:0\"", more)
         .replace("type = \"echo\"", &format!("type = \"echo\"\n{model}"));
     job.configure(&text);
@@ -43,8 +43,14 @@ fn by_pool(job: &Job) -> Vec<(String, u64)> {
 #[test]
 fn several_pools_work_side_by_side() {
     let expected = undisturbed();
-    let job = job("", POOLS);
-    job.run(&[]).expect(0);
+    let mut job = job("", POOLS);
+    // No sample begins before the one worker of the left pool and the two of the right one have work.
+    job.hold_after(0);
+    let master = job.start(&[]);
+    let has_work = |log: &Vec<u8>| String::from_utf8_lossy(log).contains("model loaded");
+    wait_until("all workers have work", || (job.tree("logs/infer").values().filter(|log| has_work(log)).count() == 3).then_some(()));
+    job.gate().open();
+    master.finish().expect(0);
     assert_same(&job, &expected);
     let pools = by_pool(&job);
     assert_eq!(pools.iter().map(|(_, samples)| samples).sum::<u64>(), u64::from(2 * SAMPLES), "{pools:?}");
@@ -69,7 +75,7 @@ fn a_worker_that_comes_by_itself_says_its_pool() {
     let pool = "[[pool]]\nname = \"far\"\nlauncher = \"none\"\n";
     let job = job("pools = [\"far\"]", pool);
     let master = job.start_logged(&[], "master.log");
-    let address = compass_tests::wait_until("the master waits for workers", || {
+    let address = wait_until("the master waits for workers", || {
         let log = job.log("master.log");
         Some(log.split_once("--master ")?.1.split_whitespace().next()?.to_owned())
     });
@@ -110,7 +116,7 @@ fn what_is_stuck_in_a_queue_goes_to_a_pool_that_can_start_it() {
                  [[pool]]\nname = \"near\"\nlauncher = { type = \"command\", template = \"{task_cmd}\" }\n\
                  [infer.runner]\nmax_num_workers = 2\nmax_gpus = 2\n";
     let mut job = job("run_cfg = { num_gpus = 1 }\ndevice = \"cpu\"", pools);
-    let dlc = FakeDlc::install(&mut job, 0, "");
+    let dlc = FakeDlc::install(&mut job, "");
     // No job of the first pool ever leaves its queue, and these two are all that the job may have.
     dlc.faults("queue=1\n");
     job.run(&[]).expect(0);

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Finished, Job, SAMPLES, assert_same, echo_job, undisturbed, wait_until};
+use compass_tests::{Finished, Job, SAMPLES, assert_same, echo_job, held_job, undisturbed, wait_until};
 use std::fs;
 
 /// Runs a master whose state lies elsewhere to its end.
@@ -15,7 +15,7 @@ fn run_elsewhere(job: &Job, arguments: &[&str]) -> Finished {
 
 #[test]
 fn a_second_master_with_another_state_dir_is_refused_until_the_first_is_gone() {
-    let job = echo_job(15, "", "");
+    let job = held_job(20, "", "");
     let first = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     let second = run_elsewhere(&job, &["-r"]).expect(3);
@@ -26,6 +26,7 @@ fn a_second_master_with_another_state_dir_is_refused_until_the_first_is_gone() {
     assert!(second.stderr.contains(&said), "{}", second.stderr);
     first.signal("KILL");
     first.finish();
+    job.gate().open();
     // The dead one left its record, and nothing that holds.
     run_elsewhere(&job, &["-r"]).expect(0);
     assert_same(&job, &undisturbed());

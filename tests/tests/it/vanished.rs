@@ -1,6 +1,6 @@
 //! Run folders that lose what a run has written, while it goes on: nothing is acknowledged that is not there to be read.
 
-use compass_tests::{Job, SAMPLES, assert_same, echo_job, undisturbed, wait_until};
+use compass_tests::{Job, SAMPLES, assert_same, held_job, undisturbed, wait_until};
 use std::path::PathBuf;
 
 /// The segment of the leader that works now.
@@ -16,12 +16,13 @@ fn lose(job: &Job, how: impl FnOnce(&std::path::Path)) -> String {
     let master = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     how(&segment(job));
+    job.gate().open();
     master.finish().expect(3).stderr
 }
 
 #[test]
 fn a_run_folder_that_is_deleted_in_mid_run_ends_the_run() {
-    let job = echo_job(15, "", "");
+    let job = held_job(20, "", "");
     // Workers write their logs there meanwhile: what appears behind the deletion is deleted, too.
     let said = lose(&job, |_| {
         let run = job.latest();
@@ -36,7 +37,7 @@ fn a_run_folder_that_is_deleted_in_mid_run_ends_the_run() {
 
 #[test]
 fn a_segment_that_is_unlinked_in_mid_run_ends_the_run_and_its_samples_run_again() {
-    let job = echo_job(15, "", "");
+    let job = held_job(20, "", "");
     let said = lose(&job, |segment| std::fs::remove_file(segment).unwrap());
     assert!(said.contains("is not there any more"), "{said}");
     assert!(said.contains("resume with: compass-master --config eval.toml --max-num-workers 2 -r "), "{said}");
@@ -48,7 +49,7 @@ fn a_segment_that_is_unlinked_in_mid_run_ends_the_run_and_its_samples_run_again(
 
 #[test]
 fn a_segment_that_another_file_replaces_in_mid_run_ends_the_run() {
-    let job = echo_job(15, "", "");
+    let job = held_job(20, "", "");
     let said = lose(&job, |segment| {
         let copy = segment.with_file_name("copy");
         std::fs::copy(segment, &copy).unwrap();
@@ -60,7 +61,7 @@ fn a_segment_that_another_file_replaces_in_mid_run_ends_the_run() {
 
 #[test]
 fn a_run_folder_that_is_moved_in_mid_run_ends_the_run_and_resumes_where_it_is() {
-    let job = echo_job(15, "", "");
+    let job = held_job(20, "", "");
     let (moved, run) = (job.path("out/20300101_000000"), std::cell::OnceCell::new());
     let said = lose(&job, |_| {
         run.set(job.latest()).unwrap();

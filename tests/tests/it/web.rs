@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_mirrors::Certificate;
-use compass_tests::{Job, echo_job, wait_until};
+use compass_tests::{Job, echo_job, held_job, wait_until};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
@@ -69,12 +69,12 @@ impl Shown {
 
 #[test]
 fn a_run_is_shown_while_it_goes_on() {
-    let job = echo_job(20, "http = \"127.0.0.1:0\"", "");
+    let job = held_job(60, "http = \"127.0.0.1:0\"", "");
     let shown = start(&job);
     assert_eq!(shown.get("/healthz", ""), (200, "ok\n".into()));
     let status = wait_until("samples are shown", || {
         let status = shown.status();
-        (status["recorded_samples"].as_u64()? > 0 && status["workers"][0]["results"].as_u64()? > 0).then_some(status)
+        (status["recorded_samples"] == 60 && status["workers"][0]["results"] == 60).then_some(status)
     });
     assert!(status["recorded_samples"].as_u64() <= status["expected_samples"].as_u64());
     assert_eq!(status["workers"][0]["connected"], true);
@@ -97,12 +97,13 @@ fn a_run_is_shown_while_it_goes_on() {
     assert!(of_job["waits"].is_array() && of_job["tasks"]["failed"] == 0 && of_job["exit_code"].is_null(), "{of_job}");
     let (_, home) = shown.get("/", "");
     assert!(home.contains("workers dial 127.0.0.1:") && !home.contains("workers dial ,"), "{home}");
+    job.gate().open();
     assert_eq!(shown.finish(), Some(0));
 }
 
 #[test]
 fn a_port_with_a_token_is_closed_to_whoever_has_none() {
-    let job = echo_job(20, "http = \"127.0.0.1:0\"\nhttp_token_file = \"word\"", "");
+    let job = held_job(60, "http = \"127.0.0.1:0\"\nhttp_token_file = \"word\"", "");
     let refused = job.run(&[]).expect(2);
     assert!(refused.stderr.contains("cannot read master.http_token_file"), "{}", refused.stderr);
     assert!(refused.stderr.contains("nothing was started") && !job.path("out").exists(), "{}", refused.stderr);
@@ -124,12 +125,13 @@ fn a_port_with_a_token_is_closed_to_whoever_has_none() {
     let shown = start(&job);
     assert_eq!(shown.get("/status.json", "").0, 401);
     assert_eq!(shown.get("/status.json", &format!("Authorization: Bearer {secret}\r\n")).0, 200);
+    job.gate().open();
     assert_eq!(shown.finish(), Some(0));
 }
 
 #[test]
 fn a_person_opens_the_pages_with_the_token_in_a_form() {
-    let job = echo_job(20, "http = \"127.0.0.1:0\"\nhttp_token_file = \"word\"", "");
+    let job = held_job(60, "http = \"127.0.0.1:0\"\nhttp_token_file = \"word\"", "");
     job.write_private("word", "open+sesame & more, 32 characters in all\n");
     let shown = start(&job);
     let (code, head, _) = ask(&shown.address, "GET", "/", BROWSER, "");
@@ -172,6 +174,7 @@ fn a_person_opens_the_pages_with_the_token_in_a_form() {
     assert_eq!(shown.get("/status.json", &cookie).0, 200);
     assert_eq!(shown.get("/status.json", &format!("{cookie}Sec-Fetch-Site: cross-site\r\n")).0, 403);
     assert_eq!(shown.get("/login?once=guessed", "").0, 403);
+    job.gate().open();
     assert_eq!(shown.finish(), Some(0));
     assert!(!tree_holds(&job, "sesame"), "the token stands in a file of the run");
 }
@@ -183,7 +186,7 @@ fn tree_holds(job: &Job, word: &str) -> bool {
 
 #[test]
 fn an_open_page_hears_what_changes_and_when_the_master_is_gone() {
-    let job = echo_job(20, "http = \"127.0.0.1:0\"", "");
+    let job = held_job(0, "http = \"127.0.0.1:0\"", "");
     let shown = start(&job);
     let mut stream = TcpStream::connect(&shown.address).unwrap();
     write!(stream, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
@@ -193,24 +196,27 @@ fn an_open_page_hears_what_changes_and_when_the_master_is_gone() {
     });
     let whole = events.next().unwrap();
     assert!(whole["jobs"].is_string() && whole["about"].as_str().unwrap().contains("process"), "{whole}");
+    job.gate().admit(60);
     let moved = events.find(|event| event["progress"].is_string()).unwrap();
     assert!(moved["about"].is_null(), "only what changed is sent: {moved}");
+    job.gate().open();
     assert_eq!(shown.finish(), Some(0));
     assert!(events.all(|event| event.is_object()), "the stream ends with the master");
 }
 
 #[test]
 fn samples_of_a_run_are_shown_while_it_goes_on_and_afterwards() {
-    let job = echo_job(20, "http = \"127.0.0.1:0\"", "");
+    let job = held_job(60, "http = \"127.0.0.1:0\"", "");
     let shown = start(&job);
     let status = wait_until("samples are recorded", || {
         let status = shown.status();
-        (status["recorded_samples"].as_u64()? > 40).then_some(status)
+        (status["recorded_samples"] == 60).then_some(status)
     });
     let run = status["run"].as_str().unwrap().to_owned();
     let page = shown.get(&format!("/runs/{run}/samples"), "");
     assert!(page.0 == 200 && page.1.contains("What is"), "{page:?}");
     assert_eq!(shown.get("/runs/..%2F..%2Fetc/samples", "").0, 404);
+    job.gate().open();
     assert_eq!(shown.finish(), Some(0));
 
     let viewer = job.command_line(&["view", "out", "--listen", "127.0.0.1:0"]).spawn_watched(&job.path("view.log"));
@@ -314,7 +320,7 @@ fn view_refuses_what_it_cannot_show() {
 #[test]
 fn connections_are_encrypted_where_a_certificate_is_named() {
     let tls = "http_tls = { cert = \"host.pem\", key = \"host.key\" }";
-    let job = echo_job(20, &format!("http = \"127.0.0.1:0\"\n{tls}"), "");
+    let job = held_job(60, &format!("http = \"127.0.0.1:0\"\n{tls}"), "");
     let refused = job.run(&[]).expect(2);
     assert!(refused.stderr.contains("cannot read master.http_tls.cert"), "{}", refused.stderr);
     let dry = job.run(&["--dry-run"]).expect(2);
@@ -356,6 +362,7 @@ fn connections_are_encrypted_where_a_certificate_is_named() {
     let mut answer = Vec::new();
     let _ = plain.read_to_end(&mut answer);
     assert!(!String::from_utf8_lossy(&answer).contains("ok"), "nothing is said in the plain");
+    job.gate().open();
     for _ in lines {}
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
