@@ -79,12 +79,31 @@ impl Disk {
     /// The segment is corrupt within what is recorded of it.
     pub(super) fn read(&self, name: &str, limit: Option<u64>) -> Result<(Vec<Found>, u64), LedgerError> {
         let Some(segment) = self.segments.get(name) else { return Ok((Vec::new(), 0)) };
+        let (samples, end) = self.decode(name, &segment.bytes, limit)?;
+        Ok((samples, (segment.bytes.len() - end) as u64))
+    }
+
+    /// The samples of a segment between two of its recorded lengths.
+    ///
+    /// # Errors
+    /// The segment is corrupt there.
+    pub(super) fn read_between(&self, name: &str, from: u64, to: u64) -> Result<Vec<Found>, LedgerError> {
+        let Some(segment) = self.segments.get(name) else { return Ok(Vec::new()) };
+        let mut bytes = header(&self.plan);
+        let (from, to) = ((from as usize).max(bytes.len()), (to as usize).min(segment.bytes.len()));
+        bytes.extend(segment.bytes.get(from..to).unwrap_or_default());
+        let all = bytes.len() as u64;
+        Ok(self.decode(name, &bytes, Some(all))?.0)
+    }
+
+    /// The samples of a segment's bytes within `limit`, and where they end.
+    fn decode(&self, name: &str, bytes: &[u8], limit: Option<u64>) -> Result<(Vec<Found>, usize), LedgerError> {
         let mut entries = Vec::new();
-        let end = read_segment(&self.plan, Path::new(name), &segment.bytes, limit, &mut entries)?;
+        let end = read_segment(&self.plan, Path::new(name), bytes, limit, &mut entries)?;
         let samples = entries.into_iter().filter(|entry| entry.kind() == Kind::Sample).filter_map(|entry| {
             let index = v1::SampleResult::decode(entry.payload.as_slice()).ok()?.index;
             Some((entry.unit, index, entry.payload, entry.worker))
         });
-        Ok((samples.collect(), (segment.bytes.len() - end) as u64))
+        Ok((samples.collect(), end))
     }
 }

@@ -233,7 +233,8 @@ impl Job {
             }
             Kind::Answers => {
                 let length = if asked % LONG_EVERY == 0 { self.shape.long_bytes as usize } else { 0 };
-                generation(format!("{asked} of {of}{of_job} by {by}{}", "x".repeat(length)))
+                // In lines of their own: an evaluator that looks at the first line does not walk over the rest.
+                generation(format!("{asked} of {of}{of_job} by {by}\n{}", "x".repeat(length)))
             }
             _ => generation(format!("answer of {} {of}{of_job} by {by}", asked % 3)),
         };
