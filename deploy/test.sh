@@ -13,7 +13,7 @@
 # Every stage is run, whatever became of those before it; the summary at the end says which failed and how long each took.
 # Exit code 0: all of them passed.
 #
-# Measured on 2 cores: see docs/src/design/testing.md.
+# docs/src/design/testing.md says what belongs where, and how long it takes.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
