@@ -62,7 +62,7 @@ fn a_pair_that_is_not_asked_for_is_not_run() {
 #[test]
 fn a_run_with_combinations_goes_on_after_its_master_was_killed() {
     let mut job = job(PAIRS);
-    job.set_env("COMPASS_FAULT_DELAY_MS", "20");
+    job.hold_after(20);
     let master = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
     let workers = children_of(master.pid());
@@ -70,6 +70,7 @@ fn a_run_with_combinations_goes_on_after_its_master_was_killed() {
     master.finish();
     let gone = || workers.iter().all(|pid| !is_alive(*pid)).then_some(());
     wait_until("the workers end with their master", gone);
+    job.gate().open();
     job.run(&["-r"]).expect(0);
     assert_eq!(job.facts()["violations"], 0);
     assert_eq!(job.tree("results").len(), 3);

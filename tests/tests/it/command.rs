@@ -8,8 +8,15 @@ fn runner(template: &str, more: &str) -> String {
     format!("[infer.runner]\ntype = \"command\"\ntemplate = '{template}'\nmax_num_workers = 2\n{more}\n")
 }
 
-fn command_job(delay_ms: u32, template: &str, more: &str) -> Job {
-    echo_job(delay_ms, "listen = \"127.0.0.1:0\"", &runner(template, more))
+fn command_job(template: &str, more: &str) -> Job {
+    echo_job("listen = \"127.0.0.1:0\"", &runner(template, more))
+}
+
+/// A job that is held once 20 samples have begun.
+fn held(template: &str, more: &str) -> Job {
+    let mut job = command_job(template, more);
+    job.hold_after(20);
+    job
 }
 
 /// A program of this name, first on PATH.
@@ -44,7 +51,7 @@ fn the_seeds_templates_give_the_same_bytes() {
         "ssh node7 {task_word}",
         "A=${{HOME}} sh -c {task_word}; exit $?",
     ] {
-        let mut job = command_job(0, template, "");
+        let mut job = command_job(template, "");
         install(&mut job, "ssh", ssh);
         install(&mut job, "srun", srun);
         job.run(&[]).expect(0);
@@ -57,7 +64,7 @@ fn the_seeds_templates_give_the_same_bytes() {
 
 #[test]
 fn workers_end_with_a_master_that_is_killed() {
-    let job = command_job(40, "sh -c {task_word}; true", "");
+    let job = held("sh -c {task_word}; true", "");
     let master = job.start(&[]);
     job.wait_until_durable();
     let family = descendants(master.pid());
@@ -70,14 +77,15 @@ fn workers_end_with_a_master_that_is_killed() {
 #[test]
 fn a_line_that_passes_no_input_on_is_asked_to_end() {
     let expected = undisturbed();
-    let mut job = command_job(40, "{task_cmd} < /dev/null", "pipe = false\n");
-    let master = job.start(&[]);
+    let job = held("{task_cmd} < /dev/null", "pipe = false\n");
+    let mut master = job.start(&[]);
     job.wait_until_durable();
     let family = descendants(master.pid());
     master.signal("TERM");
+    job.trickle_until("the master ends", || master.has_ended());
     master.finish().expect(143);
     wait_until("the whole family is gone", || family.iter().all(|&process| !is_alive(process)).then_some(()));
-    job.set_env("COMPASS_FAULT_DELAY_MS", "0");
+    job.gate().open();
     job.run(&["-r"]).expect(0);
     assert_same(&job, &expected);
 }
@@ -85,7 +93,7 @@ fn a_line_that_passes_no_input_on_is_asked_to_end() {
 #[test]
 fn a_worker_that_dies_is_replaced() {
     let expected = undisturbed();
-    let job = command_job(40, "{task_cmd}", "");
+    let job = held("{task_cmd}", "");
     let master = job.start(&["--max-num-workers", "1"]);
     job.wait_until_durable();
     for process in descendants(master.pid()) {
@@ -93,13 +101,14 @@ fn a_worker_that_dies_is_replaced() {
             kill(process, "KILL");
         }
     }
+    job.gate().open();
     master.finish().expect(0);
     assert_same(&job, &expected);
 }
 
 #[test]
 fn a_line_that_cannot_start_is_explained_with_its_last_output() {
-    let job = command_job(0, "no-such-launcher {task_cmd}", "");
+    let job = command_job("no-such-launcher {task_cmd}", "");
     let finished = job.run(&[]);
     assert!(matches!(finished.code, Some(1..=3)), "{finished:?}");
     let screen = &finished.stderr;
@@ -114,7 +123,7 @@ fn a_template_is_checked_before_anything_starts() {
         ("srun {cmd}", "unknown placeholder `{cmd}`"),
         ("A=${HOME} {task_cmd}", "written twice"),
     ] {
-        let job = command_job(0, template, "");
+        let job = command_job(template, "");
         let refused = job.run(&[]).expect(2);
         assert!(refused.stderr.contains(part) && refused.stderr.contains("eval.toml:"), "{}", refused.stderr);
         assert!(job.runs().is_empty());
@@ -123,7 +132,7 @@ fn a_template_is_checked_before_anything_starts() {
 
 #[test]
 fn a_dry_run_prints_the_lines() {
-    let job = command_job(0, "ssh node7 -g{num_gpus} {name} {task_word}", "");
+    let job = command_job("ssh node7 -g{num_gpus} {name} {task_word}", "");
     let printed = job.run(&["--dry-run"]).expect(0).stdout;
     let lines: Vec<&str> = printed.lines().filter(|line| line.contains("ssh node7 -g0 command-")).collect();
     assert_eq!(lines.len(), 2, "{printed}");

@@ -11,17 +11,15 @@ const ONE_WAY: Duration = Duration::from_millis(100);
 /// Short tasks: each is over before a round trip is.
 const RUNNER: &str =
     "[infer.runner]\ntype = \"none\"\n[infer.partitioner]\ntype = \"size\"\nmax_task_size = 16\ngen_task_coef = 2\n";
-const DELAY_MS: u32 = 8;
 
 #[test]
 fn a_run_with_a_far_master_gives_the_same_bytes() {
-    let job = echo_job(DELAY_MS, "listen = \"127.0.0.1:0\"", RUNNER);
+    let job = echo_job("listen = \"127.0.0.1:0\"", RUNNER);
     let running = job.start_logged(&[], "master.log");
     let proxy = Proxy::start(&told_address(&job, "master.log"));
     proxy.set(Mood::Delay(ONE_WAY));
     let mut command = worker_command(&proxy.address(), &job.path("home"));
     command.env("COMPASS_TOKEN_FILE", join_token_file(&job));
-    command.env("COMPASS_FAULT_DELAY_MS", DELAY_MS.to_string());
     let worker = Worker::start(command, job.path("worker.log"));
     assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
     let (code, said) = worker.finish();

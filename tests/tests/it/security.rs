@@ -6,7 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_tests::{
-    Job, Running, Tunnel, TunnelKind, Worker, assert_same, echo_job, join_token_file, program, told_address,
+    Job, Running, Tunnel, TunnelKind, Worker, assert_same, echo_job, held_job, join_token_file, program, told_address,
     undisturbed, wait_until, worker_command,
 };
 use std::io::Write;
@@ -20,8 +20,16 @@ const SMALL_TASKS: &str = "[infer.partitioner]\ntype = \"size\"\nmax_task_size =
 const OPEN: &str = "listen = \"0.0.0.0:0\"";
 
 /// A master that other hosts reach, at home in the job's folder.
-fn master(delay_ms: u32, more: &str) -> (Job, Running, u16) {
-    let mut job = echo_job(delay_ms, &format!("{OPEN}\n{more}"), NONE);
+fn master(more: &str) -> (Job, Running, u16) {
+    listening(echo_job(&format!("{OPEN}\n{more}"), NONE))
+}
+
+/// The same, whose workers begin no sample until the job's gate is opened.
+fn held_master(more: &str) -> (Job, Running, u16) {
+    listening(held_job(0, &format!("{OPEN}\n{more}"), NONE))
+}
+
+fn listening(mut job: Job) -> (Job, Running, u16) {
     job.set_env("HOME", &job.path("home").display().to_string());
     let running = job.start_logged(&[], "master.log");
     let address = told_address(&job, "master.log");
@@ -29,9 +37,9 @@ fn master(delay_ms: u32, more: &str) -> (Job, Running, u16) {
     (job, running, port)
 }
 
-fn worker(job: &Job, port: u16, home: &str, delay_ms: u32) -> Command {
+fn worker(job: &Job, port: u16, home: &str) -> Command {
     let mut command = worker_command(&format!("0.0.0.0:{port}"), &job.path(home));
-    command.env("COMPASS_FAULT_DELAY_MS", delay_ms.to_string());
+    command.envs(job.environment()).env("HOME", job.path(home));
     command
 }
 
@@ -69,7 +77,7 @@ fn told_once(job: &Job, what: &str) {
 
 /// A worker that shares the master's home brings the run to its end.
 fn rescued(job: &Job, running: Running, port: u16) {
-    let helper = Worker::start(worker(job, port, "home", 0), job.path("helper.log"));
+    let helper = Worker::start(worker(job, port, "home"), job.path("helper.log"));
     let code = running.finish().code;
     let (helper_code, said) = helper.finish();
     assert_eq!((code, helper_code), (Some(0), Some(0)), "{}\n{said}", job.log("master.log"));
@@ -82,13 +90,13 @@ fn secrets_of(path: &Path) -> String {
 
 #[test]
 fn the_command_works_as_typed_where_the_home_is_shared() {
-    let (job, running, port) = master(5, "");
+    let (job, running, port) = master("");
     let left = job.path("home/.local/state/compass/join");
     let names: Vec<_> = std::fs::read_dir(&left).unwrap().flatten().map(|entry| entry.path()).collect();
     let loopback = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("loopback-");
     assert!(names.iter().any(loopback) && !names.iter().all(loopback), "{port}: {names:?}");
     let secret = secrets_of(&names[0]);
-    let joined = Worker::start(worker(&job, port, "home", 5), job.path("worker.log"));
+    let joined = Worker::start(worker(&job, port, "home"), job.path("worker.log"));
     assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
     let (code, said) = joined.finish();
     assert_eq!(code, Some(0), "{said}");
@@ -113,9 +121,9 @@ fn local_workers_of_a_master_that_others_reach_need_no_care() {
 
 #[test]
 fn everybody_without_a_good_token_is_turned_away_in_one_sentence() {
-    let (job, running, port) = master(0, "");
+    let (job, running, port) = master("");
     let start = |log: &str, file: Option<&Path>| {
-        let mut command = worker(&job, port, "elsewhere", 0);
+        let mut command = worker(&job, port, "elsewhere");
         if let Some(file) = file {
             command.arg("--token-file").arg(file);
         }
@@ -156,7 +164,7 @@ fn everybody_without_a_good_token_is_turned_away_in_one_sentence() {
 
     // In the plain: to loopback, without a token.
     let mut command = worker_command(&format!("127.0.0.1:{port}"), &job.path("elsewhere"));
-    command.arg("--plain-loopback").env("COMPASS_FAULT_DELAY_MS", "0");
+    command.arg("--plain-loopback");
     refused(Worker::start(command, job.path("plain")), "this master speaks with encryption only");
     told_once(&job, "it speaks without encryption");
     rescued(&job, running, port);
@@ -166,13 +174,13 @@ fn everybody_without_a_good_token_is_turned_away_in_one_sentence() {
 #[test]
 fn a_token_of_a_pool_admits_to_no_other() {
     let pools = "[[pool]]\nname = \"s\"\nlauncher = \"none\"\n[[pool]]\nname = \"aliyun\"\nlauncher = \"none\"\n";
-    let mut job = echo_job(5, OPEN, &format!("{pools}{SMALL_TASKS}"));
+    let mut job = echo_job(OPEN, &format!("{pools}{SMALL_TASKS}"));
     job.set_env("HOME", &job.path("home").display().to_string());
     let running = job.start_logged(&[], "master.log");
     let port = told_address(&job, "master.log").rsplit_once(':').unwrap().1.parse().unwrap();
     let (id, path) = invited(&job, "aliyun", &["--pool", "aliyun", "--uses", "1"]);
     let start = |log: &str, arguments: &[&str]| {
-        let mut command = worker(&job, port, "elsewhere", 5);
+        let mut command = worker(&job, port, "elsewhere");
         command.args(["--name", log]).args(arguments).arg("--token-file").arg(&path);
         Worker::start(command, job.path(log))
     };
@@ -204,10 +212,10 @@ fn a_token_of_a_pool_admits_to_no_other() {
 
 #[test]
 fn a_token_is_good_for_its_uses_and_no_more() {
-    let (job, running, port) = master(20, "");
+    let (job, running, port) = held_master("");
     let (id, path) = invited(&job, "single", &["--uses", "1"]);
     let start = |log: &str, name: &str| {
-        let mut command = worker(&job, port, "elsewhere", 20);
+        let mut command = worker(&job, port, "elsewhere");
         command.args(["--name", name]).arg("--token-file").arg(&path);
         Worker::start(command, job.path(log))
     };
@@ -218,6 +226,7 @@ fn a_token_is_good_for_its_uses_and_no_more() {
     let json: serde_json::Value = serde_json::from_slice(&token(&job, &["list", "--json"]).stdout).unwrap();
     let listed = json["tokens"].as_array().unwrap().iter().find(|token| token["id"] == id.as_str()).unwrap();
     assert_eq!((listed["joined"].as_u64(), listed["state"].as_str()), (Some(1), Some("spent")));
+    job.gate().open();
     assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
     assert_eq!(first.finish().0, Some(0));
     assert_same(&job, &undisturbed());
@@ -225,10 +234,10 @@ fn a_token_is_good_for_its_uses_and_no_more() {
 
 #[test]
 fn revoking_reaches_workers_that_work() {
-    let (job, running, port) = master(200, "");
+    let (job, running, port) = held_master("");
     let (id, path) = invited(&job, "given", &[]);
     let start = |log: &str, name: &str| {
-        let mut command = worker(&job, port, "elsewhere", 200);
+        let mut command = worker(&job, port, "elsewhere");
         command.args(["--name", name]).arg("--token-file").arg(&path);
         Worker::start(command, job.path(log))
     };
@@ -242,15 +251,16 @@ fn revoking_reaches_workers_that_work() {
     assert!(other.said().lines().all(|line| !line.contains("barred")));
     assert_eq!(token(&job, &["revoke", &id]).status.code(), Some(0));
     refused(other, &format!("its join token {id} was revoked"));
+    job.gate().open();
     rescued(&job, running, port);
     assert_same(&job, &undisturbed());
 }
 
 #[test]
 fn certificates_are_renewed_without_the_token_and_the_run_does_not_notice() {
-    let (job, running, port) = master(120, "certificate_ttl = \"5s\"");
+    let (job, running, port) = held_master("certificate_ttl = \"5s\"");
     let (_, path) = invited(&job, "once", &["--uses", "1"]);
-    let mut command = worker(&job, port, "elsewhere", 120);
+    let mut command = worker(&job, port, "elsewhere");
     command.arg("--token-file").arg(&path);
     let joined = Worker::start(command, job.path("worker.log"));
     wait_until("it works", || joined.said().contains("welcomed by the master").then_some(()));
@@ -260,6 +270,7 @@ fn certificates_are_renewed_without_the_token_and_the_run_does_not_notice() {
         assert!(!said.contains("does not admit"), "{said}");
         (said.matches("renewed the certificate").count() >= 2).then_some(())
     });
+    job.gate().open();
     assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
     let (code, said) = joined.finish();
     assert_eq!(code, Some(0), "{said}");
@@ -268,7 +279,7 @@ fn certificates_are_renewed_without_the_token_and_the_run_does_not_notice() {
 
 #[test]
 fn silent_connections_hold_nobody_up() {
-    let (job, running, port) = master(0, "");
+    let (job, running, port) = master("");
     let silent: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
     // And some that begin a handshake and stop.
     let halting: Vec<TcpStream> = (0..20)
@@ -361,15 +372,16 @@ fn another_user_of_the_host_gets_nothing_on_loopback() {
 fn a_certificate_is_one_workers() {
     // The session's name is checked against the certificate's by the service; that both workers of one name cannot be
     // connected at once holds with certificates too.
-    let (job, running, port) = master(20, "");
+    let (job, running, port) = held_master("");
     let start = |log: &str| {
-        let mut command = worker(&job, port, "home", 20);
+        let mut command = worker(&job, port, "home");
         command.args(["--name", "twin"]);
         Worker::start(command, job.path(log))
     };
     let first = start("first");
     wait_until("the first works", || first.said().contains("welcomed by the master").then_some(()));
     refused(start("second"), "a worker named twin is connected already");
+    job.gate().open();
     assert_eq!(running.finish().code, Some(0));
     assert_eq!(first.finish().0, Some(0));
 }
@@ -379,9 +391,9 @@ fn workers_go_through_proxies() {
     let expected = undisturbed();
     for kind in [TunnelKind::Http, TunnelKind::Socks5] {
         let scheme = if kind == TunnelKind::Http { "http" } else { "socks5" };
-        let (job, running, port) = master(0, "");
+        let (job, running, port) = master("");
         let proxy = Tunnel::start(kind, None);
-        let mut command = worker(&job, port, "home", 0);
+        let mut command = worker(&job, port, "home");
         command.args(["--proxy", &format!("{scheme}://{}", proxy.address())]);
         let joined = Worker::start(command, job.path("worker.log"));
         assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
@@ -390,9 +402,9 @@ fn workers_go_through_proxies() {
         assert_same(&job, &expected);
 
         // With a password, which stands in the environment and nowhere else.
-        let (job, running, port) = master(0, "");
+        let (job, running, port) = master("");
         let proxy = Tunnel::start(kind, Some(("user", "hunter2")));
-        let mut command = worker(&job, port, "home", 0);
+        let mut command = worker(&job, port, "home");
         command.env("ALL_PROXY", format!("{scheme}://user:hunter2@{}", proxy.address())).env("RUST_LOG", "trace");
         let joined = Worker::start(command, job.path("worker.log"));
         assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
