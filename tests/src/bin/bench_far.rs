@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    let job = echo_job(delay, "listen = \"127.0.0.1:0\"", RUNNER);
+    let job = echo_job("listen = \"127.0.0.1:0\"", RUNNER);
     let running = job.start_logged(&[], "master.log");
     let proxy = Proxy::start(&told_address(&job, "master.log"));
     proxy.set(Mood::Delay(Duration::from_millis(one_way)));

@@ -170,7 +170,7 @@ impl Cluster {
         let masters = self.to_masters[worker].iter().map(Proxy::address).collect::<Vec<_>>().join(",");
         // A name of its own for each process: a master may not have noticed the end of the one before.
         let name = format!("w{worker}-{}", self.lives);
-        let mut command = Command::new(program("compass-worker"));
+        let mut command = Command::new(program("worker-with-faults"));
         command.args(["--master", &masters, "--slots", "1", "--no-sandbox", "--device", "cpu", "--name", &name]);
         command.env("COMPASS_TOKEN_FILE", self.token()).env("COMPASS_FAULT_DELAY_MS", DELAY_MS).env("NO_COLOR", "1");
         Process::start(command, &self.job, &format!("worker{worker}.log"))
@@ -199,7 +199,7 @@ impl Cluster {
             return Ok(false);
         }
         let masters = self.ports.iter().map(|port| format!("127.0.0.1:{port}")).collect::<Vec<_>>().join(",");
-        let mut command = Command::new(program("compass-worker"));
+        let mut command = Command::new(program("worker-with-faults"));
         command.args(["--master", &masters, "--slots", "1", "--no-sandbox", "--device", "cpu", "--name", "bad"]);
         command
             .env("COMPASS_TOKEN_FILE", self.token())

@@ -95,7 +95,7 @@ fn fail_over(etcd: &Etcd, run: u32, expected: &BTreeMap<String, Vec<u8>>) -> Res
 /// Workers that know these masters, and write down what they run in the file `trace`.
 pub(crate) fn start_workers(job: &Job, masters: &str) -> Result<Vec<Child>, std::io::Error> {
     let worker = |at: usize| {
-        let mut command = Command::new(program("compass-worker"));
+        let mut command = Command::new(program("worker-with-faults"));
         command.args(["--master", masters, "--slots", "2", "--no-sandbox", "--name", &format!("w{at}")]);
         command
             .env("HOME", job.path("home"))
