@@ -1,6 +1,8 @@
 //! The slots of a simulated worker: models that take their time to load, samples that take theirs, engines that break.
 
+use super::job::{NOT_FINITE, garble};
 use super::master::WORKER_LEASE_MS;
+use super::mutant::Mutant;
 use super::world::{Happening, World};
 use compass_agent::{BatchEnd, BatchOrder, Input, SlotEvent, SlotReport};
 use compass_plan::engine::{ModelFacts, TokenCounters, UnableKind};
@@ -101,17 +103,24 @@ impl World {
 
     /// The next thing that happens to the batch under way.
     pub(super) fn engine_goes_on(&mut self, at: usize, slot: usize, batch: u64) {
+        let device_lost = self.workers[at].device_lost;
         let Some(engine) = self.workers[at].engines.get_mut(slot) else { return };
         let Some(running) = engine.batch.as_mut().filter(|running| running.id == batch) else { return };
         let (job, unit, model) = (running.job, running.unit, running.model);
         if !running.is_ready {
+            if device_lost {
+                let message = format!("the device of w{at} is gone");
+                return self.batch_ends(at, slot, BatchEnd::LoadFailed { kind: UnableKind::Device, message });
+            }
             if self.jobs[job].shape.unable.contains(&(at, model)) {
                 self.oracle.saw("a model could not be loaded");
                 let message = format!("w{at} lacks the files of model {model}");
                 return self.batch_ends(at, slot, BatchEnd::LoadFailed { kind: UnableKind::Missing, message });
             }
             running.is_ready = true;
-            let loaded = engine.resident.replace((job, model)) != Some((job, model));
+            let is_kept = self.mutant != Some(Mutant::ModelUnloaded);
+            let loaded = engine.resident.replace((job, model)) != Some((job, model)) || !is_kept;
+            self.tally.iter_mut().for_each(|tally| tally.loads += u64::from(loaded));
             let loaded_seconds = loaded.then_some(self.scenario.load_ms as f64 / 1000.0);
             self.slot_says(at, slot, SlotEvent::Ready { facts: facts(), loaded_seconds });
             return self.engine_goes_on_later(at, slot, batch);
@@ -139,7 +148,11 @@ impl World {
             }
             running.results += 1;
             let by = if self.scenario.unsteady { at as u64 + 1 } else { 0 };
-            let result = self.jobs[job].result((unit, index), by);
+            let mut result = self.jobs[job].result((unit, index), by);
+            if self.scenario.not_finite == Some((unit, index)) && job == 0 {
+                garble(&mut result, NOT_FINITE);
+            }
+            self.tally.iter_mut().for_each(|tally| tally.result(at, (job, unit, index)));
             self.slot_says(at, slot, SlotEvent::Result(result));
         }
         let running = self.workers[at].engines.get(slot).and_then(|engine| engine.batch.as_ref());
@@ -170,6 +183,18 @@ impl World {
         }
     }
 
+    /// The device of the first slot that computes is gone, and with it what other slots compute on it.
+    pub(super) fn device_is_lost(&mut self, at: usize) {
+        self.workers[at].device_lost = true;
+        while let Some(slot) = self.workers[at].engines.iter().position(Engine::is_busy) {
+            self.oracle.saw("a device was lost");
+            let as_death = self.mutant == Some(Mutant::LostDeviceTakenForDeath);
+            let message = format!("the device of w{at} is gone");
+            let end = if as_death { BatchEnd::EngineDied { message } } else { BatchEnd::DeviceLost { message } };
+            self.batch_ends(at, slot, end);
+        }
+    }
+
     fn engine_dies(&mut self, at: usize, slot: usize) {
         if let Some(engine) = self.workers[at].engines.get_mut(slot) {
             engine.resident = None;
@@ -179,7 +204,12 @@ impl World {
                 self.oracle.engine_died(job, unit, running.samples.iter().copied());
             }
         }
-        self.batch_ends(at, slot, BatchEnd::EngineDied { message: format!("an engine of w{at} broke") });
+        let message = format!("an engine of w{at} broke");
+        let end = match self.mutant {
+            Some(Mutant::DeathTakenForLostDevice) => BatchEnd::DeviceLost { message },
+            _ => BatchEnd::EngineDied { message },
+        };
+        self.batch_ends(at, slot, end);
     }
 
     fn batch_ends(&mut self, at: usize, slot: usize, end: BatchEnd) {
@@ -188,6 +218,9 @@ impl World {
             let orders = running.orders;
             let of_batch = (running.job, running.unit);
             self.begun.retain(|key, _| (key.0, key.1) != of_batch || !running.samples.contains(&key.2));
+            if self.mutant == Some(Mutant::EngineDeathUnheard) && matches!(end, BatchEnd::EngineDied { .. }) {
+                return;
+            }
             self.slot_says(at, slot, SlotEvent::Ended { batch: running.id, orders, end });
         }
     }

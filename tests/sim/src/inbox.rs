@@ -1,6 +1,7 @@
 //! Who is meant by what happens, and what faults do.
 
 use super::links::Weather;
+use super::mutant::Mutant;
 use super::scenario::{Fault, FaultKind};
 use super::world::{Happening, Up, World};
 use compass_agent::{ConnectError, ConnectionEvent, Input};
@@ -139,7 +140,7 @@ impl World {
         }
     }
 
-    fn fault(&mut self, fault: Fault) {
+    pub(super) fn fault(&mut self, fault: Fault) {
         self.oracle.note(self.now, || format!("FAULT {:?}", fault.kind));
         let now = self.now;
         let weather =
@@ -163,6 +164,9 @@ impl World {
                 self.oracle.saw("a worker was slow");
                 (self.workers[worker].times, self.workers[worker].slow_until) = (times, now + ms);
             }
+            FaultKind::WorkerDrain { worker } if self.mutant == Some(Mutant::DrainEndsAtOnce) => {
+                self.worker_dies(worker, 1_500);
+            }
             FaultKind::WorkerDrain { worker } => self.agent(worker, Input::Signal(15)),
             FaultKind::TimeIsUp { worker } => self.agent(worker, Input::TimeIsUp),
             FaultKind::Choke { worker, ms } => {
@@ -171,6 +175,7 @@ impl World {
             }
             FaultKind::Release { worker } => self.is_let_go(worker),
             FaultKind::EngineBreaks { worker } => self.engine_breaks(worker),
+            FaultKind::DeviceLost { worker } => self.device_is_lost(worker),
             FaultKind::Lies { worker } => self.lies(worker),
             FaultKind::Garbles { worker, results, way } => self.workers[worker].garbles = (results, way),
             FaultKind::Cut { worker } => {

@@ -179,6 +179,12 @@ impl Job {
         self.shape.model(self.dataset(unit))
     }
 
+    /// The pools where its models load, where these are not any.
+    pub(super) fn places(&self) -> BTreeMap<ModelId, BTreeSet<String>> {
+        let places = self.shape.places.iter();
+        places.map(|&(model, pool)| (ModelId(model), BTreeSet::from([pool.to_owned()]))).collect()
+    }
+
     /// Its models, as workers name them.
     pub(super) fn models(&self) -> BTreeSet<Digest> {
         // Plain data always serialises.
@@ -298,13 +304,16 @@ fn generation(text: String) -> Outcome {
 /// In so many ways a broken worker changes results.
 pub(super) const GARBLES: u64 = 4;
 
+/// The way in which the numbers of a result are not finite.
+pub(super) const NOT_FINITE: u64 = 2;
+
 /// Makes of a result one that does not fit the plan.
 pub(super) fn garble(result: &mut v1::SampleResult, way: u64) {
     let ppl = |nll_sum: Vec<f64>, tokens: Vec<u32>| v1::PplScores { nll_sum, tokens, ..Default::default() };
     result.outcome = match way % GARBLES {
         0 => Some(Outcome::Rolling(v1::RollingScore { sum: -1.0, tokens: 1 })),
         1 => Some(Outcome::Ppl(ppl(vec![], vec![]))),
-        2 => Some(Outcome::Ppl(ppl(vec![f64::NAN], vec![1]))),
+        NOT_FINITE => Some(Outcome::Ppl(ppl(vec![f64::NAN], vec![1]))),
         // Not even a result.
         _ => Some(Outcome::Ppl(ppl(vec![1.0], vec![]))),
     };

@@ -149,6 +149,9 @@ impl World {
                     let reply = Reply { applied: true, revision: 0, read: Vec::new() };
                     return self.is_written(at, led, &request, &reply);
                 }
+                if self.mutant == Some(super::Mutant::UnansweredEndsLead) {
+                    return self.step_down(at, led);
+                }
                 self.call(at, led, purpose, request);
             }
             _ => self.call(at, led, purpose, request),

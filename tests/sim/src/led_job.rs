@@ -3,6 +3,7 @@
 use super::job::Job;
 use super::master::Phase;
 use super::mutant::Mutant;
+use super::tally::JobEnd;
 use super::world::{Happening, Up, World};
 use compass_ledger::{CommitStep, GroupCommit};
 use compass_master::leader::Leader;
@@ -132,8 +133,14 @@ impl World {
                     }
                     _ => {}
                 }
+                if mutant == Some(Mutant::RepeatsDropped)
+                    && let Some(Said::Results(results)) = &mut frame.body
+                {
+                    results.samples.retain(|result| !self.oracle.believes((number, results.unit, result.index)));
+                }
                 led.leader.frame(time, worker, connection, *frame, &mut out);
             }
+            Up::Closed if mutant == Some(Mutant::LostWorkerHeard) => {}
             Up::Closed => {
                 led.leader.closed(time, worker, connection, &mut out);
             }
@@ -154,6 +161,16 @@ impl World {
         led.leader.apply(time, event, &mut out);
         led.commit.submit(out);
         self.led(at, job);
+    }
+
+    /// Every worker that is gone or cut off counts as heard.
+    pub(super) fn hears_the_lost(&mut self, at: usize) {
+        for job in 0..self.jobs.len() {
+            for worker in 0..self.workers.len() {
+                let worker = WorkerId(self.workers[worker].name.clone());
+                self.leader_decides(at, job, Event::Heartbeat { worker });
+            }
+        }
     }
 
     /// After every step of a leader: its frames leave, its records are written, its rules are checked.
@@ -191,6 +208,8 @@ impl World {
                     self.oracle.saw(what);
                 }
             }
+            let end = JobEnd::of(&led.leader);
+            self.tally.iter_mut().for_each(|tally| tally.ends(job, &end));
             self.job_settled(at, job, given_up);
         }
         self.oracle.violations.extend(broken);
@@ -345,6 +364,9 @@ impl World {
                 self.oracle.saw("a job was cancelled while others went on");
             }
             self.cancelled[job] = true;
+            if self.mutant == Some(Mutant::CancelUnheard) {
+                return;
+            }
             self.leader_decides(at, job, Event::Cancel { reason: "somebody asked for it".into() });
         }
     }

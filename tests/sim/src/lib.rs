@@ -25,6 +25,7 @@ mod scenario;
 mod shrink;
 mod spool;
 mod store;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod worker;

@@ -25,6 +25,13 @@ pub(super) struct Link {
     last_down: u64,
 }
 
+impl Link {
+    /// Moves the times of the frames that went last.
+    pub(super) fn moves(&mut self, comes: impl Fn(u64) -> u64) {
+        (self.last_up, self.last_down) = (comes(self.last_up), comes(self.last_down));
+    }
+}
+
 /// What the network does to one worker until when.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weather {

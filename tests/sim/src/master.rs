@@ -7,6 +7,7 @@
 use super::disk::Found;
 use super::lead::{Call, Led, Term};
 use super::led_job::{LedJob, MOST};
+use super::mutant::Mutant;
 use super::pool::Waiting;
 use super::worker::FAR;
 use super::world::{Happening, World};
@@ -15,7 +16,7 @@ use compass_master::leader::Leader;
 use compass_master::pipeline::opening::Opening;
 use compass_rpc::{JobKey, PoolTerms, RunParameters, Uploads};
 use compass_scheduler::broker::{self, Dispatcher};
-use compass_scheduler::{DeviceType, Event, Labels, Limits, Watch, invariants};
+use compass_scheduler::{DeviceType, Duplicates, Event, Labels, Limits, Supply, Watch, invariants};
 use compass_store::Op;
 use compass_types::ids::{Digest, Epoch, UnitId};
 use std::collections::BTreeMap;
@@ -152,6 +153,9 @@ impl World {
             }
         }
         self.masters[at].uploads.expire(self.instant());
+        if self.mutant == Some(Mutant::LostWorkerHeard) {
+            self.hears_the_lost(at);
+        }
         for job in 0..self.jobs.len() {
             self.leader_ticks(at, job);
         }
@@ -201,6 +205,7 @@ impl World {
             Ok(opening) => opening,
             Err(damage) => return self.oracle.violation(invariants::C3, damage.to_string()),
         };
+        let found = if self.mutant == Some(Mutant::LedgerForgotten) { BTreeMap::new() } else { found };
         for ((unit, index), result) in &found {
             opening.result(UnitId(*unit), *index, result, DeviceType::Cpu);
         }
@@ -213,7 +218,10 @@ impl World {
         }
         // A key of its own for every leader that finds none.
         let made = || Ok::<_, Infallible>(JobKey::new(Digest::of(format!("key of epoch {epoch}").as_bytes()).0));
-        let Ok((key, first)) = opening.first_writes(&segment, self.disks[job].synced(&segment), made);
+        let Ok((mut key, first)) = opening.first_writes(&segment, self.disks[job].synced(&segment), made);
+        if self.mutant == Some(Mutant::KeyMadeAgain) {
+            key = JobKey::new(Digest::of(format!("another key of epoch {epoch}").as_bytes()).0);
+        }
         self.masters[at].jobs[job].phase = Phase::Opening(Some(Box::new(PrefixRun { opening, segment, key })));
         self.write(at, job, first);
     }
@@ -261,15 +269,19 @@ impl World {
             unschedulable: 60_000,
             split: self.scenario.split,
             workers_stay: shared,
+            max_slots: self.scenario.bound_of(number).filter(|_| !shared),
+            places: if self.mutant == Some(Mutant::PlacesForgotten) { BTreeMap::new() } else { job.places() },
             ..Limits::default()
         };
         let commit = GroupCommit::new(opening.assignment_log(epoch), &job.keys, &segment, MOST);
         let recorded = opening.recorded();
-        let duplicates = job.duplicates(recorded);
+        let is_each_computed = self.mutant == Some(Mutant::DuplicatesComputed);
+        let duplicates = if is_each_computed { Duplicates::default() } else { job.duplicates(recorded) };
         let tasks = job.tasks((recorded, &duplicates), &opening.attempts());
         let units = job.units().into_iter().map(|(unit, _)| UnitId(unit));
         let done: Vec<_> = units.map(|unit| (unit, recorded.done(unit))).collect();
-        let may_hold = self.mutant != Some(super::Mutant::NoRecoveringWindow);
+        let may_hold = self.mutant != Some(Mutant::NoRecoveringWindow);
+        let offline_continue = self.mutant != Some(Mutant::OfflineTermsWithheld);
         let core = opening.core(epoch, limits, tasks, (duplicates, Labels::default()), |_| may_hold);
         let terms = RunParameters {
             plan: job.digest,
@@ -277,7 +289,7 @@ impl World {
             lease_ttl_ms: WORKER_LEASE_MS as u32,
             heartbeat_ms: HEARTBEAT_MS as u32,
             engine_timeout_ms: 0,
-            pools: [(FAR.to_owned(), PoolTerms { offline_continue: true, ..PoolTerms::default() })].into(),
+            pools: [(FAR.to_owned(), PoolTerms { offline_continue, ..PoolTerms::default() })].into(),
             key,
             units: job.terms(),
         };
@@ -285,8 +297,12 @@ impl World {
         let led = LedJob::new(epoch, leader, commit, segment, key, self.now);
         self.masters[at].jobs[number].phase = Phase::Leading(Box::new(led));
         let weight = self.scenario.weight(number);
-        let terms = broker::JobTerms { weight, bound: None, models: job.models(), everyone: !shared };
+        let bound = self.scenario.bound_of(number).filter(|_| self.mutant != Some(Mutant::BoundForgotten));
+        let terms = broker::JobTerms { weight, bound, models: job.models(), everyone: !shared };
         self.dispatches(at, |dispatcher, now, out| dispatcher.enter(now, job.id.clone(), terms, job.digest, out));
+        if self.mutant == Some(Mutant::SupplyDenied) {
+            self.leader_decides(at, number, Event::Supply(Supply::None));
+        }
         // The server's records have it, whichever master leads.
         if shared && self.cancelled[number] {
             self.leader_decides(at, number, Event::Cancel { reason: "it was cancelled before".into() });

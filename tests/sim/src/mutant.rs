@@ -49,10 +49,48 @@ pub enum Mutant {
     WaitingNeverAssigned,
     /// A new server does not keep workers for the jobs that it is about to lead.
     JobNotExpected,
+    /// An agent does not hear of the death of its engine.
+    EngineDeathUnheard,
+    /// A worker that is gone counts as heard.
+    LostWorkerHeard,
+    /// A new leader takes nothing over from the ledger.
+    LedgerForgotten,
+    /// A new leader makes a key of its own, where the store has the job's.
+    KeyMadeAgain,
+    /// A leader that the store does not answer steps down.
+    UnansweredEndsLead,
+    /// A master takes the lead while another one has it.
+    LeadTakenFromHolder,
+    /// A leader does not hear that its job is cancelled.
+    CancelUnheard,
+    /// A job gets more slots than its bound.
+    BoundForgotten,
+    /// A pool that is to go on while it is cut off is not told so.
+    OfflineTermsWithheld,
+    /// A leader is told that no further worker can come.
+    SupplyDenied,
+    /// A leader does not know in which pools a model loads.
+    PlacesForgotten,
+    /// An engine loads its model for every batch.
+    ModelUnloaded,
+    /// A worker that is to drain ends at once.
+    DrainEndsAtOnce,
+    /// The death of an engine is taken for the loss of its device.
+    DeathTakenForLostDevice,
+    /// The loss of a device is taken for the death of an engine.
+    LostDeviceTakenForDeath,
+    /// A sample without room is tried again like any other.
+    NoRoomTakenForTransient,
+    /// Samples that ask the same are each computed.
+    DuplicatesComputed,
+    /// A second result of a sample is dropped before it is compared.
+    RepeatsDropped,
+    /// A leader does not hear from a launcher that a process has ended.
+    ExitUnheard,
 }
 
 impl Mutant {
-    /// All of them.
+    /// Those that drawn histories find.
     pub const ALL: [Self; 23] = [
         Self::GrantBeforeDurable,
         Self::StaleEpochAccepted,
@@ -78,4 +116,32 @@ impl Mutant {
         Self::WaitingNeverAssigned,
         Self::JobNotExpected,
     ];
+
+    /// Those that scripts find, each at the moment that it needs.
+    pub const SCRIPTED: [Self; 19] = [
+        Self::EngineDeathUnheard,
+        Self::LostWorkerHeard,
+        Self::LedgerForgotten,
+        Self::KeyMadeAgain,
+        Self::UnansweredEndsLead,
+        Self::LeadTakenFromHolder,
+        Self::CancelUnheard,
+        Self::BoundForgotten,
+        Self::OfflineTermsWithheld,
+        Self::SupplyDenied,
+        Self::PlacesForgotten,
+        Self::ModelUnloaded,
+        Self::DrainEndsAtOnce,
+        Self::DeathTakenForLostDevice,
+        Self::LostDeviceTakenForDeath,
+        Self::NoRoomTakenForTransient,
+        Self::DuplicatesComputed,
+        Self::RepeatsDropped,
+        Self::ExitUnheard,
+    ];
+
+    /// The mutant of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().chain(Self::SCRIPTED).find(|mutant| format!("{mutant:?}") == name)
+    }
 }

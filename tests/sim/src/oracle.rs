@@ -98,6 +98,11 @@ impl Oracle {
         self.jobs[job].believed.contains_key(&(unit, index))
     }
 
+    /// How many samples of a job are recorded.
+    pub(super) fn recorded(&self, job: usize) -> usize {
+        self.jobs[job].believed.len()
+    }
+
     pub(super) fn violation(&mut self, id: &'static str, detail: String) {
         self.violations.push(Violation { id, detail });
     }

@@ -22,6 +22,8 @@ pub enum FaultKind {
     Release { worker: usize },
     /// An engine of the worker breaks, and its grant is handed back.
     EngineBreaks { worker: usize },
+    /// The device of the worker's engine is lost while it computes, and does not come back.
+    DeviceLost { worker: usize },
     /// The worker hands in samples that it was never granted, then claims a whole unit in its next hello.
     Lies { worker: usize },
     /// So many of the worker's next results do not fit the plan, in one of several ways.
@@ -111,6 +113,18 @@ pub struct Scenario {
     pub faults: Vec<Fault>,
     /// Jobs that share the server with the first one, which all else is about.
     pub further: Vec<FurtherJob>,
+    /// Pools of workers, where they name one.
+    pub pools: Vec<(usize, &'static str)>,
+    /// The pool where a model loads, where it is not any.
+    pub places: Vec<(u32, &'static str)>,
+    /// Most slots of the first job at once.
+    pub bound: Option<u32>,
+    /// A sample for which the model gives numbers that are not finite.
+    pub not_finite: Option<(u32, u32)>,
+    /// Whether every worker's disk has room, where else some are nearly full.
+    pub roomy: bool,
+    /// Workers that a script starts.
+    pub late: Vec<usize>,
 }
 
 /// One of so many samples is large.
@@ -121,7 +135,7 @@ pub(super) const FAULTS_UNTIL: u64 = 25_000;
 
 impl Scenario {
     /// One worker and one master, a few samples, and nothing goes wrong.
-    fn plain(seed: u64) -> Self {
+    pub(super) fn plain(seed: u64) -> Self {
         Self {
             seed,
             masters: 1,
@@ -144,6 +158,12 @@ impl Scenario {
             unsteady: false,
             faults: Vec::new(),
             further: Vec::new(),
+            pools: Vec::new(),
+            places: Vec::new(),
+            bound: None,
+            not_finite: None,
+            roomy: false,
+            late: Vec::new(),
         }
     }
 
@@ -296,8 +316,16 @@ impl Scenario {
             distinct: None,
             poison: None,
             unable: Vec::new(),
+            not_finite: None,
+            places: Vec::new(),
+            bound: None,
             ..self.clone()
         }
+    }
+
+    /// The pool that a worker names; empty for none.
+    pub(super) fn pool(&self, worker: usize) -> &'static str {
+        self.pools.iter().find(|(at, _)| *at == worker).map_or("", |(_, pool)| pool)
     }
 
     /// How many jobs there are.
@@ -308,6 +336,11 @@ impl Scenario {
     /// When a job is submitted.
     pub(super) fn begins(&self, job: usize) -> u64 {
         job.checked_sub(1).and_then(|at| self.further.get(at)).map_or(0, |further| further.begins)
+    }
+
+    /// Most slots of a job at once.
+    pub(super) fn bound_of(&self, job: usize) -> Option<u32> {
+        self.bound.filter(|_| job == 0)
     }
 
     /// The weight of a job beside the others.
@@ -398,8 +431,13 @@ impl Scenario {
 
     /// Whether every result of a sample is the one that belongs to it: nothing fails, nothing lies.
     pub(super) fn is_plain(&self) -> bool {
-        let breaks = |fault: &Fault| matches!(fault.kind, FaultKind::EngineBreaks { .. });
-        let bends = self.unsteady || self.poison.is_some() || !self.small.is_empty() || self.has_untrue_workers();
+        let breaks =
+            |fault: &Fault| matches!(fault.kind, FaultKind::EngineBreaks { .. } | FaultKind::DeviceLost { .. });
+        let bends = self.unsteady
+            || self.poison.is_some()
+            || self.not_finite.is_some()
+            || !self.small.is_empty()
+            || self.has_untrue_workers();
         !bends && !self.faults.iter().any(breaks)
     }
 }
@@ -504,7 +542,8 @@ impl Scenario {
     pub(super) fn is_quiet(&self) -> bool {
         let goes_right =
             self.faults.is_empty() && self.unable.is_empty() && self.small.is_empty() && self.poison.is_none();
-        goes_right && self.kinds.is_empty() && self.load_ms == 0 && self.task_samples <= 1_000
+        let goes_anywhere = self.places.is_empty() && self.bound.is_none();
+        goes_right && goes_anywhere && self.kinds.is_empty() && self.load_ms == 0 && self.task_samples <= 1_000
     }
 }
 

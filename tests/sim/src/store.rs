@@ -86,7 +86,13 @@ impl World {
                 Answer::Alive(false)
             }
             Request::Read => Answer::Entries(self.recorded()),
-            Request::Transact(transaction) => Answer::Transacted(self.store.transact(now, Fate::Arrives, transaction)),
+            Request::Transact(transaction) => {
+                let mut transaction = transaction.clone();
+                if self.mutant == Some(Mutant::LeadTakenFromHolder) {
+                    transaction.when.clear();
+                }
+                Answer::Transacted(self.store.transact(now, Fate::Arrives, &transaction))
+            }
             Request::Commit { transaction, .. } => {
                 let mut transaction = transaction.clone();
                 match self.mutant {

@@ -44,6 +44,7 @@ pub(super) struct Worker {
     pub(super) choked_until: u64,
     pub(super) times: u64,
     pub(super) slow_until: u64,
+    pub(super) device_lost: bool,
     /// When its process began, where its clock shows 0.
     born: u64,
     core: Option<Box<AgentCore>>,
@@ -91,6 +92,7 @@ impl Worker {
             choked_until: 0,
             times: 1,
             slow_until: 0,
+            device_lost: false,
             born: 0,
             core: None,
             dialled: 0,
@@ -122,6 +124,11 @@ impl Worker {
     /// Whether it is there, connected, and computes nothing.
     pub(super) fn is_idle(&self) -> bool {
         self.alive && self.opened && self.link.is_some() && !self.leaving && !self.is_busy()
+    }
+
+    /// Whether a leader has welcomed it on a connection that stands.
+    pub(super) fn is_connected(&self) -> bool {
+        self.alive && self.opened && self.link.is_some() && self.job.is_some()
     }
 
     fn has_room(&self, now: u64) -> bool {
@@ -163,12 +170,13 @@ impl World {
         worker.engines = (0..slots).map(|_| Engine::default()).collect();
         let is_far = self.scenario.far.contains(&at);
         // Some hosts' disks are nearly full.
-        let room = if (self.scenario.seed + at as u64).is_multiple_of(4) { LITTLE_ROOM } else { usize::MAX };
+        let is_full = (self.scenario.seed + at as u64).is_multiple_of(4) && !self.scenario.roomy;
+        let room = if is_full { LITTLE_ROOM } else { usize::MAX };
         let spool = SimSpool::new(room, worker.spool.clone());
         let boot = AgentConfig {
             name: worker.name.clone(),
             session: worker.session(),
-            pool: if is_far { FAR.into() } else { String::new() },
+            pool: if is_far { FAR.into() } else { self.scenario.pool(at).into() },
             host: format!("h{number}"),
             masters,
             master_lost_timeout: Duration::from_secs(3_600),
@@ -523,6 +531,10 @@ impl World {
                 self.oracle.saw("a worker that was to leave handed back what it had not begun");
             }
             Some(Body::Failed(failed)) => {
+                let no_room = failed.class() == v1::FailureClass::NoRoom;
+                if no_room && self.mutant == Some(Mutant::NoRoomTakenForTransient) {
+                    failed.class = v1::FailureClass::Transient.into();
+                }
                 let grant = GrantId::from(failed.grant.unwrap_or_default());
                 if let Some((unit, samples, _)) = worker.granted.get(&(job, grant)) {
                     let is_its = |key: &JobSample| (key.0, key.1) == (job, *unit) && samples.contains(key.2);
@@ -545,7 +557,11 @@ impl World {
     fn note_results(&mut self, at: usize, seq: u64, body: Option<Body>) {
         let job = self.workers[at].job.unwrap_or_default();
         if let Some(Body::Results(results)) = body {
-            let keys = results.samples.iter().map(|result| (job, results.unit, result.index)).collect();
+            let keys = results.samples.iter().map(|result| (job, results.unit, result.index));
+            // A result that does not fit is none: the worker is done with its sample, and others may begin it.
+            let not_finite = self.scenario.not_finite.map(|(unit, index)| (0, unit, index));
+            let (none, keys): (Vec<_>, Vec<_>) = keys.partition(|key| Some(*key) == not_finite);
+            self.begun.retain(|key, _| !none.contains(key));
             self.workers[at].under_way.insert(seq, keys);
         }
     }

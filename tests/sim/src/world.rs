@@ -9,6 +9,7 @@ use super::mutant::Mutant;
 use super::oracle::Oracle;
 use super::scenario::Scenario;
 use super::store::{Answer, Request};
+use super::tally::Tally;
 use super::worker::Worker;
 use compass_agent::BulkError;
 use compass_proto::v1;
@@ -23,6 +24,32 @@ use std::time::{Duration, Instant};
 
 /// A worker that a leader has not heard for so long may lose what it holds.
 const LONG_SILENCE_MS: u64 = super::master::WORKER_LEASE_MS / 2;
+
+/// Something that lasts until it is ended, as scripts have it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Lasting {
+    WorkerGone(usize),
+    CutOff(usize),
+    MasterGone(usize),
+    MasterStopped(usize),
+}
+
+/// What lasts ends after this time, in the order of its kind and number, each with a span of its own for what it holds up.
+const OPEN_END: u64 = 1 << 60;
+const LASTING_SPAN: u64 = 1 << 40;
+
+impl Lasting {
+    /// When it ends: later than any history.
+    pub(super) fn until(self) -> u64 {
+        let number = match self {
+            Self::WorkerGone(at) => 4 * at,
+            Self::CutOff(at) => 4 * at + 1,
+            Self::MasterGone(at) => 4 * at + 2,
+            Self::MasterStopped(at) => 4 * at + 3,
+        };
+        OPEN_END + number as u64 * LASTING_SPAN
+    }
+}
 
 /// What comes up to a master.
 #[derive(Clone, Debug)]
@@ -212,6 +239,8 @@ pub(super) struct World {
     /// What the clock of uploads showed at the beginning; only differences count.
     began: Instant,
     pub(super) watched: Watched,
+    /// What scripts look at; other histories do without.
+    pub(super) tally: Option<Tally>,
 }
 
 impl World {
@@ -239,13 +268,15 @@ impl World {
             order: 0,
             began: Instant::now(),
             watched: Watched::default(),
+            tally: None,
         };
         for master in 0..scenario.masters {
             world.after(1 + 40 * master as u64, Happening::MasterStarts { master });
         }
         for worker in 0..scenario.workers.len() {
             let pause = world.rng.below(3_000);
-            world.after(pause, Happening::WorkerStarts { worker });
+            let at = if scenario.late.contains(&worker) { Lasting::WorkerGone(worker).until() } else { pause };
+            world.at(at, Happening::WorkerStarts { worker });
         }
         for (number, fault) in scenario.faults.iter().enumerate() {
             world.at(fault.at, Happening::Fault { number });
@@ -319,6 +350,7 @@ impl World {
         // One that goes on while it is cut off, or whose leader was replaced and cannot learn it, may be at what others have by
         // now: what is done twice then counts once.
         let (now, untrue) = (self.now, self.scenario.has_untrue_workers());
+        self.tally.iter_mut().for_each(|tally| tally.begins(at));
         let is_far = |worker: usize| self.scenario.far.contains(&worker);
         if let Some(other) = self.begun.insert(key, Begun { worker: at, at: now }).filter(|other| other.worker != at) {
             let holder = &self.workers[other.worker];
@@ -328,6 +360,17 @@ impl World {
                 let detail = format!("{name} begins {key:?}, which {holder} began at {} and has still", other.at);
                 self.oracle.violation(N1, detail);
             }
+        }
+    }
+
+    /// What lasts until it is ended is over: what was held up by it comes now.
+    pub(super) fn is_over(&mut self, lasting: Lasting) {
+        let (base, now) = (lasting.until(), self.now);
+        let comes = |at: u64| if (base..base + LASTING_SPAN).contains(&at) { now + (at - base) } else { at };
+        let queue = std::mem::take(&mut self.queue).into_iter();
+        self.queue = queue.map(|scheduled| Scheduled { at: comes(scheduled.at), ..scheduled }).collect();
+        for link in &mut self.links.all {
+            link.moves(comes);
         }
     }
 
