@@ -22,6 +22,7 @@ mod oracle;
 mod pool;
 mod run;
 mod scenario;
+mod script;
 mod shrink;
 mod spool;
 mod store;
