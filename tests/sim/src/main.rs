@@ -1,14 +1,14 @@
 //! `sim`: plays histories of the control plane, seed by seed, and looks for one that breaks a rule.
 //!
 //! `--seeds N` plays that many (2000), `--from S` begins with another seed than 0, `--seed S` plays one and prints its
-//! whole history (with `--mutant NAME` under a fault of the protocol), `--mutants` shows after how many seeds each fault of the protocol is found, and in how many of them; with `--mutant NAME` that one. A
+//! whole history (with `--mutant NAME` under a fault of the protocol, with `--script NAME` of a script), `--mutants` shows after how many seeds each fault of the protocol is found, and in how many of them; with `--mutant NAME` that one. A
 //! history that breaks a rule is shrunk and printed. The last line is `seeds: N, violations: V`.
 
-use compass_sim::{Mutant, Scenario, run, shrink};
+use compass_sim::{Moved, Mutant, SCRIPTS, Scenario, run, shrink};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: sim [--seeds N] [--from S] [--seed S] [--mutants] [--mutant NAME]";
+const USAGE: &str = "usage: sim [--seeds N] [--from S] [--seed S] [--mutants] [--mutant NAME] [--script NAME]";
 /// Lines of a broken history that are printed.
 const TAIL: usize = 60;
 
@@ -19,6 +19,7 @@ struct Options {
     one: Option<u64>,
     mutants: bool,
     mutant: Option<Mutant>,
+    script: Option<&'static Moved>,
 }
 
 fn options() -> Option<Options> {
@@ -30,16 +31,16 @@ fn options() -> Option<Options> {
             "--seeds" => options.seeds = Some(number()?),
             "--from" => options.from = number()?,
             "--seed" => options.one = Some(number()?),
-            "--mutant" => options.mutant = Some(named(&words.next()?)?),
+            "--mutant" => options.mutant = Some(Mutant::named(&words.next()?)?),
+            "--script" => {
+                let name = words.next()?;
+                options.script = Some(SCRIPTS.into_iter().flatten().find(|script| script.name == name)?);
+            }
             "--mutants" => options.mutants = true,
             _ => return None,
         }
     }
     Some(options)
-}
-
-fn named(name: &str) -> Option<Mutant> {
-    Mutant::ALL.into_iter().find(|mutant| format!("{mutant:?}") == name)
 }
 
 fn main() -> ExitCode {
@@ -48,8 +49,13 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     if let Some(seed) = options.one {
-        let outcome = run(&Scenario::draw(seed), options.mutant, true);
-        println!("{:#?}", Scenario::draw(seed));
+        let outcome = match options.script {
+            Some(script) => script.run(seed, options.mutant, true),
+            None => {
+                println!("{:#?}", Scenario::draw(seed));
+                run(&Scenario::draw(seed), options.mutant, true)
+            }
+        };
         outcome.trace.iter().for_each(|line| println!("{line}"));
         println!(
             "ended at {} ms: {:?}\nseeds: 1, violations: {}",

@@ -100,6 +100,7 @@ fn a_seed_makes_one_history() {
     }
 }
 
+/// Those of [`Mutant::SCRIPTED`] are found by scripts instead: `scripts/tests.rs` asserts it.
 #[test]
 fn every_mutant_is_found() {
     let mut survivors = Vec::new();
