@@ -4,13 +4,13 @@ use super::grants::GrantState;
 use super::order::{BatchOrder, ModelOrder, PartOrder};
 use super::output::Output;
 use super::parts::CachedPart;
-use super::session::{AgentCore, UnitOrder};
+use super::session::{AgentCore, UnitOrder, WelcomeTerms};
 use super::shard::Shard;
 use super::slots::{Busy, SlotState};
 use compass_plan::engine::{BatchSpec, ENGINE_TIMEOUT};
 use compass_plan::{ModelKind, Part, Plan, Unit};
 use compass_proto::v1::FailureClass;
-use compass_types::ids::{Digest, GrantId, UnitId};
+use compass_types::ids::{Digest, GrantId, ModelId, UnitId};
 use compass_types::path_rules::map_path;
 use std::sync::Arc;
 
@@ -64,10 +64,7 @@ impl AgentCore {
             self.fetch(head);
             return;
         };
-        // Rule W1, except in a pool that continues while disconnected: results computed twice count once.
-        let may_start = self.lease.may_start(now_ms) || terms.offline_continue;
-        let cut_off = self.stream.as_ref().is_none_or(|stream| !stream.welcomed);
-        if self.drain.is_some() || !may_start || self.outbox.is_full(cut_off) {
+        if !self.may_begin(now_ms) {
             return;
         }
         for slot in 0..active {
@@ -81,6 +78,14 @@ impl AgentCore {
         self.fetch_ahead(&plan);
         let busy = self.slots[..active].iter().filter(|slot| slot.busy.is_some()).count();
         self.idle_time.observe(busy as u32, active as u32, now_ms);
+    }
+
+    /// Whether lease, outbox and drain allow samples to begin.
+    pub(super) fn may_begin(&self, now_ms: u64) -> bool {
+        // Rule W1, except in a pool that continues while disconnected: results computed twice count once.
+        let is_leased = |terms: &WelcomeTerms| self.lease.may_start(now_ms) || terms.offline_continue;
+        let cut_off = self.stream.as_ref().is_none_or(|stream| !stream.welcomed);
+        self.drain.is_none() && self.terms.as_ref().is_some_and(is_leased) && !self.outbox.is_full(cut_off)
     }
 
     fn feed(&mut self, slot: usize, active: usize, plan: &Plan, now_ms: u64) {
@@ -104,7 +109,7 @@ impl AgentCore {
             let others = self.slots[..active].iter().enumerate().filter(|(other, _)| *other != slot);
             others.into_iter().any(|(_, other)| other.unit == Some(held.unit))
         };
-        let free = open().filter(|held| held.slot.is_none_or(|other| other >= active));
+        let free = open().filter(|held| self.has_no_slot(active, plan, held));
         let free = free.filter(|held| self.may_load(slot, active, plan, held, now_ms));
         let best = free.min_by_key(|held| {
             let cold = Some(plan.model_of(held.unit)) != resident;
@@ -117,18 +122,26 @@ impl AgentCore {
         own.or(best).or_else(programs).or_else(help).map(|held| held.key)
     }
 
+    /// Whether no slot will begin a grant before another is free: none owns it, or its owner may not ask the endpoint of its
+    /// model. A slot comes to own a grant before its part is there, and another may ask the endpoint first.
+    fn has_no_slot(&self, active: usize, plan: &Plan, held: &GrantState) -> bool {
+        let owner = held.slot.filter(|owner| *owner < active);
+        owner.is_none_or(|owner| self.is_asked_by_another(owner, active, plan, held))
+    }
+
     /// Whether another slot asks the endpoint of a grant's model: a worker has one share of its budget, and so has one slot.
     fn is_asked_by_another(&self, slot: usize, active: usize, plan: &Plan, held: &GrantState) -> bool {
-        let model = plan.model_of(held.unit);
         let is_endpoint = plan.unit(held.unit).is_some_and(|unit| unit.model.kind == ModelKind::Endpoint);
-        is_endpoint
-            && self.slots[..active].iter().enumerate().any(|(other, state)| {
-                other != slot
-                    && state
-                        .busy
-                        .as_ref()
-                        .map_or(state.resident == Some(model), |busy| busy.model == model && !busy.stale)
-            })
+        is_endpoint && self.asking(active, plan.model_of(held.unit)).is_some_and(|asking| asking != slot)
+    }
+
+    /// The slot that asks the endpoint of a model, if one does. Several idle slots may have asked it before, one after the
+    /// other: the first of them asks next, so that they do not wait for each other.
+    fn asking(&self, active: usize, model: ModelId) -> Option<usize> {
+        let slots = &self.slots[..active];
+        let is_at_it = |state: &SlotState| state.busy.as_ref().is_some_and(|busy| busy.model == model && !busy.stale);
+        let was_at_it = |state: &SlotState| state.busy.is_none() && state.resident == Some(model);
+        slots.iter().position(is_at_it).or_else(|| slots.iter().position(was_at_it))
     }
 
     /// Whether the slot may load the model of a grant. A model that another slot has is left to that slot by one that has
@@ -160,6 +173,7 @@ impl AgentCore {
         // The remaining samples are shared among all slots.
         let is_last = self.grants.iter().all(|other| other.key == grant || !other.has_waiting());
         let slots = if is_last && self.is_worth_help(plan, held, now_ms) { active } else { 1 };
+        let is_free = self.has_no_slot(active, plan, held);
         let mut batch = held.next_batch(unit.dataset, slots).ok_or_else(|| missing_sample(held, &unit))?;
         let runs_programs = runs_programs(plan, unit.id);
         if runs_programs {
@@ -180,7 +194,7 @@ impl AgentCore {
         let order = self.unit_order(&unit)?;
         let part = self.parts.get(&batch.part);
         if let Some(held) = self.grants.get_mut(grant) {
-            if held.slot.is_none_or(|owner| owner >= active) {
+            if is_free {
                 held.slot = Some(slot);
             }
             held.shard.get_or_insert_with(|| Shard::new(&unit.eval()));
@@ -348,3 +362,7 @@ impl AgentCore {
 fn missing_sample(held: &GrantState, unit: &Unit<'_>) -> String {
     format!("the grant of task {} has samples that are missing in {}", held.key.task, unit.dataset.abbr)
 }
+
+#[cfg(test)]
+#[path = "dispatch_tests.rs"]
+mod tests;

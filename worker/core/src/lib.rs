@@ -33,6 +33,7 @@ mod step;
 #[cfg(test)]
 mod step_tests;
 mod transfer;
+mod unbegun;
 
 pub use bisection::PoisonBisection;
 pub use connect_error::ConnectError;

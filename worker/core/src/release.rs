@@ -3,6 +3,7 @@
 
 use super::session::AgentCore;
 use compass_proto::{intervals_to_wire, v1};
+use compass_types::ids::GrantId;
 use std::time::Duration;
 use v1::worker_frame::Body;
 
@@ -25,21 +26,25 @@ impl AgentCore {
         self.released = true;
         self.send_credit();
         for key in self.grants.iter().map(|held| held.key).collect::<Vec<_>>() {
-            let Some(held) = self.grants.get_mut(key) else { continue };
-            let asked = held.open();
-            let returned = held.return_unstarted(&asked);
-            if returned.is_empty() {
-                continue;
-            }
-            if held.samples.is_empty() {
-                self.grants.remove(key);
-            }
-            let held = self.grants.get(key).is_some();
-            let returned = intervals_to_wire(&returned);
-            let ack = v1::RevokeAck { grant: Some(key.into()), returned, held };
-            self.outbox.push(Body::RevokeAck(ack));
+            self.return_unstarted(key);
         }
         self.finish_all();
+    }
+
+    /// Returns the samples of a grant that have not started, unasked.
+    pub(super) fn return_unstarted(&mut self, key: GrantId) {
+        let Some(held) = self.grants.get_mut(key) else { return };
+        let asked = held.open();
+        let returned = held.return_unstarted(&asked);
+        if returned.is_empty() {
+            return;
+        }
+        if held.samples.is_empty() {
+            self.grants.remove(key);
+        }
+        let held = self.grants.get(key).is_some();
+        let ack = v1::RevokeAck { grant: Some(key.into()), returned: intervals_to_wire(&returned), held };
+        self.outbox.push(Body::RevokeAck(ack));
     }
 
     /// Connects again when the old job has acknowledged everything from this worker.

@@ -247,7 +247,7 @@ impl AgentCore {
         let over: Vec<_> = over.map(|held| held.key).collect();
         for grant in over {
             if let Some(why) = self.grants.get(grant).and_then(GrantState::why_no_room) {
-                self.lacks_room(grant, why);
+                self.give_back(grant, v1::FailureClass::NoRoom, why);
                 continue;
             }
             self.send_results(grant);
@@ -268,15 +268,15 @@ impl AgentCore {
         }
     }
 
-    /// Gives back samples of a grant that have no room here, and reports on the others.
-    fn lacks_room(&mut self, grant: GrantId, why: String) {
+    /// Gives back the samples of a grant that have no result, and reports on the others.
+    pub(super) fn give_back(&mut self, grant: GrantId, class: v1::FailureClass, why: String) {
         let held = self.grants.get(grant);
         let report = held.and_then(|held| {
             let done = held.samples.minus(&held.open());
             let report = held.shard.as_ref()?.report(grant, held.unit, &done);
             (!done.is_empty()).then(|| (held.assignment.clone(), report))
         });
-        self.fail(grant, v1::FailureClass::NoRoom, why);
+        self.fail(grant, class, why);
         if let Some((assignment, report)) = report {
             self.outbox.push_of(&assignment, Body::Report(report));
         }

@@ -15,6 +15,7 @@ use super::result_batch::ResultBatches;
 use super::send::upload_pauses;
 use super::slots::SlotState;
 use super::spool::SpoolFile;
+use super::unbegun::UnbegunTimer;
 use compass_common::backoff::{self, FullJitter};
 use compass_plan::Plan;
 use compass_proto::session::ReceiveWindow;
@@ -158,6 +159,8 @@ pub struct AgentCore {
     pub(super) loads: BTreeMap<ModelId, f64>,
     /// Time of samples in a slot by model, in milliseconds: their sum and number.
     pub(super) sample_ms: BTreeMap<ModelId, (f64, f64)>,
+    /// For how long no slot has begun what the worker holds.
+    pub(super) unbegun: UnbegunTimer,
     pub(super) drain: Option<Drain>,
     /// Whether another job needs this worker: it reconnects when this job has everything.
     pub(super) released: bool,
@@ -205,6 +208,7 @@ impl AgentCore {
             sequences: BTreeMap::new(),
             loads: BTreeMap::new(),
             sample_ms: BTreeMap::new(),
+            unbegun: UnbegunTimer::default(),
             drain: None,
             released: false,
             ending: None,

@@ -36,6 +36,7 @@ impl AgentCore {
         self.check_released();
         self.beat(now_ms);
         self.dispatch(now_ms);
+        self.give_back_unbegun(now_ms);
         self.wants_to_send = self.is_ready_to_send();
         out.append(&mut self.outputs);
     }
