@@ -47,7 +47,7 @@ impl From<v1::WorkerFrame> for ParsedFrame {
 #[derive(Debug)]
 pub enum Parsed {
     /// A grant is not held, or no longer; or samples that were asked for will not begin.
-    Returned { grant: GrantId, samples: IntervalSet, held: bool },
+    Returned { grant: GrantId, samples: IntervalSet, held: bool, unbegun: bool },
     /// So many grants at once.
     Credit { grants: u32 },
     /// It begins nothing more.
@@ -81,7 +81,8 @@ fn parse_body(body: Option<Body>) -> Result<Parsed, ParseError> {
         None => Parsed::Nothing,
         Some(Body::RevokeAck(ack)) => {
             let grant = grant_from_wire(ack.grant)?;
-            Parsed::Returned { grant, samples: intervals_from_wire(&ack.returned), held: ack.held }
+            let samples = intervals_from_wire(&ack.returned);
+            Parsed::Returned { grant, samples, held: ack.held, unbegun: ack.unbegun }
         }
         Some(Body::Hello(_)) => return Err(malformed("hello", "a second one on the same stream")),
         Some(Body::Spilled(_)) => return Err(malformed("spilled", "its content was not put in its place")),

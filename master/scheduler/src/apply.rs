@@ -78,7 +78,12 @@ impl Core {
             Event::Supply(supply) => self.bars.set_supply(supply),
             Event::Returned { worker, grant, samples, held } => {
                 let worker = self.heard(&worker);
+                self.has_answered(worker);
                 self.returned(worker, grant, &samples, held, effects);
+            }
+            Event::Unbegun { worker, grant, samples } => {
+                let worker = self.heard(&worker);
+                self.comes_back_unbegun(worker, grant, &samples, effects);
             }
             Event::Draining { worker } => {
                 if let Some(worker) = self.workers.find(&worker) {
@@ -112,6 +117,7 @@ impl Core {
     fn progressed(&mut self, worker: WorkerIx) {
         let now = self.now;
         self.workers.change(worker, |worker| (worker.stall, worker.last_progress) = (0, now));
+        self.has_answered(worker);
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) {
@@ -128,6 +134,8 @@ impl Core {
         for worker in lost {
             self.lose(worker, FailureClass::Lost, "its lease ran out", effects);
         }
+        self.part_with_unresponsive_workers(effects);
+        self.judge_standstill();
         self.judge_room(effects);
         self.speeds.tick(self.workers.len());
         // Lost workers' tasks are pending again: they count as such, so that none is granted in fragments.
@@ -140,6 +148,7 @@ impl Core {
         for Stalled { worker, tasks, ms } in self.deadlines.stalled(&mut self.workers, self.now, self.limits.stall) {
             let text = self.no_results(worker, tasks, ms);
             effects.push(Effect::Note { text });
+            self.ask_for_unbegun(worker, effects);
         }
     }
 

@@ -50,6 +50,7 @@ impl Core {
             if held.is_empty() {
                 worker.drain = Drain::No;
             }
+            worker.asked_at = worker.asked_at.map(|_| now);
             worker.connection.replace(connection)
         });
         if let Some(old) = old.flatten().filter(|old| *old != connection) {

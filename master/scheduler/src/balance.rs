@@ -56,7 +56,7 @@ impl Core {
         for id in self.workers.keys().collect::<Vec<_>>() {
             let Some((task, samples)) = self.excess(id, fair) else { continue };
             let Some((_, grant)) = self.holder(task) else { continue };
-            self.tasks.ask(task, samples.len(), false);
+            self.ask(id, task, samples.len(), false);
             let (samples, reason) = (Some(samples), "others will be done before");
             let message = Message::Revoke { grant, samples, reason, only_unbegun: false };
             self.send(id, message, self.last_seq, effects);

@@ -59,9 +59,6 @@ impl Core {
     /// an idle slot what is worth a load, then more of what the others are at.
     fn choose(&self, id: WorkerIx) -> Option<(TaskId, bool)> {
         let worker = self.workers.get(id)?;
-        if self.workers.is_last_choice(id) {
-            return None;
-        }
         let end = self.time_left_of(id, worker);
         if end.is_some_and(TimeLeft::is_over) {
             return None;
@@ -82,7 +79,9 @@ impl Core {
         let in_time = |task: &Task| end.is_none_or(|end| end.suffices(task, sample_ms(task)));
         let now = |task: &Task| self.suits(id, worker, task) && in_time(task);
         let suits = |task: &TaskId| self.task(*task).is_some_and(now);
-        let most = if worker.held.is_empty() { usize::MAX } else { LOOKED_AT };
+        // What only a worker can run whose node fails is seldom, and each task is looked at for all others.
+        let looks_far = worker.held.is_empty() && !self.workers.is_last_choice(id);
+        let most = if looks_far { usize::MAX } else { LOOKED_AT };
         let models = worker.models.models_by_grants();
         let of_models = |idle: bool| {
             let models = models.iter().filter(move |model| (worker.models.idle_of(**model) > 0) == idle);
@@ -177,7 +176,7 @@ impl Core {
         let load = self.load_time(model);
         let has_failed = self.task(id).is_some_and(|task| !task.failures.workers.is_empty() || task.lacks_room());
         let still = self.bars.still_ms(model, self.now);
-        let Some(rate) = self.speeds.average(model) else { return true };
+        let Some(rate) = self.speeds.average(model).filter(|_| !self.standstill.is_over(self.now)) else { return true };
         let left = self.tasks.open_cost(model) as f64 / rate;
         has_failed || still as f64 > (2.0 * load).max(self.limits.stall as f64) || left > PAYS * f64::from(slots) * load
     }

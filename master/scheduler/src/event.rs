@@ -117,6 +117,9 @@ pub enum Event {
     /// Samples of a grant that the worker was asked for and has not begun; it will not begin them. `held` says whether it
     /// holds any others of that grant.
     Returned { worker: WorkerId, grant: GrantId, samples: IntervalSet, held: bool },
+    /// Samples of a grant that no slot of the worker began in time; it will not begin them. [`Event::Returned`] of the same
+    /// samples follows.
+    Unbegun { worker: WorkerId, grant: GrantId, samples: IntervalSet },
     /// A grant is handed back.
     Failed { worker: WorkerId, grant: GrantId, class: FailureClass, message: String },
     /// The worker cannot load a model, by its position in the plan.

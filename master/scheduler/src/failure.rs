@@ -122,15 +122,20 @@ impl Core {
         self.transition(id, to);
     }
 
-    /// Whether the task has failed on this worker and another one is there to try it.
+    /// Whether the task has failed on this worker, or the worker's node fails, and another worker is there that will take it:
+    /// one that would not leaves it waiting for nothing.
     pub(super) fn is_for_another(&self, id: WorkerIx, task: &Task) -> bool {
-        let suits = |(other, worker): (WorkerIx, &Worker)| {
+        let takes_it = |(other, worker): (WorkerIx, &Worker)| {
             other != id
                 && worker.connection.is_some()
                 && worker.credit > 0
                 && !worker.is_draining()
+                && !self.workers.is_last_choice(other)
+                && !task.has_failed_on(other)
                 && self.can_run(worker, task)
+                && self.may_try(other, task)
         };
-        task.failures.workers.contains(&id) && self.workers.iter().any(suits)
+        let is_left = task.has_failed_on(id) || self.workers.is_last_choice(id);
+        is_left && !self.standstill.is_over(self.now) && self.workers.iter().any(takes_it)
     }
 }

@@ -51,6 +51,9 @@ mod sample_set;
 mod shares;
 mod slot_models;
 mod speeds;
+mod standstill;
+#[cfg(test)]
+mod standstill_tests;
 mod state;
 mod steal;
 mod steal_timing;

@@ -15,6 +15,7 @@ use super::recorded::Recorded;
 use super::recovering::Recovering;
 use super::room::RoomWait;
 use super::speeds::Speeds;
+use super::standstill::Standstill;
 use super::steal_timing::StealTiming;
 use super::task::{Task, TaskState, TaskView};
 use super::task_table::{Change, TaskOwner, TaskTable, To};
@@ -47,6 +48,7 @@ pub struct Core {
     pub(super) room_wait: RoomWait,
     pub(super) timing: StealTiming,
     pub(super) deadlines: Deadlines,
+    pub(super) standstill: Standstill,
     pub(super) checkpoint: Checkpoint,
     pub(super) failure_notes: FailureNotes,
     pub(super) labels: Labels,
@@ -77,6 +79,7 @@ impl Core {
             room_wait: RoomWait::default(),
             timing: StealTiming::default(),
             deadlines: Deadlines::default(),
+            standstill: Standstill::default(),
             checkpoint: Checkpoint::default(),
             failure_notes: FailureNotes::default(),
             labels: Labels::default(),

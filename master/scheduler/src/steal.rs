@@ -108,7 +108,7 @@ impl Core {
                 continue;
             };
             let Some((holder, grant)) = self.holder(id) else { continue };
-            self.tasks.ask(id, samples.len(), only_unbegun);
+            self.ask(holder, id, samples.len(), only_unbegun);
             // One that has nothing more to give is not looked at again for the others.
             if let Some(giver) = givers.list.iter().position(|giver| giver.id == holder) {
                 let worker = self.workers.get(holder);

@@ -83,6 +83,8 @@ pub(super) struct Failures {
     /// The latest words, and who said them.
     pub(super) message: String,
     pub(super) workers: BTreeSet<WorkerIx>,
+    /// Workers that held it and did not begin it.
+    pub(super) unbegun_on: BTreeSet<WorkerIx>,
     /// Workers in whose memory the samples have no room.
     pub(super) no_room_on: BTreeSet<WorkerIx>,
 }
@@ -115,6 +117,11 @@ impl Task {
 
     pub(super) fn is_open(&self) -> bool {
         matches!(self.state, TaskState::Pending | TaskState::Recovering { .. } | TaskState::Granted { .. })
+    }
+
+    /// Whether it goes to another worker than this one, where another is there.
+    pub(super) fn has_failed_on(&self, worker: WorkerIx) -> bool {
+        self.failures.workers.contains(&worker) || self.failures.unbegun_on.contains(&worker)
     }
 
     /// Whether its samples have no room in the memory of some worker: it waits behind all others, for another one.
@@ -153,6 +160,11 @@ impl Task {
     /// Whether its holder may be asked for some of it.
     pub(super) fn is_revocable(&self) -> bool {
         self.hold().is_some_and(|hold| matches!(hold, Hold::Unasked | Hold::Begun))
+    }
+
+    /// Whether its holder is at it: it has said so, or had nothing to return.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.hold().is_some_and(|hold| hold.has_begun() || matches!(hold, Hold::Exhausted { .. }))
     }
 
     /// Whether its holder has said that it is at its samples.

@@ -59,6 +59,10 @@ pub(super) struct Worker {
     pub(super) infrastructure: u32,
     /// The task of which it is to have what the holder has not begun.
     pub(super) awaits: Option<TaskId>,
+    /// Since when, on this connection, it has not answered what it was asked to return.
+    pub(super) asked_at: Option<u64>,
+    /// Connections that were cut since it did not answer.
+    pub(super) unanswered: u32,
 }
 
 impl Worker {
@@ -90,6 +94,8 @@ impl Worker {
             recorded_any: false,
             infrastructure: 0,
             awaits: None,
+            asked_at: None,
+            unanswered: 0,
         }
     }
 

@@ -255,13 +255,17 @@ impl Leader {
                 }
                 self.apply(now, Event::Failed { worker: worker.clone(), grant, class, message }, out);
             }
-            Parsed::Returned { grant, samples, held } => {
+            Parsed::Returned { grant, samples, held, unbegun } => {
                 match held {
                     true => self.shrinks_right(&worker, &grant, &samples),
                     false => self.ends_right(&worker, &grant),
                 }
                 if !held {
                     heard = FrameContent::Asks;
+                }
+                if unbegun {
+                    let samples = samples.clone();
+                    self.apply(now, Event::Unbegun { worker: worker.clone(), grant, samples }, out);
                 }
                 self.apply(now, Event::Returned { worker: worker.clone(), grant, samples, held }, out);
             }
@@ -396,6 +400,9 @@ impl Leader {
         }
         let mut effects = std::mem::take(&mut self.effects);
         self.core.apply(now, event, &mut effects);
+        for violation in self.core.take_violations() {
+            self.broken(Some(violation));
+        }
         for effect in effects.drain(..) {
             let violation = self.watch.observe(&effect);
             self.broken(violation);

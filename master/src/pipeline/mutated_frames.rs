@@ -157,7 +157,7 @@ impl Attacked {
             }),
             3 => {
                 let grant = Some(v1::GrantId { epoch, task, attempt });
-                Body::RevokeAck(v1::RevokeAck { grant, returned: self.intervals(), held: true })
+                Body::RevokeAck(v1::RevokeAck { grant, returned: self.intervals(), held: true, unbegun: false })
             }
             4 => Body::Facts(v1::Facts { model: 0, facts: b"{\"notes\": [\"one\"], \"max\": 3}".to_vec(), load: None }),
             5 | 6 => Body::Report(self.report(unit, grant)),

@@ -269,8 +269,8 @@ fn grants_that_no_slot_begins_for_an_unknown_reason_go_back_sooner() {
     worker.wait(29_000);
     assert_eq!((worker.returned.len(), worker.core.grants.iter().count()), (0, 2));
     worker.wait(2_000);
-    let whole: Vec<_> = worker.returned.iter().map(|ack| (ack.returned[0].first, ack.held)).collect();
-    assert_eq!(whole, [(0, false), (SAMPLES_OF_A_PART, false)]);
+    let whole: Vec<_> = worker.returned.iter().map(|ack| (ack.returned[0].first, ack.held, ack.unbegun)).collect();
+    assert_eq!(whole, [(0, false, true), (SAMPLES_OF_A_PART, false, true)]);
     assert_eq!((worker.failed.len(), worker.core.grants.iter().count()), (0, 0));
 }
 

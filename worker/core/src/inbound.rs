@@ -233,7 +233,12 @@ impl AgentCore {
             self.grants.remove(key);
         }
         let (held, returned) = (self.grants.get(key).is_some(), intervals_to_wire(&returned));
-        self.outbox.push(WorkerBody::RevokeAck(v1::RevokeAck { grant: revoke.grant, returned, held }));
+        self.outbox.push(WorkerBody::RevokeAck(v1::RevokeAck {
+            grant: revoke.grant,
+            returned,
+            held,
+            ..Default::default()
+        }));
         self.finish_all();
     }
 

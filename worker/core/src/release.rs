@@ -26,13 +26,13 @@ impl AgentCore {
         self.released = true;
         self.send_credit();
         for key in self.grants.iter().map(|held| held.key).collect::<Vec<_>>() {
-            self.return_unstarted(key);
+            self.return_unstarted(key, false);
         }
         self.finish_all();
     }
 
-    /// Returns the samples of a grant that have not started, unasked.
-    pub(super) fn return_unstarted(&mut self, key: GrantId) {
+    /// Returns the samples of a grant that have not started; `unbegun` if no slot began them in time.
+    pub(super) fn return_unstarted(&mut self, key: GrantId, unbegun: bool) {
         let Some(held) = self.grants.get_mut(key) else { return };
         let asked = held.open();
         let returned = held.return_unstarted(&asked);
@@ -43,7 +43,7 @@ impl AgentCore {
             self.grants.remove(key);
         }
         let held = self.grants.get(key).is_some();
-        let ack = v1::RevokeAck { grant: Some(key.into()), returned: intervals_to_wire(&returned), held };
+        let ack = v1::RevokeAck { grant: Some(key.into()), returned: intervals_to_wire(&returned), held, unbegun };
         self.outbox.push(Body::RevokeAck(ack));
     }
 

@@ -56,13 +56,12 @@ impl AgentCore {
                 self.give_back(grant, FailureClass::Infrastructure, why);
                 continue;
             }
-            // Unasked: the master counts it as a failure of this worker.
             let held = self.grants.get(grant);
             let owner = held.and_then(|held| held.slot);
             let of = held.zip(plan.as_ref()).and_then(|(held, plan)| plan.unit(held.unit)).map(|unit| unit.name());
             tracing::error!(task = %grant.task, of, owner, seconds, "no slot began the task; it goes back to the master");
             self.credit_control.forget(|known| *known != grant);
-            self.return_unstarted(grant);
+            self.return_unstarted(grant, true);
         }
         self.finish_all();
     }
