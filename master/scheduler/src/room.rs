@@ -43,8 +43,12 @@ impl Core {
         let may_be_run = |id: &TaskId| self.task(*id).is_some_and(|task| self.may_have_room(task));
         let is_all = !waiting.is_empty() && waiting.len() == self.tasks.open() as usize;
         let is_up = self.workers.values().any(|worker| worker.connection.is_some());
-        if !is_all || !is_up || waiting.iter().any(may_be_run) {
+        if !is_all || waiting.iter().any(may_be_run) {
             self.room_wait = RoomWait::default();
+            return;
+        }
+        // A worker that several jobs share comes and goes: what it has no room for has waited meanwhile.
+        if !is_up {
             return;
         }
         let since = *self.room_wait.since.get_or_insert(self.now);

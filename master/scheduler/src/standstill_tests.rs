@@ -150,3 +150,17 @@ fn what_no_slot_began_counts_against_its_worker_and_the_monitor_hears_of_it() {
     let violations = bench.core.take_violations();
     assert_eq!(violations.iter().map(|violation| violation.id).collect::<Vec<_>>(), [invariants::I1]);
 }
+
+#[test]
+fn the_wait_for_room_goes_on_while_the_only_worker_is_with_another_job() {
+    let limits = Limits { split: false, unschedulable: 60_000, workers_stay: true, ..Limits::default() };
+    let mut bench = Bench::new(limits, vec![view(0, 0, 1)]);
+    for turn in 0..4 {
+        bench.attach(0, 0, 1);
+        bench.fails(0, FailureClass::NoRoom, "not enough memory");
+        bench.passes(25_000, &[0]);
+        bench.apply(Event::Detached { worker: worker(0), connection: ConnectionId(turn + 1) });
+        bench.passes(5_000, &[]);
+    }
+    assert!(bench.core.is_finished(), "{:?}", bench.core.explain_job());
+}
