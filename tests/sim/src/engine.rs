@@ -65,11 +65,18 @@ impl World {
             self.oracle.begins(now, (&name, excuse), (job, unit, index));
             self.begins_once(at, (job, unit, index), excuse.is_some());
         }
+        let model = self.jobs[job].model(unit);
+        if self.jobs[job].shape.endpoints.contains(&model) {
+            self.oracle.saw("an endpoint was asked");
+            let is_at_it = |other: &Engine| other.batch.as_ref().is_some_and(|it| (it.job, it.model) == (job, model));
+            if self.workers[at].engines.iter().any(is_at_it) {
+                self.oracle.violation(R1, format!("two slots of {name} ask the endpoint of model {model} at once"));
+            }
+        }
         let Some(engine) = self.workers[at].engines.get_mut(slot).filter(|engine| engine.batch.is_none()) else {
             self.oracle.violation(R1, format!("{name} begins a batch in slot {slot}, which has none free"));
             return;
         };
-        let model = self.jobs[job].model(unit);
         let load = if engine.resident == Some((job, model)) { 1 } else { self.scenario.load_ms.max(1) };
         let (id, samples) = (order.id, order.samples.into());
         engine.batch = Some(Running { id, job, unit, model, is_ready: false, orders: 1, samples, results: 0 });
@@ -122,7 +129,7 @@ impl World {
             let loaded = engine.resident.replace((job, model)) != Some((job, model)) || !is_kept;
             self.tally.iter_mut().for_each(|tally| tally.loads += u64::from(loaded));
             let loaded_seconds = loaded.then_some(self.scenario.load_ms as f64 / 1000.0);
-            self.slot_says(at, slot, SlotEvent::Ready { facts: facts(), loaded_seconds });
+            self.slot_says(at, slot, SlotEvent::Ready { facts: facts(self.scenario.at_once), loaded_seconds });
             return self.engine_goes_on_later(at, slot, batch);
         }
         if running.samples.is_empty() {
@@ -230,14 +237,14 @@ impl World {
     }
 }
 
-fn facts() -> Vec<u8> {
+fn facts(sequences: u32) -> Vec<u8> {
     let facts = ModelFacts {
         max_seq_len: 2048,
         characters_per_token: 4.0,
         bos_token: None,
         eos_token: None,
         device: "echo".into(),
-        sequences: 0,
+        sequences,
         notes: Vec::new(),
         pin: None,
     };

@@ -8,10 +8,10 @@ use super::scenario::Scenario;
 use compass_eval::evaluator::Accumulator;
 use compass_master::pipeline::previous_assignments::task;
 use compass_plan::evaluation::EvaluatorSpec;
-use compass_plan::prompt::{Prompt, ShotFormat};
+use compass_plan::prompt::{PrefixRun, Prompt, ShotFormat};
 use compass_plan::{
-    Body, DatasetPlan, EvalSpec, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, PLAN_FORMAT, Part, PartRef,
-    Plan, Sample,
+    Body, DatasetPlan, Endpoint, EndpointApi, EndpointBudget, EvalSpec, GenSpec, InferSpec, ModelKind, ModelPlan,
+    OptionPrompt, PLAN_FORMAT, Part, PartRef, Plan, Sample,
 };
 use compass_proto::v1;
 use compass_rpc::UnitTerms;
@@ -27,6 +27,9 @@ use v1::sample_result::Outcome;
 
 /// Where long texts are asked for, one sample in so many has one.
 const LONG_EVERY: u32 = 5;
+
+/// Characters of a sample beside what it shares with others.
+const CHARACTERS: u64 = 20;
 
 /// A sample of a job: its unit and its index.
 pub(super) type SampleKey = (u32, u32);
@@ -103,6 +106,30 @@ fn sample(scenario: &Scenario, number: usize, dataset: usize, index: u32) -> Sam
     Sample { index, gold: json!(format!("answer of {dataset} of {number}")), shots: Vec::new(), body }
 }
 
+/// A model of a job, by its position.
+fn model(scenario: &Scenario, number: usize, at: u32) -> ModelPlan {
+    let (abbr, path) = (format!("m{at}"), format!("/models/{number}/{at}"));
+    if !scenario.endpoints.contains(&at) {
+        return ModelPlan::new(abbr, ModelKind::Echo, path);
+    }
+    let endpoint = Endpoint {
+        url: format!("http://endpoint/{number}"),
+        model: abbr.clone(),
+        api: EndpointApi::Chat,
+        key: None,
+        headers: BTreeMap::new(),
+        scores: false,
+        budget: EndpointBudget { max_concurrency: scenario.at_once.max(1), ..EndpointBudget::default() },
+    };
+    ModelPlan { endpoint: Some(endpoint), ..ModelPlan::new(abbr, ModelKind::Endpoint, String::new()) }
+}
+
+/// What all samples of a data set begin with.
+fn prefix_runs(scenario: &Scenario, samples: u32) -> Vec<PrefixRun> {
+    let run = PrefixRun { end: samples, characters: scenario.shared };
+    if scenario.shared > 0 { vec![run] } else { Vec::new() }
+}
+
 impl Job {
     /// A job of a scenario. `None` where plain data does not serialise, which it always does.
     pub(super) fn new(scenario: &Scenario, number: usize) -> Option<Self> {
@@ -127,16 +154,15 @@ impl Job {
                 shot_format: ShotFormat::default(),
                 eval: EvalSpec::new(kind.evaluator()),
                 samples,
-                characters: 20 * u64::from(samples),
-                prefix_runs: Vec::new(),
+                characters: CHARACTERS * u64::from(samples),
+                prefix_runs: prefix_runs(scenario, samples),
                 labels: (kind == Kind::Options).then_some(1),
                 entries: if kind == Kind::Options { vec![(samples, 1)] } else { Vec::new() },
                 parts: refs,
             });
         }
         let models = 1 + (0..scenario.units.len()).map(|at| scenario.model(at)).max().unwrap_or(0);
-        let models =
-            (0..models).map(|at| ModelPlan::new(format!("m{at}"), ModelKind::Echo, format!("/models/{number}/{at}")));
+        let models = (0..models).map(|at| model(scenario, number, at));
         let config = Digest::of(b"a configuration");
         let plan = Plan {
             format: PLAN_FORMAT,
@@ -183,6 +209,12 @@ impl Job {
     pub(super) fn places(&self) -> BTreeMap<ModelId, BTreeSet<String>> {
         let places = self.shape.places.iter();
         places.map(|&(model, pool)| (ModelId(model), BTreeSet::from([pool.to_owned()]))).collect()
+    }
+
+    /// How many workers may be at each of its models behind an endpoint.
+    pub(super) fn most_workers(&self) -> BTreeMap<ModelId, u32> {
+        let budget = |(at, model): (ModelId, &ModelPlan)| Some((at, model.endpoint.as_ref()?.budget.workers));
+        self.plan.models().filter_map(budget).collect()
     }
 
     /// Its models, as workers name them.
@@ -289,7 +321,8 @@ impl Job {
                     samples,
                     attempt,
                     sample_cost: 1,
-                    shared_cost: 0,
+                    // A sample's own characters, as the plan has them, cost 1.
+                    shared_cost: self.shape.shared / CHARACTERS,
                 });
             }
         }

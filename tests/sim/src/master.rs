@@ -271,6 +271,7 @@ impl World {
             workers_stay: shared,
             max_slots: self.scenario.bound_of(number).filter(|_| !shared),
             places: if self.mutant == Some(Mutant::PlacesForgotten) { BTreeMap::new() } else { job.places() },
+            most_workers: job.most_workers(),
             ..Limits::default()
         };
         let commit = GroupCommit::new(opening.assignment_log(epoch), &job.keys, &segment, MOST);

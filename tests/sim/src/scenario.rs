@@ -104,6 +104,12 @@ pub struct Scenario {
     pub unable: Vec<(usize, u32)>,
     /// Workers in whose memory a large sample has no room.
     pub small: Vec<usize>,
+    /// Models behind an endpoint: one slot of one worker asks it at a time.
+    pub endpoints: Vec<u32>,
+    /// Requests of an endpoint, and sequences of an engine, at once; 0 where an engine does not say.
+    pub at_once: u32,
+    /// Characters that all samples of a unit begin with, as shots that they share.
+    pub shared: u64,
     /// Workers of a pool that goes on while it is cut off.
     pub far: Vec<usize>,
     /// A sample that no worker can run.
@@ -153,6 +159,9 @@ impl Scenario {
             bulk_passes: false,
             unable: Vec::new(),
             small: Vec::new(),
+            endpoints: Vec::new(),
+            at_once: 0,
+            shared: 0,
             far: Vec::new(),
             poison: None,
             unsteady: false,
@@ -237,6 +246,31 @@ impl Scenario {
             .with_a_far_pool(&mut rng)
             .with_further_jobs()
             .with_small_workers()
+            .with_endpoints()
+            .with_shared_shots()
+    }
+
+    /// Perhaps with models behind an endpoint, which leave all slots of a worker but one without an engine. Drawn apart.
+    fn with_endpoints(mut self) -> Self {
+        let mut rng = Rng::new(self.seed.wrapping_mul(0xc2b2_ae3d_27d4_eb4f) ^ 0x85eb_ca6b);
+        if rng.chance(150) {
+            self.endpoints = (0..self.models()).filter(|_| rng.chance(700)).collect();
+            self.at_once = rng.log_uniform(1, 64) as u32;
+        }
+        self
+    }
+
+    /// Perhaps with shots that all samples of a unit share, and engines that say how many samples they run at once. Drawn
+    /// apart.
+    fn with_shared_shots(mut self) -> Self {
+        let mut rng = Rng::new(self.seed.wrapping_mul(0x9ddf_ea08_eb38_2d69) ^ 0xc2b2_ae35);
+        if rng.chance(250) {
+            self.shared = rng.log_uniform(10, 100_000);
+            if self.at_once == 0 && rng.chance(500) {
+                self.at_once = rng.log_uniform(1, 64) as u32;
+            }
+        }
+        self
     }
 
     /// Perhaps with workers of little memory, and at least one of more; often nothing else goes wrong then. Drawn apart.
@@ -543,7 +577,9 @@ impl Scenario {
         let goes_right =
             self.faults.is_empty() && self.unable.is_empty() && self.small.is_empty() && self.poison.is_none();
         let goes_anywhere = self.places.is_empty() && self.bound.is_none();
-        goes_right && goes_anywhere && self.kinds.is_empty() && self.load_ms == 0 && self.task_samples <= 1_000
+        let shares_nothing = self.endpoints.is_empty() && self.shared == 0;
+        let goes_right = goes_right && goes_anywhere && shares_nothing;
+        goes_right && self.kinds.is_empty() && self.load_ms == 0 && self.task_samples <= 1_000
     }
 }
 

@@ -50,6 +50,8 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     push(&|smaller| smaller.unsteady = false);
     push(&|smaller| smaller.unable.clear());
     push(&|smaller| smaller.small.clear());
+    push(&|smaller| smaller.endpoints.clear());
+    push(&|smaller| (smaller.shared, smaller.at_once) = (0, 0));
     push(&|smaller| smaller.far.clear());
     push(&|smaller| (smaller.long_bytes, smaller.kinds) = (0, Vec::new()));
     push(&|smaller| smaller.load_ms = 0);
