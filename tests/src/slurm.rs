@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
 /// Slurm of this machine alone. It ends with its jobs when it is dropped.
@@ -30,7 +30,9 @@ pub struct SlurmJob {
 /// Looks at the queue all the time, and remembers the most that was ever seen.
 pub struct QueueWatch {
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<(u32, u32)>,
+    looks: Arc<AtomicU32>,
+    /// Returns the most GPUs.
+    thread: JoinHandle<u32>,
 }
 
 fn script() -> PathBuf {
@@ -138,10 +140,10 @@ impl Slurm {
 
     /// Watches the queue until told to stop.
     pub fn watch(&self) -> QueueWatch {
-        let (stop, conf) = (Arc::new(AtomicBool::new(false)), self.conf());
-        let stopped = stop.clone();
+        let (stop, looks, conf) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)), self.conf());
+        let (stopped, looked) = (stop.clone(), looks.clone());
         let thread = std::thread::spawn(move || {
-            let (mut most, mut looks) = (0, 0);
+            let mut most = 0;
             while !stopped.load(Ordering::SeqCst) {
                 let output = Command::new("squeue").arg("--json").env("SLURM_CONF", &conf).output();
                 let answer = output.ok().and_then(|output| serde_json::from_slice::<Value>(&output.stdout).ok());
@@ -149,18 +151,29 @@ impl Slurm {
                 let jobs = answer["jobs"].as_array().into_iter().flatten().flat_map(job);
                 let live = jobs.filter(|job| job.comment.starts_with("compass ") && job.is_live());
                 most = live.map(|job| job.gpus).sum::<u32>().max(most);
-                looks += 1;
+                looked.fetch_add(1, Ordering::SeqCst);
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "spares the controller; nothing waits for a number of looks"
+                )]
                 std::thread::sleep(std::time::Duration::from_millis(50));
             }
-            (most, looks)
+            most
         });
-        QueueWatch { stop, thread }
+        QueueWatch { stop, looks, thread }
     }
 }
 
 impl QueueWatch {
-    /// The most GPUs that jobs of ours held or waited for at once, and how often that was looked at.
-    pub fn finish(self) -> (u32, u32) {
+    /// Waits until the queue has been looked at as it is from now on.
+    pub fn look(&self) {
+        // One look may have begun before.
+        let before = self.looks.load(Ordering::SeqCst);
+        wait_until("the queue is looked at", || (self.looks.load(Ordering::SeqCst) >= before + 2).then_some(()));
+    }
+
+    /// The most GPUs that jobs of ours held or waited for at once.
+    pub fn finish(self) -> u32 {
         self.stop.store(true, Ordering::SeqCst);
         self.thread.join().unwrap_or_default()
     }

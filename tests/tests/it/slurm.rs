@@ -1,8 +1,10 @@
 //! A real Slurm: jobs are launched, lost in every way that Slurm knows, and end with the run; no byte of a result changes.
 
 use compass_tests::{
-    Job, Running, SAMPLES, Slurm, assert_same, configuration, echo_job, free_port, program, undisturbed, wait_until,
+    Job, Running, SAMPLES, Slurm, assert_same, configuration, echo_job, free_port, program, told_address, undisturbed,
+    wait_until,
 };
+use std::fs::File;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -12,12 +14,19 @@ const RUNNER: &str = "[infer.runner]\ntype = \"slurm\"\npartition = \"llmeval\"\
 /// All nodes are this host.
 const LOOPBACK: &str = "listen = \"127.0.0.1:0\"";
 
-/// An echo job whose replicas take a GPU; each sample takes `delay_ms`.
-fn job(slurm: &Slurm, delay_ms: u32, master: &str, infer: &str) -> Job {
-    let mut job = echo_job(delay_ms, master, infer);
+/// An echo job whose replicas take a GPU.
+fn job(slurm: &Slurm, master: &str, infer: &str) -> Job {
+    let mut job = echo_job(master, infer);
     let text = configuration(master, infer).replace("type = \"echo\"", "type = \"echo\"\nrun_cfg = { num_gpus = 1 }");
     job.configure(&text);
     job.set_env("SLURM_CONF", &slurm.conf());
+    job
+}
+
+/// The same, held once so many samples have begun.
+fn held(samples: u64, slurm: &Slurm, master: &str, infer: &str) -> Job {
+    let mut job = job(slurm, master, infer);
+    job.hold_after(samples);
     job
 }
 
@@ -40,7 +49,7 @@ fn a_debug_run_shows_the_log_of_its_one_job_which_lies_where_log_dir_says() {
         return;
     };
     let runner = format!("{RUNNER}log_dir = \"job-logs\"\n");
-    let job = job(&slurm, 0, LOOPBACK, &runner);
+    let job = job(&slurm, LOOPBACK, &runner);
     let told = expect(job.start(&["--debug"]), &slurm);
     assert_same(&job, &expected);
     let ours = slurm.ours();
@@ -58,18 +67,20 @@ fn a_debug_run_shows_the_log_of_its_one_job_which_lies_where_log_dir_says() {
 fn every_loss_that_slurm_knows_changes_no_byte() {
     let expected = undisturbed();
     let Some(slurm) = Slurm::start("every_loss_that_slurm_knows_changes_no_byte", 4, 8) else { return };
-    let job = job(&slurm, 700, LOOPBACK, RUNNER);
+    let job = held(20, &slurm, LOOPBACK, RUNNER);
     let watch = slurm.watch();
     let master = job.start(&["--max-num-workers", "4", "--max-gpus", "3"]);
     wait_for_running(&slurm, 3);
     job.wait_until_durable();
+    watch.look();
 
     let cancelled = slurm.running()[0].clone();
     slurm.run("scancel", &[&cancelled.id]);
-    wait_until("another job takes the place of the cancelled one", || {
+    job.trickle_until("another job takes the place of the cancelled one", || {
         let now = slurm.running();
-        (now.len() == 3 && now.iter().all(|job| job.id != cancelled.id)).then_some(())
+        now.len() == 3 && now.iter().all(|job| job.id != cancelled.id)
     });
+    watch.look();
 
     let lost = slurm.running()[0].clone();
     slurm.kill_node(&lost.nodes);
@@ -83,17 +94,17 @@ fn every_loss_that_slurm_knows_changes_no_byte() {
     let weak = slurm.running()[1].clone();
     let node = format!("--nodelist={}", weak.nodes);
     slurm.run("sbatch", &["-p", "urgent", "--exclusive", &node, "--output=/dev/null", "--wrap", "sleep 2"]);
-    wait_until("a more urgent job puts one back into the queue", || {
-        let now = slurm.ours().into_iter().find(|job| job.id == weak.id)?;
-        (now.restarts > weak.restarts).then_some(())
+    job.trickle_until("a more urgent job puts one back into the queue", || {
+        slurm.ours().iter().any(|job| job.id == weak.id && job.restarts > weak.restarts)
     });
     wait_for_running(&slurm, 3);
+    watch.look();
+    job.gate().open();
 
     let said = expect(master, &slurm);
     slurm.assert_empty();
     assert_same(&job, &expected);
-    let (most, looks) = watch.finish();
-    assert!(most == 3 && looks > 20, "{most} GPUs at once in {looks} looks, where 3 are allowed");
+    assert_eq!(watch.finish(), 3, "GPUs at once, where 3 are allowed");
     let facts = job.facts();
     assert_eq!((facts["divergences"].as_u64(), facts["runner"].as_str()), (Some(0), Some("slurm")), "{facts}\n{said}");
     let workers = facts["workers"].as_object().unwrap();
@@ -106,8 +117,13 @@ fn a_worker_goes_before_its_time_is_up() {
     let Some(slurm) = Slurm::start("a_worker_goes_before_its_time_is_up", 1, 8) else { return };
     let runner = "[infer.runner]\ntype = \"slurm\"\npartition = \"llmeval\"\nmax_num_workers = 2\n\
                   extra_command = \"--time=1 --signal=B:TERM@5\"\n";
-    let job = job(&slurm, 600, LOOPBACK, runner);
+    let job = held(20, &slurm, LOOPBACK, runner);
     let master = job.start(&[]);
+    // A minute is the least that Slurm gives.
+    job.trickle_until("another job takes the place of one whose time was up", || {
+        slurm.ours().iter().filter(|job| job.state != "PENDING").count() >= 3
+    });
+    job.gate().open();
     expect(master, &slurm);
     slurm.assert_empty();
     assert_same(&job, &expected);
@@ -119,17 +135,22 @@ fn a_worker_goes_before_its_time_is_up() {
 fn nothing_stays_in_the_queue_however_the_master_ends() {
     let Some(slurm) = Slurm::start("nothing_stays_in_the_queue_however_the_master_ends", 2, 8) else { return };
     for (signals, code) in [(&["TERM"][..], 143), (&["INT"][..], 130), (&["INT", "INT"][..], 130)] {
-        let job = job(&slurm, 200, LOOPBACK, RUNNER);
+        let job = held(0, &slurm, LOOPBACK, RUNNER);
         // Two jobs run and two wait: the nodes are two.
-        let master = job.start(&["--max-num-workers", "4"]);
+        let mut master = job.start(&["--max-num-workers", "4"]);
         wait_for_running(&slurm, 2);
         wait_until("two wait", || {
             (slurm.ours().iter().filter(|job| job.state == "PENDING").count() == 2).then_some(())
         });
-        for signal in signals {
+        for (at, signal) in signals.iter().enumerate() {
+            if at > 0 {
+                #[expect(clippy::disallowed_methods, reason = "signals of one moment are taken for one")]
+                std::thread::sleep(Duration::from_millis(600));
+            }
             master.signal(signal);
-            // Signals of one moment are taken for one.
-            std::thread::sleep(Duration::from_millis(600));
+        }
+        if signals.len() == 1 {
+            job.trickle_until("the master ends", || master.has_ended());
         }
         assert_eq!(master.finish().code, Some(code));
         // Who is told twice does not wait for it.
@@ -142,13 +163,14 @@ fn a_restarted_master_takes_over_its_jobs() {
     let expected = undisturbed();
     let Some(slurm) = Slurm::start("a_restarted_master_takes_over_its_jobs", 2, 8) else { return };
     let port = free_port();
-    let job = job(&slurm, 300, &format!("listen = \"127.0.0.1:{port}\""), RUNNER);
+    let job = held(20, &slurm, &format!("listen = \"127.0.0.1:{port}\""), RUNNER);
     let master = job.start(&["--max-num-workers", "2"]);
     wait_for_running(&slurm, 2);
     job.wait_until_durable();
     let before: Vec<String> = slurm.running().into_iter().map(|job| job.id).collect();
     master.signal("KILL");
     assert_eq!(master.finish().code, None);
+    job.gate().open();
     let again = job.start(&["--max-num-workers", "2", "-r"]);
     let said = expect(again, &slurm);
     assert!(said.contains("2 jobs of an earlier master go on"), "{said}");
@@ -161,24 +183,22 @@ fn a_restarted_master_takes_over_its_jobs() {
 fn srun_by_hand_on_several_nodes_and_tasks_at_once() {
     let expected = undisturbed();
     let Some(slurm) = Slurm::start("srun_by_hand_on_several_nodes_and_tasks_at_once", 2, 8) else { return };
-    let job = job(&slurm, 50, LOOPBACK, "[infer.runner]\ntype = \"none\"\n");
+    // No sample begins before the workers of both nodes are there.
+    let job = held(0, &slurm, LOOPBACK, "[infer.runner]\ntype = \"none\"\n");
     let master = job.start_logged(&[], "master.log");
-    let address = wait_until("the master waits for workers", || {
-        let log = job.log("master.log");
-        Some(log.split_once("--master ")?.1.split_whitespace().next()?.to_owned())
+    let address = told_address(&job, "master.log");
+    let mut srun = Command::new("srun");
+    srun.args(["-p", "llmeval", "-N2", "--ntasks-per-node=2", "--gres=gpu:2"]);
+    srun.arg(program("worker-with-faults")).args(["--master", &address]);
+    srun.envs(job.environment()).env("HOME", job.path("home")).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut srun = srun.stderr(File::create(job.path("srun.log")).unwrap()).spawn().unwrap();
+    wait_until("both nodes work", || {
+        (job.log("srun.log").matches("welcomed by the master").count() == 2).then_some(())
     });
-    let worker = program("compass-worker");
-    let srun = Command::new("srun")
-        .args(["-p", "llmeval", "-N2", "--ntasks-per-node=2", "--gres=gpu:2"])
-        .arg(&worker)
-        .args(["--master", &address])
-        .env("SLURM_CONF", slurm.conf())
-        .env("HOME", job.path("home"))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&srun.stderr).into_owned();
-    assert!(srun.status.success(), "{said}");
+    job.gate().open();
+    let ended = srun.wait().unwrap();
+    let said = job.log("srun.log");
+    assert!(ended.success(), "{said}");
     assert_eq!(said.matches("sees the same 2 GPUs as task 0").count(), 2, "{said}");
     assert_eq!(master.finish().code, Some(0), "{}", job.log("master.log"));
     assert_same(&job, &expected);
@@ -200,7 +220,7 @@ fn refusal(job: &Job, arguments: &[&str], code: i32) -> String {
 #[test]
 fn each_refusal_is_one_sentence() {
     let Some(slurm) = Slurm::start("each_refusal_is_one_sentence", 1, 2) else { return };
-    let mut job = job(&slurm, 0, LOOPBACK, "");
+    let mut job = job(&slurm, LOOPBACK, "");
     for (arguments, expected) in [
         (
             &["--slurm", "-p", "nowhere"][..],
@@ -224,7 +244,8 @@ fn each_refusal_is_one_sentence() {
 
 #[test]
 fn a_dry_run_shows_what_would_be_submitted() {
-    let job = echo_job(LOOPBACK, RUNNER);
+    let mut job = echo_job(LOOPBACK, RUNNER);
+    job.set_env("COMPASS_WORKER", &program("compass-worker").display().to_string());
     let shown = job.run(&["--dry-run", "--max-num-workers", "4", "-q", "auto"]).expect(0).stdout;
     let command = "would launch: sbatch --parsable --partition=llmeval --quotatype=auto --nodes=1 --ntasks=1";
     assert!(shown.contains(command) && shown.contains("--array=0-3") && shown.contains("--exclusive"), "{shown}");

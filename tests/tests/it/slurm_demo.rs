@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, Slurm};
+use compass_tests::{Job, Slurm, wait_until};
 use std::path::PathBuf;
+
+/// What the log of a worker says once it has joined.
+const JOINED: &str = "welcomed by the master";
 
 /// The demo in a folder of its own; a replica takes a GPU and computes on the CPU.
 fn demo() -> Job {
@@ -19,12 +22,19 @@ fn the_demo_on_slurm_has_the_bytes_of_a_local_run() {
     local.run(&["--max-num-workers", "2"]).expect(0);
     let mut remote = demo();
     remote.set_env("SLURM_CONF", &slurm.conf());
+    // No sample begins before all four workers are there.
+    remote.hold_after(0);
     let watch = slurm.watch();
     let flags = ["--slurm", "-p", "llmeval", "--max-num-workers", "32", "--max-gpus", "4"];
-    remote.run(&flags).expect(0);
-    let (most, looks) = watch.finish();
+    let master = remote.start(&flags);
+    wait_until("four jobs run", || (slurm.running().len() == 4).then_some(()));
+    watch.look();
+    let joined = || remote.tree("logs/infer").into_values().filter(|log| String::from_utf8_lossy(log).contains(JOINED));
+    wait_until("four workers are there", || (joined().count() == 4).then_some(()));
+    remote.gate().open();
+    master.finish().expect(0);
     slurm.assert_empty();
-    assert!((1..=4).contains(&most) && looks > 10, "{most} GPUs at once in {looks} looks, where 4 are allowed");
+    assert_eq!(watch.finish(), 4, "GPUs at once, where 4 are allowed");
     for tree in ["results", "predictions"] {
         assert!(local.tree(tree) == remote.tree(tree), "{tree}/ differ");
     }
