@@ -4,7 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Finished, Job, echo_job, program, wait_until};
+use compass_tests::{Finished, Job, assert_same, held_job, program, undisturbed, wait_until};
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -320,28 +320,29 @@ fn only_the_table_is_on_standard_output_and_readers_may_leave() {
 
 #[test]
 fn a_second_worker_of_the_same_name_is_sent_away_and_nothing_is_lost() {
-    let mut job = echo_job(40, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"");
-    job.set_env("COMPASS_FAULT_DELAY_MS", "40");
+    let job = held_job(20, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"");
     let master = job.command(&[]).stderr(Stdio::from(fs::File::create(job.path("err")).unwrap())).spawn().unwrap();
     let address = wait_until("the master says where it listens", || {
         let text = fs::read_to_string(job.path("err")).unwrap_or_default();
         Some(text.lines().find_map(|line| line.split_once("compass-worker --master "))?.1.trim().to_owned())
     });
     let worker = || {
-        let mut worker = Command::new(program("compass-worker"));
-        worker.env("HOME", job.path("home"));
-        worker.args(["--master", &address, "--name", "twin", "--no-sandbox"]).env("COMPASS_FAULT_DELAY_MS", "40");
+        let mut worker = Command::new(program("worker-with-faults"));
+        worker.envs(job.environment()).env("HOME", job.path("home"));
+        worker.args(["--master", &address, "--name", "twin", "--no-sandbox"]);
         worker.stdin(Stdio::null()).stdout(Stdio::null());
         worker
     };
     let mut first = worker().stderr(Stdio::null()).spawn().unwrap();
-    wait_until("the first worker works", || (job.ledger_bytes() > 500).then_some(()));
+    job.wait_until_durable();
     let second = worker().output().unwrap();
     let stderr = String::from_utf8_lossy(&second.stderr);
     assert_eq!(second.status.code(), Some(4), "{stderr}");
     assert!(stderr.contains("a worker named twin is connected already; give this one another --name"), "{stderr}");
+    job.gate().open();
     assert_eq!(first.wait().unwrap().code(), Some(0));
     assert_eq!(master.wait_with_output().unwrap().status.code(), Some(0));
+    assert_same(&job, &undisturbed());
 }
 
 #[test]

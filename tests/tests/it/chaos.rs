@@ -1,14 +1,15 @@
-//! Chaos: faults at random, by seed, at random moments of a run, until it ends; then bytes are compared.
+//! Chaos: faults at random, by seed, at random samples of a run, until it ends; then bytes are compared.
 //!
 //! Every seed is a history of `kill -9`, SIGSTOP and SIGCONT, Ctrl-C and rival masters against masters, agents and
 //! engines. Whatever happened, `results/` and `predictions/` are those of a run that nothing disturbed, the ledger holds
 //! every sample, and no process is left behind. Wires fail as well: cut again and again, or swallowing all they are
 //! given. A few seeds run always, more with `COMPASS_FULL=1`; `COMPASS_CHAOS_SEEDS=200` runs so many, from
-//! `COMPASS_CHAOS_FIRST` on. Moments are random, so a seed names a family of histories rather than one.
+//! `COMPASS_CHAOS_FIRST` on. A fault hits once so many samples have begun, or at any moment of a start: a seed names a family of
+//! histories rather than one.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, SAMPLES, children_of, echo_job, join_token_file, program, wait_until};
+use compass_tests::{Job, SAMPLES, children_of, echo_job, held_job, join_token_file, program, wait_until};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -45,6 +46,10 @@ impl Dice {
     }
 
     fn pause(&mut self, at_most_ms: u64) {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "any moment of a start, and how long a process is frozen: nothing waits for it"
+        )]
         std::thread::sleep(Duration::from_millis(self.roll(at_most_ms)));
     }
 }
@@ -94,7 +99,7 @@ impl History {
     fn new(seed: u64, mark: &str) -> Self {
         let mut dice = Dice(seed);
         let infer = ["", SMALL_TASKS][dice.roll(2) as usize];
-        let mut job = echo_job(2 + dice.roll(12) as u32, "", infer);
+        let mut job = held_job(0, "", infer);
         job.set_env(MARK, mark);
         let (log, counts) = (String::new(), BTreeMap::new());
         Self { dice, job, log, masters: 0, counts, faults: 0, agents_killed: 0, engines_killed: 0 }
@@ -141,17 +146,20 @@ impl History {
         let mut master = self.next_master();
         let pid = master.id();
         loop {
+            let gate = self.job.gate();
+            if self.faults >= FAULTS {
+                gate.open();
+                return Life::Ended(master.wait().unwrap().code());
+            }
             // Most faults hit a run in full swing, the rest anything from its first moment on.
             if self.dice.roll(3) > 0 {
-                wait_until("engines run, or the master ends", || {
-                    let mut engines = children_of(pid).into_iter().flat_map(children_of);
-                    let busy = engines.any(|engine| threads(engine) > 1);
-                    (busy || master.try_wait().unwrap().is_some()).then_some(())
+                gate.admit_more(self.dice.roll(40));
+                let admitted = gate.admitted().unwrap_or(0);
+                wait_until("as many samples have begun as may, or the master ends", || {
+                    (gate.begun() >= admitted || master.try_wait().unwrap().is_some()).then_some(())
                 });
-            }
-            self.dice.pause(250);
-            if self.faults >= FAULTS {
-                return Life::Ended(master.wait().unwrap().code());
+            } else {
+                self.dice.pause(250);
             }
             if let Some(status) = master.try_wait().unwrap() {
                 return Life::Ended(status.code());
@@ -340,11 +348,12 @@ impl Wire {
     }
 }
 
-/// A run whose only worker reaches its master through `wire`; `meddle` is called until the run ends.
-fn through_a_wire(delay_ms: u32, mut meddle: impl FnMut(&Wire, &Job)) {
+/// A run whose only worker reaches its master through `wire`, held once `samples` have begun; `meddle` is called until the run
+/// ends.
+fn through_a_wire(samples: u64, mut meddle: impl FnMut(&Wire, &Job)) {
     let expected = undisturbed();
-    let job =
-        echo_job(delay_ms, "listen = \"127.0.0.1:0\"", &format!("[infer.runner]\ntype = \"none\"\n{SMALL_TASKS}"));
+    let runner = format!("[infer.runner]\ntype = \"none\"\n{SMALL_TASKS}");
+    let job = held_job(samples, "listen = \"127.0.0.1:0\"", &runner);
     let error = || std::fs::read_to_string(job.path("err")).unwrap_or_default();
     let mut master = job.command(&[]);
     let mut master = master.stderr(File::create(job.path("err")).unwrap()).spawn().unwrap();
@@ -353,10 +362,10 @@ fn through_a_wire(delay_ms: u32, mut meddle: impl FnMut(&Wire, &Job)) {
     });
     let wire = Arc::new(Wire::default());
     let port = wire.start(address);
-    let mut worker = Command::new(program("compass-worker"));
+    let mut worker = Command::new(program("worker-with-faults"));
     worker.args(["--master", &format!("127.0.0.1:{port}"), "--slots", "2"]);
-    worker.env("COMPASS_TOKEN_FILE", join_token_file(&job));
-    worker.env("COMPASS_FAULT_DELAY_MS", delay_ms.to_string()).stderr(File::create(job.path("worker")).unwrap());
+    worker.envs(job.environment()).env("COMPASS_TOKEN_FILE", join_token_file(&job));
+    worker.stderr(File::create(job.path("worker")).unwrap());
     let mut worker = worker.spawn().unwrap();
     let status = wait_until("the run ends", || {
         meddle(&wire, &job);
@@ -371,22 +380,31 @@ fn through_a_wire(delay_ms: u32, mut meddle: impl FnMut(&Wire, &Job)) {
     assert_eq!(job.facts()["divergences"], 0);
 }
 
+/// Samples between two cuts.
+const EACH: u64 = 15;
+
 #[test]
 fn a_wire_that_is_cut_again_and_again_loses_nothing_and_stops_nothing() {
-    let mut dice = Dice(number("COMPASS_CHAOS_FIRST", 1));
-    through_a_wire(8, |wire, _| {
-        dice.pause(250);
-        wire.cut_before.store(wire.begun.load(SeqCst), SeqCst);
+    let mut cuts = 0;
+    through_a_wire(EACH, |wire, job| {
+        let gate = job.gate();
+        if gate.admitted() == Some(gate.begun()) {
+            cuts += 1;
+            wire.cut_before.store(wire.begun.load(SeqCst), SeqCst);
+            gate.admit_more(EACH);
+        }
     });
+    assert!(cuts >= u64::from(2 * SAMPLES) / EACH, "{cuts}");
 }
 
 #[test]
 fn a_wire_that_swallows_everything_is_left_for_another() {
     let mut swallowed = false;
-    through_a_wire(8, |wire, job| {
-        if !swallowed && job.ledger_bytes() > 2000 {
+    through_a_wire(20, |wire, job| {
+        if !swallowed && job.results_written() == 20 {
             wire.swallow_before.store(wire.begun.load(SeqCst), SeqCst);
             swallowed = true;
+            job.gate().open();
         }
     });
     assert!(swallowed);

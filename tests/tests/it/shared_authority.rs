@@ -3,13 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_tests::{
-    Etcd, EtcdOptions, Job, Running, SAMPLES, Worker, assert_same, echo_job, free_port, program, undisturbed,
+    Etcd, EtcdOptions, Job, Running, SAMPLES, Worker, assert_same, free_port, held_job, program, undisturbed,
     wait_until, worker_command,
 };
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-const DELAY_MS: u32 = 100;
 const RUNNER: &str =
     "[infer.runner]\ntype = \"none\"\n[infer.partitioner]\ntype = \"size\"\nmax_task_size = 12\ngen_task_coef = 3\n";
 
@@ -31,7 +30,7 @@ impl TwoMasters {
                 etcd.endpoints()
             )
         };
-        let mut job = echo_job(DELAY_MS, &master(0), RUNNER);
+        let mut job = held_job(20, &master(0), RUNNER);
         job.set_env("HOME", &job.path("home").display().to_string());
         let first = job.log("eval.toml");
         job.write("second.toml", &first.replace(&master(0), &master(1)).replace("/state\"", "/state2\""));
@@ -65,7 +64,7 @@ impl TwoMasters {
         let [first, second] = self.ports;
         let mut command = worker_command(&format!("0.0.0.0:{first},0.0.0.0:{second}"), &self.job.path("elsewhere"));
         command.args(["--name", name, "--no-sandbox", "--token-file"]).arg(token);
-        command.env("COMPASS_FAULT_DELAY_MS", DELAY_MS.to_string());
+        command.envs(self.job.environment()).env("HOME", self.job.path("elsewhere"));
         Worker::start(command, self.job.path(name))
     }
 }
@@ -82,6 +81,7 @@ fn a_second_master_takes_the_certificate_that_the_first_one_gave() {
     masters.job.wait_until_durable();
     first.signal("KILL");
     first.finish();
+    masters.job.gate().open();
     assert_eq!(second.finish().code, Some(0), "{}\n{}", masters.log("second.toml"), worker.said());
     let (code, said) = worker.finish();
     assert_eq!(code, Some(0), "{said}");
