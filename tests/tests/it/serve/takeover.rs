@@ -1,0 +1,123 @@
+//! A server dies, stops or is stopped: its jobs go on where they were, under the next one.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use super::served::{SMALL_TASKS, Served, accepted, expected, named, two_jobs_with_samples};
+use compass_tests::{Etcd, EtcdOptions, Running, wait_until};
+use serde_json::Value;
+use std::fs;
+
+#[test]
+fn a_killed_server_goes_on_with_its_jobs() {
+    let served = Served::new(2).held(0);
+    let server = served.start();
+    let (a, b) = two_jobs_with_samples(&served);
+    server.signal("KILL");
+    server.finish();
+    let orphan = served.command(&["status"]).expect(3);
+    assert!(orphan.stderr.contains("is gone") && orphan.stderr.contains("compass-master serve"), "{}", orphan.stderr);
+    served.job.gate().open();
+    let server = served.start();
+    for job in [&a, &b] {
+        assert_eq!(served.wait_for_end(job)["exit_code"], 0);
+    }
+    let expected = expected();
+    served.assert_same("a", "first", &expected);
+    served.assert_same("b", "second", &expected);
+    let facts = fs::read(served.run("a").join("logs/run.json")).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&facts).unwrap()["epoch"], 2);
+    server.signal("TERM");
+    server.finish().expect(143);
+}
+
+#[test]
+fn a_stopped_server_keeps_what_it_has_and_goes_on_when_it_is_started_again() {
+    let served = Served::new(1).held(5);
+    let mut server = served.start();
+    let a = accepted(&served.submit("a", &named("first", SMALL_TASKS), &[]).expect(0)).0;
+    wait_until("it has samples", || served.status(&a)["recorded_samples"].as_u64().filter(|recorded| *recorded == 5));
+    server.signal("INT");
+    served.trickle_until(&["a"], "the server ends", || server.has_ended().then_some(()));
+    server.finish().expect(130);
+    assert!(served.job.log(served.log).contains("one job goes on when the server is started again"));
+    served.job.gate().open();
+    let server = served.start();
+    assert_eq!(served.wait_for_end(&a)["exit_code"], 0);
+    served.assert_same("a", "first", &expected());
+    server.signal("TERM");
+    server.finish().expect(143);
+}
+
+/// Two jobs under a server with leases in etcd, and a second server that stands by, once both jobs have samples.
+fn two_jobs_and_two_servers(served: &Served) -> (Running, Running, [String; 2]) {
+    let first = served.start();
+    let (a, b) = two_jobs_with_samples(served);
+    let second = served.stand_by("standby.log");
+    let told = served.job.log("standby.log");
+    assert!(told.contains(&format!("standing by: process {}", first.pid())), "{told}");
+    (first, second, [a, b])
+}
+
+/// The jobs end under the server that took over, with the numbers of runs that nothing disturbed.
+fn the_second_goes_on(served: &Served, jobs: &[String; 2]) {
+    served.job.gate().open();
+    wait_until("it leads", || served.job.log("standby.log").contains("this server leads now").then_some(()));
+    wait_until("it answers", || served.command(&["status"]).code.filter(|code| *code == 0));
+    for job in jobs {
+        assert_eq!(served.wait_for_end(job)["exit_code"], 0, "{}", served.job.log("standby.log"));
+    }
+    let expected = expected();
+    served.assert_same("a", "first", &expected);
+    served.assert_same("b", "second", &expected);
+    let facts = fs::read(served.run("a").join("logs/run.json")).unwrap();
+    let facts: Value = serde_json::from_slice(&facts).unwrap();
+    assert_eq!((&facts["epoch"], &facts["violations"]), (&2.into(), &0.into()), "{facts}");
+}
+
+fn with_etcd(test: &str) -> Option<(Etcd, Served)> {
+    let etcd = Etcd::start(test, 1, EtcdOptions::default())?;
+    let served = Served::with(2, &format!("store = \"etcd://{}/compass\"", etcd.endpoints()));
+    Some((etcd, served.held(0)))
+}
+
+#[test]
+fn a_second_server_stands_by_and_goes_on_with_the_jobs_of_a_killed_one() {
+    let Some((_etcd, served)) = with_etcd("a_second_server_stands_by") else { return };
+    let (first, second, jobs) = two_jobs_and_two_servers(&served);
+    first.signal("KILL");
+    first.finish();
+    the_second_goes_on(&served, &jobs);
+    second.signal("TERM");
+    second.finish().expect(143);
+}
+
+#[test]
+fn a_server_that_was_stopped_for_too_long_is_fenced_and_the_other_has_its_jobs() {
+    let Some((_etcd, served)) = with_etcd("a_server_that_was_stopped_for_too_long") else { return };
+    let (first, second, jobs) = two_jobs_and_two_servers(&served);
+    first.signal("STOP");
+    wait_until("the other leads", || served.job.log("standby.log").contains("this server leads now").then_some(()));
+    first.signal("CONT");
+    first.finish().expect(4);
+    assert!(served.job.log(served.log).contains("another server leads by now"), "{}", served.job.log(served.log));
+    the_second_goes_on(&served, &jobs);
+    second.signal("TERM");
+    second.finish().expect(143);
+}
+
+#[test]
+fn a_server_that_is_asked_to_stop_hands_its_jobs_over_at_once() {
+    let Some((_etcd, served)) = with_etcd("a_server_that_is_asked_to_stop") else { return };
+    let (mut first, second, jobs) = two_jobs_and_two_servers(&served);
+    first.signal("TERM");
+    served.trickle_until(&["a", "b"], "it ends", || first.has_ended().then_some(()));
+    first.finish().expect(143);
+    the_second_goes_on(&served, &jobs);
+    second.signal("INT");
+    second.finish().expect(130);
+    assert!(
+        !served.job.log("standby.log").contains("when the server is started again"),
+        "{}",
+        served.job.log("standby.log")
+    );
+}
