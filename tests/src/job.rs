@@ -229,7 +229,7 @@ impl Job {
     pub fn wait_until_lost(&self, worker: &str) {
         wait_until("the worker's lease is over", || {
             let asked = self.command_line(&["explain", "worker", worker, "--config", "eval.toml"]).run();
-            asked.stderr.contains("there is no worker").then_some(())
+            asked.stdout.contains("is with no job now").then_some(())
         });
     }
 

@@ -11,8 +11,6 @@ use std::path::Path;
 /// Each data set is one task: the worker holds all of the job when the link is cut.
 const FAR: &str =
     "[[pool]]\nname = \"far\"\nlauncher = \"none\"\noffline = \"continue\"\n[infer.partitioner]\ntype = \"naive\"\n";
-/// 120 samples of a data set take longer than a lease does.
-const DELAY_MS: u32 = 300;
 /// Bytes of an answer: some 40 of them are more than memory should hold.
 const ANSWER: usize = 100_000;
 
@@ -36,11 +34,11 @@ struct CutOff {
     worker: Worker,
 }
 
-fn start(job: &Job, proxy: &Proxy, log: &str, delay_ms: u32) -> Worker {
+fn start(job: &Job, proxy: &Proxy, log: &str) -> Worker {
     let mut command = worker_command(&proxy.address(), &job.path("home"));
     command.env("COMPASS_TOKEN_FILE", join_token_file(job));
     command.args(["--name", "far", "--pool", "far", "--slots", "2", "--no-sandbox"]);
-    command.env("COMPASS_FAULT_DELAY_MS", delay_ms.to_string()).env("COMPASS_FAULT_TRACE", job.path("trace"));
+    command.envs(job.environment()).env("COMPASS_FAULT_TRACE", job.path("trace"));
     Worker::start(command, job.path(log))
 }
 
@@ -61,14 +59,21 @@ fn spools(pid: u32) -> bool {
 impl CutOff {
     /// A worker that was cut off in the middle of its work, and has put results aside since.
     fn new() -> Self {
-        let job = job(FAR);
+        let mut job = job(FAR);
+        job.hold_after(20);
         let master = job.start_logged(&[], "master.log");
         let proxy = Proxy::start(&told_address(&job, "master.log"));
-        let worker = start(&job, &proxy, "worker.log", DELAY_MS);
+        let worker = start(&job, &proxy, "worker.log");
         job.wait_until_durable();
         proxy.set(Mood::Cut);
-        let worker_pid = worker.pid();
-        wait_until("results wait on the disk", || spools(worker_pid).then_some(()));
+        let (worker_pid, gate) = (worker.pid(), job.gate());
+        wait_until("results wait on the disk", || {
+            let is_through = gate.admitted() == Some(run_so_far(&job) as u64);
+            if is_through && !spools(worker_pid) {
+                gate.admit_more(1);
+            }
+            (is_through && spools(worker_pid)).then_some(())
+        });
         Self { job, master, proxy, worker }
     }
 }
@@ -89,9 +94,12 @@ fn expected() -> (compass_tests::Tree, compass_tests::Tree) {
 fn what_was_made_meanwhile_is_handed_in_and_nothing_is_made_again() {
     let CutOff { job, master, proxy, worker } = CutOff::new();
     let all = 2 * SAMPLES as usize;
-    // By then its lease has been over for long: a worker of another pool would have stopped.
-    wait_until("it is nearly through", || (run_so_far(&job) >= all - 20).then_some(()));
+    // A worker of another pool would stop now.
+    job.wait_until_lost("far");
+    job.gate().admit(all as u64 - 20);
+    wait_until("it is nearly through", || (run_so_far(&job) == all - 20).then_some(()));
     proxy.set(Mood::Pass);
+    job.gate().open();
     ended(&job, master, worker);
     assert_same(&job, &expected());
     assert_eq!(run_so_far(&job), all, "every sample was run once");
@@ -102,17 +110,19 @@ fn what_was_made_meanwhile_is_handed_in_and_nothing_is_made_again() {
 #[test]
 fn a_worker_that_dies_while_it_is_cut_off_loses_only_what_was_not_handed_in() {
     let CutOff { job, master, proxy, worker } = CutOff::new();
-    let recorded = job.ledger_bytes();
-    let before = run_so_far(&job);
+    let (recorded, before) = (job.results_written(), run_so_far(&job));
+    assert!(recorded < before, "all was handed in: {recorded} of {before}");
     kill(worker.pid(), "KILL");
     drop(worker);
+    job.gate().open();
     // Under the same name, while the link is still cut.
-    let again = start(&job, &proxy, "again.log", 0);
+    let again = start(&job, &proxy, "again.log");
     wait_until("it finds no master", || again.said().contains("no session; dialling again").then_some(()));
-    assert_eq!(job.ledger_bytes(), recorded, "nothing reached the master meanwhile");
+    assert_eq!(job.results_written(), recorded, "nothing reached the master meanwhile");
     proxy.set(Mood::Pass);
     ended(&job, master, again);
     assert_same(&job, &expected());
-    assert!(run_so_far(&job) > 2 * SAMPLES as usize && before < 2 * SAMPLES as usize, "some were run again");
+    let again = run_so_far(&job) - before;
+    assert_eq!(again, 2 * SAMPLES as usize - recorded, "what was not handed in was run again, and nothing else");
     assert_eq!(job.facts()["divergences"], 0, "{}", job.facts());
 }
