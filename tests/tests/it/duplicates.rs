@@ -124,7 +124,10 @@ fn a_killed_worker_costs_no_more_than_what_it_had_begun() {
     job.hold_after(40);
     let master = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();
-    kill(wait_until("the agent runs", || children_of(master.pid()).first().copied()), "KILL");
+    let agent = wait_until("the agent runs", || children_of(master.pid()).first().copied());
+    let engines = children_of(agent);
+    kill(agent, "KILL");
+    wait_until("its engines end with it", || engines.iter().all(|&engine| !is_alive(engine)).then_some(()));
     let begun = job.gate().begun() as usize;
     job.gate().open();
     master.finish().expect(0);
