@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -28,6 +28,7 @@ struct State {
     target: String,
     mood: Mutex<Mood>,
     over: AtomicBool,
+    connections: AtomicUsize,
 }
 
 /// How often a connection looks at the mood.
@@ -41,7 +42,12 @@ impl Proxy {
             Ok((listener.local_addr()?, listener))
         });
         let (address, listener) = listener.unwrap_or_else(|error| unreachable!("no free port: {error}"));
-        let state = Arc::new(State { target: target.into(), mood: Mutex::new(Mood::Pass), over: false.into() });
+        let state = Arc::new(State {
+            target: target.into(),
+            mood: Mutex::new(Mood::Pass),
+            over: false.into(),
+            connections: 0.into(),
+        });
         let shared = state.clone();
         std::thread::spawn(move || accept(&listener, &shared));
         Self { address, state }
@@ -50,6 +56,11 @@ impl Proxy {
     /// Where it listens, `host:port`.
     pub fn address(&self) -> String {
         self.address.to_string()
+    }
+
+    /// Connections that were made to it so far, those that it closed at once included.
+    pub fn connections(&self) -> usize {
+        self.state.connections.load(Ordering::Relaxed)
     }
 
     /// Changes how bytes are treated from now on.
@@ -76,7 +87,9 @@ impl State {
 
 fn accept(listener: &TcpListener, state: &Arc<State>) {
     while !state.is_over() {
-        match listener.accept() {
+        let accepted = listener.accept();
+        state.connections.fetch_add(usize::from(accepted.is_ok()), Ordering::Relaxed);
+        match accepted {
             // Dropped: the other side sees the end.
             Ok(_) if state.mood() == Mood::Cut => {}
             Ok((near, _)) => {

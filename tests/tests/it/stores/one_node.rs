@@ -1,12 +1,13 @@
 //! One real etcd: the suite, and what can befall a single node and the way to it.
 
-use crate::stores::real::{Cluster, TIMEOUTS, config};
+use crate::stores::real::{Cluster, Commits, TIMEOUTS, config};
 use crate::stores::suite::{conform, pairs, put};
 use compass_store::{CoordinationStore, EtcdStore, LeadershipStatus, StoreError, StoreTimeouts};
 use compass_tests::{Etcd, EtcdOptions, Mood, Proxy};
 use compass_types::ids::{Digest, Epoch};
 use etcd_client::{AlarmAction, AlarmOptions, AlarmType, Client};
 use std::time::Duration;
+use tokio::sync::watch;
 
 fn job() -> Digest {
     Digest::of(b"job")
@@ -35,7 +36,11 @@ async fn commits_wait_while_etcd_is_away_and_the_lead_stays() {
         (done, store)
     });
     status.wait_for(|status| matches!(status, LeadershipStatus::Waiting { .. })).await.unwrap();
-    // Longer than the lease: a lease begins again when etcd comes back.
+    // A lease begins again when etcd comes back.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the outage outlasts the lease, and no lease ends while etcd is away"
+    )]
     tokio::time::sleep(TIMEOUTS.lease * 2).await;
     assert!(!commit.is_finished());
     etcd.spawn(0);
@@ -51,28 +56,47 @@ async fn a_bad_way_to_etcd_loses_and_doubles_nothing() {
     let proxy = Proxy::start(&etcd.endpoint(0));
     let mut store = EtcdStore::open(&config(&proxy.address()), &job(), TIMEOUTS).unwrap();
     let leadership = store.campaign("a", Epoch(0)).await.unwrap();
+    let mut status = store.status();
+    let (over, mut heard) = watch::channel(false);
+    let (told, mut commits) = Commits::counted();
     let trouble = async {
-        let moods = [Mood::Cut, Mood::Delay(Duration::from_millis(300)), Mood::HalfOpen, Mood::Cut, Mood::Pass];
-        for mood in moods.into_iter().cycle().take(15) {
+        for mood in [Mood::Cut, Mood::Delay(Duration::from_millis(100)), Mood::HalfOpen, Mood::Pass].repeat(2) {
             proxy.set(mood);
-            tokio::time::sleep(Duration::from_millis(400)).await;
+            match mood {
+                Mood::Cut | Mood::HalfOpen => {
+                    status.wait_for(|status| matches!(status, LeadershipStatus::Waiting { .. })).await.unwrap();
+                }
+                Mood::Delay(_) | Mood::Pass => {
+                    commits.more(5).await;
+                    status.wait_for(|status| *status == LeadershipStatus::Sure).await.unwrap();
+                }
+            }
         }
-        proxy.set(Mood::Pass);
+        over.send_replace(true);
     };
     let work = async {
-        for at in 0..200 {
-            store
-                .commit(&leadership, vec![put("last", &at.to_string()), put(&format!("n/{at:03}"), "x")])
-                .await
-                .unwrap();
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        let mut count = 0;
+        while !*heard.borrow_and_update() {
+            let ops = vec![put("last", &count.to_string()), put(&format!("n/{count:06}"), "x")];
+            store.commit(&leadership, ops).await.unwrap();
+            count += 1;
+            told.send_replace(count);
         }
+        count
     };
-    tokio::join!(trouble, work);
-    assert_eq!(pairs(&store.scan_all("last").await.unwrap()), [("last", "199")]);
-    assert_eq!(store.scan_all("n/").await.unwrap().len(), 200);
+    let ((), count) = tokio::join!(trouble, work);
+    assert_eq!(pairs(&store.scan_all("last").await.unwrap()), [("last", (count - 1).to_string().as_str())]);
+    assert_eq!(store.scan_all("n/").await.unwrap().len(), count);
     let commits = client(&etcd).await.get(format!("jobs/{}/commits", job()), None).await.unwrap();
     assert!(commits.kvs().is_empty(), "keys lie below the prefix");
+}
+
+/// Waits until `holds`, without holding up others on this thread.
+async fn until(holds: impl Fn() -> bool) {
+    while !holds() {
+        #[expect(clippy::disallowed_methods, reason = "polls a proxy; what it waits for is a connection")]
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 async fn client(etcd: &Etcd) -> Client {
@@ -96,8 +120,10 @@ async fn a_standby_survives_compaction_and_broken_watches() {
         let mut client = client(&etcd).await;
         let now = client.get("none", None).await.unwrap().header().unwrap().revision();
         client.compact(now, None).await.unwrap();
+        let before = proxy.connections();
         proxy.set(if round % 2 == 0 { Mood::Cut } else { Mood::Pass });
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        // The standby calls again.
+        until(|| proxy.connections() > before).await;
     }
     proxy.set(Mood::Pass);
     assert!(!waiting.is_finished());
@@ -113,13 +139,18 @@ async fn a_full_etcd_makes_commits_wait_and_keeps_the_lead() {
     let mut store = EtcdStore::open(&config(&etcd.endpoints()), &job(), TIMEOUTS).unwrap();
     let leadership = store.campaign("a", Epoch(0)).await.unwrap();
     let mut other = client(&etcd).await;
+    // A lease that no client keeps alive: its end shows that one has passed.
+    let unkept = other.lease_grant(TIMEOUTS.lease.as_secs() as i64 * 2, None).await.unwrap().id();
     while other.put("filler", vec![0; 200_000], None).await.is_ok() {}
     let mut status = store.status();
     let commit = tokio::spawn(async move { store.commit(&leadership, vec![put("k", "v")]).await.map(|()| store) });
     let full =
         |status: &LeadershipStatus| matches!(status, LeadershipStatus::Waiting { why } if why.contains("is full"));
     status.wait_for(full).await.unwrap();
-    tokio::time::sleep(TIMEOUTS.lease * 2).await;
+    while other.lease_time_to_live(unkept, None).await.unwrap().ttl() > 0 {
+        #[expect(clippy::disallowed_methods, reason = "polls etcd, which ends the lease")]
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     let now = other.get("filler", None).await.unwrap().header().unwrap().revision();
     other.compact(now, None).await.unwrap();
     other.delete("filler", None).await.unwrap();

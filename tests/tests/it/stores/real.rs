@@ -8,6 +8,7 @@ use compass_types::ids::Digest;
 use etcd_client::Client;
 use std::cell::RefCell;
 use std::time::{Duration, SystemTime};
+use tokio::sync::watch;
 
 /// Short leases: what waits for their end waits often.
 pub(crate) const TIMEOUTS: StoreTimeouts =
@@ -20,6 +21,23 @@ pub(crate) fn config(endpoints: &str) -> EtcdConfig {
         endpoints: endpoints.split(',').map(str::to_owned).collect(),
         prefix: format!("compass-tests/{}-{now}", std::process::id()),
         ..EtcdConfig::default()
+    }
+}
+
+/// How many commits are durable by now.
+pub(crate) struct Commits(watch::Receiver<usize>);
+
+impl Commits {
+    /// The count, and what tells it.
+    pub(crate) fn counted() -> (watch::Sender<usize>, Self) {
+        let (told, heard) = watch::channel(0);
+        (told, Self(heard))
+    }
+
+    /// Waits for so many more. The one that is under way is not among them.
+    pub(crate) async fn more(&mut self, many: usize) {
+        let least = *self.0.borrow() + 1 + many;
+        self.0.wait_for(|count| *count >= least).await.unwrap();
     }
 }
 

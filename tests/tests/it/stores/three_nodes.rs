@@ -1,11 +1,12 @@
 //! Three real etcds: the suite, and a leader of theirs that dies or stops.
 
-use crate::stores::real::{Cluster, TIMEOUTS, config};
+use crate::stores::real::{Cluster, Commits, TIMEOUTS, config};
 use crate::stores::suite::{conform, pairs, put};
 use compass_store::{CoordinationStore, EtcdStore, LeadershipStatus};
 use compass_tests::{Etcd, EtcdOptions};
 use compass_types::ids::{Digest, Epoch};
 use std::time::Duration;
+use tokio::sync::watch;
 
 #[tokio::test]
 async fn three_nodes_conform() {
@@ -13,28 +14,34 @@ async fn three_nodes_conform() {
     conform(&Cluster::at(&etcd.endpoints()), "three etcds").await;
 }
 
-/// Fewer prove nothing.
-const LEAST_COMMITS: usize = 25;
+/// As many as show that the cluster takes commits.
+const SOME: usize = 5;
+const LEASE: Duration = Duration::from_secs(5);
 
 /// Commits in a row while `trouble` happens to the cluster; every one must last, under one term.
-async fn commits_through(test: &str, trouble: impl AsyncFn(&mut Etcd)) {
+async fn commits_through(
+    test: &str,
+    trouble: impl AsyncFn(&mut Etcd, &mut Commits, &mut watch::Receiver<LeadershipStatus>),
+) {
     let Some(mut etcd) = Etcd::start(test, 3, EtcdOptions::default()) else { return };
-    let timeouts = compass_store::StoreTimeouts { lease: Duration::from_secs(5), ..TIMEOUTS };
+    let timeouts = compass_store::StoreTimeouts { lease: LEASE, ..TIMEOUTS };
     let mut store = EtcdStore::open(&config(&etcd.endpoints()), &Digest::of(b"job"), timeouts).unwrap();
     let leadership = store.campaign("a", Epoch(0)).await.unwrap();
-    let status = store.status();
-    let (stop, mut stopped) = tokio::sync::watch::channel(false);
+    let mut status = store.status();
+    let (stop, mut stopped) = watch::channel(false);
+    let (told, mut commits) = Commits::counted();
     let work = tokio::spawn(async move {
         let mut count = 0;
-        // However slow the disks: there must be some before, in and after the trouble.
-        while !*stopped.borrow_and_update() || count < LEAST_COMMITS {
+        while !*stopped.borrow_and_update() {
             store.commit(&leadership, vec![put(&format!("n/{count:06}"), "x")]).await.unwrap();
             count += 1;
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            told.send_replace(count);
         }
         (count, store)
     });
-    trouble(&mut etcd).await;
+    commits.more(SOME).await;
+    trouble(&mut etcd, &mut commits, &mut status).await;
+    commits.more(SOME).await;
     stop.send(true).unwrap();
     let (count, store) = work.await.unwrap();
     eprintln!("{test}: {count} commits");
@@ -45,12 +52,13 @@ async fn commits_through(test: &str, trouble: impl AsyncFn(&mut Etcd)) {
 
 #[tokio::test]
 async fn a_killed_leader_of_etcd_unseats_nobody_and_loses_nothing() {
-    commits_through("a_killed_leader_of_etcd", async |etcd: &mut Etcd| {
+    commits_through("a_killed_leader_of_etcd", async |etcd, commits, _| {
         for _ in 0..2 {
             let leader = etcd.leader();
-            tokio::time::sleep(Duration::from_millis(300)).await;
+            commits.more(SOME).await;
             etcd.kill(leader);
-            tokio::time::sleep(Duration::from_secs(4)).await;
+            // The others have elected one of theirs.
+            commits.more(SOME).await;
             etcd.spawn(leader);
             etcd.wait_healthy();
         }
@@ -60,28 +68,30 @@ async fn a_killed_leader_of_etcd_unseats_nobody_and_loses_nothing() {
 
 #[tokio::test]
 async fn a_stopped_leader_of_etcd_unseats_nobody_and_loses_nothing() {
-    commits_through("a_stopped_leader_of_etcd", async |etcd: &mut Etcd| {
+    commits_through("a_stopped_leader_of_etcd", async |etcd, commits, _| {
         let leader = etcd.leader();
-        tokio::time::sleep(Duration::from_millis(300)).await;
         etcd.signal(leader, "STOP");
-        tokio::time::sleep(Duration::from_secs(5)).await;
+        commits.more(SOME).await;
         etcd.signal(leader, "CONT");
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        etcd.wait_healthy();
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_cluster_without_a_quorum_makes_commits_wait() {
-    commits_through("a_cluster_without_a_quorum", async |etcd: &mut Etcd| {
-        tokio::time::sleep(Duration::from_millis(500)).await;
+    commits_through("a_cluster_without_a_quorum", async |etcd, _, status| {
         etcd.kill(0);
         etcd.kill(1);
-        tokio::time::sleep(Duration::from_secs(8)).await;
+        status.wait_for(|status| matches!(status, LeadershipStatus::Waiting { .. })).await.unwrap();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the outage outlasts the lease, and no lease ends without a quorum"
+        )]
+        tokio::time::sleep(LEASE).await;
         etcd.spawn(0);
         etcd.spawn(1);
         etcd.wait_healthy();
-        tokio::time::sleep(Duration::from_secs(1)).await;
     })
     .await;
 }
