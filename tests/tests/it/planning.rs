@@ -2,27 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, peak_rss_mib};
+use compass_tests::{Job, peak_rss_mib, told_address};
 use std::fmt::Write as _;
-use std::process::Stdio;
-use std::time::Duration;
 
 /// A job of so many rows of about so many bytes each.
 fn job(rows: usize, bytes: usize) -> Job {
-    let job = Job::new(
-        r#"
-[[model]]
-abbr = "echo"
-type = "echo"
-
-[[dataset]]
-abbr = "big"
-reader_cfg = { input_columns = ["q"], output_column = "a" }
-test = { path = "rows.jsonl" }
-infer_cfg = { inferencer = { type = "gen", max_out_len = 8 }, prompt_template = "Q: {q}\nA:" }
-eval_cfg = { evaluator = "em" }
-"#,
-    );
+    let job = Job::new(CONFIGURATION);
     let mut text = String::new();
     for at in 0..rows {
         let question = format!("what comes after {at}? ").repeat(bytes / 24);
@@ -33,18 +18,25 @@ eval_cfg = { evaluator = "em" }
     job
 }
 
-/// The most memory that planning took, in MiB.
+const CONFIGURATION: &str = r#"
+[[model]]
+abbr = "echo"
+type = "echo"
+
+[[dataset]]
+abbr = "big"
+reader_cfg = { input_columns = ["q"], output_column = "a" }
+test = { path = "rows.jsonl" }
+infer_cfg = { inferencer = { type = "gen", max_out_len = 8 }, prompt_template = "Q: {q}\nA:" }
+eval_cfg = { evaluator = "em" }
+"#;
+
+/// The most memory that planning took, in MiB: what the kernel noted of a master that has planned and waits for workers.
 fn peak(job: &Job) -> f64 {
-    let mut master = job.command(&["--dry-run"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let mut peak: f64 = 0.0;
-    loop {
-        peak = peak.max(peak_rss_mib(master.id()).unwrap_or(0.0));
-        if let Some(status) = master.try_wait().unwrap() {
-            assert!(status.success(), "{status}");
-            return peak;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    job.configure(&format!("\n[master]\nlisten = \"127.0.0.1:0\"\n{CONFIGURATION}\n[infer.runner]\ntype = \"none\"\n"));
+    let master = job.start_logged(&[], "master.log");
+    told_address(job, "master.log");
+    peak_rss_mib(master.pid()).unwrap()
 }
 
 #[test]
