@@ -15,12 +15,15 @@ use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Settings of a master that stays. Every path is absolute.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Base {
     pub state_dir: PathBuf,
     pub store: StoreConfig,
+    /// As in a job's own configuration.
+    pub worker_lease: Duration,
     pub listen: SocketAddr,
     /// What workers are told; `None` for this host's name and the port.
     pub advertise: Option<Advertised>,
@@ -61,6 +64,7 @@ fn read(check: &mut Check, path: Option<&Path>) -> Option<Base> {
         authority: master.authority()?,
         state_dir: master.state_dir?,
         store: master.store,
+        worker_lease: master.worker_lease,
         listen: master.listen.unwrap_or_else(|| master::default_listen(from_elsewhere)),
         advertise: master.advertise,
         http: master.http,

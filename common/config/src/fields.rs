@@ -143,7 +143,7 @@ impl<'t> Fields<'t> {
         for entry in &self.table.entries {
             let name = entry.key.as_str();
             match self.key(name).map(|key| key.standing) {
-                Some(Standing::Served | Standing::Ignored) => {}
+                Some(Standing::Served | Standing::Ignored | Standing::Hidden) => {}
                 Some(Standing::Later(_)) if entry.node.is_empty() => {}
                 Some(Standing::Later(meanwhile)) => check.not_yet(entry.key_span, &format!("`{name}`"), meanwhile),
                 None => {
@@ -159,7 +159,7 @@ impl<'t> Fields<'t> {
         let served = self.known().filter(|key| key.standing == Standing::Served).map(|key| key.name);
         let mut served: Vec<&str> = served.collect();
         served.sort_by_key(|name| *name != "type");
-        match spelling::nearest(name, self.known().flat_map(|key| key.spellings())) {
+        match spelling::nearest(name, self.known().filter(|key| key.standing != Standing::Hidden).flat_map(|key| key.spellings())) {
             Some(near) => format!("did you mean `{near}`?"),
             None if served.is_empty() => format!("{} takes no keys", self.title),
             None => format!("{} takes {}", self.title, spelling::list(&served)),

@@ -166,6 +166,7 @@ pub(super) fn resolve(
         authority: master.authority()?,
         state_dir: master.state_dir?,
         store: master.store,
+        worker_lease: master.worker_lease,
         listen: master.listen.unwrap_or_else(|| master::default_listen(from_elsewhere)),
         listen_ports,
         advertise: master.advertise,

@@ -11,6 +11,7 @@ use compass_common::join_token::DEFAULT_STATE;
 use compass_types::duration::{DURATION_HELP, parse_duration};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What the table says; a folder that could not be told has been reported.
 pub(super) struct MasterConfig {
@@ -19,6 +20,7 @@ pub(super) struct MasterConfig {
     pub(super) advertise: Option<Advertised>,
     pub(super) state_dir: Option<PathBuf>,
     pub(super) store: StoreConfig,
+    pub(super) worker_lease: Duration,
     pub(super) http: Option<HttpConfig>,
     key_file: Option<PathBuf>,
     certificate_seconds: u64,
@@ -30,6 +32,9 @@ const KEY_FILE: &str = "authority.key";
 const CERTIFICATE_SECONDS: u64 = 24 * 3_600;
 /// Shorter ones would be renewed without end.
 const LEAST_CERTIFICATE_SECONDS: u64 = 5;
+
+/// How long a worker that is not heard keeps what it was granted.
+const WORKER_LEASE: Duration = Duration::from_secs(30);
 
 /// Ports that a master tries whose address the user did not name: several may be at work on one host.
 const DEFAULT_PORTS: u16 = 16;
@@ -69,7 +74,11 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> MasterConfig {
     let listen = fields.get("listen").and_then(|node| listen(check, node));
     let advertise = fields.get("advertise").filter(|node| !node.is_empty()).and_then(|node| advertise(check, node));
     let http = http::read(check, &mut fields);
-    let store = store::read(check, &mut fields);
+    let mut store = store::read(check, &mut fields);
+    if let (StoreConfig::Etcd(etcd), Some(lease)) = (&mut store, lease(check, &mut fields, "store_lease")) {
+        etcd.lease = Some(lease);
+    }
+    let worker_lease = lease(check, &mut fields, "worker_lease").unwrap_or(WORKER_LEASE);
     let state_dir = match fields.get("state_dir") {
         Some(node) => paths::folder(check, "state_dir", node),
         None => default_state(check),
@@ -79,7 +88,7 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> MasterConfig {
     let life = fields.get("certificate_ttl").and_then(|node| certificate_ttl(check, node));
     fields.finish(check);
     let certificate_seconds = life.unwrap_or(CERTIFICATE_SECONDS);
-    MasterConfig { listen, advertise, state_dir, store, http, key_file, certificate_seconds }
+    MasterConfig { listen, advertise, state_dir, store, worker_lease, http, key_file, certificate_seconds }
 }
 
 fn listen(check: &mut Check, node: &Node) -> Option<SocketAddr> {
@@ -111,6 +120,16 @@ fn advertise(check: &mut Check, node: &Node) -> Option<Advertised> {
         return None;
     }
     Some(Advertised { host: host.to_owned(), port: port.flatten() })
+}
+
+/// A lease, which is counted in whole seconds.
+fn lease(check: &mut Check, fields: &mut Fields<'_>, key: &'static str) -> Option<Duration> {
+    let node = fields.get(key)?;
+    let lease = text(check, key, node).and_then(parse_duration).filter(|time| time.as_secs() >= 1);
+    if lease.is_none() {
+        bad(check, key, node, &format!("{DURATION_HELP}; at least 1s"));
+    }
+    lease
 }
 
 fn certificate_ttl(check: &mut Check, node: &Node) -> Option<u64> {

@@ -35,6 +35,9 @@ pub struct Config {
     pub store: StoreConfig,
     /// Port 0 takes a free one. What is not loopback is encrypted, and admits only workers with a certificate.
     pub listen: SocketAddr,
+    /// How long a worker that is not heard keeps what it was granted.
+    #[serde(skip)]
+    pub worker_lease: Duration,
     /// Ports that may be tried from that of `listen` on: more than one where the user named none.
     pub listen_ports: u16,
     /// What workers are told; `None` for this host's name and the port.
@@ -107,6 +110,9 @@ pub struct EtcdConfig {
     pub endpoints: Vec<String>,
     /// What every key begins with, without slashes around it.
     pub prefix: String,
+    /// How long a leader that is not heard leads on, where it is not the usual time.
+    #[serde(skip)]
+    pub lease: Option<Duration>,
     /// Given with a password file, or not at all.
     pub user: Option<String>,
     pub password_file: Option<PathBuf>,

@@ -372,7 +372,10 @@ async fn open(
     let max_slots = slots_let_in(config, slots, options.others_may_come);
     let split = config.infer.partitioner == PartitionerKind::Balanced;
     let places = where_they_load(&config.pools, options.source.placements());
+    let lease_ms = config.worker_lease.as_millis() as u64;
     let limits = Limits {
+        lease_ttl: lease_ms,
+        silence: lease_ms / 2,
         retry: config.infer.runner.retry,
         max_slots,
         split,
@@ -411,7 +414,8 @@ async fn open(
         plan: digest,
         epoch: leadership.epoch,
         lease_ttl_ms: limits.lease_ttl as u32,
-        heartbeat_ms: HEARTBEAT_MS,
+        // Several within a lease, however short it is.
+        heartbeat_ms: HEARTBEAT_MS.min(lease_ms as u32 / 10),
         engine_timeout_ms: u32::try_from(config.infer.runner.engine_timeout.as_millis()).unwrap_or(u32::MAX),
         pools: pool_terms(config),
         key: job_key,

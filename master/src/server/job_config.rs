@@ -14,6 +14,7 @@ pub(super) fn launch_config(base: &Base) -> Config {
         data_dir: None,
         state_dir: base.state_dir.clone(),
         store: base.store.clone(),
+        worker_lease: base.worker_lease,
         listen: base.listen,
         listen_ports: 1,
         advertise: base.advertise.clone(),

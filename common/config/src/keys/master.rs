@@ -1,7 +1,7 @@
 //! `[master]` and `[master.etcd]`.
 
 use super::key::Kind::{Duration, Path, Table, Text};
-use super::key::{TableKeys, key};
+use super::key::{TableKeys, hidden, key};
 
 pub(crate) static MASTER: TableKeys = TableKeys {
     name: "master",
@@ -35,6 +35,8 @@ pub(crate) static MASTER: TableKeys = TableKeys {
         key("certificate_ttl", Duration, "life of a worker's certificate; renewed after two thirds")
             .takes("duration, 5s or more")
             .default("`\"24h\"`"),
+        hidden("worker_lease", Duration),
+        hidden("store_lease", Duration),
     ],
     types: &[],
 };

@@ -110,7 +110,7 @@ fn row(table: &TableKeys, key: &Key) -> Vec<String> {
     };
     let aliases = key.aliases.iter().map(|alias| format!(" (or `{alias}`)"));
     let (takes, meaning) = match key.standing {
-        Standing::Served => (takes(key), key.meaning.to_owned()),
+        Standing::Served | Standing::Hidden => (takes(key), key.meaning.to_owned()),
         Standing::Ignored => (String::new(), format!("no effect: {}", key.meaning)),
         Standing::Later(meanwhile) => (String::new(), format!("not yet served; {meanwhile}")),
     };

@@ -21,7 +21,7 @@ pub fn schema() -> Json {
 
 fn table(keys: &'static TableKeys) -> Map<String, Json> {
     let mut named: Vec<(&'static str, Vec<&'static Key>)> = Vec::new();
-    for key in keys.every_key() {
+    for key in keys.every_key().filter(|key| key.standing != Standing::Hidden) {
         for spelling in key.spellings() {
             match named.iter_mut().find(|(name, _)| *name == spelling) {
                 Some((_, variants)) => variants.push(key),
@@ -50,7 +50,7 @@ fn property(name: &str, variants: &[&'static Key]) -> Map<String, Json> {
         let kind: Json = match key.standing {
             // Only what asks for nothing passes.
             Standing::Later(_) => json!({ "enum": ["", [], {}] }),
-            Standing::Served | Standing::Ignored => kind(key.kind).into(),
+            Standing::Served | Standing::Ignored | Standing::Hidden => kind(key.kind).into(),
         };
         if !kinds.contains(&kind) {
             kinds.push(kind);
@@ -77,7 +77,7 @@ fn property(name: &str, variants: &[&'static Key]) -> Map<String, Json> {
 /// The meaning and the default, without links of the book.
 fn description(name: &str, key: &Key) -> String {
     let mut text = match key.standing {
-        Standing::Served => without_links(key.meaning),
+        Standing::Served | Standing::Hidden => without_links(key.meaning),
         Standing::Ignored => format!("No effect: {}", without_links(key.meaning)),
         Standing::Later(meanwhile) => format!("Not yet served; {meanwhile}"),
     };

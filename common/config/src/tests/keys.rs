@@ -2,6 +2,7 @@
 //! assertions, and whatever a file says must not run into those.
 
 use super::fixture::{DATASET, Fixture, MODEL};
+use crate::StoreConfig;
 use crate::keys::TABLES;
 
 /// A value that no key takes.
@@ -111,4 +112,18 @@ fn a_message_is_said_or_taken_from_a_column() {
     };
     assert!(said("").is_ok());
     assert!(said(", content = \"x\"").unwrap_err().contains("`content` beside `expand_column`"));
+}
+
+#[test]
+fn times_of_tests_are_read_and_stand_in_no_reference() {
+    let fixture = Fixture::new();
+    let text = "[master]\nworker_lease = \"2s\"\nstore = \"etcd://h:1\"\nstore_lease = \"1s\"\n";
+    let short = fixture.good(&format!("{text}{MODEL}{DATASET}"));
+    assert_eq!(short.worker_lease, std::time::Duration::from_secs(2));
+    let StoreConfig::Etcd(etcd) = short.store else { panic!("the store is in etcd") };
+    assert_eq!(etcd.lease, Some(std::time::Duration::from_secs(1)));
+    let usual = fixture.good(&format!("{MODEL}{DATASET}"));
+    assert_eq!(usual.worker_lease, std::time::Duration::from_secs(30));
+    let schema = crate::schema().to_string();
+    assert!(!schema.contains("worker_lease") && !schema.contains("store_lease"));
 }

@@ -1,5 +1,7 @@
 //! The integration tests of compass-config, in one program.
 
+#![warn(clippy::disallowed_methods)]
+
 #[cfg(test)]
 mod meta_templates;
 mod reference;

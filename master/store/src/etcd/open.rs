@@ -29,6 +29,7 @@ impl EtcdStore {
     /// # Errors
     /// A file with a secret cannot be read.
     pub fn open_at(config: &EtcdConfig, place: &str, timeouts: StoreTimeouts) -> Result<Self, StoreError> {
+        let timeouts = StoreTimeouts { lease: config.lease.unwrap_or(timeouts.lease), ..timeouts };
         let (backend, spare) = (EtcdBackend::open(config)?, EtcdBackend::open(config)?);
         let shared = SharedTerm::new();
         let (alive, watched) = watch::channel(());
