@@ -14,7 +14,7 @@ pub(super) const SCRIPTS: &[Moved] = &[
     Moved {
         name: "far_worker_that_dies_loses_what_was_not_sent",
         of: &["offline: a_worker_that_dies_while_it_is_cut_off_loses_only_what_was_not_handed_in"],
-        mutant: Mutant::LostWorkerHeard,
+        mutant: Mutant::OfflineTermsWithheld,
         play: far_worker_that_dies_loses_what_was_not_sent,
     },
 ];
@@ -32,6 +32,6 @@ fn far_worker_continues_and_nothing_is_computed_again(script: Script) -> Play {
 }
 
 fn far_worker_that_dies_loses_what_was_not_sent(script: Script) -> Play {
-    let play = cut_off(script).until(computed(0, 30)).kill_worker(0).start_worker(0).until(elapsed(4_000)).heal(0);
-    play.finish().same_results().ran_again(1..30).divergences(0..=0)
+    let play = cut_off(script).until(computed(0, 50)).kill_worker(0).start_worker(0).until(elapsed(4_000)).heal(0);
+    play.finish().same_results().ran_again(1..50).divergences(0..=0)
 }
