@@ -1,5 +1,7 @@
 //! The integration tests of compass-data, in one program.
 
+#![warn(clippy::disallowed_methods)]
+
 #[cfg(test)]
 mod bounded_memory;
 mod broken_files;

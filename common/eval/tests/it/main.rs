@@ -1,5 +1,7 @@
 //! The integration tests of compass-eval, in one program.
 
+#![warn(clippy::disallowed_methods)]
+
 #[cfg(test)]
 mod evaluator_goldens;
 #[cfg(test)]

@@ -1,4 +1,6 @@
 //! Loader classes evaluated here, beside what CPython makes of them.
 
+#![warn(clippy::disallowed_methods)]
+
 #[cfg(test)]
 mod rows;

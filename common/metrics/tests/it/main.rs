@@ -1,5 +1,7 @@
 //! Every metric against what the peers' own packages printed: `tests/goldens/metric/*.json`, made by `make/make.py`.
 
+#![warn(clippy::disallowed_methods)]
+
 #[cfg(test)]
 mod choice;
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The integration tests of compass-plan, in one program.
 
+#![warn(clippy::disallowed_methods)]
+
 #[cfg(test)]
 mod kinds;
 mod partition_goldens;

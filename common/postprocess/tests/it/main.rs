@@ -1,4 +1,6 @@
 //! The integration tests of compass-postprocess, in one program.
 
+#![warn(clippy::disallowed_methods)]
+
 #[cfg(test)]
 mod postprocess_goldens;

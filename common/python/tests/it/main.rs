@@ -1,3 +1,5 @@
 //! The integration tests of compass-python, in one program.
 
+#![warn(clippy::disallowed_methods)]
+
 mod differential;
