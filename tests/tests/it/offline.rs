@@ -68,11 +68,14 @@ impl CutOff {
         proxy.set(Mood::Cut);
         let (worker_pid, gate) = (worker.pid(), job.gate());
         wait_until("results wait on the disk", || {
-            let is_through = gate.admitted() == Some(run_so_far(&job) as u64);
-            if is_through && !spools(worker_pid) {
+            if gate.admitted() != Some(run_so_far(&job) as u64) {
+                return None;
+            }
+            let spooled = spools(worker_pid).then_some(());
+            if spooled.is_none() {
                 gate.admit_more(1);
             }
-            (is_through && spools(worker_pid)).then_some(())
+            spooled
         });
         Self { job, master, proxy, worker }
     }
@@ -91,6 +94,7 @@ fn expected() -> (compass_tests::Tree, compass_tests::Tree) {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn what_was_made_meanwhile_is_handed_in_and_nothing_is_made_again() {
     let CutOff { job, master, proxy, worker } = CutOff::new();
     let all = 2 * SAMPLES as usize;
@@ -105,24 +109,4 @@ fn what_was_made_meanwhile_is_handed_in_and_nothing_is_made_again() {
     assert_eq!(run_so_far(&job), all, "every sample was run once");
     let facts = job.facts();
     assert_eq!((&facts["repeats"], &facts["divergences"]), (&0.into(), &0.into()), "{facts}");
-}
-
-#[test]
-fn a_worker_that_dies_while_it_is_cut_off_loses_only_what_was_not_handed_in() {
-    let CutOff { job, master, proxy, worker } = CutOff::new();
-    let (recorded, before) = (job.results_written(), run_so_far(&job));
-    assert!(recorded < before, "all was handed in: {recorded} of {before}");
-    kill(worker.pid(), "KILL");
-    drop(worker);
-    job.gate().open();
-    // Under the same name, while the link is still cut.
-    let again = start(&job, &proxy, "again.log");
-    wait_until("it finds no master", || again.said().contains("no session; dialling again").then_some(()));
-    assert_eq!(job.results_written(), recorded, "nothing reached the master meanwhile");
-    proxy.set(Mood::Pass);
-    ended(&job, master, again);
-    assert_same(&job, &expected());
-    let again = run_so_far(&job) - before;
-    assert_eq!(again, 2 * SAMPLES as usize - recorded, "what was not handed in was run again, and nothing else");
-    assert_eq!(job.facts()["divergences"], 0, "{}", job.facts());
 }

@@ -42,6 +42,7 @@ fn expect(master: Running, slurm: &Slurm) -> String {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_debug_run_shows_the_log_of_its_one_job_which_lies_where_log_dir_says() {
     let expected = undisturbed();
     let Some(slurm) = Slurm::start("a_debug_run_shows_the_log_of_its_one_job_which_lies_where_log_dir_says", 2, 4)
@@ -64,6 +65,7 @@ fn a_debug_run_shows_the_log_of_its_one_job_which_lies_where_log_dir_says() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn every_loss_that_slurm_knows_changes_no_byte() {
     let expected = undisturbed();
     let Some(slurm) = Slurm::start("every_loss_that_slurm_knows_changes_no_byte", 4, 8) else { return };
@@ -76,10 +78,10 @@ fn every_loss_that_slurm_knows_changes_no_byte() {
 
     let cancelled = slurm.running()[0].clone();
     slurm.run("scancel", &[&cancelled.id]);
-    job.trickle_until("another job takes the place of the cancelled one", || {
-        let now = slurm.running();
-        now.len() == 3 && now.iter().all(|job| job.id != cancelled.id)
+    job.trickle_until("the cancelled job is over", || {
+        slurm.ours().iter().all(|job| job.id != cancelled.id || !job.is_live())
     });
+    wait_until("another job takes its place", || (slurm.running().len() == 3).then_some(()));
     watch.look();
 
     let lost = slurm.running()[0].clone();
@@ -112,6 +114,7 @@ fn every_loss_that_slurm_knows_changes_no_byte() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_worker_goes_before_its_time_is_up() {
     let expected = undisturbed();
     let Some(slurm) = Slurm::start("a_worker_goes_before_its_time_is_up", 1, 8) else { return };
@@ -119,9 +122,15 @@ fn a_worker_goes_before_its_time_is_up() {
                   extra_command = \"--time=1 --signal=B:TERM@5\"\n";
     let job = held(20, &slurm, LOOPBACK, runner);
     let master = job.start(&[]);
-    // A minute is the least that Slurm gives.
-    job.trickle_until("another job takes the place of one whose time was up", || {
-        slurm.ours().iter().filter(|job| job.state != "PENDING").count() >= 3
+    // A minute is the least that Slurm gives; no sample begins before a worker's is nearly up.
+    wait_until("a worker drains", || {
+        let drains = |log: Vec<u8>| String::from_utf8_lossy(&log).contains("draining");
+        job.tree("logs/infer").into_values().any(drains).then_some(())
+    });
+    let drained = slurm.running();
+    job.trickle_until("its job is over", || drained.iter().any(|job| !slurm.running().contains(job)));
+    wait_until("another job takes its place", || {
+        (slurm.ours().iter().filter(|job| job.state != "PENDING").count() >= 3).then_some(())
     });
     job.gate().open();
     expect(master, &slurm);
@@ -132,6 +141,7 @@ fn a_worker_goes_before_its_time_is_up() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn nothing_stays_in_the_queue_however_the_master_ends() {
     let Some(slurm) = Slurm::start("nothing_stays_in_the_queue_however_the_master_ends", 2, 8) else { return };
     for (signals, code) in [(&["TERM"][..], 143), (&["INT"][..], 130), (&["INT", "INT"][..], 130)] {
@@ -159,6 +169,7 @@ fn nothing_stays_in_the_queue_however_the_master_ends() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_restarted_master_takes_over_its_jobs() {
     let expected = undisturbed();
     let Some(slurm) = Slurm::start("a_restarted_master_takes_over_its_jobs", 2, 8) else { return };
@@ -180,6 +191,7 @@ fn a_restarted_master_takes_over_its_jobs() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn srun_by_hand_on_several_nodes_and_tasks_at_once() {
     let expected = undisturbed();
     let Some(slurm) = Slurm::start("srun_by_hand_on_several_nodes_and_tasks_at_once", 2, 8) else { return };
@@ -218,6 +230,7 @@ fn refusal(job: &Job, arguments: &[&str], code: i32) -> String {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn each_refusal_is_one_sentence() {
     let Some(slurm) = Slurm::start("each_refusal_is_one_sentence", 1, 2) else { return };
     let mut job = job(&slurm, LOOPBACK, "");
