@@ -1,42 +1,28 @@
 //! Exit of an agent, its exit codes, and the end of its engines.
 
-use crate::support::{Agent, Collected, FakeMaster, TestPlan, WelcomeTerms, children_of, is_running};
+use crate::support::{
+    Agent, Collected, FakeMaster, Gate, HANDED_OUT, TestPlan, WelcomeTerms, children_of, eventually, is_running,
+};
 use compass_proto::v1;
 use compass_proto::v1::master_frame::Body;
 use rustix::process::Signal;
-use std::time::Duration;
-
-const SLOW: &[(&str, &str)] = &[("COMPASS_FAULT_DELAY_MS", "20")];
-/// Slow enough that an engine killed during a sample cannot have finished it.
-const STUCK: &[(&str, &str)] = &[("COMPASS_FAULT_DELAY_MS", "600000")];
 
 async fn engines_of(agent: &Agent, count: usize) -> Vec<i32> {
-    for _ in 0..6000 {
-        let children = children_of(agent.pid());
-        if children.len() == count {
-            return children;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("no {count} engines");
+    let engines = || Some(children_of(agent.pid())).filter(|children| children.len() == count);
+    eventually("the engines run", engines).await
 }
 
 async fn gone(pids: &[i32]) {
-    for _ in 0..6000 {
-        if !pids.iter().any(|&pid| is_running(pid)) {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("engines outlive their agent");
+    eventually("the engines have ended", || (!pids.iter().any(|&pid| is_running(pid))).then_some(())).await;
 }
 
-/// Starts an agent with two engines, each in the middle of an endless sample.
-async fn stuck(flags: &[&str]) -> (FakeMaster, Agent, Vec<i32>) {
+/// Starts an agent with two engines, each of which has a sample that does not end: none may begin.
+async fn stuck(flags: &[&str]) -> (FakeMaster, Agent, Vec<i32>, Gate) {
+    let gate = Gate::after(0);
     let plan = TestPlan::questions(20);
     let mut master = FakeMaster::start(&plan).await;
     let flags: Vec<&str> = ["--slots", "2"].into_iter().chain(flags.iter().copied()).collect();
-    let agent = Agent::start(&master.address, &flags, STUCK);
+    let agent = Agent::start(&master.address, &flags, &gate.environment());
     let mut session = master.session().await;
     session.welcome(&plan, WelcomeTerms::default()).await;
     session.grant(&plan, 0, 1, 0, 10).await;
@@ -44,12 +30,12 @@ async fn stuck(flags: &[&str]) -> (FakeMaster, Agent, Vec<i32>) {
     let mut collected = Collected::default();
     collected.until(&mut session, true, |collected| collected.facts.len() == 1).await;
     let engines = engines_of(&agent, 2).await;
-    (master, agent, engines)
+    (master, agent, engines, gate)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn eof_on_stdin_ends_agent_and_engines() {
-    let (_master, mut agent, engines) = stuck(&["--exit-with-parent"]).await;
+    let (_master, mut agent, engines, _gate) = stuck(&["--exit-with-parent"]).await;
     drop(agent.0.stdin.take());
     assert_eq!(agent.ended().await.code(), Some(0));
     gone(&engines).await;
@@ -57,7 +43,7 @@ async fn eof_on_stdin_ends_agent_and_engines() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn engines_do_not_outlive_a_killed_agent() {
-    let (_master, mut agent, engines) = stuck(&[]).await;
+    let (_master, mut agent, engines, _gate) = stuck(&[]).await;
     agent.signal(Signal::KILL);
     agent.ended().await;
     gone(&engines).await;
@@ -65,12 +51,14 @@ async fn engines_do_not_outlive_a_killed_agent() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn second_signal_ends_the_agent_at_once() {
-    let (_master, mut agent, engines) = stuck(&[]).await;
+    let (_master, mut agent, engines, _gate) = stuck(&[]).await;
     agent.signal(Signal::INT);
-    // Two of one moment count as one.
-    tokio::time::sleep(Duration::from_millis(700)).await;
-    agent.signal(Signal::TERM);
-    let code = agent.ended().await.code();
+    // Signals of one moment count as one: the second is the first that comes after it.
+    let ended = |agent: &mut Agent| {
+        agent.signal(Signal::TERM);
+        agent.0.try_wait().unwrap()
+    };
+    let code = eventually("the agent exits", || ended(&mut agent)).await.code();
     assert!(matches!(code, Some(130 | 143)), "{code:?}");
     gone(&engines).await;
 }
@@ -79,18 +67,20 @@ async fn second_signal_ends_the_agent_at_once() {
 async fn agent_finishes_started_samples_after_a_signal() {
     let plan = TestPlan::questions(100);
     let mut master = FakeMaster::start(&plan).await;
-    let mut agent = Agent::start(&master.address, &[], SLOW);
+    let gate = Gate::after(12);
+    let mut agent = Agent::start(&master.address, &[], &gate.environment());
     let mut session = master.session().await;
     session.welcome(&plan, WelcomeTerms::default()).await;
     session.grant(&plan, 0, 1, 0, 100).await;
     let mut collected = Collected::default();
-    collected.until(&mut session, true, |collected| collected.samples() >= 12).await;
+    collected.until(&mut session, true, |collected| collected.samples() == 12).await;
     agent.signal(Signal::TERM);
+    collected.until(&mut session, true, |collected| collected.draining).await;
+    gate.open();
     collected.until_closed(&mut session).await;
     assert_eq!(agent.ended().await.code(), Some(143));
-    assert!(collected.draining);
-    assert!(collected.samples() < 100);
-    assert_eq!(collected.samples() % 10, 0, "whole batches: parts hold ten samples each");
+    // Nine were done when the engine was handed one part more.
+    assert_eq!(collected.samples(), HANDED_OUT as usize + 10);
     assert!(collected.reports.is_empty());
 }
 

@@ -1,31 +1,20 @@
 //! Results of an agent under faults of its connection, its engines and its grants.
 
-use crate::support::{Agent, Collected, FakeMaster, Session, TestPlan, WelcomeTerms, children_of, is_running, proof};
+use crate::support::{
+    Agent, Collected, FakeMaster, Gate, HANDED_OUT, Session, TestPlan, WelcomeTerms, children_of, eventually,
+    is_running, proof,
+};
 use compass_eval::evaluator::EVAL_VERSION;
 use compass_proto::v1;
 use compass_proto::v1::master_frame::Body;
 use prost::Message;
 use rustix::process::Signal;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
-
-const SLOW: &[(&str, &str)] = &[("COMPASS_FAULT_DELAY_MS", "20")];
 
 async fn welcomed(master: &mut FakeMaster, plan: &TestPlan) -> Session {
     let mut session = master.session().await;
     session.welcome(plan, WelcomeTerms::default()).await;
     session
-}
-
-/// Polls until `check` is true; the limit only turns a hang into a failure.
-async fn eventually(what: &str, mut check: impl FnMut() -> bool) {
-    for _ in 0..6000 {
-        if check() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("timed out waiting for: {what}");
 }
 
 /// Returns the id of a grant.
@@ -90,7 +79,8 @@ async fn lists_longer_than_a_frame_are_spilled_in_both_directions() {
     const SAMPLES: u32 = 60_000;
     let plan = TestPlan::questions(SAMPLES as usize);
     let mut master = FakeMaster::start(&plan).await;
-    let _agent = Agent::start(&master.address, &[], SLOW);
+    let gate = Gate::after(1);
+    let _agent = Agent::start(&master.address, &[], &gate.environment());
     let mut session = welcomed(&mut master, &plan).await;
     let (epoch, digest) = (1, plan.digest.0.to_vec());
     let samples = every_second(SAMPLES);
@@ -98,7 +88,7 @@ async fn lists_longer_than_a_frame_are_spilled_in_both_directions() {
     let grant = v1::Grant { id: named(epoch, 0, 1), unit: 0, samples: samples_of, plan: digest, slots: 0, proof };
     session.send(Body::Grant(grant)).await;
     let mut collected = Collected::default();
-    collected.until(&mut session, true, |collected| collected.samples() > 0).await;
+    collected.until(&mut session, true, |collected| collected.samples() == 1).await;
     drop(session);
     // A hello that lists the remaining samples, and a welcome that keeps them.
     let mut session = master.session().await;
@@ -108,6 +98,8 @@ async fn lists_longer_than_a_frame_are_spilled_in_both_directions() {
     // A revocation that names samples to return, and the answer.
     let revoke = v1::Revoke { grant: named(epoch, 0, 1), samples, ..Default::default() };
     session.send(Body::Revoke(revoke)).await;
+    collected.until_heard(&mut session).await;
+    gate.open();
     collected.until(&mut session, true, |collected| !collected.returned.is_empty()).await;
     assert!(collected.returned[0].encoded_len() > 256 * 1024);
     let names: Vec<_> = master.uploads.lock().unwrap().iter().map(|(first, _)| first.dial).collect();
@@ -151,26 +143,29 @@ async fn frame_rejected_three_times_becomes_a_failure() {
 async fn lost_connection_replays_only_unacknowledged_frames() {
     let plan = TestPlan::questions(60);
     let mut master = FakeMaster::start(&plan).await;
-    let _agent = Agent::start(&master.address, &[], SLOW);
+    let gate = Gate::after(5);
+    let _agent = Agent::start(&master.address, &[], &gate.environment());
     let mut session = welcomed(&mut master, &plan).await;
     let nonce = session.hello.session.clone();
     session.grant(&plan, 0, 1, 0, 60).await;
     let mut collected = Collected::default();
-    collected.until(&mut session, true, |collected| collected.samples() >= 5).await;
+    collected.until(&mut session, true, |collected| collected.samples() == 5).await;
     let acknowledged = collected.last_seq;
-    collected.until(&mut session, false, |collected| collected.samples() >= 20).await;
+    gate.admit(20);
+    collected.until(&mut session, false, |collected| collected.samples() == 20).await;
     drop(session);
 
     let mut session = master.session().await;
     assert_eq!(session.hello.session, nonce);
     let held = &session.hello.held;
     assert_eq!((held.len(), held[0].id), (1, named(1, 0, 1)));
-    assert!(held[0].samples.iter().all(|interval| interval.first >= 5), "{held:?}");
+    assert_eq!(held[0].samples, [v1::Interval { first: 5, end: 60 }], "with unacknowledged samples");
     // As granted, with the proof from the grant.
     assert_eq!((&held[0].granted[..], &held[0].proof), (&[v1::Interval { first: 0, end: 60 }][..], &proof(1, 0, 1)));
     session.welcome(&plan, WelcomeTerms { last_ack: acknowledged, ..WelcomeTerms::default() }).await;
     // The master does not know whether the grant arrived, and sends it again.
     session.grant(&plan, 0, 1, 0, 60).await;
+    gate.open();
     collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
     collected.assert_answers(&plan, 60, &[]);
     assert!(collected.replayed > 0, "unacknowledged frames must be replayed");
@@ -181,18 +176,20 @@ async fn lost_connection_replays_only_unacknowledged_frames() {
 async fn killed_engine_loses_and_repeats_no_sample() {
     let plan = TestPlan::questions(40);
     let mut master = FakeMaster::start(&plan).await;
-    let agent = Agent::start(&master.address, &[], SLOW);
+    let gate = Gate::after(0);
+    let agent = Agent::start(&master.address, &[], &gate.environment());
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 40).await;
     let mut collected = Collected::default();
     for victims in 1..=2 {
-        collected.until(&mut session, true, |collected| collected.samples() >= victims * 5).await;
-        // Results of the engine before may come while the next one starts.
-        eventually("an engine", || children_of(agent.pid()).len() == 1).await;
-        let children = children_of(agent.pid());
-        rustix::process::kill_process(rustix::process::Pid::from_raw(children[0]).unwrap(), Signal::KILL).unwrap();
-        eventually("the death of the engine", || !is_running(children[0])).await;
+        gate.admit(victims * 5);
+        collected.until(&mut session, true, |collected| collected.samples() as u64 == victims * 5).await;
+        let engines = || Some(children_of(agent.pid())).filter(|children| children.len() == 1);
+        let engine = eventually("an engine runs", engines).await[0];
+        rustix::process::kill_process(rustix::process::Pid::from_raw(engine).unwrap(), Signal::KILL).unwrap();
+        eventually("the engine is gone", || (!is_running(engine)).then_some(())).await;
     }
+    gate.open();
     collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
     collected.assert_answers(&plan, 40, &[]);
     assert!(collected.failures.is_empty());
@@ -233,20 +230,23 @@ async fn hanging_engine_is_killed_and_its_sample_fails() {
 async fn revoked_grant_finishes_running_samples_without_a_report() {
     let plan = TestPlan::questions(60);
     let mut master = FakeMaster::start(&plan).await;
-    let _agent = Agent::start(&master.address, &[], SLOW);
+    let gate = Gate::after(3);
+    let _agent = Agent::start(&master.address, &[], &gate.environment());
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 50).await;
     session.grant(&plan, 1, 1, 50, 60).await;
     let mut collected = Collected::default();
-    collected.until(&mut session, true, |collected| collected.samples() >= 3).await;
+    collected.until(&mut session, true, |collected| collected.samples() == 3).await;
     session
         .send(Body::Revoke(v1::Revoke { grant: named(1, 0, 1), reason: "stolen".into(), ..Default::default() }))
         .await;
+    collected.until_heard(&mut session).await;
+    gate.open();
     collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
     assert_eq!(collected.revoke_acks, [(0, 1)]);
     assert_eq!(collected.reports[0].grant, named(1, 1, 1));
     let of_first = collected.outcomes.keys().filter(|&&index| index < 50).count();
-    assert!((3..50).contains(&of_first), "{of_first}");
+    assert_eq!(of_first, HANDED_OUT as usize);
     assert!(collected.outcomes.values().all(|outcomes| outcomes.len() == 1));
 }
 
@@ -254,12 +254,13 @@ async fn revoked_grant_finishes_running_samples_without_a_report() {
 async fn requested_samples_that_have_not_started_are_returned() {
     let plan = TestPlan::questions(60);
     let mut master = FakeMaster::start(&plan).await;
-    let _agent = Agent::start(&master.address, &[], SLOW);
+    let gate = Gate::after(3);
+    let _agent = Agent::start(&master.address, &[], &gate.environment());
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 50).await;
     session.grant(&plan, 1, 1, 50, 60).await;
     let mut collected = Collected::default();
-    collected.until(&mut session, true, |collected| collected.samples() >= 3).await;
+    collected.until(&mut session, true, |collected| collected.samples() == 3).await;
     let asked = |task, first, end, only_unbegun| {
         let (samples, reason) = (vec![v1::Interval { first, end }], "another worker is idle".into());
         Body::Revoke(v1::Revoke { grant: named(1, task, 1), reason, samples, only_unbegun })
@@ -267,6 +268,8 @@ async fn requested_samples_that_have_not_started_are_returned() {
     session.send(asked(0, 0, 50, true)).await;
     session.send(asked(0, 0, 50, false)).await;
     session.send(asked(1, 50, 60, true)).await;
+    collected.until_heard(&mut session).await;
+    gate.open();
     collected
         .until(&mut session, true, |collected| collected.reports.len() == 1 && collected.returned.len() == 2)
         .await;
@@ -274,7 +277,7 @@ async fn requested_samples_that_have_not_started_are_returned() {
     let (first, second) = (&collected.returned[0], &collected.returned[1]);
     assert!(first.held && first.returned.len() == 1 && first.returned[0].end == 50, "{first:?}");
     let begun = first.returned[0].first;
-    assert!((3..50).contains(&begun));
+    assert_eq!(begun, HANDED_OUT);
     assert_eq!(
         collected.reports[0].samples,
         [v1::Interval { first: 0, end: begun }],
@@ -290,12 +293,13 @@ async fn results_carry_the_new_leaders_name_of_a_kept_grant() {
     let plan = TestPlan::questions(40);
     let mut master = FakeMaster::start(&plan).await;
     let address = master.address.clone();
-    let _agent = Agent::start(&address, &[], SLOW);
+    let gate = Gate::after(3);
+    let _agent = Agent::start(&address, &[], &gate.environment());
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 40).await;
     let mut collected = Collected::default();
     // Received, and never acknowledged: this leader fails before.
-    collected.until(&mut session, false, |collected| collected.samples() >= 3).await;
+    collected.until(&mut session, false, |collected| collected.samples() == 3).await;
     drop(session);
     master.stop().await;
 
@@ -310,6 +314,8 @@ async fn results_carry_the_new_leaders_name_of_a_kept_grant() {
     kept[0].held = named(1, 0, 1);
     session.welcome_keeping(&plan, WelcomeTerms { epoch: 2, ..WelcomeTerms::default() }, kept).await;
     let mut collected = Collected::default();
+    collected.until_welcomed(&mut session, false).await;
+    gate.open();
     collected.until(&mut session, false, |collected| collected.reports.len() == 1).await;
     drop(session);
     // Nothing was acknowledged: the next leader sees both names, each with its proof.
@@ -330,12 +336,13 @@ async fn results_carry_the_new_leaders_name_of_a_kept_grant() {
 async fn grants_not_kept_do_not_start_and_an_older_leader_is_left() {
     let plan = TestPlan::questions(60);
     let mut master = FakeMaster::start(&plan).await;
-    let _agent = Agent::start(&master.address, &[], SLOW);
+    let gate = Gate::after(3);
+    let _agent = Agent::start(&master.address, &[], &gate.environment());
     let mut session = master.session().await;
     session.welcome(&plan, WelcomeTerms { epoch: 5, ..WelcomeTerms::default() }).await;
     session.grant(&plan, 0, 1, 0, 60).await;
     let mut collected = Collected::default();
-    collected.until(&mut session, true, |collected| collected.samples() >= 3).await;
+    collected.until(&mut session, true, |collected| collected.samples() == 3).await;
     drop(session);
     let mut session = master.session().await;
     session.welcome(&plan, WelcomeTerms { epoch: 4, ..WelcomeTerms::default() }).await;
@@ -348,8 +355,10 @@ async fn grants_not_kept_do_not_start_and_an_older_leader_is_left() {
             vec![],
         )
         .await;
+    collected.until_welcomed(&mut session, true).await;
+    gate.open();
     collected.until(&mut session, true, |collected| !collected.revoke_acks.is_empty()).await;
-    assert!(collected.samples() < 60, "samples that had not started were dropped");
+    assert_eq!(collected.samples(), HANDED_OUT as usize, "samples that had not started were dropped");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -357,10 +366,11 @@ async fn another_plan_drops_grants_and_results() {
     let (old, new) = (TestPlan::questions(200), TestPlan::of(vec!["another question".into()]));
     let mut master = FakeMaster::start(&old).await;
     let address = master.address.clone();
-    let _agent = Agent::start(&address, &[], SLOW);
+    let gate = Gate::after(3);
+    let _agent = Agent::start(&address, &[], &gate.environment());
     let mut session = welcomed(&mut master, &old).await;
     session.grant(&old, 0, 1, 0, 200).await;
-    Collected::default().until(&mut session, false, |collected| collected.samples() >= 3).await;
+    Collected::default().until(&mut session, false, |collected| collected.samples() == 3).await;
     drop(session);
     master.stop().await;
 
@@ -368,6 +378,7 @@ async fn another_plan_drops_grants_and_results() {
     let mut session = master.session().await;
     session.welcome(&new, WelcomeTerms { epoch: 2, ..WelcomeTerms::default() }).await;
     session.grant(&new, 0, 1, 0, 1).await;
+    gate.open();
     let mut collected = Collected::default();
     collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
     collected.assert_answers(&new, 1, &[]);
@@ -402,7 +413,8 @@ async fn offline_pool_runs_all_granted_samples() {
     let mut master = FakeMaster::start(&plan).await;
     let address = master.address.clone();
     let log = tempfile::NamedTempFile::new().unwrap();
-    let _agent = Agent::start_logged(&address, &[], SLOW, log.path());
+    let gate = Gate::after(1);
+    let _agent = Agent::start_logged(&address, &[], &gate.environment(), log.path());
     let mut session = master.session().await;
     let terms = WelcomeTerms { lease_ttl_ms: 0, offline_continue: true, ..WelcomeTerms::default() };
     session.welcome(&plan, terms).await;
@@ -411,19 +423,17 @@ async fn offline_pool_runs_all_granted_samples() {
     let mut collected = Collected::default();
     // The plan's head and its eight parts, all fetched before they are needed.
     let fetched = master.fetched.clone();
-    let all_here = |collected: &Collected| collected.samples() >= 1 && fetched.load(Ordering::SeqCst) >= 9;
+    let all_here = |collected: &Collected| collected.samples() == 1 && fetched.load(Ordering::SeqCst) >= 9;
     collected.until(&mut session, true, all_here).await;
-    assert!(collected.samples() < 60, "and the run is not over");
-    let soon = collected.samples() + 10;
-    collected.until(&mut session, true, |collected| collected.samples() >= soon).await;
+    gate.admit(11);
+    collected.until(&mut session, true, |collected| collected.samples() == 11).await;
     let acknowledged = collected.last_seq;
     drop(session);
     master.stop().await;
-    eventually("both grants have finished", || {
-        std::fs::read_to_string(log.path()).unwrap().matches("its results wait for a connection to the master").count()
-            == 2
-    })
-    .await;
+    gate.open();
+    let finished = "its results wait for a connection to the master";
+    let both = || (std::fs::read_to_string(log.path()).unwrap().matches(finished).count() == 2).then_some(());
+    eventually("both grants have finished", both).await;
     let mut master = FakeMaster::start_at(&plan, &address).await;
     let mut session = master.session().await;
     // Samples that had not started would be dropped now: there are none.

@@ -1,7 +1,7 @@
 //! The real executable, and its children in `/proc`.
 
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A running agent; killed when dropped.
 pub(crate) struct Agent(pub(crate) Child);
@@ -29,17 +29,22 @@ impl Agent {
         kill(self.pid(), signal);
     }
 
-    /// Waits for its exit. The limit only turns a hang into a failure.
+    /// Waits for its exit.
     pub(crate) async fn ended(&mut self) -> ExitStatus {
-        let limit = Instant::now() + Duration::from_secs(60);
-        loop {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                return status;
-            }
-            assert!(Instant::now() < limit, "the agent does not exit");
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        eventually("the agent exits", || self.0.try_wait().unwrap()).await
     }
+}
+
+/// Polls until `found` gives something; the limit only turns a hang into a failure.
+pub(crate) async fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..6000 {
+        if let Some(found) = found() {
+            return found;
+        }
+        #[expect(clippy::disallowed_methods, reason = "polls /proc and files; what it waits for is a condition")]
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("gave up waiting until {what}");
 }
 
 impl Drop for Agent {

@@ -13,6 +13,10 @@ pub(crate) struct Collected {
     /// Number of replayed frames.
     pub(crate) replayed: u32,
     pub(crate) last_seq: u64,
+    /// Number of frames, repeated ones included.
+    frames: u64,
+    /// Last frame of the master's that the worker has acknowledged.
+    heard: u64,
     /// Outcomes by sample, in order of arrival.
     pub(crate) outcomes: BTreeMap<u32, Vec<Outcome>>,
     pub(crate) reports: Vec<v1::ShardReport>,
@@ -34,6 +38,8 @@ impl Collected {
         while !done(self) {
             let frame = session.frame().await.expect("the stream ended too early");
             let seq = frame.seq;
+            self.frames += 1;
+            self.heard = self.heard.max(frame.ack);
             if let Some(Body::Heartbeat(heartbeat)) = frame.body {
                 let body = v1::master_frame::Body::HeartbeatAck(v1::HeartbeatAck { sent_ms: heartbeat.sent_ms });
                 session.send_unsequenced(0, Some(body)).await;
@@ -51,6 +57,19 @@ impl Collected {
                 }
             }
         }
+    }
+
+    /// Receives frames until the worker has heard all that the session has sent.
+    pub(crate) async fn until_heard(&mut self, session: &mut Session) {
+        let last = session.last_sent();
+        self.heard = 0;
+        self.until(session, true, |collected| collected.heard >= last).await;
+    }
+
+    /// Receives one frame more: a worker sends none before it has heard the welcome.
+    pub(crate) async fn until_welcomed(&mut self, session: &mut Session, acknowledge: bool) {
+        let frames = self.frames;
+        self.until(session, acknowledge, |collected| collected.frames > frames).await;
     }
 
     /// Receives frames until the stream ends.

@@ -146,6 +146,11 @@ impl Session {
         self.send(Body::Grant(grant)).await;
     }
 
+    /// Number of the last frame that was sent in order.
+    pub(crate) fn last_sent(&self) -> u64 {
+        self.seq
+    }
+
     pub(crate) async fn send(&mut self, body: Body) {
         self.seq += 1;
         let frame = self.spilled(v1::MasterFrame { seq: self.seq, ack: 0, body: Some(body) });

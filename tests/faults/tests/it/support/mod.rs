@@ -2,10 +2,12 @@
 
 mod agent;
 mod collect;
+mod gate;
 mod master;
 mod plan;
 
-pub(crate) use agent::{Agent, children_of, is_running};
+pub(crate) use agent::{Agent, children_of, eventually, is_running};
 pub(crate) use collect::Collected;
+pub(crate) use gate::Gate;
 pub(crate) use master::{FakeMaster, Session, WelcomeTerms, proof};
-pub(crate) use plan::TestPlan;
+pub(crate) use plan::{HANDED_OUT, TestPlan};
