@@ -4,9 +4,16 @@ use crate::s3::{ACCESS, SECRET, content, fetch_all, location, options};
 use compass_mirrors::ObjectServer;
 use compass_storage::{Bound, FaultKind, Storage, StorageOptions};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 fn bounded(folder: &Path, server: &ObjectServer, bytes: u64) -> Storage {
     Storage::new(StorageOptions { bound: Bound::Bytes(bytes), ..options(folder, server, SECRET) })
+}
+
+/// Dates the last use of an entry, which is the time of its lock, so many seconds back.
+fn used_ago(folder: &Path, seconds: u64) {
+    let lock = std::fs::File::open(folder.with_added_extension("lock")).unwrap();
+    lock.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
 }
 
 #[test]
@@ -27,8 +34,9 @@ fn what_was_used_longest_ago_makes_room_and_what_is_in_use_stays() {
     assert!(fault.help.contains("--storage-cache-limit"), "{}", fault.help);
     drop(two);
     drop(one);
-    // The first was used longest ago, until it is used again.
-    std::thread::sleep(std::time::Duration::from_millis(20));
+    // The first was used longest ago, until it is used again. What files say of it may be equal otherwise.
+    used_ago(&first, 120);
+    used_ago(&second, 60);
     drop(fetch_all(&storage, "weights:s3://b/one").unwrap());
     let three = fetch_all(&storage, "weights:s3://b/three").unwrap();
     assert!(first.is_dir() && !second.exists() && three.folder().is_dir());
