@@ -1,7 +1,5 @@
 //! Commands to a server or a run: what they say, what they refuse, and how they end a job.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use super::served::{SMALL_TASKS, Served, accepted, named};
 use compass_tests::{assert_same, undisturbed, wait_until};
 use std::fs;
@@ -46,6 +44,7 @@ fn a_cancelled_job_is_granted_nothing_more_and_says_why() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_bound_holds_and_what_is_beyond_it_is_explained() {
     let served = Served::new(3).held(0);
     let server = served.start();
@@ -92,6 +91,7 @@ fn a_bound_holds_and_what_is_beyond_it_is_explained() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn what_cannot_be_is_said_and_nothing_is_started() {
     let served = Served::new(1);
     let refused = served.submit("a", &named("first", ""), &[]).expect(3);
@@ -134,6 +134,7 @@ fn what_cannot_be_is_said_and_nothing_is_started() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_client_that_waits_and_is_interrupted_says_that_its_job_goes_on() {
     let served = Served::new(1).held(4);
     let server = served.start();
@@ -158,6 +159,7 @@ fn a_client_that_waits_and_is_interrupted_says_that_its_job_goes_on() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_run_that_ends_with_its_job_answers_as_well() {
     let served = Served::new(1).held(0);
     let mut running = served.job.start(&[]);
@@ -184,6 +186,7 @@ fn a_run_that_ends_with_its_job_answers_as_well() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_run_is_found_while_it_is_planned() {
     let served = Served::new(1);
     // Each prompt takes nearly all the steps that one may: thousands of them are not planned while the test runs.
