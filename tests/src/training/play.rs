@@ -7,9 +7,11 @@ use crate::{Job, Running, wait_until};
 use compass_types::seeded::Rng;
 use std::error::Error;
 use std::fs;
-use std::thread;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// Chunks of the trainer's between two kills of the watch.
+const CHUNKS_BETWEEN_KILLS: (u64, u64) = (8, 640);
 /// Longest wait for one more checkpoint to be evaluated.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
@@ -26,35 +28,39 @@ pub struct TrainingRun {
     pub table: String,
 }
 
-/// Trains for so many checkpoints beside a watch that is killed at random moments, and a server that is killed now and then;
-/// then compares what was evaluated with what was written.
+/// Trains for so many checkpoints beside a watch that is killed at chunks which the seed draws, and a server that is killed now
+/// and then; then compares what was evaluated with what was written.
 ///
 /// # Errors
 /// Everything that is wrong, and the logs.
 pub fn play(checkpoints: u64, seed: u64) -> Result<TrainingRun, Box<dyn Error>> {
+    #[expect(clippy::disallowed_methods, reason = "told to people")]
     let begun = Instant::now();
     let job = watched_job(&[("tiny".into(), "${checkpoint}".into())]);
     fs::create_dir_all(job.path("checkpoints"))?;
     let mut rng = Rng::new(seed ^ 0xfeed);
     let mut server = serve(&job);
-    let trainer = Trainer::new(seed, &job.path("checkpoints"), &job.path("staging"));
-    let trained = thread::spawn(move || trainer.train(checkpoints));
     let (mut kills, mut server_kills) = (0, 0);
-    while !trained.is_finished() {
-        let watch = watch(&job);
-        thread::sleep(Duration::from_millis(rng.log_uniform(50, 4000)));
-        watch.signal("KILL");
-        drop(watch.finish());
+    let mut last = watch(&job);
+    let (least, most) = CHUNKS_BETWEEN_KILLS;
+    let mut next_kill = rng.log_uniform(least, most);
+    let trainer = Trainer::new(seed, &job.path("checkpoints"), &job.path("staging"), |chunks| {
+        if chunks < next_kill {
+            return;
+        }
+        next_kill += rng.log_uniform(least, most);
+        last.signal("KILL");
+        wait_until("the watch is gone", || last.has_ended().then_some(()));
+        last = watch(&job);
         kills += 1;
         if rng.chance(100) {
             server.signal("KILL");
-            drop(server.finish());
+            wait_until("the server is gone", || server.has_ended().then_some(()));
             server = serve(&job);
             server_kills += 1;
         }
-    }
-    let written = trained.join().map_err(|_| "the trainer panicked")??;
-    let mut last = watch(&job);
+    });
+    let written = trainer.train(checkpoints)?;
     wait_for_all(&job, &mut last, &written)?;
     last.signal("TERM");
     let finished = last.finish();
@@ -113,7 +119,9 @@ fn curve(job: &Job) -> Vec<(String, String, String)> {
 
 /// Waits until everything that stays is evaluated and nothing else is under way.
 fn wait_for_all(job: &Job, watch: &mut Running, written: &[Written]) -> Result<(), String> {
-    let (mut before, mut since) = (Vec::new(), Instant::now());
+    #[expect(clippy::disallowed_methods, reason = "the limit only turns a hang into a failure")]
+    let now = Instant::now;
+    let (mut before, mut since) = (Vec::new(), now());
     loop {
         let curve = curve(job);
         let is_open = |state: &str| matches!(state, "waiting" | "running" | "unfinished");
@@ -125,12 +133,13 @@ fn wait_for_all(job: &Job, watch: &mut Running, written: &[Written]) -> Result<(
             return Ok(());
         }
         if curve != before {
-            (before, since) = (curve, Instant::now());
+            (before, since) = (curve, now());
         }
         if watch.has_ended() || since.elapsed() > LONGEST_WAIT {
             return Err(format!("the watch does not come to an end: {before:?}\n{}", logs(job)));
         }
-        thread::sleep(Duration::from_millis(50));
+        #[expect(clippy::disallowed_methods, reason = "polls a file; what it waits for is the watch's end")]
+        sleep(Duration::from_millis(50));
     }
 }
 

@@ -1,4 +1,5 @@
-//! The trainer: writes checkpoints in slow chunks, renames, removes and overwrites them, as a seed draws it.
+//! The trainer: writes checkpoints in slow chunks, renames, removes and overwrites them, as a seed draws it. What is to happen
+//! to others while it writes happens at a chunk, by its number.
 
 use super::variant::Variant;
 use compass_types::ids::Digest;
@@ -29,9 +30,10 @@ pub struct Written {
     pub stays: bool,
 }
 
-/// A trainer.
-#[derive(Debug)]
-pub struct Trainer {
+/// A trainer, and what happens after every chunk that it writes.
+pub struct Trainer<F: FnMut(u64)> {
+    after_chunk: F,
+    chunks: u64,
     rng: Rng,
     /// Where its checkpoints appear.
     folder: PathBuf,
@@ -41,10 +43,11 @@ pub struct Trainer {
     written: Vec<Written>,
 }
 
-impl Trainer {
-    /// A trainer that draws from `seed`.
-    pub fn new(seed: u64, folder: &Path, staging: &Path) -> Self {
-        Self { rng: Rng::new(seed), folder: folder.into(), staging: staging.into(), next: 0, written: Vec::new() }
+impl<F: FnMut(u64)> Trainer<F> {
+    /// A trainer that draws from `seed`; `after_chunk` is told how many chunks are written, after each.
+    pub fn new(seed: u64, folder: &Path, staging: &Path, after_chunk: F) -> Self {
+        let (rng, folder, staging) = (Rng::new(seed), folder.into(), staging.into());
+        Self { after_chunk, chunks: 0, rng, folder, staging, next: 0, written: Vec::new() }
     }
 
     /// Trains for so many checkpoints and returns what was written.
@@ -114,10 +117,15 @@ impl Trainer {
         let stall = self.rng.chance(200).then(|| self.rng.below(CHUNKS as u64) as usize);
         for (at, chunk) in bytes.chunks(bytes.len().div_ceil(CHUNKS)).enumerate() {
             file.write_all(chunk)?;
-            sleep(Duration::from_millis(self.rng.below(SLOWEST_CHUNK_MS)));
-            if stall == Some(at) {
-                sleep(STALL);
-            }
+            self.chunks += 1;
+            (self.after_chunk)(self.chunks);
+            let pause = Duration::from_millis(self.rng.below(SLOWEST_CHUNK_MS));
+            let pause = pause + if stall == Some(at) { STALL } else { Duration::ZERO };
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "a trainer takes its time; however long, the numbers are the same"
+            )]
+            sleep(pause);
         }
         Ok(())
     }
