@@ -96,6 +96,12 @@ impl OnGpu {
         self.peer.say(2, Say::Results(results)).await;
         self.peer.until_acknowledged(2).await;
     }
+
+    /// Gives the grant back, as a barred worker is asked to: no lease of it has to end first.
+    async fn hands_back(&mut self) {
+        self.peer.say(3, Say::RevokeAck(v1::RevokeAck { grant: self.grant.id, ..Default::default() })).await;
+        self.peer.until_acknowledged(3).await;
+    }
 }
 
 /// The reason for which `worker` was barred for its device, once the master has said so.
@@ -120,6 +126,7 @@ fn after_results_of_the_cpu_a_gpu_computes_nothing_that_counts() {
         gpu.loads().await;
         barred(&job, &format!("come from the CPU, and the worker computes on {GPU}"));
         gpu.answers_first_sample().await;
+        gpu.hands_back().await;
     });
     job.gate().open();
     assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
@@ -135,6 +142,7 @@ fn after_results_of_the_cpu_a_gpu_computes_nothing_that_counts() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn after_a_result_of_a_gpu_the_cpu_is_not_asked() {
     let (job, running, address) = master(None);
     let gpu = with_peers(async {

@@ -106,6 +106,7 @@ fn hostile_answers_get_their_verdicts_and_the_worker_goes_on() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn canonical_solutions_pass_all_of_humaneval() {
     let file = "data/humaneval/HumanEval.jsonl";
     let Some(data) = shared_folder(file).filter(|_| can_run()).map(|shared| shared.join(file)) else { return };
@@ -129,6 +130,7 @@ fn agent_of(master: u32) -> u32 {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn killed_anywhere_the_results_have_the_same_bytes() {
     if !can_run() {
         return;
@@ -159,7 +161,9 @@ fn killed_anywhere_the_results_have_the_same_bytes() {
     running.signal("KILL");
     running.finish();
     let finished = eval(&master_killed, &[]).expect(0);
-    assert!(finished.stderr.contains("running "), "some programs were left: {}", finished.stderr);
+    // Where the kill came late, none was left.
+    let is_whole = finished.stderr.contains(&format!("the results of {} programs are kept", answers.len()));
+    assert_eq!(finished.stderr.contains("running "), !is_whole, "what was left is run: {}", finished.stderr);
 
     assert_eq!(undisturbed.result("m", "code")["humaneval_pass@1"], json!(16.0 / 24.0 * 100.0));
     for disturbed in [&worker_killed, &master_killed] {
@@ -175,6 +179,7 @@ fn without_python(job: &mut Job) {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn where_nothing_contains_programs_the_reason_stands_on_the_screen_and_in_the_table() {
     // Without bwrap on the PATH; with a kernel whose Landlock serves instead there is nothing to refuse.
     let mut job = adopted(CONFIG, &["    return 1\n"]);
@@ -200,6 +205,7 @@ fn where_nothing_contains_programs_the_reason_stands_on_the_screen_and_in_the_ta
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_worker_that_may_run_no_programs_refuses_them_clearly() {
     let mut job = adopted(CONFIG, &["    return 1\n", "    return 2\n"]);
     let worker = job.path("worker.sh");
@@ -224,6 +230,7 @@ fn a_worker_that_may_run_no_programs_refuses_them_clearly() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn generated_answers_are_run_after_they_are_there() {
     if !can_run() {
         return;
@@ -245,6 +252,7 @@ fn generated_answers_are_run_after_they_are_there() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn programs_that_were_run_are_not_run_again() {
     if !can_run() {
         return;
@@ -260,6 +268,7 @@ fn programs_that_were_run_are_not_run_again() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_dry_run_names_the_programs_tasks() {
     let job = adopted(CONFIG, &["", "", ""]);
     let finished = job.run(&["--dry-run"]).expect(0);
@@ -269,6 +278,7 @@ fn a_dry_run_names_the_programs_tasks() {
 
 /// Workers that were not launched stay from the first stage to the second.
 #[test]
+#[ignore = "nightly"]
 fn workers_that_came_by_themselves_serve_both_stages() {
     if !can_run() {
         return;
@@ -326,6 +336,7 @@ fn assert_numbers(job: &Job, theirs: &Value) {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn human_evals_verdicts_are_opencompasss() {
     if !can_run() {
         return;
@@ -341,6 +352,7 @@ fn human_evals_verdicts_are_opencompasss() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn mbpps_verdicts_are_opencompasss() {
     if !can_run() {
         return;
@@ -361,6 +373,7 @@ fn mbpps_verdicts_are_opencompasss() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn mbpps_pass_at_k_is_opencompasss() {
     if !can_run() {
         return;
@@ -377,6 +390,7 @@ fn mbpps_pass_at_k_is_opencompasss() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn mbpp_asks_for_code_that_passes_its_tests() {
     let row = |at: usize| {
         let text = format!("Write a function to return {at}.");
