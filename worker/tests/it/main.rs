@@ -1,5 +1,6 @@
 //! `compass-worker sandbox` on the command line.
 
+#![warn(clippy::disallowed_methods)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its fixtures too")]
 
 use std::fs;
@@ -90,6 +91,7 @@ fn until(holds: impl Fn() -> bool, what: &str) {
         if holds() {
             return;
         }
+        #[expect(clippy::disallowed_methods, reason = "polls /proc; what it waits for is a process")]
         std::thread::sleep(Duration::from_millis(10));
     }
     panic!("waited a minute for: {what}");

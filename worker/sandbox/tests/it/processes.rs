@@ -164,6 +164,7 @@ async fn until(holds: impl Fn() -> bool, what: &str) {
         if holds() {
             return;
         }
+        #[expect(clippy::disallowed_methods, reason = "polls /proc; what it waits for is a process")]
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     panic!("waited a minute for: {what}");

@@ -243,13 +243,13 @@ async fn output_flood_is_stopped() {
 
 #[tokio::test]
 async fn fork_bomb_stays_small() {
-    // At most 200 processes of two seconds each without a limit.
+    // At most 200 processes without a limit, which end with the first one.
     let source = "contained()
 started = 0
 try:
     for _ in range(200):
         if os.fork() == 0:
-            time.sleep(2)
+            time.sleep(60)
             os._exit(0)
         started += 1
 except OSError:
@@ -268,7 +268,7 @@ threading.stack_size(65536)
 started = 0
 try:
     for _ in range(2000):
-        threading.Thread(target=time.sleep, args=(2,), daemon=True).start()
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
         started += 1
 except RuntimeError:
     pass
