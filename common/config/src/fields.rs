@@ -159,7 +159,10 @@ impl<'t> Fields<'t> {
         let served = self.known().filter(|key| key.standing == Standing::Served).map(|key| key.name);
         let mut served: Vec<&str> = served.collect();
         served.sort_by_key(|name| *name != "type");
-        match spelling::nearest(name, self.known().filter(|key| key.standing != Standing::Hidden).flat_map(|key| key.spellings())) {
+        match spelling::nearest(
+            name,
+            self.known().filter(|key| key.standing != Standing::Hidden).flat_map(|key| key.spellings()),
+        ) {
             Some(near) => format!("did you mean `{near}`?"),
             None if served.is_empty() => format!("{} takes no keys", self.title),
             None => format!("{} takes {}", self.title, spelling::list(&served)),

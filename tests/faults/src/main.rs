@@ -1,6 +1,8 @@
 //! `worker-with-faults`: `compass-worker` as it is shipped, whose engines fail, wait and keep count where the environment
 //! asks for it. Tests start it wherever a master would start a worker.
 
+#![warn(clippy::disallowed_methods)]
+
 mod faults;
 mod gate;
 

@@ -15,12 +15,14 @@ fn survives(arguments: &[&str], differences: &str) {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn three_histories_on_the_echo_engine() {
     survives(&["--runs", "3", "--seed", "1"], "runs: 3, differences: 0");
 }
 
 #[cfg(feature = "engine")]
 #[test]
+#[ignore = "nightly"]
 fn one_history_on_the_demo_model() {
     survives(&["--runs", "1", "--seed", "4", "--model", "demo"], "runs: 1, differences: 0");
 }

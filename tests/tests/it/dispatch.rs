@@ -22,11 +22,13 @@ fn measures(store: &str) {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn every_task_becomes_durable_in_the_embedded_store() {
     measures("embedded");
 }
 
 #[test]
+#[ignore = "nightly"]
 fn every_task_becomes_durable_in_etcd() {
     measures("etcd");
 }

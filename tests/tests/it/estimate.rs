@@ -3,6 +3,7 @@
 use compass_tests::{Job, SAMPLES, copy_demo_model, echo_job};
 
 #[test]
+#[ignore = "nightly"]
 fn a_second_job_is_estimated_by_the_first() {
     let job = echo_job("", "");
     let before = job.run(&["--estimate"]).expect(0).stdout;
@@ -59,6 +60,7 @@ eval_cfg = { evaluator = "em" }
 }
 
 #[test]
+#[ignore = "nightly"]
 fn equal_requests_are_computed_once_and_estimated_once() {
     let job = echo_job("", "");
     // Every question of the second half stands in the first one.
@@ -76,6 +78,7 @@ fn equal_requests_are_computed_once_and_estimated_once() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn of_a_run_that_is_resumed_the_rest_is_estimated() {
     let job = echo_job("", "");
     job.run(&["--max-num-workers", "1", "--datasets", "choice_ppl"]).expect(0);
@@ -91,6 +94,7 @@ fn of_a_run_that_is_resumed_the_rest_is_estimated() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn an_estimate_is_alone() {
     let job = echo_job("", "");
     for (flags, said) in [

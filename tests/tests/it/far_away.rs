@@ -13,6 +13,7 @@ const RUNNER: &str =
     "[infer.runner]\ntype = \"none\"\n[infer.partitioner]\ntype = \"size\"\nmax_task_size = 16\ngen_task_coef = 2\n";
 
 #[test]
+#[ignore = "nightly"]
 fn a_run_with_a_far_master_gives_the_same_bytes() {
     let job = echo_job("listen = \"127.0.0.1:0\"", RUNNER);
     let running = job.start_logged(&[], "master.log");

@@ -22,6 +22,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn every_section_runs_on_the_cpu_and_claims_no_more_than_it_measures() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("check.json");
@@ -66,6 +67,7 @@ fn every_section_runs_on_the_cpu_and_claims_no_more_than_it_measures() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_machine_without_gpu_is_told_so_and_nothing_is_measured() {
     if Path::new("/dev/nvidiactl").exists() {
         eprintln!("skipped: this machine has a GPU");
@@ -82,6 +84,7 @@ fn a_machine_without_gpu_is_told_so_and_nothing_is_measured() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn check_that_is_told_to_end_leaves_neither_processes_nor_files() {
     let temporary = tempfile::tempdir().unwrap();
     let mut command = command(&["--cpu", "--only", "job"]);
@@ -102,6 +105,7 @@ fn check_that_is_told_to_end_leaves_neither_processes_nor_files() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn wrong_words_are_answered_with_the_right_ones() {
     for (arguments, answer) in [
         (["--cpu", "--only", "gem"], "there is no section `gem`; there are environment, load"),

@@ -1,7 +1,7 @@
 //! Runs whose leases lie in etcd: the same bytes as with the embedded store, masters that stand by, stores that go away.
 
 use compass_tests::{
-    Etcd, EtcdOptions, Finished, Job, Mood, Proxy, Running, assert_same, echo_job, held_job, undisturbed, wait_until,
+    Etcd, EtcdOptions, Finished, Job, Running, assert_same, echo_job, held_job, undisturbed, wait_until,
 };
 use std::fs::File;
 use std::io::{Read, Write};
@@ -38,6 +38,7 @@ fn ended(master: Running, job: &Job, code: i32) -> Finished {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn results_are_those_of_the_embedded_store() {
     let Some(etcd) = Etcd::start("results_are_those_of_the_embedded_store", 3, EtcdOptions::default()) else { return };
     let expected = undisturbed();
@@ -51,6 +52,7 @@ fn results_are_those_of_the_embedded_store() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_killed_master_resumes_from_etcd() {
     let Some(etcd) = one_node("a_killed_master_resumes_from_etcd") else { return };
     let expected = undisturbed();
@@ -70,6 +72,7 @@ fn a_killed_master_resumes_from_etcd() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn work_goes_on_while_etcd_is_away() {
     let Some(mut etcd) = one_node("work_goes_on_while_etcd_is_away") else { return };
     let expected = undisturbed();
@@ -101,6 +104,7 @@ fn leader_first(etcd: &Etcd, leader: usize) -> String {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_killed_leader_of_etcd_that_is_listed_first_does_not_end_the_job() {
     let Some(mut etcd) = Etcd::start("a_killed_leader_of_etcd_listed_first", 3, EtcdOptions::default()) else { return };
     let expected = undisturbed();
@@ -116,6 +120,7 @@ fn a_killed_leader_of_etcd_that_is_listed_first_does_not_end_the_job() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_store_that_is_away_while_the_run_is_sealed_is_waited_for() {
     let Some(mut etcd) = Etcd::start("a_store_that_is_away_while_sealed", 3, EtcdOptions::default()) else { return };
     let expected = undisturbed();
@@ -138,7 +143,10 @@ fn a_store_that_is_away_while_the_run_is_sealed_is_waited_for() {
     wait_until("the master waits for the store", || {
         job.log("master.err").contains("work goes on meanwhile").then_some(())
     });
-    #[expect(clippy::disallowed_methods, reason = "longer than one request to a store may take, of which nothing is seen")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "longer than one request to a store may take, of which nothing is seen"
+    )]
     std::thread::sleep(Duration::from_secs(8));
     etcd.spawn(others[0]);
     let code = master.wait().unwrap().code();
@@ -171,6 +179,7 @@ fn a_second_master_stands_by_and_takes_over() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn standby_exits_when_run_finishes() {
     let Some(etcd) = one_node("standby_exits_when_run_finishes") else { return };
     let job = held_job(20, &store(&etcd.endpoints()), "");
@@ -184,6 +193,7 @@ fn standby_exits_when_run_finishes() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_leader_that_is_asked_to_stop_hands_over_at_once() {
     let Some(etcd) = one_node("a_leader_that_is_asked_to_stop") else { return };
     let expected = undisturbed();
@@ -200,6 +210,7 @@ fn a_leader_that_is_asked_to_stop_hands_over_at_once() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_leader_that_slept_too_long_is_fenced_and_changes_nothing() {
     let Some(etcd) = one_node("a_leader_that_slept_too_long") else { return };
     let expected = undisturbed();
@@ -218,23 +229,7 @@ fn a_leader_that_slept_too_long_is_fenced_and_changes_nothing() {
 }
 
 #[test]
-fn a_leader_cut_off_from_etcd_goes_on_when_nobody_took_its_place() {
-    let Some(etcd) = one_node("a_leader_cut_off_from_etcd") else { return };
-    let expected = undisturbed();
-    let proxy = Proxy::start(&etcd.endpoint(0));
-    let job = held_job(20, &store(&proxy.address()), "");
-    let master = job.start(&["--max-num-workers", "2"]);
-    job.wait_until_durable();
-    proxy.set(Mood::HalfOpen);
-    wait_until("etcd forgets this leader", || (etcd.lease_count() == Some(0)).then_some(()));
-    proxy.set(Mood::Pass);
-    job.gate().open();
-    master.finish().expect(0);
-    assert_same(&job, &expected);
-    assert_eq!(job.facts()["epoch"], 1);
-}
-
-#[test]
+#[ignore = "nightly"]
 fn a_store_that_is_not_there_is_said_in_one_sentence() {
     let job = echo_job(&store("127.0.0.1:1,127.0.0.1:2"), "");
     let finished = job.run(&[]).expect(3);
@@ -245,6 +240,7 @@ fn a_store_that_is_not_there_is_said_in_one_sentence() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_damaged_key_is_said_with_the_remedy_that_works() {
     let Some(etcd) = one_node("a_damaged_key_is_said") else { return };
     let job = held_job(20, &store(&etcd.endpoints()), "");
@@ -279,19 +275,4 @@ fn a_damaged_key_is_said_with_the_remedy_that_works() {
     }
     job.run(&["-r"]).expect(0);
     assert_same(&job, &undisturbed());
-}
-
-#[test]
-fn live_workers_keep_what_they_hold_when_the_leader_dies() {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_failover")).args(["--runs", "1"]).output();
-    let output = output.unwrap_or_else(|error| unreachable!("cannot start failover: {error}"));
-    let said = String::from_utf8_lossy(&output.stdout);
-    // Where etcd is missing it says so, and measures nothing.
-    eprint!("{}", String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{said}");
-    let measured = said.lines().last().unwrap_or_default();
-    assert!(
-        measured.is_empty() || measured.ends_with("lost commits: 0, samples of live workers run again: 0"),
-        "{said}"
-    );
 }

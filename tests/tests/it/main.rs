@@ -1,5 +1,7 @@
 //! The end-to-end tests: real processes, and what the programs print and write.
 
+#![warn(clippy::disallowed_methods)]
+
 mod bad_input;
 #[cfg(feature = "engine")]
 mod bad_models;

@@ -108,6 +108,7 @@ fn token(job: &Job, pool: &str) -> (PathBuf, Output) {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn two_clusters_behind_nat_with_all_that_goes_wrong_between_them() {
     let Some(lab) = Lab::up() else { return };
     let runner = "[[pool]]\nname = \"s\"\nlauncher = \"none\"\n[[pool]]\nname = \"aliyun\"\nlauncher = \"none\"\n[infer.partitioner]\ntype = \"size\"\nmax_task_size = 12\ngen_task_coef = 3\n";

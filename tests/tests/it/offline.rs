@@ -2,7 +2,7 @@
 //! link is back; and when its worker dies meanwhile, another does it again, with the same bytes.
 
 use compass_tests::{
-    Job, Mood, Proxy, Running, SAMPLES, Worker, assert_same, echo_job, join_token_file, kill, told_address, wait_until,
+    Job, Mood, Proxy, Running, SAMPLES, Worker, assert_same, echo_job, join_token_file, told_address, wait_until,
     worker_command,
 };
 use std::fmt::Write as _;

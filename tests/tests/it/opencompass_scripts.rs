@@ -48,6 +48,7 @@ fn a_script_and_the_toml_that_it_is_written_as_are_one_job() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn what_is_not_served_stops_the_job_or_is_left_out() {
     let job = job(&format!("{SCRIPT}{UNSERVED}"));
     let refused = job.command_line(&["eval.py"]).run().expect(2).stderr;
@@ -120,6 +121,7 @@ served['eval_cfg'] = dict(evaluator=dict(type=AccEvaluator), pred_postprocessor=
 ";
 
 #[test]
+#[ignore = "nightly"]
 fn a_postprocessor_of_the_tree_judges_without_python() {
     let job = job(&format!("{SCRIPT}{PARITY}"));
     job.write("opencompass/configs/none.py", "");

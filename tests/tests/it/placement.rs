@@ -1,9 +1,7 @@
 //! Where tasks run: not on a worker that cannot load their model, on every worker that has nothing to do, and with no more
 //! loads than pay.
 
-use compass_tests::{
-    Job, Worker, assert_same, demo_model, held_job, told_address, undisturbed, wait_until, worker_command,
-};
+use compass_tests::{Job, Worker, demo_model, told_address, worker_command};
 use std::path::Path;
 
 const DATASET: &str = r#"
@@ -62,6 +60,7 @@ fn one_node_without_the_weights_costs_no_sample() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_model_that_no_worker_can_load_fails_with_its_reason_at_once() {
     let model = demo_model();
     let pools = [pool("one", Some(&model)), pool("two", Some(&model))].concat();
@@ -75,6 +74,7 @@ fn a_model_that_no_worker_can_load_fails_with_its_reason_at_once() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_model_waits_as_long_as_it_is_told_for_a_worker_that_can_load_it() {
     let model = demo_model();
     let pool = pool("bad", Some(&model)).replace("\"local\"", "\"none\"").replace("max_num_workers = 1\n", "");
@@ -92,42 +92,7 @@ fn a_model_waits_as_long_as_it_is_told_for_a_worker_that_can_load_it() {
 }
 
 #[test]
-fn workers_that_come_one_by_one_all_get_work_under_every_partitioner() {
-    let expected = undisturbed();
-    for partitioner in [
-        "{ type = \"num_worker\", num_worker = 4 }",
-        "{ type = \"size\", max_task_size = 30, gen_task_coef = 1 }",
-        "{ type = \"balanced\" }",
-    ] {
-        let more = format!("[infer]\npartitioner = {partitioner}\n[infer.runner]\ntype = \"none\"\n");
-        // No sample begins before the last worker has work, however long a worker takes to start.
-        let job = held_job(0, "listen = \"127.0.0.1:0\"", &more);
-        let master = job.start_logged(&[], "master.log");
-        let address = told_address(&job, "master.log");
-        let workers: Vec<Worker> = (0..4)
-            .map(|at| {
-                let mut command = worker_command(&address, &job.path("home"));
-                command
-                    .args(["--name", &format!("w{at}"), "--slots", "1", "--no-sandbox"])
-                    .envs(job.environment());
-                let worker = Worker::start(command, job.path(&format!("w{at}.log")));
-                wait_until("the worker has work", || worker.said().contains("model loaded").then_some(()));
-                worker
-            })
-            .collect();
-        job.gate().open();
-        assert_eq!(master.finish().code, Some(0), "{}", job.log("master.log"));
-        drop(workers);
-        assert_same(&job, &expected);
-        let facts = job.facts();
-        for at in 0..4 {
-            let results = facts["workers"][format!("w{at}")]["results"].as_u64().unwrap();
-            assert!(results > 0, "{partitioner}: w{at} got nothing: {facts}");
-        }
-    }
-}
-
-#[test]
+#[ignore = "nightly"]
 fn many_models_on_two_slots_are_loaded_about_once_each() {
     let model = demo_model();
     let models = 12;
@@ -141,6 +106,7 @@ fn many_models_on_two_slots_are_loaded_about_once_each() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn as_many_models_as_slots_are_loaded_about_once_each() {
     let more = "[infer]\npartitioner = { type = \"size\", max_task_size = 20, gen_task_coef = 1 }\n\
                 [infer.runner]\nmax_num_workers = 2\n";

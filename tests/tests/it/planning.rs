@@ -40,6 +40,7 @@ fn peak(job: &Job) -> f64 {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_file_takes_less_than_twice_its_size() {
     let (empty, full) = (job(1, 480), job(80_000, 480));
     let size = std::fs::metadata(full.path("rows.jsonl")).unwrap().len() as f64 / f64::from(1 << 20);
@@ -50,6 +51,7 @@ fn a_file_takes_less_than_twice_its_size() {
 
 /// Rows so short that what is known of each counts.
 #[test]
+#[ignore = "nightly"]
 fn a_million_short_rows_fit_into_300_megabytes() {
     if std::env::var_os("COMPASS_FULL").is_none() {
         eprintln!("skipped: a million rows are planned with COMPASS_FULL=1, which deploy/test.sh --full sets");
@@ -60,6 +62,7 @@ fn a_million_short_rows_fit_into_300_megabytes() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn the_plan_is_smaller_than_the_file_and_workers_get_it_whole() {
     let job = job(3_000, 480);
     job.run(&[]).expect(0);

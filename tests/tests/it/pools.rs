@@ -41,6 +41,7 @@ fn by_pool(job: &Job) -> Vec<(String, u64)> {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn several_pools_work_side_by_side() {
     let expected = undisturbed();
     let mut job = job("", POOLS);
@@ -48,7 +49,9 @@ fn several_pools_work_side_by_side() {
     job.hold_after(0);
     let master = job.start(&[]);
     let has_work = |log: &Vec<u8>| String::from_utf8_lossy(log).contains("model loaded");
-    wait_until("all workers have work", || (job.tree("logs/infer").values().filter(|log| has_work(log)).count() == 3).then_some(()));
+    wait_until("all workers have work", || {
+        (job.tree("logs/infer").values().filter(|log| has_work(log)).count() == 3).then_some(())
+    });
     job.gate().open();
     master.finish().expect(0);
     assert_same(&job, &expected);
@@ -58,15 +61,6 @@ fn several_pools_work_side_by_side() {
         assert!(pools.iter().any(|(pool, samples)| pool == name && *samples > 0), "{pools:?}");
     }
     assert_eq!(job.facts()["runner"].as_str(), Some("left:local,right:local"));
-}
-
-#[test]
-fn a_model_runs_where_it_is_wanted_and_nowhere_else() {
-    let expected = undisturbed();
-    let job = job("pools = [\"big\"]", POOLS);
-    job.run(&[]).expect(0);
-    assert_same(&job, &expected);
-    assert!(by_pool(&job).iter().all(|(pool, samples)| pool == "left" || *samples == 0), "{:?}", by_pool(&job));
 }
 
 #[test]
@@ -101,6 +95,7 @@ fn a_worker_that_comes_by_itself_says_its_pool() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_model_that_no_pool_takes_is_refused() {
     let pools = POOLS.replace("labels = [\"big\"]", "");
     let job = job("pools = [\"lefft\"]", &pools);
@@ -110,6 +105,7 @@ fn a_model_that_no_pool_takes_is_refused() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn what_is_stuck_in_a_queue_goes_to_a_pool_that_can_start_it() {
     let expected = undisturbed();
     let pools = "[[pool]]\nname = \"queue\"\nlauncher = { type = \"dlc\", aliyun_cfg = \"aliyun.toml\" }\n\

@@ -221,6 +221,7 @@ eval_cfg = {{ evaluator = "em" }}
 }
 
 #[test]
+#[ignore = "nightly"]
 fn rows_that_repeat_a_few_prompts_cost_no_more_than_these() {
     const ROWS: usize = 2000;
     const PROMPTS: usize = 60;
@@ -258,6 +259,7 @@ fn what_prompts_begin_with_is_computed_once_for_the_whole_job() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn so_are_the_shots_of_mmlu_arc_hellaswag_and_piqa() {
     let Some(shared) = shared_folder("data/hellaswag/olmo_sample1000.jsonl") else {
         return;

@@ -131,6 +131,7 @@ fn scores_and_texts_through_an_endpoint_are_those_of_the_loaded_model() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn messages_are_answered() {
     let Some(shared) = shared_folder("models/stories260K-hf/model.safetensors") else { return };
     let served = Served::start(&shared.join("models/stories260K-hf"), &[]);
@@ -165,6 +166,7 @@ fn messages_are_answered() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_key_is_demanded_where_there_is_one() {
     let Some(shared) = shared_folder("models/stories260K-hf/model.safetensors") else { return };
     let key = tempfile::NamedTempFile::new().unwrap();

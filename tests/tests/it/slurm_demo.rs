@@ -16,6 +16,7 @@ fn demo() -> Job {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn the_demo_on_slurm_has_the_bytes_of_a_local_run() {
     let Some(slurm) = Slurm::start("the_demo_on_slurm_has_the_bytes_of_a_local_run", 4, 8) else { return };
     let local = demo();

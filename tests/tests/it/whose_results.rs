@@ -1,12 +1,12 @@
 //! Whose results count, and which: a result that was never granted, one that does not fit the plan, one that differs. A real
 //! master, and workers made of frames.
 
+use crate::played::{Peer, ends_well, hello, master, with_peers};
 use compass_proto::v1;
 use compass_proto::v1::master_frame::Body as Told;
 use compass_proto::v1::sample_result::Outcome;
 use compass_proto::v1::worker_frame::Body as Say;
 use compass_tests::{Job, Running, Worker, assert_same, told_address, undisturbed, worker_command};
-use crate::played::{Peer, ends_well, hello, master, with_peers};
 
 /// Scores of two options, as `choice_ppl` has them.
 fn ppl(nll_sum: [f64; 2]) -> Outcome {
@@ -90,6 +90,7 @@ fn a_forged_hundred_percent_is_refused_counted_and_named() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_differing_second_result_of_one_device_type_ends_with_exit_code_1() {
     for (device, code, diverged) in [("cpu", 1, 1), ("cuda", 0, 0)] {
         let (job, running, address) = master();
@@ -121,6 +122,7 @@ fn a_differing_second_result_of_one_device_type_ends_with_exit_code_1() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_worker_whose_results_do_not_fit_is_barred_and_the_run_is_as_if_it_had_never_come() {
     let (job, running, address) = master();
     let reason = with_peers(async {
@@ -150,6 +152,7 @@ fn a_worker_whose_results_do_not_fit_is_barred_and_the_run_is_as_if_it_had_never
 }
 
 #[test]
+#[ignore = "nightly"]
 fn what_is_not_a_number_on_two_workers_is_the_models_own() {
     let (job, running, address) = master();
     let sample = with_peers(async {
@@ -182,6 +185,7 @@ fn what_is_not_a_number_on_two_workers_is_the_models_own() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_proof_outlives_its_master_but_not_the_store() {
     for lost in [false, true] {
         let (job, running, address) = master();

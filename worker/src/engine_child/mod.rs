@@ -9,8 +9,8 @@ mod parts;
 mod serve;
 
 pub(crate) use load::HAS_ENGINE;
-pub use load::{Decorate, LoadedEngine, Loading, as_loaded};
 #[cfg(feature = "engine")]
 pub(crate) use load::{ChosenDevice, choose_device};
+pub use load::{Decorate, LoadedEngine, Loading, as_loaded};
 pub use parts::KEPT_PARTS;
 pub use serve::{EngineOptions, run};

@@ -177,11 +177,7 @@ impl Child {
         }
     }
 
-    fn load_fetched(
-        &mut self,
-        plan: &ModelPlan,
-        request: &v1::LoadModel,
-    ) -> Result<LoadedEngine, EngineFault> {
+    fn load_fetched(&mut self, plan: &ModelPlan, request: &v1::LoadModel) -> Result<LoadedEngine, EngineFault> {
         let agent = &self.agent;
         let waits = |reason| {
             // A link that is broken is noticed by the thread that reads it.

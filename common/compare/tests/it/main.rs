@@ -1,7 +1,6 @@
 //! Comparisons, groups and gates of made values: what is missing, what is withheld, what is lower and better.
 
 #![warn(clippy::disallowed_methods)]
-
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod evidence;

@@ -57,14 +57,9 @@ fn every_case_reads_as_opencompass_writes_it() {
                     Body::Ppl { options } => options.iter().map(|option| &option.prompt).collect(),
                     other => panic!("{name}: {other:?}"),
                 };
-                let ours = prompts
-                    .iter()
-                    .map(|prompt| json(prompt.render_for(&all[..shots], &rendered.format, meta, mode)));
-                assert_eq!(
-                    ours.collect::<Vec<_>>(),
-                    *entry["prompts"].as_array().unwrap(),
-                    "{name}, {shots} shots"
-                );
+                let ours =
+                    prompts.iter().map(|prompt| json(prompt.render_for(&all[..shots], &rendered.format, meta, mode)));
+                assert_eq!(ours.collect::<Vec<_>>(), *entry["prompts"].as_array().unwrap(), "{name}, {shots} shots");
                 if let Some(examples) = entry.get("examples") {
                     let takes_shots = prompts[0].takes_shots();
                     let ours = match takes_shots {
@@ -104,8 +99,7 @@ fn what_does_not_fit_is_refused_with_what_to_write() {
     let said = render(&read("nowhere", &nowhere).1);
     assert!(said.contains("does not say where they go: put `</E>`"), "{said}");
 
-    let (model, dataset) =
-        read("unknown", &case("rounds").replace("role = \"BOT\", prompt", "role = \"OWL\", prompt"));
+    let (model, dataset) = read("unknown", &case("rounds").replace("role = \"BOT\", prompt", "role = \"OWL\", prompt"));
     let said = model.meta_template.unwrap().misfit(&dataset.prompt).unwrap();
     assert!(said.contains("the role `OWL` in `round`") && said.contains("HUMAN, BOT"), "{said}");
 }

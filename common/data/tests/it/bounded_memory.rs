@@ -71,9 +71,7 @@ fn a_hundred_of_a_million_rows() {
             files: vec![SourceFile { path: path.clone(), name: String::new() }],
             ..SourceConfig::default()
         };
-        for range in
-            [RangeSpec::Slices("[:100]".into()), RangeSpec::Count(100), RangeSpec::Slices("[-100:]".into())]
-        {
+        for range in [RangeSpec::Slices("[:100]".into()), RangeSpec::Count(100), RangeSpec::Slices("[-100:]".into())] {
             let split = read_split(&source, "test_range", &range).unwrap();
             assert_eq!((split.rows().count(), split.kept), (100, ROWS));
             if range == RangeSpec::Slices("[-100:]".into()) {

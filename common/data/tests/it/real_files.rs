@@ -102,8 +102,7 @@ fn mmlu_without_header_and_with_line_breaks_in_fields() {
 fn mgsm_is_not_quoted() {
     let Some(data) = data() else { return };
     for language in ["zh", "en", "de", "ja"] {
-        let options =
-            ReadOptions { header: false, names: texts(&["question", "answer"]), ..ReadOptions::default() };
+        let options = ReadOptions { header: false, names: texts(&["question", "answer"]), ..ReadOptions::default() };
         let read = split(vec![data.join(format!("mgsm/mgsm_{language}.tsv"))], options);
         assert_eq!(read.rows().count(), 250);
         let is_number = |answer: &str| answer.replace(',', "").parse::<f64>().is_ok();

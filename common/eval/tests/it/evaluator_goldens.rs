@@ -18,11 +18,8 @@ fn sample(index: u32, reading: &str, sample: &Value) -> (Sample, SampleResult) {
     let answers = sample["answers"].as_array().unwrap();
     let (body, outcome) = match reading {
         "text" => {
-            let text = |answer: &Value| Generation {
-                text: answer.as_str().unwrap().into(),
-                tokens: 1,
-                finish: Finish::Eos,
-            };
+            let text =
+                |answer: &Value| Generation { text: answer.as_str().unwrap().into(), tokens: 1, finish: Finish::Eos };
             (Body::Gen { prompt }, Outcome::Generated(answers.iter().map(text).collect()))
         }
         "mean" => {

@@ -2,7 +2,6 @@
 //! the real one, where `COMPASS_OPENCOMPASS_PYTHON` names its interpreter.
 
 #![warn(clippy::disallowed_methods)]
-
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod configuration;

@@ -1,8 +1,8 @@
 //! The prompts of every kind of inference beyond ppl, loglikelihood and gen; and rendering that nothing makes panic.
 
 use compass_plan::prompt::{
-    MetaItem, MetaRole, MetaStyle, MetaTemplate, Mode, Options, Prompt, PromptConfig, RenderedDataset, Row,
-    Section, Segment, Shot, ShotFormat, Template, TemplateText, Turn, render, render_shots,
+    MetaItem, MetaRole, MetaStyle, MetaTemplate, Mode, Options, Prompt, PromptConfig, RenderedDataset, Row, Section,
+    Segment, Shot, ShotFormat, Template, TemplateText, Turn, render, render_shots,
 };
 use compass_plan::retriever::RetrieverKind;
 use compass_plan::{Body, ChatMode, GenSpec, InferSpec, OptionText};
@@ -27,8 +27,7 @@ fn rendered(config: &PromptConfig, infer: &InferSpec, gold: Option<&str>, rows: 
 }
 
 fn said(config: &PromptConfig, infer: &InferSpec, rows: &[Row]) -> String {
-    let errors =
-        render(config, infer, Some("gold"), &RetrieverKind::Zero, &rows.to_vec(), &Vec::new()).unwrap_err();
+    let errors = render(config, infer, Some("gold"), &RetrieverKind::Zero, &rows.to_vec(), &Vec::new()).unwrap_err();
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -109,9 +108,7 @@ fn conversations() {
     let dataset = rendered(&config, &chat(ChatMode::Last), None, &rows(json!([{ "talk": talk }])));
     assert_eq!(turns(&dataset), [("system", "s"), ("user", "u"), ("assistant", "b")]);
     assert_eq!(dataset.samples[0].gold, json!("b"));
-    assert!(
-        said(&config, &chat(ChatMode::Last), &rows(json!([{"talk": "x", "gold": 0}]))).contains("holds no list")
-    );
+    assert!(said(&config, &chat(ChatMode::Last), &rows(json!([{"talk": "x", "gold": 0}]))).contains("holds no list"));
     assert!(
         said(&config, &InferSpec::Ppl, &rows(json!([{"talk": "x", "gold": 0}]))).contains("`dialogue` is for chat")
     );
@@ -223,8 +220,7 @@ fn segment() -> impl Strategy<Value = Segment> {
 }
 
 fn meta() -> impl Strategy<Value = MetaTemplate> {
-    let role =
-        (name(), any::<bool>()).prop_map(|(role, generate)| MetaRole { role, generate, ..MetaRole::default() });
+    let role = (name(), any::<bool>()).prop_map(|(role, generate)| MetaRole { role, generate, ..MetaRole::default() });
     let style = prop_oneof![Just(MetaStyle::Text), Just(MetaStyle::Messages)];
     (style, prop::collection::vec(role, 0..4)).prop_map(|(style, roles)| MetaTemplate {
         style,

@@ -145,8 +145,7 @@ fn options_share_a_context_and_bring_their_own_shots() {
 
 #[test]
 fn a_list_column_takes_letters_for_positions() {
-    let test =
-        rows(json!([{"q": "p", "c": ["é", "bb", 3], "gold": "C"}, {"q": "r", "c": ["d", "e"], "gold": "A"}]));
+    let test = rows(json!([{"q": "p", "c": ["é", "bb", 3], "gold": "C"}, {"q": "r", "c": ["d", "e"], "gold": "A"}]));
     let config = PromptConfig {
         prompt_template: text("{q}"),
         options: Some(Options::Column("{c}".into())),
@@ -233,8 +232,7 @@ fn bad_rows_are_all_named() {
     assert_eq!(said.len(), 4);
 
     let many: Vec<Row> = (0..100).map(|_| test[1].clone()).collect();
-    let errors =
-        render(&config, &InferSpec::Ppl, Some("gold"), &RetrieverKind::Zero, &many, &Vec::new()).unwrap_err();
+    let errors = render(&config, &InferSpec::Ppl, Some("gold"), &RetrieverKind::Zero, &many, &Vec::new()).unwrap_err();
     assert_eq!(errors.len(), 21);
     assert_eq!(errors[20], PromptError::More(80));
     assert!(matches!(errors[0], PromptError::Row { split: Split::Test, row: 0, .. }));
@@ -245,8 +243,7 @@ fn booleans_are_golds_too() {
     let test = rows(json!([{"q": "p", "gold": true}, {"q": "r", "gold": false}]));
     let map = [("True", "{q} yes"), ("False", "{q} no")];
     let config = PromptConfig { prompt_template: labels(&map), ..PromptConfig::default() };
-    let rendered =
-        render(&config, &InferSpec::Ppl, Some("gold"), &RetrieverKind::Zero, &test, &Vec::new()).unwrap();
+    let rendered = render(&config, &InferSpec::Ppl, Some("gold"), &RetrieverKind::Zero, &test, &Vec::new()).unwrap();
     let Body::Ppl { options } = &rendered.samples[0].body else { panic!() };
     assert_eq!(options[0].label, rendered.samples[0].gold);
     assert_eq!(options[1].label, rendered.samples[1].gold);

@@ -63,8 +63,7 @@ fn fresh_draws() {
     for line in std::fs::read_to_string(path).unwrap().lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let (name, text) = (case["name"].as_str().unwrap(), case["text"].as_str().unwrap());
-        let found =
-            Postprocessor::named(name, case["parameters"].as_object().unwrap()).unwrap().extract(text).unwrap();
+        let found = Postprocessor::named(name, case["parameters"].as_object().unwrap()).unwrap().extract(text).unwrap();
         compared += 1;
         // Where the peer's function raises there is nothing to equal.
         if case["out"].get("error").is_none() && found.as_deref() != case["out"]["ok"].as_str() {
@@ -119,8 +118,7 @@ fn lm_eval_filters() {
     let (golden, plain) = (golden("filters.json"), golden("plain.json"));
     let short = |text: &&Value| text.as_str().unwrap().chars().count() < 1000;
     let common = list(&plain["texts"], "common").iter().filter(short);
-    let alone: Vec<Vec<&str>> =
-        common.chain(list(&golden, "own")).map(|text| vec![text.as_str().unwrap()]).collect();
+    let alone: Vec<Vec<&str>> = common.chain(list(&golden, "own")).map(|text| vec![text.as_str().unwrap()]).collect();
     for case in list(&golden, "cases") {
         let step = |step: &Value| {
             let mut parameters = step.as_object().unwrap().clone();
@@ -129,8 +127,7 @@ fn lm_eval_filters() {
         };
         let steps: Vec<Filter> = list(case, "steps").iter().map(step).collect();
         let choices: Vec<String> = texts(&case["choices"]).into_iter().map(str::to_owned).collect();
-        let groups =
-            case["responses"].as_array().map_or(alone.clone(), |groups| groups.iter().map(texts).collect());
+        let groups = case["responses"].as_array().map_or(alone.clone(), |groups| groups.iter().map(texts).collect());
         assert_eq!(groups.len(), list(case, "outputs").len());
         let mut differ = Vec::new();
         for (responses, output) in groups.iter().zip(list(case, "outputs")) {

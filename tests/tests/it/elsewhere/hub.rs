@@ -6,6 +6,7 @@ use compass_tests::{demo_model, wait_until};
 use std::path::PathBuf;
 
 #[test]
+#[ignore = "nightly"]
 fn a_model_of_the_hub_comes_once_and_runs_without_a_network_from_then_on() {
     let mirror = HubMirror::start().unwrap();
     mirror.put_folder("org/demo", &demo_model()).unwrap();
@@ -26,6 +27,7 @@ fn a_model_of_the_hub_comes_once_and_runs_without_a_network_from_then_on() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn offline_what_is_missing_is_told_with_the_variable() {
     let mirror = HubMirror::start().unwrap();
     let mut job = job("path = \"org/demo\"", "rows.jsonl", LOCAL);
@@ -43,6 +45,7 @@ fn offline_what_is_missing_is_told_with_the_variable() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_data_set_of_the_hub_comes_once_and_is_read_without_a_network_from_then_on() {
     let mirror = HubMirror::start().unwrap();
     let all = rows();
@@ -92,6 +95,7 @@ fn pieces(blobs: PathBuf, count: usize) -> Vec<u64> {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn one_process_of_a_node_downloads_and_another_goes_on_where_it_was_killed() {
     let mirror = HubMirror::start().unwrap();
     mirror.put("datasets/org/sums", "test.jsonl", large_rows());

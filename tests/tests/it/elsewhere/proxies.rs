@@ -24,6 +24,7 @@ fn set_proxy(job: &mut Job, name: &str, value: &str) {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_plain_hub_is_asked_through_the_proxy_of_http() {
     let mirror = HubMirror::start().unwrap();
     mirror.put_folder("org/demo", &demo_model()).unwrap();
@@ -39,6 +40,7 @@ fn a_plain_hub_is_asked_through_the_proxy_of_http() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_hub_with_tls_is_asked_through_a_tunnel_and_its_certificate_is_checked() {
     let certificate = Certificate::new(&["hub.test", "files.test"]).unwrap();
     let mirror = HubMirror::start_tls(certificate.clone(), "https://files.test").unwrap();
@@ -63,6 +65,7 @@ fn a_hub_with_tls_is_asked_through_a_tunnel_and_its_certificate_is_checked() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn no_proxy_names_hosts_that_are_asked_directly() {
     let mirror = HubMirror::start().unwrap();
     let proxy = Proxy::start([("hub.test:80", mirror.addresses().0)]).unwrap();

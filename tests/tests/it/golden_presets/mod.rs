@@ -84,6 +84,7 @@ fn check(model: &Path, ours: &Value, theirs: &Value, at: &str) {
 macro_rules! reproduced {
     ($($name:ident = $preset:literal),* $(,)?) => {$(
         #[test]
+        #[ignore = "nightly"]
         fn $name() {
             let (Some(model), Some(layout)) = (layout::shared("models/stories260K-hf"), layout::layout()) else { return };
             let shared = model.ancestors().nth(2).unwrap();

@@ -31,6 +31,7 @@ fn a_killed_server_goes_on_with_its_jobs() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_stopped_server_keeps_what_it_has_and_goes_on_when_it_is_started_again() {
     let served = Served::new(1).held(5);
     let mut server = served.start();
@@ -81,17 +82,7 @@ fn with_etcd(test: &str) -> Option<(Etcd, Served)> {
 }
 
 #[test]
-fn a_second_server_stands_by_and_goes_on_with_the_jobs_of_a_killed_one() {
-    let Some((_etcd, served)) = with_etcd("a_second_server_stands_by") else { return };
-    let (first, second, jobs) = two_jobs_and_two_servers(&served);
-    first.signal("KILL");
-    first.finish();
-    the_second_goes_on(&served, &jobs);
-    second.signal("TERM");
-    second.finish().expect(143);
-}
-
-#[test]
+#[ignore = "nightly"]
 fn a_server_that_was_stopped_for_too_long_is_fenced_and_the_other_has_its_jobs() {
     let Some((_etcd, served)) = with_etcd("a_server_that_was_stopped_for_too_long") else { return };
     let (first, second, jobs) = two_jobs_and_two_servers(&served);
@@ -106,6 +97,7 @@ fn a_server_that_was_stopped_for_too_long_is_fenced_and_the_other_has_its_jobs()
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_server_that_is_asked_to_stop_hands_its_jobs_over_at_once() {
     let Some((_etcd, served)) = with_etcd("a_server_that_is_asked_to_stop") else { return };
     let (mut first, second, jobs) = two_jobs_and_two_servers(&served);

@@ -23,6 +23,7 @@ fn write_private(path: &Path, text: &str) {
 }
 
 #[tokio::test]
+#[ignore = "nightly"]
 async fn users_see_their_prefix_and_a_wrong_password_is_said() {
     let Some(etcd) = Etcd::start("users_see_their_prefix", 1, EtcdOptions::default()) else { return };
     let plain = config(&etcd.endpoints());
@@ -78,6 +79,7 @@ fn certify(folder: &Path, name: &str) -> bool {
 }
 
 #[tokio::test]
+#[ignore = "nightly"]
 async fn encrypted_connections_need_the_right_authority_and_certificate() {
     let test = "encrypted_connections_need_the_right_authority";
     let dir = tempfile::tempdir().unwrap();

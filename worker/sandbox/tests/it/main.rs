@@ -1,5 +1,6 @@
 //! The sandbox on this machine, with real programs.
 
+#![warn(clippy::disallowed_methods)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its fixtures too")]
 
 mod files;
