@@ -89,11 +89,9 @@ struct State {
     tokens: f64,
     filled: Duration,
     faults: usize,
-    /// Requests that passed the latch, and how many may; all where nothing is said.
-    passed: u32,
+    /// Requests that have come to the latch, and how many of these may pass, in their order; all where nothing is said.
+    came: u32,
     may_pass: Option<u32>,
-    /// Requests that are at the latch.
-    waiting: u32,
 }
 
 #[derive(Default)]
@@ -154,30 +152,35 @@ impl Endpoint {
         lock(&self.shared.state).most_at_once
     }
 
-    /// Sends so many answers in all from now on, those that were sent before included; further requests are counted and wait.
-    pub fn hold_after(&self, answers: u32) {
-        lock(&self.shared.state).may_pass = Some(answers);
+    /// Answers so many requests in all, in the order in which they come, those before included; further ones are counted and wait.
+    pub fn hold_after(&self, requests: u32) {
+        lock(&self.shared.state).may_pass = Some(requests);
         self.shared.opened.notify_all();
     }
 
-    /// Sends so many answers more.
-    pub fn admit_more(&self, answers: u32) {
-        let may_pass = lock(&self.shared.state).may_pass;
-        self.hold_after(may_pass.unwrap_or(0) + answers);
+    /// Answers none that comes from now on.
+    pub fn hold(&self) {
+        let mut state = lock(&self.shared.state);
+        state.may_pass = Some(state.came);
     }
 
-    /// Sends every answer.
+    /// Answers so many more.
+    pub fn admit_more(&self, requests: u32) {
+        let mut state = lock(&self.shared.state);
+        state.may_pass = state.may_pass.map(|may_pass| may_pass + requests);
+        self.shared.opened.notify_all();
+    }
+
+    /// Answers every request.
     pub fn open(&self) {
         lock(&self.shared.state).may_pass = None;
         self.shared.opened.notify_all();
     }
 
-    /// Requests that wait for their answers, and have none until more are sent.
+    /// Requests that wait for their answers, those of clients that are gone included.
     pub fn held(&self) -> u32 {
         let state = lock(&self.shared.state);
-        // Those that may pass do so in a moment.
-        let admitted = state.may_pass.map_or(u32::MAX, |may_pass| may_pass.saturating_sub(state.passed));
-        state.waiting.saturating_sub(admitted)
+        state.may_pass.map_or(0, |may_pass| state.came.saturating_sub(may_pass))
     }
 }
 
@@ -188,14 +191,13 @@ impl Drop for Endpoint {
 }
 
 impl Shared {
-    /// Waits until one more answer may be sent.
+    /// Waits until the request may be answered.
     fn pass(&self) {
         let mut state = lock(&self.state);
-        state.waiting += 1;
-        let is_shut = |state: &mut State| state.may_pass.is_some_and(|may_pass| state.passed >= may_pass);
-        let mut state = self.opened.wait_while(state, is_shut).unwrap_or_else(PoisonError::into_inner);
-        state.waiting -= 1;
-        state.passed += 1;
+        let own = state.came;
+        state.came += 1;
+        let is_shut = |state: &mut State| state.may_pass.is_some_and(|may_pass| own >= may_pass);
+        drop(self.opened.wait_while(state, is_shut).unwrap_or_else(PoisonError::into_inner));
     }
 }
 
