@@ -177,7 +177,7 @@ flaky_tests() {
 # Real processes in the gate: each promise keeps its test, and what a scenario of the simulation can show stands there.
 process_tests_are_few() {
   local count
-  count=$(cargo nextest list "${WHOLE[@]}" -E 'package(compass-tests) & kind(test)' --message-format oneline 2>/dev/null | wc -l)
+  count=$(cargo nextest list "${WHOLE[@]}" -E 'package(compass-tests) & kind(test) - test(/^stores::memory/)' --message-format oneline 2>/dev/null | wc -l)
   echo "tests with real processes: $count of at most $MOST_PROCESS_TESTS"
   [ "$count" -gt 0 ] && [ "$count" -le "$MOST_PROCESS_TESTS" ]
 }
