@@ -49,6 +49,23 @@ fn every_sample_is_scored_once_whatever_the_server_does() {
     assert!(done.stdout.contains("its texts may differ between runs"), "{}", done.stdout);
 }
 
+/// Two slots and a beginning that all rows share: the slot that may not ask holds grants that the other one runs.
+#[test]
+fn shots_that_all_rows_share_are_asked_by_one_slot_of_two() {
+    let endpoint = Endpoint::start(Script::default()).unwrap();
+    let job = job(&endpoint, "", 6);
+    let shots = "infer_cfg = { retriever = { type = \"first_n\", k = 2 }, ice_template = { round = [{ role = \"HUMAN\", prompt = \"{q}\" }, \
+                 { role = \"BOT\", prompt = \"{a}\" }] }, ";
+    let template = "prompt_template = { begin = \"</E>\", round = [{ role = \"HUMAN\", prompt = \"{q}\" }] }";
+    let config = configuration(&endpoint.url(), "").replace("infer_cfg = { ", shots);
+    let config = config.replace("prompt_template = \"{q}\"", template);
+    job.configure(&config.replace("test = {", "train = { path = \"rows.jsonl\" }\ntest = {"));
+    for _ in 0..3 {
+        job.run(&["--max-num-workers", "2"]).expect(0);
+        assert_eq!(score(&job), Some(100.0));
+    }
+}
+
 #[test]
 #[ignore = "nightly"]
 fn completions_are_asked_with_texts() {
