@@ -20,7 +20,7 @@ impl Bench {
         of.map(|(_, grant, ..)| *grant).collect()
     }
 
-    /// Time passes; the workers are heard, and nothing else of them. Returns what was told to whom.
+    /// Time passes; the workers are heard, and nothing else of them. Returns the effects.
     fn passes(&mut self, ms: u64, heard: &[u8]) -> Vec<Effect> {
         let (until, mut effects) = (self.now + ms, Vec::new());
         while self.now < until {

@@ -1,8 +1,8 @@
 //! Who is meant by what happens, and what faults do.
 
+use super::fault::{Fault, FaultKind};
 use super::links::Weather;
 use super::mutant::Mutant;
-use super::scenario::{Fault, FaultKind};
 use super::world::{Happening, Up, World};
 use compass_agent::{ConnectError, ConnectionEvent, Input};
 

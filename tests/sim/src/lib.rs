@@ -10,6 +10,7 @@
 mod bulk;
 mod disk;
 mod engine;
+mod fault;
 mod idle;
 mod inbox;
 mod job;
@@ -34,8 +35,9 @@ mod tests;
 mod worker;
 mod world;
 
+pub use fault::{Fault, FaultKind};
 pub use mutant::Mutant;
 pub use run::{SimulatedRun, run};
-pub use scenario::{Fault, FaultKind, FurtherJob, Scenario};
+pub use scenario::{FurtherJob, Scenario};
 pub use scripts::{Moved, SCRIPTS};
 pub use shrink::shrink;

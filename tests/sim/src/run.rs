@@ -1,8 +1,9 @@
 //! One history from beginning to end, and what is asked of the end.
 
+use super::fault::{FAULTS_UNTIL, Fault, FaultKind};
 use super::job::Job;
 use super::mutant::Mutant;
-use super::scenario::{FAULTS_UNTIL, Fault, FaultKind, Scenario};
+use super::scenario::Scenario;
 use super::world::World;
 use compass_proto::v1;
 use compass_scheduler::invariants::{C4, P1, Violation};

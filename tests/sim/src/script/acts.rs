@@ -1,8 +1,8 @@
 //! What happens at a moment of a script. What is killed, stopped, cut off or down stays so until the script ends it.
 
 use super::play::Play;
+use crate::fault::{Fault, FaultKind};
 use crate::mutant::Mutant;
-use crate::scenario::{Fault, FaultKind};
 use crate::world::Lasting;
 use compass_scheduler::{Event, Supply};
 use compass_types::ids::WorkerId;
