@@ -146,7 +146,7 @@ impl Etcd {
         leads(&at)
     }
 
-    /// How many leases the first member knows, those that have run out not counted; `None` where it does not answer.
+    /// Number of leases that the first member knows and that have not run out; `None` where it does not answer.
     pub fn lease_count(&self) -> Option<usize> {
         let reply = post(&self.endpoint(0), "/v3/lease/leases", "{}")?;
         let known: serde_json::Value = serde_json::from_str(&reply).ok()?;

@@ -1,6 +1,6 @@
 //! The gate that engines of `worker-with-faults` pass one sample at a time: a test stops a job at a sample, not at a time.
 //!
-//! What is counted is samples that have begun, over all engines that know the gate's file, whatever became of them.
+//! It counts samples that have begun, over all engines that know the gate's file, whatever became of them.
 
 use crate::processes::wait_until;
 use std::fs;
@@ -39,7 +39,7 @@ impl Gate {
         self.admit(self.admitted().unwrap_or(0) + samples);
     }
 
-    /// How many samples may begin in all; `None` where the gate is open.
+    /// Number of samples that may begin in all; `None` where the gate is open.
     pub fn admitted(&self) -> Option<u64> {
         fs::read_to_string(&self.path).ok()?.trim().parse().ok()
     }

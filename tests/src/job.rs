@@ -110,7 +110,7 @@ impl Job {
         Gate::at(self.path("gate"))
     }
 
-    /// What [`Job::set_env`] has set, for programs that the test starts itself.
+    /// Variables that [`Job::set_env`] has set, for programs that the test starts itself.
     pub fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
         self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }

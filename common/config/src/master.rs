@@ -33,7 +33,7 @@ const CERTIFICATE_SECONDS: u64 = 24 * 3_600;
 /// Shorter ones would be renewed without end.
 const LEAST_CERTIFICATE_SECONDS: u64 = 5;
 
-/// How long a worker that is not heard keeps what it was granted.
+/// Time for which a worker that is not heard keeps what it was granted.
 const WORKER_LEASE: Duration = Duration::from_secs(30);
 
 /// Ports that a master tries whose address the user did not name: several may be at work on one host.

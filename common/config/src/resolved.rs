@@ -35,7 +35,7 @@ pub struct Config {
     pub store: StoreConfig,
     /// Port 0 takes a free one. What is not loopback is encrypted, and admits only workers with a certificate.
     pub listen: SocketAddr,
-    /// How long a worker that is not heard keeps what it was granted.
+    /// Time for which a worker that is not heard keeps what it was granted.
     #[serde(skip)]
     pub worker_lease: Duration,
     /// Ports that may be tried from that of `listen` on: more than one where the user named none.
@@ -110,7 +110,7 @@ pub struct EtcdConfig {
     pub endpoints: Vec<String>,
     /// What every key begins with, without slashes around it.
     pub prefix: String,
-    /// How long a leader that is not heard leads on, where it is not the usual time.
+    /// Time for which a leader that is not heard leads on; `None` for the usual time.
     #[serde(skip)]
     pub lease: Option<Duration>,
     /// Given with a password file, or not at all.

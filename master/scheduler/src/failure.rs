@@ -122,7 +122,7 @@ impl Core {
         self.transition(id, to);
     }
 
-    /// Whether the task has failed on this worker, or the worker's node fails, and another worker is there that will take it:
+    /// Returns true if the task has failed on this worker, or the worker's node fails, and another worker is there that will take it:
     /// one that would not leaves it waiting for nothing.
     pub(super) fn is_for_another(&self, id: WorkerIx, task: &Task) -> bool {
         let takes_it = |(other, worker): (WorkerIx, &Worker)| {

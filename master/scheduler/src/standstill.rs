@@ -33,7 +33,7 @@ pub(super) struct Standstill {
 }
 
 impl Standstill {
-    /// Whether tasks go to any worker that could run them, since they waited for others that did not take them.
+    /// Returns true while tasks go to any worker that could run them, since they waited for others that did not take them.
     pub(super) fn is_over(&self, now: u64) -> bool {
         now < self.over_until
     }
@@ -166,7 +166,7 @@ impl Core {
         None
     }
 
-    /// How long a worker may hold tasks of which it has neither begun nor returned any, in milliseconds: until it is named
+    /// Time for which a worker may hold tasks of which it has neither begun nor returned any, in milliseconds: until it is named
     /// and asked, loses its connection, and is asked again.
     fn unbegun_limit(&self) -> u64 {
         self.limits.stall.saturating_mul(2).saturating_add(self.limits.lease_ttl.saturating_mul(3))

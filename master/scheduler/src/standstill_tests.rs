@@ -1,4 +1,4 @@
-//! What is not begun comes back, and what no other worker takes is not kept for it.
+//! Tasks that are not begun come back, and a task that no other worker takes is not kept for one.
 
 use super::tests::{Bench, attached, view, worker};
 use super::*;

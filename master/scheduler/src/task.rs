@@ -119,7 +119,7 @@ impl Task {
         matches!(self.state, TaskState::Pending | TaskState::Recovering { .. } | TaskState::Granted { .. })
     }
 
-    /// Whether it goes to another worker than this one, where another is there.
+    /// Returns true if the task goes to another worker than this one, where another is there.
     pub(super) fn has_failed_on(&self, worker: WorkerIx) -> bool {
         self.failures.workers.contains(&worker) || self.failures.unbegun_on.contains(&worker)
     }
@@ -162,7 +162,7 @@ impl Task {
         self.hold().is_some_and(|hold| matches!(hold, Hold::Unasked | Hold::Begun))
     }
 
-    /// Whether its holder is at it: it has said so, or had nothing to return.
+    /// Returns true if its holder has begun the task: it has said so, or had nothing to return.
     pub(super) fn is_under_way(&self) -> bool {
         self.hold().is_some_and(|hold| hold.has_begun() || matches!(hold, Hold::Exhausted { .. }))
     }

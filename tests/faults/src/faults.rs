@@ -1,4 +1,4 @@
-//! What goes wrong, by environment variable. A text that is looked for is looked for in what a sample asks.
+//! Faults of an engine, by environment variable. A text is looked for in the request of a sample.
 //!
 //! | variable | what happens |
 //! |---|---|
@@ -69,7 +69,7 @@ impl Faults {
         self.lost.as_ref().is_some_and(|path| path.exists())
     }
 
-    /// What happens before a sample that asks `asked`.
+    /// Applies the faults that come before a sample that asks `asked`.
     fn before_sample(&self, asked: &str) {
         #[expect(clippy::disallowed_methods, reason = "a slow engine is what the test asks for")]
         std::thread::sleep(self.delay);
@@ -142,7 +142,7 @@ impl Engine for FaultyEngine {
     }
 }
 
-/// What a sample asks with its shots, as text: equal for equal requests.
+/// Returns the request of a sample with its shots, as text: equal for equal requests.
 fn asked(request: &Request<'_>) -> String {
     // Plain data always serialises.
     let body = serde_json::to_string(&request.sample.body).unwrap_or_default();

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How often a sample that waits looks whether it may begin.
+/// Interval at which a waiting sample looks whether it may begin.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 /// A gate, by the file of its test.
@@ -24,7 +24,7 @@ impl Gate {
         }
     }
 
-    /// Whether a sample may begin now; if so, it is counted. A file that cannot be used is an open gate.
+    /// Returns true, and counts the sample, if one may begin now. A file that cannot be used is an open gate.
     fn admits(&self) -> bool {
         let mut begun = self.0.clone().into_os_string();
         begun.push(".begun");

@@ -93,7 +93,7 @@ pub fn skipped(need: Need, why: impl Display) {
     }
 }
 
-/// Whether a test has a process of its own, as `cargo nextest` gives it; said as a skip where it has not. What a test measures of
+/// Returns true if a test has a process of its own, as `cargo nextest` gives it; else prints a skip. What a test measures of
 /// its process (a peak of memory) would else be its neighbours', too.
 pub fn has_own_process() -> bool {
     let has = std::env::var_os("NEXTEST").is_some();

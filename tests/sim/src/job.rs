@@ -124,7 +124,7 @@ fn model(scenario: &Scenario, number: usize, at: u32) -> ModelPlan {
     ModelPlan { endpoint: Some(endpoint), ..ModelPlan::new(abbr, ModelKind::Endpoint, String::new()) }
 }
 
-/// What all samples of a data set begin with.
+/// Prefix that all samples of a data set share.
 fn prefix_runs(scenario: &Scenario, samples: u32) -> Vec<PrefixRun> {
     let run = PrefixRun { end: samples, characters: scenario.shared };
     if scenario.shared > 0 { vec![run] } else { Vec::new() }
@@ -211,7 +211,7 @@ impl Job {
         places.map(|&(model, pool)| (ModelId(model), BTreeSet::from([pool.to_owned()]))).collect()
     }
 
-    /// How many workers may be at each of its models behind an endpoint.
+    /// Number of workers that may ask each of its models behind an endpoint.
     pub(super) fn most_workers(&self) -> BTreeMap<ModelId, u32> {
         let budget = |(at, model): (ModelId, &ModelPlan)| Some((at, model.endpoint.as_ref()?.budget.workers));
         self.plan.models().filter_map(budget).collect()

@@ -98,7 +98,7 @@ impl Oracle {
         self.jobs[job].believed.contains_key(&(unit, index))
     }
 
-    /// How many samples of a job are recorded.
+    /// Number of recorded samples of a job.
     pub(super) fn recorded(&self, job: usize) -> usize {
         self.jobs[job].believed.len()
     }

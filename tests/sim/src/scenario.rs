@@ -74,7 +74,7 @@ pub struct Scenario {
     pub bound: Option<u32>,
     /// A sample for which the model gives numbers that are not finite.
     pub not_finite: Option<(u32, u32)>,
-    /// Whether every worker's disk has room, where else some are nearly full.
+    /// True if every worker's disk has room; else some are nearly full.
     pub roomy: bool,
     /// Workers that a script starts.
     pub late: Vec<usize>,

@@ -5,7 +5,7 @@ use compass_master::leader::Leader;
 use compass_scheduler::Progress;
 use std::collections::BTreeMap;
 
-/// How a job ended, as its last leader knows.
+/// End of a job, as its last leader knows it.
 #[derive(Clone, Debug)]
 pub(super) struct JobEnd {
     pub(super) progress: Progress,
@@ -35,11 +35,11 @@ impl JobEnd {
 /// Counts of a history.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    /// How many samples each worker has begun, those that it began twice counted twice.
+    /// Number of samples that each worker has begun; one that it began twice counts twice.
     begun: BTreeMap<usize, u64>,
-    /// How many results each worker's engines gave of each sample.
+    /// Number of results of each sample that each worker's engines gave.
     results: BTreeMap<JobSample, BTreeMap<usize, u64>>,
-    /// How many times a model was loaded.
+    /// Number of times that a model was loaded.
     pub(super) loads: u64,
     ends: BTreeMap<usize, JobEnd>,
 }
@@ -58,12 +58,12 @@ impl Tally {
         self.ends.entry(job).or_insert_with(|| end.clone());
     }
 
-    /// How many samples a worker has begun.
+    /// Number of samples that a worker has begun.
     pub(super) fn begun(&self, worker: usize) -> u64 {
         self.begun.get(&worker).copied().unwrap_or(0)
     }
 
-    /// How many results a worker's engines gave.
+    /// Number of results that a worker's engines gave.
     pub(super) fn computed(&self, worker: usize) -> u64 {
         self.results.values().filter_map(|by| by.get(&worker)).sum()
     }
@@ -73,17 +73,17 @@ impl Tally {
         self.results.iter().filter(move |(_, by)| by.contains_key(&worker)).map(|(key, _)| *key)
     }
 
-    /// How many results engines gave.
+    /// Number of results that engines gave.
     pub(super) fn all_computed(&self) -> u64 {
         self.results.values().flat_map(BTreeMap::values).sum()
     }
 
-    /// How many results engines gave beyond the first of each sample.
+    /// Number of results that engines gave beyond the first of each sample.
     pub(super) fn computed_again(&self) -> u64 {
         self.all_computed() - self.results.len() as u64
     }
 
-    /// How a job ended, once it has.
+    /// End of a job, once it has ended.
     pub(super) fn end(&self, job: usize) -> Option<&JobEnd> {
         self.ends.get(&job)
     }

@@ -126,7 +126,7 @@ impl Worker {
         self.alive && self.opened && self.link.is_some() && !self.leaving && !self.is_busy()
     }
 
-    /// Whether a leader has welcomed it on a connection that stands.
+    /// Returns true if a leader has welcomed it on its open connection.
     pub(super) fn is_connected(&self) -> bool {
         self.alive && self.opened && self.link.is_some() && self.job.is_some()
     }

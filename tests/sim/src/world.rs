@@ -239,7 +239,7 @@ pub(super) struct World {
     /// What the clock of uploads showed at the beginning; only differences count.
     began: Instant,
     pub(super) watched: Watched,
-    /// What scripts look at; other histories do without.
+    /// Counts for scripts; other histories have none.
     pub(super) tally: Option<Tally>,
 }
 
@@ -363,7 +363,7 @@ impl World {
         }
     }
 
-    /// What lasts until it is ended is over: what was held up by it comes now.
+    /// Ends a lasting fault: what it held up comes now.
     pub(super) fn is_over(&mut self, lasting: Lasting) {
         let (base, now) = (lasting.until(), self.now);
         let comes = |at: u64| if (base..base + LASTING_SPAN).contains(&at) { now + (at - base) } else { at };

@@ -5,7 +5,7 @@
 use compass_tests::{Job, Slurm, wait_until};
 use std::path::PathBuf;
 
-/// What the log of a worker says once it has joined.
+/// Text in a worker's log once it has joined.
 const JOINED: &str = "welcomed by the master";
 
 /// The demo in a folder of its own; a replica takes a GPU and computes on the CPU.

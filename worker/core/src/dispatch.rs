@@ -80,7 +80,7 @@ impl AgentCore {
         self.idle_time.observe(busy as u32, active as u32, now_ms);
     }
 
-    /// Whether lease, outbox and drain allow samples to begin.
+    /// Returns true if lease, outbox and drain allow samples to begin.
     pub(super) fn may_begin(&self, now_ms: u64) -> bool {
         // Rule W1, except in a pool that continues while disconnected: results computed twice count once.
         let is_leased = |terms: &WelcomeTerms| self.lease.may_start(now_ms) || terms.offline_continue;
@@ -122,7 +122,7 @@ impl AgentCore {
         own.or(best).or_else(programs).or_else(help).map(|held| held.key)
     }
 
-    /// Whether no slot will begin a grant before another is free: none owns it, or its owner may not ask the endpoint of its
+    /// Returns true if no slot will begin a grant before another is free: none owns it, or its owner may not ask the endpoint of its
     /// model. A slot comes to own a grant before its part is there, and another may ask the endpoint first.
     fn has_no_slot(&self, active: usize, plan: &Plan, held: &GrantState) -> bool {
         let owner = held.slot.filter(|owner| *owner < active);

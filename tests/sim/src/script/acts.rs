@@ -1,4 +1,4 @@
-//! What happens at a moment of a script. What is killed, stopped, cut off or down stays so until the script ends it.
+//! Acts of a script at a moment. A process that is killed or stopped, and a way that is cut off, stays so until the script ends it.
 
 use super::play::Play;
 use crate::fault::{Fault, FaultKind};

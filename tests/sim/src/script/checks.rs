@@ -1,4 +1,4 @@
-//! What must have come of a script.
+//! Expectations on the end of a script.
 
 use super::play::Play;
 use crate::job::SampleKey;

@@ -10,9 +10,9 @@ use crate::world::World;
 use compass_scheduler::invariants::P1;
 use std::sync::Arc;
 
-/// What a broken expectation of a script has in place of a rule's id.
+/// Id of a broken expectation of a script, in place of a rule's.
 const SCRIPT: &str = "script";
-/// How long a moment is waited for, and the end.
+/// Longest wait for a moment, and for the end.
 const MOMENT_MS: u64 = 90_000;
 const END_MS: u64 = 120_000;
 
@@ -35,7 +35,7 @@ impl Play {
         Self { world, since: 0, bounds: Vec::new() }
     }
 
-    /// Whether nothing is wrong so far.
+    /// Returns true if nothing is wrong so far.
     pub(super) fn goes_on(&self) -> bool {
         self.world.oracle.violations.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What a script is: its play, the tests of processes that it stands for, and the mutant on which it fails.
+//! A script with its play, the process tests that it stands for, and the mutant on which it fails.
 
 use super::{devices, duplicates, faults, offline, placement, results, serve, standby};
 use crate::mutant::Mutant;

@@ -9,7 +9,7 @@ const BOOK: &str = include_str!("../../../../docs/src/design/simulation.md");
 /// Seeds among which a script fails on its mutant, most on the first of them.
 const ENOUGH: u64 = 100;
 
-/// How many seeds each script is played with.
+/// Number of seeds that each script is played with.
 fn seeds() -> std::ops::Range<u64> {
     0..if std::env::var_os("COMPASS_FULL").is_some() { 200 } else { 8 }
 }

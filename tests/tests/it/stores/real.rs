@@ -24,7 +24,7 @@ pub(crate) fn config(endpoints: &str) -> EtcdConfig {
     }
 }
 
-/// How many commits are durable by now.
+/// Number of durable commits.
 pub(crate) struct Commits(watch::Receiver<usize>);
 
 impl Commits {

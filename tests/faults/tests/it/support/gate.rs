@@ -18,7 +18,7 @@ impl Gate {
         gate
     }
 
-    /// What an agent learns of it by.
+    /// Variables that tell an agent of it.
     pub(crate) fn environment(&self) -> [(&str, &str); 1] {
         [(self.variable.0, &self.variable.1)]
     }
