@@ -159,3 +159,13 @@ fn a_failing_history_shrinks_and_still_fails() {
     assert!(small.faults.is_empty() && small.units == [1], "{small:?}");
     assert!(!run(&small, mutant, false).violations.is_empty());
 }
+
+#[test]
+fn model_that_loads_longer_than_a_stall_is_waited_for() {
+    for seed in 0..20 {
+        let scenario = Scenario { workers: vec![2, 1], units: vec![40], load_ms: 90_000, ..Scenario::plain(seed) };
+        let outcome = run(&scenario, None, false);
+        assert!(outcome.violations.is_empty(), "seed {seed}: {}", told(&scenario, None));
+        assert!(!outcome.seen.contains_key("a sample was given up"), "seed {seed}");
+    }
+}
