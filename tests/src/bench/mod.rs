@@ -1,6 +1,10 @@
-//! What the benchmarks share: the random model, the questions, and the Python beside which the baseline is measured.
+//! The benchmarks' common parts: the random model, the questions, the baseline and the Python beside which it is measured.
 
 mod options;
+#[cfg(feature = "engine")]
+mod padded_batch;
+#[cfg(feature = "engine")]
+mod padded_llama;
 mod place;
 mod questions;
 mod random_llama;
@@ -10,6 +14,8 @@ mod transformers;
 mod watch;
 
 pub use options::Options;
+#[cfg(feature = "engine")]
+pub use padded_llama::PaddedLlama;
 pub use place::BenchFolder;
 pub use questions::Questions;
 pub use random_llama::RandomLlama;

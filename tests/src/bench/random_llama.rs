@@ -4,6 +4,9 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde_json::json;
 use std::path::Path;
 
+pub(super) const RMS_NORM_EPS: f64 = 1e-5;
+pub(super) const ROPE_THETA: f64 = 10_000.0;
+
 /// Sizes of a model, whose embeddings are tied to its head.
 #[derive(Clone, Copy, Debug)]
 pub struct RandomLlama {
@@ -67,8 +70,8 @@ impl RandomLlama {
         let config = json!({
             "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": self.vocabulary,
             "hidden_size": self.hidden, "intermediate_size": self.inner, "num_hidden_layers": self.layers,
-            "num_attention_heads": self.heads, "num_key_value_heads": self.kv_heads, "rms_norm_eps": 1e-5,
-            "rope_theta": 10000.0, "max_position_embeddings": self.positions, "tie_word_embeddings": true,
+            "num_attention_heads": self.heads, "num_key_value_heads": self.kv_heads, "rms_norm_eps": RMS_NORM_EPS,
+            "rope_theta": ROPE_THETA, "max_position_embeddings": self.positions, "tie_word_embeddings": true,
             "hidden_act": "silu", "torch_dtype": "float32", "bos_token_id": null, "eos_token_id": self.eos()
         });
         std::fs::write(folder.join("config.json"), config.to_string()).map_err(|error| error.to_string())?;

@@ -7,7 +7,6 @@
 //! composition (on CUDA proven only for matrix products so far, see `docs/measurements`); logits exist only at scored
 //! positions; a sample that cannot be run is an outcome, not a fault.
 
-pub mod baseline;
 mod blocks;
 mod config;
 mod cuda;
@@ -35,6 +34,7 @@ pub use executor::{Trace, Traced};
 pub use kernels::DeviceCounts;
 pub use load::{load, load_colocated};
 pub use parity::ParityModel;
+pub use reproducible::make_mkl_reproducible;
 
 #[cfg(doc)]
 use compass_plan::{ModelPlan, engine::Engine};

@@ -20,7 +20,7 @@ const AUTO_STRICT: libc::c_int = 0x10002;
 
 /// Switches MKL's reproducibility mode on, once per process and before its first use. An exported `MKL_CBWR` takes
 /// precedence. Returns a note if this fails.
-pub(crate) fn make_mkl_reproducible() -> Option<&'static str> {
+pub fn make_mkl_reproducible() -> Option<&'static str> {
     static DONE: OnceLock<Option<&'static str>> = OnceLock::new();
     *DONE.get_or_init(|| {
         if std::env::var_os("MKL_CBWR").is_some() {

@@ -1,9 +1,10 @@
 //! The usual way of generating: static batches, padded on the left.
 
-use compass_engine::baseline::PaddedLlama;
 use compass_engine::tokenizer::TextTokenizer;
 use compass_plan::BosPolicy;
-use compass_tests::bench::{BenchFolder, Options, Questions, Seconds, Transformers, Watch, beside_transformers};
+use compass_tests::bench::{
+    BenchFolder, Options, PaddedLlama, Questions, Seconds, Transformers, Watch, beside_transformers,
+};
 
 /// Prompts of a batch.
 const BATCH: usize = 8;
@@ -32,7 +33,7 @@ pub(crate) struct Answer {
 /// What keeps it from being done, in words.
 pub(crate) fn run(place: &BenchFolder, options: &Options, set: &Questions, most: usize) -> Result<Usual, String> {
     let tokenizer = TextTokenizer::read(&place.tokenizer, BosPolicy::Auto, None).map_err(|fault| fault.to_string())?;
-    let mut model = PaddedLlama::load(&place.model(), options.threads).map_err(|fault| fault.to_string())?;
+    let mut model = PaddedLlama::load(&place.model(), place.shape, options.threads)?;
     let mut eos = place.shape.eos();
     eos.extend(tokenizer.eos_id());
     let watch = Watch::start();
@@ -46,7 +47,7 @@ pub(crate) fn run(place: &BenchFolder, options: &Options, set: &Questions, most:
     let mut answers = vec![Answer::default(); prompts.len()];
     let (mut rows, mut generated) = (0, 0);
     for batch in order.chunks(BATCH) {
-        let (continued, computed) = model.generate(&ids(batch), most, &eos).map_err(|fault| fault.to_string())?;
+        let (continued, computed) = model.generate(&ids(batch), most, &eos)?;
         rows += computed;
         for (&at, tokens) in batch.iter().zip(continued) {
             generated += tokens.len();
@@ -73,7 +74,7 @@ pub(crate) fn run(place: &BenchFolder, options: &Options, set: &Questions, most:
                 &versions,
                 |batch| {
                     let watch = Watch::start();
-                    let (_, rows) = model.generate(&ids(batch), most, &eos).map_err(|fault| fault.to_string())?;
+                    let (_, rows) = model.generate(&ids(batch), most, &eos)?;
                     Ok((watch.seconds(), rows))
                 },
                 |batch| transformers.generate(&ids(batch), most, &eos).map(|(seconds, _)| seconds),

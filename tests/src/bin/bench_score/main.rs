@@ -1,7 +1,7 @@
 //! `bench-score`: 5-shot MMLU by perplexity, the engine beside the usual way.
 //!
 //! A random Llama of about 17 million parameters with gpt_neox_20b's tokenizer, in fp32 on the CPU; OpenCompass's `mmlu_ppl`
-//! through our own preset. The usual way is [`PaddedLlama`]: every option's whole text in padded batches of 8, sorted by
+//! through our own preset. The usual way is `PaddedLlama`: every option's whole text in padded batches of 8, sorted by
 //! length as lm-eval does, log-softmax over the whole vocabulary at every position. Where a Python with transformers is
 //! present (COMPASS_PYTHON, else python3), the baseline runs some batches in turn with it, so that one sees it is no straw
 //! man. Both sides tokenise within their time; neither loads the model within it.

@@ -1,9 +1,10 @@
 //! The usual way of scoring, on some of the questions.
 
-use compass_engine::baseline::PaddedLlama;
 use compass_engine::tokenizer::TextTokenizer;
 use compass_plan::BosPolicy;
-use compass_tests::bench::{BenchFolder, Options, Questions, Seconds, Transformers, Watch, beside_transformers};
+use compass_tests::bench::{
+    BenchFolder, Options, PaddedLlama, Questions, Seconds, Transformers, Watch, beside_transformers,
+};
 
 /// Texts of a batch: OpenCompass's default of many configurations, and what memory allows with whole logits.
 const BATCH: usize = 8;
@@ -32,7 +33,7 @@ struct Text {
 /// What keeps it from being done, in words.
 pub(crate) fn run(place: &BenchFolder, options: &Options, sets: &[Questions], every: usize) -> Result<Usual, String> {
     let tokenizer = TextTokenizer::read(&place.tokenizer, BosPolicy::Auto, None).map_err(|fault| fault.to_string())?;
-    let mut model = PaddedLlama::load(&place.model(), options.threads).map_err(|fault| fault.to_string())?;
+    let mut model = PaddedLlama::load(&place.model(), place.shape, options.threads)?;
     let watch = Watch::start();
     let all = texts(&tokenizer, sets)?;
     let tokenising = watch.seconds();
@@ -111,6 +112,6 @@ fn ids<'a>(batch: &[&'a Text]) -> Vec<&'a [u32]> {
 
 fn score(model: &mut PaddedLlama, batch: &[&Text]) -> Result<(Seconds, Vec<f64>, u64), String> {
     let watch = Watch::start();
-    let (sums, rows) = model.score(&ids(batch)).map_err(|fault| fault.to_string())?;
+    let (sums, rows) = model.score(&ids(batch))?;
     Ok((watch.seconds(), sums, rows))
 }

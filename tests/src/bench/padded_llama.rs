@@ -1,14 +1,14 @@
-//! Llama over padded batches, `[batch, time, hidden]`, as computed by transformers' `LlamaForCausalLM` with `sdpa`.
+//! The conventional method as a baseline: padded batches, every position of every row, logits over the whole vocabulary.
+//!
+//! A Llama in fp32 on the CPU, `[batch, time, hidden]`, as transformers' `LlamaForCausalLM` computes it with `sdpa` and
+//! OpenCompass's `HuggingFaceBaseModel` and lm-eval's `HFLM` call it: both sides of a ratio have the same libtorch, weights
+//! and machine.
 
-use super::padded::{Pad, PaddedBatch};
-use crate::blocks::RmsNorm;
-use crate::config::{LlamaDefaults, LlamaShape, ModelConfig, RopeScaling};
-use crate::fault::device_fault;
-use crate::kernels::Reference;
-use crate::reproducible::make_mkl_reproducible;
-use crate::weights::{MappedFile, Weights};
-use compass_plan::ModelKind;
-use compass_plan::engine::EngineFault;
+use super::RandomLlama;
+use super::padded_batch::{Pad, PaddedBatch};
+use super::random_llama::{RMS_NORM_EPS, ROPE_THETA};
+use compass_engine::make_mkl_reproducible;
+use std::collections::HashMap;
 use std::path::Path;
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -16,18 +16,16 @@ use tch::{Device, Kind, TchError, Tensor};
 pub struct PaddedLlama {
     embed_tokens: Tensor,
     layers: Vec<Layer>,
-    norm: RmsNorm,
-    lm_head: Tensor,
+    norm: Tensor,
     /// `[positions, head_dim]`.
     cos: Tensor,
     sin: Tensor,
-    shape: LlamaShape,
-    _files: Vec<MappedFile>,
+    shape: RandomLlama,
 }
 
 struct Layer {
-    input_layernorm: RmsNorm,
-    post_attention_layernorm: RmsNorm,
+    input_layernorm: Tensor,
+    post_attention_layernorm: Tensor,
     q_proj: Tensor,
     k_proj: Tensor,
     v_proj: Tensor,
@@ -44,77 +42,58 @@ struct Cache {
 }
 
 impl PaddedLlama {
-    /// Loads the model in `directory`; the calling thread's number of libtorch threads becomes `threads` (at least 1).
+    /// Loads the weights of `shape` in `directory`; the calling thread's number of libtorch threads becomes `threads` (at
+    /// least 1).
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when it is not a Llama without biases and without rotary scaling, or its files are
-    /// damaged.
-    pub fn load(directory: &Path, threads: u32) -> Result<Self, EngineFault> {
+    /// A missing tensor, or libtorch's error, in words.
+    pub fn load(directory: &Path, shape: RandomLlama, threads: u32) -> Result<Self, String> {
         tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
         let _no_grad = tch::no_grad_guard();
         // As in the engine, so that a ratio compares methods and not modes of MKL.
         if let Some(note) = make_mkl_reproducible() {
-            tracing::warn!(note, "MKL's reproducibility mode");
+            eprintln!("MKL's reproducibility mode: {note}");
         }
-        let config = ModelConfig::read(directory, ModelKind::Hf)?;
-        let shape = LlamaShape::read(&config, &LlamaDefaults::default())?;
-        if shape.rope.scaling != RopeScaling::Default {
-            return Err(config.fault("the baseline has no rotary scaling"));
-        }
-        let options = (Kind::Float, Device::Cpu);
-        let mut weights = Weights::open(directory, ModelKind::Hf, ModelConfig::file_of(ModelKind::Hf), options)?;
-        let (hidden, inner) = (shape.hidden_size, shape.intermediate_size);
-        let (q, kv) = (shape.attention.q_width(), shape.attention.kv_width());
-        let embed_tokens = weights.take("model.embed_tokens.weight", &[shape.vocab_size, hidden])?;
+        let tensors = Tensor::read_safetensors(directory.join("model.safetensors")).map_err(in_words)?;
+        let mut weights: HashMap<String, Tensor> = tensors.into_iter().collect();
+        let mut take = |name: &str| {
+            weights.remove(&format!("model.{name}.weight")).ok_or_else(|| format!("the model has no `{name}`"))
+        };
+        let embed_tokens = take("embed_tokens")?;
         let layers = (0..shape.layers).map(|number| {
-            let at = |name: &str| format!("model.layers.{number}.{name}");
-            let mut take = |name: &str, size: [i64; 2]| weights.take(&at(&format!("{name}.weight")), &size);
-            let (q_proj, k_proj) = (take("self_attn.q_proj", [q, hidden])?, take("self_attn.k_proj", [kv, hidden])?);
-            let (v_proj, o_proj) = (take("self_attn.v_proj", [kv, hidden])?, take("self_attn.o_proj", [hidden, q])?);
-            let (gate_proj, up_proj) = (take("mlp.gate_proj", [inner, hidden])?, take("mlp.up_proj", [inner, hidden])?);
-            let down_proj = take("mlp.down_proj", [hidden, inner])?;
-            let mut norm = |name: &str| RmsNorm::load(&mut weights, &at(name), hidden, shape.rms_norm_eps);
-            let (input_layernorm, post_attention_layernorm) =
-                (norm("input_layernorm")?, norm("post_attention_layernorm")?);
-            Ok::<Layer, EngineFault>(Layer {
-                input_layernorm,
-                post_attention_layernorm,
-                q_proj,
-                k_proj,
-                v_proj,
-                o_proj,
-                gate_proj,
-                up_proj,
-                down_proj,
+            let mut take = |name: &str| take(&format!("layers.{number}.{name}"));
+            Ok::<_, String>(Layer {
+                input_layernorm: take("input_layernorm")?,
+                post_attention_layernorm: take("post_attention_layernorm")?,
+                q_proj: take("self_attn.q_proj")?,
+                k_proj: take("self_attn.k_proj")?,
+                v_proj: take("self_attn.v_proj")?,
+                o_proj: take("self_attn.o_proj")?,
+                gate_proj: take("mlp.gate_proj")?,
+                up_proj: take("mlp.up_proj")?,
+                down_proj: take("mlp.down_proj")?,
             })
         });
         let layers = layers.collect::<Result<_, _>>()?;
-        let norm = RmsNorm::load(&mut weights, "model.norm", hidden, shape.rms_norm_eps)?;
-        let lm_head = match shape.tie_word_embeddings {
-            true => embed_tokens.shallow_clone(),
-            false => weights.take("lm_head.weight", &[shape.vocab_size, hidden])?,
-        };
-        let positions = i64::from(config.max_position_embeddings.unwrap_or(2048));
-        let (cos, sin) =
-            rotary(shape.rope.theta, shape.attention.head_dim, positions).map_err(|error| device_fault(&error))?;
-        let _files = weights.finish()?;
-        Ok(Self { embed_tokens, layers, norm, lm_head, cos, sin, shape, _files })
+        let norm = take("norm")?;
+        let (cos, sin) = rotary(head_dim(&shape), shape.positions as i64).map_err(in_words)?;
+        Ok(Self { embed_tokens, layers, norm, cos, sin, shape })
     }
 
     /// Returns for each text the sum of -log p(t2..tn), from one batch padded on the right: log-softmax over the whole
     /// vocabulary at every position. Also returns the number of rows computed, including padding.
     ///
     /// # Errors
-    /// [`EngineFault::Device`] when libtorch fails.
-    pub fn score(&mut self, texts: &[&[u32]]) -> Result<(Vec<f64>, u64), EngineFault> {
+    /// libtorch's, in words.
+    pub fn score(&mut self, texts: &[&[u32]]) -> Result<(Vec<f64>, u64), String> {
         let _no_grad = tch::no_grad_guard();
-        self.score_batch(texts).map_err(|error| device_fault(&error))
+        self.score_batch(texts).map_err(in_words)
     }
 
     fn score_batch(&self, texts: &[&[u32]]) -> Result<(Vec<f64>, u64), TchError> {
         let batch = PaddedBatch::new(texts, Pad::Right)?;
         let hidden = self.hidden(&batch.ids, &batch.positions, batch.visible.as_ref(), None)?;
-        let log_probs = hidden.f_linear(&self.lm_head, None::<&Tensor>)?.f_log_softmax(-1, Kind::Float)?;
+        let log_probs = hidden.f_linear(&self.embed_tokens, None::<&Tensor>)?.f_log_softmax(-1, Kind::Float)?;
         let wanted = batch.ids.f_narrow(1, 1, batch.time - 1)?.f_unsqueeze(2)?;
         let taken = log_probs.f_narrow(1, 0, batch.time - 1)?.f_gather(2, &wanted, false)?.f_squeeze_dim(2)?;
         let sums = texts.iter().enumerate().map(|(row, text)| {
@@ -129,15 +108,10 @@ impl PaddedLlama {
     /// computed, including padding and rows of texts that had ended.
     ///
     /// # Errors
-    /// [`EngineFault::Device`] when libtorch fails.
-    pub fn generate(
-        &mut self,
-        prompts: &[&[u32]],
-        most: usize,
-        eos: &[u32],
-    ) -> Result<(Vec<Vec<u32>>, u64), EngineFault> {
+    /// libtorch's, in words.
+    pub fn generate(&mut self, prompts: &[&[u32]], most: usize, eos: &[u32]) -> Result<(Vec<Vec<u32>>, u64), String> {
         let _no_grad = tch::no_grad_guard();
-        self.generate_batch(prompts, most, eos).map_err(|error| device_fault(&error))
+        self.generate_batch(prompts, most, eos).map_err(in_words)
     }
 
     fn generate_batch(&self, prompts: &[&[u32]], most: usize, eos: &[u32]) -> Result<(Vec<Vec<u32>>, u64), TchError> {
@@ -149,7 +123,7 @@ impl PaddedLlama {
         let ended = |answer: &Vec<u32>| answer.last().is_some_and(|last| eos.contains(last));
         loop {
             let (_, time, _) = hidden.size3()?;
-            let logits = hidden.f_select(1, time - 1)?.f_linear(&self.lm_head, None::<&Tensor>)?;
+            let logits = hidden.f_select(1, time - 1)?.f_linear(&self.embed_tokens, None::<&Tensor>)?;
             let best = logits.f_argmax(-1, false)?;
             for (answer, next) in answers.iter_mut().zip(Vec::<i64>::try_from(&best)?) {
                 if !ended(answer) {
@@ -167,8 +141,8 @@ impl PaddedLlama {
     }
 
     fn cache(&self, batch: i64, capacity: i64) -> Result<Cache, TchError> {
-        let heads = &self.shape.attention;
-        let room = || Tensor::f_zeros([batch, heads.kv_heads, capacity, heads.head_dim], (Kind::Float, Device::Cpu));
+        let size = [batch, self.shape.kv_heads as i64, capacity, head_dim(&self.shape)];
+        let room = || Tensor::f_zeros(size, (Kind::Float, Device::Cpu));
         let layers = self.layers.iter().map(|_| Ok((room()?, room()?))).collect::<Result<_, TchError>>()?;
         Ok(Cache { layers, length: 0 })
     }
@@ -188,10 +162,9 @@ impl PaddedLlama {
         let (_, time) = ids.size2()?;
         for (number, layer) in self.layers.iter().enumerate() {
             let past = cache.as_mut().and_then(|cache| Some((cache.length, cache.layers.get_mut(number)?)));
-            let mixed =
-                self.attention(layer, &layer.input_layernorm.forward(&Reference, &x)?, &rotation, visible, past)?;
+            let mixed = self.attention(layer, &rms_norm(&x, &layer.input_layernorm)?, &rotation, visible, past)?;
             x = x.f_add(&mixed)?;
-            let inner = layer.post_attention_layernorm.forward(&Reference, &x)?;
+            let inner = rms_norm(&x, &layer.post_attention_layernorm)?;
             let none = None::<&Tensor>;
             let gate = inner.f_linear(&layer.gate_proj, none)?.f_silu()?;
             let inner = gate.f_mul(&inner.f_linear(&layer.up_proj, none)?)?;
@@ -200,7 +173,7 @@ impl PaddedLlama {
         if let Some(cache) = cache {
             cache.length += time;
         }
-        self.norm.forward(&Reference, &x)
+        rms_norm(&x, &self.norm)
     }
 
     fn attention(
@@ -212,18 +185,19 @@ impl PaddedLlama {
         past: Option<(i64, &mut (Tensor, Tensor))>,
     ) -> Result<Tensor, TchError> {
         let (batch, time, _) = x.size3()?;
-        let heads = &self.shape.attention;
+        let head_dim = head_dim(&self.shape);
+        let (heads, kv_heads) = (self.shape.heads as i64, self.shape.kv_heads as i64);
         let project = |weight: &Tensor, count: i64| {
-            x.f_linear(weight, None::<&Tensor>)?.f_view([batch, time, count, heads.head_dim])?.f_transpose(1, 2)
+            x.f_linear(weight, None::<&Tensor>)?.f_view([batch, time, count, head_dim])?.f_transpose(1, 2)
         };
-        let half = heads.head_dim / 2;
+        let half = head_dim / 2;
         let turn = |x: Tensor| {
             let rotated = Tensor::f_cat(&[x.f_narrow(3, half, half)?.f_neg()?, x.f_narrow(3, 0, half)?], -1)?;
             x.f_mul(cos)?.f_add(&rotated.f_mul(sin)?)
         };
-        let queries = turn(project(&layer.q_proj, heads.heads)?)?;
-        let keys = turn(project(&layer.k_proj, heads.kv_heads)?)?;
-        let values = project(&layer.v_proj, heads.kv_heads)?;
+        let queries = turn(project(&layer.q_proj, heads)?)?;
+        let keys = turn(project(&layer.k_proj, kv_heads)?)?;
+        let values = project(&layer.v_proj, kv_heads)?;
         let (keys, values) = match past {
             None => (keys, values),
             Some((length, (all_keys, all_values))) => {
@@ -232,7 +206,7 @@ impl PaddedLlama {
                 (all_keys.f_narrow(2, 0, length + time)?, all_values.f_narrow(2, 0, length + time)?)
             }
         };
-        let grouped = heads.heads != heads.kv_heads;
+        let grouped = heads != kv_heads;
         let causal = visible.is_none() && time > 1;
         let mixed = Tensor::f_scaled_dot_product_attention(
             &queries,
@@ -244,17 +218,32 @@ impl PaddedLlama {
             None::<f64>,
             grouped,
         )?;
-        let mixed = mixed.f_transpose(1, 2)?.f_reshape([batch, time, heads.q_width()])?;
+        let mixed = mixed.f_transpose(1, 2)?.f_reshape([batch, time, heads * head_dim])?;
         mixed.f_linear(&layer.o_proj, None::<&Tensor>)
     }
 }
 
-/// Cosines and sines of `position / theta^(2i / dim)`, `[positions, dim]`, both halves equal.
-fn rotary(theta: f64, dim: i64, positions: i64) -> Result<(Tensor, Tensor), TchError> {
+/// Width of a head.
+fn head_dim(shape: &RandomLlama) -> i64 {
+    (shape.hidden / shape.heads) as i64
+}
+
+/// `x / sqrt(mean(x^2) + eps) * weight`, over the last dimension.
+fn rms_norm(x: &Tensor, weight: &Tensor) -> Result<Tensor, TchError> {
+    let variance = x.f_pow_tensor_scalar(2)?.f_mean_dim([-1i64].as_slice(), true, None)?;
+    weight.f_mul(&x.f_mul(&variance.f_add_scalar(RMS_NORM_EPS)?.f_rsqrt()?)?)
+}
+
+/// Cosines and sines of `position / ROPE_THETA^(2i / dim)`, `[positions, dim]`, both halves equal.
+fn rotary(dim: i64, positions: i64) -> Result<(Tensor, Tensor), TchError> {
     let options = (Kind::Float, Device::Cpu);
     let exponents = Tensor::f_arange_start_step(0, dim, 2, options)?.f_div_scalar(dim as f64)?;
-    let inv_freq = Tensor::f_full([1i64], theta, options)?.f_pow(&exponents)?.f_reciprocal()?;
+    let inv_freq = Tensor::f_full([1i64], ROPE_THETA, options)?.f_pow(&exponents)?.f_reciprocal()?;
     let angles = Tensor::f_arange(positions, options)?.f_unsqueeze(1)?.f_mul(&inv_freq.f_unsqueeze(0)?)?;
     let angles = Tensor::f_cat(&[&angles, &angles], -1)?;
     Ok((angles.f_cos()?, angles.f_sin()?))
+}
+
+fn in_words(error: TchError) -> String {
+    error.to_string()
 }
