@@ -76,8 +76,27 @@ impl Fixture {
         loaded.notes.iter().map(|note| self.strip(&place(note))).collect()
     }
 
-    fn strip(&self, text: &str) -> String {
-        text.replace(&format!("{}/", self.dir.path().display()), "")
+    /// The text without the folder and without the one that tests run in.
+    pub(super) fn strip(&self, text: &str) -> String {
+        let here = std::env::current_dir().unwrap();
+        text.replace(&format!("{}/", self.dir.path().display()), "").replace(&format!("{}/", here.display()), "")
+    }
+}
+
+/// The messages of one test, each below the case that it answers: a snapshot for people to read.
+#[derive(Default)]
+pub(super) struct Messages(String);
+
+impl Messages {
+    /// Adds what was said in a case.
+    pub(super) fn add(&mut self, case: &str, message: &str) {
+        self.0.push_str(&format!("== {}\n{}\n\n", case.trim(), message.trim_end()));
+    }
+}
+
+impl std::fmt::Display for Messages {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.0.trim_end())
     }
 }
 
