@@ -207,3 +207,30 @@ impl Random {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn near_jobs_are_those_of_the_reference() {
+        assert_eq!(near(0).len(), 1);
+        // 26 values beside the defaults, without `life = worker`, which needs a worker by hand, and with the defaults themselves.
+        assert_eq!(near(1).len(), 26);
+        assert!(near(2).iter().any(|job| job.is("model", "completions") && job.is("shots", "shared")));
+        assert!(near(2).iter().any(|job| job.is("runner", "hand2") && job.is("life", "worker")));
+    }
+
+    #[test]
+    fn covering_array_has_every_possible_pair() {
+        let jobs = covering(2, 1);
+        for tuple in tuples(2).into_iter().filter(|tuple| is_possible(&partial(tuple))) {
+            // A pair that nothing completes is the one exception: `life = worker` excludes all but one runner.
+            assert!(jobs.iter().any(|job| job.has(&tuple)), "{tuple:?}");
+        }
+        assert_eq!(jobs, covering(2, 1));
+        assert_ne!(jobs.first().unwrap(), covering(2, 2).first().unwrap());
+    }
+}
