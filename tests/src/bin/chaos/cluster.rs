@@ -1,18 +1,25 @@
 //! Two masters and three workers of one run, and the ways between them.
 
+use compass_mirrors::openai::{Endpoint, Script};
 use compass_tests::{
-    Etcd, Job, Mood, Proxy, Tree, configuration, echo_job, free_port, kill, program, undisturbed, wait_until,
+    Etcd, Job, Mood, Proxy, Tree, configuration, echo_job, endpoint_configuration, endpoint_rows, free_port, kill,
+    program, undisturbed, wait_until,
 };
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 pub(crate) const MASTERS: usize = 2;
 pub(crate) const WORKERS: usize = 3;
-/// How long the echo engine takes for a sample.
+/// Time that the echo engine takes for a sample, in milliseconds.
 const DELAY_MS: &str = "60";
+/// Time that the endpoint takes for an answer.
+const LATENCY: Duration = Duration::from_millis(60);
+/// Questions of the job behind an endpoint.
+const QUESTIONS: u32 = 150;
 /// Many small tasks: grants are on their way whenever something happens.
 const SMALL_TASKS: &str =
     "[infer.runner]\ntype = \"none\"\n[infer.partitioner]\ntype = \"size\"\nmax_task_size = 12\ngen_task_coef = 3";
@@ -20,37 +27,66 @@ const SMALL_TASKS: &str =
 const TAIL: usize = 30;
 
 /// What the workers run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Model {
     Echo,
     Demo,
+    /// Behind a scripted endpoint, with shots that all questions share: their beginning is asked for by one slot.
+    Endpoint,
 }
 
 impl Model {
     pub(crate) fn named(name: &str) -> Option<Self> {
-        [("echo", Self::Echo), ("demo", Self::Demo)]
+        [("echo", Self::Echo), ("demo", Self::Demo), ("endpoint", Self::Endpoint)]
             .into_iter()
             .find_map(|(known, model)| (known == name).then_some(model))
     }
 
-    fn configuration(self, master: &str) -> String {
+    fn configuration(self, master: &str, url: &str) -> String {
         match self {
             Self::Echo => configuration(master, SMALL_TASKS),
             Self::Demo => demo(master, SMALL_TASKS),
+            Self::Endpoint => served(url, master, SMALL_TASKS),
         }
     }
 
-    /// `results/` and `predictions/` of a run that nothing disturbed.
-    pub(crate) fn undisturbed(self) -> (Tree, Tree) {
-        match self {
-            Self::Echo => undisturbed(),
-            Self::Demo => {
-                let job = Job::new(&demo("", ""));
-                job.run(&["--max-num-workers", "2"]).expect(0);
-                (job.tree("results"), job.tree("predictions"))
+    /// The job, and its endpoint if its model is behind one.
+    fn job(self) -> Result<(Job, Option<Endpoint>), Box<dyn Error>> {
+        Ok(match self {
+            Self::Echo => (echo_job("", ""), None),
+            Self::Demo => (Job::new(&demo("", "")), None),
+            Self::Endpoint => {
+                let endpoint = Endpoint::start(Script { latency: LATENCY, ..Script::default() })?;
+                let job = Job::new(&served(&endpoint.url(), "", ""));
+                endpoint_rows(&job, QUESTIONS, |at| format!("What is {at}"));
+                (job, Some(endpoint))
             }
-        }
+        })
     }
+
+    /// `results/` and `predictions/` of a run that nothing disturbed.
+    ///
+    /// # Errors
+    /// The endpoint's, if it does not start.
+    pub(crate) fn undisturbed(self) -> Result<(Tree, Tree), Box<dyn Error>> {
+        if self == Self::Echo {
+            return Ok(undisturbed());
+        }
+        let (job, _endpoint) = self.job()?;
+        job.run(&["--max-num-workers", "2"]).expect(0);
+        Ok((job.tree("results"), job.tree("predictions")))
+    }
+}
+
+/// The job behind an endpoint at `url`.
+fn served(url: &str, master: &str, infer: &str) -> String {
+    let shots = "infer_cfg = { retriever = { type = \"first_n\", k = 2 }, ice_template = { round = [{ role = \"HUMAN\", \
+                 prompt = \"{q}\" }, { role = \"BOT\", prompt = \"{a}\" }] }, ";
+    let asked = "prompt_template = { begin = \"</E>\", round = [{ role = \"HUMAN\", prompt = \"{q}\" }] }";
+    let table = endpoint_configuration(url, "").replace("infer_cfg = { ", shots);
+    let table = table.replace("prompt_template = \"{q}\"", asked);
+    let table = table.replace("test = {", "train = { path = \"rows.jsonl\" }\ntest = {");
+    format!("\n[master]\n{master}\n{table}\n{infer}\n")
 }
 
 fn demo(master: &str, infer: &str) -> String {
@@ -110,6 +146,8 @@ pub(crate) struct Cluster {
     /// Where the run folder was moved to, and from.
     moved: Option<(PathBuf, PathBuf)>,
     model: Model,
+    /// The endpoint of [`Model::Endpoint`].
+    _endpoint: Option<Endpoint>,
     /// Processes started so far under a worker's name.
     lives: usize,
 }
@@ -121,17 +159,15 @@ impl Cluster {
     /// A run that is under way: one master leads, the other stands by, the workers are on their way.
     pub(crate) fn start(model: Model, etcd: &Etcd, prefix: &str) -> Result<Self, Box<dyn Error>> {
         let members: Vec<String> = etcd.endpoints().split(',').map(str::to_owned).collect();
-        let job = match model {
-            Model::Echo => echo_job("", ""),
-            Model::Demo => Job::new(&demo("", "")),
-        };
+        let (job, endpoint) = model.job()?;
+        let url = endpoint.as_ref().map(Endpoint::url).unwrap_or_default();
         let (mut ports, mut to_etcd) = (Vec::new(), Vec::new());
         for master in 0..MASTERS {
             let ways: Vec<Proxy> = members.iter().map(|member| Proxy::start(member)).collect();
             let store = ways.iter().map(Proxy::address).collect::<Vec<_>>().join(",");
             let port = free_port();
             let table = format!("listen = \"127.0.0.1:{port}\"\nstore = \"etcd://{store}/{prefix}\"");
-            job.configure(&model.configuration(&table));
+            job.configure(&model.configuration(&table, &url));
             fs::rename(job.path("eval.toml"), job.path(&format!("master{master}.toml")))?;
             ports.push(port);
             to_etcd.push(ways);
@@ -140,8 +176,20 @@ impl Cluster {
         let to_masters = (0..WORKERS).map(|_| ways()).collect();
         let (masters, workers, prefix) = (Vec::new(), Vec::new(), prefix.to_owned());
         let (bad_node, moved) = (None, None);
-        let mut cluster =
-            Self { job, prefix, masters, workers, to_etcd, to_masters, ports, bad_node, moved, model, lives: 0 };
+        let mut cluster = Self {
+            job,
+            prefix,
+            masters,
+            workers,
+            to_etcd,
+            to_masters,
+            ports,
+            bad_node,
+            moved,
+            model,
+            _endpoint: endpoint,
+            lives: 0,
+        };
         for (master, words) in ["waiting for workers", "standing by"].into_iter().enumerate() {
             let process = cluster.master(master, &[])?;
             cluster.masters.push(process);

@@ -1,8 +1,9 @@
 //! `chaos`: histories of real processes with everything going wrong: two masters, three workers, three members of etcd, and
 //! a mean proxy on every way between them.
 //!
-//! `--runs N` plays that many (3), `--seed S` begins with that seed (1), `--model demo` runs the demo's model on libtorch
-//! instead of the echo engine, `--faults NAME,NAME` draws from these alone. A seed draws faults and their times: processes
+//! `--runs N` plays that many (3), `--seed S` begins with that seed (1), `--model echo`, `demo` or `endpoint` runs the
+//! echo engine, the demo's model on libtorch, or a scripted endpoint that is asked with shots; by default every third history has
+//! the endpoint and the others echo; `--faults NAME,NAME` draws from these alone. A seed draws faults and their times: processes
 //! killed and stopped, ways that delay, cut, or swallow, members of etcd killed, two of three at times, a node without the
 //! model, false reports, a deleted segment, a folder moved away. Once they are over the run ends on its own, or the history has
 //! failed. Its judge reads ledger and store: what was committed at any moment is committed at the end, with the same bytes
@@ -22,21 +23,23 @@ use compass_types::seeded::Rng;
 use faults::Faults;
 use history::History;
 use judge::Judge;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: chaos [--runs N] [--seed S] [--model echo|demo] [--faults NAME,NAME]";
+const USAGE: &str = "usage: chaos [--runs N] [--seed S] [--model echo|demo|endpoint] [--faults NAME,NAME]";
 
-fn options() -> Option<(u64, u64, Model, Faults)> {
-    let (mut runs, mut seed, mut model, mut faults) = (3, 1, Model::Echo, Faults::all());
+fn options() -> Option<(u64, u64, Option<Model>, Faults)> {
+    let (mut runs, mut seed, mut model, mut faults) = (3, 1, None, Faults::all());
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next()?;
         match word.as_str() {
             "--runs" => runs = value.parse().ok()?,
             "--seed" => seed = value.parse().ok()?,
-            "--model" => model = Model::named(&value)?,
+            "--model" => model = Some(Model::named(&value)?),
             "--faults" => faults = Faults::named(&value)?,
             _ => return None,
         }
@@ -63,18 +66,28 @@ fn main() -> ExitCode {
     }
 }
 
-fn play(runs: u64, first: u64, model: Model, faults: &Faults) -> Result<Option<u64>, Box<dyn Error>> {
+/// Model of the history of a seed, where the command line names none.
+fn model_of(seed: u64) -> Model {
+    if seed.is_multiple_of(3) { Model::Endpoint } else { Model::Echo }
+}
+
+fn play(runs: u64, first: u64, model: Option<Model>, faults: &Faults) -> Result<Option<u64>, Box<dyn Error>> {
     let Some(mut etcd) = Etcd::start("chaos", 3, EtcdOptions::default()) else { return Ok(None) };
-    let expected = model.undisturbed();
+    let mut expected = BTreeMap::new();
     let mut differences = 0;
     for seed in first..first + runs {
+        let model = model.unwrap_or_else(|| model_of(seed));
+        let expected = match expected.entry(model) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(model.undisturbed()?),
+        };
         let begun = Instant::now();
         let mut judge = Judge::default();
         let mut cluster = Cluster::start(model, &etcd, &format!("chaos/{seed}"))?;
         let mut history = History::new(Rng::new(seed), faults.clone());
         let ended = history.play(&mut cluster, &mut etcd, &mut judge);
-        let outcome = ended.and_then(|()| judge.outcome(&etcd, &cluster, &expected));
-        let told = format!("seed {seed}: {} ({:.1} s)", history.told(), begun.elapsed().as_secs_f64());
+        let outcome = ended.and_then(|()| judge.outcome(&etcd, &cluster, expected));
+        let told = format!("seed {seed}, {model:?}: {} ({:.1} s)", history.told(), begun.elapsed().as_secs_f64());
         match outcome {
             Ok(looked) => println!("{told}: same bytes, nothing committed was lost ({looked} looks meanwhile)"),
             Err(difference) => {
