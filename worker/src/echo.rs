@@ -167,7 +167,7 @@ mod tests {
         let prompt = Prompt(vec![Segment::Shots, Segment::Question("what is seven".into())]);
         let sample = Sample { index: 3, gold: 7.into(), shots: vec![0, 1], body: Body::Gen { prompt } };
         let shots = ["a", "b"].map(Shot::from);
-        let request = Request { sample: &sample, shots: shots.iter().collect() };
+        let request = Request::new(&sample, shots.iter().collect());
         let mut results = Vec::new();
         let tokens = engine.run(&spec, &[request.clone(), request], &mut |result| results.push(result)).unwrap();
         let digest = blake3::hash(b"a|b\nwhat is seven").to_hex();

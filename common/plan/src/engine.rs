@@ -5,7 +5,8 @@ use crate::weights::Pin;
 use crate::{InferSpec, Sample};
 use compass_types::result::SampleResult;
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How long an engine may compute nothing before it is ended, unless the configuration says otherwise.
@@ -56,14 +57,50 @@ pub struct BatchSpec {
     pub meta_template: Option<MetaTemplate>,
 }
 
+/// A client that asks outside of a plan: a prompt of its that is too long is refused instead of shortened.
+#[derive(Debug)]
+pub struct Caller {
+    seed: u64,
+    has_left: AtomicBool,
+}
+
+impl Caller {
+    /// A client that waits, with the seed of its draws.
+    pub fn new(seed: u64) -> Self {
+        Self { seed, has_left: AtomicBool::new(false) }
+    }
+
+    /// Seed of its draws, which follow from the request alone: neither from the sample's index nor from the batch's seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Notes that it waits no longer: an engine may drop its request without a result.
+    pub fn leave(&self) {
+        self.has_left.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it waits no longer.
+    pub fn has_left(&self) -> bool {
+        self.has_left.load(Ordering::Relaxed)
+    }
+}
+
 /// One sample with its shots.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     pub sample: &'a Sample,
     pub shots: Vec<&'a Shot>,
+    /// `None` for a sample of a plan.
+    pub caller: Option<Arc<Caller>>,
 }
 
-impl Request<'_> {
+impl<'a> Request<'a> {
+    /// A sample of a plan.
+    pub fn new(sample: &'a Sample, shots: Vec<&'a Shot>) -> Self {
+        Self { sample, shots, caller: None }
+    }
+
     /// A prompt of the sample as the batch's model reads it, with the first `kept` shots in place.
     pub fn render(&self, prompt: &Prompt, kept: usize, batch: &BatchSpec) -> RenderedPrompt {
         self.render_with_borders(prompt, kept, batch).0

@@ -92,7 +92,7 @@ fn measured(
         }
         let (_, part) = open.as_ref()?;
         let sample = part.sample(index)?;
-        for text in texts(&Request { sample, shots: part.shots_of(sample) }, batch) {
+        for text in texts(&Request::new(sample, part.shots_of(sample)), batch) {
             let whole = tokenizer.encode_fast(text.as_str(), true).ok()?;
             let special = whole.get_special_tokens_mask().iter().filter(|special| **special == 1).count();
             tokens += whole.len().min(longest) as u64;

@@ -57,7 +57,7 @@ impl Questions {
     /// One request for each question.
     pub fn requests(&self) -> Vec<Request<'_>> {
         let shots = |shots: &[u32]| shots.iter().filter_map(|&at| self.rendered.shots.get(at as usize)).collect();
-        self.rendered.samples.iter().map(|sample| Request { sample, shots: shots(&sample.shots) }).collect()
+        self.rendered.samples.iter().map(|sample| Request::new(sample, shots(&sample.shots))).collect()
     }
 
     /// The texts of one question as the peers give them to a model: one for each option, or the prompt alone.

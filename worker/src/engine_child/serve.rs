@@ -282,5 +282,5 @@ fn part_of(parts: &Parts, batch: &v1::Batch) -> Result<Arc<Part>, String> {
 /// Returns the requests for the samples of a batch that the part has.
 fn requests_of<'p>(batch: &'p v1::Batch, part: &'p Part) -> impl Iterator<Item = Request<'p>> {
     let samples = batch.samples.iter().filter_map(|index| part.sample(*index));
-    samples.map(|sample| Request { sample, shots: part.shots_of(sample) })
+    samples.map(|sample| Request::new(sample, part.shots_of(sample)))
 }

@@ -4,17 +4,19 @@ use super::arguments::ServeOptions;
 use crate::engine_child::choose_device;
 use compass_engine::ParityModel;
 use compass_engine::tokenizer::TextTokenizer;
-use compass_plan::engine::{BatchSpec, Engine, EngineFault, Request};
+use compass_plan::engine::{BatchSpec, Caller, Engine, EngineFault, Request};
 use compass_plan::prompt::ShotFormat;
 use compass_plan::{Body, BosPolicy, Dtype, InferSpec, ModelKind, ModelPlan, Sample};
 use compass_types::result::{Generation, Outcome, SampleResult};
 use serde_json::Value;
+use std::cell::RefCell;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
-/// Questions that are answered together.
-const MOST_TOGETHER: usize = 64;
+/// Questions of one batch, which others join while it runs: what it remembers of them is freed at its end.
+const MOST_OF_A_BATCH: usize = 4096;
 /// Tokens before a token by which its own text is found.
 const TEXT_WINDOW: usize = 8;
 
@@ -23,8 +25,16 @@ pub(super) type Continued = Result<(u32, Vec<Generation>), String>;
 
 /// What the server asks of the thread.
 pub(super) enum Question {
-    Continue { body: Body, infer: InferSpec, reply: oneshot::Sender<Continued> },
+    Continue(ToContinue),
     Score { text: String, reply: oneshot::Sender<Result<Vec<ScoredToken>, String>> },
+}
+
+/// A prompt to be continued. What differs in `infer` cannot share a batch; `caller` has the seed.
+pub(super) struct ToContinue {
+    pub(super) body: Body,
+    pub(super) infer: InferSpec,
+    pub(super) caller: Arc<Caller>,
+    pub(super) reply: oneshot::Sender<Continued>,
 }
 
 /// A token of a text.
@@ -67,60 +77,64 @@ impl Computer {
         pin.map_or_else(String::new, |pin| format!("compass-{}", pin.weights.digest.short()))
     }
 
+    /// The longest input in tokens.
+    pub(super) fn longest(&self) -> u32 {
+        self.engine.facts().max_seq_len
+    }
+
     /// Answers questions until the channel is closed.
     pub(super) fn serve(mut self, questions: &Receiver<Question>) {
         let mut next = questions.recv().ok();
         while let Some(question) = next.take() {
             match question {
-                Question::Score { text, reply } => {
-                    let _ = reply.send(self.score(&text));
-                    next = questions.recv().ok();
-                }
-                Question::Continue { body, infer, reply } => {
-                    let mut together = vec![(body, reply)];
-                    while together.len() < MOST_TOGETHER {
-                        match questions.try_recv() {
-                            Ok(Question::Continue { body, infer: other, reply }) if other == infer => {
-                                together.push((body, reply));
-                            }
-                            Ok(other) => {
-                                next = Some(other);
-                                break;
-                            }
-                            Err(_) => break,
-                        }
-                    }
-                    self.go_on(infer, together);
-                    next = next.or_else(|| questions.recv().ok());
-                }
+                Question::Score { reply, .. } if reply.is_closed() => {}
+                Question::Score { text, reply } => drop(reply.send(self.score(&text))),
+                Question::Continue(first) => next = self.go_on(first, questions),
             }
+            next = next.or_else(|| questions.recv().ok());
         }
     }
 
-    fn go_on(&mut self, infer: InferSpec, together: Vec<(Body, oneshot::Sender<Continued>)>) {
-        let spec = BatchSpec { infer, shot_format: ShotFormat::default(), meta_template: self.plan.meta() };
-        let (bodies, mut replies): (Vec<_>, Vec<_>) =
-            together.into_iter().map(|(body, reply)| (body, Some(reply))).unzip();
-        let sample =
-            |(index, body): (usize, Body)| Sample { index: index as u32, gold: Value::Null, shots: Vec::new(), body };
-        let samples: Vec<Sample> = bodies.into_iter().enumerate().map(sample).collect();
-        let requests: Vec<Request<'_>> = samples.iter().map(|sample| Request { sample, shots: Vec::new() }).collect();
-        let ran = self.engine.run(&spec, &requests, &mut |SampleResult { index, fit, outcome }| {
-            let Some(reply) = replies.get_mut(index as usize).and_then(Option::take) else { return };
-            let _ = reply.send(match outcome {
-                Outcome::Generated(answers) if fit.truncated_from > 0 => {
-                    let tokens = fit.truncated_from;
-                    drop(answers);
-                    Err(format!("the prompt of {tokens} tokens is longer than this model's maximum context length"))
+    /// Continues a prompt, and those after it that are asked alike until one is not, which is returned.
+    fn go_on(&mut self, first: ToContinue, questions: &Receiver<Question>) -> Option<Question> {
+        let spec = BatchSpec {
+            infer: first.infer.clone(),
+            shot_format: ShotFormat::default(),
+            meta_template: self.plan.meta(),
+        };
+        let (replies, mut next) = (RefCell::new(Vec::new()), None);
+        let sample = |body: Body, reply| {
+            let mut replies = replies.borrow_mut();
+            replies.push(Some(reply));
+            Sample { index: replies.len() as u32 - 1, gold: Value::Null, shots: Vec::new(), body }
+        };
+        let of_first = sample(first.body, first.reply);
+        let requests = [Request { caller: Some(first.caller), ..Request::new(&of_first, Vec::new()) }];
+        let mut added = |each: &mut dyn FnMut(&Request<'_>)| {
+            while next.is_none() && replies.borrow().len() < MOST_OF_A_BATCH {
+                match questions.try_recv() {
+                    Ok(Question::Continue(asked)) if asked.infer == spec.infer => {
+                        let joining = sample(asked.body, asked.reply);
+                        each(&Request { caller: Some(asked.caller), ..Request::new(&joining, Vec::new()) });
+                    }
+                    Ok(other) => next = Some(other),
+                    Err(_) => break,
                 }
+            }
+        };
+        let ran = self.engine.run_open(&spec, &requests, &mut added, &mut |SampleResult { index, fit, outcome }| {
+            let Some(reply) = replies.borrow_mut().get_mut(index as usize).and_then(Option::take) else { return };
+            let _ = reply.send(match outcome {
                 Outcome::Generated(answers) => Ok((fit.tokens, answers)),
                 Outcome::Failed { reason } | Outcome::NoRoom { reason } => Err(reason),
                 _ => Err("the engine gave a result of another kind".into()),
             });
         });
         if let Err(fault) = ran {
-            replies.into_iter().flatten().for_each(|reply| drop(reply.send(Err(fault.to_string()))));
+            let unanswered: Vec<oneshot::Sender<Continued>> = replies.into_inner().into_iter().flatten().collect();
+            unanswered.into_iter().for_each(|reply| drop(reply.send(Err(fault.to_string()))));
         }
+        next
     }
 
     /// The log-probability of every token of a text, as the model's tokenizer reads it.
@@ -178,3 +192,7 @@ fn own_text(tokenizer: &TextTokenizer, ids: &[u32], at: usize) -> String {
     let (before, with) = (text(ids.get(from..at)), text(ids.get(from..=at)));
     with.strip_prefix(&before).map_or_else(|| "\u{fffd}".to_owned(), str::to_owned)
 }
+
+#[cfg(test)]
+#[path = "compute_tests.rs"]
+mod tests;

@@ -5,6 +5,8 @@ mod arguments;
 #[cfg(feature = "engine")]
 mod compute;
 #[cfg(feature = "engine")]
+mod listener;
+#[cfg(feature = "engine")]
 mod protocol;
 #[cfg(feature = "engine")]
 mod server;

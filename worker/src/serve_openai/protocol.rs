@@ -9,7 +9,21 @@ use serde_json::{Map, Value, json};
 /// Tokens of an answer where nothing is said.
 const MAX_TOKENS: u32 = 16;
 const MOST_ANSWERS: u64 = 128;
+/// Stop strings of a request, and bytes of each: every step compares an answer with all of them.
+const MOST_STOPS: usize = 32;
+const MOST_STOP_BYTES: usize = 1024;
+/// Bytes of a token: a longer text is refused before it is tokenised.
+const MOST_BYTES_OF_A_TOKEN: usize = 32;
 const ASSISTANT: &str = "assistant";
+
+/// What a request asks of the engine.
+#[derive(Clone, Debug)]
+pub(super) struct Wish {
+    pub(super) body: Body,
+    /// Without a seed: requests of other seeds share a batch.
+    pub(super) infer: InferSpec,
+    pub(super) seed: u64,
+}
 
 /// Whether a request wants what its prompt scores.
 pub(super) fn wants_scores(request: &Value) -> bool {
@@ -18,34 +32,46 @@ pub(super) fn wants_scores(request: &Value) -> bool {
     is_echo && logprobs || request.get("prompt_logprobs").is_some_and(Value::is_number)
 }
 
-/// The only prompt of a request for texts.
+/// The only prompt of a request for texts, for a model whose longest input is `longest` tokens.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn prompt(request: &Value) -> Result<String, String> {
-    match request.get("prompt") {
-        Some(Value::String(text)) => Ok(text.clone()),
+pub(super) fn prompt(request: &Value, longest: u32) -> Result<String, String> {
+    let text = match request.get("prompt") {
+        Some(Value::String(text)) => text,
         Some(Value::Array(prompts)) => match prompts.as_slice() {
-            [Value::String(text)] => Ok(text.clone()),
-            _ => Err("`prompt` takes one string".into()),
+            [Value::String(text)] => text,
+            _ => return Err("`prompt` takes one string".into()),
         },
-        _ => Err("`prompt` is missing".into()),
+        _ => return Err("`prompt` is missing".into()),
+    };
+    fits(text.len(), longest)?;
+    Ok(text.clone())
+}
+
+/// Refuses texts that are too long whatever their tokens are.
+fn fits(bytes: usize, longest: u32) -> Result<(), String> {
+    if bytes <= (longest as usize).saturating_mul(MOST_BYTES_OF_A_TOKEN) {
+        return Ok(());
     }
+    Err(format!("a prompt of {bytes} bytes is longer than this model's maximum context length of {longest} tokens"))
 }
 
 /// What a request for texts asks of the engine.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn text_question(request: &Value) -> Result<(Body, InferSpec), String> {
-    Ok((Body::Gen { prompt: Prompt::question(prompt(request)?) }, InferSpec::Gen(settings(request)?)))
+pub(super) fn text_question(request: &Value, longest: u32) -> Result<Wish, String> {
+    let body = Body::Gen { prompt: Prompt::question(prompt(request, longest)?) };
+    let (settings, seed) = settings(request, longest)?;
+    Ok(Wish { body, infer: InferSpec::Gen(settings), seed })
 }
 
 /// What a request with messages asks of the engine.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn chat_question(request: &Value) -> Result<(Body, InferSpec), String> {
+pub(super) fn chat_question(request: &Value, longest: u32) -> Result<Wish, String> {
     let messages = request.get("messages").and_then(Value::as_array).ok_or("`messages` is missing")?;
     let turn = |message: &Value| {
         let text = |key: &str| message.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -53,15 +79,17 @@ pub(super) fn chat_question(request: &Value) -> Result<(Body, InferSpec), String
     };
     let turns = messages.iter().map(turn).collect::<Option<Vec<_>>>();
     let mut turns = turns.filter(|turns| !turns.is_empty()).ok_or("`messages` takes a list of { role, content }")?;
+    fits(turns.iter().map(|turn| turn.content.len()).sum(), longest)?;
     turns.push(ChatTurn { role: ASSISTANT.into(), content: String::new() });
-    let gen_spec = settings(request)?;
+    let (gen_spec, seed) = settings(request, longest)?;
     if gen_spec.decoding.sequences() > 1 {
         return Err("`n` of a chat is 1".into());
     }
-    Ok((Body::Chat { turns }, InferSpec::Chat { infer_mode: ChatMode::Last, gen_spec }))
+    Ok(Wish { body: Body::Chat { turns }, infer: InferSpec::Chat { infer_mode: ChatMode::Last, gen_spec }, seed })
 }
 
-fn settings(request: &Value) -> Result<GenSpec, String> {
+/// How the answers to a request are generated, and the seed of their draws.
+fn settings(request: &Value, longest: u32) -> Result<(GenSpec, u64), String> {
     if request.get("stream").and_then(Value::as_bool).unwrap_or(false) {
         return Err("`stream` is not served".into());
     }
@@ -78,6 +106,11 @@ fn settings(request: &Value) -> Result<GenSpec, String> {
         Some(length) => Some(length),
         None => whole("max_tokens")?,
     };
+    if let Some(length) = length.filter(|length| *length > u64::from(longest)) {
+        return Err(format!(
+            "an answer of {length} tokens is longer than this model's maximum context length of {longest} tokens"
+        ));
+    }
     let narrow = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
     let stop = match request.get("stop") {
         None | Some(Value::Null) => Vec::new(),
@@ -85,13 +118,16 @@ fn settings(request: &Value) -> Result<GenSpec, String> {
         Some(Value::Array(texts)) => texts.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect(),
         Some(_) => return Err("`stop` takes strings".into()),
     };
+    if stop.len() > MOST_STOPS || stop.iter().any(|text| text.len() > MOST_STOP_BYTES) {
+        return Err(format!("`stop` takes up to {MOST_STOPS} strings of up to {MOST_STOP_BYTES} bytes"));
+    }
     let temperature = real("temperature")?.unwrap_or(1.0);
     let answers = whole("n")?.unwrap_or(1);
     if !(1..=MOST_ANSWERS).contains(&answers) {
         return Err(format!("`n` is from 1 to {MOST_ANSWERS}"));
     }
     let draws = temperature > 0.0;
-    Ok(GenSpec {
+    let settings = GenSpec {
         max_out_len: Some(length.map_or(MAX_TOKENS, narrow).max(1)),
         min_out_len: whole("min_tokens")?.map(narrow),
         stop,
@@ -102,10 +138,11 @@ fn settings(request: &Value) -> Result<GenSpec, String> {
             top_k: whole("top_k")?.map(narrow).or(Some(0)).filter(|_| draws),
             repetition_penalty: real("repetition_penalty")?,
             num_return_sequences: Some(narrow(answers)).filter(|_| draws),
-            seed: whole("seed")?,
+            seed: None,
             stop_ids: Vec::new(),
         },
-    })
+    };
+    Ok((settings, whole("seed")?.unwrap_or(0)))
 }
 
 /// The answer to a request.
@@ -176,4 +213,34 @@ fn whole(model: &str, fingerprint: &str, is_chat: bool, choices: Vec<Value>, (re
 /// An error as clients know it.
 pub(super) fn error(message: &str, code: &str) -> Value {
     json!({"error": {"message": message, "type": code, "code": code}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_judged_before_anything_is_tokenised() {
+        let refused = |request: &Value| text_question(request, 10).unwrap_err();
+        let long = "a".repeat(321);
+        for request in [json!({"prompt": long}), json!({"prompt": [long]}), json!({"prompt": "a", "max_tokens": 11})] {
+            assert!(refused(&request).contains("maximum context length of 10 tokens"), "{}", refused(&request));
+        }
+        let half = json!({"role": "user", "content": "a".repeat(161)});
+        let messages = json!({"messages": [half, half]});
+        assert!(chat_question(&messages, 10).unwrap_err().contains("maximum context length of 10 tokens"));
+        assert!(chat_question(&messages, 11).is_ok());
+        for stop in [json!(vec!["a"; 33]), json!("a".repeat(1025))] {
+            assert_eq!(
+                refused(&json!({"prompt": "a", "stop": stop})),
+                "`stop` takes up to 32 strings of up to 1024 bytes"
+            );
+        }
+    }
+
+    #[test]
+    fn requests_of_other_seeds_ask_the_same_of_the_engine() {
+        let wish = |seed: u64| text_question(&json!({"prompt": "a", "seed": seed}), 10).unwrap();
+        assert_eq!((wish(1).infer, wish(1).seed, wish(2).seed), (wish(2).infer, 1, 2));
+    }
 }

@@ -1,29 +1,39 @@
 //! The server: HTTP on one side, the thread that computes on the other.
 
 use super::arguments::ServeOptions;
-use super::compute::{Computer, Question};
-use super::protocol;
+use super::compute::{Computer, Question, ToContinue};
+use super::listener::{self, Limits};
+use super::protocol::{self, Wish};
+use axum::body::{Body, to_bytes};
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{StatusCode, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use compass_common::private_file::{self, PrivateFileError};
+use compass_plan::engine::Caller;
 use compass_types::secret::Secret;
 use serde_json::{Value, json};
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 /// Bytes of a request.
-const MOST_BYTES: usize = 16 << 20;
+const MOST_BYTES: usize = 8 << 20;
+/// How long the body of a request may take.
+const BODY: Duration = Duration::from_secs(60);
 
 struct Served {
     options: ServeOptions,
     fingerprint: String,
+    /// The longest input in tokens.
+    longest: u32,
     key: Option<Secret>,
     questions: Sender<Question>,
 }
@@ -47,8 +57,10 @@ fn serve(options: ServeOptions) -> Result<(), (u8, String)> {
         }
         None => None,
         Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| (2, format!("cannot read {}: {error}", path.display())))?;
+            let text = private_file::read_text(path).map_err(|error| match error {
+                PrivateFileError::Read { source, .. } => (2, format!("cannot read {}: {source}", path.display())),
+                PrivateFileError::Exposed { .. } => (2, error.to_string()),
+            })?;
             let line = text.lines().next().unwrap_or_default().trim().to_owned();
             if line.is_empty() {
                 return Err((2, format!("the first line of {} is empty", path.display())));
@@ -63,17 +75,17 @@ fn serve(options: ServeOptions) -> Result<(), (u8, String)> {
     let computing =
         std::thread::Builder::new().name("compute".into()).spawn(move || match Computer::load(&of_thread) {
             Ok(computer) => {
-                let _ = loaded.send(Ok(computer.fingerprint()));
+                let _ = loaded.send(Ok((computer.fingerprint(), computer.longest())));
                 computer.serve(&asked);
             }
             Err(fault) => drop(loaded.send(Err(fault.to_string()))),
         });
     computing.map_err(|error| (3, format!("cannot start a thread: {error}")))?;
-    let fingerprint = ready.recv().unwrap_or_else(|_| Err("the thread that computes ended".into()));
-    let fingerprint = fingerprint.map_err(|why| (3, why))?;
+    let model = ready.recv().unwrap_or_else(|_| Err("the thread that computes ended".into()));
+    let (fingerprint, longest) = model.map_err(|why| (3, why))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| (3, format!("cannot start a runtime: {error}")))?;
-    runtime.block_on(listen(Served { options, fingerprint, key, questions }))
+    runtime.block_on(listen(Served { options, fingerprint, longest, key, questions }))
 }
 
 async fn listen(served: Served) -> Result<(), (u8, String)> {
@@ -86,15 +98,20 @@ async fn listen(served: Served) -> Result<(), (u8, String)> {
         .route("/v1/models", get(models))
         .route("/v1/completions", post(completions))
         .route("/v1/chat/completions", post(chat))
+        .layer(DefaultBodyLimit::disable())
+        .layer(from_fn(with_body))
         .layer(from_fn_with_state(served.clone(), with_key))
-        .layer(DefaultBodyLimit::max(MOST_BYTES))
         .with_state(served);
     let router = guarded.route("/health", get(|| async { "ok\n" }));
     let _ = writeln!(io::stderr(), "serving at http://{bound}/v1");
+    let stop = CancellationToken::new();
+    let serving = listener::serve(listener, router, Limits::default(), stop.clone());
     let ended = async {
         tokio::select! { () = signal(true) => {}, () = signal(false) => {} }
+        stop.cancel();
     };
-    axum::serve(listener, router).with_graceful_shutdown(ended).await.map_err(unusable)
+    tokio::join!(serving, ended);
+    Ok(())
 }
 
 /// Waits for SIGINT, or SIGTERM.
@@ -119,6 +136,19 @@ async fn with_key(State(served): State<Arc<Served>>, request: Request, next: Nex
     failed(StatusCode::UNAUTHORIZED, "the key is missing or wrong", "invalid_api_key")
 }
 
+/// Reads the body of a request, within its time and length.
+async fn with_body(request: Request, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    match tokio::time::timeout(BODY, to_bytes(body, MOST_BYTES)).await {
+        Ok(Ok(bytes)) => next.run(Request::from_parts(head, Body::from(bytes))).await,
+        Ok(Err(_)) => {
+            let message = format!("a request has up to {MOST_BYTES} bytes");
+            failed(StatusCode::PAYLOAD_TOO_LARGE, &message, "invalid_request_error")
+        }
+        Err(_) => failed(StatusCode::REQUEST_TIMEOUT, "the body of the request took too long", "invalid_request_error"),
+    }
+}
+
 fn failed(status: StatusCode, message: &str, code: &str) -> Response {
     (status, Json(protocol::error(message, code))).into_response()
 }
@@ -141,7 +171,7 @@ async fn completions(State(served): State<Arc<Served>>, Json(request): Json<Valu
         return refusal;
     }
     if protocol::wants_scores(&request) {
-        let text = match protocol::prompt(&request) {
+        let text = match protocol::prompt(&request, served.longest) {
             Ok(text) => text,
             Err(why) => return unusable(&why),
         };
@@ -155,13 +185,13 @@ async fn completions(State(served): State<Arc<Served>>, Json(request): Json<Valu
             Err(_) => gone(),
         };
     }
-    answered(&served, protocol::text_question(&request), false).await
+    answered(&served, protocol::text_question(&request, served.longest), false).await
 }
 
 async fn chat(State(served): State<Arc<Served>>, Json(request): Json<Value>) -> Response {
     match other_model(&served, &request) {
         Some(refusal) => refusal,
-        None => answered(&served, protocol::chat_question(&request), true).await,
+        None => answered(&served, protocol::chat_question(&request, served.longest), true).await,
     }
 }
 
@@ -171,17 +201,23 @@ fn other_model(served: &Served, request: &Value) -> Option<Response> {
     (asked != served.options.name).then(|| failed(StatusCode::NOT_FOUND, &message, "model_not_found"))
 }
 
-async fn answered(
-    served: &Served,
-    question: Result<(compass_plan::Body, compass_plan::InferSpec), String>,
-    is_chat: bool,
-) -> Response {
-    let (body, infer) = match question {
-        Ok(question) => question,
+/// A client that waits for its answer: when its connection ends, this is dropped.
+struct Waiting(Arc<Caller>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+async fn answered(served: &Served, wish: Result<Wish, String>, is_chat: bool) -> Response {
+    let Wish { body, infer, seed } = match wish {
+        Ok(wish) => wish,
         Err(why) => return unusable(&why),
     };
     let (reply, answer) = oneshot::channel();
-    let _ = served.questions.send(Question::Continue { body, infer, reply });
+    let waiting = Waiting(Arc::new(Caller::new(seed)));
+    let _ = served.questions.send(Question::Continue(ToContinue { body, infer, caller: waiting.0.clone(), reply }));
     match answer.await {
         Ok(Ok(answers)) => {
             Json(protocol::answer(&served.options.name, &served.fingerprint, is_chat, answers)).into_response()

@@ -93,7 +93,7 @@ fn percent(
     let samples: Vec<Sample> = rows.iter().enumerate().map(sample).collect();
     let shots: Vec<Shot> = shots.iter().map(|text| Shot::from(text.as_str())).collect();
     let shots: Vec<&Shot> = shots.iter().collect();
-    let requests: Vec<Request<'_>> = samples.iter().map(|sample| Request { sample, shots: shots.clone() }).collect();
+    let requests: Vec<Request<'_>> = samples.iter().map(|sample| Request::new(sample, shots.clone())).collect();
     let mut correct = 0;
     engine.run(&spec, &requests, &mut |result| {
         correct += usize::from(rows.get(result.index as usize).is_some_and(|row| right(row, &result)));

@@ -63,7 +63,7 @@ fn samples(count: u32, options: usize) -> Vec<Sample> {
 
 /// Runs samples, the second half of which is added while the first is run.
 fn results(executor: &mut Executor, infer: &InferSpec, samples: &[Sample]) -> (Vec<SampleResult>, TokenCounters) {
-    let request = |sample| Request { sample, shots: Vec::new() };
+    let request = |sample| Request::new(sample, Vec::new());
     let (first, second) = samples.split_at(samples.len() / 2);
     let (first, mut later) = (first.iter().map(request).collect::<Vec<_>>(), second.chunks(30));
     let spec = BatchSpec { infer: infer.clone(), shot_format: ShotFormat::default(), meta_template: None };

@@ -5,10 +5,11 @@ use super::notes::Notes;
 use super::prompting::{Prompted, Prompting};
 use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
 use super::{clp, loglikelihood, ppl, rolling};
-use compass_plan::engine::{Added, BatchSpec, Request};
+use compass_plan::engine::{Added, BatchSpec, Caller, Request};
 use compass_plan::prompt::Shot;
 use compass_plan::{Body, InferSpec, Sample};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Most threads that make requests: more find nothing to do while a GPU computes.
 const MOST_TOKENIZING_THREADS: usize = 4;
@@ -29,9 +30,27 @@ pub(super) struct Upcoming<'a> {
     /// Of those with which it began.
     rest: &'a [Request<'a>],
     /// Of those that were added.
-    taken: VecDeque<(Sample, Vec<Shot>)>,
+    taken: VecDeque<Taken>,
     added: &'a mut Added<'a>,
     at_once: usize,
+}
+
+/// A request that was added, for as long as it is needed.
+struct Taken {
+    sample: Sample,
+    shots: Vec<Shot>,
+    caller: Option<Arc<Caller>>,
+}
+
+impl Taken {
+    fn of(request: &Request<'_>) -> Self {
+        let shots = request.shots.iter().copied().cloned().collect();
+        Self { sample: request.sample.clone(), shots, caller: request.caller.clone() }
+    }
+
+    fn request(&self) -> Request<'_> {
+        Request { caller: self.caller.clone(), ..Request::new(&self.sample, self.shots.iter().collect()) }
+    }
 }
 
 impl<'a> Upcoming<'a> {
@@ -51,14 +70,10 @@ impl<'a> Upcoming<'a> {
         }
         if self.taken.is_empty() && !is_over {
             let taken = &mut self.taken;
-            (self.added)(&mut |request| {
-                taken.push_back((request.sample.clone(), request.shots.iter().copied().cloned().collect()));
-            });
+            (self.added)(&mut |request| taken.push_back(Taken::of(request)));
         }
-        let next: Vec<(Sample, Vec<Shot>)> = self.taken.drain(..self.at_once.min(self.taken.len())).collect();
-        let requests: Vec<Request<'_>> =
-            next.iter().map(|(sample, shots)| Request { sample, shots: shots.iter().collect() }).collect();
-        make(&requests)
+        let next: Vec<Taken> = self.taken.drain(..self.at_once.min(self.taken.len())).collect();
+        make(&next.iter().map(Taken::request).collect::<Vec<_>>())
     }
 }
 

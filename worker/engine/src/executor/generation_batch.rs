@@ -11,9 +11,10 @@ use super::decode::BatchDecoder;
 use super::prompting::{Prompted, Prompting};
 use super::sampling::Draw;
 use crate::known_faults::lacks_memory;
-use compass_plan::engine::{Request, TokenCounters};
+use compass_plan::engine::{Caller, Request, TokenCounters};
 use compass_plan::{Body, InferSpec};
 use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
+use std::sync::Arc;
 use tch::TchError;
 
 /// Identifies a sequence: its request, and which of the request's sequences it is.
@@ -45,6 +46,7 @@ pub(super) struct GenerationBatch<'a> {
 /// Generation for one sample.
 struct GenerationRequest {
     index: u32,
+    caller: Option<Arc<Caller>>,
     fit: PromptFit,
     /// Answers by sequence.
     answers: Vec<Option<Generation>>,
@@ -71,9 +73,14 @@ impl<'a> GenerationBatch<'a> {
         request: &Request<'_>,
         prompt: Option<Result<Prompted, RunError>>,
     ) -> Vec<SequenceRequest<SequenceId>> {
-        let (fit, over) = (PromptFit::default(), false);
-        let pending =
-            GenerationRequest { index: request.sample.index, fit, answers: Vec::new(), conversation: None, over };
+        let pending = GenerationRequest {
+            index: request.sample.index,
+            caller: request.caller.clone(),
+            fit: PromptFit::default(),
+            answers: Vec::new(),
+            conversation: None,
+            over: false,
+        };
         let number = self.requests.len();
         self.requests.push(pending);
         let next = self.first(number, request, prompt);
@@ -131,6 +138,12 @@ impl<'a> GenerationBatch<'a> {
         sequences: std::ops::Range<u32>,
     ) -> Result<Vec<SequenceRequest<SequenceId>>, RunError> {
         let ids = &prompted.ids;
+        if prompted.fit.truncated_from > 0 && self.requests[number].caller.is_some() {
+            let (tokens, most) = (prompted.fit.truncated_from, self.prompting.settings.limit);
+            return Err(RunError::Sample(format!(
+                "the prompt of {tokens} tokens is longer than this model's maximum context length of {most}"
+            )));
+        }
         // The last token generated needs no position.
         let room = self.most_positions.map_or(usize::MAX, |most| (most + 1).saturating_sub(ids.len()));
         let max_tokens = self.prompting.settings.max_out_len.min(room);
@@ -208,8 +221,10 @@ impl<'a> GenerationBatch<'a> {
 
     /// The draws of a sequence.
     fn draw(&self, id: &SequenceId) -> Draw {
-        let sample = self.requests[id.request].index;
-        Draw { seed: self.prompting.settings.seed, sample, sequence: id.sequence }
+        let GenerationRequest { index, caller, .. } = &self.requests[id.request];
+        let (seed, sample) =
+            caller.as_ref().map_or((self.prompting.settings.seed, *index), |caller| (caller.seed(), 0));
+        Draw { seed, sample, sequence: id.sequence }
     }
 
     /// Returns the sequence with its next token, and how it ended if it did.
@@ -295,6 +310,9 @@ impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
     }
 
     fn is_wanted(&self, id: &SequenceId) -> bool {
-        self.requests.get(id.request).is_some_and(|pending| !pending.over)
+        let is_wanted = |pending: &GenerationRequest| {
+            !pending.over && !pending.caller.as_ref().is_some_and(|caller| caller.has_left())
+        };
+        self.requests.get(id.request).is_some_and(is_wanted)
     }
 }

@@ -104,7 +104,7 @@ fn samples_that_are_added_have_the_same_results() {
         let samples = samples(&infer);
         let mut engine = load(directory.path(), 1);
         let together: Vec<String> = run_all(engine.as_mut(), &infer, &samples).0.iter().map(bits).collect();
-        let requests: Vec<Request<'_>> = samples.iter().map(|sample| Request { sample, shots: Vec::new() }).collect();
+        let requests: Vec<Request<'_>> = samples.iter().map(|sample| Request::new(sample, Vec::new())).collect();
         let (first, others) = requests.split_at(4);
         let mut portions = others.chunks(others.len().div_ceil(3));
         let spec = BatchSpec { infer: infer.clone(), shot_format: ShotFormat::default(), meta_template: None };

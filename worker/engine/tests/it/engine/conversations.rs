@@ -85,7 +85,7 @@ fn prompt_in_rounds_uses_the_template() {
         let infer = InferSpec::Gen(spec());
         let spec = BatchSpec { infer, shot_format: ShotFormat::default(), meta_template: Some(meta) };
         let mut results = Vec::new();
-        let request = Request { sample: &sample, shots: Vec::new() };
+        let request = Request::new(&sample, Vec::new());
         engine.run(&spec, &[request], &mut |result| results.push(result)).unwrap();
         results.remove(0)
     };

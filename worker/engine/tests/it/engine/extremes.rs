@@ -54,7 +54,7 @@ fn shots_of_a_million_characters() {
     let shot = Shot::from("x".repeat(1000).as_str());
     let prompt = Prompt(vec![Segment::Shots, Segment::Question("why?".into())]);
     let sample = Sample { index: 0, gold: json!(0), shots: (0..1000).collect(), body: Body::Gen { prompt } };
-    let request = Request { sample: &sample, shots: vec![&shot; 1000] };
+    let request = Request::new(&sample, vec![&shot; 1000]);
     let kept = PromptFit { shots_kept: 1000, tokens: 64, truncated_from: 1_000_005 };
     let dropped = PromptFit { shots_kept: 0, tokens: 5, truncated_from: 0 };
     // Shots are dropped only where the configuration says how long an input may be.

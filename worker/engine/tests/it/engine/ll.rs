@@ -54,7 +54,7 @@ fn scored_by(golden: &Value, infer: &InferSpec, profile: NumericProfile, sums: b
     let mut engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
     let spec = BatchSpec { infer: infer.clone(), shot_format: rendered.format.clone(), meta_template: None };
     let requests: Vec<Request<'_>> =
-        rendered.samples.iter().map(|sample| Request { sample, shots: shots(sample) }).collect();
+        rendered.samples.iter().map(|sample| Request::new(sample, shots(sample))).collect();
     let mut results = Vec::new();
     engine.run(&spec, &requests, &mut |result| results.push(result)).unwrap();
     results.sort_by_key(|result: &SampleResult| result.index);

@@ -75,7 +75,7 @@ fn run(
     let spec =
         BatchSpec { infer: dataset.infer.clone(), shot_format: rendered.format.clone(), meta_template: plan.meta() };
     let requests: Vec<Request<'_>> =
-        rendered.samples.iter().map(|sample| Request { sample, shots: shots(rendered, sample) }).collect();
+        rendered.samples.iter().map(|sample| Request::new(sample, shots(rendered, sample))).collect();
     let mut results = Vec::new();
     engine.run(&spec, &requests, &mut |result| results.push(result)).unwrap();
     results.sort_by_key(|result: &SampleResult| result.index);

@@ -102,7 +102,7 @@ fn last_shots_are_dropped_first_and_equally_for_all_options() {
     let sample = Sample { index: 0, gold: json!(0), shots: vec![0, 1, 2], body };
     let format = ShotFormat { separator: "|".into(), end: "!".into() };
     let shots = ["one__", "two__", "three"].map(Shot::from);
-    let request = Request { sample: &sample, shots: shots.iter().collect() };
+    let request = Request::new(&sample, shots.iter().collect());
     let (results, _) = run(engine.as_mut(), &InferSpec::Ppl, &format, &[request]);
     // BOS + "one__|two__|three!" + 6 is 25 tokens, with two shots 19.
     assert_eq!(results[0].fit, PromptFit { shots_kept: 2, tokens: 19, truncated_from: 0 });
@@ -113,7 +113,7 @@ fn last_shots_are_dropped_first_and_equally_for_all_options() {
         assert!((score.nll_sum - expected.nll_sum).abs() < 1e-4 && score.tokens == expected.tokens, "{scores:?}");
     }
     let shot = Shot::from("this one alone is already too long");
-    let request = Request { sample: &sample, shots: vec![&shot] };
+    let request = Request::new(&sample, vec![&shot]);
     let (results, _) = run(engine.as_mut(), &InferSpec::Ppl, &format, &[request]);
     assert_eq!(results[0].fit, PromptFit { shots_kept: 0, tokens: 8, truncated_from: 0 });
 }
@@ -130,7 +130,7 @@ fn without_max_seq_len_every_shot_stays_and_tokens_are_cut() {
     let shots = ["a", "b", "c", "d"].map(|letter| Shot::from(letter.repeat(20).as_str()));
     for (infer, body) in [(InferSpec::Ppl, ppl), (gen_spec(1, &[]), Body::Gen { prompt: prompt() })] {
         let sample = Sample { index: 0, gold: json!(0), shots: vec![0, 1, 2, 3], body };
-        let request = Request { sample: &sample, shots: shots.iter().collect() };
+        let request = Request::new(&sample, shots.iter().collect());
         let (results, _) = run(engine.as_mut(), &infer, &format, &[request]);
         // BOS, four shots of 20, three separators, the end and the question.
         assert_eq!(results[0].fit, PromptFit { shots_kept: 4, tokens: 64, truncated_from: 87 }, "{infer:?}");

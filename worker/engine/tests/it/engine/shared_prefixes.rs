@@ -93,7 +93,7 @@ fn in_batches(
     let (mut results, mut counters) = (Vec::new(), TokenCounters::default());
     for batch in samples.chunks(size) {
         let of = |sample: &Sample| sample.shots.iter().map(|&shot| &shots[shot as usize]).collect();
-        let requests: Vec<Request<'_>> = batch.iter().map(|sample| Request { sample, shots: of(sample) }).collect();
+        let requests: Vec<Request<'_>> = batch.iter().map(|sample| Request::new(sample, of(sample))).collect();
         let (more, counted) = run(engine, infer, &format(), &requests);
         results.extend(more);
         counters.add(&counted);

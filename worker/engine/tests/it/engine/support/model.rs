@@ -87,7 +87,7 @@ pub(crate) fn run_all(
     infer: &InferSpec,
     samples: &[Sample],
 ) -> (Vec<SampleResult>, TokenCounters) {
-    let requests = samples.iter().map(|sample| Request { sample, shots: Vec::new() }).collect::<Vec<_>>();
+    let requests = samples.iter().map(|sample| Request::new(sample, Vec::new())).collect::<Vec<_>>();
     run(engine, infer, &ShotFormat::default(), &requests)
 }
 
