@@ -41,16 +41,21 @@ pub(crate) struct Routes {
 }
 
 impl Groups {
-    /// Sets the scores, `[rows, experts]`, of all but the best groups to zero; `best` maps `[rows, groups, experts]` to a score of
-    /// each group.
-    fn mask(self, scores: &Tensor, best: impl FnOnce(&Tensor) -> Result<Tensor, TchError>) -> Result<Tensor, TchError> {
+    /// Sets the scores, `[rows, experts]`, of all but the best groups to `dropped`; `best` maps `[rows, groups, experts]` to a score
+    /// of each group.
+    fn mask(
+        self,
+        scores: &Tensor,
+        dropped: f64,
+        best: impl FnOnce(&Tensor) -> Result<Tensor, TchError>,
+    ) -> Result<Tensor, TchError> {
         let (rows, experts) = scores.size2()?;
         let of_groups = best(&scores.f_view([rows, self.count, experts / self.count])?)?;
         let (_, chosen) = of_groups.f_topk(self.chosen, -1, true, true)?;
         let kept = of_groups.f_zeros_like()?.f_scatter_value(1, &chosen, 1.0)?.f_to_kind(Kind::Bool)?;
-        let dropped = kept.f_logical_not()?.f_unsqueeze(-1)?;
-        let dropped = dropped.f_expand([rows, self.count, experts / self.count], false)?.f_reshape([rows, experts])?;
-        scores.f_masked_fill(&dropped, 0.0)
+        let others = kept.f_logical_not()?.f_unsqueeze(-1)?;
+        let others = others.f_expand([rows, self.count, experts / self.count], false)?.f_reshape([rows, experts])?;
+        scores.f_masked_fill(&others, dropped)
     }
 }
 
@@ -81,7 +86,7 @@ impl RoutingRule {
                 let scores = logits.f_softmax(-1, Kind::Float)?;
                 let scores = match groups {
                     None => scores,
-                    Some(groups) => groups.mask(&scores, |grouped| grouped.f_amax([-1i64].as_slice(), false))?,
+                    Some(groups) => groups.mask(&scores, 0.0, |grouped| grouped.f_amax([-1i64].as_slice(), false))?,
                 };
                 let (shares, experts) = scores.f_topk(top_k, -1, true, true)?;
                 Ok(Routes { experts, shares: shares.f_mul_scalar(*scale)? })
@@ -91,7 +96,9 @@ impl RoutingRule {
                 let corrected = scores.f_add(correction)?;
                 let corrected = match groups {
                     None => corrected,
-                    Some(groups) => groups.mask(&corrected, sum_of_two_best)?,
+                    // Corrected scores may be negative: a zero would beat them. DeepSeek's own code and transformers 5 have this;
+                    // transformers 4.57 has zero.
+                    Some(groups) => groups.mask(&corrected, f64::NEG_INFINITY, sum_of_two_best)?,
                 };
                 let (_, experts) = corrected.f_topk(top_k, -1, true, true)?;
                 let shares = scores.f_gather(1, &experts, false)?;
@@ -110,4 +117,54 @@ fn sum(shares: &Tensor) -> Result<Tensor, TchError> {
 fn sum_of_two_best(grouped: &Tensor) -> Result<Tensor, TchError> {
     let (best, _) = grouped.f_topk(2, -1, true, true)?;
     best.f_sum_dim_intlist([-1i64].as_slice(), false, Kind::Float)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tch::Device;
+
+    /// The experts of a row and their shares, by DeepSeek's formula (`Gate` of its `inference/model.py`) in plain loops.
+    fn reference(logits: &[f32], correction: &[f32], groups: Groups, top_k: usize, scale: f32) -> Vec<(usize, f32)> {
+        let scores: Vec<f32> = logits.iter().map(|logit| 1.0 / (1.0 + (-logit).exp())).collect();
+        let corrected: Vec<f32> = scores.iter().zip(correction).map(|(score, bias)| score + bias).collect();
+        let size = logits.len() / groups.count as usize;
+        let two_best = |group: usize| {
+            let mut of_group = corrected[group * size..(group + 1) * size].to_vec();
+            of_group.sort_by(|a, b| b.total_cmp(a));
+            of_group[0] + of_group[1]
+        };
+        let mut order: Vec<usize> = (0..groups.count as usize).collect();
+        order.sort_by(|a, b| two_best(*b).total_cmp(&two_best(*a)));
+        let kept = &order[..groups.chosen as usize];
+        let mut experts: Vec<usize> = (0..logits.len()).filter(|expert| kept.contains(&(expert / size))).collect();
+        experts.sort_by(|a, b| corrected[*b].total_cmp(&corrected[*a]));
+        experts.truncate(top_k);
+        let sum: f32 = experts.iter().map(|expert| scores[*expert]).sum();
+        experts.into_iter().map(|expert| (expert, scores[expert] / (sum + 1e-20) * scale)).collect()
+    }
+
+    #[test]
+    fn experts_of_dropped_groups_are_never_chosen_however_low_the_others_score() {
+        tch::manual_seed(11);
+        let (rows, experts, groups) = (40, 12, Groups { count: 4, chosen: 2 });
+        let logits = Tensor::randn([rows, experts], (Kind::Float, Device::Cpu)) * 2.0;
+        // All corrected scores are negative, some are, and none is.
+        for shift in [-3.0, -0.6, 1.0] {
+            let correction = Tensor::randn([experts], (Kind::Float, Device::Cpu)) * 0.2 + shift;
+            let biases = Vec::<f32>::try_from(&correction).unwrap();
+            let rule = RoutingRule::Sigmoid { correction, groups: Some(groups), normalise: true, scale: 2.5 };
+            let routes = rule.choose(&logits, 5, Kind::Float).unwrap();
+            for row in 0..rows {
+                let of_row = Vec::<f32>::try_from(&logits.get(row)).unwrap();
+                let chosen = Vec::<i64>::try_from(&routes.experts.get(row)).unwrap();
+                let shares = Vec::<f32>::try_from(&routes.shares.get(row)).unwrap();
+                let expected = reference(&of_row, &biases, groups, 5, 2.5);
+                for ((expert, share), (wanted, wanted_share)) in chosen.iter().zip(&shares).zip(&expected) {
+                    assert_eq!(*expert as usize, *wanted, "shift {shift}, row {row}: {chosen:?} {expected:?}");
+                    assert!((share - wanted_share).abs() < 1e-6, "shift {shift}, row {row}: {shares:?} {expected:?}");
+                }
+            }
+        }
+    }
 }
