@@ -30,6 +30,7 @@ impl EchoEngine {
             device: "echo".into(),
             sequences: 0,
             notes: Vec::new(),
+            remarks: Vec::new(),
             pin: None,
         };
         Self { facts }

@@ -42,6 +42,9 @@ pub struct ModelFacts {
     pub sequences: u32,
     /// What the model's own directory or flags asked for that was not obeyed, in words.
     pub notes: Vec<String>,
+    /// What of the model's files peers read in different ways, so that their numbers differ: said below the table.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// What it loaded, and what its generations begin from; `None` for an engine without weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin: Option<Pin>,

@@ -211,7 +211,8 @@ impl Job<'_> {
         let (folder, request) = (&self.opened.folder, self.request);
         let mut bar = pipeline::StageBar::new("eval", self.plan.expected());
         let write = answered.write.then_some(request.details);
-        let endpoints = pipeline::endpoint_notes(&self.plan, &answers);
+        let mut notes = pipeline::endpoint_notes(&self.plan, &answers);
+        notes.extend(pipeline::remarks(folder, &self.plan));
         let is_refused = pipeline::is_refused(&answered.failures);
         let evidence = pipeline::Evidence { answers, failures: &answered.failures, executions };
         let advance = &mut |samples| bar.advance(samples);
@@ -221,7 +222,7 @@ impl Job<'_> {
         let scored = scored
             .with_groups(&config.summary_groups, config.summary_rows.as_deref())
             .without(&config.left_out)
-            .noting(endpoints);
+            .noting(notes);
         let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
         pipeline::summarize(folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
         // A job of a server speaks to a client whose terminal it does not know.

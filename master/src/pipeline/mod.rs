@@ -43,6 +43,7 @@ pub mod previous_assignments;
 mod progress;
 mod reasons;
 mod recent;
+mod remarks;
 mod rows;
 mod score;
 #[cfg(test)]
@@ -82,6 +83,7 @@ pub use pins::holds;
 pub use plan_parts::PlanFiles;
 pub use planner::{PlanError, Planned, ReadPlan, plan, plan_digest, read_plan, write_plan};
 pub use progress::{FollowedBar, ProgressBoard, Snapshot, StageBar};
+pub use remarks::remarks;
 pub use score::{
     Answers, Evidence, Executions, ScoreError, Scored, latest_summary, latest_table, latest_table_within, score,
     summarize,

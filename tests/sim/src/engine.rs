@@ -246,6 +246,7 @@ fn facts(sequences: u32) -> Vec<u8> {
         device: "echo".into(),
         sequences,
         notes: Vec::new(),
+        remarks: Vec::new(),
         pin: None,
     };
     // Plain data always serialises.

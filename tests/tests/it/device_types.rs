@@ -69,6 +69,7 @@ impl OnGpu {
             device: GPU.into(),
             sequences: 512,
             notes: Vec::new(),
+            remarks: Vec::new(),
             pin: Some(self.pin.clone()),
         };
         let facts = serde_json::to_vec(&facts).unwrap();

@@ -60,6 +60,7 @@ pub fn load(plan: &ModelPlan, waits: &dyn Fn(String)) -> Result<Box<dyn Engine>,
         device: "endpoint".into(),
         sequences: endpoint.budget.share().max_concurrency,
         notes: Vec::new(),
+        remarks: Vec::new(),
         pin: Some(endpoint.pin(&reported(&greeted))),
     };
     Ok(Box::new(EndpointEngine { plan: plan.clone(), asker, runtime, facts }))

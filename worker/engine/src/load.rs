@@ -16,7 +16,7 @@ use crate::weights::{UnchangedFile, Weights};
 use compass_plan::engine::{Engine, EngineFault, ModelFacts};
 use compass_plan::weights::adapter::read_adapter;
 use compass_plan::weights::{FileMark, Pin, files};
-use compass_plan::{Dtype, ModelKind, ModelPlan};
+use compass_plan::{Dtype, ModelKind, ModelPlan, NumericProfile};
 use std::collections::BTreeMap;
 use std::path::Path;
 use tch::{Device, Kind};
@@ -129,7 +129,10 @@ fn load_from(
         return Err(file_fault(directory, difference));
     }
     let files = opened.weights.unchanged()?;
-    let LoadedModel { mut model, is_mapped } = load_model(opened, &config, on, max_seq_len, &mut notes)?;
+    if plan.profile != NumericProfile::Canonical {
+        opened.weights.tie_as_configured();
+    }
+    let LoadedModel { mut model, is_mapped, remarks } = load_model(opened, &config, on, max_seq_len, &mut notes)?;
     if let Some(most) = model.most_positions().filter(|&most| most < max_seq_len as usize) {
         let what = format!(
             "model `{}`: max_seq_len {max_seq_len} goes beyond the {most} positions that the model has learnt",
@@ -173,6 +176,7 @@ fn load_from(
         bos_token: tokenizer.bos_text(),
         eos_token: tokenizer.eos_text(eos.first().copied()),
         notes,
+        remarks,
         pin,
     };
     let executor = Executor::new(plan, model, (tokenizer, kwargs), facts, eos, generation)?;
@@ -309,6 +313,8 @@ pub(crate) struct LoadedModel {
     pub(crate) model: Box<dyn CausalLm>,
     /// Whether some of its weights may be the mapped files themselves: those that are computed on the CPU.
     pub(crate) is_mapped: bool,
+    /// As in [`ModelFacts`].
+    pub(crate) remarks: Vec<String>,
 }
 
 /// Loads the model without tokenizer onto `on`, where `opened` was opened for its first device; appends notes on
@@ -347,5 +353,7 @@ pub(crate) fn load_model(
         weights: (sizes.outside as usize, sizes.of_layer() as usize),
         stages,
     };
-    Ok(LoadedModel { model: Box::new(family.load(config, weights, to, notes)?), is_mapped })
+    let mut remarks = Vec::new();
+    let model = Box::new(family.load(config, weights, to, notes, &mut remarks)?);
+    Ok(LoadedModel { model, is_mapped, remarks })
 }

@@ -125,7 +125,7 @@ impl ParityModel {
         let file = ModelConfig::file_of(ModelKind::Hf);
         let weights = Weights::open(directory, ModelKind::Hf, file, (kind, device))?;
         let to = Placement { kind, device, positions: 64, sharing: 1, weights: (0, 0), stages: Stages::ByDevice };
-        let mut decoder = Family::of(&config)?.load(&config, weights, to, &mut Vec::new())?;
+        let mut decoder = Family::of(&config)?.load(&config, weights, to, &mut Vec::new(), &mut Vec::new())?;
         decoder.join().and_then(|()| decoder.stack_experts()).map_err(|error| device_fault(&error))?;
         let counts = Rc::new(Cell::new(DeviceCounts::default()));
         decoder.kernels = Box::new(Counting::new(Reference, Rc::clone(&counts)));

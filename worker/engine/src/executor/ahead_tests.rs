@@ -36,6 +36,7 @@ fn executor(is_ahead: bool) -> Executor {
         device: if is_ahead { "a device of its own" } else { "cpu" }.into(),
         sequences: sequences_at_once(Device::Cpu) as u32,
         notes,
+        remarks: Vec::new(),
         pin: None,
     };
     let eos = config.eos_token_ids.clone();

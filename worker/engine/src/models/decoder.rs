@@ -118,18 +118,21 @@ pub(crate) struct Decoder {
     pub(crate) _files: Vec<MappedFile>,
 }
 
-/// Returns the projection on the vocabulary: the embeddings if they are tied, otherwise `<name>.weight`.
+/// Returns the projection on the vocabulary: the embeddings, `<embeddings>.weight`, if they are tied and the files have no other head,
+/// otherwise `<name>.weight`.
 pub(crate) fn lm_head(
     weights: &mut Weights,
     name: &str,
+    embeddings: &str,
     embed_tokens: &Tensor,
     tied: bool,
 ) -> Result<Linear, EngineFault> {
-    if tied {
-        weights.skip_copy(&format!("{name}.weight"), embed_tokens)?;
+    let (name, embeddings) = (format!("{name}.weight"), format!("{embeddings}.weight"));
+    if tied && !weights.unties(&name, &embeddings)? {
+        weights.note_tied(&embeddings);
         return Ok(Linear::new(embed_tokens.shallow_clone(), None));
     }
-    Ok(Linear::new(weights.take(&format!("{name}.weight"), &embed_tokens.size())?, None))
+    Ok(Linear::new(weights.take(&name, &embed_tokens.size())?, None))
 }
 
 impl Decoder {

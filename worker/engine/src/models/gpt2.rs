@@ -66,7 +66,8 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
     let layers = layers.collect::<Result<_, _>>()?;
     let eps = keys.layer_norm_epsilon.unwrap_or(1e-5);
     let norm = LayerNorm::load(weights, "transformer.ln_f", width, eps)?;
-    let lm_head = lm_head(weights, "lm_head", &embed_tokens, keys.tie_word_embeddings.unwrap_or(true))?;
+    let lm_head =
+        lm_head(weights, "lm_head", "transformer.wte", &embed_tokens, keys.tie_word_embeddings.unwrap_or(true))?;
     Ok(Decoder {
         embed_tokens,
         embed_scale: None,

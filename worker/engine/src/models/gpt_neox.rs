@@ -85,7 +85,8 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
     });
     let layers = layers.collect::<Result<_, _>>()?;
     let norm = LayerNorm::load(weights, "gpt_neox.final_layer_norm", hidden, keys.layer_norm_eps.unwrap_or(1e-5))?;
-    let lm_head = lm_head(weights, "embed_out", &embed_tokens, keys.tie_word_embeddings.unwrap_or(false))?;
+    let lm_head =
+        lm_head(weights, "embed_out", "gpt_neox.embed_in", &embed_tokens, keys.tie_word_embeddings.unwrap_or(false))?;
     Ok(Decoder {
         embed_tokens,
         embed_scale: None,

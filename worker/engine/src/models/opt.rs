@@ -95,7 +95,13 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
         true => Some(Norm::Layer(LayerNorm::load(weights, "model.decoder.final_layer_norm", hidden, EPS)?)),
         false => None,
     };
-    let lm_head = lm_head(weights, "lm_head", &embed_tokens, keys.tie_word_embeddings.unwrap_or(true))?;
+    let lm_head = lm_head(
+        weights,
+        "lm_head",
+        "model.decoder.embed_tokens",
+        &embed_tokens,
+        keys.tie_word_embeddings.unwrap_or(true),
+    )?;
     Ok(Decoder {
         embed_tokens,
         embed_scale: None,

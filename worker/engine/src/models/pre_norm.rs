@@ -114,7 +114,7 @@ pub(crate) fn load_named<L: DecoderLayer + 'static>(
     });
     let layers = layers.collect::<Result<_, _>>()?;
     let norm = norm(shape, weights, names.norm)?;
-    let lm_head = lm_head(weights, names.lm_head, &embed_tokens, shape.tie_word_embeddings)?;
+    let lm_head = lm_head(weights, names.lm_head, names.embeddings, &embed_tokens, shape.tie_word_embeddings)?;
     Ok(Decoder {
         embed_tokens,
         embed_scale: None,

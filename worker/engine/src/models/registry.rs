@@ -83,7 +83,8 @@ impl Family {
         Err(config.fault(refusal(named, FAMILIES.iter().map(|family| family.architecture))))
     }
 
-    /// Loads a model, and checks that `weights` has no other tensors. `notes` receives ignored settings.
+    /// Loads a model, and checks that `weights` has no other tensors. `notes` receives ignored settings, `remarks` what is read in
+    /// another way than by some peers.
     ///
     /// # Errors
     /// [`EngineFault::Model`] if weights and configuration do not match, [`EngineFault::Device`] if they cannot be
@@ -94,9 +95,11 @@ impl Family {
         mut weights: Weights,
         to: Placement,
         notes: &mut Vec<String>,
+        remarks: &mut Vec<String>,
     ) -> Result<Decoder, EngineFault> {
         let decoder = (self.load)(config, &mut weights, to)?;
         notes.append(&mut weights.notes);
+        remarks.append(&mut weights.remarks);
         let mut layer_devices = weights.layer_devices();
         // A checkpoint may have layers that the model does not use.
         layer_devices.truncate(decoder.layers.len());

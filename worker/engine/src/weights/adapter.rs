@@ -140,6 +140,11 @@ impl Adapter {
         Ok(merged)
     }
 
+    /// Whether it adds a product of low rank to the model's `name`.
+    pub(super) fn adds_to(&self, name: &str) -> bool {
+        self.changes.get(name).is_some_and(|change| change.a.is_some())
+    }
+
     fn merged_with(&self, name: &str, change: &Change, tensor: &Tensor) -> Result<Tensor, EngineFault> {
         let (kind, device) = (tensor.kind(), tensor.device());
         // An embedding may be kept whole beside what is added to it.

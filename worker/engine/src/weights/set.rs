@@ -39,8 +39,12 @@ pub(crate) struct Weights {
     device: Device,
     /// Device of each layer, if not all are on `device`.
     layers: Vec<Device>,
+    /// Whether a head counts as tied that differs from the embeddings in the files.
+    ties_as_configured: bool,
     /// Notes on ignored irregularities.
     pub(crate) notes: Vec<String>,
+    /// What numbers depend on that peers read in different ways.
+    pub(crate) remarks: Vec<String>,
 }
 
 /// Larger numbers in a tensor's name are not layer numbers.
@@ -87,7 +91,9 @@ impl Weights {
             kind,
             device,
             layers: Vec::new(),
+            ties_as_configured: false,
             notes,
+            remarks: Vec::new(),
         })
     }
 
@@ -107,8 +113,15 @@ impl Weights {
             kind,
             device,
             layers: Vec::new(),
+            ties_as_configured: false,
             notes: Vec::new(),
+            remarks: Vec::new(),
         }
+    }
+
+    /// Has a head count as tied wherever the configuration says so, as transformers 4.57 does.
+    pub(crate) fn tie_as_configured(&mut self) {
+        self.ties_as_configured = true;
     }
 
     /// Merges the adapter in `directory` into the tensors that are loaded from now on.
@@ -320,21 +333,44 @@ impl Weights {
         self.taken.extend(self.places.keys().filter(|name| name.starts_with(prefix)).cloned());
     }
 
-    /// Skips a tensor that should be a copy of `original`, which is used instead; adds a note if it is not.
+    /// Whether the files have a head `name` that differs from the `embeddings` to which the configuration ties it: transformers 5 and
+    /// vLLM load it. A head that is a copy is skipped. Compared is what the files have, without an adapter.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] if the stored tensor cannot be read.
-    pub(crate) fn skip_copy(&mut self, name: &str, original: &Tensor) -> Result<(), EngineFault> {
-        let name = self.stored_name(name).into_owned();
-        if let [file, ..] = self.holders(&name).as_slice() {
-            let same = file.shape(&name).unwrap_or_default() == original.size() && file.equals(&name, original)?;
-            if !same {
-                self.notes
-                    .push(format!("{name} differs from the embeddings and is not used: tie_word_embeddings is true"));
+    /// [`EngineFault::Model`] if one of the two cannot be read.
+    pub(crate) fn unties(&mut self, name: &str, embeddings: &str) -> Result<bool, EngineFault> {
+        let (name, embeddings) = (self.stored_name(name).into_owned(), self.stored_name(embeddings));
+        let is_other = match (self.holders(&name).as_slice(), self.holders(&embeddings).as_slice()) {
+            ([head, ..], [file, ..]) => {
+                let alike = head.shape(&name) == file.shape(&embeddings);
+                !alike || !head.equals(&name, &file.tensor(&embeddings, self.kind, Device::Cpu)?)?
             }
+            _ => false,
+        };
+        let unties = is_other && !self.ties_as_configured;
+        if is_other {
+            let (used, as_peers, others) = match unties {
+                true => ("used", "transformers 5 and vLLM", "transformers 4.57 uses the embeddings"),
+                false => ("not used", "transformers 4.57", "transformers 5 and vLLM use it"),
+            };
+            self.remarks.push(format!(
+                "{name} differs from the embeddings although tie_word_embeddings is true, and is {used}, as by {as_peers}; {others}"
+            ));
+        }
+        if !unties {
             self.taken.insert(name);
         }
-        Ok(())
+        Ok(unties)
+    }
+
+    /// Notes that an adapter of the `embeddings` changes the head, too, which is tied to them.
+    pub(crate) fn note_tied(&mut self, embeddings: &str) {
+        if self.adapter.as_ref().is_some_and(|adapter| adapter.adds_to(embeddings)) {
+            self.notes.push(format!(
+                "the adapter changes {embeddings}, and so the head that is tied to it, as after peft's merge_and_unload; an adapter \
+                 that is not merged leaves the head as it was"
+            ));
+        }
     }
 
     /// Returns the mapped files, to be kept as long as the tensors.

@@ -19,4 +19,5 @@ mod same_as_opencompass;
 mod same_as_transformers;
 mod shared_prefixes;
 mod support;
+mod tied_head;
 mod weights;
