@@ -26,22 +26,27 @@ pub struct GenerationDefaults {
     pub eos: Vec<u32>,
 }
 
-/// Keys that change what is generated and are not obeyed.
-const NOT_OBEYED: [&str; 14] = [
-    "no_repeat_ngram_size",
-    "encoder_repetition_penalty",
-    "bad_words_ids",
-    "suppress_tokens",
-    "begin_suppress_tokens",
-    "forced_bos_token_id",
-    "forced_eos_token_id",
-    "sequence_bias",
-    "exponential_decay_length_penalty",
-    "min_length",
-    "min_new_tokens",
-    "num_beams",
-    "penalty_alpha",
-    "guidance_scale",
+/// Keys that change what is generated and are not obeyed, each with the number by which it is switched off; one without a number is an
+/// id or a list.
+const NOT_OBEYED: [(&str, Option<f64>); 18] = [
+    ("no_repeat_ngram_size", Some(0.0)),
+    ("encoder_repetition_penalty", Some(1.0)),
+    ("bad_words_ids", None),
+    ("suppress_tokens", None),
+    ("begin_suppress_tokens", None),
+    ("forced_bos_token_id", None),
+    ("forced_eos_token_id", None),
+    ("sequence_bias", None),
+    ("exponential_decay_length_penalty", None),
+    ("min_length", Some(0.0)),
+    ("min_new_tokens", Some(0.0)),
+    ("min_p", Some(0.0)),
+    ("typical_p", Some(1.0)),
+    ("epsilon_cutoff", Some(0.0)),
+    ("eta_cutoff", Some(0.0)),
+    ("num_beams", Some(1.0)),
+    ("penalty_alpha", Some(0.0)),
+    ("guidance_scale", Some(1.0)),
 ];
 
 impl GenerationDefaults {
@@ -60,7 +65,8 @@ impl GenerationDefaults {
 
     /// What the file asks for that is not obeyed.
     pub fn not_obeyed(file: &Map<String, Value>) -> impl Iterator<Item = &'static str> + '_ {
-        NOT_OBEYED.into_iter().filter(|key| file.get(*key).is_some_and(|value| !changes_nothing(value)))
+        let asks = |(key, off): &(&str, Option<f64>)| file.get(*key).is_some_and(|value| !changes_nothing(value, *off));
+        NOT_OBEYED.into_iter().filter(asks).map(|(key, _)| key)
     }
 
     /// The settings in words, for errors: `temperature 0.7, top_k 20`.
@@ -81,11 +87,11 @@ impl GenerationDefaults {
     }
 }
 
-/// Absent, false, an empty list, 0 and 1 are how transformers writes that a rule is off.
-fn changes_nothing(value: &Value) -> bool {
+/// Null, false, an empty list, and the number `off` are how transformers writes that a rule is off.
+fn changes_nothing(value: &Value, off: Option<f64>) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
-        Value::Number(number) => number.as_f64().is_some_and(|number| number == 0.0 || number == 1.0),
+        Value::Number(number) => off.is_some() && number.as_f64() == off,
         Value::Array(items) => items.is_empty(),
         _ => false,
     }
@@ -115,6 +121,16 @@ mod tests {
             "temperature 0.7, top_k 20, top_p 0.8, repetition_penalty 1.05, pad_token_id 5, eos_token_id [5, 7]";
         assert_eq!(defaults.shown(), shown);
         assert_eq!(GenerationDefaults::not_obeyed(&file).collect::<Vec<_>>(), ["no_repeat_ngram_size"]);
+        let noted = |text: &str| {
+            let file = serde_json::from_str(text).unwrap();
+            GenerationDefaults::not_obeyed(&file).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            noted(r#"{"no_repeat_ngram_size": 1, "min_new_tokens": 1, "forced_eos_token_id": 0}"#),
+            ["no_repeat_ngram_size", "forced_eos_token_id", "min_new_tokens"]
+        );
+        let off = r#"{"no_repeat_ngram_size": 0, "num_beams": 1, "guidance_scale": 1.0, "typical_p": 1, "suppress_tokens": []}"#;
+        assert!(noted(off).is_empty(), "{:?}", noted(off));
         let again = serde_json::from_slice(&serde_json::to_vec(&defaults).unwrap()).unwrap();
         assert_eq!(defaults, again);
     }

@@ -1,6 +1,6 @@
 //! Reads config.json and generation_config.json: architecture, end tokens, and the keys of a family.
 
-use super::{culprit, sizes};
+use super::{culprit, renamed, sizes};
 use crate::fault::{file_fault, missing_fault};
 use crate::weights::read_pickled_json;
 use compass_plan::ModelKind;
@@ -118,11 +118,12 @@ impl ModelConfig {
     ///
     /// # Errors
     /// As [`ModelConfig::read`].
-    pub(crate) fn from_json(path: PathBuf, keys: Value) -> Result<Self, EngineFault> {
+    pub(crate) fn from_json(path: PathBuf, mut keys: Value) -> Result<Self, EngineFault> {
         let raw: RawConfig = culprit::read(&keys).map_err(|what| file_fault(&path, what))?;
         let fp8 =
             raw.quantization_config.as_ref().map(Fp8::read).transpose().map_err(|what| file_fault(&path, what))?;
         sizes::check(&keys).map_err(|what| file_fault(&path, what))?;
+        renamed::with_known_names(&mut keys);
         let positions_of_text = raw.text_config.map(|text| match text.model_type.as_deref() {
             // The published files leave out what has the default value.
             Some("gemma3_text") => text.max_position_embeddings.or(Some(131_072)),

@@ -64,7 +64,6 @@ struct Raw {
     hidden_activation: Option<String>,
     rms_norm_eps: Option<f64>,
     rope_theta: Option<f64>,
-    rope_scaling: Option<Value>,
     rope_parameters: Option<Value>,
     partial_rotary_factor: Option<f64>,
     max_position_embeddings: Option<f64>,
@@ -91,7 +90,7 @@ impl LlamaShape {
             ));
         }
         let rope = RopeConfig::read(
-            raw.rope_parameters.or(raw.rope_scaling),
+            raw.rope_parameters,
             raw.rope_theta.unwrap_or(defaults.rope_theta),
             head_dim,
             raw.partial_rotary_factor.or(defaults.partial_rotary_factor),

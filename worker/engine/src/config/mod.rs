@@ -3,6 +3,7 @@
 mod culprit;
 mod file;
 mod llama_shape;
+mod renamed;
 mod rope;
 mod sizes;
 

@@ -28,7 +28,6 @@ pub(super) struct LatentKeys {
     v_head_dim: i64,
     attention_bias: Option<bool>,
     rope_theta: Option<f64>,
-    rope_scaling: Option<Value>,
     rope_parameters: Option<Value>,
     max_position_embeddings: Option<f64>,
     n_routed_experts: Option<i64>,
@@ -99,7 +98,7 @@ impl LatentKeys {
 
     fn rope(&self) -> Result<RopeConfig, String> {
         RopeConfig::read(
-            self.rope_parameters.clone().or_else(|| self.rope_scaling.clone()),
+            self.rope_parameters.clone(),
             self.rope_theta.unwrap_or(10_000.0),
             self.qk_rope_head_dim,
             None,
@@ -109,8 +108,8 @@ impl LatentKeys {
 
     /// Returns the factor of scores: `mscale_all_dim` makes up for the scaling of positions in all entries of a head.
     fn score_scale(&self, shape: LatentShape) -> f64 {
-        let scaling = self.rope_parameters.as_ref().or(self.rope_scaling.as_ref());
-        let number = |key: &str| scaling.and_then(|scaling| scaling.get(key)).and_then(Value::as_f64);
+        let number =
+            |key: &str| self.rope_parameters.as_ref().and_then(|scaling| scaling.get(key)).and_then(Value::as_f64);
         let mscale = match (number("factor"), number("mscale_all_dim")) {
             (Some(factor), Some(all_dim)) if factor > 1.0 => 0.1 * all_dim * factor.ln() + 1.0,
             _ => 1.0,

@@ -28,8 +28,7 @@ struct Keys {
     use_bidirectional_attention: Option<bool>,
     rope_theta: Option<f64>,
     rope_local_base_freq: Option<f64>,
-    rope_scaling: Option<Value>,
-    /// In newer files: by kind of layer.
+    /// In newer files by kind of layer.
     rope_parameters: Option<Value>,
     max_position_embeddings: Option<f64>,
 }
@@ -60,7 +59,7 @@ impl Keys {
     /// Returns the rotations of layers that see everything, and of those with a window.
     fn ropes(&self, head_dim: i64) -> Result<[RopeConfig; 2], String> {
         let of_kind = |kind: &str| self.rope_parameters.as_ref().and_then(|all| all.get(kind)).cloned();
-        let whole = of_kind("full_attention").or_else(|| self.rope_scaling.clone());
+        let whole = of_kind("full_attention").or_else(|| self.rope_parameters.clone());
         let positions = (self.max_position_embeddings, None);
         Ok([
             RopeConfig::read(whole, self.rope_theta.unwrap_or(1e6), head_dim, None, positions)?,

@@ -23,11 +23,8 @@ struct Keys {
     intermediate_size: i64,
     hidden_act: Option<String>,
     layer_norm_eps: Option<f64>,
-    rotary_pct: Option<f64>,
     partial_rotary_factor: Option<f64>,
-    rotary_emb_base: Option<f64>,
     rope_theta: Option<f64>,
-    rope_scaling: Option<Value>,
     rope_parameters: Option<Value>,
     max_position_embeddings: Option<f64>,
     use_parallel_residual: Option<bool>,
@@ -68,10 +65,10 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
     }
     let shape = AttentionShape { heads, kv_heads: heads, head_dim: hidden / heads };
     let rope = RopeConfig::read(
-        keys.rope_parameters.clone().or_else(|| keys.rope_scaling.clone()),
-        keys.rotary_emb_base.or(keys.rope_theta).unwrap_or(10_000.0),
+        keys.rope_parameters.clone(),
+        keys.rope_theta.unwrap_or(10_000.0),
         shape.head_dim,
-        keys.rotary_pct.or(keys.partial_rotary_factor).or(Some(0.25)),
+        keys.partial_rotary_factor.or(Some(0.25)),
         (keys.max_position_embeddings, None),
     );
     let rope = rope.map_err(|what| config.fault(what))?;

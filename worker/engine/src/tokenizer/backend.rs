@@ -99,6 +99,7 @@ impl Backend {
     /// Adds the settings' tokens, and BOS and EOS around every text if `frame` says so.
     fn complete(&mut self, settings: &TokenizerSettings, frame: Option<(bool, bool)>) -> Result<(), String> {
         self.add(settings.tokens_to_add())?;
+        either!(self, tokenizer => tokenizer.set_encode_special_tokens(settings.split_special_tokens));
         let Some((bos, eos)) = frame else { return Ok(()) };
         let token = |wanted: bool, role: &str| -> Result<Option<(String, u32)>, String> {
             if !wanted {

@@ -23,6 +23,8 @@ pub(super) struct TokenizerSettings {
     pub(super) legacy: Option<bool>,
     pub(super) add_prefix_space: Option<bool>,
     pub(super) clean_up_tokenization_spaces: bool,
+    /// Whether the texts of special tokens in a prompt are read as any other text.
+    pub(super) split_special_tokens: bool,
     /// Whether `truncation_side` is `left`; transformers' default is `right`.
     pub(super) truncates_left: bool,
     /// Absent if the file says "infinite" (a number of thirty digits) or nothing.
@@ -66,6 +68,7 @@ impl TokenizerSettings {
             legacy: flag("legacy"),
             add_prefix_space: flag("add_prefix_space"),
             clean_up_tokenization_spaces: flag("clean_up_tokenization_spaces").unwrap_or(false),
+            split_special_tokens: flag("split_special_tokens").unwrap_or(false),
             truncates_left: config.get("truncation_side").and_then(Value::as_str) == Some("left"),
             model_max_length: config
                 .get("model_max_length")
@@ -89,8 +92,10 @@ impl TokenizerSettings {
                 self.roles.insert(role, SpecialToken::read(value));
             }
         }
-        let more = fields.get("additional_special_tokens").and_then(Value::as_array).into_iter().flatten();
-        for token in more.filter_map(SpecialToken::read) {
+        // transformers 5 saves them under the second name.
+        let more =
+            ["additional_special_tokens", "extra_special_tokens"].map(|key| fields.get(key).and_then(Value::as_array));
+        for token in more.into_iter().flatten().flatten().filter_map(SpecialToken::read) {
             if !self.additional.contains(&token) {
                 self.additional.push(token);
             }

@@ -1,8 +1,9 @@
 //! Logits of tiny random models of every family, compared with those of transformers (`tests/goldens`).
 
-use crate::families::support::{golden_cases, load, tolerance};
+use crate::families::support::{copy_of, golden_cases, load, tolerance};
 use compass_plan::Dtype;
 use safetensors::SafeTensors;
+use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// The first row whose logits a decode shares with a prefill of the whole. transformers' `dynamic` rotates cached
@@ -125,4 +126,55 @@ fn bits_do_not_vary_with_threads() {
         }
     }
     assert!(failures.is_empty(), "{failures:#?}");
+}
+
+/// Writes a configuration of transformers 4.57 as 5.24 does: all of the rotary embedding is in `rope_parameters`, by kind of layer for
+/// Gemma 3; the experts of Qwen3-MoE have Mixtral's name.
+fn as_version_5_writes(keys: &mut Map<String, Value>) {
+    let mut rope = match keys.remove("rope_scaling") {
+        Some(Value::Object(scaling)) => scaling,
+        _ => json!({"rope_type": "default"}).as_object().unwrap().clone(),
+    };
+    let mut theta = keys.remove("rope_theta");
+    theta = keys.remove("rotary_emb_base").or(theta);
+    let part = keys.remove("partial_rotary_factor");
+    let part = keys.remove("rotary_pct").or(part);
+    rope.extend(part.map(|part| ("partial_rotary_factor".to_owned(), part)));
+    let local = keys.remove("rope_local_base_freq");
+    let is_rotary = theta.is_some() || keys.contains_key("sliding_window_pattern");
+    rope.extend(theta.map(|theta| ("rope_theta".to_owned(), theta)));
+    if local.is_some() || keys.contains_key("sliding_window_pattern") {
+        let sliding = json!({"rope_theta": local.unwrap_or(json!(10000.0)), "rope_type": "default"});
+        keys.insert("rope_parameters".into(), json!({"full_attention": rope, "sliding_attention": sliding}));
+    } else if is_rotary {
+        keys.insert("rope_parameters".into(), Value::Object(rope));
+    }
+    if keys.get("model_type") == Some(&json!("qwen3_moe")) {
+        let experts = keys.remove("num_experts").unwrap();
+        keys.insert("num_local_experts".into(), experts);
+    }
+    if keys.get("model_type") == Some(&json!("qwen2_moe")) && keys["use_sliding_window"] == false {
+        keys.insert("sliding_window".into(), json!(0));
+    }
+    if let Some(Value::Object(text)) = keys.get_mut("text_config") {
+        as_version_5_writes(text);
+    }
+}
+
+#[test]
+fn configurations_of_transformers_5_are_those_of_4_57() {
+    let mut changed = 0;
+    for (name, path) in golden_cases() {
+        let Ok(text) = std::fs::read_to_string(path.join("config.json")) else { continue };
+        let mut keys: Map<String, Value> = serde_json::from_str(&text).unwrap();
+        let before = keys.clone();
+        as_version_5_writes(&mut keys);
+        let folder = copy_of(&name);
+        std::fs::write(folder.path().join("config.json"), Value::Object(keys.clone()).to_string()).unwrap();
+        changed += usize::from(keys != before);
+        let tokens = goldens(&path).pop().unwrap().tokens;
+        let logits = |folder: &Path| load(folder, Dtype::Float32, 1).unwrap().prefill(&tokens).unwrap();
+        assert_eq!(logits(folder.path()), logits(&path), "{name}");
+    }
+    assert!(changed >= 40, "only {changed} differ");
 }

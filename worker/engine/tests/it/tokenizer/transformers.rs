@@ -108,3 +108,18 @@ fn errors_name_damaged_files() {
     std::fs::write(directory.path().join("vocab.json"), "{\"a\": 0, \"b\": 1}").unwrap();
     assert!(fault().contains("vocab.json"), "a merge of unknown tokens: {}", fault());
 }
+
+/// As `AutoTokenizer` of transformers 4.57.6 and 5.24.0.
+#[test]
+fn special_tokens_of_a_prompt_are_split_where_the_files_ask_for_it() {
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/demo/model");
+    let ids = |config: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::copy(model.join("tokenizer.json"), directory.path().join("tokenizer.json")).unwrap();
+        std::fs::write(directory.path().join("tokenizer_config.json"), config).unwrap();
+        TextTokenizer::read(directory.path(), BosPolicy::Auto, None).unwrap().encode("a</s>b").unwrap()
+    };
+    assert_eq!(ids(r#"{"bos_token": "<s>", "eos_token": "</s>"}"#), [0, 66, 1, 67]);
+    let split = r#"{"bos_token": "<s>", "eos_token": "</s>", "split_special_tokens": true}"#;
+    assert_eq!(ids(split), [0, 66, 29, 16, 84, 31, 67]);
+}
