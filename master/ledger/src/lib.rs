@@ -17,5 +17,5 @@ pub use group_commit::{CommitStep, GroupCommit};
 pub use owner::{Claim, Doubt, LEASE, Owner, OwnerError, StoreId};
 pub use record::{Kind, LedgerEntry, encode};
 pub use seal::Seal;
-pub use segment::{Change, Ledger, LedgerError, Loaded, SegmentWriter, header, read_segment};
+pub use segment::{Change, Ledger, LedgerError, Loaded, SegmentWriter, TornEnd, header, read_segment};
 pub use tally::Tally;

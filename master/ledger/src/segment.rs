@@ -79,8 +79,29 @@ pub struct Loaded {
     pub entries: Vec<LedgerEntry>,
     /// The highest epoch that has a segment.
     pub last_epoch: Epoch,
-    /// Segments whose end was torn or never recorded, and the bytes that are ignored there.
-    pub torn: Vec<(String, u64)>,
+    /// Segments whose end is ignored.
+    pub torn: Vec<TornEnd>,
+}
+
+/// The end of a segment that is ignored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TornEnd {
+    pub segment: String,
+    pub bytes: u64,
+    /// Whether it is known that none of it was recorded as durable: so ends the segment of a master that was killed. Otherwise
+    /// nothing tells how long the segment was, and the end does not pass its checksums.
+    pub was_never_recorded: bool,
+}
+
+impl Loaded {
+    /// What of it may have held results, in words: they are lost, and their samples are run again.
+    pub fn damage(&self) -> impl Iterator<Item = String> {
+        self.torn.iter().filter(|end| !end.was_never_recorded).map(|TornEnd { segment, bytes, .. }| {
+            format!(
+                "the ledger segment {segment} is damaged: its last {bytes} bytes cannot be read, and what they held is run again"
+            )
+        })
+    }
 }
 
 impl Ledger {
@@ -113,7 +134,8 @@ impl Ledger {
             let end = read_segment(&self.plan, &path, &bytes, limit, &mut loaded.entries)?;
             // A header alone is a leader that recorded nothing: nothing is lost with it.
             if end < bytes.len() && bytes.len() > HEADER {
-                loaded.torn.push((name, (bytes.len() - end) as u64));
+                let was_never_recorded = limit == Some(end as u64);
+                loaded.torn.push(TornEnd { segment: name, bytes: (bytes.len() - end) as u64, was_never_recorded });
             }
         }
         Ok(loaded)
@@ -322,7 +344,7 @@ mod tests {
         writer.append(&[entry(3)]).unwrap();
         let loaded = ledger.load(&known).unwrap();
         assert_eq!(loaded.entries, [entry(1), entry(2)]);
-        assert_eq!((loaded.last_epoch, loaded.torn.len()), (Epoch(3), 1));
+        assert_eq!((loaded.last_epoch, loaded.torn.len(), loaded.damage().count()), (Epoch(3), 1, 0));
         assert_eq!(ledger.load(&BTreeMap::new()).unwrap().entries.len(), 3, "without a record the checksums decide");
     }
 
@@ -347,6 +369,26 @@ mod tests {
             let error = ledger.load(&recorded(&writer)).unwrap_err().to_string();
             assert!(error.contains("corrupt at byte") || error.contains("another plan"), "{error}");
         }
+    }
+
+    #[test]
+    fn damage_that_nothing_vouches_for_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new(dir.path().to_owned(), Digest::of(b"plan"));
+        let mut writer = ledger.create_segment(Epoch(1), "m").unwrap();
+        let first = writer.append(&[entry(40)]).unwrap() as usize;
+        writer.append(&[entry(50), entry(60)]).unwrap();
+        let path = dir.path().join(writer.name());
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[first + 20] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let loaded = ledger.load(&BTreeMap::new()).unwrap();
+        assert_eq!(loaded.entries, [entry(40)]);
+        let lost = bytes.len() - first;
+        let told = format!(
+            "the ledger segment 00000001-m is damaged: its last {lost} bytes cannot be read, and what they held is run again"
+        );
+        assert_eq!(loaded.damage().collect::<Vec<_>>(), [told]);
     }
 
     #[test]

@@ -52,6 +52,10 @@ impl Core {
                 self.progressed(worker);
                 self.misfits(worker, grant, unit, samples, effects);
             }
+            Event::Refused { worker, times } => {
+                let worker = self.heard(&worker);
+                self.refused(worker, times, effects);
+            }
             Event::Report { worker, grant, unit, report, .. } => {
                 let worker = self.heard(&worker);
                 self.report(worker, grant, unit, report, effects);

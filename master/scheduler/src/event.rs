@@ -109,6 +109,8 @@ pub enum Event {
     Results { worker: WorkerId, grant: GrantId, unit: UnitId, samples: Vec<Handed> },
     /// Results of samples that were granted to the worker and do not fit the plan: they are none.
     Misfits { worker: WorkerId, grant: GrantId, unit: UnitId, samples: Vec<Unfit> },
+    /// Results or reports of a worker were refused this many times: it was never granted what they are of.
+    Refused { worker: WorkerId, times: u64 },
     /// A shard report, encoded, of a grant that the worker has finished. It covers `samples` samples, on which engines
     /// spent `busy_ms`.
     Report { worker: WorkerId, grant: GrantId, unit: UnitId, samples: u32, busy_ms: u64, report: Vec<u8> },

@@ -1,4 +1,4 @@
-//! Results that do not fit the plan: tried elsewhere once, and held against the worker.
+//! Results that do not fit the plan: tried elsewhere once, and held against the worker; results that are refused, against it, too.
 //!
 //! Numbers that are not finite may be the model's own: another worker's result tells. If it has none either, the sample
 //! fails with that as its reason; if it has, the first worker was wrong. Any other misfit is the worker's own at once.
@@ -20,6 +20,9 @@ use std::collections::BTreeMap;
 
 /// So many results of a worker that do not fit bar it from the job.
 const STRIKES: u32 = 3;
+/// So many times that results or reports of a worker are refused bar it from the job: more than those of a worker whose grants no
+/// leader can check any more.
+const REFUSALS: u64 = 256;
 /// So many tries that end in a misfit are all that a sample gets.
 const TRIES: u32 = 2;
 
@@ -141,7 +144,18 @@ impl Core {
         if strikes < STRIKES || self.misfits.is_barred(id) {
             return;
         }
-        let reason = format!("{strikes} of its results do not fit the plan, the last with {misfit}");
+        self.bar(id, format!("{strikes} of its results do not fit the plan, the last with {misfit}"), effects);
+    }
+
+    /// Results of a worker are refused again and again.
+    pub(super) fn refused(&mut self, id: WorkerIx, times: u64, effects: &mut Vec<Effect>) {
+        let name = self.workers.name(id).clone();
+        if times >= REFUSALS && !self.misfits.is_barred(&name) {
+            self.bar(&name, format!("it sent results that it was never granted {times} times"), effects);
+        }
+    }
+
+    fn bar(&mut self, id: &WorkerId, reason: String, effects: &mut Vec<Effect>) {
         effects.push(Effect::Note { text: format!("worker {id} is barred from this job: {reason}") });
         self.misfits.barred.insert(id.clone(), reason);
         // It may be at what it holds until it hears so: that goes to others when its process has ended, or its lease.

@@ -173,6 +173,7 @@ async fn earlier_run(config: &Config, from: &RunFolder, read: &ReadPlan) -> Resu
 
 /// What of the run in `from` answers the new plan; what does not count is named on the screen.
 fn kept(from: RunFolder, run: EarlierRun, planned: &Planned) -> Result<EarlierResults, Failure> {
+    run.damage().iter().for_each(|what| report(Diagnostic::warning(what.clone())));
     for line in run.left_behind(&planned.plan) {
         print_status(line);
     }

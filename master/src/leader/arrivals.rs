@@ -29,6 +29,9 @@ pub struct Refusals {
     /// Shard reports of grants that were never made to it.
     #[serde(default)]
     pub void_reports: u64,
+    /// Times that such results or reports came.
+    #[serde(default)]
+    pub times: u64,
 }
 
 /// Device type whose numbers a result's are, as far as two results of it must agree. A failure and the result of a program
@@ -86,6 +89,8 @@ impl Leader {
             let refusals = self.refusals.entry(worker.clone()).or_default();
             let is_first = refusals.not_granted == 0;
             refusals.not_granted += foreign.len() as u64;
+            refusals.times += 1;
+            let times = refusals.times;
             let (name, refused) = (self.terms.unit_name(unit), foreign.len());
             let what = if is_ours { "was never granted" } else { "has of another plan" };
             let text = format!(
@@ -96,6 +101,7 @@ impl Leader {
             } else {
                 tracing::debug!("{text}");
             }
+            self.decide(now, Event::Refused { worker: worker.clone(), times }, out);
         }
         if let Some(first) = samples.iter().find(|sample| sample.device != DeviceType::Unknown) {
             self.pins.computed(self.pins.model_of(unit), first.device);
@@ -126,7 +132,14 @@ impl Leader {
     }
 
     /// Whether a report is of a grant that was made to the worker; one that is not is counted and named.
-    pub(super) fn may_report(&mut self, worker: &WorkerId, grant: &GrantId, unit: UnitId) -> bool {
+    pub(super) fn may_report(
+        &mut self,
+        now: u64,
+        worker: &WorkerId,
+        grant: &GrantId,
+        unit: UnitId,
+        out: &mut Vec<Submission>,
+    ) -> bool {
         // Its samples may be more: those sent under names that the grant had before.
         let covered = |session: &compass_rpc::Session| session.rights.include(grant, unit);
         if self.sessions.get(worker).is_some_and(covered) {
@@ -134,10 +147,13 @@ impl Leader {
         }
         let refusals = self.refusals.entry(worker.clone()).or_default();
         refusals.void_reports += 1;
+        refusals.times += 1;
+        let times = refusals.times;
         if refusals.void_reports == 1 {
             let name = self.terms.unit_name(unit);
             tracing::warn!("refused a report of worker {worker} on samples of {name} that it was never granted");
         }
+        self.decide(now, Event::Refused { worker: worker.clone(), times }, out);
         false
     }
 

@@ -240,7 +240,7 @@ impl Leader {
             }
             Parsed::Results(handed) => heard = self.results(now, &worker, handed, out),
             Parsed::Report { grant, unit, samples, busy_ms, report } => {
-                if self.may_report(&worker, &grant, unit) {
+                if self.may_report(now, &worker, &grant, unit, out) {
                     heard = FrameContent::Report { unit, report: report.clone() };
                     self.ends_right(&worker, &grant);
                     let event = Event::Report { worker: worker.clone(), grant, unit, samples, busy_ms, report };

@@ -319,7 +319,7 @@ fn only_the_worker_to_which_a_sample_was_granted_makes_a_record_of_it() {
     led.print_status("liar", 2, 3, results(&own, &[(2, ppl(vec![1.0]))]));
     assert_eq!(acknowledged(&led.told("liar")), 3, "refused, and not replayed");
     assert_eq!(led.recorded(), [(2, "liar".into())]);
-    assert_eq!(led.refusals("liar"), Refusals { not_granted: 4, ..Refusals::default() });
+    assert_eq!(led.refusals("liar"), Refusals { not_granted: 4, times: 2, ..Refusals::default() });
     // A report of what it was never granted.
     let report = v1::ShardReport { grant: honest.id, samples: honest.samples.clone(), ..Default::default() };
     led.print_status("liar", 2, 4, Say::Report(report));
@@ -395,7 +395,7 @@ fn a_claim_without_a_proof_or_with_a_wrong_one_is_void() {
         assert!(second.granted(worker).is_empty(), "{worker}: {claim:?}");
         second.print_status(worker, 1, 1, results(&claim, &[(0, ppl(vec![1.0]))]));
         assert!(second.recorded().is_empty());
-        let refused = Refusals { not_granted: 1, void_claims: 1, ..Refusals::default() };
+        let refused = Refusals { not_granted: 1, void_claims: 1, times: 1, ..Refusals::default() };
         assert_eq!(second.refusals(worker), refused, "{worker}: {claim:?}");
     }
     let mut second = Led::new(2, KEY);
@@ -425,4 +425,30 @@ fn a_result_that_does_not_fit_is_refused_and_tried_elsewhere() {
     assert_eq!(led.leader.core().barred_from_job().count(), 1);
     assert!(led.recorded().is_empty());
     assert_eq!(led.refusals("broken").misfits, 3);
+}
+
+#[test]
+fn a_worker_whose_results_are_refused_again_and_again_is_barred() {
+    let mut led = Led::new(1, KEY);
+    led.hello("honest", Vec::new());
+    led.hello("liar", Vec::new());
+    led.print_status("honest", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
+    led.print_status("liar", 2, 0, Say::Credit(v1::Credit { grants: 1 }));
+    let (foreign, own) = (led.granted("honest").remove(0), led.granted("liar").remove(0));
+    for frame in 1..256 {
+        let said = match frame % 2 {
+            0 => Say::Report(v1::ShardReport {
+                grant: foreign.id,
+                samples: foreign.samples.clone(),
+                ..Default::default()
+            }),
+            _ => results(&foreign, &[(0, ppl(vec![1.0]))]),
+        };
+        led.print_status("liar", 2, frame, said);
+    }
+    assert_eq!((led.leader.core().barred_from_job().count(), led.refusals("liar").times), (0, 255));
+    led.print_status("liar", 2, 256, results(&foreign, &[(0, ppl(vec![1.0]))]));
+    let barred: Vec<_> = led.leader.core().barred_from_job().map(|(worker, why)| format!("{worker}: {why}")).collect();
+    assert_eq!(barred, ["liar: it sent results that it was never granted 256 times"]);
+    assert!(own.samples != foreign.samples && led.recorded().is_empty());
 }

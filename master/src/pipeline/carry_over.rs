@@ -52,6 +52,8 @@ pub struct EarlierRun {
     results: BTreeMap<(UnitId, u32), SampleResult>,
     /// What its models are pinned to, by position: by its plan, or by the first worker that loaded them.
     pins: BTreeMap<ModelId, Pin>,
+    /// What of its ledger cannot be read, in words.
+    damage: Vec<String>,
 }
 
 /// What of an earlier run answers a new plan.
@@ -76,6 +78,7 @@ impl EarlierRun {
         recorded: &BTreeMap<String, u64>,
     ) -> Result<Self, CarryOverError> {
         let loaded = Ledger::new(folder.ledger(), digest).load(recorded)?;
+        let damage = loaded.damage().collect();
         let mut pins = recorded_pins(&loaded);
         let planned = plan.models().filter_map(|(at, model)| Some((at, model.pin.clone()?)));
         pins.extend(planned);
@@ -88,7 +91,12 @@ impl EarlierRun {
                 results.entry((UnitId(entry.unit), result.index)).or_insert(result);
             }
         }
-        Ok(Self { folder: folder.clone(), plan, results, pins })
+        Ok(Self { folder: folder.clone(), plan, results, pins, damage })
+    }
+
+    /// What of its ledger cannot be read, in words: results in it are not taken over.
+    pub fn damage(&self) -> &[String] {
+        &self.damage
     }
 
     /// Which of its models have other weights by now, as far as this host can read them: how each differs, in words.

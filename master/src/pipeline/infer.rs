@@ -22,10 +22,11 @@ use super::worker_source::{StageRegistration, StageWorkers, WorkerSource};
 use crate::estimate::learn;
 use crate::leader::{Costs, Leader, Pins};
 use compass_common::encode::{self, EncodeError};
-use compass_common::status_output::{print_status, with_same_log};
+use compass_common::status_output::{print_status, report, with_same_log};
 use compass_config::Config;
+use compass_diagnostic::Diagnostic;
 use compass_launch::{Programs, is_local};
-use compass_ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError, OwnerError, Seal, Tally};
+use compass_ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError, OwnerError, Seal, Tally, TornEnd};
 use compass_plan::partition::{PartitionError, PartitionerKind, TaskSpec, UnitSize, partition};
 use compass_plan::{ModelKind, Plan, Unit};
 use compass_proto::v1;
@@ -319,9 +320,10 @@ async fn open(
     let mut opening = inherited(&store, &keys).await?;
     let loaded = block_in_place(|| ledger.load(opening.lengths()))?;
     // A master that is killed leaves such an end behind: what it held was never told.
-    for (segment, bytes) in &loaded.torn {
+    for TornEnd { segment, bytes, .. } in loaded.torn.iter().filter(|end| end.was_never_recorded) {
         tracing::info!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
     }
+    loaded.damage().for_each(|what| report(Diagnostic::warning(what)));
     let mut pins = Pins::new(plan, recorded_pins(&loaded));
     let mut costs = Costs::new(plan);
     for entry in loaded.entries.iter().filter(|entry| entry.kind() == Kind::Sample) {

@@ -15,13 +15,20 @@ pub(crate) struct Usage {
     pub(crate) generated: u64,
 }
 
+/// Most tokens of one answer, or of its prompt, that a server is believed: beyond the longest context of any model.
+const MOST_TOKENS: u64 = 1 << 24;
+
+/// A count of `usage`, if the server tells one that can be.
+pub(crate) fn told(answer: &Value, key: &str) -> Option<u64> {
+    answer.pointer(&format!("/usage/{key}")).and_then(Value::as_u64).filter(|tokens| *tokens <= MOST_TOKENS)
+}
+
 impl Usage {
-    /// `usage` of an answer; where there is none, about as many as the texts have.
+    /// `usage` of an answer; where there is none to believe, about as many as the texts have, which are of so many characters.
     pub(crate) fn of(answer: &Value, prompt: usize, generated: usize) -> Self {
-        let told = |key: &str| answer.pointer(&format!("/usage/{key}")).and_then(Value::as_u64);
         Self {
-            prompt: told("prompt_tokens").unwrap_or_else(|| estimated(prompt)),
-            generated: told("completion_tokens").unwrap_or_else(|| estimated(generated)),
+            prompt: told(answer, "prompt_tokens").unwrap_or_else(|| estimated(prompt)),
+            generated: told(answer, "completion_tokens").unwrap_or_else(|| estimated(generated)),
         }
     }
 }
@@ -118,6 +125,20 @@ mod tests {
         assert!(chat(said("some", "content_filter")).unwrap().unwrap_err().starts_with(FILTERED));
         let refusal = json!([{"message": {"content": null, "refusal": "I cannot"}, "finish_reason": "stop"}]);
         assert!(chat(refusal).unwrap().unwrap_err().contains("I cannot"));
+    }
+
+    #[test]
+    fn counts_beyond_any_context_are_not_believed() {
+        let usage = |prompt: u64, generated: u64| {
+            let answer = json!({"usage": {"prompt_tokens": prompt, "completion_tokens": generated}});
+            Usage::of(&answer, 40, 8)
+        };
+        assert_eq!(usage(3, 2), Usage { prompt: 3, generated: 2 });
+        let estimated = Usage { prompt: 11, generated: 3 };
+        assert_eq!(usage(10u64.pow(18), u64::MAX), estimated);
+        assert_eq!(Usage::of(&json!({"usage": {"prompt_tokens": -1, "completion_tokens": "2"}}), 40, 8), estimated);
+        let answer = json!({"choices": said("four", "stop"), "usage": {"completion_tokens": 10u64.pow(18)}});
+        assert_eq!(generation(&answer, EndpointApi::Chat, &[]).unwrap().unwrap().tokens, 2);
     }
 
     #[test]

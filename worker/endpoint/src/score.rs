@@ -3,7 +3,7 @@
 //! Servers differ in what they tell, and some tell only of the token that they generated: a sum over nothing would make every
 //! option equal. So an answer counts only where it has a log-probability for every token after the first.
 
-use super::answer::Usage;
+use super::answer::{Usage, told as counted};
 use super::asker::{Asker, Unanswered};
 use super::refusal::REJECTED;
 use compass_plan::engine::{BatchSpec, Request};
@@ -146,8 +146,8 @@ fn tokens(answer: &Value, text: &str) -> Result<Vec<Token>, String> {
     if texts.len() != log_probs.len() {
         return Err(format!("{} log-probabilities for {} tokens", log_probs.len(), texts.len()));
     }
-    let generated = answer.pointer("/usage/completion_tokens").and_then(Value::as_u64).unwrap_or(1);
-    let count = match answer.pointer("/usage/prompt_tokens").and_then(Value::as_u64) {
+    let generated = counted(answer, "completion_tokens").unwrap_or(1);
+    let count = match counted(answer, "prompt_tokens") {
         Some(prompt) => prompt as usize,
         None => texts.len().saturating_sub(generated as usize),
     };
