@@ -1,6 +1,6 @@
 //! Assigns batches to idle slots.
 
-use super::grants::GrantState;
+use super::grants::{GrantState, MIN_SHARE};
 use super::order::{BatchOrder, ModelOrder, PartOrder};
 use super::output::Output;
 use super::parts::CachedPart;
@@ -29,6 +29,9 @@ const LOAD_RATIO: f64 = 1.25;
 
 /// Samples without a result at which others are added to a batch, if its engine has no more sequences at once.
 const TOP_UP_AT: usize = 32;
+
+/// Time that a batch should take at most where the speed of a slot is known, in milliseconds: no other worker gets what it holds.
+const BATCH_MS: f64 = 1_000.0;
 
 /// Parts of a batch beyond which those whose samples are all done are dropped.
 const PARTS_OF_A_BATCH: usize = 8;
@@ -179,9 +182,8 @@ impl AgentCore {
         if runs_programs {
             batch.samples.truncate(1);
         }
-        if let Some(room) = self.room_for_answers(plan, plan.model_of(unit.id)) {
-            batch.samples.truncate(room);
-        }
+        let room = self.room_for_answers(plan, plan.model_of(unit.id));
+        batch.samples.truncate(room.unwrap_or_else(|| self.enough(plan, unit.id)));
         if batch.samples.is_empty() {
             return Ok(());
         }
@@ -242,6 +244,7 @@ impl AgentCore {
             orders: 1,
             parts: vec![part],
             since_ms: now_ms,
+            computed_since_ms: now_ms,
             stale: false,
         });
         Ok(())
@@ -273,18 +276,19 @@ impl AgentCore {
         let busy = self.slots.get(slot)?.busy.as_ref().filter(|busy| !busy.stale)?;
         let sequences = self.sequences.get(&busy.model).copied().unwrap_or(0) as usize;
         let room = self.room_for_answers(plan, busy.model);
-        if room.map_or(busy.left > sequences.max(TOP_UP_AT), |room| room == 0) {
-            return None;
-        }
         // What another slot owns is only helped with, and suspects run in batches of their own.
         let held = self.grants.get(busy.grant)?;
+        let enough = self.enough(plan, held.unit);
+        if room.map_or(busy.left > sequences.max(TOP_UP_AT).min(enough / 2), |room| room == 0) {
+            return None;
+        }
         if held.slot != Some(slot) || held.has_suspects() || runs_programs(plan, held.unit) {
             return None;
         }
         let (id, unit) = (busy.batch, plan.unit(held.unit)?);
         let is_last = self.grants.iter().all(|other| other.key == held.key || !other.has_waiting());
         let mut choice = held.next_batch(unit.dataset, if is_last { active } else { 1 })?;
-        choice.samples.truncate(room.unwrap_or(usize::MAX));
+        choice.samples.truncate(room.unwrap_or(enough.saturating_sub(busy.left)));
         let Some(part) = self.parts.get(&choice.part) else {
             self.fetch(choice.part);
             return None;
@@ -302,6 +306,27 @@ impl AgentCore {
             timeout: self.terms.as_ref().map_or(ENGINE_TIMEOUT, |terms| terms.engine_timeout),
         };
         Some((order, part))
+    }
+
+    /// Returns the most samples of a unit that a slot should hold: for [`BATCH_MS`], and twice as many as its engine answers at once.
+    fn enough(&self, plan: &Plan, unit: UnitId) -> usize {
+        let model = plan.model_of(unit);
+        let (mut ms, mut samples) = self.sample_ms.get(&model).copied().unwrap_or_default();
+        for busy in self.slots.iter().filter_map(|slot| slot.busy.as_ref()).filter(|busy| busy.model == model) {
+            let done = busy.samples.len().saturating_sub(busy.left);
+            if done > 0 {
+                ms += self.now_ms.saturating_sub(busy.computed_since_ms) as f64;
+                samples += done as f64;
+            }
+        }
+        if samples == 0.0 {
+            return usize::MAX;
+        }
+        let is_side_by_side =
+            |unit: &Unit<'_>| unit.dataset.infer.generation().is_some() || unit.model.kind == ModelKind::Endpoint;
+        let at_once = self.sequences.get(&model).filter(|_| plan.unit(unit).is_some_and(|unit| is_side_by_side(&unit)));
+        let at_once = at_once.copied().unwrap_or(0) as usize;
+        ((BATCH_MS * samples / ms.max(1.0)) as usize).max(2 * at_once).max(MIN_SHARE)
     }
 
     /// What tells the current job from others: its plan, and the run of it.

@@ -18,8 +18,22 @@ const SAMPLES_OF_A_PART: u32 = 3;
 const PARTS: u32 = 2;
 const LEASE_MS: u64 = 30_000;
 
-/// A model behind an endpoint; its samples begin alike, with so many characters.
-fn plan_of(shared: u64) -> (Plan, Vec<Vec<u8>>) {
+/// A model behind an endpoint.
+fn endpoint() -> ModelPlan {
+    let endpoint = Endpoint {
+        url: "http://e".into(),
+        model: "m".into(),
+        api: EndpointApi::Chat,
+        key: None,
+        headers: Default::default(),
+        scores: false,
+        budget: EndpointBudget::default(),
+    };
+    ModelPlan { endpoint: Some(endpoint), ..ModelPlan::new("m".to_owned(), ModelKind::Endpoint, String::new()) }
+}
+
+/// Parts of `of_a_part` samples that begin alike, with `shared` characters.
+fn plan_of(model: ModelPlan, shared: u64, of_a_part: u32) -> (Plan, Vec<Vec<u8>>) {
     let sample = |index| Sample {
         index,
         gold: serde_json::json!("a"),
@@ -27,17 +41,17 @@ fn plan_of(shared: u64) -> (Plan, Vec<Vec<u8>>) {
         body: Body::Gen { prompt: Prompt::question(format!("question {index}")) },
     };
     let part = |at: u32| {
-        let samples = (at * SAMPLES_OF_A_PART..(at + 1) * SAMPLES_OF_A_PART).map(sample).collect();
+        let samples = (at * of_a_part..(at + 1) * of_a_part).map(sample).collect();
         serde_json::to_vec(&Part { shots: Vec::new(), samples }).unwrap()
     };
     let parts: Vec<_> = (0..PARTS).map(part).collect();
     let refs = parts.iter().zip(0..).map(|(bytes, at)| PartRef {
         digest: Digest::of(bytes),
-        first: at * SAMPLES_OF_A_PART,
-        samples: SAMPLES_OF_A_PART,
+        first: at * of_a_part,
+        samples: of_a_part,
         bytes: bytes.len() as u64,
     });
-    let samples = PARTS * SAMPLES_OF_A_PART;
+    let samples = PARTS * of_a_part;
     let dataset = DatasetPlan {
         abbr: "d".into(),
         version: "000000".into(),
@@ -51,17 +65,6 @@ fn plan_of(shared: u64) -> (Plan, Vec<Vec<u8>>) {
         entries: Vec::new(),
         parts: refs.collect(),
     };
-    let endpoint = Endpoint {
-        url: "http://e".into(),
-        model: "m".into(),
-        api: EndpointApi::Chat,
-        key: None,
-        headers: Default::default(),
-        scores: false,
-        budget: EndpointBudget::default(),
-    };
-    let model =
-        ModelPlan { endpoint: Some(endpoint), ..ModelPlan::new("m".to_owned(), ModelKind::Endpoint, String::new()) };
     let plan = Plan {
         format: PLAN_FORMAT,
         config: Digest::of(b"a configuration"),
@@ -87,6 +90,10 @@ struct Worker {
 
 impl Worker {
     fn new(shared: u64) -> Self {
+        Self::of(endpoint(), shared, SAMPLES_OF_A_PART)
+    }
+
+    fn of(model: ModelPlan, shared: u64, of_a_part: u32) -> Self {
         let boot = AgentConfig {
             name: "w".into(),
             session: "s".into(),
@@ -102,7 +109,7 @@ impl Worker {
             runs_programs: false,
             seed: 7,
         };
-        let (plan, parts) = plan_of(shared);
+        let (plan, parts) = plan_of(model, shared, of_a_part);
         let head = serde_json::to_vec(&plan).unwrap();
         let core = AgentCore::new(boot, Box::new(Vec::new()));
         let mut worker = Self {
@@ -130,7 +137,7 @@ impl Worker {
         );
         worker.step(Input::Fetched { digest: Digest::of(&head), content: Ok(head.clone()) });
         for task in 0..PARTS {
-            let interval = v1::Interval { first: task * SAMPLES_OF_A_PART, end: (task + 1) * SAMPLES_OF_A_PART };
+            let interval = v1::Interval { first: task * of_a_part, end: (task + 1) * of_a_part };
             worker.hears(
                 u64::from(task) + 1,
                 0,
@@ -198,15 +205,17 @@ impl Worker {
             slot,
             event: SlotEvent::Ready { facts: Vec::new(), loaded_seconds: None },
         }));
-        for &index in &samples {
-            let generation = v1::Generation { text: "a".into(), tokens: 1, finish: v1::Finish::Stop.into() };
-            let outcome = Some(v1::sample_result::Outcome::Generation(generation));
-            let result = v1::SampleResult { index, outcome, ..Default::default() };
-            self.step(Input::Slot(SlotReport { slot, event: SlotEvent::Result(result) }));
-        }
+        samples.iter().for_each(|&index| self.has_result(slot, index));
         let end = BatchEnd::Done { tokens: Default::default(), notes: Vec::new(), prefix_segments: Vec::new() };
         self.step(Input::Slot(SlotReport { slot, event: SlotEvent::Ended { batch, orders: 1, end } }));
         samples
+    }
+
+    fn has_result(&mut self, slot: usize, index: u32) {
+        let generation = v1::Generation { text: "a".into(), tokens: 1, finish: v1::Finish::Stop.into() };
+        let outcome = Some(v1::sample_result::Outcome::Generation(generation));
+        let result = v1::SampleResult { index, outcome, ..Default::default() };
+        self.step(Input::Slot(SlotReport { slot, event: SlotEvent::Result(result) }));
     }
 
     /// Time passes, with a live connection.
@@ -280,4 +289,22 @@ fn a_grant_behind_a_running_batch_does_not_go_back() {
     worker.parts_arrive();
     worker.wait(600_000);
     assert_eq!((worker.failed.len(), worker.core.grants.iter().count()), (0, 2));
+}
+
+#[test]
+fn a_slow_slot_holds_no_more_than_it_does_in_a_second() {
+    let echo = || ModelPlan::new("m".to_owned(), ModelKind::Echo, String::new());
+    for (ms_of_a_sample, expected) in [(200, 8), (50, 20), (1, 36)] {
+        let mut worker = Worker::of(echo(), 0, 100);
+        worker.parts_arrive();
+        let left = |worker: &Worker| worker.core.slots[0].busy.as_ref().map(|busy| busy.left);
+        assert_eq!(left(&worker), Some(64), "nothing is known of its speed");
+        // A load is no part of it.
+        worker.wait(60_000);
+        let event = SlotEvent::Ready { facts: Vec::new(), loaded_seconds: Some(60.0) };
+        worker.step(Input::Slot(SlotReport { slot: 0, event }));
+        worker.wait(64 * ms_of_a_sample);
+        (0..64).for_each(|index| worker.has_result(0, index));
+        assert_eq!(left(&worker), Some(expected), "{ms_of_a_sample} ms");
+    }
 }

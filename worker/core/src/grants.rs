@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub const MAX_BATCH_SAMPLES: usize = 64;
 
 /// Minimum size of a batch that is shared with other slots.
-const MIN_SHARE: usize = 8;
+pub(super) const MIN_SHARE: usize = 8;
 
 /// A grant as it was made, with the master's proof: all that a new leader knows of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

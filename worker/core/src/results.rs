@@ -29,7 +29,9 @@ impl AgentCore {
         }
         match report.event {
             SlotEvent::Ready { facts, loaded_seconds } => {
-                let Some(model) = state.busy.as_ref().filter(|busy| !busy.stale).map(|busy| busy.model) else { return };
+                let Some(busy) = state.busy.as_mut().filter(|busy| !busy.stale) else { return };
+                busy.computed_since_ms = self.now_ms;
+                let model = busy.model;
                 state.resident = Some(model);
                 state.model = state.busy.as_ref().and_then(|busy| busy.holds);
                 if let Some(seconds) = loaded_seconds {
@@ -122,7 +124,8 @@ impl AgentCore {
         let seconds = self.now_ms.saturating_sub(busy.since_ms) as f64 / 1000.0;
         if matches!(end, BatchEnd::Done { .. }) {
             let (ms, samples) = self.sample_ms.entry(busy.model).or_default();
-            (*ms, *samples) = (*ms + seconds * 1000.0, *samples + busy.samples.len() as f64);
+            let computed = self.now_ms.saturating_sub(busy.computed_since_ms) as f64;
+            (*ms, *samples) = (*ms + computed, *samples + busy.samples.len() as f64);
         }
         let Some(held) = self.grants.get_mut(grant) else { return };
         if let Some(shard) = &mut held.shard {

@@ -46,6 +46,8 @@ pub(super) struct Busy {
     /// The parts that hold them.
     pub(super) parts: Vec<CachedPart>,
     pub(super) since_ms: u64,
+    /// Since when it is computed, once its model is loaded.
+    pub(super) computed_since_ms: u64,
     /// Whether its plan is obsolete: its results are dropped.
     pub(super) stale: bool,
 }

@@ -116,6 +116,7 @@ fn busy(grant: GrantId) -> Busy {
         orders: 1,
         parts: Vec::new(),
         since_ms: 0,
+        computed_since_ms: 0,
         stale: false,
     }
 }

@@ -1,8 +1,8 @@
 //! `balanced`: contiguous pieces of even estimated cost, large first, small at the tail.
 //!
 //! Guided self-scheduling (Polychronopoulos and Kuck 1987) over the cost of the whole job: a piece is half of a fair share
-//! of what is left, down to an eighth of a fair share of the whole, which makes about five pieces per worker. Units are
-//! walked from expensive to cheap and cut only where a piece ends, because neighbours in a data set share prefixes; units too
+//! of what is left, down to an eighth of a fair share of the whole, which makes about five pieces per worker; fewer where such
+//! pieces would not be worth the grants that they need. Units are walked from expensive to cheap and cut only where a piece ends, because neighbours in a data set share prefixes; units too
 //! small to be worth a task of their own travel together.
 //!
 //! Samples that begin alike stay in one piece where they are few: such a run is cut only into pieces whose own work is
@@ -17,11 +17,16 @@ use std::cmp::Reverse;
 /// A beginning that is computed once more costs a piece at most one part in so many of its own work.
 const WORTH: u64 = 50;
 
+/// What a grant costs beside its samples, in characters to prefill: its way to a worker and back, and what an engine computes less well
+/// in batches that are not full.
+const GRANT_COST: u64 = 8_192;
+
 /// Tasks of all models, model after model; `groups` holds one model's units each.
 pub(super) fn cut(groups: &[Vec<&UnitSize>], workers: u32) -> Vec<TaskSpec> {
     let total: u64 = groups.iter().flatten().map(|unit| unit.cost()).fold(0, u64::saturating_add);
     let workers = u64::from(workers);
-    let least = (total / (8 * workers)).max(1);
+    // Two pieces for each worker are cut whatever they cost.
+    let least = (total / (8 * workers)).max(GRANT_COST.min(total / (2 * workers))).max(1);
     let mut left = total;
     let mut tasks = Vec::new();
     for group in groups {
@@ -149,6 +154,24 @@ mod tests {
             assert!(least >= u64::from(10_000 / workers / 16), "no scraps: {sizes:?}");
             assert!(tasks.iter().all(|task| task.pieces.len() == 1 && task.pieces[0].1.pairs().len() == 1));
         }
+    }
+
+    #[test]
+    fn tasks_are_no_smaller_than_what_a_grant_costs() {
+        for (units, samples) in [(1, 585), (13, 45), (195, 3)] {
+            let units: Vec<UnitSize> = (0..units).map(|id| unit(id, samples, 40, true)).collect();
+            for workers in [1, 8, 20, 64] {
+                let tasks = cut(&[units.iter().collect()], workers);
+                let sizes: Vec<u64> = tasks.iter().map(TaskSpec::samples).collect();
+                assert_eq!(sizes.iter().sum::<u64>(), 585);
+                // A sample costs 832: ten are worth a grant, and so is half of a fair share.
+                let least = 10.min(585 / (2 * u64::from(workers)));
+                assert!(sizes.iter().filter(|size| **size < least / 2).count() <= 1, "{workers}: {sizes:?}");
+                assert!(sizes.len() as u64 >= (585 / 20).min(u64::from(workers)), "{workers}: {sizes:?}");
+            }
+        }
+        // Long samples are worth a task each.
+        assert_eq!(cut(&[vec![&unit(0, 24, 20_000, true)]], 8).len(), 24);
     }
 
     #[test]
