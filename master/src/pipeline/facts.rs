@@ -183,7 +183,7 @@ pub struct WorkerFacts {
     pub pool: String,
     /// Results received, repeats counted.
     pub results: u64,
-    /// Times that its process ended in mid-run, of all terms.
+    /// Times that its process, or an engine of it, ended in mid-run, of all terms.
     pub deaths: u32,
     /// Seconds that its engines spent on tasks.
     pub busy_seconds: f64,
@@ -280,7 +280,9 @@ impl RunFacts {
     pub fn report(&mut self, worker: &WorkerId, report: &[u8]) -> Option<(u64, f64)> {
         let report = v1::ShardReport::decode(report).ok()?;
         let ran = (u64::from(report.scored) + u64::from(report.failed), report.seconds);
-        self.worker(worker).busy_seconds += report.seconds;
+        let of_worker = self.worker(worker);
+        of_worker.busy_seconds += report.seconds;
+        of_worker.deaths = of_worker.deaths.saturating_add(report.engine_deaths);
         let model = report.unit / self.datasets.max(1);
         let name = self.model_name(ModelId(model));
         let of_model = self.by_model.entry(model).or_default();
@@ -540,7 +542,7 @@ mod tests {
         let worker = WorkerId("w".into());
         let report = |unit| {
             let notes = vec!["tokens are drawn".to_owned()];
-            v1::ShardReport { unit, notes, ..Default::default() }.encode_to_vec()
+            v1::ShardReport { unit, notes, engine_deaths: 2 - unit, ..Default::default() }.encode_to_vec()
         };
         let loaded = serde_json::to_vec(&serde_json::json!({ "notes": ["the date is fixed"] })).unwrap();
         let job_log = Arc::new(JobLog::ended());
@@ -555,7 +557,7 @@ mod tests {
         status_output::with_log(job_log.clone(), run).await;
         let said = ["note: m: tokens are drawn", "note: m: the date is fixed"];
         assert_eq!(job_log.read(0).0, said.map(|line| LogLine::Status(line.into())));
-        assert_eq!(facts.notes, ["tokens are drawn"]);
+        assert_eq!((facts.notes, facts.workers["w"].deaths), (vec!["tokens are drawn".to_owned()], 3));
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl Collector for Scrape {
         self.workers(&mut encoder, seconds, |worker| ConstCounter::new(worker.busy_seconds))?;
         let results = ("worker_results", "Results that a worker sent, repeats counted.", None);
         self.workers(&mut encoder, results, |worker| ConstCounter::new(worker.results))?;
-        let deaths = ("worker_deaths", "Worker processes that ended in mid-run.", None);
+        let deaths = ("worker_deaths", "Processes of a worker and of its engines that ended in mid-run.", None);
         self.workers(&mut encoder, deaths, |worker| ConstCounter::new(u64::from(worker.deaths)))?;
         let slots = ("worker_slots", "Replica slots of a worker; 0 while it is away.", None);
         self.workers(&mut encoder, slots, |worker| {

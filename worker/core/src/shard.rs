@@ -31,6 +31,7 @@ pub(super) struct Shard {
     more_notes: BTreeSet<Digest>,
     prefix_segments: Vec<PrefixSegment>,
     prefix_segments_left_out: u64,
+    engine_deaths: u32,
 }
 
 impl Shard {
@@ -44,6 +45,7 @@ impl Shard {
             more_notes: BTreeSet::new(),
             prefix_segments: Vec::new(),
             prefix_segments_left_out: 0,
+            engine_deaths: 0,
         }
     }
 
@@ -62,12 +64,19 @@ impl Shard {
     /// Adds a batch's duration. Tokens and notes are known only for completed batches.
     pub(super) fn batch_ended(&mut self, end: &BatchEnd, seconds: f64) {
         self.seconds += seconds;
-        if let BatchEnd::Done { tokens, notes, prefix_segments } = end {
-            let room = MAX_PREFIX_SEGMENTS.saturating_sub(self.prefix_segments.len());
-            self.prefix_segments.extend(prefix_segments.iter().take(room));
-            self.prefix_segments_left_out += prefix_segments.len().saturating_sub(room) as u64;
-            self.tokens.add(tokens);
-            notes.iter().for_each(|note| self.note(note));
+        match end {
+            BatchEnd::Done { tokens, notes, prefix_segments } => {
+                let room = MAX_PREFIX_SEGMENTS.saturating_sub(self.prefix_segments.len());
+                self.prefix_segments.extend(prefix_segments.iter().take(room));
+                self.prefix_segments_left_out += prefix_segments.len().saturating_sub(room) as u64;
+                self.tokens.add(tokens);
+                notes.iter().for_each(|note| self.note(note));
+            }
+            BatchEnd::EngineDied { message } => {
+                self.engine_deaths += 1;
+                self.note(&format!("an engine died while it computed, and its samples were run again: {message}"));
+            }
+            _ => {}
         }
     }
 
@@ -112,6 +121,7 @@ impl Shard {
             first: first.map(|metric| v1::ShownMetric { name: metric.name, value: metric.value }),
             notes_left_out: self.more_notes.len() as u32,
             prefix_segments_left_out: self.prefix_segments_left_out,
+            engine_deaths: self.engine_deaths,
         }
     }
 }
@@ -203,6 +213,18 @@ mod tests {
             let (few, many) = (size(12), size(60_000));
             assert!(many <= few + 16, "{kind:?}: {few} bytes for 12 samples, {many} for 60,000");
         }
+    }
+
+    #[test]
+    fn deaths_of_engines_are_counted_and_told() {
+        let mut shard = Shard::new(&EvalSpec::new(EvaluatorSpec::Acc));
+        for _ in 0..2 {
+            shard.batch_ended(&BatchEnd::EngineDied { message: "killed by signal 9".into() }, 1.0);
+        }
+        shard.batch_ended(&BatchEnd::NeverStarted { message: "no memory".into() }, 1.0);
+        let report = shard.report(GRANT, UnitId(0), &IntervalSet::new());
+        let note = "an engine died while it computed, and its samples were run again: killed by signal 9";
+        assert_eq!((report.engine_deaths, report.notes), (2, vec![note.to_owned()]));
     }
 
     #[test]
