@@ -1,8 +1,8 @@
 //! Which language a text is in.
 //!
 //! lm-eval asks langdetect, which draws at random and may change its mind; here whatlang decides, always in the same way,
-//! from the text in lower case. The two agree on texts of some length; Swahili and Somali, which whatlang does not know,
-//! are never recognised.
+//! from the text in lower case. The two agree on texts of some length. Albanian, Somali and Swahili, which langdetect knows
+//! and whatlang does not, cannot be told from other languages: an instruction that asks for one is not checked.
 
 use std::sync::LazyLock;
 use whatlang::{Detector, Lang};
@@ -18,6 +18,14 @@ fn detect(text: &str) -> Option<Lang> {
         Detector::with_allowlist(Lang::all().iter().copied().filter(|&language| code(language).is_some()).collect())
     });
     DETECTOR.detect_lang(&text.to_lowercase())
+}
+
+/// Languages that langdetect knows and this detector does not.
+const UNTOLD: [&str; 3] = ["so", "sq", "sw"];
+
+/// Whether a text can be told to be in the language. A code that no detector knows is told: no text is in it.
+pub(super) fn is_told(language: &str) -> bool {
+    !UNTOLD.contains(&language)
 }
 
 /// Whether the text is in the language; a text without letters is in any, as lm-eval has it.

@@ -1,6 +1,7 @@
 //! Instructions out of the rows of the data set.
 
 use super::kind::{Instruction, Relation};
+use super::language::is_told;
 use crate::text::strip;
 use serde_json::{Map, Value};
 
@@ -10,6 +11,9 @@ pub enum InstructionError {
     /// No such id.
     #[error("unknown instruction {0:?}; IFEval has 25, such as \"keywords:existence\"")]
     Unknown(String),
+    /// The language is not one that the detector knows.
+    #[error("no detector here tells the language {0:?} from others: whether the answer is in it stays undecided")]
+    Untold(String),
     /// The row lacks an argument; lm-eval would draw one at random, and score against that.
     #[error("instruction {id:?} needs the argument {argument:?}")]
     Missing {
@@ -65,7 +69,7 @@ impl Instruction {
     /// The instruction `id` with the arguments of its row (`kwargs`); null and false arguments are as if absent.
     ///
     /// # Errors
-    /// An id that IFEval does not have, and an argument that is absent or not of its kind.
+    /// An id that IFEval does not have, an argument that is absent or not of its kind, and a language that cannot be told.
     pub fn parse(id: &str, kwargs: &Map<String, Value>) -> Result<Self, InstructionError> {
         let args = Arguments { id, values: kwargs };
         Ok(match id {
@@ -81,7 +85,13 @@ impl Instruction {
                 frequency: args.number("let_frequency")?,
                 relation: args.relation("let_relation")?,
             },
-            "language:response_language" => Self::ResponseLanguage(args.text("language")?),
+            "language:response_language" => {
+                let language = args.text("language")?;
+                if !is_told(&language) {
+                    return Err(InstructionError::Untold(language));
+                }
+                Self::ResponseLanguage(language)
+            }
             "length_constraints:number_sentences" => {
                 Self::NumberSentences { sentences: args.number("num_sentences")?, relation: args.relation("relation")? }
             }
