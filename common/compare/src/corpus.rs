@@ -57,11 +57,7 @@ pub(crate) fn statistic<'a>(rule: &Aggregation, column: &'a Column, places: &[u3
         }
         Aggregation::WeightedPerplexity => weighted(|ratio| exp(-ratio)),
         Aggregation::BitsPerWeight => weighted(|ratio| -ratio / LN_2),
-        Aggregation::Ratio { scale } => {
-            let factor = scale.factor();
-            let ratio = weighted(|ratio| ratio);
-            Box::new(move |drawn| Some(factor * ratio(drawn)?))
-        }
+        Aggregation::Ratio => weighted(|ratio| 100.0 * ratio),
         Aggregation::Matthews { scale } => classes(&items(), scale.factor(), ClassTotals::matthews_correlation),
         Aggregation::F1 { average } => {
             let of = match average {

@@ -96,7 +96,7 @@ fn of_series(series: &Series) -> Vec<Values<'_>> {
             let form = Form::Scores { values: Cow::Borrowed(means), answers: Some(answers) };
             vec![values(name.clone(), rule, form, factor)]
         }
-        (Aggregation::Mean { scale }, Column::Scores(scores)) => {
+        (Aggregation::Mean { scale, .. }, Column::Scores(scores)) => {
             let form = Form::Scores { values: Cow::Borrowed(scores), answers: None };
             vec![values(name.clone(), rule, form, scale.factor())]
         }
@@ -127,7 +127,7 @@ fn values<'a>(name: String, rule: &Aggregation, form: Form<'a>, factor: f64) -> 
 
 fn factor(rule: &Aggregation) -> f64 {
     match rule {
-        Aggregation::Mean { scale } => scale.factor(),
+        Aggregation::Mean { scale, .. } => scale.factor(),
         _ => Scale::Percent.factor(),
     }
 }

@@ -1,5 +1,6 @@
 //! From a postprocessor to its function.
 
+use super::capital::NO_CHOICE;
 use super::*;
 use compass_pyfmt::{NONE, string_literal};
 
@@ -87,6 +88,15 @@ pub fn apply_all(kinds: &[Postprocessor], text: String) -> Result<String, Undeci
     kinds.iter().try_fold(text, |text, kind| kind.apply(&text))
 }
 
+/// What the postprocessors make of a text in which they find nothing, as of an empty one: `""`, `NULL`, `invalid`, `None`. `None`
+/// for those that look for nothing, such as the ones that drop articles.
+pub fn nothing_found(kinds: &[Postprocessor]) -> Option<String> {
+    const MARKS: [&str; 5] = ["", NO_NUMBER, NO_ANSWER, NO_CHOICE, NONE];
+    let looks = |kind: &Postprocessor| !matches!(kind, Postprocessor::General | Postprocessor::GeneralCn);
+    let nothing = kinds.iter().any(looks).then(|| apply_all(kinds, String::new()))?.ok()?;
+    MARKS.contains(&nothing.as_str()).then_some(nothing)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +107,20 @@ mod tests {
         assert_eq!(apply_all(&[], text()).unwrap(), "#### 1,200.5 the end");
         assert_eq!(apply_all(&[Postprocessor::Gsm8kDataset, Postprocessor::Gsm8k], text()).unwrap(), "1200.5");
         assert_eq!(apply_all(&[Postprocessor::Gsm8k, Postprocessor::General], text()).unwrap(), "200");
+    }
+
+    #[test]
+    fn what_nothing_reads_as() {
+        for (kind, nothing) in [
+            (Postprocessor::MathBoxed, Some("")),
+            (Postprocessor::Gsm8k, Some("NULL")),
+            (Postprocessor::GpqaSimpleEval, Some("None")),
+            (Postprocessor::Crowspairs, Some("invalid")),
+            (Postprocessor::General, None),
+        ] {
+            assert_eq!(nothing_found(std::slice::from_ref(&kind)).as_deref(), nothing, "{kind:?}");
+        }
+        assert_eq!(nothing_found(&[]), None);
     }
 
     #[test]

@@ -29,7 +29,7 @@ mod tags;
 mod words;
 
 pub use agieval::agieval_math;
-pub use apply::apply_all;
+pub use apply::{apply_all, nothing_found};
 pub use bbeh::{bbeh_freeform, bbeh_mcq};
 pub use boxed::{boxed_answer, last_boxed, unwrapped_boxed_answer};
 pub use capital::{crows_pairs, first_capital, first_capital_multi, last_capital, multiple_select};

@@ -17,7 +17,6 @@ mod endpoints;
 mod execution;
 mod execution_plan;
 mod facts;
-mod fit_notes;
 mod folder;
 mod import;
 mod infer;
@@ -45,6 +44,7 @@ mod reasons;
 mod recent;
 mod remarks;
 mod rows;
+mod sample_notes;
 mod score;
 #[cfg(test)]
 mod score_tests;

@@ -3,11 +3,11 @@
 //! Shard reports are checked here against that fold. They never make a number; a report that disagrees is an error.
 
 use super::divergence::{Divergence, divergences};
-use super::fit_notes::FitNotes;
 use super::folder::{FolderError, RunFolder, remove_leftovers, write_atomically};
 use super::import::ADOPTED;
 use super::planner::{PlanError, read_part};
 use super::reasons::{self, Reasons};
+use super::sample_notes::SampleNotes;
 use compass_config::{LeftOut, left_out_lines};
 use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION, executed};
@@ -79,7 +79,7 @@ const TOLD_EVERY: usize = 1_000;
 #[derive(Default)]
 struct ScoreNotes {
     notices: Vec<Diagnostic>,
-    fit: FitNotes,
+    samples: SampleNotes,
     reasons: Reasons,
 }
 
@@ -176,10 +176,10 @@ pub fn score(
         let cell = score_unit(folder, unit, entries, execution, write, &mut said, on_samples)?;
         cells.push((unit.id, cell));
     }
-    let ScoreNotes { mut notices, fit, reasons } = said;
-    notices.extend(fit.notes());
+    let ScoreNotes { mut notices, samples, reasons } = said;
+    notices.extend(samples.notes());
     notices.extend(reasons.notices());
-    let summary = Summary::new(plan, cells);
+    let summary = Summary::new(plan, cells).with_notes(samples.remarks());
     let complete = summary.is_complete() && !notices.iter().any(Diagnostic::is_error);
     Ok(Scored { summary, notices, complete })
 }
@@ -268,7 +268,7 @@ fn score_unit(
     let metrics = total.finish();
     let document = results_document(unit.dataset, &metrics, &findings, write.unwrap_or_default());
     let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
-    said.fit.add(&name, &document);
+    said.samples.add(&name, &document);
     said.notices.extend(disagreements(&name, &entries));
     said.notices.extend(differences(&name, &entries.diverged));
     said.notices.extend(execution.iter().flat_map(|execution| disagreements(&name, execution)));

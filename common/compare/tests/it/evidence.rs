@@ -35,7 +35,13 @@ fn as_many_pairs_as_would_tell_do_tell() {
     // Scores have the t interval.
     let scores = |shift: f64| {
         let values = (0..40).map(|at| f64::from(at * 7 % 13) / 13.0 * shift).collect();
-        unit("d", 40, "score", Aggregation::Mean { scale: Scale::One }, Column::Scores(values))
+        unit(
+            "d",
+            40,
+            "score",
+            Aggregation::Mean { scale: Scale::One, bounds: Bounds::Positive },
+            Column::Scores(values),
+        )
     };
     let found = needed(scores(0.0), scores(1.0), -0.4).unwrap();
     assert!((200..400).contains(&found), "{found}");
@@ -77,7 +83,13 @@ fn where_nothing_differs_nothing_is_certain() {
     assert_eq!(conclusion(&two, "both", 2.0).0, Conclusion::WithinMargin);
     // Shares between 0 and 1 are no more certain than right and wrong.
     let shares = vec![0.25; 50];
-    let shares = [unit("d", 50, "score", Aggregation::Mean { scale: Scale::Percent }, Column::Scores(shares))];
+    let shares = [unit(
+        "d",
+        50,
+        "score",
+        Aggregation::Mean { scale: Scale::Percent, bounds: Bounds::Percent },
+        Column::Scores(shares),
+    )];
     let (_, high) = conclusion(&shares, "d", 0.01);
     assert!((high - 100.0 * CHI / (50.0 + CHI)).abs() < 1e-9, "{high}");
     // A relative margin has no certainty of its own.
@@ -112,7 +124,16 @@ fn a_leaderboard_is_not_certain_of_what_is_always_right() {
     for (unit, n) in [
         (hits("d", 400, is_right), 400.0),
         (in_passages(hits("d", 400, is_right)), 40.0),
-        (unit("d", 50, "score", Aggregation::Mean { scale: Scale::Percent }, Column::Scores(vec![1.0; 50])), 50.0),
+        (
+            unit(
+                "d",
+                50,
+                "score",
+                Aggregation::Mean { scale: Scale::Percent, bounds: Bounds::Percent },
+                Column::Scores(vec![1.0; 50]),
+            ),
+            50.0,
+        ),
     ] {
         let (low, high) = cell(unit);
         assert!((low - wilson(n)).abs() < 1e-9 && high == 100.0, "{n}: {low} to {high}");
@@ -147,7 +168,13 @@ fn a_few_samples_of_a_corpus_metric_are_no_evidence() {
 fn what_no_test_could_find_is_not_called_detectable() {
     let scores = |samples: usize, spread: f64| {
         let values = (0..samples).map(|at| if at.is_multiple_of(2) { 0.5 + spread } else { 0.5 - spread }).collect();
-        unit("d", samples, "score", Aggregation::Mean { scale: Scale::Percent }, Column::Scores(values))
+        unit(
+            "d",
+            samples,
+            "score",
+            Aggregation::Mean { scale: Scale::Percent, bounds: Bounds::Percent },
+            Column::Scores(values),
+        )
     };
     let of = |samples, spread| {
         let found =

@@ -11,7 +11,7 @@ use compass_compare::{
     ClusterBy, Column, Comparison, Conclusion, Correction, Facts, Hit, Options, Row, RunData, SampleFacts, Series,
     UnitData, compare,
 };
-use compass_eval::evaluator::{Aggregation, SampleValue, Scale};
+use compass_eval::evaluator::{Aggregation, Bounds, SampleValue, Scale};
 use compass_plan::evaluation::F1Average;
 use compass_plan::summary::{Average, SummaryGroup};
 
@@ -98,7 +98,7 @@ fn answers_without_a_score_are_bounded_and_no_conclusion_hides_them() {
 fn a_score_is_better_when_it_is_lower_where_the_metric_says_so() {
     let scores = |shift: f64| {
         let values = (0..200).map(|at| f64::from(at % 17) / 10.0 + shift * f64::from(at % 3)).collect();
-        let rule = Aggregation::Mean { scale: Scale::One };
+        let rule = Aggregation::Mean { scale: Scale::One, bounds: Bounds::Positive };
         unit("d", 200, "brier_score", rule, Column::Scores(values))
     };
     let found = compare(&run("a", vec![scores(0.0)]), &run("b", vec![scores(-0.1)]), &options()).unwrap();
@@ -188,11 +188,24 @@ fn withheld_and_differing_metrics_are_named() {
     let none = |name: &str| run(name, vec![hits("d", 10, mostly), hits("e", 10, |_| Hit::None)]);
     let found = compare(&none("a"), &none("b"), &options()).unwrap();
     assert_eq!(found.left_out, ["e accuracy: no pair has a value in both runs"]);
-    let scores = unit("d", 10, "score", Aggregation::Mean { scale: Scale::One }, Column::Scores(vec![1.0; 10]));
+    let scores = unit(
+        "d",
+        10,
+        "score",
+        Aggregation::Mean { scale: Scale::One, bounds: Bounds::Positive },
+        Column::Scores(vec![1.0; 10]),
+    );
     let errors = compare(&none("a"), &run("b", vec![scores]), &options()).unwrap_err();
     assert!(errors[0].message.contains("d accuracy: b does not have it"), "{errors:?}");
-    let single =
-        |value: f64| unit("d", 1, "score", Aggregation::Mean { scale: Scale::One }, Column::Scores(vec![value]));
+    let single = |value: f64| {
+        unit(
+            "d",
+            1,
+            "score",
+            Aggregation::Mean { scale: Scale::One, bounds: Bounds::Positive },
+            Column::Scores(vec![value]),
+        )
+    };
     let errors = compare(&run("a", vec![single(1.0)]), &run("b", vec![single(2.0)]), &options()).unwrap_err();
     assert!(errors[0].message.contains("one pair has no error"), "{errors:?}");
     let binary = compare(&run("a", vec![hits("d", 1, is_right)]), &run("b", vec![hits("d", 1, is_right)]), &options());

@@ -121,6 +121,8 @@ pub(super) fn score(sample: &Sample, executions: &[Execution], spec: &EvalSpec) 
         answers: vec![python_str(evaluator.reference(&sample.gold))],
         tie: false,
         correct,
+        gold_unread: false,
+        empty_right: false,
         contributions,
         details: Some(details),
     })

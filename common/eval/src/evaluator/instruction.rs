@@ -1,7 +1,7 @@
 //! IFEval: which instructions of a prompt an answer follows, strictly and loosely.
 
 use super::Unscored;
-use super::metric_contribution::{Aggregation, SampleValue, Scale};
+use super::metric_contribution::{Aggregation, SampleValue};
 use super::scored_answer::{AnswerScore, ScoredAnswer};
 use compass_metrics::instruction::{IfevalSample, Instruction, follow};
 use serde_json::{Map, Value};
@@ -19,7 +19,7 @@ pub(super) fn judge(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored
         let right = followed.iter().filter(|followed| **followed).count();
         SampleValue::Weighted(right as f64, followed.len() as u64)
     };
-    let ratio = Aggregation::Ratio { scale: Scale::Percent };
+    let ratio = Aggregation::Ratio;
     let score = AnswerScore { correct: Some(all(&strict)), ..AnswerScore::default() };
     Ok(score
         .series("Prompt-level-strict-accuracy", Aggregation::Proportion, SampleValue::Hit(all(&strict)))

@@ -1,7 +1,7 @@
 //! Answers that are labels of classes or options, or points of a key.
 
 use super::Unscored;
-use super::metric_contribution::{Aggregation, SampleValue, Scale};
+use super::metric_contribution::{Aggregation, Bounds, SampleValue, Scale};
 use super::scored_answer::{AnswerScore, ScoredAnswer};
 use compass_metrics::option::{CrowsPairsSentence, GaokaoQuestion, GaokaoScore, crows_pairs_sentence, gaokao_score};
 use compass_metrics::overlap::nearest_candidate;
@@ -72,9 +72,12 @@ pub(super) fn sentence_pair(question: &ScoredAnswer<'_>) -> Result<AnswerScore, 
         return Err(Unscored("an option has no finite score".into()));
     }
     let CrowsPairsSentence { likelihood_diff, pct_stereotype } = crows_pairs_sentence(more, less);
-    Ok(AnswerScore::default()
-        .series("likelihood_diff", Aggregation::Mean { scale: Scale::One }, SampleValue::Score(likelihood_diff))
-        .series("pct_stereotype", Aggregation::Proportion, SampleValue::Hit(pct_stereotype > 0.0)))
+    let mean = Aggregation::Mean { scale: Scale::One, bounds: Bounds::Positive };
+    Ok(AnswerScore::default().series("likelihood_diff", mean, SampleValue::Score(likelihood_diff)).series(
+        "pct_stereotype",
+        Aggregation::Proportion,
+        SampleValue::Hit(pct_stereotype > 0.0),
+    ))
 }
 
 /// `GaokaoBenchEvaluator`: points of the points that the key is worth.
@@ -84,5 +87,5 @@ pub(super) fn gaokao(question: &ScoredAnswer<'_>, kind: GaokaoQuestion) -> Answe
     let GaokaoScore { points, out_of, correct } = gaokao_score(kind, &question.text(), &texts);
     let item = SampleValue::Weighted(f64::from(points), u64::from(out_of));
     let score = AnswerScore { answers: key, correct: Some(correct), ..AnswerScore::default() };
-    score.series("score", Aggregation::Ratio { scale: Scale::Percent }, item)
+    score.series("score", Aggregation::Ratio, item)
 }

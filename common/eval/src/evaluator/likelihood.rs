@@ -1,7 +1,7 @@
 //! How likely a text is, without right or wrong: lm-eval's perplexities, OpenCompass's average and bits per character.
 
 use super::Unscored;
-use super::metric_contribution::{Aggregation, SampleValue, Scale};
+use super::metric_contribution::{Aggregation, Bounds, SampleValue, Scale};
 use super::parsed_output::{Likelihood, ParsedOutput};
 use super::scored_answer::{AnswerScore, ScoredAnswer};
 
@@ -41,7 +41,8 @@ pub(super) fn average_ppl(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Un
     if !mean.is_finite() {
         return Err(not_finite());
     }
-    Ok(AnswerScore::default().series("average_ppl", Aggregation::Mean { scale: Scale::One }, SampleValue::Score(mean)))
+    let rule = Aggregation::Mean { scale: Scale::One, bounds: Bounds::Positive };
+    Ok(AnswerScore::default().series("average_ppl", rule, SampleValue::Score(mean)))
 }
 
 /// Bits per character, OpenCompass's `BPCEvaluator`, over the windows of `rolling`: -(sum of log p) / (characters ln 2).

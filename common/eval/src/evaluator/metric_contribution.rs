@@ -55,16 +55,16 @@ pub enum Aggregation {
     /// `100 * hits / total`: the last bit differs (22 of 40 is 55.00000000000001 or 55.0).
     #[serde(rename = "share_scaled_first")]
     ProportionScaledFirst,
-    /// The mean of the scores.
-    Mean { scale: Scale },
+    /// The mean of the scores, which lies within `bounds`.
+    Mean { scale: Scale, bounds: Bounds },
     /// lm-eval's `perplexity`: `exp(-mean)`.
     Perplexity,
     /// lm-eval's `weighted_perplexity`: `exp(-sum / sum of weights)`.
     WeightedPerplexity,
     /// lm-eval's `bits_per_byte` and OpenCompass's `bpc`: `-(sum / sum of weights) / ln 2`.
     BitsPerWeight,
-    /// `sum / sum of weights`, scaled.
-    Ratio { scale: Scale },
+    /// `sum / sum of weights`, in percent.
+    Ratio,
     /// scikit-learn's `matthews_corrcoef`, scaled.
     Matthews { scale: Scale },
     /// scikit-learn's F1 in percent.
@@ -87,6 +87,36 @@ pub enum Aggregation {
     Circular,
     /// Right answers of the n to each question: G-Pass@k for each of `k`, and pass@k.
     Replicas { k: Vec<u32> },
+}
+
+/// Between which numbers a metric lies, in its own unit, whatever the samples are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bounds {
+    /// 0 and 100.
+    Percent,
+    /// 0 and 2.
+    Brier,
+    /// 0 and any.
+    Positive,
+    /// -1 and 1, times the factor of this scale.
+    Correlation(Scale),
+    /// -100 and 100: one percentage less another.
+    Difference,
+}
+
+impl Bounds {
+    /// An interval without what lies outside.
+    pub fn within(self, (low, high): (f64, f64)) -> (f64, f64) {
+        let (least, most) = match self {
+            Self::Percent => (0.0, 100.0),
+            Self::Brier => (0.0, 2.0),
+            Self::Positive => (0.0, f64::INFINITY),
+            Self::Correlation(scale) => (-scale.factor(), scale.factor()),
+            Self::Difference => (-100.0, 100.0),
+        };
+        (low.max(least), high.min(most))
+    }
 }
 
 /// Units of a score, and in which order the peer multiplies.

@@ -29,6 +29,7 @@ mod pipeline;
 #[cfg(test)]
 mod properties;
 mod proportion;
+mod read_gold;
 mod sample_score;
 mod scored_answer;
 mod series;
@@ -40,7 +41,7 @@ mod truthful;
 pub use accumulator::{Accumulator, MergeError};
 pub use canonical::EVAL_VERSION;
 pub use execution::{executed, programs};
-pub use metric_contribution::{Aggregation, MetricContribution, SampleValue, Scale};
+pub use metric_contribution::{Aggregation, Bounds, MetricContribution, SampleValue, Scale};
 pub use metrics::{ACC_NORM, Counts, Metric, Metrics};
 pub use proportion::{Proportion, Z_95};
 pub use sample_score::{SampleScore, Unscored, judge};

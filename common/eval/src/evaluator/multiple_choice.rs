@@ -1,6 +1,6 @@
 //! lm-eval's metrics of `multiple_choice` tasks (`ConfigurableTask.process_results`).
 
-use super::metric_contribution::{Aggregation, SampleValue, Scale};
+use super::metric_contribution::{Aggregation, Bounds, SampleValue, Scale};
 use super::parsed_output::{Answer, Options};
 use super::scored_answer::{AnswerScore, ScoredAnswer};
 use super::{Unscored, equality::python_eq};
@@ -39,12 +39,15 @@ pub(super) fn judge(question: &ScoredAnswer<'_>, metrics: &[ChoiceMetric]) -> Re
             }
             ChoiceMetric::BrierScore => {
                 let brier = |gold: &[usize]| Some(SampleValue::Score(brier_score(&options.scores, *gold.first()?)));
-                (Aggregation::Mean { scale: Scale::One }, brier(&golds).filter(|_| golds.len() == 1))
+                (
+                    Aggregation::Mean { scale: Scale::One, bounds: Bounds::Brier },
+                    brier(&golds).filter(|_| golds.len() == 1),
+                )
             }
             ChoiceMetric::Mc2 => {
                 let is_gold: Vec<bool> = (0..options.labels.len()).map(|at| golds.contains(&at)).collect();
                 (
-                    Aggregation::Mean { scale: Scale::Percent },
+                    Aggregation::Mean { scale: Scale::Percent, bounds: Bounds::Percent },
                     Some(SampleValue::Score(truthful_mc2(&options.scores, &is_gold))),
                 )
             }

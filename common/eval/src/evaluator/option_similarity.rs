@@ -23,6 +23,6 @@ pub(super) fn judge(question: &ScoredAnswer<'_>, options: &FirstOption) -> Resul
     let texts: Vec<Option<String>> = options.letters().chars().map(text).collect::<Result<_, Unscored>>()?;
     let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
     let meant = option_meant(options, &question.text(), &texts);
-    let correct = meant.map(String::from).unwrap_or_default() == gold;
+    let correct = meant.is_some_and(|letter| String::from(letter) == gold);
     Ok(AnswerScore::proportion("accuracy", Aggregation::Proportion, correct, vec![gold]))
 }

@@ -256,6 +256,6 @@ fn the_canonical_bytes_are_those_of_every_build() {
     let digest = compass_types::ids::Digest::of(&all).to_string();
     assert_eq!(
         (EVAL_VERSION, digest.as_str()),
-        (1, "7ef7e9bae48f70c1bcf88be88c44b24eda02abcbec20590700e2ae6855453379")
+        (2, "7ef7e9bae48f70c1bcf88be88c44b24eda02abcbec20590700e2ae6855453379")
     );
 }

@@ -4,6 +4,7 @@
 use super::metric_contribution::{Aggregation, MetricContribution, SampleValue};
 use super::parsed_output::ParsedOutput;
 use super::pipeline::majority;
+use super::read_gold::ReadGold;
 use super::scored_answer::{AnswerScore, ScoredAnswer, processed};
 use super::{ACC_NORM, dispatch, execution, pipeline};
 use compass_plan::evaluation::FilterPipeline;
@@ -25,6 +26,10 @@ pub struct SampleScore {
     pub tie: bool,
     /// Whether each processed prediction is right, one by one; empty where right and wrong do not exist.
     pub correct: Vec<bool>,
+    /// Whether the postprocessors found no answer in the gold one: nothing equals it.
+    pub gold_unread: bool,
+    /// Whether an empty answer is right, though the gold one is not empty.
+    pub empty_right: bool,
     /// What the sample gives to each metric.
     pub contributions: Vec<MetricContribution>,
     /// In place of what [`crate::report`] shows of a sample: the keys of the peer's evaluator that runs programs.
@@ -59,7 +64,7 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
         ParsedOutput::Turns(texts) => (vec![texts.iter().copied().map(Value::from).collect()], false),
         ParsedOutput::Likelihood(_) => (vec![Value::Null], false),
     };
-    let gold = processed(&spec.dataset_postprocessors, &sample.gold)?;
+    let ReadGold { gold, unread } = ReadGold::new(&spec.dataset_postprocessors, &sample.gold)?;
     let after = |answer: &Value| processed(&spec.pred_postprocessors, answer);
     let judged = |answer: &Value| {
         let prediction = answer.clone();
@@ -68,6 +73,9 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
             &spec.evaluator,
             &ScoredAnswer { output: &output, prediction, gold: &gold, pred_postprocessors },
         )?;
+        if unread {
+            score = score.equal_to_nothing();
+        }
         if spec.accuracy_alone {
             score.contributions.retain(|contribution| contribution.name != ACC_NORM);
         }
@@ -89,13 +97,33 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
     let scores = candidates.iter().map(judged).collect::<Result<Vec<AnswerScore>, Unscored>>()?;
     let answers = scores.first().map(|score| score.answers.clone()).unwrap_or_default();
     let correct: Vec<bool> = scores.iter().filter_map(|score| score.correct).collect();
+    let empty_right = !has_blank(&sample.gold)
+        && correct.iter().zip(&candidates).any(|(correct, candidate)| *correct && has_blank(candidate));
     let contributions = match several {
         true => replicas(scores, &correct, &spec.k),
         false if spec.filters.is_empty() => scores.into_iter().flat_map(|score| score.contributions).collect(),
         false => filtered(scores, spec),
     };
     let (prediction, processed) = (one_or_list(predictions), one_or_list(candidates));
-    Ok(SampleScore { prediction, processed, answers, tie, correct, contributions, details: None })
+    Ok(SampleScore {
+        prediction,
+        processed,
+        answers,
+        tie,
+        correct,
+        gold_unread: unread,
+        empty_right,
+        contributions,
+        details: None,
+    })
+}
+
+/// Whether a text, or one of a list, is blank.
+fn has_blank(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(has_blank),
+        value => value.as_str().is_some_and(|text| text.trim().is_empty()),
+    }
 }
 
 /// The contributions of every answer to a question, and of how many are right. Replicas count from 1, so that a line of a single

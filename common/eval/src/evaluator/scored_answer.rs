@@ -1,7 +1,7 @@
 //! One answer to be judged, and the score.
 
 use super::Unscored;
-use super::metric_contribution::{Aggregation, MetricContribution, SampleValue};
+use super::metric_contribution::{Aggregation, Bounds, MetricContribution, SampleValue};
 use super::parsed_output::{Options, ParsedOutput};
 use compass_postprocess::{Postprocessor, apply_all};
 use compass_pyfmt::python_str;
@@ -17,6 +17,9 @@ pub(super) struct ScoredAnswer<'a> {
     pub(super) gold: &'a Value,
     pub(super) pred_postprocessors: &'a [Postprocessor],
 }
+
+/// The class of a gold answer that could not be read.
+const UNREAD: &str = "(gold answer not read)";
 
 /// What an evaluator says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -100,6 +103,23 @@ impl AnswerScore {
             rule,
             SampleValue::Hit(correct),
         )
+    }
+
+    /// The score against a gold answer that could not be read: nothing is right, and nothing like it.
+    #[must_use]
+    pub(super) fn equal_to_nothing(mut self) -> Self {
+        self.correct = self.correct.map(|_| false);
+        for contribution in &mut self.contributions {
+            let likeness = matches!(contribution.rule, Aggregation::Mean { bounds: Bounds::Percent, .. });
+            match &mut contribution.item {
+                SampleValue::Hit(hit) => *hit = false,
+                SampleValue::Score(score) if likeness => *score = 0.0,
+                SampleValue::Weighted(points, _) => *points = 0.0,
+                SampleValue::Classes(gold, _) => *gold = UNREAD.into(),
+                _ => {}
+            }
+        }
+        self
     }
 
     /// One more line below those there are.

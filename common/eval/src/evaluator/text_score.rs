@@ -1,6 +1,6 @@
 //! Answers in text that are given a score each, averaged over the samples.
 
-use super::metric_contribution::{Aggregation, SampleValue, Scale};
+use super::metric_contribution::{Aggregation, Bounds, SampleValue, Scale};
 use super::scored_answer::{AnswerScore, ScoredAnswer, texts_of};
 use super::{Unscored, converted};
 use compass_metrics::overlap::{
@@ -61,9 +61,9 @@ fn no_answers() -> Unscored {
 
 fn scored<const N: usize>(answers: Vec<String>, scale: Scale, scores: [(&str, f64); N]) -> AnswerScore {
     let score = AnswerScore { answers, ..AnswerScore::default() };
-    scores
-        .into_iter()
-        .fold(score, |all, (name, score)| all.series(name, Aggregation::Mean { scale }, SampleValue::Score(score)))
+    scores.into_iter().fold(score, |all, (name, score)| {
+        all.series(name, Aggregation::Mean { scale, bounds: Bounds::Percent }, SampleValue::Score(score))
+    })
 }
 
 /// Each answer as its spans; an answer that is one text has one.

@@ -26,6 +26,8 @@ pub struct Findings {
     failed: BTreeMap<u32, String>,
     too_long: Vec<u32>,
     fewer_shots: Vec<u32>,
+    empty_right: Vec<u32>,
+    gold_unread: Vec<u32>,
 }
 
 impl Findings {
@@ -35,6 +37,12 @@ impl Findings {
         let index = sample.index;
         match judge(sample, result, spec) {
             Ok(score) => {
+                if score.empty_right {
+                    note(&mut self.empty_right, index);
+                }
+                if score.gold_unread {
+                    note(&mut self.gold_unread, index);
+                }
                 // Evaluators that run programs have keys of their own.
                 let origin = record.filter(|_| score.details.is_none()).map(origin);
                 let mut line = origin.unwrap_or_default();
@@ -59,7 +67,8 @@ impl Findings {
         &self.failed
     }
 
-    /// Appends what was found to `document`, each key only when there is something: too_long and fewer_shots (indices),
+    /// Appends what was found to `document`, each key only when there is something: too_long, fewer_shots, empty_right (empty
+    /// answers that count as right) and gold_unread (gold answers that the postprocessors find nothing in), as indices;
     /// failed_samples (index to reason), details.
     ///
     /// `details`, which `Details` may leave out, has OpenCompass's form: "type", then per index origin_prediction (of a
@@ -67,11 +76,14 @@ impl Findings {
     /// and references (as postprocessed texts) and correct; then what the sample gives to each further metric, by the metric's name (of
     /// `acc_norm` it is correct_norm).
     pub(super) fn append(&self, document: &mut Map<String, Value>, mode: &str, details: Details) {
-        if !self.too_long.is_empty() {
-            document.insert("too_long".into(), json!(self.too_long));
-        }
-        if !self.fewer_shots.is_empty() {
-            document.insert("fewer_shots".into(), json!(self.fewer_shots));
+        let listed = [
+            ("too_long", &self.too_long),
+            ("fewer_shots", &self.fewer_shots),
+            ("empty_right", &self.empty_right),
+            ("gold_unread", &self.gold_unread),
+        ];
+        for (key, indices) in listed.into_iter().filter(|(_, indices)| !indices.is_empty()) {
+            document.insert(key.into(), json!(indices));
         }
         if !self.failed.is_empty() {
             let failed = self.failed.iter().map(|(index, reason)| (index.to_string(), json!(reason)));

@@ -1,7 +1,7 @@
 //! The area under the ROC curve, with the standard error of Hanley and McNeil (Radiology 143, 1982).
 
 use crate::evaluator::Metric;
-use crate::evaluator::metric_contribution::SampleValue;
+use crate::evaluator::metric_contribution::{Bounds, SampleValue};
 use crate::evaluator::series::Column;
 use compass_metrics::statistics::auc_roc;
 
@@ -18,5 +18,5 @@ pub(super) fn metric(name: &str, column: &Column) -> Option<Metric> {
     let (q1, q2) = (area / (2.0 - area), 2.0 * area * area / (1.0 + area));
     let square = area * area;
     let variance = (area * (1.0 - area) + (m - 1.0) * (q1 - square) + (n - 1.0) * (q2 - square)) / (m * n);
-    Some(Metric::estimate(name, area * 100.0, Some(100.0 * variance.max(0.0).sqrt())))
+    Some(Metric::estimate(name, area * 100.0, Some(100.0 * variance.max(0.0).sqrt()), Bounds::Percent))
 }

@@ -12,7 +12,7 @@ pub(super) fn over_replicas(replicas: Vec<Vec<Metric>>) -> Vec<Metric> {
         let same = |replica: &Vec<Metric>| replica.iter().find(|other| other.name == metric.name).map(|m| m.value);
         let values: Vec<f64> = replicas.iter().filter_map(same).collect();
         let name = format!("{} ({n} runs average)", metric.name);
-        (values.len() == n).then(|| Metric::estimate(&name, mean(&values), None))
+        (values.len() == n).then(|| Metric::plain(&name, mean(&values)))
     };
     first.into_iter().filter_map(average).collect()
 }

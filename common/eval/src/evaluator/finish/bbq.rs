@@ -17,5 +17,5 @@ pub(super) fn metric(name: &str, column: &Column, ambiguous: bool) -> Option<Met
         stats.observe(!ambiguous, correct, biased, known);
     }
     let value = if ambiguous { stats.amb_bias_score() } else { stats.disamb_bias_score() };
-    (!samples.is_empty()).then(|| Metric::estimate(name, value, None))
+    (!samples.is_empty()).then(|| Metric::plain(name, value))
 }

@@ -1,6 +1,6 @@
 //! OpenCompass's `CircularEvaluator`: one question asked in four rotations of its options.
 
-use crate::evaluator::metric_contribution::SampleValue;
+use crate::evaluator::metric_contribution::{Bounds, SampleValue};
 use crate::evaluator::series::Column;
 use crate::evaluator::{Metric, Proportion};
 use compass_metrics::statistics::mean_stderr;
@@ -53,6 +53,7 @@ pub(super) fn metrics(column: &Column) -> Vec<Metric> {
             &format!("acc_{k}"),
             value,
             mean_stderr(&contributions).map(|error| 100.0 * error),
+            Bounds::Percent,
         ));
     }
     let proportion = |name: String, hits: usize| {
@@ -72,7 +73,7 @@ pub(super) fn metrics(column: &Column) -> Vec<Metric> {
     for letter in ["A", "B", "C", "D", "-"] {
         let said = |one: &&Asked<'_>| one.answer == letter || letter == "-" && !known(one.answer);
         let value = all().filter(said).count() as f64 / asked * 100.0;
-        metrics.push(Metric::estimate(&format!("prior_{letter}"), value, None));
+        metrics.push(Metric::plain(&format!("prior_{letter}"), value));
     }
     metrics
 }

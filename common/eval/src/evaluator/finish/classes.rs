@@ -2,7 +2,7 @@
 
 use super::Effort;
 use crate::evaluator::Metric;
-use crate::evaluator::metric_contribution::{SampleValue, Scale};
+use crate::evaluator::metric_contribution::{Bounds, SampleValue, Scale};
 use crate::evaluator::series::Column;
 use compass_metrics::statistics::{ClassTotals, Classes, bootstrap_stderr};
 use compass_plan::evaluation::F1Average;
@@ -12,7 +12,7 @@ const RESAMPLES: usize = 1000;
 
 /// scikit-learn's `matthews_corrcoef`, scaled.
 pub(super) fn matthews(name: &str, column: &Column, scale: Scale, effort: Effort) -> Option<Metric> {
-    metric(name, column, scale.factor(), effort, ClassTotals::matthews_correlation)
+    metric(name, column, Bounds::Correlation(scale), effort, ClassTotals::matthews_correlation)
 }
 
 /// scikit-learn's `f1_score`, in percent.
@@ -22,13 +22,13 @@ pub(super) fn f1(name: &str, column: &Column, average: F1Average, effort: Effort
         F1Average::Micro => ClassTotals::micro_f1,
         F1Average::Weighted => ClassTotals::weighted_f1,
     };
-    metric(name, column, 100.0, effort, score)
+    metric(name, column, Bounds::Percent, effort, score)
 }
 
 fn metric(
     name: &str,
     column: &Column,
-    factor: f64,
+    bounds: Bounds,
     effort: Effort,
     score: impl Fn(&ClassTotals) -> f64,
 ) -> Option<Metric> {
@@ -36,6 +36,7 @@ fn metric(
         SampleValue::Classes(gold, predicted) => Some((gold.as_str(), predicted.as_str())),
         _ => None,
     });
+    let factor = if bounds == Bounds::Correlation(Scale::One) { 1.0 } else { 100.0 };
     let classes = Classes::new(&pairs);
     let value = score(&classes.totals());
     let stderr = match effort {
@@ -44,5 +45,5 @@ fn metric(
             bootstrap_stderr(pairs.len(), RESAMPLES, |drawn| score(&classes.totals_of(drawn.iter().copied())))
         }
     };
-    (!pairs.is_empty()).then(|| Metric::estimate(name, value * factor, stderr.map(|error| error * factor)))
+    (!pairs.is_empty()).then(|| Metric::estimate(name, value * factor, stderr.map(|error| error * factor), bounds))
 }

@@ -1,7 +1,7 @@
 //! Corpus metrics of summed statistics: BLEU and chrF, with lm-eval's bootstrap of a hundred resamples.
 
 use super::Effort;
-use crate::evaluator::metric_contribution::SampleValue;
+use crate::evaluator::metric_contribution::{Bounds, SampleValue};
 use crate::evaluator::series::Column;
 use crate::evaluator::{Metric, converted};
 use compass_metrics::statistics::bootstrap_stderr;
@@ -43,7 +43,7 @@ pub(super) fn ter(name: &str, column: &Column, effort: Effort) -> Option<Metric>
         Effort::ClosedForm => None,
         Effort::Full => bootstrap_stderr(samples.len(), RESAMPLES, |drawn| of(&mut drawn.iter().copied())),
     };
-    (!samples.is_empty()).then(|| Metric::estimate(name, of(&mut (0..samples.len())), stderr))
+    (!samples.is_empty()).then(|| Metric::estimate(name, of(&mut (0..samples.len())), stderr, Bounds::Positive))
 }
 
 /// The statistics of one sample as they are kept.
@@ -66,5 +66,5 @@ fn metric(name: &str, column: &Column, effort: Effort, score: impl Fn(&[u64]) ->
         Effort::ClosedForm => None,
         Effort::Full => bootstrap_stderr(samples.len(), RESAMPLES, |drawn| of(&mut drawn.iter().copied())),
     };
-    Some(Metric::estimate(name, of(&mut (0..samples.len())), stderr))
+    Some(Metric::estimate(name, of(&mut (0..samples.len())), stderr, Bounds::Percent))
 }

@@ -2,7 +2,7 @@
 //! and OpenCompass's `MBPPPassKEvaluator`, which has the same formula.
 
 use super::numpy;
-use crate::evaluator::metric_contribution::SampleValue;
+use crate::evaluator::metric_contribution::{Bounds, SampleValue};
 use crate::evaluator::series::Column;
 use crate::evaluator::{Metric, Proportion};
 use compass_metrics::statistics::{mean_stderr, pass_at_k};
@@ -28,9 +28,7 @@ pub(super) fn metrics(column: &Column, prefix: &str, k: &[u32]) -> Vec<Metric> {
         }
         let chances: Vec<f64> = tasks.values().map(|&(right, of)| pass_at_k(of, right, u64::from(k))).collect();
         let stderr = mean_stderr(&chances).map(|stderr| 100.0 * stderr);
-        let metric = Metric::estimate(&name, numpy::mean(&chances) * 100.0, stderr);
-        let ci95 = metric.ci95.map(|(low, high)| (low.max(0.0), high.min(100.0)));
-        Some(Metric { ci95, ..metric })
+        Some(Metric::estimate(&name, numpy::mean(&chances) * 100.0, stderr, Bounds::Percent))
     };
     k.iter().filter(served).filter_map(metric).collect()
 }

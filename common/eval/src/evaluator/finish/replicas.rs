@@ -5,7 +5,7 @@
 
 use super::numpy;
 use crate::evaluator::Metric;
-use crate::evaluator::metric_contribution::SampleValue;
+use crate::evaluator::metric_contribution::{Bounds, SampleValue};
 use crate::evaluator::series::Column;
 use compass_metrics::statistics::{g_pass_at_k, mean_stderr, mg_pass_at_k, pass_at_k};
 
@@ -25,7 +25,7 @@ pub(super) fn metrics(column: &Column, k: &[u32]) -> Vec<Metric> {
         let mut add = |name: String, chance: &dyn Fn(u64, u64) -> f64| {
             let chances: Vec<f64> = questions.iter().map(|&(right, of)| chance(of, right)).collect();
             let stderr = mean_stderr(&chances).map(|stderr| 100.0 * stderr);
-            metrics.push(Metric::estimate(&name, 100.0 * numpy::mean(&chances), stderr));
+            metrics.push(Metric::estimate(&name, 100.0 * numpy::mean(&chances), stderr, Bounds::Percent));
         };
         add(format!("pass@{k}"), &|n, c| pass_at_k(n, c, k));
         if several {

@@ -2,7 +2,7 @@
 
 use super::Effort;
 use crate::evaluator::Metric;
-use crate::evaluator::metric_contribution::SampleValue;
+use crate::evaluator::metric_contribution::{Bounds, SampleValue};
 use crate::evaluator::series::Column;
 use compass_metrics::rouge::{RougeRow, RougeScore, rouge_medians};
 use compass_metrics::statistics::{mean, mean_stderr};
@@ -24,7 +24,7 @@ pub(super) fn metrics(column: &Column, effort: Effort) -> Vec<Metric> {
     };
     let names = ["rouge1", "rouge2", "rougeL", "rougeLsum"];
     let metric = |(at, (name, value)): (usize, (&str, f64))| {
-        Metric::estimate(name, value * 100.0, mean_stderr(&measure(at)).map(|error| 100.0 * error))
+        Metric::estimate(name, value * 100.0, mean_stderr(&measure(at)).map(|error| 100.0 * error), Bounds::Percent)
     };
     names.into_iter().zip(values.into_iter().flatten()).enumerate().map(metric).collect()
 }

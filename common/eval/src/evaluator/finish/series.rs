@@ -40,13 +40,13 @@ fn single(line: &MetricSeries, effort: Effort) -> Vec<Metric> {
         (Aggregation::ProportionScaledFirst, &Column::Hits { hits, total }) => {
             one(Metric::proportion(name, Proportion { hits, total }, |hits, total| 100.0 * hits / total))
         }
-        (Aggregation::Count, &Column::Hits { hits, .. }) => vec![Metric::estimate(name, hits as f64, None)],
+        (Aggregation::Count, &Column::Hits { hits, .. }) => vec![Metric::plain(name, hits as f64)],
         (Aggregation::PassAtK { prefix, k }, column) => pass_rate::metrics(column, prefix, k),
-        (Aggregation::Mean { scale }, column) => one(mean::metric(name, column, *scale)),
+        (Aggregation::Mean { scale, bounds }, column) => one(mean::metric(name, column, *scale, *bounds)),
         (Aggregation::Perplexity, column) => one(perplexity::metric(name, column, effort)),
         (Aggregation::WeightedPerplexity, column) => one(weighted::perplexity(name, column)),
         (Aggregation::BitsPerWeight, column) => one(weighted::bits(name, column)),
-        (Aggregation::Ratio { scale }, column) => one(weighted::ratio(name, column, *scale)),
+        (Aggregation::Ratio, column) => one(weighted::ratio(name, column)),
         (Aggregation::Matthews { scale }, column) => one(classes::matthews(name, column, *scale, effort)),
         (Aggregation::F1 { average }, column) => one(classes::f1(name, column, *average, effort)),
         (Aggregation::AucRoc, column) => one(area::metric(name, column)),
