@@ -1,7 +1,7 @@
 //! A value of an Arrow array as JSON: what `to_pylist` of Python's pyarrow gives, as far as JSON has it.
 
 use arrow_array::cast::AsArray;
-use arrow_array::temporal_conversions::{as_date, as_datetime};
+use arrow_array::temporal_conversions::as_date;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Date64Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
     Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
@@ -9,6 +9,8 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, StructArray};
 use arrow_schema::{DataType, TimeUnit};
+use jiff::Timestamp;
+use jiff::tz::{Offset, TimeZone};
 use serde_json::Value;
 
 /// The value at `at`: lists are arrays, structs objects in the order of their fields, integers stay integers, a float
@@ -49,10 +51,18 @@ pub(crate) fn value(array: &dyn Array, at: usize) -> Result<Value, String> {
         }
         DataType::Date32 => date::<Date32Type>(native::<Date32Type>(array, at)),
         DataType::Date64 => date::<Date64Type>(native::<Date64Type>(array, at)),
-        DataType::Timestamp(TimeUnit::Second, _) => time::<TimestampSecondType>(array, at),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => time::<TimestampMillisecondType>(array, at),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => time::<TimestampMicrosecondType>(array, at),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => time::<TimestampNanosecondType>(array, at),
+        DataType::Timestamp(unit, zone) => {
+            let time = match unit {
+                TimeUnit::Second => Timestamp::from_second(native::<TimestampSecondType>(array, at)),
+                TimeUnit::Millisecond => Timestamp::from_millisecond(native::<TimestampMillisecondType>(array, at)),
+                TimeUnit::Microsecond => Timestamp::from_microsecond(native::<TimestampMicrosecondType>(array, at)),
+                TimeUnit::Nanosecond => {
+                    Timestamp::from_nanosecond(i128::from(native::<TimestampNanosecondType>(array, at)))
+                }
+            };
+            let time = time.map_err(|_| "holds a time beyond the year 9999")?;
+            time_text(time, zone.as_deref())?.into()
+        }
         DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_) | DataType::BinaryView => {
             return Err("holds bytes, which no prompt can show: name it in `drop_columns`".into());
         }
@@ -81,10 +91,27 @@ where
     as_date::<T>(i64::from(days)).map_or(Value::Null, |date| date.to_string().into())
 }
 
-/// As Python's `str` prints a `datetime`, in UTC.
-fn time<T: ArrowPrimitiveType<Native = i64>>(array: &dyn Array, at: usize) -> Value {
-    let Some(time) = as_datetime::<T>(native::<T>(array, at)) else { return Value::Null };
-    let is_whole = time.and_utc().timestamp_subsec_micros() == 0;
-    let format = if is_whole { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M:%S%.6f" };
-    time.format(format).to_string().into()
+/// As Python's `str` prints a `datetime`: a time with a zone in that zone, with its offset from UTC.
+///
+/// # Errors
+/// In words: the zone is unknown.
+fn time_text(time: Timestamp, zone: Option<&str>) -> Result<String, String> {
+    let form = if time.subsec_nanosecond() / 1_000 == 0 { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M:%S%.6f" };
+    let Some(zone) = zone else { return Ok(time.strftime(form).to_string()) };
+    let unknown = |_| format!("the time zone `{zone}` is unknown on this host: install tzdata");
+    let known = match (zone, fixed_offset(zone)) {
+        ("UTC", _) => TimeZone::UTC,
+        (_, Some(offset)) => TimeZone::fixed(offset),
+        (name, None) => TimeZone::get(name).map_err(unknown)?,
+    };
+    Ok(time.to_zoned(known).strftime(&format!("{form}%:z")).to_string())
+}
+
+/// The offset that `+05:30` or `-0800` writes; `None` for the name of a zone.
+fn fixed_offset(zone: &str) -> Option<Offset> {
+    let sign = if zone.starts_with('-') { -1 } else { 1 };
+    let digits: String = zone.strip_prefix(['+', '-'])?.chars().filter(|c| *c != ':').collect();
+    let (hours, minutes) = digits.split_at_checked(2)?;
+    let minutes = if minutes.is_empty() { 0 } else { minutes.parse::<i32>().ok()? };
+    Offset::from_seconds(sign * (hours.parse::<i32>().ok()? * 60 + minutes) * 60).ok()
 }

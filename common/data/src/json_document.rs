@@ -1,11 +1,10 @@
 //! A JSON file that is one document, with the rows somewhere in it: a list of objects, an object of objects, or an object
 //! of lists that are columns. The bytes of the file are held, its rows are not.
 
-use crate::Row;
 use crate::bytes;
 use crate::error::DataError;
-use crate::json_lines::{self, bare};
-use crate::json_spans::{LineCount, Member, column, members, offset, syntax};
+use crate::json_lines;
+use crate::json_spans::{LineCount, Member, column, members, syntax};
 use crate::stream::{Placed, RowStream};
 use compass_config::ReadOptions;
 use serde_json::Value;
@@ -30,7 +29,8 @@ fn is_lines(bytes: &[u8]) -> bool {
     match bytes.iter().position(|&byte| byte == b'\n') {
         _ if bytes.is_empty() => true,
         Some(end) if !bytes[end..].trim_ascii().is_empty() => {
-            bytes.starts_with(b"{") && serde_json::from_slice::<Row>(&bytes[..end]).is_ok()
+            let first = std::str::from_utf8(&bytes[..end]).ok().map(json_lines::parse);
+            matches!(first, Some(Ok(Value::Object(_))))
         }
         _ => false,
     }
@@ -137,13 +137,11 @@ impl Document {
 
     fn value(&mut self, member: Member) -> Result<Value, DataError> {
         let (start, end) = member.value;
-        match serde_json::from_slice(&self.bytes[start..end]) {
-            Ok(value) => Ok(value),
-            Err(error) => {
-                let at = start + offset(&self.bytes[start..end], error.line(), error.column());
-                Err(self.fault(at, format!("not valid JSON: {}", bare(&error))))
-            }
-        }
+        let parsed = match std::str::from_utf8(&self.bytes[start..end]) {
+            Ok(text) => json_lines::parse(text).map_err(|fault| (fault.at, fault.message)),
+            Err(error) => Err((error.valid_up_to(), "a byte is not UTF-8: save the file as UTF-8".to_owned())),
+        };
+        parsed.map_err(|(at, message)| self.fault(start + at, format!("not valid JSON: {message}")))
     }
 }
 

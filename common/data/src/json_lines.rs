@@ -2,9 +2,11 @@
 
 use crate::Row;
 use crate::error::DataError;
+use crate::json_spans::offset;
 use crate::lines::{SolidLines, TextLine};
 use crate::stream::{Placed, RowStream};
 use compass_config::ReadOptions;
+use compass_pyfmt::{python_json_word, whole_numbers_as_texts};
 use serde_json::Value;
 use std::path::Path;
 
@@ -20,12 +22,45 @@ pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<RowStream, Data
 
 fn row(line: &TextLine, names: &[String]) -> Result<Row, (usize, String)> {
     let text = &line.text;
-    match serde_json::from_str(text) {
+    match parse(text) {
         Ok(value) => named(value, names).map_err(|message| (1, message)),
-        Err(error) => {
-            let cut_off = if error.is_eof() && !line.ended { "; the file ends here, it may be cut off" } else { "" };
-            Err((column_in(text, error.column()), format!("not valid JSON: {}{cut_off}", bare(&error))))
+        Err(fault) => {
+            let cut_off = if fault.is_eof && !line.ended { "; the file ends here, it may be cut off" } else { "" };
+            Err((column_in(text, fault.at), format!("not valid JSON: {}{cut_off}", fault.message)))
         }
+    }
+}
+
+/// What keeps a text from being JSON.
+#[derive(Debug)]
+pub(crate) struct JsonFault {
+    /// The byte at which it is found, from 0.
+    pub(crate) at: usize,
+    pub(crate) message: String,
+    /// Whether the text ends too early.
+    is_eof: bool,
+}
+
+/// A JSON value. A whole number beyond 64 bits is the text of its digits.
+///
+/// # Errors
+/// Where the text is not JSON. The words that Python's `json` has for floats that are no numbers are told by their name.
+pub(crate) fn parse(text: &str) -> Result<Value, JsonFault> {
+    let written = whole_numbers_as_texts(text);
+    serde_json::from_str(&written).map_err(|error| {
+        // The place is in the text as it stands in the file.
+        fault(text, serde_json::from_str::<Value>(text).err().unwrap_or(error))
+    })
+}
+
+fn fault(text: &str, error: serde_json::Error) -> JsonFault {
+    let at = offset(text.as_bytes(), error.line(), error.column());
+    match python_json_word(text).filter(|(start, word)| (*start..=start + word.len()).contains(&at)) {
+        Some((at, word)) => {
+            let message = format!("`{word}` is a word of Python's json alone: write null, or the text \"{word}\"");
+            JsonFault { at, message, is_eof: false }
+        }
+        None => JsonFault { at, message: bare(&error), is_eof: error.is_eof() },
     }
 }
 
@@ -62,7 +97,7 @@ pub(crate) fn bare(error: &serde_json::Error) -> String {
     }
 }
 
-/// serde_json counts bytes; a person counts characters.
-fn column_in(line: &str, byte_column: usize) -> usize {
-    line.char_indices().take_while(|(at, _)| *at < byte_column.saturating_sub(1)).count() + 1
+/// The column of a byte, as a person counts it.
+fn column_in(line: &str, byte: usize) -> usize {
+    line.char_indices().take_while(|(at, _)| *at < byte).count() + 1
 }

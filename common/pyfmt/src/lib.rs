@@ -3,6 +3,7 @@
 mod dialect;
 mod float_text;
 mod json;
+mod json_number;
 pub mod literal;
 mod number;
 mod random;
@@ -12,6 +13,7 @@ mod text;
 pub use dialect::{Dollar, translate};
 pub use float_text::float_text;
 pub use json::{json_float, json_text};
+pub use json_number::{python_json_word, whole_numbers_as_texts};
 pub use number::{NONE, float, int, is_digit, is_space, is_word, strip};
 pub use random::PythonRandom;
 pub use string_literal::string_literal;

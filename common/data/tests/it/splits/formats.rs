@@ -30,6 +30,33 @@ fn jsonl() {
 }
 
 #[test]
+fn whole_numbers_beyond_64_bits_keep_their_digits() {
+    let rows =
+        "{\"q\": \"10^23?\", \"a\": 100000000000000000000000}\n{\"q\": \"2^64?\", \"a\": [-18446744073709551616, 1]}\n";
+    let expected = json!([
+        {"q": "10^23?", "a": "100000000000000000000000"},
+        {"q": "2^64?", "a": ["-18446744073709551616", 1]},
+    ]);
+    let document = format!("[{}]", rows.trim().replace('\n', ","));
+    let fixture = Fixture::with(&[("a.jsonl", rows), ("a.json", &document)]);
+    assert_eq!(fixture.rows("path = \"a.jsonl\""), expected);
+    assert_eq!(fixture.rows("path = \"a.json\""), expected);
+}
+
+#[test]
+fn words_of_pythons_json_are_refused_by_name() {
+    let says = |word: &str| {
+        format!("not valid JSON: `{word}` is a word of Python's json alone: write null, or the text \"{word}\"")
+    };
+    let lines = "{\"a\": NaN}\n{\"a\": [\"NaN\", -Infinity]}\n{\"a\": Infinity}\n";
+    let fixture = Fixture::with(&[("a.jsonl", lines), ("a.json", "[\n{\"a\": 1},\n{\"é\": NaN}\n]")]);
+    let expected = [("a.jsonl:1:7", "NaN"), ("a.jsonl:2:15", "-Infinity"), ("a.jsonl:3:7", "Infinity")];
+    let expected = expected.map(|(place, word)| format!("{place}: {}", says(word)));
+    assert_eq!(fixture.faults("path = \"a.jsonl\""), expected);
+    assert_eq!(fixture.faults("path = \"a.json\""), [format!("a.json:3:7: {}", says("NaN"))]);
+}
+
+#[test]
 fn csv_is_split_as_python_splits_it() {
     let fixture = Fixture::new();
     let expected = json(&python("quoted.json"));
