@@ -44,10 +44,7 @@ pub(super) fn text(source: &str, row: &Row) -> Result<String, String> {
 /// # Errors
 /// As [`text`], and for a value that is not a list.
 pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
-    let expression = source.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
-    let Some(expression) = expression.filter(|one| !["{{", "{%", "}}"].iter().any(|mark| one.contains(mark))) else {
-        return printed_list(&text(source, row)?);
-    };
+    let Some(expression) = only_expression(source) else { return printed_list(&text(source, row)?) };
     template_limits::within_memory(expression, || {
         let compiled = ENVIRONMENT.compile_expression(expression).map_err(|error| said(&error))?;
         let value = compiled.eval(row).map_err(|error| said(&error))?;
@@ -58,6 +55,23 @@ pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
         let items = value.try_iter().map_err(|error| said(&error))?;
         items.map(|item| printed(&item).map_err(|error| said(&error))).collect()
     })
+}
+
+/// Whether the template is one expression, `{{ ... }}`, whose value is a text.
+///
+/// # Errors
+/// As [`text`].
+pub(super) fn is_text(source: &str, row: &Row) -> Result<bool, String> {
+    let Some(expression) = only_expression(source) else { return Ok(false) };
+    template_limits::within_memory(expression, || {
+        let compiled = ENVIRONMENT.compile_expression(expression).map_err(|error| said(&error))?;
+        Ok(compiled.eval(row).map_err(|error| said(&error))?.kind() == ValueKind::String)
+    })
+}
+
+fn only_expression(source: &str) -> Option<&str> {
+    let expression = source.trim().strip_prefix("{{")?.strip_suffix("}}")?;
+    (!["{{", "{%", "}}"].iter().any(|mark| expression.contains(mark))).then_some(expression)
 }
 
 fn printed_list(text: &str) -> Result<Vec<String>, String> {

@@ -30,7 +30,8 @@ impl TemplateText {
     }
 
     /// What it stands for: the value of a column where it is nothing but that, the list that Jinja prints as Python would
-    /// write it (lm-eval's `ast.literal_eval`), else the text.
+    /// write it (lm-eval's `ast.literal_eval`), else the text. Of one expression that is a text, it is that text whatever it
+    /// looks like, where lm-eval makes a list of it.
     ///
     /// # Errors
     /// As [`TemplateText::of`]; and when the row lacks the column.
@@ -42,7 +43,8 @@ impl TemplateText {
                 .ok_or_else(|| format!("has no column `{column}`, which the template puts in"));
         }
         let text = self.of(row, None)?;
-        let is_list = matches!(self, Self::Jinja(_)) && text.starts_with('[') && text.ends_with(']');
+        let Self::Jinja(source) = self else { return Ok(text.into()) };
+        let is_list = text.starts_with('[') && text.ends_with(']') && !jinja::is_text(source, row)?;
         let list = is_list.then(|| literal::parse(&text).ok()).flatten().filter(Value::is_array);
         Ok(list.unwrap_or(Value::String(text)))
     }
@@ -100,7 +102,19 @@ mod tests {
         assert_eq!(jinja("{{ label }}"), Ok(json!(1)));
         assert_eq!(jinja("[{% for at in right %}{{at}},{% endfor %}]"), Ok(json!([0, 2])));
         assert_eq!(jinja("[{{label}}"), Ok(json!("[1")));
+        assert_eq!(jinja("{{ right + [3] }}"), Ok(json!([0, 2, 3])));
         assert!(text("{left}").unwrap_err().contains("no column `left`"));
+    }
+
+    #[test]
+    fn a_text_that_looks_like_a_list_is_a_text() {
+        let row = json!({"t": "[1, 2, 3]", "n": [1, 2]}).as_object().unwrap().clone();
+        let jinja = |source: &str| TemplateText::Jinja(source.into()).value(&row);
+        for source in ["{{ t | string }}", "{{ t.strip() }}", " {{ t }} ".trim(), "{{ n | string }}"] {
+            assert!(jinja(source).unwrap().is_string(), "{source}");
+        }
+        assert_eq!(TemplateText::Jinja("{{ t | string }}".into()).shown(&row), Ok("[1, 2, 3]".into()));
+        assert_eq!(jinja("{{ n[:1] }}"), Ok(json!([1])));
     }
 
     #[test]
