@@ -167,12 +167,16 @@ impl Supervisor {
         let targets = targets(&states.collect::<Vec<_>>(), self.bounds);
         let retire = self.idle_workers(seen);
         let connected: BTreeSet<WorkerId> = seen.workers.keys().cloned().collect();
+        let recorded = seen.workers.iter().filter(|(_, attendance)| attendance.recorded);
+        let recorded: BTreeSet<WorkerId> = recorded.map(|(worker, _)| worker.clone()).collect();
         for ((member, report), target) in self.members.iter().zip(&reports).zip(targets) {
             let of_pool = |workers: &BTreeSet<WorkerId>| &report.workers & workers;
             // Those that are to stay are not retired; nor is anybody while as many are wanted.
             let spare = report.live().saturating_sub(target.max(member.spec.least));
             let retire = of_pool(&retire).into_iter().take(spare as usize).collect();
-            let order = ScaleTarget { target, retire, connected: of_pool(&connected) };
+            let has_work = seen.demand.keys().any(|choice| member.spec.takes(choice));
+            let (connected, recorded) = (of_pool(&connected), of_pool(&recorded));
+            let order = ScaleTarget { target, retire, connected, recorded, has_work };
             member.targets.send_if_modified(|last| {
                 let is_new = *last != order;
                 *last = order;

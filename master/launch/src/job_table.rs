@@ -4,8 +4,13 @@
 //! worker that was told to end is none either, but whatever told it may tell the next one as soon: that one has to wait for
 //! the first pause. A job that ends early for any other reason is a failure; pauses double with each in a row, until the pool
 //! is given up.
+//!
+//! Jobs that end without one result although there is work give the pool up as failures do, however long they lived and
+//! whatever ended them, except a preemption and a broken node, which another job need not meet. A submission that is refused
+//! while jobs of the pool wait or run gives nothing up: as many are there as are taken.
 
 use super::launcher::{JobOutcome, JobState, Launched, LauncherJobId, LauncherPolicy};
+use compass_common::words::counted;
 use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +30,8 @@ struct Job {
     reason: String,
     /// Whether its agent reported since it runs.
     reported: bool,
+    /// Whether a sample was recorded from its agent.
+    recorded: bool,
     /// Whether it was asked to end.
     ending: bool,
     missing: u32,
@@ -66,6 +73,11 @@ pub(super) struct JobTable {
     jobs: BTreeMap<LauncherJobId, Job>,
     policy: LauncherPolicy,
     failures: u32,
+    /// Looks in a row at which jobs had ended without a result, and how many jobs.
+    barren: u32,
+    barren_jobs: u64,
+    /// Submissions in a row that were refused while jobs were there.
+    refusals: u32,
     paused_until: u64,
     trouble: Option<String>,
     given_up: Option<String>,
@@ -73,7 +85,17 @@ pub(super) struct JobTable {
 
 impl JobTable {
     pub(super) fn new(policy: LauncherPolicy) -> Self {
-        Self { jobs: BTreeMap::new(), policy, failures: 0, paused_until: 0, trouble: None, given_up: None }
+        Self {
+            jobs: BTreeMap::new(),
+            policy,
+            failures: 0,
+            barren: 0,
+            barren_jobs: 0,
+            refusals: 0,
+            paused_until: 0,
+            trouble: None,
+            given_up: None,
+        }
     }
 
     /// Jobs were submitted, or taken over from an earlier master.
@@ -85,18 +107,40 @@ impl JobTable {
                 running_ms: None,
                 reason: String::new(),
                 reported: false,
+                recorded: false,
                 ending: false,
                 missing: 0,
             };
             self.jobs.entry(job).or_insert(entry);
+            self.refusals = 0;
         }
+    }
+
+    /// Jobs that wait or run according to a launcher and that are not in the table: their submission seemed to fail.
+    pub(super) fn unknown(&self, standings: &[(LauncherJobId, JobState)]) -> Vec<LauncherJobId> {
+        let live = standings.iter().filter(|(_, state)| !matches!(state, JobState::Ended(_)));
+        live.filter(|(job, _)| !self.jobs.contains_key(job)).map(|(job, _)| job.clone()).collect()
     }
 
     /// Nothing could be submitted; `is_final` when another try would find the same.
     pub(super) fn refused(&mut self, now: u64, sentence: String, is_final: bool) {
+        if !is_final && !self.jobs.is_empty() {
+            self.refusals += 1;
+            self.pause(now, self.refusals);
+            self.trouble = Some(sentence);
+            return;
+        }
         self.failed(now, sentence.clone());
         if is_final {
             self.given_up = Some(sentence);
+        }
+    }
+
+    /// Samples were recorded from these agents, which are connected.
+    pub(super) fn recorded(&mut self, workers: &BTreeSet<WorkerId>) {
+        for job in self.jobs.values_mut().filter(|job| workers.contains(&job.worker)) {
+            job.recorded = true;
+            (self.barren, self.barren_jobs) = (0, 0);
         }
     }
 
@@ -107,8 +151,13 @@ impl JobTable {
         }
     }
 
-    /// Takes in where the jobs stand.
-    pub(super) fn polled(&mut self, now: u64, standings: Vec<(LauncherJobId, JobState)>) -> Vec<JobEvent> {
+    /// Takes in where the jobs stand; `has_work` says whether there is anything that their agents could have done.
+    pub(super) fn polled(
+        &mut self,
+        now: u64,
+        standings: Vec<(LauncherJobId, JobState)>,
+        has_work: bool,
+    ) -> Vec<JobEvent> {
         let mut standings: BTreeMap<LauncherJobId, JobState> = standings.into_iter().collect();
         let mut happened = Vec::new();
         let mut ended = Vec::new();
@@ -149,9 +198,19 @@ impl JobTable {
             }
             job.missing = 0;
         }
+        if self.refusals > 0 && !ended.is_empty() {
+            // There is room for another.
+            (self.refusals, self.paused_until) = (0, now);
+        }
         let mut failure = None;
+        let mut barren = None;
         for (id, outcome) in ended {
             if let Some(job) = self.jobs.remove(&id) {
+                let is_of_cluster = matches!(outcome, JobOutcome::Preempted | JobOutcome::NodeFailed);
+                if has_work && !job.ending && !job.recorded && !is_of_cluster {
+                    self.barren_jobs += 1;
+                    barren = Some(outcome.to_string());
+                }
                 if outcome == JobOutcome::Terminated && !job.ending {
                     self.paused_until = self.paused_until.max(now + self.policy.pause.as_millis() as u64);
                 }
@@ -163,7 +222,21 @@ impl JobTable {
         if let Some(reason) = failure {
             self.failed(now, reason);
         }
+        if let Some(reason) = barren {
+            self.ended_barren(reason);
+        }
         happened
+    }
+
+    fn ended_barren(&mut self, reason: String) {
+        self.barren += 1;
+        if self.barren >= self.policy.failures && self.given_up.is_none() {
+            let jobs = counted(self.barren_jobs, "job");
+            self.given_up = Some(format!(
+                "{jobs} in a row ended without one result, last with: {reason}; give jobs more time, or see in their logs \
+                 what took it"
+            ));
+        }
     }
 
     /// The reason, if this end is a failure.
@@ -193,14 +266,19 @@ impl JobTable {
 
     fn failed(&mut self, now: u64, reason: String) {
         self.failures += 1;
-        let doubled = self.policy.pause.as_millis() as u64 * (1 << (self.failures - 1).min(20));
-        self.paused_until = now + doubled.min(self.policy.longest_pause.as_millis() as u64);
+        self.pause(now, self.failures);
         if self.failures >= self.policy.failures {
             let times =
                 if self.failures == 1 { "once".to_owned() } else { format!("{} times in a row", self.failures) };
             self.given_up = Some(format!("it failed {times}, last with: {reason}"));
         }
         self.trouble = Some(reason);
+    }
+
+    /// Nothing may be submitted for a while, which doubles with every time in a row.
+    fn pause(&mut self, now: u64, times: u32) {
+        let doubled = self.policy.pause.as_millis() as u64 * (1 << times.saturating_sub(1).min(20));
+        self.paused_until = now + doubled.min(self.policy.longest_pause.as_millis() as u64);
     }
 
     /// A job has this agent from now on.
@@ -222,6 +300,20 @@ impl JobTable {
     /// Jobs, those that are asked to end included: each may hold GPUs.
     pub(super) fn live(&self) -> u32 {
         self.jobs.len() as u32
+    }
+
+    /// Jobs that are not asked to end.
+    pub(super) fn staying(&self) -> Vec<LauncherJobId> {
+        self.jobs.iter().filter(|(_, job)| !job.ending).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// What stays beyond so many jobs: those that wait before those that run, the latest first.
+    pub(super) fn beyond(&self, most: u32) -> Vec<LauncherJobId> {
+        let staying = self.jobs.iter().filter(|(_, job)| !job.ending);
+        let mut staying: Vec<_> =
+            staying.map(|(id, job)| (job.running_ms.is_none(), !job.reported, job.submitted_ms, id)).collect();
+        staying.sort();
+        staying.into_iter().skip(most as usize).map(|(_, _, _, id)| id.clone()).collect()
     }
 
     /// All that there are.
@@ -255,7 +347,7 @@ impl JobTable {
 
     /// The latest failure, while failures go on.
     pub(super) fn trouble(&self) -> Option<&str> {
-        self.trouble.as_deref().filter(|_| self.failures > 0)
+        self.trouble.as_deref().filter(|_| self.failures > 0 || self.refusals > 0)
     }
 
     /// Why nothing more will be launched.
@@ -317,7 +409,7 @@ mod tests {
     }
 
     fn at(job_table: &mut JobTable, now: u64, name: &str, state: JobState) -> Vec<JobEvent> {
-        job_table.polled(now, vec![(LauncherJobId(name.into()), state)])
+        job_table.polled(now, vec![(LauncherJobId(name.into()), state)], true)
     }
 
     #[test]
@@ -335,6 +427,7 @@ mod tests {
     fn a_worker_that_was_told_to_end_delays_the_next_and_is_no_trouble() {
         let mut job_table = job_table(&["1"]);
         for _ in 0..9 {
+            job_table.recorded(&BTreeSet::from([WorkerId("w1".into())]));
             at(&mut job_table, 10, "1", JobState::Ended(JobOutcome::Terminated));
             assert_eq!((job_table.pause_left(10), job_table.trouble(), job_table.given_up()), (1000, None, None));
             job_table.launched(10, vec![Launched { job: LauncherJobId("1".into()), worker: WorkerId("w1".into()) }]);
@@ -343,7 +436,7 @@ mod tests {
 
     #[test]
     fn pauses_double_to_a_bound_and_then_the_pool_is_given_up() {
-        let mut job_table = job_table(&["1", "2", "3"]);
+        let mut job_table = job_table(&["1", "2"]);
         let failed = || JobState::Ended(JobOutcome::Failed { reason: "exit status 1".into() });
         at(&mut job_table, 0, "1", failed());
         assert_eq!(job_table.pause_left(0), 1000);
@@ -354,12 +447,72 @@ mod tests {
         assert_eq!(job_table.given_up(), Some("it failed 3 times in a row, last with: no such partition"));
     }
 
+    /// One job after another, each ended in this way after a minute and a half; what the pool is given up with.
+    fn ends_of(outcomes: &[JobOutcome], recorded: &[usize], has_work: bool) -> Option<String> {
+        let mut job_table = job_table(&[]);
+        for (at, outcome) in outcomes.iter().enumerate() {
+            let (job, worker) = (LauncherJobId(at.to_string()), WorkerId(format!("w{at}")));
+            let now = at as u64 * 100_000;
+            job_table.launched(now, vec![Launched { job: job.clone(), worker: worker.clone() }]);
+            job_table.polled(now, vec![(job.clone(), JobState::Running)], has_work);
+            if recorded.contains(&at) {
+                job_table.recorded(&BTreeSet::from([worker]));
+            }
+            job_table.polled(now + 90_000, vec![(job, JobState::Ended(outcome.clone()))], has_work);
+        }
+        job_table.given_up().map(str::to_owned)
+    }
+
+    #[test]
+    fn a_pool_whose_jobs_end_in_a_row_without_one_result_is_given_up() {
+        let time = || JobOutcome::Walltime;
+        let given_up = ends_of(&[time(), time(), time()], &[], true).unwrap();
+        let expected = "3 jobs in a row ended without one result, last with: its wall time was up; give jobs more time, or \
+                        see in their logs what took it";
+        assert_eq!(given_up, expected);
+        let failed = || JobOutcome::Failed { reason: "no memory".into() };
+        for other in [failed(), JobOutcome::Terminated, JobOutcome::Done, JobOutcome::Cancelled] {
+            assert!(ends_of(&[time(), other.clone(), other.clone()], &[], true).is_some(), "{other}");
+        }
+        assert_eq!(ends_of(&[time(), time(), time(), time()], &[1], true), None, "a result begins the row again");
+        assert_eq!(ends_of(&[time(), time(), time()], &[], false), None, "there was nothing to do");
+        for of_cluster in [JobOutcome::Preempted, JobOutcome::NodeFailed] {
+            assert_eq!(ends_of(&[of_cluster.clone(), time(), of_cluster, time()], &[], true), None);
+        }
+    }
+
+    #[test]
+    fn as_many_jobs_as_are_taken_are_no_failure() {
+        let mut job_table = job_table(&["1", "2"]);
+        for (times, pause) in [1000, 2000, 3000, 3000, 3000].into_iter().enumerate() {
+            job_table.refused(times as u64, "the quota is used up".into(), false);
+            assert_eq!(job_table.pause_left(times as u64), pause);
+        }
+        assert_eq!((job_table.given_up(), job_table.trouble()), (None, Some("the quota is used up")));
+        at(&mut job_table, 9, "1", JobState::Ended(JobOutcome::Walltime));
+        assert_eq!((job_table.pause_left(9), job_table.trouble()), (0, None), "there is room for another");
+    }
+
+    #[test]
+    fn what_is_beyond_the_bound_waits_or_came_last() {
+        let mut job_table = job_table(&["1", "2", "3"]);
+        let running = |name: &str| (LauncherJobId(name.into()), JobState::Running);
+        let lost = (LauncherJobId("4".into()), JobState::Queued { reason: String::new() });
+        let ended = (LauncherJobId("5".into()), JobState::Ended(JobOutcome::Done));
+        let standings = vec![running("2"), running("3"), lost.clone(), ended];
+        assert_eq!(job_table.unknown(&standings), [lost.0.clone()]);
+        job_table.launched(7, vec![Launched { job: lost.0, worker: WorkerId("w4".into()) }]);
+        job_table.polled(7, standings, true);
+        let of = |most| job_table.beyond(most).into_iter().map(|job| job.0).collect::<Vec<_>>();
+        assert_eq!((of(4), of(3), of(1)), (vec![], vec!["4".into()], vec!["3".into(), "1".into(), "4".into()]));
+    }
+
     #[test]
     fn what_ends_together_is_one_failure() {
         let mut job_table = job_table(&["1", "2", "3", "4"]);
         let failed =
             |name: &str| (LauncherJobId(name.into()), JobState::Ended(JobOutcome::Failed { reason: "no".into() }));
-        assert_eq!(job_table.polled(0, ["1", "2", "3", "4"].map(failed).to_vec()).len(), 4);
+        assert_eq!(job_table.polled(0, ["1", "2", "3", "4"].map(failed).to_vec(), true).len(), 4);
         assert_eq!((job_table.pause_left(0), job_table.given_up(), job_table.live()), (1000, None, 0));
     }
 
@@ -379,11 +532,11 @@ mod tests {
     #[test]
     fn what_is_not_listed_is_gone_after_a_while_only() {
         let mut job_table = job_table(&["1"]);
-        assert_eq!(job_table.polled(0, Vec::new()), []);
+        assert_eq!(job_table.polled(0, Vec::new(), true), []);
         at(&mut job_table, 1, "1", JobState::Queued { reason: "Resources".into() });
         assert_eq!(job_table.count(9).reasons, BTreeMap::from([("Resources".into(), 1)]));
-        assert!(job_table.polled(2, Vec::new()).is_empty() && job_table.polled(3, Vec::new()).is_empty());
-        let gone = job_table.polled(4, Vec::new());
+        assert!(job_table.polled(2, Vec::new(), true).is_empty() && job_table.polled(3, Vec::new(), true).is_empty());
+        let gone = job_table.polled(4, Vec::new(), true);
         assert!(matches!(&gone[..], [JobEvent::Ended { outcome: JobOutcome::Unknown, .. }]), "{gone:?}");
     }
 

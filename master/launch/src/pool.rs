@@ -3,7 +3,7 @@
 use super::autoscaler::LaunchEvent;
 use super::error::LaunchError;
 use super::job_table::{Count, JobEvent, JobTable};
-use super::launcher::{JobOutcome, Launched, Launcher, LauncherJobId, LauncherPolicy};
+use super::launcher::{JobOutcome, JobState, Launched, Launcher, LauncherJobId, LauncherPolicy};
 use super::log_follower::LogFollower;
 use super::{emergency_cleanup, scaler::PoolState};
 use compass_common::status_output::print_status;
@@ -17,6 +17,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Questions in a row that a launcher may leave unanswered until it is said.
 const MAX_UNANSWERED: u32 = 5;
+
+/// Looks after a submission that failed, until it is believed that nothing came of it: a cluster may take jobs without having
+/// answered in time.
+const DOUBTFUL_LOOKS: u32 = 3;
 
 /// How long the log of a job that has ended is waited for at the end of its pool.
 const LATE_LOG: Duration = Duration::from_secs(2);
@@ -83,6 +87,10 @@ pub(super) struct ScaleTarget {
     pub(super) retire: BTreeSet<WorkerId>,
     /// Workers that are connected.
     pub(super) connected: BTreeSet<WorkerId>,
+    /// Those of them from which samples were recorded.
+    pub(super) recorded: BTreeSet<WorkerId>,
+    /// Whether there is anything that its workers could do.
+    pub(super) has_work: bool,
 }
 
 /// What a pool's task speaks through.
@@ -99,6 +107,9 @@ struct Running {
     job_table: JobTable,
     began: Instant,
     unanswered: u32,
+    /// Looks that are left until nothing more is expected of a submission that failed.
+    doubtful_looks: u32,
+    has_work: bool,
     status_error: Option<String>,
     logs: LogFollower,
     /// Jobs that ended without a request: their logs tell why, and a shared file system may show them late.
@@ -120,6 +131,8 @@ impl Pool {
             job_table,
             began: Instant::now(),
             unanswered: 0,
+            doubtful_looks: 0,
+            has_work: false,
             status_error: None,
             logs: LogFollower::default(),
             awaited_logs: BTreeSet::new(),
@@ -207,13 +220,13 @@ impl Running {
     }
 
     async fn poll(&mut self) {
-        if self.job_table.live() == 0 {
+        if self.is_empty() {
             return;
         }
         match self.launcher.poll().await {
             Ok(standings) => {
                 (self.unanswered, self.status_error) = (0, None);
-                let happened = self.job_table.polled(self.now(), standings);
+                let happened = self.seen(standings);
                 self.announce(&happened);
                 for happened in happened {
                     self.heed(happened).await;
@@ -232,6 +245,29 @@ impl Running {
                 self.status_error = (self.unanswered >= MAX_UNANSWERED).then(|| error.sentence());
             }
         }
+    }
+
+    /// Whether no job is there, nor expected of a submission that failed.
+    fn is_empty(&self) -> bool {
+        self.job_table.live() == 0 && self.doubtful_looks == 0
+    }
+
+    /// Takes in where the jobs stand. Those that a submission left which seemed to fail are adopted.
+    fn seen(&mut self, standings: Vec<(LauncherJobId, JobState)>) -> Vec<JobEvent> {
+        self.doubtful_looks = self.doubtful_looks.saturating_sub(1);
+        let unknown = self.job_table.unknown(&standings).into_iter();
+        let found: Vec<Launched> =
+            unknown.filter_map(|job| Some(Launched { worker: self.launcher.worker_of(&job)?, job })).collect();
+        if !found.is_empty() {
+            let jobs = counted(found.len() as u64, "job");
+            print_status(format!(
+                "pool {}: {jobs} found in the queue, of a submission that seemed to fail",
+                self.spec.name
+            ));
+            self.launched(found);
+            self.remember();
+        }
+        self.job_table.polled(self.now(), standings, self.has_work)
     }
 
     /// Reports what happened without a request; of many jobs that fare alike, once. What a cluster does as a matter of course
@@ -295,13 +331,17 @@ impl Running {
 
     async fn follow(&mut self, order: &ScaleTarget) {
         self.job_table.connected(&order.connected);
+        self.job_table.recorded(&order.recorded);
+        self.has_work = order.has_work;
         let idle = self.job_table.of_workers(&order.retire);
         self.cancel(idle).await;
+        self.cancel(self.job_table.beyond(self.spec.most)).await;
         let live = self.job_table.live();
         if live > order.target {
             let surplus = self.job_table.latest_queued(live - order.target);
             self.cancel(surplus).await;
         } else if live < order.target
+            && self.doubtful_looks == 0
             && self.job_table.pause_left(self.now()) == 0
             && self.job_table.given_up().is_none()
         {
@@ -313,8 +353,14 @@ impl Running {
         match self.launcher.submit(jobs).await {
             Ok(launched) => self.launched(launched),
             Err(error) => {
-                tracing::warn!(pool = self.spec.name, "cannot launch a worker: {}", error.sentence());
-                self.job_table.refused(self.now(), error.sentence(), error.is_final());
+                let sentence = error.sentence();
+                if self.job_table.trouble() != Some(&sentence) {
+                    tracing::warn!(pool = self.spec.name, "cannot launch a worker: {sentence}");
+                }
+                if !error.is_final() {
+                    self.doubtful_looks = DOUBTFUL_LOOKS;
+                }
+                self.job_table.refused(self.now(), sentence, error.is_final());
             }
         }
         self.remember();
@@ -332,37 +378,40 @@ impl Running {
 
     /// Ends every job, and waits until none is left.
     async fn end(&mut self) {
-        let policy = self.launcher.policy();
-        let begun = Instant::now();
-        let mut asked = false;
         let mut trouble: Option<LaunchError> = None;
-        while self.job_table.live() > 0 && begun.elapsed() < policy.grace {
-            if !asked {
-                let jobs = self.job_table.jobs();
+        let grace = self.launcher.policy().grace;
+        let _ = tokio::time::timeout(grace, self.end_jobs(&mut trouble)).await;
+        let why = trouble.map(|error| format!(" ({})", error.sentence())).unwrap_or_default();
+        let left: Vec<String> = self.job_table.jobs().iter().map(ToString::to_string).collect();
+        let pool = &self.spec.name;
+        if !left.is_empty() {
+            print_status(format!("pool {pool}: these jobs may be left behind{why}: {}", left.join(" ")));
+        } else if !self.is_empty() {
+            print_status(format!("pool {pool}: jobs of a submission that failed may be left behind{why}"));
+        }
+        emergency_cleanup::forget(pool);
+    }
+
+    async fn end_jobs(&mut self, trouble: &mut Option<LaunchError>) {
+        let policy = self.launcher.policy();
+        while !self.is_empty() {
+            let jobs = self.job_table.staying();
+            if !jobs.is_empty() {
                 match self.launcher.cancel(jobs.clone()).await {
-                    Ok(()) => {
-                        self.job_table.ending(&jobs);
-                        asked = true;
-                    }
-                    Err(error) => trouble = Some(error),
+                    Ok(()) => self.job_table.ending(&jobs),
+                    Err(error) => *trouble = Some(error),
                 }
             }
             match self.launcher.poll().await {
                 Ok(standings) => {
-                    self.job_table.polled(self.now(), standings);
+                    self.seen(standings);
                 }
-                Err(error) => trouble = Some(error),
+                Err(error) => *trouble = Some(error),
             }
-            if self.job_table.live() > 0 {
+            if !self.is_empty() {
                 tokio::time::sleep(policy.ending).await;
             }
         }
-        let left: Vec<String> = self.job_table.jobs().iter().map(ToString::to_string).collect();
-        if !left.is_empty() {
-            let why = trouble.map(|error| format!(" ({})", error.sentence())).unwrap_or_default();
-            print_status(format!("pool {}: these jobs may be left behind{why}: {}", self.spec.name, left.join(" ")));
-        }
-        emergency_cleanup::forget(&self.spec.name);
     }
 
     /// What is to be done should this process be ended without asking.

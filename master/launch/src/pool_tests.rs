@@ -1,4 +1,4 @@
-//! A pool whose jobs are over before it looks at them for the first time.
+//! A pool whose jobs are over before it looks at them for the first time, and one whose submissions are answered late.
 
 use super::error::LaunchError;
 use super::launcher::{JobOutcome, JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending};
@@ -6,8 +6,9 @@ use super::pool::{Pool, PoolChannels, PoolReport, PoolSpec, ScaleTarget, ended_i
 use compass_common::job_log::{JobLog, LogLine};
 use compass_common::status_output::with_log;
 use compass_types::ids::WorkerId;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -116,6 +117,86 @@ async fn the_log_of_a_job_that_fails_at_once_is_shown() {
 #[tokio::test]
 async fn logs_are_shown_only_where_they_are_asked_for() {
     assert!(printed(false).await.iter().all(|line| !line.starts_with("slurm ")));
+}
+
+/// A cluster that takes every submission and says that it did not; the jobs are seen two looks later.
+#[derive(Default)]
+struct Late {
+    jobs: BTreeMap<LauncherJobId, u32>,
+    cancelled: BTreeSet<LauncherJobId>,
+    submissions: u32,
+    most: u32,
+    looks: u32,
+}
+
+struct AnswersLate {
+    cluster: Arc<Mutex<Late>>,
+    stop: CancellationToken,
+}
+
+impl Launcher for AnswersLate {
+    fn submit(&mut self, jobs: u32) -> Pending<'_, Result<Vec<Launched>, LaunchError>> {
+        let mut cluster = self.cluster.lock().unwrap();
+        cluster.submissions += 1;
+        let array = cluster.submissions;
+        cluster.jobs.extend((0..jobs).map(|task| (LauncherJobId(format!("{array}_{task}")), 0)));
+        Box::pin(async { Err(LaunchError::Unreached { sentence: "the socket timed out".into() }) })
+    }
+
+    fn poll(&mut self) -> Pending<'_, Result<Vec<(LauncherJobId, JobState)>, LaunchError>> {
+        let mut cluster = self.cluster.lock().unwrap();
+        cluster.looks += 1;
+        // The run ends while a submission is in doubt, or long after.
+        if cluster.looks == 8 {
+            self.stop.cancel();
+        }
+        let Late { jobs, cancelled, most, .. } = &mut *cluster;
+        jobs.retain(|job, _| !cancelled.contains(job));
+        jobs.values_mut().for_each(|looks| *looks += 1);
+        *most = jobs.len().max(*most as usize) as u32;
+        let seen = jobs.iter().filter(|(_, looks)| **looks > 2);
+        let seen = seen.map(|(job, _)| (job.clone(), JobState::Running)).collect::<Vec<_>>();
+        let gone = cancelled.iter().map(|job| (job.clone(), JobState::Ended(JobOutcome::Cancelled)));
+        let standings = seen.into_iter().chain(gone).collect();
+        Box::pin(async move { Ok(standings) })
+    }
+
+    fn cancel(&mut self, jobs: Vec<LauncherJobId>) -> Pending<'_, Result<(), LaunchError>> {
+        self.cluster.lock().unwrap().cancelled.extend(jobs);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn worker_of(&self, job: &LauncherJobId) -> Option<WorkerId> {
+        Some(WorkerId(format!("w{job}")))
+    }
+
+    fn log(&self, _: &LauncherJobId) -> Option<String> {
+        None
+    }
+
+    fn command_lines(&self, _: u32) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn policy(&self) -> LauncherPolicy {
+        let (poll, second) = (Duration::from_millis(1), Duration::from_secs(1));
+        let (pause, longest_pause) = (Duration::ZERO, Duration::ZERO);
+        LauncherPolicy { poll, ending: poll, grace: second * 60, failures: 9, pause, longest_pause, connect: None }
+    }
+}
+
+#[tokio::test]
+async fn a_submission_in_doubt_is_looked_for_before_another_and_leaves_no_job() {
+    let (cluster, stop) = (Arc::new(Mutex::new(Late::default())), CancellationToken::new());
+    let launcher = AnswersLate { cluster: cluster.clone(), stop: stop.clone() };
+    let spec = PoolSpec { name: "s".into(), kind: "slurm", most: 20, ..PoolSpec::default() };
+    let (_targets, targets) = watch::channel(ScaleTarget { target: 20, has_work: true, ..ScaleTarget::default() });
+    let (report, _reports) = watch::channel(PoolReport::default());
+    let (events, _receiver) = mpsc::channel(64);
+    let channels = PoolChannels { targets, report, events, stop };
+    Pool { spec, launcher: Box::new(launcher) }.run(channels).await;
+    let cluster = cluster.lock().unwrap();
+    assert_eq!((cluster.submissions, cluster.most, cluster.cancelled.len()), (1, 20, 20));
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub struct Attendance {
     pub slots: u32,
     /// Whether it holds a task.
     pub busy: bool,
+    /// Whether a sample was recorded from it since it attached.
+    pub recorded: bool,
     /// Whether it can load none of the models that tasks are pending of.
     pub useless: bool,
     /// Whether it has tried all that is pending without having room for it.
@@ -52,7 +54,7 @@ impl Core {
             let useless = !busy && !pending.is_empty() && pending.iter().all(|model| worker.barred.contains(model));
             let may_try = |id: WorkerIx| cramping.iter().any(|task| self.may_try(id, task));
             let cramped = !busy && !cramping.is_empty() && !may_try(id);
-            Attendance { slots: worker.slots, busy, useless, cramped }
+            Attendance { slots: worker.slots, busy, recorded: worker.recorded_any, useless, cramped }
         };
         up.map(|(id, worker)| (self.workers.name(id).clone(), seen(id, worker))).collect()
     }
