@@ -1,6 +1,7 @@
 //! Runs one command of a launcher to its end: bounded in time, out of the terminal's reach.
 
 use super::error::LaunchError;
+use super::launcher::Pending;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -19,6 +20,24 @@ impl ToolOutput {
     /// Whether it ended with 0.
     pub fn is_ok(&self) -> bool {
         self.code == Some(0)
+    }
+}
+
+/// What a command of a launcher came to.
+pub(super) type Said = Result<ToolOutput, LaunchError>;
+
+/// Runs the commands of a launcher.
+pub(super) trait Commands: Send + Sync {
+    /// Runs `tool` as [`Tool::run`] does.
+    fn run<'c>(&'c self, tool: Tool, arguments: &'c [String], input: &'c str) -> Pending<'c, Said>;
+}
+
+/// Processes on this host.
+pub(super) struct Processes;
+
+impl Commands for Processes {
+    fn run<'c>(&'c self, tool: Tool, arguments: &'c [String], input: &'c str) -> Pending<'c, Said> {
+        Box::pin(async move { tool.run(arguments, input).await })
     }
 }
 

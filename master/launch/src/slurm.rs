@@ -1,27 +1,37 @@
-//! The Slurm launcher: arrays of `sbatch`, one `squeue --json` per look, `scancel`.
+//! The Slurm launcher: arrays of `sbatch`, one `squeue` per look, `scancel`.
+//!
+//! What a failed `sbatch` says is not believed: the jobs may be there all the same, and the queue is looked at before anything
+//! else is submitted.
 //!
 //! Jobs carry in their comment which run, pool and master they belong to. A master that was restarted under its old address
 //! takes over what an earlier one left in the queue; jobs that would look for another address are cancelled.
 
 use super::error::LaunchError;
 use super::launcher::{JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending};
-use super::process::{Tool, ToolOutput};
+use super::process::{Commands, Processes, Tool, ToolOutput};
 use super::slurm_command::{SlurmOrder, is_unreached, sentence};
-use super::slurm_queue::{QueuedJob, entries};
+use super::slurm_queue::{QueueForm, QueuedJob};
 use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 const REMEDY: &str = "start the master where Slurm's commands are, such as a login node, or choose another runner";
-const fn tool(program: &'static str) -> Tool {
-    Tool { program, remedy: REMEDY, limit: Duration::from_secs(60) }
+const fn tool(program: &'static str, seconds: u64) -> Tool {
+    Tool { program, remedy: REMEDY, limit: Duration::from_secs(seconds) }
 }
-const SBATCH: Tool = tool("sbatch");
-const SQUEUE: Tool = tool("squeue");
-const SCANCEL: Tool = tool("scancel");
+const SBATCH: Tool = tool("sbatch", 60);
+const SCANCEL: Tool = tool("scancel", 60);
 
-/// Jobs of one array: Slurm's own bound (MaxArraySize) is 1001 unless a site raised it.
+/// `squeue`; where JSON takes longer than it may, columns do not.
+const fn squeue(form: QueueForm) -> Tool {
+    match form {
+        QueueForm::Json => tool("squeue", 10),
+        QueueForm::Columns => tool("squeue", 60),
+    }
+}
+
+/// Jobs of one array: Slurm's own bound (MaxArraySize) is 1001 unless a site changed it.
 const ARRAY: u32 = 1000;
 /// Jobs that one `scancel` names.
 const CANCELLED_AT_ONCE: usize = 500;
@@ -31,10 +41,14 @@ pub struct SlurmLauncher {
     order: SlurmOrder,
     /// The comment of every job that it submits.
     comment: String,
-    /// How often each running job had been put back into the queue when it was looked at last.
+    /// How often each job that it launched or found had been put back into the queue when it was looked at last.
     restarts: BTreeMap<LauncherJobId, u64>,
     /// What the comment of every job of this run and pool begins with, whatever its master.
     mark: String,
+    /// Jobs of one array that Slurm takes.
+    array: u32,
+    form: QueueForm,
+    commands: Box<dyn Commands>,
 }
 
 /// Where jobs belong.
@@ -63,8 +77,13 @@ impl Belonging<'_> {
 impl SlurmLauncher {
     /// A launcher that has submitted nothing.
     pub fn new(order: SlurmOrder, belonging: &Belonging<'_>) -> Self {
+        Self::with_commands(order, belonging, Box::new(Processes))
+    }
+
+    /// The same, with what runs the commands of Slurm.
+    pub(super) fn with_commands(order: SlurmOrder, belonging: &Belonging<'_>, commands: Box<dyn Commands>) -> Self {
         let (mark, comment) = belonging.comments();
-        Self { order, comment, restarts: BTreeMap::new(), mark }
+        Self { order, comment, restarts: BTreeMap::new(), mark, array: ARRAY, form: QueueForm::Json, commands }
     }
 
     fn sbatch(&self, jobs: u32) -> Vec<String> {
@@ -79,13 +98,55 @@ impl SlurmLauncher {
         }
     }
 
-    async fn submit_array(&self, jobs: u32) -> Result<Vec<Launched>, LaunchError> {
+    /// Submits arrays until so many jobs are launched, or no more are taken: a site may bound the jobs of an array, and a
+    /// quota those of a user, so that a part of what was refused may do.
+    async fn submit_arrays(&mut self, jobs: u32) -> Result<Vec<Launched>, LaunchError> {
+        let mut launched = Vec::new();
+        let mut most = self.array;
+        while (launched.len() as u32) < jobs {
+            let array = most.min(jobs - launched.len() as u32);
+            match self.submit_array(array).await {
+                Ok(more) => {
+                    self.array = most;
+                    launched.extend(more);
+                }
+                Err(LaunchError::Refused { .. }) if array > 1 => most = array / 2,
+                Err(error) if launched.is_empty() => return Err(error),
+                // What is there is there; the rest is asked for again.
+                Err(_) => break,
+            }
+        }
+        Ok(launched)
+    }
+
+    /// Submits one array. Where Slurm does not say that it took it, the queue does.
+    async fn submit_array(&mut self, jobs: u32) -> Result<Vec<Launched>, LaunchError> {
+        let error = match self.sbatch_array(jobs).await {
+            Err(error) if !error.is_final() => error,
+            known => return known,
+        };
+        match self.queue().await {
+            Ok(found) => {
+                let is_new = |entry: &QueuedJob| !self.restarts.contains_key(&entry.job);
+                let mut found: Vec<QueuedJob> = found.into_iter().filter(QueuedJob::is_live).collect();
+                found.retain(|entry| entry.comment == self.comment && is_new(entry));
+                match found.is_empty() {
+                    true => Err(error),
+                    false => Ok(found.into_iter().map(|entry| self.launched(entry.job, entry.restarts)).collect()),
+                }
+            }
+            // Whether it was taken is unknown, so that nothing is submitted in its place now.
+            Err(_) => Err(LaunchError::Unreached { sentence: error.sentence() }),
+        }
+    }
+
+    async fn sbatch_array(&mut self, jobs: u32) -> Result<Vec<Launched>, LaunchError> {
         // Slurm ends a job whose output it cannot write, with a signal 53 that says nothing.
         if let Some(logs) = &self.order.logs {
             let failed = |source| LaunchError::Log { path: logs.clone(), source };
             std::fs::create_dir_all(logs).map_err(failed)?;
         }
-        let said = SBATCH.run(&self.sbatch(jobs), &self.order.script()).await?;
+        let said = self.commands.run(SBATCH, &self.sbatch(jobs), &self.order.script()).await?;
         if !said.is_ok() {
             return Err(self.refused("sbatch", &said));
         }
@@ -97,19 +158,33 @@ impl SlurmLauncher {
         Ok((0..jobs).map(|task| self.launched(LauncherJobId(format!("{array}_{task}")), 0)).collect())
     }
 
-    fn launched(&self, job: LauncherJobId, restarts: u64) -> Launched {
+    fn launched(&mut self, job: LauncherJobId, restarts: u64) -> Launched {
+        self.restarts.insert(job.clone(), restarts);
         Launched { worker: WorkerId(self.order.worker_of(&job.0, restarts)), job }
     }
 
-    /// This user's jobs of this run and pool.
-    async fn queue(&self) -> Result<Vec<QueuedJob>, LaunchError> {
+    /// This user's jobs of this run and pool. Once JSON fails where columns do not, columns it is.
+    async fn queue(&mut self) -> Result<Vec<QueuedJob>, LaunchError> {
+        let error = match self.queue_in(self.form).await {
+            Err(error) if self.form == QueueForm::Json && !error.is_final() => error,
+            answer => return answer,
+        };
+        if matches!(error, LaunchError::Unreached { .. }) {
+            return Err(error);
+        }
+        let found = self.queue_in(QueueForm::Columns).await.map_err(|_| error)?;
+        self.form = QueueForm::Columns;
+        Ok(found)
+    }
+
+    async fn queue_in(&self, form: QueueForm) -> Result<Vec<QueuedJob>, LaunchError> {
         let user = rustix::process::getuid().as_raw();
-        let said = SQUEUE.run(&["--json".into(), format!("--user={user}"), "--states=all".into()], "").await?;
+        let said = self.commands.run(squeue(form), &form.arguments(user), "").await?;
         if !said.is_ok() {
             return Err(self.refused("squeue", &said));
         }
-        let unreadable = || LaunchError::Unreadable { program: "squeue --json".into(), what: first_line(&said.stdout) };
-        let mut found = entries(&said.stdout).ok_or_else(unreadable)?;
+        let unreadable = || LaunchError::Unreadable { program: "squeue".into(), what: first_line(&said.stdout) };
+        let mut found = form.entries(&said.stdout).ok_or_else(unreadable)?;
         found.retain(|entry| entry.user == user && entry.comment.starts_with(&self.mark));
         Ok(found)
     }
@@ -128,7 +203,7 @@ impl SlurmLauncher {
 
     async fn end(&self, jobs: &[LauncherJobId]) -> Result<(), LaunchError> {
         for jobs in jobs.chunks(CANCELLED_AT_ONCE) {
-            let said = SCANCEL.run(&cancel_words(jobs), "").await?;
+            let said = self.commands.run(SCANCEL, &cancel_words(jobs), "").await?;
             // A job that has ended meanwhile is no fault; who cannot be reached is one.
             if !said.is_ok() && is_unreached(&said.stderr) {
                 return Err(self.refused("scancel", &said));
@@ -137,10 +212,9 @@ impl SlurmLauncher {
         Ok(())
     }
 
-    async fn take_over(&self) -> Result<Vec<Launched>, LaunchError> {
-        let live = |entry: &QueuedJob| !matches!(entry.state, JobState::Ended(_));
-        let (ours, stray): (Vec<QueuedJob>, Vec<QueuedJob>) =
-            self.queue().await?.into_iter().filter(live).partition(|entry| entry.comment == self.comment);
+    async fn take_over(&mut self) -> Result<Vec<Launched>, LaunchError> {
+        let live = self.queue().await?.into_iter().filter(QueuedJob::is_live);
+        let (ours, stray): (Vec<QueuedJob>, Vec<QueuedJob>) = live.partition(|entry| entry.comment == self.comment);
         let stray: Vec<LauncherJobId> = stray.into_iter().map(|entry| entry.job).collect();
         if !stray.is_empty() {
             tracing::warn!(jobs = stray.len(), "cancelling jobs of an earlier master, which had another address");
@@ -161,7 +235,7 @@ impl SlurmLauncher {
         }
         let mut line = self.sbatch(1);
         line.push("--test-only".into());
-        let said = SBATCH.run(&line, &self.order.script()).await?;
+        let said = self.commands.run(SBATCH, &line, &self.order.script()).await?;
         if said.is_ok() { Ok(()) } else { Err(self.refused("sbatch", &said)) }
     }
 }
@@ -181,23 +255,13 @@ impl Launcher for SlurmLauncher {
     }
 
     fn submit(&mut self, jobs: u32) -> Pending<'_, Result<Vec<Launched>, LaunchError>> {
-        Box::pin(async move {
-            let mut launched = Vec::new();
-            while (launched.len() as u32) < jobs {
-                match self.submit_array((jobs - launched.len() as u32).min(ARRAY)).await {
-                    Ok(more) => launched.extend(more),
-                    Err(error) if launched.is_empty() => return Err(error),
-                    // What is there is there; the rest is asked for again.
-                    Err(_) => break,
-                }
-            }
-            Ok(launched)
-        })
+        Box::pin(self.submit_arrays(jobs))
     }
 
     fn poll(&mut self) -> Pending<'_, Result<Vec<(LauncherJobId, JobState)>, LaunchError>> {
         Box::pin(async move {
-            let found = self.queue().await?;
+            let mut found = self.queue().await?;
+            found.retain(|entry| entry.comment == self.comment);
             Ok(found.into_iter().map(|entry| self.seen(entry)).collect())
         })
     }
@@ -244,3 +308,7 @@ impl Launcher for SlurmLauncher {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "slurm_tests.rs"]
+mod tests;

@@ -79,12 +79,27 @@ impl SlurmOrder {
     }
 }
 
+/// How Slurm says that the way to its controller failed, or that the controller is too busy, as of `slurm_errno.c`.
+const UNREACHED: [&str; 14] = [
+    "contact slurm controller",
+    "configuration file",
+    "configuration source",
+    "onnection refused",
+    "onnection reset",
+    "onnection timed out",
+    "ocket timed out",
+    "Zero Bytes were transmitted",
+    "ommunication connection failure",
+    "ommunication shutdown failure",
+    "essage send failure",
+    "essage receive failure",
+    "temporarily unable to accept job",
+    "Rate limit exceeded",
+];
+
 /// Whether Slurm itself was not reached: another time it may be.
 pub(super) fn is_unreached(stderr: &str) -> bool {
-    is_unknown_here(stderr)
-        || ["contact slurm controller", "configuration file", "configuration source", "onnection refused"]
-            .iter()
-            .any(|words| stderr.contains(words))
+    is_unknown_here(stderr) || UNREACHED.iter().any(|words| stderr.contains(words))
 }
 
 /// Whether munge did not vouch for who asks.
@@ -246,6 +261,10 @@ END";
             (
                 "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)",
                 "slurmctld does not answer",
+            ),
+            (
+                "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
+                "slurmctld does not answer: is it running, and is SLURM_CONF right? (Batch job submission failed: Socket timed out",
             ),
             ("sbatch: error: Something else.", "sbatch refused: Something else"),
         ] {

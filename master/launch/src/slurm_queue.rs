@@ -1,4 +1,4 @@
-//! What `squeue --json` says, as of Slurm 22.05 and of later versions. Pure.
+//! What `squeue` says, in JSON and in columns, as of Slurm 22.05 and of later versions. Pure.
 //!
 //! Numbers are plain in 22.05 and `{ "set": true, "number": 7 }` later; a job's state is a word, then a list of words. Tasks
 //! of an array that still wait are one entry with `array_task_string`, `"3-5,7%2"`.
@@ -18,8 +18,77 @@ pub(super) struct QueuedJob {
     pub(super) state: JobState,
 }
 
-/// Reads the answer; `None` when it is none.
-pub(super) fn entries(json: &str) -> Option<Vec<QueuedJob>> {
+impl QueuedJob {
+    /// Whether it waits or runs.
+    pub(super) fn is_live(&self) -> bool {
+        !matches!(self.state, JobState::Ended(_))
+    }
+}
+
+/// How the queue is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum QueueForm {
+    Json,
+    /// For a Slurm that was built without JSON, or is slow to make it.
+    Columns,
+}
+
+/// Columns of known width, in bytes, before the exit code.
+const COLUMNS: [(&str, usize); 6] =
+    [("JobArrayID", 40), ("UserID", 16), ("RestartCnt", 16), ("State", 40), ("Reason", 100), ("Comment", 1000)];
+
+impl QueueForm {
+    /// The arguments of `squeue` for all jobs of a user.
+    pub(super) fn arguments(self, user: u32) -> Vec<String> {
+        let mut line = vec![format!("--user={user}"), "--states=all".into()];
+        match self {
+            Self::Json => line.push("--json".into()),
+            Self::Columns => {
+                let columns: Vec<String> = COLUMNS.iter().map(|(name, width)| format!("{name}:{width}")).collect();
+                line.extend(["--noheader".into(), "--array".into()]);
+                line.push(format!("--Format={},exit_code:20", columns.join(",")));
+            }
+        }
+        line
+    }
+
+    /// Reads the answer; `None` when it is none.
+    pub(super) fn entries(self, text: &str) -> Option<Vec<QueuedJob>> {
+        match self {
+            Self::Json => entries(text),
+            Self::Columns => text.lines().filter(|line| !line.trim().is_empty()).map(entry_of_columns).collect(),
+        }
+    }
+}
+
+/// The entry of a line; `None` where it has other columns.
+fn entry_of_columns(line: &str) -> Option<QueuedJob> {
+    let mut rest = line;
+    let mut column = |width: usize| {
+        let (column, after) = rest.split_at_checked(width)?;
+        rest = after;
+        Some(column.trim())
+    };
+    let [job, user, restarts, state, reason, comment] = COLUMNS.map(|(_, width)| column(width));
+    let (job, state, reason) = (job?, state?, reason?);
+    if !job.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    // Version 22.05 prints the code as `waitpid` gives it, later ones its parts.
+    let exit = match rest.trim().split_once(':') {
+        Some((status, signal)) => (status.parse().ok()?, signal.parse().ok()?),
+        None => parts(rest.trim().parse().unwrap_or(0)),
+    };
+    Some(QueuedJob {
+        job: LauncherJobId(job.to_owned()),
+        user: user?.parse().ok()?,
+        comment: comment?.to_owned(),
+        restarts: restarts?.parse().ok()?,
+        state: state_of(&words(state), reason, exit),
+    })
+}
+
+fn entries(json: &str) -> Option<Vec<QueuedJob>> {
     let answer: Value = serde_json::from_str(json).ok()?;
     let jobs = answer.get("jobs")?.as_array()?;
     Some(jobs.iter().flat_map(entries_of).collect())
@@ -82,22 +151,32 @@ fn task_numbers(text: &str) -> Vec<u64> {
     tasks
 }
 
+/// The words of a state, such as `RUNNING+COMPLETING`.
+fn words(state: &str) -> Vec<&str> {
+    state.split(['+', ' ', ',']).collect()
+}
+
 fn state(job: &Value) -> JobState {
     let states: Vec<&str> = match job.get("job_state") {
-        Some(Value::String(state)) => state.split(['+', ' ', ',']).collect(),
+        Some(Value::String(state)) => words(state),
         Some(Value::Array(states)) => states.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
+    let reason = job.get("state_reason").and_then(Value::as_str).unwrap_or_default();
+    state_of(&states, reason, exit(job.get("exit_code")))
+}
+
+/// What its states, Slurm's reason, exit code and signal mean.
+fn state_of(states: &[&str], reason: &str, exit: (u64, u64)) -> JobState {
     let is = |state: &str| states.contains(&state);
     // Its processes may still run, and its GPUs are not free yet.
     if is("COMPLETING") || is("STAGE_OUT") {
         return JobState::Running;
     }
-    for state in &states {
+    for state in states {
         let outcome = match *state {
             "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "SPECIAL_EXIT" => {
-                let reason = job.get("state_reason").and_then(Value::as_str).filter(|reason| *reason != "None");
-                let reason = reason.unwrap_or_default().to_owned();
+                let reason = if reason == "None" { String::new() } else { reason.to_owned() };
                 // After a launch that failed on a sick node. A user's own hold is the user's wish.
                 let is_held =
                     ["JobHeldAdmin", "JobHoldMaxRequeue", "launch failed requeued held"].contains(&reason.as_str());
@@ -110,7 +189,7 @@ fn state(job: &Value) -> JobState {
             "TIMEOUT" | "DEADLINE" => JobOutcome::Walltime,
             "NODE_FAIL" | "BOOT_FAIL" => JobOutcome::NodeFailed,
             "OUT_OF_MEMORY" => JobOutcome::Failed { reason: "Slurm ended it for want of memory".into() },
-            "FAILED" => failed(job),
+            "FAILED" => failed(exit, reason),
             _ => continue,
         };
         return JobState::Ended(outcome);
@@ -119,18 +198,24 @@ fn state(job: &Value) -> JobState {
     JobState::Running
 }
 
-/// The exit code as `waitpid` gives it in 22.05, in parts later.
-fn failed(job: &Value) -> JobOutcome {
-    let code = job.get("exit_code");
-    let (status, signal) = match code.and_then(Value::as_u64) {
-        Some(raw) => (raw >> 8, raw & 0x7f),
+/// Exit code and signal, which 22.05 gives as `waitpid` does, and later versions in parts.
+fn exit(code: Option<&Value>) -> (u64, u64) {
+    match code.and_then(Value::as_u64) {
+        Some(raw) => parts(raw),
         None => {
             let part = |key: &str| code.and_then(|code| number(code.get(key)));
             let signal = code.and_then(|code| number(code.get("signal")?.get("id")));
             (part("return_code").unwrap_or(0), signal.unwrap_or(0))
         }
-    };
-    let why = job.get("state_reason").and_then(Value::as_str).unwrap_or_default();
+    }
+}
+
+/// Exit code and signal of what `waitpid` gives.
+fn parts(raw: u64) -> (u64, u64) {
+    (raw >> 8, raw & 0x7f)
+}
+
+fn failed((status, signal): (u64, u64), why: &str) -> JobOutcome {
     let reason = match (status, signal, why) {
         (_, 53, _) => "Slurm could not write its output: do the nodes see work_dir?".to_owned(),
         (_, signal, _) if signal == u64::from(SIGTERM.unsigned_abs()) => return JobOutcome::Terminated,
@@ -180,6 +265,44 @@ mod tests {
             assert!(seen.contains(&(job, state)), "{job} {state:?} in {seen:#?}");
         }
         assert!(found.iter().all(|entry| entry.comment.starts_with("compass ") && entry.user == 0), "{found:#?}");
+    }
+
+    /// A line of `squeue --Format` of a Slurm 22.05.8.
+    fn line(columns: [&str; 6], exit_code: &str) -> String {
+        let columns = columns.iter().zip(COLUMNS).map(|(column, (_, width))| format!("{column:width$}"));
+        columns.chain([format!("{exit_code:20}\n")]).collect()
+    }
+
+    #[test]
+    fn columns_say_the_same() {
+        let comment = "compass run=é job=b stage=c pool=p master=h:1";
+        let of = |job, state, reason, code| line([job, "5", "2", state, reason, comment], code);
+        let text = [
+            of("1_0", "RUNNING", "None", "0"),
+            of("1_1", "PENDING", "Resources", "0"),
+            of("2_0", "FAILED", "NonZeroExitCode", "768"),
+            of("2_1", "FAILED", "NonZeroExitCode", "3:0"),
+            of("3", "FAILED", "NonZeroExitCode", "0:15"),
+            of("4", "TIMEOUT", "TimeLimit", "0"),
+            of("5", "COMPLETING", "None", ""),
+        ];
+        let found = QueueForm::Columns.entries(&text.concat()).unwrap();
+        let seen: Vec<(&str, JobState)> =
+            found.iter().map(|entry| (entry.job.0.as_str(), entry.state.clone())).collect();
+        let failed = || JobState::Ended(JobOutcome::Failed { reason: "its worker ended with exit code 3".into() });
+        let expected = [
+            ("1_0", JobState::Running),
+            ("1_1", queued("Resources")),
+            ("2_0", failed()),
+            ("2_1", failed()),
+            ("3", JobState::Ended(JobOutcome::Terminated)),
+            ("4", JobState::Ended(JobOutcome::Walltime)),
+            ("5", JobState::Running),
+        ];
+        assert_eq!(seen, expected);
+        assert!(found.iter().all(|entry| entry.comment == comment && entry.user == 5 && entry.restarts == 2));
+        assert_eq!(QueueForm::Columns.entries(""), Some(Vec::new()));
+        assert_eq!((QueueForm::Columns.entries("{\"jobs\": []}"), QueueForm::Columns.entries("17 R")), (None, None));
     }
 
     #[test]
