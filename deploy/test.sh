@@ -253,6 +253,7 @@ stage "programs" programs
 stage "build" cargo build "${WHOLE[@]}" --all-targets
 stage "formatting" formatting
 stage "words" deploy/words.sh
+stage "files" deploy/files.sh
 stage "lints" lints
 stage "scripts" scripts
 stage "tests" tests

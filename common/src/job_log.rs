@@ -1,6 +1,7 @@
 //! What a job says where no terminal is its own: the latest lines in memory for clients that follow it, all of them in a file.
 
 use crate::log_time::timed_lines;
+use crate::regular_file;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
@@ -41,8 +42,7 @@ impl JobLog {
     /// A log whose lines also go to the end of the file at `path`, where that can be written.
     pub fn new(path: &Path) -> Self {
         let folder = path.parent().map(std::fs::create_dir_all);
-        let file =
-            folder.and_then(|made| made.ok()).and_then(|()| File::options().create(true).append(true).open(path).ok());
+        let file = folder.and_then(|made| made.ok()).and_then(|()| regular_file::append(path).ok());
         let held = LogBuffer { lines: VecDeque::new(), next: 0, file };
         Self { held: Mutex::new(held), written: watch::Sender::new(0) }
     }

@@ -3,6 +3,7 @@
 //! What was said before the run had a folder is kept until it has one.
 
 use crate::log_time::timed_lines;
+use crate::regular_file;
 use crate::status_output;
 use std::fs::File;
 use std::io::{self, Write};
@@ -29,7 +30,7 @@ pub fn keep_in(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    LOG.lock().unwrap_or_else(PoisonError::into_inner).open(File::options().create(true).append(true).open(path)?)
+    LOG.lock().unwrap_or_else(PoisonError::into_inner).open(regular_file::append(path)?)
 }
 
 /// Text of a program for people: each of its lines begins with the time.

@@ -6,6 +6,7 @@ use crate::cli::{NameFilter, VizArguments, terminal_width};
 use crate::exit;
 use crate::job::Failure;
 use crate::pipeline::latest_table;
+use compass_common::regular_file;
 use compass_common::status_output::{OutputError, print, report};
 use compass_config::Overrides;
 use compass_diagnostic::Diagnostic;
@@ -32,7 +33,7 @@ pub fn run(arguments: &VizArguments, overrides: impl FnOnce() -> Overrides) -> R
         (None, None) => WORK_DIR.into(),
     };
     let path = table_of(&work_dir, arguments.run.as_deref()).map_err(Failure::bad_input)?;
-    let text = std::fs::read_to_string(&path)
+    let text = regular_file::read_text(&path, regular_file::LARGE)
         .map_err(|error| Failure::bad_input(Diagnostic::error(format!("cannot read {}: {error}", path.display()))))?;
     let Some(table) = Summary::from_long_csv(&text) else {
         let damaged = Diagnostic::error(format!("{} does not hold a table that `viz` can read", path.display()));

@@ -2,6 +2,7 @@
 
 use crate::cli::parse_duration;
 use clap::{Args, Subcommand};
+use compass_common::regular_file;
 use compass_sandbox::{Isolation, Limits, Policy, Program, ProgramOutcome, Refusal, Sandbox};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -131,5 +132,5 @@ fn read(file: &Path) -> io::Result<String> {
         io::stdin().read_to_string(&mut text)?;
         return Ok(text);
     }
-    std::fs::read_to_string(file)
+    regular_file::read_text(file, regular_file::SMALL)
 }

@@ -11,6 +11,7 @@ use super::opencompass::{json_settings, python_settings};
 use super::source::Span;
 use super::tree::{Node, Table, Value};
 use super::{parse, paths};
+use compass_common::regular_file;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -121,7 +122,8 @@ pub(super) fn read(
 }
 
 fn from_file(check: &mut Check, path: &Path, named_at: Option<Span>) -> Option<AliyunConfig> {
-    let read = std::fs::canonicalize(path).and_then(|canonical| Ok((std::fs::read_to_string(path)?, canonical)));
+    let read = std::fs::canonicalize(path)
+        .and_then(|canonical| Ok((regular_file::read_text(path, regular_file::SMALL)?, canonical)));
     let (text, canonical) = match read {
         Ok(read) => read,
         Err(error) => {

@@ -4,6 +4,7 @@ use super::check::Check;
 use super::choice::Words;
 use super::decoding;
 use super::tree::{Node, Value};
+use compass_common::regular_file;
 use serde_json::{Map, Value as Json};
 use std::path::Path;
 
@@ -73,7 +74,7 @@ fn has_template(tokenizer: &Path) -> Option<bool> {
         return None;
     }
     let within = |name: &str| {
-        let fields = std::fs::read(tokenizer.join(name)).ok();
+        let fields = regular_file::read(&tokenizer.join(name), regular_file::SMALL).ok();
         let fields = fields.and_then(|bytes| serde_json::from_slice::<Map<String, Json>>(&bytes).ok());
         fields.and_then(|fields| fields.get("chat_template").cloned()).is_some_and(|template| match template {
             Json::String(_) => true,

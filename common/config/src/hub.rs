@@ -8,6 +8,7 @@
 use super::file_format::FileFormat;
 use super::remote::{Choose, Remote, RemoteFault};
 use super::split_files::entries;
+use compass_common::regular_file;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -228,7 +229,8 @@ fn check(id: HubId<'_>) -> Option<HubId<'_>> {
 
 fn snapshot(folder: &Path, id: &HubId<'_>) -> Result<PathBuf, HubFault> {
     let snapshots = folder.join("snapshots");
-    let commit = std::fs::read_to_string(folder.join("refs").join(id.revision)).unwrap_or_else(|_| id.revision.into());
+    let commit = regular_file::read_text(&folder.join("refs").join(id.revision), regular_file::SMALL)
+        .unwrap_or_else(|_| id.revision.into());
     let named = snapshots.join(commit.trim());
     if !commit.trim().is_empty() && named.is_dir() {
         return Ok(named);

@@ -8,6 +8,7 @@ use super::quantised;
 use super::remote::{RemoteFault, RemoteFolder, RemoteModel, is_on_s3};
 use super::split_files::entries;
 use super::tree::Node;
+use compass_common::regular_file;
 use compass_plan::ModelKind;
 use compass_plan::weights::adapter;
 use compass_plan::weights::files::weights_among;
@@ -315,7 +316,9 @@ fn is_whole(folder: &Path, part: Part) -> bool {
         Part::Tokenizer => has_tokenizer(&Found::Here(folder.to_owned())),
         Part::Model(kind) => {
             let names = entries(folder).into_iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
-            let weights = weights_among(&names.collect(), kind, &mut |name| std::fs::read(folder.join(name)));
+            let weights = weights_among(&names.collect(), kind, &mut |name| {
+                regular_file::read(&folder.join(name), regular_file::SMALL)
+            });
             folder.join(files_of(kind).0).is_file()
                 && weights.is_ok_and(|weights| weights.iter().all(|name| folder.join(name).is_file()))
         }

@@ -5,6 +5,7 @@ use super::fields::{Fields, text};
 use super::keys::NOTIFY;
 use super::paths;
 use super::tree::Node;
+use compass_common::regular_file;
 use compass_types::duration::parse_duration;
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -107,7 +108,7 @@ fn address(check: &mut Check, key: &'static str, node: &Node) -> Option<String> 
     }
     let help = "write an address, `https://...`, or the path of a file whose first line is one".to_owned();
     let path = paths::resolve(check, key, node)?;
-    let held = match std::fs::read_to_string(&path) {
+    let held = match regular_file::read_text(&path, regular_file::SMALL) {
         Ok(held) => held,
         Err(error) => {
             check.error(node.span, format!("cannot read `{key}` from {}: {error}", path.display()), Some(help));

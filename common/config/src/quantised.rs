@@ -3,6 +3,7 @@
 
 use super::check::Check;
 use super::tree::Node;
+use compass_common::regular_file;
 use compass_plan::weights::{Fp8, shown_size};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -27,7 +28,7 @@ pub(super) fn is_gguf(check: &mut Check, node: &Node, path: &Path, names: &[Stri
 /// Whether the weights whose config.json is in `folder` are of a format that can be loaded; what is to be known of them is reported.
 /// What is wrong with config.json itself is told when the model is loaded.
 pub(super) fn can_load(check: &mut Check, node: &Node, folder: &Path) -> bool {
-    let text = std::fs::read(folder.join("config.json")).unwrap_or_default();
+    let text = regular_file::read(&folder.join("config.json"), regular_file::SMALL).unwrap_or_default();
     let config: Map<String, Value> = serde_json::from_slice(&text).unwrap_or_default();
     let Some(quantised) = config.get("quantization_config").filter(|value| !value.is_null()) else { return true };
     let written = node.text().unwrap_or_default();

@@ -5,9 +5,9 @@
 
 use crate::stamp::{Stamper, Stamps, of_file};
 use compass_common::private_file;
+use compass_common::regular_file;
 use compass_config::LoaderWorld;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -67,9 +67,9 @@ impl Cache {
         let digest = of_file(path)?;
         let rows = self.folder.join("rows");
         private_file::make_folder(&rows)?;
-        File::open(path)?.sync_all()?;
+        regular_file::sync(path)?;
         std::fs::rename(path, rows.join(format!("{digest}.jsonl")))?;
-        File::open(rows)?.sync_all()?;
+        regular_file::sync(&rows)?;
         Ok(digest)
     }
 
@@ -82,7 +82,7 @@ impl Cache {
         private_file::make_folder(&self.folder.join("records"))?;
         let whole = beside.join(format!("{key}.record"));
         std::fs::write(&whole, serde_json::to_vec(record)?)?;
-        File::open(&whole)?.sync_all()?;
+        regular_file::sync(&whole)?;
         std::fs::rename(&whole, &target)
     }
 

@@ -7,6 +7,7 @@ use crate::program;
 use crate::script::{Call, FILES};
 use crate::session::{Session, Told};
 use crate::stamp::Stamper;
+use compass_common::regular_file;
 use compass_common::status_output::print_status;
 use compass_common::words::counted;
 use compass_config::{
@@ -135,7 +136,8 @@ impl Exporter {
         let read = record.and_then(|record| {
             let output = record.outputs.first().ok_or_else(NoRows::default)?;
             let unusable = |reason: String| NoRows { reason, help: None };
-            let bytes = std::fs::read(cache.file(output)).map_err(|error| unusable(error.to_string()))?;
+            let bytes = regular_file::read(&cache.file(output), regular_file::LARGE)
+                .map_err(|error| unusable(error.to_string()))?;
             let names = serde_json::from_slice(&bytes).map_err(|error| unusable(error.to_string()))?;
             let said = format!("`{}` ({}) evaluated it, {how}", program.display(), record.versions);
             Ok(EvaluatedConfiguration { names, said })

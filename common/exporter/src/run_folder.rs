@@ -1,6 +1,7 @@
 //! The folder that one interpreter writes to: gone when the export is over, and with the next export when a process was killed.
 
 use compass_common::private_file;
+use compass_common::regular_file;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -65,7 +66,7 @@ fn sweep(runs: &Path) {
         if path.extension().is_none_or(|extension| extension != LOCK) {
             continue;
         }
-        let Ok(lock) = File::open(&path) else { continue };
+        let Ok(lock) = regular_file::open(&path) else { continue };
         if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
             continue;
         }

@@ -1,7 +1,7 @@
 //! The script that the interpreter runs, what it is asked, and what it tells.
 
+use compass_common::regular_file;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -109,7 +109,8 @@ pub(crate) fn prepare(folder: &Path, request: &Request<'_>) -> io::Result<PathBu
 /// What was told so far; a line that broke off, and all after it, is left out.
 pub(crate) fn events(folder: &Path) -> Vec<Event> {
     let mut bytes = Vec::new();
-    let read = File::open(folder.join(EVENTS)).and_then(|file| file.take(MOST_EVENT_BYTES).read_to_end(&mut bytes));
+    let read =
+        regular_file::open(&folder.join(EVENTS)).and_then(|file| file.take(MOST_EVENT_BYTES).read_to_end(&mut bytes));
     if read.is_err() {
         return Vec::new();
     }

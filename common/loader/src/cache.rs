@@ -2,6 +2,7 @@
 //! was seen when they were made.
 
 use crate::observed::Look;
+use compass_common::regular_file;
 use compass_config::{LoaderCall, LoaderWorld, is_own};
 use compass_python::LoadedSplit;
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,7 @@ impl Cache {
 
     /// What the class came to, if all that was seen then is so now and its rows are there.
     pub(crate) fn known(&self, world: &LoaderWorld, call: &LoaderCall) -> Option<Record> {
-        let bytes = std::fs::read(self.record_path(world, call)).ok()?;
+        let bytes = regular_file::read(&self.record_path(world, call), regular_file::SMALL).ok()?;
         let record: Record = serde_json::from_slice(&bytes).ok()?;
         let is_so = record.looks.iter().all(|(look, what)| look.now(&world.variables) == *what);
         let is_whole = |((name, _), size): (&(Option<String>, usize), &u64)| {

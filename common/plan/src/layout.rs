@@ -3,8 +3,9 @@
 //! A file that is named by its content is compressed, with the digest of what is in it for its name: what compresses it may
 //! change, and the plan stays the same.
 
+use compass_common::regular_file;
 use compass_types::ids::Digest;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// How hard zstd tries: its fastest takes a part of the plan to a third and less.
@@ -50,7 +51,9 @@ pub fn pack(content: &[u8]) -> io::Result<Vec<u8>> {
 /// # Errors
 /// It is damaged.
 pub fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
-    zstd::stream::decode_all(packed)
+    let mut content = Vec::new();
+    zstd::stream::read::Decoder::new(packed)?.take(regular_file::LARGE).read_to_end(&mut content)?;
+    Ok(content)
 }
 
 /// Reads a file of a plan, compressed or not, which must be what its name says.
@@ -58,7 +61,7 @@ pub fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
 /// # Errors
 /// It cannot be read; [`io::ErrorKind::InvalidData`] where it is something else.
 pub fn read_plan_file(path: &Path, digest: &Digest) -> io::Result<Vec<u8>> {
-    let bytes = std::fs::read(path)?;
+    let bytes = regular_file::read(path, regular_file::LARGE)?;
     let is_packed = path.extension().is_some_and(|end| end == PACKED);
     let content = if is_packed { unpack(&bytes).ok() } else { Some(bytes) };
     let other = || io::Error::new(io::ErrorKind::InvalidData, "its content does not match its name");

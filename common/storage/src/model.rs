@@ -5,6 +5,7 @@ use crate::fault::{FaultKind, StorageFault};
 use crate::location::{HubRepository, Location};
 use crate::mark::Listing;
 use crate::storage::{Fetched, Storage};
+use compass_common::regular_file;
 use compass_plan::ModelKind;
 use compass_plan::weights::adapter;
 use compass_plan::weights::files::{is_small, reading_of, weights_among, weights_name};
@@ -188,7 +189,8 @@ impl Storage {
 
 /// Whether a directory has a model's configuration and all of its weights.
 pub fn is_loadable(folder: &Path, kind: ModelKind) -> bool {
-    let weights = weights_among(&names_in(folder), kind, &mut |name| std::fs::read(folder.join(name)));
+    let weights =
+        weights_among(&names_in(folder), kind, &mut |name| regular_file::read(&folder.join(name), regular_file::SMALL));
     folder.join("config.json").is_file()
         && weights.is_ok_and(|weights| weights.iter().all(|name| folder.join(name).is_file()))
 }

@@ -2,9 +2,10 @@
 //!
 //! ChaCha20-Poly1305 with a random nonce; the sealing key lies in a file of mode 0600 that the masters of one store share.
 
+use compass_common::regular_file;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -54,10 +55,10 @@ impl Vault {
     /// # Errors
     /// See [`VaultError`].
     pub fn open(path: &Path) -> Result<Self, VaultError> {
-        let bytes = match std::fs::read(path) {
+        let bytes = match regular_file::read(path, regular_file::SMALL) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 make(path)?;
-                std::fs::read(path)
+                regular_file::read(path, regular_file::SMALL)
             }
             other => other,
         };
@@ -127,7 +128,7 @@ fn make(path: &Path) -> Result<(), VaultError> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         other => other,
     });
-    let synced = written.and_then(|()| File::open(folder)?.sync_all());
+    let synced = written.and_then(|()| regular_file::sync(folder));
     let _ = std::fs::remove_file(&partial);
     synced.map_err(failed("make", path))
 }

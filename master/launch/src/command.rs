@@ -6,6 +6,7 @@
 use super::error::LaunchError;
 use super::launcher::{JobOutcome, JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending};
 use super::worker_command::{WorkerCommand, quoted};
+use compass_common::regular_file;
 use compass_config::{CommandConfig, CommandPiece};
 use compass_types::ids::WorkerId;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -21,8 +22,9 @@ const OURS: &str = "COMPASS_";
 const SHELL: &str = "/bin/sh";
 /// How long a line may take to end after its pipe was closed, and again after it was asked to.
 const GRACE: Duration = Duration::from_secs(5);
-/// The end of a log that is shown, in characters.
+/// The end of a log that is shown, in characters, and that is read for it, in bytes.
 const LAST_LINE: usize = 300;
+const MOST_OF_LOG: u64 = 64 << 10;
 
 /// Runs a line of shell of the user's for each worker.
 pub struct CommandLauncher {
@@ -173,11 +175,11 @@ fn open_log(path: &Path) -> std::io::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    File::options().create(true).append(true).open(path)
+    regular_file::append(path)
 }
 
 fn last_line(path: &Path) -> Option<String> {
-    let bytes = std::fs::read(path).ok()?;
+    let bytes = regular_file::read_end(path, MOST_OF_LOG).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().filter(|c| !c.is_control()).take(LAST_LINE).collect())

@@ -6,9 +6,9 @@
 use super::error::LaunchError;
 use super::launcher::{JobOutcome, JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending};
 use super::worker_command::WorkerCommand;
+use compass_common::regular_file;
 use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -154,7 +154,7 @@ fn log_handles(path: &Path) -> Result<(Stdio, Stdio), LaunchError> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
-    let file = File::options().create(true).append(true).open(path).map_err(failed)?;
+    let file = regular_file::append(path).map_err(failed)?;
     let twin = file.try_clone().map_err(failed)?;
     Ok((file.into(), twin.into()))
 }

@@ -1,8 +1,8 @@
 //! New lines of the logs of jobs, for a terminal where a set-up is tried out.
 
 use super::launcher::LauncherJobId;
+use compass_common::regular_file;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -78,7 +78,7 @@ impl Followed {
 }
 
 fn read_from(path: &Path, offset: u64) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+    let mut file = regular_file::open(path)?;
     file.seek(SeekFrom::Start(offset))?;
     let mut bytes = Vec::new();
     file.take(MOST_AT_ONCE).read_to_end(&mut bytes)?;
@@ -88,6 +88,7 @@ fn read_from(path: &Path, offset: u64) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::io::Write;
 
     #[test]

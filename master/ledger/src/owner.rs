@@ -12,6 +12,7 @@
 //!   it every few seconds, and one on another host that does not for [`LEASE`] is gone. Before each commit a master looks
 //!   whether the record still is its own; that is no fence, but ends a master that slept.
 
+use compass_common::regular_file;
 use rustix::fs::{Timespec, Timestamps};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
@@ -239,7 +240,7 @@ impl Owner {
         if *seen == now {
             return Ok(());
         }
-        let found = File::open(&self.path).and_then(|mut file| read(&mut file)).map_err(failed)?;
+        let found = regular_file::open(&self.path).and_then(|mut file| read(&mut file)).map_err(failed)?;
         // What cannot be read proves nothing: another master of this store may just be writing it.
         match found.filter(|found| found.mark != self.record.mark && !self.record.shares_with(found)) {
             Some(other) => Err(OwnerError::Taken { holder: other.holder(), theirs: other.store.name }),
@@ -276,7 +277,7 @@ impl Doubt {
     pub fn resolve(mut self) -> Result<Owner, OwnerError> {
         // Opened once more: a network file system then asks its server.
         let failed = |source| OwnerError::Io { action: "read", path: self.path.clone(), source };
-        let mut now = File::open(&self.path).map_err(failed)?;
+        let mut now = regular_file::open(&self.path).map_err(failed)?;
         let data = now.metadata().map_err(failed)?;
         let found = read(&mut now).map_err(failed)?;
         if (data.mtime(), data.mtime_nsec()) != self.modified && found.as_ref().is_none_or(|found| !found.ended) {
@@ -299,7 +300,7 @@ fn held(found: Option<&Record>, me: &Record) -> OwnerError {
 fn read(file: &mut File) -> io::Result<Option<Record>> {
     let mut bytes = Vec::new();
     file.rewind()?;
-    file.read_to_end(&mut bytes)?;
+    file.take(regular_file::SMALL).read_to_end(&mut bytes)?;
     Ok(serde_json::from_slice(&bytes).ok())
 }
 

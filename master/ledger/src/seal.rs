@@ -1,6 +1,7 @@
 //! The end of a run: what was recorded of its segments is written down beside them, so that the store can go that recorded it.
 
 use super::segment::LedgerError;
+use compass_common::regular_file;
 use compass_types::ids::Epoch;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,7 +38,7 @@ impl Seal {
             file.write_all(&bytes)?;
             file.sync_all()?;
             fs::rename(&partial, &path)?;
-            File::open(path.parent().unwrap_or(folder))?.sync_all()
+            regular_file::sync(path.parent().unwrap_or(folder))
         });
         written.map_err(|source| LedgerError::Io { action: "seal", path, source })
     }
@@ -48,7 +49,7 @@ impl Seal {
     /// It cannot be read: what was never recorded might then be taken for recorded, or the other way round.
     pub fn read(folder: &Path) -> Result<Self, LedgerError> {
         let path = path(folder);
-        let bytes = match fs::read(&path) {
+        let bytes = match regular_file::read(&path, regular_file::SMALL) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             read => read.map_err(|source| LedgerError::Io {
                 action: "read what was recorded of",

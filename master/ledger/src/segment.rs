@@ -3,6 +3,7 @@
 use super::owner::{Owner, OwnerError};
 use super::record::{self, LedgerEntry};
 use super::seal::Seal;
+use compass_common::regular_file;
 use compass_types::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -127,8 +128,11 @@ impl Ledger {
         let (mut loaded, sealed) = (Loaded::default(), Seal::read(&self.folder)?);
         for (name, epoch) in self.segments()? {
             let path = self.folder.join(&name);
-            let bytes =
-                fs::read(&path).map_err(|source| LedgerError::Io { action: "read", path: path.clone(), source })?;
+            let bytes = regular_file::read(&path, u64::MAX).map_err(|source| LedgerError::Io {
+                action: "read",
+                path: path.clone(),
+                source,
+            })?;
             loaded.last_epoch = loaded.last_epoch.max(epoch);
             let limit = recorded.get(&name).or_else(|| sealed.lengths.get(&name)).copied();
             let end = read_segment(&self.plan, &path, &bytes, limit, &mut loaded.entries)?;
@@ -179,7 +183,7 @@ impl Ledger {
         file.write_all(&header(&self.plan)).map_err(|e| failed("write", e))?;
         file.sync_all().map_err(|e| failed("sync", e))?;
         // The name must survive a power cut as well.
-        File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(|e| failed("sync", e))?;
+        regular_file::sync(&self.folder).map_err(|e| failed("sync", e))?;
         let inode = file.metadata().map(|data| inode(&data)).map_err(|e| failed("examine", e))?;
         // A later change of the working directory must not change what the path means.
         let path = std::path::absolute(&path).unwrap_or(path);

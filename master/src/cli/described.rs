@@ -2,6 +2,7 @@
 
 use super::number::whole;
 use clap::{Args, ValueEnum};
+use compass_common::regular_file;
 use compass_config::{CustomDataset, HfKind, HfModel, ModelFlags};
 use std::path::{Path, PathBuf};
 
@@ -165,7 +166,7 @@ impl CustomArguments {
             Some(PathBuf::from(name)).filter(|path| path.exists())
         };
         let path = self.custom_dataset_meta_path.clone().or_else(beside)?;
-        let read = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+        let read = regular_file::read_text(&path, regular_file::SMALL).map_err(|error| error.to_string());
         let read = read.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
         Some((path.display().to_string(), read))
     }

@@ -2,6 +2,7 @@
 //! other.
 
 use crate::pipeline::{RecordedRun, RunFolder};
+use compass_common::regular_file;
 use compass_compare::Facts;
 use compass_plan::summary::SummaryGroup;
 use compass_plan::{DatasetPlan, ModelPlan};
@@ -66,7 +67,7 @@ pub(super) type Names = BTreeMap<String, String>;
 
 /// What each model was loaded onto, as `logs/run.json` says it. A run without one says nothing.
 pub(super) fn devices(folder: &RunFolder) -> Names {
-    let text = fs::read_to_string(folder.logs().join("run.json")).unwrap_or_default();
+    let text = regular_file::read_text(&folder.logs().join("run.json"), regular_file::SMALL).unwrap_or_default();
     let Ok(Value::Object(facts)) = serde_json::from_str(&text) else { return Names::new() };
     let devices: BTreeMap<String, BTreeSet<String>> =
         facts.get("devices").and_then(|devices| serde_json::from_value(devices.clone()).ok()).unwrap_or_default();
@@ -78,7 +79,7 @@ pub(super) fn devices(folder: &RunFolder) -> Names {
 pub(super) fn groups(folder: &RunFolder) -> Vec<SummaryGroup> {
     let files = fs::read_dir(folder.configs()).into_iter().flatten().flatten().map(|entry| entry.path());
     let latest = files.filter(|path| path.extension().is_some_and(|kind| kind == "json")).max();
-    let text = latest.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+    let text = latest.and_then(|path| regular_file::read_text(&path, regular_file::SMALL).ok()).unwrap_or_default();
     let config: Value = serde_json::from_str(&text).unwrap_or_default();
     let groups = config.get("summary_groups").cloned().unwrap_or_default();
     serde_json::from_value(groups).unwrap_or_default()

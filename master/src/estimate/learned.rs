@@ -4,6 +4,7 @@
 //! of the weights, else of where they lie. What two masters learn at the same moment may be lost of one of them.
 
 use crate::pipeline::{FolderError, RunFacts, cores, write_atomically};
+use compass_common::regular_file;
 use compass_launch::is_local;
 use compass_plan::{DatasetPlan, DeviceRequest, ModelPlan, Plan};
 use compass_scheduler::DeviceType;
@@ -75,7 +76,7 @@ fn file(state: &Path, model: &ModelPlan) -> PathBuf {
 impl Learned {
     /// What is known; nothing where the file is missing or of another version.
     pub(super) fn read(state: &Path, model: &ModelPlan) -> Self {
-        let bytes = std::fs::read(file(state, model)).unwrap_or_default();
+        let bytes = regular_file::read(&file(state, model), regular_file::SMALL).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 

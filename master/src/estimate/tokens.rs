@@ -7,6 +7,7 @@
 use super::learned::distinct_characters;
 use super::predict::shared_characters;
 use crate::pipeline::Planned;
+use compass_common::regular_file;
 use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::{Prompt, RenderedPrompt};
 use compass_plan::{Body, DatasetPlan, InferSpec, ModelPlan, Part};
@@ -65,7 +66,7 @@ impl Tokenizers {
 
 /// A folder's tokenizer with the digest of its file.
 fn read(folder: &Path) -> Option<(Digest, Rc<Tokenizer>)> {
-    let bytes = std::fs::read(folder.join("tokenizer.json")).ok()?;
+    let bytes = regular_file::read(&folder.join("tokenizer.json"), regular_file::LARGE).ok()?;
     let mut tokenizer = Tokenizer::from_bytes(&bytes).ok()?;
     // What the file cuts and fills texts to is not what is evaluated.
     tokenizer.with_truncation(None).ok()?;

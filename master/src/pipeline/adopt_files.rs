@@ -1,6 +1,7 @@
 //! Files of predictions as OpenCompass leaves them: `<abbr>.json`, or shards `<abbr>_0.json`, `<abbr>_1.json`, ...; and those
 //! that it was writing when it ended, `tmp_` before the name, where the file itself is not there.
 
+use compass_common::regular_file;
 use compass_diagnostic::Diagnostic;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -94,7 +95,7 @@ impl Records {
     /// The file cannot be read, or holds something else than a table from number to record.
     pub(super) fn read(file: &Path) -> Result<Self, Diagnostic> {
         let fault = |what: String| Diagnostic::error(format!("{}: {what}", file.display()));
-        let bytes = fs::read(file).map_err(|error| fault(error.to_string()))?;
+        let bytes = regular_file::read(file, regular_file::LARGE).map_err(|error| fault(error.to_string()))?;
         let is_lines = file.extension().is_some_and(|ending| ending == "jsonl");
         let records = if is_lines { lines(&bytes) } else { serde_json::from_slice(&bytes) };
         let records: Map<String, Value> =

@@ -2,6 +2,7 @@
 
 use compass_common::encode::{self, EncodeError};
 use compass_common::private_file;
+use compass_common::regular_file;
 use compass_config::WrittenConfig;
 use compass_types::ids::Digest;
 use std::fs;
@@ -108,7 +109,7 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FolderEr
     file.write_all(bytes).map_err(failed("write"))?;
     file.sync_all().map_err(failed("sync"))?;
     fs::rename(&partial, path).map_err(failed("name"))?;
-    fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("sync the folder of"))
+    regular_file::sync(folder).map_err(failed("sync the folder of"))
 }
 
 impl FolderError {
@@ -161,7 +162,7 @@ impl RunFolder {
                     }
                     // The names must survive a power cut as the files in them do.
                     for named in [&folder.root, work_dir] {
-                        let synced = fs::File::open(named).and_then(|folder| folder.sync_all());
+                        let synced = regular_file::sync(named);
                         synced.map_err(|source| failed(named, source))?;
                     }
                     return Ok(folder);
@@ -185,7 +186,7 @@ impl RunFolder {
 
     /// The content of a checkpoint that a folder was made for, as text; `None` for every other folder.
     pub fn made_for(root: &Path) -> Option<String> {
-        fs::read_to_string(root.join(CHECKPOINT)).ok()
+        regular_file::read_text(&root.join(CHECKPOINT), regular_file::SMALL).ok()
     }
 
     /// A folder of predictions that another evaluator wrote: named, and without a plan of ours. A name that `work_dir` does not
@@ -292,7 +293,7 @@ impl RunFolder {
 
     /// The name of that run.
     pub fn earlier(&self) -> Option<String> {
-        fs::read_to_string(self.plan().join(EARLIER)).ok()
+        regular_file::read_text(&self.plan().join(EARLIER), regular_file::SMALL).ok()
     }
 
     /// Remembers that the predictions in this folder are another evaluator's.

@@ -1,5 +1,6 @@
 //! What a model is pinned to when a job is planned: the digest of its weights, and what its generations begin from.
 
+use compass_common::regular_file;
 use compass_config::RemoteModel;
 use compass_ledger::{Kind, Loaded};
 use compass_plan::weights::adapter::read_adapter;
@@ -87,11 +88,12 @@ fn find(model: &ModelPlan, adapter: Option<&Path>) -> io::Result<Pin> {
 
 /// What the makers of a model want of a generation.
 fn generation(directory: &Path) -> io::Result<GenerationDefaults> {
-    let file: Map<String, Value> = match std::fs::read(directory.join("generation_config.json")) {
-        Ok(bytes) => serde_json::from_slice(&bytes)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Map::new(),
-        Err(error) => return Err(error),
-    };
+    let file: Map<String, Value> =
+        match regular_file::read(&directory.join("generation_config.json"), regular_file::SMALL) {
+            Ok(bytes) => serde_json::from_slice(&bytes)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Map::new(),
+            Err(error) => return Err(error),
+        };
     Ok(GenerationDefaults::of(&file))
 }
 

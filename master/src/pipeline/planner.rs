@@ -11,6 +11,7 @@ use super::progress::PlanBar;
 use super::rows::Faults;
 use crate::descriptors::is_exhaustion;
 use compass_common::encode::{self, EncodeError};
+use compass_common::regular_file;
 use compass_config::{Config, DatasetConfig, ModelConfig};
 use compass_diagnostic::Diagnostic;
 use compass_plan::prompt::MetaTemplate;
@@ -221,7 +222,9 @@ fn dtype(model: &ModelConfig) -> Dtype {
     };
     let own = || {
         let directory = model.remote.as_ref().map_or(&model.path, |remote| &remote.path);
-        let config: Value = serde_json::from_slice(&std::fs::read(directory.join("config.json")).ok()?).ok()?;
+        let config: Value =
+            serde_json::from_slice(&regular_file::read(&directory.join("config.json"), regular_file::SMALL).ok()?)
+                .ok()?;
         match config.get("torch_dtype").or_else(|| config.get("dtype"))?.as_str()? {
             "bfloat16" => Some(Dtype::Bfloat16),
             "float16" => Some(Dtype::Float16),
@@ -302,7 +305,7 @@ pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, P
 pub(super) fn read_head(folder: &RunFolder) -> Result<(Plan, Digest), PlanError> {
     let path = head_path(folder.root());
     let damaged = |path: &PathBuf, reason: String| PlanError::Damaged { path: path.clone(), reason };
-    let bytes = std::fs::read(&path).map_err(|error| PlanError::unreadable(&path, error))?;
+    let bytes = regular_file::read(&path, regular_file::LARGE).map_err(|error| PlanError::unreadable(&path, error))?;
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error.to_string()))?;
     let found = value.get("format").and_then(Value::as_u64).unwrap_or_default() as u32;
     if found != PLAN_FORMAT {
@@ -318,7 +321,7 @@ pub(super) fn read_head(folder: &RunFolder) -> Result<(Plan, Digest), PlanError>
 /// There is no plan.
 pub fn plan_digest(folder: &RunFolder) -> Result<Digest, PlanError> {
     let path = folder.plan().join("job.json");
-    match std::fs::read(&path) {
+    match regular_file::read(&path, regular_file::LARGE) {
         Ok(bytes) => Ok(Digest::of(&bytes)),
         Err(error) => Err(PlanError::unreadable(&path, error)),
     }

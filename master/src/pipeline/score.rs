@@ -8,6 +8,7 @@ use super::import::ADOPTED;
 use super::planner::{PlanError, read_part};
 use super::reasons::{self, Reasons};
 use super::sample_notes::SampleNotes;
+use compass_common::regular_file;
 use compass_config::{LeftOut, left_out_lines};
 use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION, executed};
@@ -350,7 +351,7 @@ pub fn latest_table_within(run: &Path, width: usize) -> Option<String> {
 
 /// The latest table of a run; `None` where there is none yet.
 pub fn latest_summary(run: &Path) -> Option<Summary> {
-    Summary::from_long_csv(&std::fs::read_to_string(latest_table(run)?).ok()?)
+    Summary::from_long_csv(&regular_file::read_text(&latest_table(run)?, regular_file::LARGE).ok()?)
 }
 
 /// Writes the table as text, CSV and Markdown, and its long form as CSV beside.

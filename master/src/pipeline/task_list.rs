@@ -4,6 +4,7 @@
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::planner::{PlanError, read_duplicates};
 use compass_common::encode;
+use compass_common::regular_file;
 use compass_common::words::counted;
 use compass_ledger::{Kind, Ledger, LedgerError};
 use compass_plan::partition::{ListedPiece, TaskList, TaskSpec};
@@ -63,7 +64,7 @@ pub fn recorded_tasks(
     digest: Digest,
     lengths: &BTreeMap<String, u64>,
 ) -> Result<Option<String>, TaskListError> {
-    let list = std::fs::read(tasks_path(folder.root())).ok();
+    let list = regular_file::read(&tasks_path(folder.root()), regular_file::LARGE).ok();
     let list = list.and_then(|bytes| serde_json::from_slice::<TaskList>(&bytes).ok());
     let Some(list) = list.filter(|list| list.plan == digest.to_string()) else { return Ok(None) };
     let (mut done, mut failed) = (BTreeSet::new(), BTreeSet::new());

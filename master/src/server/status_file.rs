@@ -5,6 +5,7 @@
 use crate::control::{JobRegistry, MasterStatus};
 use crate::job::{Failure, now};
 use compass_common::encode;
+use compass_common::regular_file;
 use compass_common::status_output::report;
 use compass_diagnostic::Diagnostic;
 use serde::Serialize;
@@ -62,7 +63,9 @@ pub async fn with_status_file(
 
 /// Whether the file holds the last word of its master.
 fn has_ended(path: &Path) -> bool {
-    let held = std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
+    let held = regular_file::read(path, regular_file::SMALL)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
     held.is_some_and(|document| document["ended"] == true)
 }
 

@@ -1,6 +1,7 @@
 //! Encryption of the pages' connections, with a certificate and key that a person names.
 
 use compass_common::private_file::{self, PrivateFileError};
+use compass_common::regular_file;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,7 +40,7 @@ pub enum HttpTlsError {
 /// A file cannot be read or holds nothing of the kind, or they do not belong together.
 pub(super) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, HttpTlsError> {
     let failed = |source| HttpTlsError::Certificate { path: certificate.to_owned(), source };
-    let pem = std::fs::read(certificate).map_err(failed)?;
+    let pem = regular_file::read(certificate, regular_file::SMALL).map_err(failed)?;
     let damaged = |key: &'static str, path: &Path, what: &'static str, why: PemError| HttpTlsError::Damaged {
         key,
         path: path.to_owned(),

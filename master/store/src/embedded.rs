@@ -8,6 +8,7 @@ use super::damage::Damage;
 use super::error::StoreError;
 use super::term::MAX_OPS;
 use compass_common::private_file;
+use compass_common::regular_file;
 use compass_types::ids::Epoch;
 use redb::{Database, ReadableDatabase, TableDefinition};
 use std::fs::File;
@@ -50,7 +51,7 @@ fn make_whole(directory: &Path, path: &Path) -> Result<(), StoreError> {
             drop(Database::create(&partial).map_err(|error| failed(error.into()))?);
         }
     }
-    let named = std::fs::rename(&partial, path).and_then(|()| File::open(directory)?.sync_all());
+    let named = std::fs::rename(&partial, path).and_then(|()| regular_file::sync(directory));
     named.map_err(|error| failed(error.into()))
 }
 
@@ -91,7 +92,7 @@ impl EmbeddedStore {
         if !path.exists() {
             make_whole(directory, &path)?;
         }
-        let closed = File::open(&path).and_then(|file| private_file::close_to_others(&file));
+        let closed = regular_file::open(&path).and_then(|file| private_file::close_to_others(&file));
         closed.map_err(|error| io_error("take the rights of others away from", &path)(error.into()))?;
         let database = Database::open(&path).map_err(|error| match error {
             redb::DatabaseError::Storage(redb::StorageError::Io(source))

@@ -7,8 +7,9 @@ use super::error::StoreError;
 use super::etcd::EtcdBackend;
 use super::transaction::{Compare, Step, Transaction};
 use compass_common::backoff;
+use compass_common::regular_file;
 use compass_config::EtcdConfig;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -96,7 +97,7 @@ impl FileValue {
     }
 
     fn read(&self) -> io::Result<Option<Vec<u8>>> {
-        match std::fs::read(self.path()) {
+        match regular_file::read(&self.path(), regular_file::SMALL) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -116,7 +117,7 @@ impl FileValue {
         file.write_all(new)?;
         file.sync_all()?;
         std::fs::rename(&partial, self.path())?;
-        File::open(&self.folder)?.sync_all()?;
+        regular_file::sync(&self.folder)?;
         Ok(true)
     }
 }

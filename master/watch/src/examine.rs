@@ -3,6 +3,7 @@
 //! Whole is what an engine could load, as far as sizes tell: every shard of the index at the length that its header claims.
 
 use super::event::Examined;
+use compass_common::regular_file;
 use compass_plan::ModelKind;
 use compass_plan::weights::read;
 use compass_types::ids::Digest;
@@ -114,11 +115,18 @@ fn shard(directory: &Path, name: &str) -> Result<(), Lack> {
 
 fn open(directory: &Path, name: &str) -> Result<(File, u64), Lack> {
     let path = directory.join(name);
-    let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
-    match opened {
-        Ok((length, file)) => Ok((file, length)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Lack::Words(format!("{name} is missing"))),
-        Err(error) => Err(Lack::Io(path, error)),
+    let opened = regular_file::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
+    opened.map(|(length, file)| (file, length)).map_err(|error| lack(path, name, error))
+}
+
+/// Why a file cannot be had.
+fn lack(path: PathBuf, name: &str, error: io::Error) -> Lack {
+    match error.kind() {
+        io::ErrorKind::NotFound => Lack::Words(format!("{name} is missing")),
+        io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory | io::ErrorKind::FileTooLarge => {
+            Lack::Words(format!("{name} is {error}"))
+        }
+        _ => Lack::Io(path, error),
     }
 }
 
@@ -180,11 +188,7 @@ fn zip(directory: &Path, name: &str) -> Result<(), Lack> {
 /// A JSON object that is there whole.
 fn json(directory: &Path, name: &str) -> Result<Map<String, Value>, Lack> {
     let path = directory.join(name);
-    let read = match std::fs::read(&path) {
-        Ok(read) => read,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Lack::Words(format!("{name} is missing"))),
-        Err(error) => return Err(Lack::Io(path, error)),
-    };
+    let read = regular_file::read(&path, regular_file::LARGE).map_err(|error| lack(path, name, error))?;
     serde_json::from_slice(&read).map_err(|error| Lack::Words(format!("{name} cannot be read: {error}")))
 }
 

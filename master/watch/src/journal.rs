@@ -3,6 +3,7 @@
 //! Only one process has it open. A line that a dying process left half written is cut off, and says nothing.
 
 use super::record::Record;
+use compass_common::regular_file;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ impl Journal {
         file.set_len(whole as u64).map_err(failed("cut"))?;
         file.seek(SeekFrom::End(0)).map_err(failed("read"))?;
         // The name must survive a power cut as the lines do.
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("sync the folder of"))?;
+        regular_file::sync(folder).map_err(failed("sync the folder of"))?;
         Ok((Self { path: path.to_owned(), file }, records))
     }
 

@@ -2,6 +2,7 @@
 
 use super::event::Look;
 use super::step::step_of;
+use compass_common::regular_file;
 use compass_types::ids::Digest;
 use std::io;
 use std::path::Path;
@@ -21,11 +22,9 @@ const MOST_BYTES: u64 = 256;
 /// Those of the disk.
 pub fn lack(folder: &Path, name: &str) -> io::Result<Option<String>> {
     let path = folder.join(LATEST);
-    let text = match std::fs::metadata(&path).and_then(|metadata| match metadata.len() {
-        ..=MOST_BYTES => std::fs::read(&path),
-        _ => Ok(b"too much".to_vec()),
-    }) {
+    let text = match regular_file::read(&path, MOST_BYTES) {
         Ok(text) => String::from_utf8_lossy(&text).trim().to_owned(),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => "too much".to_owned(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(format!("{LATEST} is not there yet"))),
         Err(error) => return Err(error),
     };

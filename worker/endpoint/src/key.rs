@@ -1,8 +1,10 @@
 //! The key of an endpoint, where this worker has it, and the headers that it is sent in.
 
+use compass_common::regular_file;
 use compass_plan::engine::EngineFault;
 use compass_plan::{Endpoint, KEY_MARK, KeySource};
 use compass_types::secret::Secret;
+use std::path::Path;
 
 /// Reads the key.
 ///
@@ -15,7 +17,8 @@ fn key(source: &KeySource) -> Result<Secret, EngineFault> {
             (what, std::env::var(name).map_err(|_| "is not set".to_owned()))
         }
         KeySource::File(path) => {
-            let line = std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"));
+            let line = regular_file::read_text(Path::new(path), regular_file::SMALL)
+                .map_err(|error| format!("cannot be read: {error}"));
             (format!("the key file {path}"), line.map(|text| text.lines().next().unwrap_or_default().to_owned()))
         }
     };

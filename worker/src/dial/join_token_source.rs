@@ -2,6 +2,7 @@
 
 use compass_common::join_token::{DEFAULT_STATE, JoinToken, file_name, folder, is_loopback, loopback_name};
 use compass_common::private_file::{self, PrivateFileError};
+use compass_common::regular_file;
 use std::path::{Path, PathBuf};
 
 /// Files that may contain the join token. Read whenever a token is needed, as a master may start later than its worker.
@@ -66,8 +67,9 @@ fn only_one_of(folder: &Path, port: u16) -> Option<PathBuf> {
     let ending = format!("_{port}");
     let entries = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     let of_port = entries.filter(|path| path.to_string_lossy().ends_with(&ending));
-    let known: Vec<(PathBuf, String)> =
-        of_port.filter_map(|path| std::fs::read_to_string(&path).ok().map(|text| (path, text))).collect();
+    let known: Vec<(PathBuf, String)> = of_port
+        .filter_map(|path| regular_file::read_text(&path, regular_file::SMALL).ok().map(|text| (path, text)))
+        .collect();
     let (first, text) = known.first()?;
     known.iter().all(|(_, other)| other == text).then(|| first.clone())
 }

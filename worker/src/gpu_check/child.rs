@@ -3,6 +3,7 @@
 use super::arguments::GpuCheckOptions;
 use crate::engine_child::{ChosenDevice, choose_device};
 use crate::parent::end_with_parent;
+use compass_common::regular_file;
 use compass_engine::gpu_check::{CheckSetup, CheckStatus, Finding, Section, run_section};
 use compass_plan::engine::EngineFault;
 use compass_plan::{DeviceRequest, Dtype, ModelKind, ModelPlan};
@@ -62,7 +63,7 @@ fn setup(options: &GpuCheckOptions, folder: &Path) -> Result<CheckSetup, EngineF
 
 /// The checkpoint's own number format.
 fn own_dtype(folder: &Path) -> Dtype {
-    let config = std::fs::read(folder.join("config.json")).unwrap_or_default();
+    let config = regular_file::read(&folder.join("config.json"), regular_file::SMALL).unwrap_or_default();
     let config: Value = serde_json::from_slice(&config).unwrap_or_default();
     match config.get("torch_dtype").or_else(|| config.get("dtype")).and_then(Value::as_str) {
         Some("bfloat16") => Dtype::Bfloat16,

@@ -1,5 +1,6 @@
 //! Reads the plan of a run folder. Every file is verified against its name.
 
+use compass_common::regular_file;
 use compass_plan::partition::{TaskList, TaskName, TaskNameError};
 use compass_plan::{ModelKind, PLAN_FORMAT, Part, PartRef, Plan, found_part, head_path, read_plan_file, tasks_path};
 use compass_types::ids::{Digest, UnitId};
@@ -53,7 +54,7 @@ impl PlanFolder {
     /// Reads the plan's head.
     pub(super) fn open(run: &Path) -> Result<Self, ReadError> {
         let path = head_path(run);
-        let bytes = match std::fs::read(&path) {
+        let bytes = match regular_file::read(&path, regular_file::LARGE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ReadError::NoRun { run: run.into() }),
             read => read.map_err(|error| damaged(&path, error))?,
         };
@@ -90,7 +91,7 @@ impl PlanFolder {
 
     fn list(&self) -> Result<TaskList, ReadError> {
         let path = tasks_path(&self.run);
-        match std::fs::read(&path) {
+        match regular_file::read(&path, regular_file::LARGE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ReadError::NoList { path }),
             Err(error) => Err(damaged(&path, error)),
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error)),

@@ -2,8 +2,8 @@
 
 use super::manifest::FileMark;
 use super::mark::{DigestExtent, mark};
+use compass_common::regular_file;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub fn read_adapter(directory: &Path) -> io::Result<BTreeMap<String, FileMark>> 
     let mut files = BTreeMap::new();
     for path in [directory.join(CONFIG), weights] {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        files.insert(format!("adapter/{name}"), mark(&File::open(&path)?, DigestExtent::Whole)?);
+        files.insert(format!("adapter/{name}"), mark(&regular_file::open(&path)?, DigestExtent::Whole)?);
     }
     Ok(files)
 }

@@ -4,9 +4,9 @@ use super::adapter::read_adapter;
 use super::manifest::{FileMark, WeightsDigest};
 use super::mark::{DigestExtent, mark};
 use crate::ModelKind;
+use compass_common::regular_file;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ pub fn read(directory: &Path, tokenizer: &Path, adapter: Option<&Path>, kind: Mo
         files.extend(read_adapter(adapter)?);
     }
     for name in weights(directory, kind)? {
-        let content = File::open(directory.join(&name))?;
+        let content = regular_file::open(&directory.join(&name)).map_err(|error| named(&name, &error))?;
         files.insert(weights_name(&name), mark(&content, reading_of(&name))?);
     }
     Ok(WeightsDigest::new(files))
@@ -64,15 +64,17 @@ pub fn read_small(directory: &Path, tokenizer: &Path) -> io::Result<BTreeMap<Str
     let mut files = BTreeMap::new();
     let mut add = |role: &str, folder: &Path, name: &str| -> io::Result<()> {
         let path = folder.join(name);
-        match File::open(&path) {
-            Ok(file) if file.metadata()?.is_file() => {
+        match regular_file::open(&path) {
+            Ok(file) if file.metadata()?.len() > regular_file::LARGE => {
+                Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("{name} is larger than such a file may be")))
+            }
+            Ok(file) => {
                 let marked = mark(&file, DigestExtent::Whole)?;
                 files.insert(format!("{role}/{name}"), marked);
                 Ok(())
             }
-            Ok(_) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory) => Ok(()),
+            Err(error) => Err(named(name, &error)),
         }
     };
     for name in CONFIGURATION {
@@ -88,6 +90,11 @@ pub fn read_small(directory: &Path, tokenizer: &Path) -> io::Result<BTreeMap<Str
         add("tokenizer", tokenizer, &format!("{TEMPLATES}/{name}"))?;
     }
     Ok(files)
+}
+
+/// The error of the file `name`.
+fn named(name: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{name}: {error}"))
 }
 
 /// The canonical name of a file of weights.
@@ -119,7 +126,7 @@ pub fn is_small(name: &str) -> bool {
 fn weights(directory: &Path, kind: ModelKind) -> io::Result<Vec<String>> {
     let mut names: BTreeSet<String> = names_in(directory)?.into_iter().collect();
     names.retain(|name| directory.join(name).exists());
-    weights_among(&names, kind, &mut |name| std::fs::read(directory.join(name)))
+    weights_among(&names, kind, &mut |name| regular_file::read(&directory.join(name), regular_file::SMALL))
 }
 
 /// As [`read`] finds them: the names of the weights among those of a directory, of which `read` reads small files.

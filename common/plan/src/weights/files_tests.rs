@@ -3,6 +3,7 @@
 use super::super::{Content, mark, shown_size};
 use super::*;
 use std::cell::Cell;
+use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::symlink;
 

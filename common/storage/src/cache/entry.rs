@@ -5,6 +5,7 @@ use super::progress::Progress;
 use super::transfer::Transfer;
 use crate::fault::{StorageFault, disk};
 use crate::mark::ObjectMark;
+use compass_common::regular_file;
 use compass_types::ids::Digest;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -105,7 +106,7 @@ fn is_complete(folder: &Path, files: &BTreeMap<String, ObjectMark>) -> bool {
 }
 
 fn manifest(folder: &Path) -> Option<BTreeMap<String, ObjectMark>> {
-    serde_json::from_slice(&fs::read(folder.join(MANIFEST)).ok()?).ok()
+    serde_json::from_slice(&regular_file::read(&folder.join(MANIFEST), regular_file::SMALL).ok()?).ok()
 }
 
 fn has_size(path: &Path, bytes: u64) -> bool {

@@ -4,6 +4,7 @@
 //! worth only the lines that are whole and fit.
 
 use crate::mark::ObjectMark;
+use compass_common::regular_file;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -29,7 +30,7 @@ impl Journal {
     pub(super) fn open(incomplete: &Path, mark: &ObjectMark) -> io::Result<Self> {
         let path = Self::path(incomplete);
         let head = format!("{} {PIECE} {}", mark.bytes, mark.etag.as_deref().unwrap_or("-").escape_default());
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let text = regular_file::read_text(&path, regular_file::SMALL).unwrap_or_default();
         let whole = text.rfind('\n').map_or("", |end| text.get(..end).unwrap_or_default());
         let mut lines = whole.lines();
         let pieces = mark.bytes.div_ceil(PIECE);

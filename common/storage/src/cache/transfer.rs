@@ -4,6 +4,7 @@ use super::journal::Journal;
 use super::reader::RangeReader;
 use crate::fault::{FaultKind, StorageFault, disk};
 use crate::mark::ObjectMark;
+use compass_common::regular_file;
 use futures_util::stream::{self, StreamExt as _};
 use ring::digest;
 use std::fs::{File, OpenOptions};
@@ -105,7 +106,7 @@ impl Transfer {
         std::fs::rename(&self.incomplete, &self.target).map_err(failed)?;
         let _ = std::fs::remove_file(Journal::path(&self.incomplete));
         match self.target.parent() {
-            Some(folder) => File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed),
+            Some(folder) => regular_file::sync(folder).map_err(failed),
             None => Ok(()),
         }
     }
@@ -122,7 +123,7 @@ impl Sum {
                 context
             }
         };
-        let mut file = File::open(path)?;
+        let mut file = regular_file::open(path)?;
         let mut buffer = vec![0; 1 << 20];
         loop {
             match file.read(&mut buffer)? {

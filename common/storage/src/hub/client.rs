@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use backon::Retryable as _;
 use bytes::Bytes;
 use compass_common::backoff;
+use compass_common::regular_file;
 use http::header::{AUTHORIZATION, LOCATION, RANGE, RETRY_AFTER};
 use http::{Method, StatusCode, Uri};
 use object_store::client::{HttpRequest, HttpRequestBody, HttpResponse};
@@ -24,8 +25,6 @@ const MOST_REDIRECTS: usize = 6;
 const TRIES: usize = 6;
 /// Tries of a listing: a person waits for it, and the name may be that of a directory, misspelt.
 const LIST_TRIES: usize = 2;
-/// Longest listing that is read.
-const MOST_LISTING: usize = 64 << 20;
 
 /// A hub.
 #[derive(Clone)]
@@ -67,8 +66,7 @@ impl Hub {
         let response = once.retry(Waits(waits.collect())).when(StorageFault::may_be_retried).await?;
         let bytes = response.into_body().bytes().await.map_err(|error| self.unavailable(&what, &chain(&error)))?;
         let odd = || self.unavailable(&what, "its answer is not a listing");
-        let answer: Value = serde_json::from_slice(bytes.get(..bytes.len().min(MOST_LISTING)).unwrap_or_default())
-            .map_err(|_| odd())?;
+        let answer: Value = serde_json::from_slice(&bytes).map_err(|_| odd())?;
         let commit = answer.get("sha").and_then(Value::as_str).filter(|sha| is_plain(sha)).ok_or_else(odd)?;
         let mut listing = Listing { commit: Some(commit.to_owned()), ..Listing::default() };
         for file in answer.get("siblings").and_then(Value::as_array).ok_or_else(odd)? {
@@ -184,7 +182,7 @@ fn token(variables: &Variables) -> Option<String> {
         let usual = || Some(std::path::Path::new(variables.get("HOME")?).join(".cache/huggingface"));
         Some(home.or_else(usual)?.join("token"))
     })?;
-    let token = std::fs::read_to_string(path).ok()?;
+    let token = regular_file::read_text(&path, regular_file::SMALL).ok()?;
     Some(token.trim().to_owned()).filter(|token| !token.is_empty())
 }
 

@@ -3,6 +3,7 @@
 use crate::location::{HubKind, HubRepository};
 use crate::mark::{Listing, ObjectMark};
 use crate::variables::Variables;
+use compass_common::regular_file;
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
@@ -44,7 +45,7 @@ impl RepositoryFolder {
 
     /// The snapshot of a revision: its commit, and the folder, which need not hold all files.
     pub(crate) fn snapshot(&self, revision: &str) -> Option<(String, PathBuf)> {
-        let commit = fs::read_to_string(self.folder().join("refs").join(revision));
+        let commit = regular_file::read_text(&self.folder().join("refs").join(revision), regular_file::SMALL);
         let commit = commit.map_or_else(|_| revision.to_owned(), |commit| commit.trim().to_owned());
         let folder = self.snapshot_of(&commit);
         (!commit.is_empty() && folder.is_dir()).then_some((commit, folder))

@@ -6,6 +6,7 @@
 use super::endpoint::{Endpoint, Keys, REGION, check_url};
 use super::ini::{Ini, IniValue};
 use crate::fault::{FaultKind, StorageFault};
+use compass_common::regular_file;
 use compass_diagnostic::spelling::suggest;
 use std::path::Path;
 
@@ -24,7 +25,7 @@ impl Endpoint {
         if length > MOST_BYTES {
             return Err(wrong(format!("{shown} is not a petreloss.conf: it has {length} bytes"), NAME_THE_FILE.into()));
         }
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = regular_file::read_text(path, regular_file::SMALL).map_err(|error| {
             let message = format!("cannot read the profile `{profile}` from {shown}: {error}");
             wrong(message, format!("{NAME_THE_FILE}; it holds `[{profile}]` with host_base, access_key and secret_key"))
         })?;

@@ -12,6 +12,7 @@ use super::job_text::{job_text, submit_words, words};
 use super::jobs::Watched;
 use super::program::{DLC, ask, look};
 use compass_common::encode;
+use compass_common::regular_file;
 use compass_config::DlcConfig;
 use compass_types::ids::WorkerId;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,8 @@ const SUBMISSION_PAUSE: Duration = Duration::from_secs(2);
 const AT_ONCE: u32 = 4;
 /// Questions under way at once.
 const QUESTIONS: usize = 8;
+/// The end of a log that is read for its last line, in bytes.
+const MOST_OF_LOG: u64 = 64 << 10;
 /// How often jobs are looked at of whose state it is time to ask.
 const POLL: Duration = Duration::from_secs(1);
 /// A job's image may have to be pulled and its model copied before its worker reports.
@@ -228,7 +231,8 @@ impl DlcLauncher {
 
     /// Takes over the jobs of an earlier master whose workers look for this address; stops the others.
     async fn take_over(&mut self) -> Result<Vec<Launched>, LaunchError> {
-        let text = self.notes().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+        let text =
+            self.notes().and_then(|path| regular_file::read_text(&path, regular_file::LARGE).ok()).unwrap_or_default();
         let noted = text.lines().filter_map(|line| serde_json::from_str::<Noted>(line).ok());
         let noted: BTreeMap<LauncherJobId, Noted> =
             noted.map(|noted| (LauncherJobId(noted.job.clone()), noted)).collect();
@@ -277,8 +281,7 @@ fn append(path: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let mut file = std::fs::File::options().create(true).append(true).open(path)?;
-    file.write_all(bytes)
+    regular_file::append(path)?.write_all(bytes)
 }
 
 /// Whether this is the last line of a worker that was told to end: DLC says of any exit code only that the command failed.
@@ -288,7 +291,7 @@ fn is_terminated(line: &str) -> bool {
 
 /// The last line of a log that says something.
 fn last_line(path: &std::path::Path) -> Option<String> {
-    let bytes = std::fs::read(path).ok()?;
+    let bytes = regular_file::read_end(path, MOST_OF_LOG).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
     Some(answer::one_line(line))

@@ -9,6 +9,7 @@ use crate::error::StoreError;
 use crate::fenced::{FencedStore, StoreTimeouts};
 use crate::shared_term::SharedTerm;
 use compass_common::private_file::{self, PrivateFileError};
+use compass_common::regular_file;
 use compass_config::EtcdConfig;
 use compass_types::ids::Digest;
 use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
@@ -70,7 +71,10 @@ fn options(config: &EtcdConfig) -> Result<ConnectOptions, StoreError> {
 fn secret(key: &'static str, path: &Path) -> Result<Vec<u8>, StoreError> {
     // Certificates are public.
     let is_public = matches!(key, "ca" | "cert");
-    let read =
-        if is_public { std::fs::read(path) } else { private_file::read(path).map_err(PrivateFileError::into_io) };
+    let read = if is_public {
+        regular_file::read(path, regular_file::SMALL)
+    } else {
+        private_file::read(path).map_err(PrivateFileError::into_io)
+    };
     read.map_err(|source| StoreError::Secret { key, path: path.to_owned(), source })
 }

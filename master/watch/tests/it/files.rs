@@ -105,6 +105,37 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
+fn what_is_no_regular_file_is_named_and_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let told = |name: &str, target: &Path| {
+        let place = folder.path().join("step_1");
+        let _ = fs::remove_dir_all(&place);
+        checkpoint(&place);
+        let _ = fs::remove_file(place.join(name));
+        std::os::unix::fs::symlink(target, place.join(name)).unwrap();
+        lacks(&place, ModelKind::Hf)
+    };
+    let names = ["config.json", "model.safetensors.index.json", "one.safetensors", "two.safetensors"];
+    for name in names {
+        assert_eq!(told(name, &pipe), format!("{name} is a named pipe, not a regular file"));
+        assert_eq!(told(name, Path::new("/dev/zero")), format!("{name} is a device, not a regular file"));
+        assert_eq!(told(name, folder.path()), format!("{name} is a folder, not a regular file"));
+    }
+    // Whether they are there is all that is asked of them before they are digested.
+    for name in ["generation_config.json", "tokenizer_config.json", "vocab.json", "some.model"] {
+        let told = told(name, &pipe);
+        assert!(told.ends_with(&format!("step_1: {name}: a named pipe, not a regular file")), "{told}");
+    }
+    assert!(told("tokenizer.json", &pipe).starts_with("it holds no tokenizer"));
+    // Takes no room on a disk, and more memory than there is.
+    let sparse = folder.path().join("sparse");
+    fs::File::create(&sparse).unwrap().set_len(5 << 30).unwrap();
+    assert_eq!(told("config.json", &sparse), "config.json is larger than 4096 MiB");
+}
+
+#[test]
 fn a_look_tells_what_was_written_and_what_is_being_written() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("step_1");

@@ -3,6 +3,7 @@
 use super::{culprit, renamed, sizes};
 use crate::fault::{file_fault, missing_fault};
 use crate::weights::read_pickled_json;
+use compass_common::regular_file;
 use compass_plan::ModelKind;
 use compass_plan::engine::EngineFault;
 use compass_plan::weights::Fp8;
@@ -66,7 +67,7 @@ fn token_ids(value: Option<Value>, key: &str) -> Result<Vec<u32>, String> {
 
 /// Reads a JSON file; `None` if it does not exist.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EngineFault> {
-    match std::fs::read(path) {
+    match regular_file::read(path, regular_file::SMALL) {
         Ok(bytes) => serde_json::from_slice(&bytes)
             .map(Some)
             .map_err(|error| file_fault(path, format!("invalid: {error}; download the file again, or correct it"))),

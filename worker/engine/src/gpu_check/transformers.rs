@@ -5,6 +5,7 @@ use super::finding::{CheckStatus, Finding};
 use super::setup::CheckSetup;
 use crate::ParityModel;
 use crate::device::DeviceChoice;
+use compass_common::regular_file;
 use compass_plan::Dtype;
 use compass_plan::engine::EngineFault;
 use safetensors::SafeTensors;
@@ -204,7 +205,7 @@ struct Golden {
 
 impl Golden {
     fn read(path: &Path) -> Result<Self, EngineFault> {
-        let bytes = std::fs::read(path);
+        let bytes = regular_file::read(path, regular_file::LARGE);
         let bytes = bytes.map_err(|error| EngineFault::Missing(format!("{}: {error}", path.display())))?;
         Ok(Self { path: path.to_owned(), bytes })
     }

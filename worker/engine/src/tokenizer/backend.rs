@@ -7,6 +7,7 @@ use super::spm_backend::SpmTokenizer;
 use super::{gpt2_backend, spm_backend, tiktoken_backend};
 use crate::config::read_json;
 use crate::fault::{file_fault, missing_fault};
+use compass_common::regular_file;
 use compass_plan::engine::EngineFault;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -53,7 +54,7 @@ impl Backend {
         let path = directory.join("tokenizer.json");
         if path.is_file() {
             class.name_tokens_of(named, settings);
-            let bytes = std::fs::read(&path).map_err(|error| missing_fault(&path, error))?;
+            let bytes = regular_file::read(&path, regular_file::LARGE).map_err(|error| missing_fault(&path, error))?;
             let damaged = |what| file_fault(&path, format!("not a tokenizer: {what}; fetch the file again"));
             let mut backend = from_json(&bytes).map_err(damaged)?;
             // Without a named class the files decide; the class of the model's type only sets the default.
@@ -63,7 +64,7 @@ impl Backend {
         }
         if let Some(path) = spm_file(directory) {
             let class = if named.is_none() && class == Class::Files { Class::Llama } else { class };
-            let bytes = std::fs::read(&path).map_err(|error| missing_fault(&path, error))?;
+            let bytes = regular_file::read(&path, regular_file::LARGE).map_err(|error| missing_fault(&path, error))?;
             if tiktoken_backend::is_ranks(&bytes) {
                 let tokenizer = tiktoken_backend::build(&bytes, settings).map_err(|what| file_fault(&path, what))?;
                 let mut backend = Self::Json(Box::new(tokenizer));
@@ -81,7 +82,9 @@ impl Backend {
             if path.is_file() && merges.is_file() {
                 let class = if class == Class::Qwen2 { class } else { Class::Gpt2 };
                 class.name_tokens(settings);
-                let text = |path: &Path| std::fs::read_to_string(path).map_err(|error| missing_fault(path, error));
+                let text = |path: &Path| {
+                    regular_file::read_text(path, regular_file::LARGE).map_err(|error| missing_fault(path, error))
+                };
                 let tokenizer = gpt2_backend::build(&text(&path)?, &text(&merges)?, class, settings);
                 let mut backend = Self::Json(Box::new(tokenizer.map_err(|what| file_fault(&path, what))?));
                 let frame = Some((class == Class::Gpt2 && settings.add_bos_token == Some(true), false));

@@ -4,6 +4,7 @@ use super::UnchangedFile;
 use super::stored::{Directory, StoredKind, StoredTensor};
 use super::{safetensors_file, torch_file};
 use crate::fault::{device_fault, file_fault, missing_fault};
+use compass_common::regular_file;
 use compass_plan::engine::EngineFault;
 use compass_plan::weights::{DigestExtent, FileMark, mark};
 use memmap2::{Advice, Mmap, UncheckedAdvice};
@@ -218,11 +219,7 @@ fn open(path: &Path) -> Result<File, EngineFault> {
         std::io::ErrorKind::NotFound => missing_fault(path, "no such weights file (safetensors or pytorch_model.bin)"),
         _ => missing_fault(path, error),
     };
-    let file = File::open(path).map_err(fault)?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(missing_fault(path, "this is a directory, not a weights file"));
-    }
-    Ok(file)
+    regular_file::open(path).map_err(fault)
 }
 
 fn map_file(path: &Path, file: &File) -> Result<Mmap, EngineFault> {

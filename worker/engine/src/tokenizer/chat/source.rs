@@ -2,6 +2,7 @@
 
 use crate::config::read_json;
 use crate::fault::missing_fault;
+use compass_common::regular_file;
 use compass_plan::engine::EngineFault;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -87,7 +88,7 @@ impl ChatTemplates {
 }
 
 fn text(path: &Path) -> Result<String, EngineFault> {
-    std::fs::read_to_string(path).map_err(|error| missing_fault(path, error))
+    regular_file::read_text(path, regular_file::SMALL).map_err(|error| missing_fault(path, error))
 }
 
 /// Reads one template, or a list of `{"name": ..., "template": ...}`.
