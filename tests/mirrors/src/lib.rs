@@ -18,6 +18,6 @@ mod upload;
 pub use hub::HubMirror;
 pub use proxy::Proxy;
 pub use relay::Relay;
-pub use s3::{Fault, ObjectServer};
+pub use s3::{Endless, Fault, ObjectServer};
 pub use tls::Certificate;
 pub use upload::Uploader;

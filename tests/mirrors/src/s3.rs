@@ -24,6 +24,17 @@ pub enum Fault {
     Truncate(usize),
 }
 
+/// How a listing goes on without an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endless {
+    /// Every page is empty and names itself as the next.
+    SamePage,
+    /// Every page has other keys.
+    OtherKeys,
+    /// The first page is never done.
+    LongPage,
+}
+
 #[derive(Default)]
 struct State {
     /// By bucket and key.
@@ -32,6 +43,7 @@ struct State {
     fault: Option<(Fault, usize)>,
     /// Reads that go well before that.
     spared: usize,
+    endless: Option<Endless>,
 }
 
 /// The server; it ends when it is dropped.
@@ -103,6 +115,11 @@ impl ObjectServer {
         state.fault = Some((fault, times));
     }
 
+    /// No listing ends from now on.
+    pub fn list_endlessly(&self, endless: Endless) {
+        self.state().endless = Some(endless);
+    }
+
     /// Reads go well again.
     pub fn mend(&self) {
         self.state().fault = None;
@@ -159,6 +176,9 @@ impl State {
     fn list(&self, bucket: &str, request: &Request) -> Answer {
         let prefix = request.parameter("prefix").unwrap_or_default();
         let after = request.parameter("continuation-token").unwrap_or_default();
+        if let Some(endless) = self.endless {
+            return endless.page(&prefix, &after);
+        }
         let found =
             self.objects.iter().filter(|((known, key), _)| known == bucket && key.starts_with(&prefix) && *key > after);
         let found: Vec<_> = found.take(PAGE + 1).collect();
@@ -178,6 +198,27 @@ impl State {
             xml.push_str(&format!("<NextContinuationToken>{last}</NextContinuationToken>"));
         }
         Answer::new(200, xml + "</ListBucketResult>").with("content-type", "application/xml")
+    }
+}
+
+impl Endless {
+    fn page(self, prefix: &str, after: &str) -> Answer {
+        const KEYS: usize = 20_000;
+        let first: usize = after.parse().unwrap_or(0);
+        let mut xml = String::from("<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>true</IsTruncated>");
+        if self == Self::OtherKeys {
+            let object = |key: usize| {
+                format!(
+                    "<Contents><Key>{prefix}{key}</Key><LastModified>2024-01-02T03:04:05.000Z</LastModified><Size>1</Size></Contents>"
+                )
+            };
+            xml.extend((first..first + KEYS).map(object));
+        }
+        let next = if self == Self::OtherKeys { first + KEYS } else { 1 };
+        xml.push_str(&format!("<NextContinuationToken>{next}</NextContinuationToken>"));
+        let end = if self == Self::LongPage { "" } else { "</ListBucketResult>" };
+        let answer = Answer::new(200, xml + end).with("content-type", "application/xml");
+        Answer { endless: self == Self::LongPage, ..answer }
     }
 }
 

@@ -19,6 +19,9 @@ use std::time::Duration;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+/// Bytes of an answer at most, unless a range of more is asked for: a listing of a hub or a page of an object store.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// A pool of connections.
 #[derive(Clone)]
 pub(crate) struct HttpStack {
@@ -68,8 +71,9 @@ impl HttpStack {
         self.client.request(request).await
     }
 
-    /// Sends a request and waits for the head of the answer.
+    /// Sends a request and waits for the head of the answer, whose body is bounded.
     pub(crate) async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let most = asked_bytes(&request).unwrap_or(0).max(MOST_BYTES);
         let Ok(answered) = tokio::time::timeout(STALL, self.request(request)).await else {
             let late =
                 std::io::Error::new(std::io::ErrorKind::TimedOut, format!("no answer within {} s", STALL.as_secs()));
@@ -79,7 +83,7 @@ impl HttpStack {
             let kind = if error.is_connect() { HttpErrorKind::Connect } else { HttpErrorKind::Interrupted };
             HttpError::new(kind, std::io::Error::other(chain(&error)))
         })?;
-        Ok(response.map(|body| HttpResponseBody::new(Watched::new(body))))
+        Ok(response.map(|body| HttpResponseBody::new(Watched::new(body, most))))
     }
 }
 
@@ -100,6 +104,13 @@ impl HttpConnector for HttpStack {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
         Ok(HttpClient::new(self.clone()))
     }
+}
+
+/// The length of the range that a request asks for.
+fn asked_bytes(request: &HttpRequest) -> Option<u64> {
+    let range = request.headers().get(http::header::RANGE)?.to_str().ok()?;
+    let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
+    last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
 }
 
 /// The proxies of the environment. Names in small letters come first, as with curl, and an empty variable hides no other.
@@ -142,6 +153,19 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn a_range_says_how_much_is_asked_for() {
+        let asked = |range: &'static str| {
+            let mut request = HttpRequest::new(HttpRequestBody::empty());
+            request.headers_mut().insert(http::header::RANGE, http::HeaderValue::from_static(range));
+            asked_bytes(&request)
+        };
+        assert_eq!(
+            ["bytes=0-9", "bytes=5-5", "bytes=-5", "bytes=5-", "bytes=9-0"].map(asked),
+            [Some(10), Some(1), None, None, None]
+        );
+    }
 
     #[test]
     fn an_empty_variable_hides_no_other() {

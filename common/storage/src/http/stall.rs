@@ -1,4 +1,4 @@
-//! A body that ends with an error when nothing of it comes for a while.
+//! A body that ends with an error when nothing of it comes for a while, or more than was asked for.
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -15,11 +15,29 @@ pub(super) const STALL: Duration = Duration::from_secs(60);
 pub(super) struct Watched {
     body: Incoming,
     deadline: Pin<Box<Sleep>>,
+    /// Bytes at most, and how many of them may still come.
+    most: u64,
+    left: u64,
 }
 
 impl Watched {
-    pub(super) fn new(body: Incoming) -> Self {
-        Self { body, deadline: Box::pin(sleep(STALL)) }
+    pub(super) fn new(body: Incoming, most: u64) -> Self {
+        Self { body, deadline: Box::pin(sleep(STALL)), most, left: most }
+    }
+
+    /// Counts a piece.
+    fn count(&mut self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, HttpError> {
+        let came = frame.data_ref().map_or(0, |data| data.len() as u64);
+        match self.left.checked_sub(came) {
+            Some(left) => {
+                self.left = left;
+                Ok(frame)
+            }
+            None => {
+                let long = std::io::Error::other(format!("the answer is longer than {} bytes", self.most));
+                Err(HttpError::new(HttpErrorKind::Decode, long))
+            }
+        }
     }
 }
 
@@ -30,10 +48,11 @@ impl Body for Watched {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
             self.deadline.as_mut().reset(Instant::now() + STALL);
-            return Poll::Ready(frame.map(|frame| {
-                frame.map_err(|error| {
-                    HttpError::new(HttpErrorKind::Interrupted, std::io::Error::other(super::chain(&error)))
-                })
+            return Poll::Ready(frame.map(|frame| match frame {
+                Ok(frame) => self.count(frame),
+                Err(error) => {
+                    Err(HttpError::new(HttpErrorKind::Interrupted, std::io::Error::other(super::chain(&error))))
+                }
             }));
         }
         ready!(self.deadline.as_mut().poll(cx));

@@ -9,10 +9,11 @@ use crate::location::S3Location;
 use crate::mark::{Listing, ObjectMark};
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::TryStreamExt as _;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::list::{PaginatedListOptions, PaginatedListStore as _};
 use object_store::path::Path;
 use object_store::{BackoffConfig, GetOptions, ObjectStore as _, ObjectStoreExt as _, RetryConfig};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,9 @@ const FEW_RETRIES: usize = 3;
 /// Retries of a read in a long transfer: a store that throttles needs many.
 const MANY_RETRIES: usize = 10;
 const LONGEST_RETRIES: Duration = Duration::from_secs(3 * 60);
+/// Objects of a location at most, and pages on which a store may list them; one has up to 1,000.
+const MOST_OBJECTS: usize = 100_000;
+const MOST_PAGES: usize = 1_000;
 
 /// A bucket at an endpoint.
 #[derive(Clone)]
@@ -89,17 +93,37 @@ impl Bucket {
     }
 
     /// Every object below the location, by its name there.
+    ///
+    /// # Errors
+    /// The store refuses, nothing lies there, or the listing has no end.
     pub(crate) async fn list(&self, location: &S3Location) -> Result<Listing, StorageFault> {
         let prefix = self.path(&location.prefix)?;
-        let found = self.quick.list(Some(&prefix)).try_collect::<Vec<_>>().await;
-        let found = found.map_err(|error| self.fault(&location.prefix, &error))?;
-        let mut listing = Listing::default();
-        for object in found {
-            let key = object.location.as_ref();
-            let Some(name) = key.strip_prefix(prefix.as_ref()).map(|name| name.trim_start_matches('/')) else {
-                continue;
-            };
-            listing.files.insert(name.to_owned(), ObjectMark { bytes: object.size, etag: object.e_tag });
+        let folder = (!prefix.as_ref().is_empty()).then(|| format!("{prefix}/"));
+        let endless = |reason: String| fault::endless(&self.endpoint, &self.name, &location.prefix, &reason);
+        let (mut listing, mut tokens) = (Listing::default(), BTreeSet::new());
+        let mut page_token = None;
+        loop {
+            let options = PaginatedListOptions { page_token, ..PaginatedListOptions::default() };
+            let page = self.quick.list_paginated(folder.as_deref(), options).await;
+            let page = page.map_err(|error| self.fault(&location.prefix, &error))?;
+            for object in page.result.objects {
+                let key = object.location.as_ref();
+                let Some(name) = key.strip_prefix(prefix.as_ref()).map(|name| name.trim_start_matches('/')) else {
+                    continue;
+                };
+                listing.files.insert(name.to_owned(), ObjectMark { bytes: object.size, etag: object.e_tag });
+            }
+            if listing.files.len() > MOST_OBJECTS {
+                return Err(endless(format!("there are more than {MOST_OBJECTS} objects")));
+            }
+            let Some(next) = page.page_token else { break };
+            if !tokens.insert(next.clone()) {
+                return Err(endless("the store gives the same page again and again".into()));
+            }
+            if tokens.len() >= MOST_PAGES {
+                return Err(endless(format!("the listing has more than {MOST_PAGES} pages")));
+            }
+            page_token = Some(next);
         }
         if listing.files.is_empty() {
             let missing = object_store::Error::NotFound { path: location.prefix.clone(), source: "nothing".into() };

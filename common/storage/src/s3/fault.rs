@@ -61,6 +61,15 @@ pub(super) fn changed(endpoint: &Endpoint, bucket: &str, what: &str) -> StorageF
     )
 }
 
+/// The listing of `what` does not end.
+pub(super) fn endless(endpoint: &Endpoint, bucket: &str, what: &str, reason: &str) -> StorageFault {
+    StorageFault::new(
+        FaultKind::Configuration,
+        format!("cannot list `{what}` in bucket `{bucket}` of {} {}: {reason}", endpoint.shown(), endpoint.named),
+        "name the folder of one model or data set; if it is one, the store is broken",
+    )
+}
+
 /// The word by which S3 names an error.
 fn code(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("<Code>")?;

@@ -1,6 +1,6 @@
 //! An object store: listings in pages, ranges, faults on the way, refusals in words.
 
-use compass_mirrors::{Fault, ObjectServer};
+use compass_mirrors::{Endless, Fault, ObjectServer};
 use compass_storage::{
     Bound, FaultKind, Fetched, Location, Progress, Storage, StorageFault, StorageOptions, Variables,
 };
@@ -118,6 +118,26 @@ fn refusals_name_profile_endpoint_bucket_and_key_and_no_secret() {
     let (kind, shown) = said(SECRET, "weihgts:s3://b/k/");
     assert_eq!(kind, FaultKind::Configuration);
     assert!(shown.contains("DIR/petreloss.conf has no section `[weihgts]`") && shown.contains("weights"), "{shown}");
+}
+
+#[test]
+fn a_listing_without_an_end_is_given_up() {
+    let cases = [
+        (Endless::SamePage, "the store gives the same page again and again", 2),
+        (Endless::OtherKeys, "there are more than 100000 objects", 6),
+        (Endless::LongPage, "the answer is longer than 67108864 bytes", 1),
+    ];
+    for (endless, reason, pages) in cases {
+        let server = ObjectServer::start(ACCESS, SECRET).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        server.put("b", "k/config.json", "{}");
+        server.list_endlessly(endless);
+        let storage = Storage::new(options(folder.path(), &server, SECRET));
+        let fault = storage.list(&location("weights:s3://b/k/")).unwrap_err();
+        assert!(fault.message.contains(reason), "{endless:?}: {fault}");
+        assert!(fault.message.contains("`k` in bucket `b`"), "{fault}");
+        assert_eq!(server.requests().len(), pages, "{endless:?}: {:?}", server.requests());
+    }
 }
 
 #[test]
