@@ -13,7 +13,7 @@ const MOST_ANSWERS: u64 = 128;
 const MOST_STOPS: usize = 32;
 const MOST_STOP_BYTES: usize = 1024;
 /// Bytes of a token: a longer text is refused before it is tokenised.
-const MOST_BYTES_OF_A_TOKEN: usize = 32;
+const MOST_BYTES_OF_A_TOKEN: usize = 128;
 const ASSISTANT: &str = "assistant";
 
 /// What a request asks of the engine.
