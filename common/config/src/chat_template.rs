@@ -47,6 +47,8 @@ pub(super) fn decide(check: &mut Check, node: &Node, abbr: &str, tokenizer: &Pat
             format!("{name} has no chat template: prompts are asked as they are"),
             "`--hf-type chat` (`chat = true`) is for models with one",
         ),
+        // The run has decided it.
+        None if check.scores_only => return false,
         None => (
             false,
             format!("whether {name} has a chat template cannot be seen from here: prompts are asked as they are"),

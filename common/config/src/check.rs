@@ -35,6 +35,10 @@ pub(super) struct Check {
     pub(super) unselected: bool,
     /// Whether nothing will be started: what a run would be refused for because it is not there is a note.
     pub(super) plans_only: bool,
+    /// Whether only results that a run has are scored: what they were computed from need not be there.
+    pub(super) scores_only: bool,
+    /// What of the table being read is not there and is not needed, in words.
+    pub(super) absent: Option<String>,
     /// How often everything that is generated runs, where the command line says so.
     pub(super) num_runs: Option<u32>,
     /// The folder of the data that the command line or the environment names.
@@ -91,6 +95,7 @@ impl Check {
             python: overrides.python.clone(),
             skip_unsupported: overrides.skip_unsupported,
             plans_only: overrides.dry_run,
+            scores_only: overrides.scores_only,
             num_runs: overrides.dataset_num_runs,
             ..Self::default()
         };
@@ -117,8 +122,13 @@ impl Check {
         self.push(Severity::Error, span, message, help);
     }
 
-    /// Something that a run needs is not there: an error, or a note where nothing will be started. Whether it is the latter.
+    /// Something that a run needs is not there: an error, a note where nothing will be started, or nothing at all where results
+    /// are only scored. Whether the table is right without it.
     pub(super) fn needed(&mut self, span: Span, message: String, help: Option<String>) -> bool {
+        if self.scores_only {
+            self.absent.get_or_insert(message);
+            return true;
+        }
         if self.plans_only {
             self.push(Severity::Note, Some(span), format!("a run would be refused: {message}"), help);
         } else {

@@ -121,6 +121,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         infer: infer.infer,
         eval,
         version,
+        absent: check.absent.take(),
     })
 }
 

@@ -287,6 +287,7 @@ fn each<T: Clone>(
     for (at, (table, span)) in chosen.defined.iter().enumerate() {
         check.unselected = !chosen.wanted.contains(&at);
         let before = check.count();
+        check.absent = None;
         check.reading = Some(Reading { name: table.text("abbr").unwrap_or_default().to_owned(), span: *span });
         all.push(read(check, Fields::new(table, *span, keys)));
         check.reading = None;

@@ -197,6 +197,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         pools: pools.into_iter().map(|(name, _)| name).collect(),
         pred_postprocessors: pred_postprocessors?,
         endpoint,
+        absent: check.absent.take(),
     })
 }
 

@@ -49,6 +49,9 @@ pub struct Overrides {
     pub limit: Option<u32>,
     /// `--dry-run`: nothing is started, so that models need not be where they are named.
     pub dry_run: bool,
+    /// `-m eval` and `-m viz`: only results that a run has are scored, so that nothing that they were computed from need be
+    /// there.
+    pub scores_only: bool,
     /// `--skip-unsupported`: what is not served is left out instead of stopping the job.
     pub skip_unsupported: bool,
     /// Whether a server will run the job: pools that models name may be the server's.

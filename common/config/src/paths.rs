@@ -76,6 +76,10 @@ pub(super) fn data_place(
             check.files.found(node.span.file, text);
             Some(place)
         }
+        None if check.scores_only => {
+            check.absent.get_or_insert_with(|| format!("no file `{text}`: looked for `{}`", near.display()));
+            Some(near)
+        }
         None => {
             let (span, text, has_data_dir) = (node.span, text.to_owned(), data_dir.is_some());
             let reading = check.reading.clone();

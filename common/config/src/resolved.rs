@@ -175,6 +175,9 @@ pub struct ModelConfig {
     /// A copy on this host of the adapter, where it is elsewhere.
     #[serde(skip)]
     pub fetched_adapter: Option<PathBuf>,
+    /// What of it is not there, in words: where results are only scored it is not needed. No part of what it computes.
+    #[serde(skip)]
+    pub absent: Option<String>,
     /// Applied to every prediction before the data set's own.
     pub pred_postprocessors: Vec<Postprocessor>,
     /// The server that is asked, for [`ModelKind::Endpoint`].
@@ -207,6 +210,9 @@ pub struct DatasetConfig {
     /// What the table shows of it as its version; `None` for the digest of its prompts. No part of what is computed.
     #[serde(skip)]
     pub version: Option<String>,
+    /// What of its rows is not there, in words: where results are only scored they are those of the run's plan.
+    #[serde(skip)]
+    pub absent: Option<String>,
 }
 
 /// How a stage is cut into tasks and which workers run them.

@@ -43,20 +43,20 @@ fn one(
         }
         return match hub::files(id, split, &check.hub_caches(), check.remote.as_ref()) {
             Ok(paths) => Some(paths.into_iter().map(named).collect()),
-            Err(fault) => {
-                check.error(node.span, fault.message, Some(fault.help));
-                None
-            }
+            Err(fault) => nothing(check, node, fault.message, fault.help),
         };
     }
     let has_star = text.contains('*');
+    let is_there = move |path: &Path| if has_star { matches(path).is_some() } else { path.exists() };
     let place = if is_on_s3(text) {
         if check.unselected {
             return Some(Vec::new());
         }
-        fetched(check, node, text)?
+        match fetched(check, node, text) {
+            Ok(place) => place,
+            Err(fault) => return nothing(check, node, fault.message, fault.help),
+        }
     } else {
-        let is_there = move |path: &Path| if has_star { matches(path).is_some() } else { path.exists() };
         paths::data_place(check, "path", node, data_dir, &is_there)?
     };
     let files: Vec<SourceFile> = if check.unselected {
@@ -69,7 +69,7 @@ fn one(
         vec![named(place)]
     };
     let unknown = files.iter().find(|file| !has_format && FileFormat::of(&file.path).is_none());
-    if let Some(file) = unknown.filter(|_| !check.unselected) {
+    if let Some(file) = unknown.filter(|_| !check.unselected && check.absent.is_none()) {
         let name = file.path.file_name().unwrap_or_default().display();
         let help = "write `format = \"jsonl\"` or another of json, csv, tsv, txt, parquet and arrow";
         check.error(node.span, format!("the name `{name}` does not tell what the file holds"), Some(help.into()));
@@ -78,9 +78,19 @@ fn one(
     Some(files)
 }
 
-/// The copy on this host of data in an object store; why there is none is reported.
-fn fetched(check: &mut Check, node: &Node, text: &str) -> Option<PathBuf> {
-    let found = match &check.remote {
+/// The files of data that cannot be had: none where they are not needed, else that is reported.
+fn nothing(check: &mut Check, node: &Node, message: String, help: String) -> Option<Vec<SourceFile>> {
+    if check.scores_only {
+        check.absent.get_or_insert(message);
+        return Some(Vec::new());
+    }
+    check.error(node.span, message, Some(help));
+    None
+}
+
+/// The copy on this host of data in an object store.
+fn fetched(check: &Check, node: &Node, text: &str) -> Result<PathBuf, RemoteFault> {
+    match &check.remote {
         Some(remote) => remote.0.data(text),
         None => Err(RemoteFault {
             message: format!(
@@ -89,8 +99,7 @@ fn fetched(check: &mut Check, node: &Node, text: &str) -> Option<PathBuf> {
             ),
             help: "copy the data to this host and name that".into(),
         }),
-    };
-    found.map_err(|fault| check.error(node.span, fault.message, Some(fault.help))).ok()
+    }
 }
 
 /// A file under its own name up to its kind.

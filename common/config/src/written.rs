@@ -121,6 +121,7 @@ fn read_again(text: &str, config: &Config, flags: &Overrides) -> Result<Config, 
         hub_caches: flags.hub_caches.clone(),
         remote: flags.remote.clone(),
         served: flags.served,
+        scores_only: flags.scores_only,
         ..Overrides::default()
     };
     let mut check = Check::of(&flags);

@@ -386,6 +386,7 @@ impl JobArguments {
         Overrides {
             served: false,
             dry_run: self.dry_run || self.estimate,
+            scores_only: matches!(self.mode, Mode::Eval | Mode::Viz),
             skip_unsupported: self.skip_unsupported,
             models: self.models.clone(),
             datasets: self.datasets.clone(),

@@ -87,13 +87,23 @@ pub async fn open_run(
     let overwritten = |run: &EarlierRun| !holds && !block_in_place(|| run.overwritten()).is_empty();
     let lacks_some = |run: &EarlierRun| is_adopted && run.recorded() < read.plan.expected();
     let Some(run) = earlier.filter(|run| !is_same || overwritten(run) || lacks_some(run)) else {
-        let earlier = folder.earlier().and_then(|name| RunFolder::at(&config.work_dir.join(name)));
-        return Ok(OpenedRun { folder, earlier, plan: Some(read) });
+        return Ok(in_place(config, folder, read));
     };
     // Another configuration, or other weights: what is asked for again is kept, the rest is run.
-    let mut planned = planned(config)?;
+    let planned = match request.infers() {
+        true => planned(config)?,
+        false => block_in_place(|| pipeline::plan_scores(config, &run)).map_err(|error| Failure::of_plan(&error))?,
+    };
     if !request.infers() {
-        planned = planned.as_before(&run).map_err(|error| Failure::of_plan(&error))?;
+        if run.is_planned_as(&planned.plan) {
+            // Only what is not there any more makes the configuration another.
+            return Ok(in_place(config, folder, read));
+        }
+        let absent = config.datasets.iter().filter_map(|dataset| Some((&dataset.abbr, dataset.absent.as_ref()?)));
+        for (abbr, absent) in absent {
+            let note = format!("data set `{abbr}` is scored by the rows of {}: {absent}", folder.name());
+            report(Diagnostic::note(note));
+        }
     }
     let kept = kept(folder, run, &planned)?;
     let (name, count, expected) = (kept.from.name(), kept.carried.results.len(), planned.plan.expected());
@@ -108,6 +118,12 @@ pub async fn open_run(
         opened.folder.shown()
     ));
     Ok(opened)
+}
+
+/// A run with the plan that it has.
+fn in_place(config: &Config, folder: RunFolder, read: ReadPlan) -> OpenedRun {
+    let earlier = folder.earlier().and_then(|name| RunFolder::at(&config.work_dir.join(name)));
+    OpenedRun { folder, earlier, plan: Some(read) }
 }
 
 /// The run in the folder called `name`, which was made for this job: planned now where it has no plan, else as it was planned,

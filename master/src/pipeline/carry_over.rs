@@ -10,7 +10,7 @@ use super::planner::{PlanError, Planned, read_part};
 use compass_common::encode::{self, EncodeError};
 use compass_ledger::{Kind, Ledger, LedgerError};
 use compass_plan::weights::Pin;
-use compass_plan::{Endpoint, ModelPlan, Part, Plan, Sample, Unit};
+use compass_plan::{Dtype, Endpoint, ModelPlan, Part, Plan, Sample, Unit};
 use compass_proto::v1;
 use compass_scheduler::{DeviceType, Recorded};
 use compass_types::ids::{Digest, ModelId, UnitId};
@@ -122,14 +122,40 @@ impl EarlierRun {
         planned.models.iter().filter_map(why).collect()
     }
 
-    /// Plans models as this run had them: for work on its results alone, whatever lies at their paths by now.
-    pub fn keep_pins(&self, planned: &mut Plan) {
-        for model in &mut planned.models {
-            let known = self.plan.models().find(|(_, other)| is_same_but_for_weights(other, model));
-            if let Some(pin) = known.and_then(|(at, _)| self.pins.get(&at)) {
-                model.pin = Some(pin.clone());
-            }
+    /// A model of a plan as this run had it: for work on its results alone, whatever lies at its path by now. One that is
+    /// `absent` is known by its name, and by what does not follow from its files.
+    pub fn as_before(&self, planned: ModelPlan, absent: bool) -> ModelPlan {
+        let is_same = |other: &ModelPlan| match absent {
+            true => other.abbr == planned.abbr && unread(other) == unread(&planned),
+            false => is_same_but_for_weights(other, &planned),
+        };
+        let Some((at, known)) = self.plan.models().find(|(_, other)| is_same(other)) else { return planned };
+        let pin = self.pins.get(&at).cloned();
+        let pred_postprocessors = planned.pred_postprocessors.clone();
+        match absent {
+            true => ModelPlan { pin, pred_postprocessors, ..known.clone() },
+            false => ModelPlan { pin: pin.or(planned.pin), ..planned },
         }
+    }
+
+    /// Whether a plan made by [`plan_scores`](super::planner::plan_scores) is this run's own.
+    pub fn is_planned_as(&self, plan: &Plan) -> bool {
+        let own = self.plan.models.iter().map(|model| self.as_before(model.clone(), false));
+        own.eq(plan.models.iter().cloned())
+            && (&self.plan.datasets, &self.plan.left_out) == (&plan.datasets, &plan.left_out)
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub(super) fn folder(&self) -> &RunFolder {
+        &self.folder
+    }
+
+    /// The run's name.
+    pub fn name(&self) -> String {
+        self.folder.name()
     }
 
     /// How many samples have a result.
@@ -193,6 +219,18 @@ impl EarlierRun {
 fn bare(model: &ModelPlan) -> ModelPlan {
     let endpoint = model.endpoint.as_ref().map(Endpoint::identity);
     ModelPlan { abbr: String::new(), pred_postprocessors: Vec::new(), pin: None, endpoint, ..model.clone() }
+}
+
+/// A model without what its files say: where they are, whether there is a chat template, of which type the weights are.
+fn unread(model: &ModelPlan) -> ModelPlan {
+    ModelPlan {
+        path: String::new(),
+        tokenizer_path: String::new(),
+        peft_path: model.peft_path.as_ref().map(|_| String::new()),
+        chat: false,
+        dtype: Dtype::Float32,
+        ..bare(model)
+    }
 }
 
 fn is_same_but_for_weights(one: &ModelPlan, other: &ModelPlan) -> bool {

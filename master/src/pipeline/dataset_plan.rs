@@ -1,8 +1,9 @@
 //! From one data set's configuration to its part of the plan: rows are read, and each is rendered, counted and cut into parts
 //! before the next.
 
+use super::carry_over::EarlierRun;
 use super::plan_parts::{PartCutter, PlanFiles};
-use super::planner::PlanError;
+use super::planner::{PlanError, read_file};
 use super::rows::{self, Faults, Rows};
 use compass_common::encode::{self, EncodeError};
 use compass_config::DatasetConfig;
@@ -10,7 +11,7 @@ use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_eval::report::{prediction_record, pretty};
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::prompt::{RowSource, Shot, ShotFormat, WorkloadCounter, render_each};
-use compass_plan::{Body, DatasetPlan, EntryRuns, InferSpec, Part, Sample};
+use compass_plan::{Body, DatasetPlan, EntryRuns, EvalSpec, InferSpec, Part, Sample};
 use compass_types::ids::Digest;
 use compass_types::result::{Outcome, PromptFit, SampleResult};
 
@@ -26,6 +27,35 @@ pub(super) fn plan_dataset(dataset: &DatasetConfig, parts: &mut PlanFiles) -> Re
         }
         faults
     })
+}
+
+/// The plan of a data set whose rows are `absent`, as `run` has it: evaluated as the configuration says now.
+pub(super) fn recorded_dataset(
+    dataset: &DatasetConfig,
+    absent: &str,
+    run: Option<&EarlierRun>,
+    parts: &mut PlanFiles,
+) -> Result<PlannedDataset, Faults> {
+    let named = |fault: String| {
+        let fault = Diagnostic::error(format!("data set `{}`: {fault}", dataset.abbr));
+        Faults::from(vec![fault.with_help("put its rows back where the configuration names them")])
+    };
+    let Some(run) = run else { return Err(named(absent.to_owned())) };
+    let version = version_of(dataset).map_err(|error| named(Diagnostic::of(&error).message))?;
+    let is_same = |planned: &&DatasetPlan| {
+        let columns = |eval: &EvalSpec| eval.evaluator.program_columns();
+        (&planned.abbr, &planned.version, &planned.infer) == (&dataset.abbr, &version, &dataset.infer)
+            && (columns(&dataset.eval).is_empty() || columns(&planned.eval) == columns(&dataset.eval))
+            && dataset.limit.is_none_or(|limit| planned.samples <= limit)
+    };
+    let Some(planned) = run.plan().datasets.iter().find(is_same) else {
+        return Err(named(format!("{absent}; {} asked other prompts, and cannot be scored in its place", run.name())));
+    };
+    for part in &planned.parts {
+        let added = read_file(run.folder(), &part.digest).and_then(|content| parts.add(&content));
+        added.map_err(|error| named(Diagnostic::of(&error).message))?;
+    }
+    Ok((DatasetPlan { eval: dataset.eval.clone(), ..planned.clone() }, Vec::new()))
 }
 
 fn render_dataset(dataset: &DatasetConfig, parts: &mut PlanFiles) -> Result<PlannedDataset, Faults> {
@@ -56,9 +86,7 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut PlanFiles) -> Result<Plan
     let (test, train) = (test.numbered(&dataset.abbr), train.numbered(&dataset.abbr));
     let programs =
         ProgramColumns::of(dataset, &test).map_err(|faults| faults.into_iter().map(named).collect::<Vec<_>>())?;
-    let config = encode::json("its prompts", &(&dataset.prompt, asked_once(&dataset.infer), &dataset.retriever));
-    let config = config.map_err(|error| vec![named(Diagnostic::of(&error).message)])?;
-    let of_prompts = || Digest::of(&config).to_string().chars().take(6).collect();
+    let version = version_of(dataset).map_err(|error| vec![named(Diagnostic::of(&error).message)])?;
     let mut build = Build::new(dataset, parts);
     let mut each = |mut sample: Sample, shots: &[Shot], format: &ShotFormat| {
         programs.add_to(&mut sample, &test);
@@ -66,8 +94,14 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut PlanFiles) -> Result<Plan
     };
     render_each(&dataset.prompt, &dataset.infer, output, &dataset.retriever, (&test, &train), &mut each)
         .map_err(|faults| faults.iter().map(|fault| named(rows::located(fault, &test, &train))).collect::<Vec<_>>())?;
-    let version = dataset.version.clone().unwrap_or_else(of_prompts);
     build.finish(version).map_err(|error| vec![named(Diagnostic::of(&error).message)].into())
+}
+
+/// The version of a data set, as its table shows it.
+fn version_of(dataset: &DatasetConfig) -> Result<String, EncodeError> {
+    let config = encode::json("its prompts", &(&dataset.prompt, asked_once(&dataset.infer), &dataset.retriever))?;
+    let of_prompts = || Digest::of(&config).to_string().chars().take(6).collect();
+    Ok(dataset.version.clone().unwrap_or_else(of_prompts))
 }
 
 /// What the version is the digest of: how often everything is asked is not part of it, as in OpenCompass.

@@ -81,7 +81,7 @@ pub use live_metric::LiveMetric;
 pub use model_placement::ModelPlacement;
 pub use pins::holds;
 pub use plan_parts::PlanFiles;
-pub use planner::{PlanError, Planned, ReadPlan, plan, plan_digest, read_plan, write_plan};
+pub use planner::{PlanError, Planned, ReadPlan, plan, plan_digest, plan_scores, read_plan, write_plan};
 pub use progress::{FollowedBar, ProgressBoard, Snapshot, StageBar};
 pub use remarks::remarks;
 pub use score::{

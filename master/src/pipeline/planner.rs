@@ -3,7 +3,7 @@
 //! Written once, parts first, the head last: a plan is there when `plan/job.json` is.
 
 use super::carry_over::EarlierRun;
-use super::dataset_plan::plan_dataset;
+use super::dataset_plan::{plan_dataset, recorded_dataset};
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::pins::{pin, pin_elsewhere};
 use super::plan_parts::PlanFiles;
@@ -84,18 +84,6 @@ pub struct Planned {
     pub duplicates: DuplicateGroups,
 }
 
-impl Planned {
-    /// The same plan with its models pinned as in an earlier run: for work on the results of that run alone.
-    ///
-    /// # Errors
-    /// The plan cannot be written.
-    pub fn as_before(mut self, earlier: &EarlierRun) -> Result<Self, PlanError> {
-        earlier.keep_pins(&mut self.plan);
-        self.head = head(&self.plan)?;
-        Ok(self)
-    }
-}
-
 /// The bytes of `plan/job.json`.
 fn head(plan: &Plan) -> Result<Vec<u8>, PlanError> {
     Ok(encode::pretty_json("the plan", plan)?)
@@ -126,13 +114,30 @@ impl Planned {
 /// # Errors
 /// Every fault of every data set, at once.
 pub fn plan(config: &Config) -> Result<Planned, PlanError> {
+    plan_beside(config, None)
+}
+
+/// As [`plan`], to score the results of a run: its models are pinned as they were, and what is not there any more is as that
+/// run planned it.
+///
+/// # Errors
+/// As for [`plan`]; a data set that is not there and whose prompts are not those of the run.
+pub fn plan_scores(config: &Config, run: &EarlierRun) -> Result<Planned, PlanError> {
+    plan_beside(config, Some(run))
+}
+
+fn plan_beside(config: &Config, run: Option<&EarlierRun>) -> Result<Planned, PlanError> {
     let mut parts = PlanFiles::default();
     let mut errors = Faults::default();
     let (mut datasets, mut requests) = (Vec::new(), Vec::new());
     let mut bar = PlanBar::new((config.datasets.len() + config.models.len() + 1) as u64);
     for dataset in &config.datasets {
         bar.begin(&format!("data set {}", dataset.abbr));
-        match plan_dataset(dataset, &mut parts) {
+        let planned = match (&dataset.absent, run) {
+            (None, _) => plan_dataset(dataset, &mut parts),
+            (Some(absent), run) => recorded_dataset(dataset, absent, run, &mut parts),
+        };
+        match planned {
             Ok((planned, asked)) => {
                 bar.end(planned.samples.into());
                 datasets.push(planned);
@@ -148,7 +153,7 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
         bar.begin(&format!("weights of {}", model.abbr));
         let planned = pin_model(config, model);
         bar.end(0);
-        planned
+        run.map_or(planned.clone(), |run| run.as_before(planned, model.absent.is_some()))
     });
     let models = models.collect();
     bar.begin("samples that ask the same");
@@ -358,7 +363,7 @@ fn parse<T: DeserializeOwned>(folder: &RunFolder, digest: &Digest) -> Result<T, 
 }
 
 /// The content of a file that is named by it.
-fn read_file(folder: &RunFolder, digest: &Digest) -> Result<Vec<u8>, PlanError> {
+pub(super) fn read_file(folder: &RunFolder, digest: &Digest) -> Result<Vec<u8>, PlanError> {
     let path = found_part(folder.root(), digest);
     read_plan_file(&path, digest).map_err(|error| PlanError::unreadable(&path, error))
 }

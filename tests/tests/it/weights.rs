@@ -102,6 +102,35 @@ fn a_resumed_run_keeps_nothing_of_weights_that_were_overwritten() {
     assert!(outcome(&job) == whole);
 }
 
+#[test]
+#[ignore = "nightly"]
+fn a_run_is_scored_again_when_its_weights_and_its_data_are_gone() {
+    let job = job("model", LOCAL);
+    copy_demo_model(&job.path("model")).unwrap();
+    job.run(&[]).expect(0);
+    let (first, whole) = (job.latest(), outcome(&job));
+    fs::remove_dir_all(job.path("model")).unwrap();
+    fs::remove_file(job.path("rows.jsonl")).unwrap();
+    fs::remove_dir_all(first.join("results")).unwrap();
+    job.run(&["-r", "-m", "eval"]).expect(0);
+    assert_eq!(job.runs().len(), 1, "it is scored where it is");
+    assert!(outcome(&job) == whole);
+    job.run(&["-r", "-m", "viz"]).expect(0);
+    // Another evaluation needs neither.
+    let text = fs::read_to_string(job.path("eval.toml")).unwrap();
+    job.write("eval.toml", &text.replace("evaluator = \"em\"", "evaluator = \"acc\""));
+    let finished = job.run(&["-r", &name(&first), "-m", "eval"]).expect(0);
+    assert_eq!(job.runs().len(), 2);
+    let said = format!("{0} of {0} samples are the same and kept", 2 * ROWS);
+    assert!(finished.stderr.contains(&said), "{}", finished.stderr);
+    assert!(finished.stderr.contains("is scored by the rows of"), "{}", finished.stderr);
+    assert!(job.tree("predictions") == whole.1, "the answers are those of the run");
+    // Another prompt does.
+    job.write("eval.toml", &text.replace("inferencer = \"gen\"", "inferencer = \"gen\", max_out_len = 3"));
+    let refused = job.run(&["-r", &name(&first), "-m", "eval"]).expect(2);
+    assert!(refused.stderr.contains("asked other prompts"), "{}", refused.stderr);
+}
+
 /// A job whose model only pools can read, under one path each; `change` makes the second one's of the first's.
 struct Elsewhere {
     job: Job,

@@ -1,7 +1,7 @@
 //! Models and data that are elsewhere, found by an implementation of the test's own.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::{Choose, Remote, RemoteFault, RemoteFiles, RemoteFolder};
+use crate::{Choose, Loaded, Remote, RemoteFault, RemoteFiles, RemoteFolder};
 use compass_plan::ModelKind;
 use compass_plan::weights::FileMark;
 use std::collections::BTreeMap;
@@ -213,4 +213,34 @@ fn an_adapter_is_fetched_and_its_place_stands_in_the_configuration() {
         said.contains("no directory `org/other`, and the hub does not give an adapter of that name: no adapter at"),
         "{said}"
     );
+}
+
+#[test]
+fn results_are_scored_where_nothing_of_what_they_were_computed_from_is_left() {
+    let mut fixture = with_store(&WHOLE);
+    let of = |model: &str, data: &str| {
+        format!(
+            "{}chat = \"auto\"\npeft_path = \"lora\"\n{}",
+            MODEL.replace("models/tiny", model),
+            DATASET.replace("data/test.jsonl", data)
+        )
+    };
+    let gone = [
+        of("models/gone", "data/gone.jsonl"),
+        of("org/gone", "data/gone/*.csv"),
+        of("q:s3://b/7b", "q:s3://data/x"),
+        of("models/gone", "hub:org/none"),
+        of("models/gone", "data/folder"),
+    ];
+    for text in &gone {
+        assert!(fixture.places(text).len() > 2, "a run needs all of it");
+    }
+    fixture.flags.scores_only = true;
+    for text in &gone {
+        let Loaded { config, notes, .. } = fixture.load(text).unwrap_or_else(|errors| panic!("{errors}"));
+        assert!(config.models[0].absent.is_some() && config.datasets[0].absent.is_some(), "{text}");
+        assert_eq!(notes, [], "{text}");
+    }
+    let config = fixture.good(&(MODEL.to_owned() + DATASET));
+    assert_eq!((&config.models[0].absent, &config.datasets[0].absent), (&None, &None));
 }
