@@ -67,6 +67,8 @@ pub struct RunFolder {
 
 /// Names the content of the checkpoint that a watch made the folder for.
 const CHECKPOINT: &str = "checkpoint";
+/// Bytes of a file that are written at once.
+const BUFFER: usize = 256 << 10;
 /// What files end with that are being written.
 const PARTIAL: &str = ".partial";
 
@@ -99,17 +101,32 @@ pub(super) fn remove_leftovers(path: &Path) {
 /// # Errors
 /// Those of the disk.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let failed = |source| FolderError::Io { action: "write", path: path.to_owned(), source };
+    write_atomically_by(path, |out| out.write_all(bytes).map_err(failed))
+}
+
+/// As [`write_atomically`], what `write` writes.
+///
+/// # Errors
+/// Those of the disk, and of `write`.
+pub(crate) fn write_atomically_by<E: From<FolderError>>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
     let failed = |action| move |source| FolderError::Io { action, path: path.to_owned(), source };
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed("create the folder of"))?;
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}{PARTIAL}", mark()));
     let partial = path.with_file_name(name);
-    let mut file = fs::File::create(&partial).map_err(failed("create"))?;
-    file.write_all(bytes).map_err(failed("write"))?;
+    let file = fs::File::create(&partial).map_err(failed("create"))?;
+    let mut out = io::BufWriter::with_capacity(BUFFER, file);
+    write(&mut out)?;
+    let file = out.into_inner().map_err(|error| failed("write")(error.into_error()))?;
     file.sync_all().map_err(failed("sync"))?;
     fs::rename(&partial, path).map_err(failed("name"))?;
-    regular_file::sync(folder).map_err(failed("sync the folder of"))
+    regular_file::sync(folder).map_err(failed("sync the folder of"))?;
+    Ok(())
 }
 
 impl FolderError {

@@ -4,7 +4,7 @@
 use super::reasons;
 use compass_common::words::{counted, grouped};
 use compass_diagnostic::Diagnostic;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Most results that a note names.
 const NAMED: usize = 6;
@@ -55,7 +55,7 @@ pub(super) struct SampleNotes {
 
 impl SampleNotes {
     /// Takes note of what the document of a result says.
-    pub(super) fn add(&mut self, name: &str, document: &Value) {
+    pub(super) fn add(&mut self, name: &str, document: &Map<String, Value>) {
         let all = FIT.iter().zip(&mut self.fit).chain(JUDGED.iter().zip(&mut self.judged));
         for (happening, listed) in all {
             let indices = document.get(happening.key).and_then(Value::as_array);
@@ -95,14 +95,18 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn add(notes: &mut SampleNotes, name: &str, document: Value) {
+        notes.add(name, document.as_object().unwrap());
+    }
+
     #[test]
     fn many_results_have_one_note() {
         let mut notes = SampleNotes::default();
-        notes.add("m/a", &json!({"too_long": [3]}));
+        add(&mut notes, "m/a", json!({"too_long": [3]}));
         assert_eq!(said(&notes), ["m/a: 1 sample is too long for max_seq_len and was truncated: 3"]);
-        notes.add("m/b", &json!({}));
+        add(&mut notes, "m/b", json!({}));
         for at in 0..38 {
-            notes.add(&format!("m/d{at}"), &json!({"too_long": vec![1; 79], "fewer_shots": [1, 2]}));
+            add(&mut notes, &format!("m/d{at}"), json!({"too_long": vec![1; 79], "fewer_shots": [1, 2]}));
         }
         let [long, shots] = said(&notes).try_into().unwrap();
         assert_eq!(
@@ -116,7 +120,7 @@ mod tests {
     #[test]
     fn scores_that_a_reader_would_not_expect_stand_below_the_table() {
         let mut notes = SampleNotes::default();
-        notes.add("m/a", &json!({"empty_right": [3, 8], "gold_unread": [5]}));
+        add(&mut notes, "m/a", json!({"empty_right": [3, 8], "gold_unread": [5]}));
         assert_eq!(
             notes.remarks().collect::<Vec<_>>(),
             [

@@ -3,7 +3,7 @@
 //! Shard reports are checked here against that fold. They never make a number; a report that disagrees is an error.
 
 use super::divergence::{Divergence, divergences};
-use super::folder::{FolderError, RunFolder, remove_leftovers, write_atomically};
+use super::folder::{FolderError, RunFolder, remove_leftovers, write_atomically, write_atomically_by};
 use super::import::ADOPTED;
 use super::planner::{PlanError, read_part};
 use super::reasons::{self, Reasons};
@@ -239,8 +239,8 @@ fn score_unit(
     let eval = unit.eval();
     let mut total = Accumulator::new(&eval);
     let mut findings = Findings::default();
-    let mut predictions = Vec::new();
     let meta = unit.model.meta();
+    let is_written = write.is_some() && !entries.adopted;
     let records = unit.dataset.parts.iter().flat_map(|part| match read_part(folder, part) {
         Err(error) => vec![Err(ScoreError::from(error))],
         Ok(part) => {
@@ -265,26 +265,25 @@ fn score_unit(
             records
         }
     });
-    write_records(&mut predictions, records)?;
+    let path = folder.predictions(&unit.model.abbr, &unit.dataset.abbr);
+    if is_written {
+        write_atomically_by(&path, |out| write_records(out, records))?;
+        remove_leftovers(&path);
+        folder.remove_unfinished_predictions(&unit.model.abbr, &unit.dataset.abbr);
+    } else {
+        write_records(io::sink(), records)?;
+    }
     let metrics = total.finish();
     let document = results_document(unit.dataset, &metrics, &findings, write.unwrap_or_default());
     let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
-    said.samples.add(&name, &document);
+    said.samples.add(&name, &document.summary);
     said.notices.extend(disagreements(&name, &entries));
     said.notices.extend(differences(&name, &entries.diverged));
     said.notices.extend(execution.iter().flat_map(|execution| disagreements(&name, execution)));
     said.reasons.observe(&name, &findings);
     if write.is_some() {
-        let mut results = Vec::new();
-        pretty(&mut results, &document)?;
-        if !entries.adopted {
-            let path = folder.predictions(&unit.model.abbr, &unit.dataset.abbr);
-            write_atomically(&path, &predictions)?;
-            remove_leftovers(&path);
-            folder.remove_unfinished_predictions(&unit.model.abbr, &unit.dataset.abbr);
-        }
         let path = folder.results(&unit.model.abbr, &unit.dataset.abbr);
-        write_atomically(&path, &results)?;
+        write_atomically_by(&path, |out| pretty(out, &document).map_err(ScoreError::from))?;
         remove_leftovers(&path);
     }
     Ok(reasons::cell(&unit, metrics, &findings))

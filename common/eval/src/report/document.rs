@@ -14,7 +14,7 @@ fn serializer<W: io::Write>(out: W) -> serde_json::Serializer<W, PrettyFormatter
 ///
 /// # Errors
 /// When `out` refuses.
-pub fn pretty<W: io::Write>(out: W, document: &Value) -> io::Result<()> {
+pub fn pretty<W: io::Write>(out: W, document: &impl Serialize) -> io::Result<()> {
     Ok(document.serialize(&mut serializer(out))?)
 }
 

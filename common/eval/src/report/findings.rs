@@ -4,6 +4,7 @@ use crate::evaluator::{ACC_NORM, MetricContribution, SampleScore, SampleValue, j
 use compass_plan::{EvalSpec, Sample};
 use compass_pyfmt::python_str;
 use compass_types::result::{Outcome, SampleResult};
+use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -22,7 +23,8 @@ pub enum Details {
 /// Findings of one model on one data set, ordered by sample whatever the order of observation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
-    sample_scores: BTreeMap<u32, Value>,
+    /// A line of JSON each: as values these would take ten times the memory.
+    sample_scores: BTreeMap<u32, Box<str>>,
     failed: BTreeMap<u32, String>,
     too_long: Vec<u32>,
     fewer_shots: Vec<u32>,
@@ -47,7 +49,7 @@ impl Findings {
                 let origin = record.filter(|_| score.details.is_none()).map(origin);
                 let mut line = origin.unwrap_or_default();
                 line.extend(detail(score));
-                self.sample_scores.insert(index, line.into());
+                self.sample_scores.insert(index, Value::Object(line).to_string().into());
             }
             Err(unscored) => {
                 self.failed.insert(index, unscored.to_string());
@@ -69,13 +71,8 @@ impl Findings {
 
     /// Appends what was found to `document`, each key only when there is something: too_long, fewer_shots, empty_right (empty
     /// answers that count as right) and gold_unread (gold answers that the postprocessors find nothing in), as indices;
-    /// failed_samples (index to reason), details.
-    ///
-    /// `details`, which `Details` may leave out, has OpenCompass's form: "type", then per index origin_prediction (of a
-    /// generation the answer before postprocessors, after its prompt; of scored options each one's prompt and score), predictions
-    /// and references (as postprocessed texts) and correct; then what the sample gives to each further metric, by the metric's name (of
-    /// `acc_norm` it is correct_norm).
-    pub(super) fn append(&self, document: &mut Map<String, Value>, mode: &str, details: Details) {
+    /// failed_samples (index to reason).
+    pub(super) fn append(&self, document: &mut Map<String, Value>) {
         let listed = [
             ("too_long", &self.too_long),
             ("fewer_shots", &self.fewer_shots),
@@ -89,11 +86,34 @@ impl Findings {
             let failed = self.failed.iter().map(|(index, reason)| (index.to_string(), json!(reason)));
             document.insert("failed_samples".into(), Value::Object(failed.collect()));
         }
-        if details == Details::Include && !self.sample_scores.is_empty() {
-            let mut details = Map::from_iter([("type".to_string(), json!(mode.to_uppercase()))]);
-            details.extend(self.sample_scores.iter().map(|(index, line)| (index.to_string(), line.clone())));
-            document.insert("details".into(), Value::Object(details));
+    }
+
+    /// A line for every sample with a score, in OpenCompass's form: "type", then per index origin_prediction (of a generation the
+    /// answer before postprocessors, after its prompt; of scored options each one's prompt and score), predictions and references
+    /// (as postprocessed texts) and correct; then what the sample gives to each further metric, by the metric's name (of
+    /// `acc_norm` it is correct_norm). `None` where no sample has a score.
+    pub(super) fn details(&self, mode: &str) -> Option<SampleLines<'_>> {
+        let lines = &self.sample_scores;
+        (!lines.is_empty()).then(|| SampleLines { mode: mode.to_uppercase(), lines })
+    }
+}
+
+/// Lines of a results document, serialised one at a time.
+#[derive(Clone, Debug)]
+pub(super) struct SampleLines<'f> {
+    mode: String,
+    lines: &'f BTreeMap<u32, Box<str>>,
+}
+
+impl Serialize for SampleLines<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.lines.len() + 1))?;
+        map.serialize_entry("type", &self.mode)?;
+        for (index, line) in self.lines {
+            let line: Value = serde_json::from_str(line).map_err(S::Error::custom)?;
+            map.serialize_entry(&index.to_string(), &line)?;
         }
+        map.end()
     }
 }
 

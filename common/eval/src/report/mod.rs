@@ -10,4 +10,4 @@ mod results;
 pub use document::{pretty, write_records};
 pub use findings::{Details, Findings};
 pub use prediction::prediction_record;
-pub use results::results_document;
+pub use results::{ResultsDocument, results_document};

@@ -1,9 +1,32 @@
 //! The document `results/<model>/<dataset>.json`.
 
+use super::findings::SampleLines;
 use super::{Details, Findings};
 use crate::evaluator::{Metric, Metrics};
 use compass_plan::DatasetPlan;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
+
+/// A results document, to be serialised.
+#[derive(Clone, Debug)]
+pub struct ResultsDocument<'f> {
+    /// All but the lines of samples.
+    pub summary: Map<String, Value>,
+    details: Option<SampleLines<'f>>,
+}
+
+impl Serialize for ResultsDocument<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in &self.summary {
+            map.serialize_entry(key, value)?;
+        }
+        if let Some(details) = &self.details {
+            map.serialize_entry("details", details)?;
+        }
+        map.end()
+    }
+}
 
 /// The results of one model on a data set: metric to number first, as in OpenCompass, so that its tools read it; then
 /// expected, scored, failed, ties; stderr and ci95 by metric; and what [`Findings`] found.
@@ -13,7 +36,12 @@ use serde_json::{Map, Value, json};
 /// - `coverage`: the contribution of the expected samples that the metrics stand on, in percent, only when that is not all.
 /// - `withheld`: why there is no metric, only when there is none.
 /// - `stderr` in the metric's unit, `ci95` as the lower and the upper bound of its 95 % interval.
-pub fn results_document(dataset: &DatasetPlan, metrics: &Metrics, findings: &Findings, details: Details) -> Value {
+pub fn results_document<'f>(
+    dataset: &DatasetPlan,
+    metrics: &Metrics,
+    findings: &'f Findings,
+    details: Details,
+) -> ResultsDocument<'f> {
     let mut document: Map<String, Value> =
         metrics.values.iter().map(|metric| (metric.name.clone(), json!(metric.value))).collect();
     let (expected, counts) = (u64::from(dataset.samples), metrics.counts);
@@ -35,8 +63,9 @@ pub fn results_document(dataset: &DatasetPlan, metrics: &Metrics, findings: &Fin
     document.insert("ties".into(), counts.ties.into());
     by_metric(&mut document, "stderr", metrics, |metric| metric.stderr.map(|error| json!(error)));
     by_metric(&mut document, "ci95", metrics, |metric| metric.ci95.map(|(low, high)| json!([low, high])));
-    findings.append(&mut document, dataset.infer.mode(), details);
-    Value::Object(document)
+    findings.append(&mut document);
+    let details = findings.details(dataset.infer.mode()).filter(|_| details == Details::Include);
+    ResultsDocument { summary: document, details }
 }
 
 fn by_metric(document: &mut Map<String, Value>, key: &str, metrics: &Metrics, of: impl Fn(&Metric) -> Option<Value>) {
@@ -107,9 +136,8 @@ mod tests {
             let record = prediction_record(&dataset, None, &part, sample, result);
             let mut findings = Findings::default();
             findings.observe(sample, result, &dataset.eval, Some(&record));
-            let mut document = Map::new();
-            findings.append(&mut document, dataset.infer.mode(), Details::Include);
-            document["details"]["0"].to_string()
+            let details = findings.details(dataset.infer.mode()).unwrap();
+            serde_json::to_value(details).unwrap()["0"].to_string()
         };
         // The keys of OpenCompass's `format_details`, in its order.
         assert_eq!(

@@ -176,7 +176,9 @@ impl Comparison {
                 findings.observe(sample, result, &dataset.eval, None);
             }
         }
-        let found = results_document(dataset, &total.finish(), &findings, Details::Include);
+        let metrics = total.finish();
+        let document = results_document(dataset, &metrics, &findings, Details::Include);
+        let found = serde_json::to_value(document).unwrap_or_default();
         self.scores += 1;
         if let Some(how) = score_difference(&found, expected) {
             self.differs("score", file, &dataset.abbr, how);
