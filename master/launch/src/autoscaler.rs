@@ -1,6 +1,6 @@
 //! The pools of a server or of one stage: each a task of its own, told by the autoscaler how many jobs it is to have.
 
-use super::explain::explain;
+use super::explain::explain_missing;
 use super::pool::{Pool, PoolChannels, PoolReport, PoolSpec, ScaleTarget};
 use super::queue_timeout::QueueTimeout;
 use super::scaler::{Bounds, targets};
@@ -207,7 +207,7 @@ impl Supervisor {
                 *queue_timeout *= 2;
                 let seconds = since.elapsed().as_secs();
                 print_status(format!("nothing has run for {seconds} s:"));
-                explain(&reports).into_iter().for_each(|line| print_status(format!("  {line}")));
+                explain_missing(&reports, |_| false).into_iter().for_each(|line| print_status(format!("  {line}")));
             }
             Some(_) => {}
         }

@@ -9,6 +9,9 @@ use super::worker::Drain;
 use super::worker_table::WorkerIx;
 use compass_types::ids::{ModelId, WorkerId};
 
+/// Beginning of the reason for which samples of a cancelled job have no result.
+pub const CANCELLED: &str = "cancelled: ";
+
 /// What a worker hears when nothing is left to do.
 pub const SHUTDOWN: Message = Message::Shutdown { reason: "every task is done or failed" };
 
@@ -166,7 +169,7 @@ impl Core {
 
     /// No new grants from here on, and those that are out are taken back; what is recorded stays.
     fn cancel(&mut self, reason: &str, effects: &mut Vec<Effect>) {
-        let why = format!("cancelled: {reason}");
+        let why = format!("{CANCELLED}{reason}");
         let open = self.tasks.iter().filter(|(_, task)| task.is_open()).map(|(id, _)| id);
         for id in open.collect::<Vec<_>>() {
             if let Some((worker, grant)) = self.holder(id) {

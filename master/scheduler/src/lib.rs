@@ -69,7 +69,7 @@ mod worker;
 mod worker_indexes;
 mod worker_table;
 
-pub use apply::SHUTDOWN;
+pub use apply::{CANCELLED, SHUTDOWN};
 pub use bars::{Barred, Supply};
 pub use demand::Attendance;
 pub use duplicates::Duplicates;

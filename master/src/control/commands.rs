@@ -158,6 +158,12 @@ pub async fn explain(state_dir: &Path, about: About) -> Result<u8, Failure> {
     let last = known.iter().flat_map(|known| &known.status.jobs).max_by(|a, b| a.submitted.cmp(&b.submitted));
     let last = last.filter(|_| known.iter().all(|known| known.status.jobs.iter().all(|job| job.exit_code.is_some())));
     let job = job.or_else(|| last.map(|job| job.job.clone()));
+    let stands_by = known.iter().find_map(|known| known.status.stands_by.as_deref());
+    if let (None, None, Some(for_whom)) = (&job, &about, stands_by)
+        && known.iter().all(|known| known.status.jobs.is_empty())
+    {
+        return show(format!("this server stands by: {for_whom}\n{ASK_THE_LEADER}\n"));
+    }
     let (master, job) = choose(&mut known, job.as_deref())?;
     let lines = master.explain(v1::ExplainRequest { job: job.job, about }).await?;
     show(lines.join("\n") + "\n")

@@ -4,6 +4,7 @@ use super::request::JobRequest;
 use super::request::Mode;
 use crate::exit;
 use crate::pipeline::{ModelPlacement, RunFolder};
+use compass_common::words::grouped;
 use compass_config::{Config, LeftOut, RunnerConfig, StageConfig};
 use compass_diagnostic::Diagnostic;
 use compass_eval::report::Details;
@@ -91,6 +92,18 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// How it ended, in a sentence of which the job is the subject.
+    pub fn in_words(&self, cancelled: Option<&str>) -> String {
+        let Self { exit_code, recorded_samples, expected_samples, reason, .. } = self;
+        let samples = match expected_samples {
+            0 => String::new(),
+            _ => format!(": {} of {} samples", grouped(*recorded_samples), grouped(*expected_samples)),
+        };
+        let cancelled = cancelled.map(|reason| format!("; cancelled: {reason}")).unwrap_or_default();
+        let reason = if reason.is_empty() { String::new() } else { format!("; {reason}") };
+        format!("ended with exit code {exit_code}{samples}{cancelled}{reason}")
+    }
+
     /// Whether the host or a signal ended it, rather than the job: it can go on where it was.
     pub fn is_resumable(&self) -> bool {
         matches!(self.exit_code, exit::INFRASTRUCTURE | exit::LEADERSHIP_LOST | exit::INTERRUPTED | exit::TERMINATED)

@@ -19,6 +19,8 @@ pub(super) struct Notice {
     pub(super) code: Option<u8>,
     /// Recorded and expected samples, where they were counted.
     pub(super) samples: Option<(u64, u64)>,
+    /// Why the job was cancelled, if it was.
+    pub(super) cancelled: Option<String>,
     /// One sentence.
     pub(super) headline: String,
     /// The table, or the reasons.
@@ -31,7 +33,7 @@ impl Notice {
         let samples = self.samples.map(|(recorded, expected)| json!({"recorded": recorded, "expected": expected}));
         json!({
             "event": self.event.name(), "run": self.run, "folder": self.folder, "exit_code": self.code,
-            "samples": samples, "text": self.text(MOST_TEXT),
+            "samples": samples, "cancelled": self.cancelled, "text": self.text(MOST_TEXT),
         })
     }
 
@@ -65,6 +67,7 @@ mod tests {
             folder: "/runs/20260102_030405".into(),
             code: Some(0),
             samples: Some((8, 8)),
+            cancelled: None,
             headline: "run 20260102_030405 has ended".into(),
             details: details.into(),
         }
@@ -78,7 +81,7 @@ mod tests {
             notice.json(),
             json!({
                 "event": "end", "run": "20260102_030405", "folder": "/runs/20260102_030405", "exit_code": 0,
-                "samples": {"recorded": 8, "expected": 8}, "text": text,
+                "samples": {"recorded": 8, "expected": 8}, "cancelled": null, "text": text,
             })
         );
         assert_eq!(notice.lark(), json!({"msg_type": "text", "content": {"text": text}}));

@@ -73,9 +73,13 @@ impl Notifier {
     pub(crate) async fn ended(&self, ran: &Result<u8, Failure>) {
         let notice = match ran {
             Ok(code) => {
-                let words = if *code == exit::SCORED { "has ended" } else { "has ended, and something is missing" };
+                let words = match self.job_handle.cancelled() {
+                    Some(reason) => format!("was cancelled ({reason})"),
+                    None if *code == exit::SCORED => "has ended".to_owned(),
+                    None => "has ended, and something is missing".to_owned(),
+                };
                 let table = self.job_handle.table().unwrap_or_default();
-                self.notice(NotifyEvent::End, Some(*code), words, table)
+                self.notice(NotifyEvent::End, Some(*code), &words, table)
             }
             Err(failure) if failure.code == exit::LEADERSHIP_LOST => return,
             Err(failure) => {
@@ -93,7 +97,7 @@ impl Notifier {
         let (run, folder) = (self.run.clone(), self.folder.clone());
         // Where answers of an earlier run are scored, no stage has counted any.
         let samples = (view.expected_samples > 0).then_some((view.recorded_samples, view.expected_samples));
-        Notice { event, run, folder, code, samples, headline, details }
+        Notice { event, run, folder, code, samples, cancelled: self.job_handle.cancelled(), headline, details }
     }
 
     /// Tells everybody, side by side.
@@ -174,5 +178,22 @@ mod tests {
         assert_eq!(taken("ok"), Ok(String::new()));
         let refused = taken("{\"code\":19024,\"msg\":\"Key Words Not Found\"}").unwrap_err();
         assert_eq!(refused, "the bot does not take it: code 19024 Key Words Not Found");
+    }
+
+    #[tokio::test]
+    async fn people_are_told_that_a_job_was_cancelled_and_why() {
+        let work_dir = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(work_dir.path(), "20260102_030405").unwrap();
+        let told = work_dir.path().join("told");
+        let command = ["sh", "-c", &format!("cat > {}", told.display())].map(str::to_owned).to_vec();
+        let on = [NotifyEvent::End].into();
+        let config = NotifyConfig { webhook: None, lark: None, command, on, idle: Duration::from_secs(60) };
+        let (job_handle, registry) = (JobHandle::default(), Arc::default());
+        let notifier = Notifier::new(config, &folder, job_handle.clone(), (registry, JobId("3f".into())));
+        job_handle.cancel("wrong model".into()).await;
+        notifier.ended(&Ok(exit::INCOMPLETE)).await;
+        let told: Value = serde_json::from_slice(&std::fs::read(told).unwrap()).unwrap();
+        assert_eq!((&told["event"], &told["cancelled"]), (&"end".into(), &"wrong model".into()));
+        assert_eq!(told["text"], "run 20260102_030405 was cancelled (wrong model)");
     }
 }

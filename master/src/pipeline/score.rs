@@ -18,12 +18,14 @@ use compass_ledger::{Kind, Ledger, LedgerEntry, LedgerError};
 use compass_plan::summary::{RowName, SummaryGroup};
 use compass_plan::{Plan, Sample, Unit};
 use compass_proto::{intervals_from_wire, v1};
+use compass_scheduler::CANCELLED;
 use compass_types::ids::{Digest, UnitId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::{Outcome, PromptFit, SampleResult};
 use prost::Message as _;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -114,10 +116,13 @@ impl Answers {
     /// Samples of `failures` that have no result failed.
     pub(super) fn fail(&mut self, failures: &[(UnitId, IntervalSet, String)]) {
         for (unit, samples, reason) in failures {
-            let results = &mut self.0.entry(*unit).or_default().results;
+            let unit = self.0.entry(*unit).or_default();
             for index in samples.iter() {
-                let outcome = Outcome::Failed { reason: reason.clone() };
-                results.entry(index).or_insert(SampleResult { index, fit: PromptFit::default(), outcome });
+                if let Entry::Vacant(open) = unit.results.entry(index) {
+                    let outcome = Outcome::Failed { reason: reason.clone() };
+                    open.insert(SampleResult { index, fit: PromptFit::default(), outcome });
+                    unit.cancelled += u64::from(reason.starts_with(CANCELLED));
+                }
             }
         }
     }
@@ -131,6 +136,8 @@ pub(super) struct UnitEntries {
     divergent: IntervalSet,
     /// Of these, on devices of one type.
     diverged: Vec<Divergence>,
+    /// Samples that were not run any more, since the job was cancelled.
+    cancelled: u64,
     /// Another evaluator wrote the predictions, and knows more of them than we do.
     adopted: bool,
 }
@@ -273,7 +280,8 @@ fn score_unit(
     } else {
         write_records(io::sink(), records)?;
     }
-    let metrics = total.finish();
+    let mut metrics = total.finish();
+    metrics.counts.cancelled = entries.cancelled;
     let document = results_document(unit.dataset, &metrics, &findings, write.unwrap_or_default());
     let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
     said.samples.add(&name, &document.summary);

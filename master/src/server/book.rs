@@ -1,6 +1,7 @@
 //! What a server that stays remembers: every job that it accepted, and how each ended. With an embedded store it alone has it open;
 //! in etcd several servers may share it, of which one leads and the others stand by.
 
+use super::status_file::StatusFile;
 use crate::control::announce_standby;
 use crate::exit;
 use crate::job::{Failure, JobRecord};
@@ -34,18 +35,20 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// Opens the store as `holder`, once no other server leads where servers share it; `None` when `interrupted` came first.
+    /// Opens the store as `holder`, once no other server leads where servers share it; `None` when `interrupted` came first. Until
+    /// then `status_file` says that this server stands by.
     ///
     /// # Errors
     /// Another server has it and it is not shared, it cannot be opened, or this host could not go on with its jobs.
     pub(super) async fn open(
         base: &Base,
         holder: &str,
+        status_file: Option<&Path>,
         interrupted: &mut watch::Receiver<Option<u8>>,
     ) -> Result<Option<Self>, Failure> {
         match &base.store {
             StoreConfig::Embedded => Self::open_embedded(&base.state_dir, holder).await.map(Some),
-            StoreConfig::Etcd(etcd) => Self::open_shared(base, etcd, holder, interrupted).await,
+            StoreConfig::Etcd(etcd) => Self::open_shared((base, etcd), holder, status_file, interrupted).await,
         }
     }
 
@@ -65,9 +68,9 @@ impl Book {
     }
 
     async fn open_shared(
-        base: &Base,
-        etcd: &EtcdConfig,
+        (base, etcd): (&Base, &EtcdConfig),
         holder: &str,
+        status_file: Option<&Path>,
         interrupted: &mut watch::Receiver<Option<u8>>,
     ) -> Result<Option<Self>, Failure> {
         let failed = |error: StoreError| Failure::of_store(&error);
@@ -97,6 +100,7 @@ impl Book {
                     }
                     took_over = true;
                     // Until this server leads, or a third one does.
+                    let _told = status_file.map(|path| StatusFile::standing_by(path, for_whom.clone()));
                     let _announced = announce_standby(&base.state_dir, for_whom);
                     tokio::select! {
                         vacant = store.vacancy() => vacant.map_err(failed)?,

@@ -74,7 +74,7 @@ async fn serve_until(
     pipeline::check_writable("state_dir", &base.state_dir).map_err(|error| Failure::of_folder(&error))?;
     check_http(&launch_config(&base))?;
     let holder = pipeline::candidate();
-    let Some(mut book) = Book::open(&base, &holder, &mut interrupted).await? else {
+    let Some(mut book) = Book::open(&base, &holder, status_file.as_deref(), &mut interrupted).await? else {
         return Ok((*interrupted.borrow()).unwrap_or(exit::TERMINATED));
     };
     let (took_over, mut status) = (book.took_over, book.status());
@@ -186,6 +186,8 @@ impl Jobs {
         if job.ended.is_some() {
             return;
         }
+        let run = job.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        print_timed(format!("job {id} begins: {}", job.folder.display()));
         self.server.dispatcher.expect(job.plan, id.clone());
         let jobs = self.clone();
         // Enabled at every level: the server's log names the job of each warning.
@@ -219,7 +221,7 @@ impl Jobs {
                 let unrecorded = Diagnostic::error(format!("the end of this job cannot be recorded: {error}"));
                 job_log.write(LogLine::Status(unrecorded.to_string()));
             }
-            print_timed(format!("job {id} ended with exit code {exit_code}"));
+            print_timed(format!("job {id} ({run}) {}", outcome.in_words(record.cancelled.as_deref())));
             job_log.close();
             ended.send_replace(Some(outcome));
             // The records are still locked: a job that is submitted again meanwhile is not forgotten.
@@ -338,6 +340,7 @@ impl ServerBackend for Arc<Jobs> {
             return Ok(());
         };
         let record = JobRecord { cancelled: Some(reason.to_owned()), ..record };
+        print_timed(format!("job {job} is cancelled: {reason}"));
         book.keep(&record).await.map_err(|error| Failure::of_store(&error).diagnostics)
     }
 

@@ -103,6 +103,11 @@ impl StatusFile {
         Self { path, registry, _writing: stop.drop_guard() }
     }
 
+    /// Begins to write that a server stands by, for whom in words; ends without a last word when it is dropped.
+    pub(super) fn standing_by(path: &Path, for_whom: String) -> Self {
+        Self::begin(path.to_owned(), Arc::new(JobRegistry::standing_by(for_whom)))
+    }
+
     /// The last word.
     pub(super) fn end(self, ended: &Result<u8, Failure>) {
         let told = write(&self.path, &Document::new(&self.registry).at_the_end(ended));

@@ -14,6 +14,9 @@ use tokio::sync::watch;
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// How long the store may give no answer before it counts as away: a cluster that has lost one member elects another leader, and
+/// answers again within some seconds.
+const AWAY: Duration = Duration::from_secs(6);
 
 /// How long things may take. The lease is what others wait for when a leader dies.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +110,7 @@ impl<B: Backend> FencedStore<B> {
             match ask().await {
                 Err(Trouble::NoReply(error)) if begin.elapsed() < timeout && !self.shared.is_lost() => {
                     tracing::debug!(%error, "the store gave no answer; asking again");
-                    if begin.elapsed() > LONGEST_PAUSE {
+                    if begin.elapsed() > AWAY {
                         self.shared.doubt(&error);
                     }
                     tokio::time::sleep(pauses.next().unwrap_or(LONGEST_PAUSE)).await;

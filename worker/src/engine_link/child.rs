@@ -46,13 +46,12 @@ fn this_executable() -> io::Result<PathBuf> {
     Ok(if path.is_file() { path } else { "/proc/self/exe".into() })
 }
 
-/// Describes how a child ended.
+/// Describes how a child ended; whether it left a core is a matter of the node, and no cause of its own.
 fn how(status: ExitStatus) -> String {
+    let text = status.to_string().replace(" (core dumped)", "");
     match status.signal() {
-        Some(signal) if signal == Signal::KILL.as_raw() => {
-            format!("{status}; probably killed by the kernel OOM killer")
-        }
-        _ => status.to_string(),
+        Some(signal) if signal == Signal::KILL.as_raw() => format!("{text}; probably killed by the kernel OOM killer"),
+        _ => text,
     }
 }
 

@@ -34,6 +34,9 @@ pub struct Counts {
     pub scored: u64,
     /// Samples without a score.
     pub failed: u64,
+    /// Those of them that were not run any more, since the job was cancelled.
+    #[serde(default)]
+    pub cancelled: u64,
     /// Scored samples whose winning option had an equal; the first one won.
     pub ties: u64,
 }
@@ -51,6 +54,9 @@ impl Metrics {
         match (failed, missing) {
             _ if !self.values.is_empty() => None,
             (0, 0) => Some("the data set has no samples".into()),
+            (failed, 0) if failed == self.counts.cancelled => {
+                Some("no sample was scored: the job was cancelled".into())
+            }
             (failed, 0) => Some(format!("no sample was scored: {failed} of {expected} failed")),
             (0, missing) => Some(format!("no sample was scored: {missing} of {expected} are missing")),
             _ => Some(format!("no sample was scored: {failed} of {expected} failed, {missing} are missing")),
@@ -63,6 +69,7 @@ impl Counts {
     pub(super) fn add(&mut self, other: Self) {
         self.scored += other.scored;
         self.failed += other.failed;
+        self.cancelled += other.cancelled;
         self.ties += other.ties;
     }
 

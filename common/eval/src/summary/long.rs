@@ -10,17 +10,23 @@ use crate::evaluator::Counts;
 use csv::{ReaderBuilder, StringRecord};
 use serde_json::{Value, json};
 
+/// What stands in the place of a reason beside a number of a job that was cancelled; how many samples follows.
+const CANCELLED: &str = "cancelled";
+
 /// What follows the first columns, OpenCompass's.
 const REST: [&str; 6] = ["model", "value", "expected", "scored", "failed", "reason"];
 
 impl Summary {
     /// Comma-separated values: dataset, version, metric, mode, model, value, expected, scored, failed, reason. The value is not
-    /// rounded; where there is none, the reason stands in words.
+    /// rounded; where there is none, the reason stands in words, and beside a number how many samples were cancelled.
     pub fn long_csv(&self) -> String {
         let mut lines = vec![COLUMNS.iter().chain(&REST).map(|column| (*column).to_owned()).collect::<Vec<_>>()];
         for row in self.shown() {
             for (model, value) in self.models.iter().zip(&row.values) {
                 let (number, reason) = match &value.value {
+                    Ok(number) if value.counts.cancelled > 0 => {
+                        (number.to_string(), format!("{CANCELLED}: {}", value.counts.cancelled))
+                    }
                     Ok(number) => (number.to_string(), String::new()),
                     Err(reason) => (String::new(), reason.to_string()),
                 };
@@ -47,6 +53,7 @@ impl Summary {
                     "expected": value.expected,
                     "scored": value.counts.scored,
                     "failed": value.counts.failed,
+                    "cancelled": value.counts.cancelled,
                     "reason": value.value.as_ref().err().map(ToString::to_string),
                 })
             };
@@ -80,16 +87,17 @@ impl Summary {
 fn value(record: &StringRecord) -> Option<TableValue> {
     let count = |at: usize| record[at].parse().ok();
     let (kind, reason) = record[9].split_once(": ").unwrap_or((&record[9], ""));
+    let cancelled = if kind == CANCELLED { reason.parse().ok()? } else { 0 };
     let reason = reason.to_owned();
     let value = match kind {
-        "" => Ok(record[5].parse().ok()?),
+        "" | CANCELLED => Ok(record[5].parse().ok()?),
         "withheld" => Err(MissingReason::withheld(reason)),
         "missing" => Err(MissingReason::missing(reason)),
         "none" => Err(MissingReason::none(reason)),
         "-" => Err(MissingReason::not_asked(reason)),
         _ => return None,
     };
-    let counts = Counts { scored: count(7)?, failed: count(8)?, ..Counts::default() };
+    let counts = Counts { scored: count(7)?, failed: count(8)?, cancelled, ..Counts::default() };
     Some(TableValue { value, expected: count(6)?, counts })
 }
 
@@ -110,7 +118,7 @@ mod tests {
         assert_eq!(
             lines[0],
             json!({"dataset": "piqa", "version": "1cf9f0", "metric": "accuracy", "mode": "ppl", "model": "tiny", "expected": 200,
-                   "value": 55.00000000000001, "scored": 200, "failed": 0, "reason": null})
+                   "value": 55.00000000000001, "scored": 200, "failed": 0, "cancelled": 0, "reason": null})
         );
         assert_eq!((&lines[6]["value"], &lines[6]["reason"]), (&Value::Null, &json!("missing: not evaluated")));
         assert_eq!(lines[1]["model"], summary.models[1]);

@@ -141,7 +141,7 @@ pub(super) mod tests {
         ModelPlan::new(abbr, ModelKind::Echo, "")
     }
 
-    fn plan() -> Plan {
+    pub(in crate::summary) fn plan() -> Plan {
         let gen_infer = InferSpec::Gen(GenSpec::default());
         Plan {
             format: PLAN_FORMAT,
@@ -159,7 +159,7 @@ pub(super) mod tests {
 
     pub(in crate::summary) fn cell(values: &[(&str, f64)], scored: u64, failed: u64) -> TableCell {
         let metric = |&(name, value): &(&str, f64)| Metric { name: name.into(), value, stderr: None, ci95: None };
-        let counts = Counts { scored, failed, ties: 0 };
+        let counts = Counts { scored, failed, ..Counts::default() };
         TableCell::Evaluated(Metrics { values: values.iter().map(metric).collect(), counts })
     }
 

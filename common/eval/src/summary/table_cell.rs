@@ -31,6 +31,9 @@ impl TableCell {
         let value = match self {
             Self::NotAsked => return TableValue::not_asked(),
             Self::Missing(reason) => Err(MissingReason::missing(reason.clone())),
+            Self::Failed { counts, reason } if counts.cancelled == counts.failed => {
+                Err(MissingReason::withheld(reason.clone()))
+            }
             Self::Failed { counts, reason } => {
                 Err(MissingReason::withheld(format!("{} of {expected} failed: {reason}", counts.failed)))
             }

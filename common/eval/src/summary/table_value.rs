@@ -96,9 +96,10 @@ impl TableValue {
         if self.is_complete() {
             return text;
         }
-        let Counts { scored, failed, .. } = self.counts;
+        let Counts { scored, failed, cancelled, .. } = self.counts;
         let mut contributions = format!("{scored}/{}", self.expected);
-        for (count, what) in [(failed, "failed"), (self.counts.missing(self.expected), "missing")] {
+        let (of_themselves, missing) = (failed.saturating_sub(cancelled), self.counts.missing(self.expected));
+        for (count, what) in [(of_themselves, "failed"), (cancelled, "cancelled"), (missing, "missing")] {
             if count > 0 {
                 contributions += &format!(", {count} {what}");
             }

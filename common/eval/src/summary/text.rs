@@ -33,11 +33,36 @@ pub(super) fn drawn(grid: Vec<Vec<String>>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::tests::summary;
+    use super::super::table::tests::{plan, summary};
+    use crate::evaluator::{Counts, Metric, Metrics};
+    use crate::summary::{Summary, TableCell};
+    use compass_types::ids::UnitId;
 
     #[test]
     fn snapshot() {
         assert_eq!(summary().text(), EXPECTED);
+    }
+
+    #[test]
+    fn what_was_cancelled_is_not_called_failed() {
+        let counts = Counts { scored: 128, failed: 72, cancelled: 70, ties: 0 };
+        let value = Metric { name: "accuracy".into(), value: 57.03125, stderr: None, ci95: None };
+        let cells = [
+            (UnitId(0), TableCell::Evaluated(Metrics { values: vec![value], counts })),
+            (
+                UnitId(1),
+                TableCell::Failed {
+                    counts: Counts { failed: 40, cancelled: 40, ..Counts::default() },
+                    reason: "cancelled: wrong model".into(),
+                },
+            ),
+        ];
+        let summary = Summary::new(&plan(), cells);
+        let again = Summary::from_long_csv(&summary.long_csv()).unwrap();
+        for text in [summary.text(), again.text()] {
+            assert!(text.contains("57.03 (128/200, 2 failed, 70 cancelled)"), "{text}");
+            assert!(text.contains("] withheld: cancelled: wrong model\n"), "{text}");
+        }
     }
 
     const EXPECTED: &str = r#"dataset    version   metric     mode                                 tiny       tiny, "big" | brother
