@@ -194,6 +194,19 @@ impl TryFrom<v1::Execution> for Execution {
     }
 }
 
+/// What an encoded [`v1::SampleResult`] says of its failure; the rest of it is skipped.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct FailureMark {
+    #[prost(uint32, tag = "1")]
+    pub index: u32,
+    /// Why there is no score.
+    #[prost(string, optional, tag = "8")]
+    pub failed: Option<String>,
+    /// Whether another try may succeed.
+    #[prost(bool, tag = "14")]
+    pub engine_failed: bool,
+}
+
 impl From<&SampleResult> for v1::SampleResult {
     fn from(result: &SampleResult) -> Self {
         use v1::sample_result::Outcome as Wire;
@@ -227,6 +240,7 @@ impl From<&SampleResult> for v1::SampleResult {
             tokens: result.fit.tokens,
             truncated_from: result.fit.truncated_from,
             outcome: Some(outcome),
+            engine_failed: false,
         }
     }
 }

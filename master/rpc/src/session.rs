@@ -2,7 +2,7 @@
 
 use super::proof::{Claim, JobKey};
 use super::rights::Rights;
-use compass_plan::{Plan, ResultShape};
+use compass_plan::{Plan, ResultShape, Unit};
 use compass_proto::session::{Arrival, ReceiveWindow, SendWindow, Seq};
 use compass_proto::{MAX_REJECTIONS, PROTOCOL_VERSION, grant_from_wire, intervals_from_wire, intervals_to_wire, v1};
 use compass_scheduler::{ConnectionId, HeldGrant, KeptGrant, Message};
@@ -36,12 +36,15 @@ pub struct UnitTerms {
     pub name: String,
     /// What its results look like.
     pub shape: ResultShape,
+    /// Samples of which an engine died before.
+    pub suspects: IntervalSet,
 }
 
 impl RunParameters {
     /// The units of a plan.
     pub fn units_of(plan: &Plan) -> BTreeMap<UnitId, UnitTerms> {
-        plan.units().map(|unit| (unit.id, UnitTerms { name: unit.name(), shape: unit.shape() })).collect()
+        let terms = |unit: Unit<'_>| UnitTerms { name: unit.name(), shape: unit.shape(), suspects: IntervalSet::new() };
+        plan.units().map(|unit| (unit.id, terms(unit))).collect()
     }
 
     /// What a person calls a unit; its number where the plan has no such unit.
@@ -392,6 +395,11 @@ fn grant_of(grant: &v1::Grant) -> GrantId {
     grant.id.unwrap_or_default().into()
 }
 
+/// Those of the samples of a grant of which an engine died before.
+fn suspects(unit: &UnitTerms, samples: &IntervalSet) -> Vec<v1::Interval> {
+    intervals_to_wire(&samples.minus(&samples.minus(&unit.suspects)))
+}
+
 fn body_of(message: &Message, terms: &RunParameters) -> Option<Body> {
     Some(match message {
         Message::Grant { grant, unit, samples, slots } => Body::Grant(v1::Grant {
@@ -401,6 +409,7 @@ fn body_of(message: &Message, terms: &RunParameters) -> Option<Body> {
             samples: intervals_to_wire(samples),
             plan: terms.plan.0.to_vec(),
             proof: Vec::new(),
+            suspects: terms.units.get(unit).map(|known| suspects(known, samples)).unwrap_or_default(),
         }),
         Message::Revoke { grant, samples, reason, only_unbegun } => Body::Revoke(v1::Revoke {
             grant: Some((*grant).into()),

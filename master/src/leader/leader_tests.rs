@@ -205,7 +205,7 @@ impl Led {
             shared_cost: 0,
         };
         let core = Core::new(Epoch(epoch), Limits::default(), vec![task(0), task(2)], Recorded::default());
-        let unit = UnitTerms { name: "m/d".into(), shape: ResultShape::ppl(4, 1) };
+        let unit = UnitTerms { name: "m/d".into(), shape: ResultShape::ppl(4, 1), suspects: IntervalSet::new() };
         let terms = RunParameters { epoch: Epoch(epoch), key, units: [(UnitId(0), unit)].into(), ..terms(plan) };
         let leader = Leader::new(core, terms, Keys::new(&plan), Watch::default());
         Self { leader, out: Vec::new(), dialled: BTreeMap::new(), frames: Vec::new(), connections: 0 }

@@ -238,7 +238,7 @@ impl Job {
     pub(super) fn terms(&self) -> BTreeMap<UnitId, UnitTerms> {
         let unit = |(unit, _): (u32, u32)| {
             let known = self.plan.unit(UnitId(unit))?;
-            Some((UnitId(unit), UnitTerms { name: known.name(), shape: known.shape() }))
+            Some((UnitId(unit), UnitTerms { name: known.name(), shape: known.shape(), suspects: IntervalSet::new() }))
         };
         self.units().into_iter().filter_map(unit).collect()
     }

@@ -4,6 +4,7 @@
 //! down to one. A sample that kills its engine twice alone is given up. So a poison sample costs its neighbours one
 //! batch per halving, and a death that no sample caused costs two batches in place of one.
 
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
 /// Engine deaths in a batch of its own after which a sample is given up.
@@ -22,6 +23,12 @@ struct Suspect {
 }
 
 impl PoisonBisection {
+    /// Samples that are given up when the engine dies on one of them alone once more.
+    pub fn after_one_death(samples: &IntervalSet) -> Self {
+        let suspect = Suspect { batch_size: 1, deaths: DEATHS_ALONE - 1 };
+        Self(samples.iter().map(|sample| (sample, suspect)).collect())
+    }
+
     /// Whether no sample is a suspect.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -89,6 +89,11 @@ impl GrantState {
         }
     }
 
+    /// With samples of which an engine died before.
+    pub(super) fn suspecting(self, suspects: &IntervalSet) -> Self {
+        Self { bisection: PoisonBisection::after_one_death(suspects), ..self }
+    }
+
     /// Whether samples are pending.
     pub(super) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()

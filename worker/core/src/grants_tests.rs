@@ -168,3 +168,18 @@ fn only_grants_kept_by_the_welcome_start_under_new_names() {
 fn sample_beyond_the_plan_makes_no_batch() {
     assert_eq!(grant(key(1, 1, 1), 60, 61).next_batch(&dataset(), 1), None);
 }
+
+#[test]
+fn a_sample_of_which_an_engine_died_before_has_one_try_alone() {
+    let dataset = dataset();
+    let mut held = grant(key(1, 1, 1), 0, 6).suspecting(&IntervalSet::range(2, 3));
+    let mut batches = Vec::new();
+    while let Some(batch) = held.next_batch(&dataset, 1) {
+        held.started(&batch.samples);
+        let given_up = held.engine_died(if batch.samples == [2] { &batch.samples } else { &[] });
+        assert_eq!(given_up, if batch.samples == [2] { vec![2] } else { vec![] });
+        batches.push(batch.samples.clone());
+        batch.samples.iter().for_each(|sample| assert!(held.finished(*sample)));
+    }
+    assert_eq!(batches, [vec![0, 1], vec![2], vec![3, 4, 5]]);
+}

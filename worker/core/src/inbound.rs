@@ -204,7 +204,8 @@ impl AgentCore {
         };
         let samples = intervals_from_wire(&grant.samples);
         let samples_granted = samples.len();
-        let mut held = GrantState::new(key, UnitId(grant.unit), samples, grant.proof.clone());
+        let suspects = intervals_from_wire(&grant.suspects);
+        let mut held = GrantState::new(key, UnitId(grant.unit), samples, grant.proof.clone()).suspecting(&suspects);
         held.slots = grant.slots;
         if self.grants.offer(held) {
             let of = self.plan.as_ref().and_then(|plan| plan.unit(UnitId(grant.unit))).map(|unit| unit.name());

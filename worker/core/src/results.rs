@@ -187,7 +187,7 @@ impl AgentCore {
         for index in given_up {
             tracing::error!(of = self.name_of(unit), index, reason, "sample given up");
             let outcome = Some(Outcome::Failed(reason.clone()));
-            let result = v1::SampleResult { index, outcome, ..Default::default() };
+            let result = v1::SampleResult { index, outcome, engine_failed: true, ..Default::default() };
             let Some(part) = busy.part_of(index) else { continue };
             self.result(busy.grant, &part, result);
         }
@@ -332,7 +332,8 @@ fn valid_or_failed(result: v1::SampleResult) -> v1::SampleResult {
         Ok(_) => format!("the result takes {size} bytes; one of more than {MAX_RESULT_BYTES} is not kept"),
         Err(error) => format!("the engine gave a malformed result: {error}"),
     };
-    v1::SampleResult { index: result.index, outcome: Some(Outcome::Failed(reason)), ..Default::default() }
+    let outcome = Some(Outcome::Failed(reason));
+    v1::SampleResult { index: result.index, outcome, engine_failed: true, ..Default::default() }
 }
 
 #[cfg(test)]

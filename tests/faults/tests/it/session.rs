@@ -85,7 +85,15 @@ async fn lists_longer_than_a_frame_are_spilled_in_both_directions() {
     let (epoch, digest) = (1, plan.digest.0.to_vec());
     let samples = every_second(SAMPLES);
     let (samples_of, proof) = (samples.clone(), proof(epoch, 0, 1));
-    let grant = v1::Grant { id: named(epoch, 0, 1), unit: 0, samples: samples_of, plan: digest, slots: 0, proof };
+    let grant = v1::Grant {
+        id: named(epoch, 0, 1),
+        unit: 0,
+        samples: samples_of,
+        plan: digest,
+        slots: 0,
+        proof,
+        suspects: Vec::new(),
+    };
     session.send(Body::Grant(grant)).await;
     let mut collected = Collected::default();
     collected.until(&mut session, true, |collected| collected.samples() == 1).await;

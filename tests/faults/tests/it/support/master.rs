@@ -141,8 +141,15 @@ impl Session {
         let samples = vec![v1::Interval { first, end }];
         let plan = plan.digest.0.to_vec();
         let proof = proof(1, task, attempt);
-        let grant =
-            v1::Grant { id: Some(v1::GrantId { epoch: 1, task, attempt }), unit: 0, samples, plan, proof, slots: 0 };
+        let grant = v1::Grant {
+            id: Some(v1::GrantId { epoch: 1, task, attempt }),
+            unit: 0,
+            samples,
+            plan,
+            proof,
+            slots: 0,
+            suspects: Vec::new(),
+        };
         self.send(Body::Grant(grant)).await;
     }
 
