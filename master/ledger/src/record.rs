@@ -5,6 +5,7 @@
 
 use compass_types::ids::Digest;
 use prost::Message;
+use std::io::{self, Read};
 
 /// Kinds of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
@@ -22,6 +23,11 @@ pub enum Kind {
     Pin = 4,
     /// What befell the run until then, see [`super::Tally`]: the last one counts.
     Tally = 5,
+    /// What became known of a worker, see [`super::WorkerEvent`].
+    Worker = 6,
+    /// Samples of a unit that failed and are run again: nothing that earlier segments hold of them counts any more. The payload is
+    /// their intervals as JSON. A segment begins with these.
+    Reopened = 7,
 }
 
 /// One entry.
@@ -65,15 +71,29 @@ pub fn encode(entry: &LedgerEntry, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(&payload);
 }
 
-/// Reads the frame at the start of `bytes`: the entry and the frame's length. `None` for a torn or corrupt frame.
-pub(super) fn decode(bytes: &[u8]) -> Option<(LedgerEntry, usize)> {
-    let length = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
-    if length > MAX_ENTRY_BYTES {
-        return None;
+/// Reads the next frame of a segment of which `left` bytes are left: the entry and the frame's length. `None` for a torn or corrupt
+/// frame. `payload` is room to read into.
+///
+/// # Errors
+/// Those of the disk.
+pub(super) fn decode(
+    source: &mut dyn Read,
+    left: u64,
+    payload: &mut Vec<u8>,
+) -> io::Result<Option<(LedgerEntry, u64)>> {
+    let mut head = [0; HEAD];
+    if left < HEAD as u64 {
+        return Ok(None);
     }
-    let payload = bytes.get(HEAD..HEAD.checked_add(length)?)?;
-    if bytes.get(4..HEAD)? != checksum(payload) {
-        return None;
+    source.read_exact(&mut head)?;
+    let (length, sum) = head.split_at(4);
+    let length = length.try_into().map_or(u32::MAX, u32::from_le_bytes) as usize;
+    let frame = (HEAD + length) as u64;
+    if length > MAX_ENTRY_BYTES || frame > left {
+        return Ok(None);
     }
-    Some((LedgerEntry::decode(payload).ok()?, HEAD + length))
+    payload.resize(length, 0);
+    source.read_exact(payload)?;
+    let entry = (sum == checksum(payload)).then(|| LedgerEntry::decode(payload.as_slice()).ok()).flatten();
+    Ok(entry.map(|entry| (entry, frame)))
 }

@@ -2,18 +2,23 @@
 
 use super::owner::{Owner, OwnerError};
 use super::record::{self, LedgerEntry};
+use super::reopened::Reopened;
 use super::seal::Seal;
 use compass_common::regular_file;
-use compass_types::ids::{Digest, Epoch};
+use compass_types::ids::{Digest, Epoch, UnitId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufReader, Read, Write};
+use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const MAGIC: &[u8; 8] = b"compass1";
 const HEADER: usize = 8 + 32;
+/// Bytes of a segment that are read at once.
+const BUFFER: usize = 1 << 20;
 /// Epochs count leaders: no run comes near this one, so that the next can always be counted.
 const LAST_EPOCH: Epoch = Epoch(u64::MAX / 2);
 
@@ -94,15 +99,26 @@ pub struct TornEnd {
     pub was_never_recorded: bool,
 }
 
-impl Loaded {
-    /// What of it may have held results, in words: they are lost, and their samples are run again.
-    pub fn damage(&self) -> impl Iterator<Item = String> {
-        self.torn.iter().filter(|end| !end.was_never_recorded).map(|TornEnd { segment, bytes, .. }| {
+impl TornEnd {
+    /// Ends that may have held results, in words: they are lost, and their samples are run again.
+    pub fn damage(torn: &[Self]) -> impl Iterator<Item = String> {
+        torn.iter().filter(|end| !end.was_never_recorded).map(|TornEnd { segment, bytes, .. }| {
             format!(
                 "the ledger segment {segment} is damaged: its last {bytes} bytes cannot be read, and what they held is run again"
             )
         })
     }
+}
+
+/// What there is to say of the segments beside their entries.
+#[derive(Debug, Default)]
+pub struct LedgerSummary {
+    /// The highest epoch that has a segment.
+    pub last_epoch: Epoch,
+    /// Segments whose end is ignored.
+    pub torn: Vec<TornEnd>,
+    /// Samples that leaders ran again, by unit.
+    pub reopened: BTreeMap<UnitId, IntervalSet>,
 }
 
 impl Ledger {
@@ -117,32 +133,69 @@ impl Ledger {
         Self { until: Some(epoch), ..self }
     }
 
-    /// Reads every segment. `recorded` is what the store knows of this job: of a segment, bytes beyond the recorded
-    /// length do not exist. A leader records its segment before it appends, so one that the store does not know was
+    /// Reads every segment, entry by entry. `recorded` is what the store knows of this job: of a segment, bytes beyond the
+    /// recorded length do not exist. A leader records its segment before it appends, so one that the store does not know was
     /// written under another store (lost, or on another host): what was written down at the end of a run decides, then
-    /// checksums.
+    /// checksums. What was reopened later is left out.
     ///
     /// # Errors
     /// A segment that is corrupt within its recorded length, that cannot be read, or that belongs to another plan.
-    pub fn load(&self, recorded: &BTreeMap<String, u64>) -> Result<Loaded, LedgerError> {
-        let (mut loaded, sealed) = (Loaded::default(), Seal::read(&self.folder)?);
-        for (name, epoch) in self.segments()? {
-            let path = self.folder.join(&name);
-            let bytes = regular_file::read(&path, u64::MAX).map_err(|source| LedgerError::Io {
-                action: "read",
-                path: path.clone(),
-                source,
+    pub fn read(
+        &self,
+        recorded: &BTreeMap<String, u64>,
+        each: &mut dyn FnMut(LedgerEntry),
+    ) -> Result<LedgerSummary, LedgerError> {
+        let (mut summary, sealed) = (LedgerSummary::default(), Seal::read(&self.folder)?);
+        let limit = |name: &String| recorded.get(name).or_else(|| sealed.lengths.get(name)).copied();
+        let segments = self.segments()?;
+        let mut reopened = Vec::with_capacity(segments.len());
+        for (name, _) in &segments {
+            let mut here = Reopened::default();
+            self.read_one(name, limit(name), &mut |entry| here.begins_with(&entry))?;
+            reopened.push(here);
+        }
+        for (at, (name, epoch)) in segments.iter().enumerate() {
+            summary.last_epoch = summary.last_epoch.max(*epoch);
+            let later = reopened.get(at + 1..).unwrap_or_default();
+            let (end, size) = self.read_one(name, limit(name), &mut |entry| {
+                if !later.iter().any(|later| later.covers(&entry)) {
+                    each(entry);
+                }
+                ControlFlow::Continue(())
             })?;
-            loaded.last_epoch = loaded.last_epoch.max(epoch);
-            let limit = recorded.get(&name).or_else(|| sealed.lengths.get(&name)).copied();
-            let end = read_segment(&self.plan, &path, &bytes, limit, &mut loaded.entries)?;
             // A header alone is a leader that recorded nothing: nothing is lost with it.
-            if end < bytes.len() && bytes.len() > HEADER {
-                let was_never_recorded = limit == Some(end as u64);
-                loaded.torn.push(TornEnd { segment: name, bytes: (bytes.len() - end) as u64, was_never_recorded });
+            if end < size && size > HEADER as u64 {
+                let was_never_recorded = limit(name) == Some(end);
+                summary.torn.push(TornEnd { segment: name.clone(), bytes: size - end, was_never_recorded });
             }
         }
-        Ok(loaded)
+        summary.reopened = reopened.into_iter().fold(Reopened::default(), Reopened::and).0;
+        Ok(summary)
+    }
+
+    /// As [`Self::read`], all entries at once.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    pub fn load(&self, recorded: &BTreeMap<String, u64>) -> Result<Loaded, LedgerError> {
+        let mut entries = Vec::new();
+        let LedgerSummary { last_epoch, torn, .. } = self.read(recorded, &mut |entry| entries.push(entry))?;
+        Ok(Loaded { entries, last_epoch, torn })
+    }
+
+    /// Reads one segment; returns where its entries end, and its size in bytes.
+    fn read_one(
+        &self,
+        name: &str,
+        limit: Option<u64>,
+        each: &mut dyn FnMut(LedgerEntry) -> ControlFlow<()>,
+    ) -> Result<(u64, u64), LedgerError> {
+        let path = self.folder.join(name);
+        let failed = |source| LedgerError::Io { action: "read", path: path.clone(), source };
+        let file = regular_file::open(&path).map_err(failed)?;
+        let size = file.metadata().map_err(failed)?.len();
+        let end = read_frames(&self.plan, &path, &mut BufReader::with_capacity(BUFFER, file), (size, limit), each)?;
+        Ok((end, size))
     }
 
     /// The highest epoch that has a segment.
@@ -206,7 +259,7 @@ pub fn header(plan: &Digest) -> Vec<u8> {
 /// Takes the entries of a segment's bytes, of which those beyond `limit` do not exist; returns where they end.
 ///
 /// # Errors
-/// See [`Ledger::load`]; `path` is what they name.
+/// See [`Ledger::read`]; `path` is what they name.
 pub fn read_segment(
     plan: &Digest,
     path: &Path,
@@ -214,30 +267,48 @@ pub fn read_segment(
     limit: Option<u64>,
     out: &mut Vec<LedgerEntry>,
 ) -> Result<usize, LedgerError> {
-    let corrupt = |offset: usize| LedgerError::Corrupt {
-        path: path.to_owned(),
-        offset: offset as u64,
-        recorded: limit.unwrap_or_default(),
+    let mut source = bytes;
+    let mut each = |entry| {
+        out.push(entry);
+        ControlFlow::Continue(())
     };
+    read_frames(plan, path, &mut source, (bytes.len() as u64, limit), &mut each).map(|end| end as usize)
+}
+
+/// As [`read_segment`], entry by entry until `each` breaks; of `size` bytes.
+fn read_frames(
+    plan: &Digest,
+    path: &Path,
+    source: &mut dyn Read,
+    (size, limit): (u64, Option<u64>),
+    each: &mut dyn FnMut(LedgerEntry) -> ControlFlow<()>,
+) -> Result<u64, LedgerError> {
+    let failed = |source| LedgerError::Io { action: "read", path: path.to_owned(), source };
+    let corrupt = |offset| LedgerError::Corrupt { path: path.to_owned(), offset, recorded: limit.unwrap_or_default() };
+    let mut header = [0; HEADER];
+    let present = size.min(HEADER as u64) as usize;
+    source.read_exact(&mut header[..present]).map_err(failed)?;
     // Asked before the limit: a plan that was changed has another digest, and the store knows nothing of its segments.
-    if bytes.starts_with(MAGIC) && bytes.len() >= HEADER && bytes[MAGIC.len()..HEADER] != plan.0 {
+    if header.starts_with(MAGIC) && present == HEADER && header[MAGIC.len()..] != plan.0 {
         return Err(LedgerError::ForeignPlan { path: path.to_owned() });
     }
-    let bytes_that_exist = match limit {
-        Some(limit) if limit > bytes.len() as u64 => return Err(corrupt(bytes.len())),
-        Some(limit) => &bytes[..limit as usize],
-        None => bytes,
+    let exist = match limit {
+        Some(limit) if limit > size => return Err(corrupt(size)),
+        Some(limit) => limit,
+        None => size,
     };
-    if bytes_that_exist.len() < HEADER || &bytes_that_exist[..8] != MAGIC {
+    if exist < HEADER as u64 || !header.starts_with(MAGIC) {
         // A leader that died before its first record; with a recorded length it is damage.
         return if limit.is_some_and(|limit| limit > 0) { Err(corrupt(0)) } else { Ok(0) };
     }
-    let mut at = HEADER;
-    while at < bytes_that_exist.len() {
-        match record::decode(&bytes_that_exist[at..]) {
+    let (mut at, mut payload) = (HEADER as u64, Vec::new());
+    while at < exist {
+        match record::decode(source, exist - at, &mut payload).map_err(failed)? {
             Some((entry, length)) => {
-                out.push(entry);
                 at += length;
+                if each(entry).is_break() {
+                    break;
+                }
             }
             None if limit.is_some() => return Err(corrupt(at)),
             None => break,
@@ -348,7 +419,7 @@ mod tests {
         writer.append(&[entry(3)]).unwrap();
         let loaded = ledger.load(&known).unwrap();
         assert_eq!(loaded.entries, [entry(1), entry(2)]);
-        assert_eq!((loaded.last_epoch, loaded.torn.len(), loaded.damage().count()), (Epoch(3), 1, 0));
+        assert_eq!((loaded.last_epoch, loaded.torn.len(), TornEnd::damage(&loaded.torn).count()), (Epoch(3), 1, 0));
         assert_eq!(ledger.load(&BTreeMap::new()).unwrap().entries.len(), 3, "without a record the checksums decide");
     }
 
@@ -392,7 +463,7 @@ mod tests {
         let told = format!(
             "the ledger segment 00000001-m is damaged: its last {lost} bytes cannot be read, and what they held is run again"
         );
-        assert_eq!(loaded.damage().collect::<Vec<_>>(), [told]);
+        assert_eq!(TornEnd::damage(&loaded.torn).collect::<Vec<_>>(), [told]);
     }
 
     #[test]

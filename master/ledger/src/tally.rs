@@ -21,6 +21,11 @@ impl Tally {
         last.and_then(|entry| serde_json::from_slice(&entry.payload).ok()).unwrap_or_default()
     }
 
+    /// What an entry says; `None` where it is of another kind.
+    pub fn of(entry: &LedgerEntry) -> Option<Self> {
+        (entry.kind() == Kind::Tally).then(|| serde_json::from_slice(&entry.payload).ok()).flatten()
+    }
+
     /// The entry that makes it durable.
     ///
     /// # Errors

@@ -5,13 +5,13 @@
 //! are not known, nothing is the same.
 
 use super::folder::RunFolder;
-use super::pins::{found_again, recorded_pins};
+use super::pins::{found_again, recorded_pin};
 use super::planner::{PlanError, Planned, read_part};
 use compass_common::encode::{self, EncodeError};
-use compass_ledger::{Kind, Ledger, LedgerError};
+use compass_ledger::{Kind, Ledger, LedgerError, TornEnd};
 use compass_plan::weights::Pin;
 use compass_plan::{Dtype, Endpoint, ModelPlan, Part, Plan, Sample, Unit};
-use compass_proto::v1;
+use compass_proto::{FailureMark, v1};
 use compass_scheduler::{DeviceType, Recorded};
 use compass_types::ids::{Digest, ModelId, UnitId};
 use compass_types::result::{Outcome, SampleResult};
@@ -29,18 +29,20 @@ pub enum CarryOverError {
     Encode(#[from] EncodeError),
 }
 
-/// The samples that a master does not run again that resumes the run in `folder` by the same plan, those that failed among them;
-/// `lengths` are as for [`Ledger::load`].
+/// The samples that a master does not run again that resumes the run in `folder` by the same plan, those that failed for a reason of
+/// their own among them; `lengths` are as for [`Ledger::read`].
 ///
 /// # Errors
 /// Its ledger is damaged.
 pub fn recorded(folder: &RunFolder, plan: Digest, lengths: &BTreeMap<String, u64>) -> Result<Recorded, LedgerError> {
     let mut recorded = Recorded::default();
-    for entry in Ledger::new(folder.ledger(), plan).load(lengths)?.entries {
-        if let (Kind::Sample, Ok(result)) = (entry.kind(), v1::SampleResult::decode(entry.payload.as_slice())) {
-            recorded.arrive(UnitId(entry.unit), result.index, &entry.payload, DeviceType::from_number(entry.device));
+    Ledger::new(folder.ledger(), plan).read(lengths, &mut |entry| {
+        if let (Kind::Sample, Ok(mark)) = (entry.kind(), FailureMark::decode(entry.payload.as_slice()))
+            && !(mark.failed.is_some() && mark.engine_failed)
+        {
+            recorded.arrive(UnitId(entry.unit), mark.index, &entry.payload, DeviceType::from_number(entry.device));
         }
-    }
+    })?;
     Ok(recorded)
 }
 
@@ -77,20 +79,24 @@ impl EarlierRun {
         digest: Digest,
         recorded: &BTreeMap<String, u64>,
     ) -> Result<Self, CarryOverError> {
-        let loaded = Ledger::new(folder.ledger(), digest).load(recorded)?;
-        let damage = loaded.damage().collect();
-        let mut pins = recorded_pins(&loaded);
-        let planned = plan.models().filter_map(|(at, model)| Some((at, model.pin.clone()?)));
-        pins.extend(planned);
+        let mut pins = BTreeMap::new();
         let mut results: BTreeMap<(UnitId, u32), SampleResult> = BTreeMap::new();
-        for entry in loaded.entries {
+        let summary = Ledger::new(folder.ledger(), digest).read(recorded, &mut |entry| {
+            if let Some((model, pin)) = recorded_pin(&entry) {
+                pins.entry(model).or_insert(pin);
+            }
+            if entry.kind() != Kind::Sample {
+                return;
+            }
             let result = v1::SampleResult::decode(entry.payload.as_slice()).ok().map(SampleResult::try_from);
-            if let (Kind::Sample, Some(Ok(result))) = (entry.kind(), result)
+            if let Some(Ok(result)) = result
                 && !matches!(result.outcome, Outcome::Failed { .. })
             {
                 results.entry((UnitId(entry.unit), result.index)).or_insert(result);
             }
-        }
+        })?;
+        let damage = TornEnd::damage(&summary.torn).collect();
+        pins.extend(plan.models().filter_map(|(at, model)| Some((at, model.pin.clone()?))));
         Ok(Self { folder: folder.clone(), plan, results, pins, damage })
     }
 

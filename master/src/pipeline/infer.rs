@@ -9,8 +9,8 @@ use super::launching::{comes_by_itself, is_open, pool_terms, runner_name, slots,
 use super::lead::{Campaign, Lead, RunTerm, campaign, host, inherited, lengths};
 use super::live::{LivePredictions, LiveWriting};
 use super::model_placement::where_they_load;
-use super::origins;
-use super::pins::recorded_pins;
+use super::origins::{Origins, note_divergences};
+use super::pins::recorded_pin;
 use super::planner::{PlanError, read_duplicates};
 use super::previous_assignments::task;
 use super::progress::ProgressBoard;
@@ -284,10 +284,10 @@ async fn left_behind(
     let mut answers = None;
     if let Some(store) = &store {
         let recorded = lengths(store, &Keys::new(&digest)).await?;
-        let loaded = block_in_place(|| Ledger::new(folder.ledger(), digest).load(&recorded))?;
-        origins::note(&mut facts, plan, &loaded);
-        diverged = origins::note_divergences(&mut facts, plan, &loaded);
-        let read = Answers::of(loaded.entries);
+        let (ledger, mut origins) = (Ledger::new(folder.ledger(), digest), Origins::default());
+        let read = block_in_place(|| Answers::read_noting(&ledger, &recorded, &mut |entry| origins.take(entry)))?;
+        origins.note(&mut facts, plan);
+        diverged = note_divergences(&mut facts, plan, &read);
         facts.endpoints = endpoints::usage(plan, &read);
         answers = Some(read);
     }
@@ -323,8 +323,12 @@ async fn open(
     for TornEnd { segment, bytes, .. } in loaded.torn.iter().filter(|end| end.was_never_recorded) {
         tracing::info!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
     }
-    loaded.damage().for_each(|what| report(Diagnostic::warning(what)));
-    let mut pins = Pins::new(plan, recorded_pins(&loaded));
+    TornEnd::damage(&loaded.torn).for_each(|what| report(Diagnostic::warning(what)));
+    let mut recorded_pins = BTreeMap::new();
+    for (model, pin) in loaded.entries.iter().filter_map(recorded_pin) {
+        recorded_pins.entry(model).or_insert(pin);
+    }
+    let mut pins = Pins::new(plan, recorded_pins);
     let mut costs = Costs::new(plan);
     for entry in loaded.entries.iter().filter(|entry| entry.kind() == Kind::Sample) {
         pins.computed(pins.model_of(UnitId(entry.unit)), DeviceType::from_number(entry.device));

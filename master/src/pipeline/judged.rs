@@ -5,14 +5,14 @@
 
 use super::execution_plan::plan_execution;
 use super::folder::RunFolder;
-use super::pins::recorded_pins;
+use super::pins::recorded_pin;
 use super::planner::{PlanError, check_part, read_head, read_part};
 use super::score::{Answers, ScoreError};
 use compass_eval::evaluator::executed;
 use compass_ledger::{Kind, Ledger};
 use compass_plan::weights::Pin;
 use compass_plan::{Part, PartRef, Plan, Sample, Unit};
-use compass_proto::v1;
+use compass_proto::{FailureMark, v1};
 use compass_types::ids::{Digest, ModelId, UnitId};
 use compass_types::result::SampleResult;
 use prost::Message as _;
@@ -50,38 +50,37 @@ impl RecordedRun {
     /// Its plan or its ledger is damaged or missing.
     pub fn read(folder: &RunFolder) -> Result<Self, ScoreError> {
         let (plan, digest) = read_head(folder)?;
-        let loaded = Ledger::new(folder.ledger(), digest).load(&BTreeMap::new())?;
-        let mut pins = recorded_pins(&loaded);
+        let (ledger, everything) = (Ledger::new(folder.ledger(), digest), BTreeMap::new());
+        let (mut pins, mut results) = (BTreeMap::new(), BTreeMap::new());
+        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+        ledger.read(&everything, &mut |entry| {
+            if let Some((model, pin)) = recorded_pin(&entry) {
+                pins.entry(model).or_insert(pin);
+            }
+            let mark = FailureMark::decode(entry.payload.as_slice());
+            let Some(mark) = mark.ok().filter(|_| entry.kind() == Kind::Sample) else { return };
+            let unit = UnitId(entry.unit);
+            let Some(samples) = plan.unit(unit).map(|unit| unit.dataset.samples as usize) else { return };
+            let results = results.entry(unit).or_insert_with(|| vec![None; samples]);
+            let next = numbers.len() as u32;
+            // The first result of a sample counts.
+            if let Some(result @ None) = results.get_mut(mark.index as usize) {
+                let worker = *numbers.entry(entry.worker).or_insert(next);
+                *result = Some(Kept { payload: entry.payload.into(), worker });
+            }
+        })?;
         pins.extend(plan.models().filter_map(|(at, model)| Some((at, model.pin.clone()?))));
         let mut run = Self {
             folder: folder.clone(),
             plan,
             digest,
             pins,
-            results: BTreeMap::new(),
+            results,
             workers: Vec::new(),
             executions: BTreeMap::new(),
         };
-        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
         if super::execution::has_programs(&run.plan) {
-            run.read_executions(Answers::of(loaded.entries.clone()))?;
-        }
-        for entry in loaded.entries {
-            if entry.kind() != Kind::Sample {
-                continue;
-            }
-            let Ok(index) = v1::SampleResult::decode(entry.payload.as_slice()).map(|result| result.index) else {
-                continue;
-            };
-            let unit = UnitId(entry.unit);
-            let Some(samples) = run.plan.unit(unit).map(|unit| unit.dataset.samples as usize) else { continue };
-            let results = run.results.entry(unit).or_insert_with(|| vec![None; samples]);
-            let next = numbers.len() as u32;
-            // The first result of a sample counts.
-            if let Some(result @ None) = results.get_mut(index as usize) {
-                let worker = *numbers.entry(entry.worker).or_insert(next);
-                *result = Some(Kept { payload: entry.payload.into(), worker });
-            }
+            run.read_executions(Answers::read(folder, digest, &everything)?)?;
         }
         let mut workers: Vec<_> = numbers.into_iter().map(|(name, number)| (number, name)).collect();
         workers.sort();

@@ -5,7 +5,7 @@
 //! file and woken after the run's end, can do no harm. Data sets that failed come with scoring alone. Writing rests twenty times as long as it took, so that it costs a
 //! twentieth of a thread at most. A disk that refuses ends it with a warning: the run goes on, and scoring will say more.
 
-use super::folder::{RunFolder, write_atomically};
+use super::folder::{RunFolder, write_atomically_by};
 use super::import::ADOPTED;
 use super::planner::read_part;
 use super::score::ScoreError;
@@ -26,6 +26,9 @@ use tokio_util::sync::CancellationToken;
 const PAUSE: Duration = Duration::from_secs(2);
 /// How much longer than it took the next one is put off.
 const REST: u32 = 20;
+
+/// Results that are in memory at once: those of one data set, and of more until there are so many.
+const AT_ONCE: usize = 100_000;
 
 /// When `predictions/` are written by the inference stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,38 +98,75 @@ impl LivePredictions {
         length: u64,
         mut written: BTreeMap<UnitId, usize>,
     ) -> Result<BTreeMap<UnitId, usize>, ScoreError> {
-        let mut results = self.results(length)?;
-        for unit in self.plan.units() {
-            let Some(results) = results.remove(&unit.id) else { continue };
-            if written.insert(unit.id, results.len()) != Some(results.len()) {
-                self.write_unit(unit, &results)?;
+        let mut recorded = self.recorded.clone();
+        recorded.insert(self.segment.clone(), length);
+        let mut batch = BTreeSet::new();
+        let mut held = 0;
+        for (unit, count) in self.counts(&recorded)? {
+            if written.insert(unit, count) == Some(count) {
+                continue;
+            }
+            batch.insert(unit);
+            held += count;
+            if held >= AT_ONCE {
+                self.write_units(&recorded, &std::mem::take(&mut batch))?;
+                held = 0;
             }
         }
+        self.write_units(&recorded, &batch)?;
         Ok(written)
     }
 
-    /// The first durable result of each sample; without units whose predictions another evaluator wrote.
-    fn results(&self, length: u64) -> Result<BTreeMap<UnitId, Results>, ScoreError> {
-        let mut recorded = self.recorded.clone();
-        recorded.insert(self.segment.clone(), length);
-        let mut units: BTreeMap<UnitId, Results> = BTreeMap::new();
-        let mut adopted = BTreeSet::new();
-        for entry in self.ledger.load(&recorded)?.entries {
+    fn write_units(&self, recorded: &BTreeMap<String, u64>, batch: &BTreeSet<UnitId>) -> Result<(), ScoreError> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let mut results = self.results(recorded, batch)?;
+        for unit in self.plan.units() {
+            if let Some(results) = results.remove(&unit.id) {
+                self.write_unit(unit, &results)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many results each unit has; without units whose predictions another evaluator wrote.
+    fn counts(&self, recorded: &BTreeMap<String, u64>) -> Result<BTreeMap<UnitId, usize>, ScoreError> {
+        let (mut counts, mut adopted) = (BTreeMap::new(), BTreeSet::new());
+        self.ledger.read(recorded, &mut |entry| {
             if entry.worker == ADOPTED {
                 adopted.insert(UnitId(entry.unit));
             }
-            let result = (entry.kind() == Kind::Sample).then(|| v1::SampleResult::decode(entry.payload.as_slice()));
-            if let Some(Ok(Ok(result))) = result.map(|result| result.map(SampleResult::try_from)) {
-                units.entry(UnitId(entry.unit)).or_default().entry(result.index).or_insert(result);
+            if entry.kind() == Kind::Sample {
+                *counts.entry(UnitId(entry.unit)).or_default() += 1;
             }
-        }
-        units.retain(|unit, _| !adopted.contains(unit));
+        })?;
+        counts.retain(|unit, _| !adopted.contains(unit));
+        Ok(counts)
+    }
+
+    /// The first durable result of each sample of some units.
+    fn results(
+        &self,
+        recorded: &BTreeMap<String, u64>,
+        of: &BTreeSet<UnitId>,
+    ) -> Result<BTreeMap<UnitId, Results>, ScoreError> {
+        let mut units: BTreeMap<UnitId, Results> = BTreeMap::new();
+        self.ledger.read(recorded, &mut |entry| {
+            let unit = UnitId(entry.unit);
+            if entry.kind() != Kind::Sample || !of.contains(&unit) {
+                return;
+            }
+            let result = v1::SampleResult::decode(entry.payload.as_slice()).map(SampleResult::try_from);
+            if let Ok(Ok(result)) = result {
+                units.entry(unit).or_default().entry(result.index).or_insert(result);
+            }
+        })?;
         Ok(units)
     }
 
     fn write_unit(&self, unit: Unit<'_>, results: &Results) -> Result<(), ScoreError> {
         let meta = unit.model.meta();
-        let mut predictions = Vec::new();
         let records = unit.dataset.parts.iter().flat_map(|part| {
             let inside = part.first..part.first + part.samples;
             if results.range(inside).next().is_none() {
@@ -143,12 +183,13 @@ impl LivePredictions {
                 }
             }
         });
-        write_records(&mut predictions, records)?;
         let (model, dataset) = (&unit.model.abbr, &unit.dataset.abbr);
         if results.len() < unit.dataset.samples as usize {
-            return Ok(write_atomically(&self.folder.unfinished_predictions(model, dataset), &predictions)?);
+            let path = self.folder.unfinished_predictions(model, dataset);
+            return write_atomically_by(&path, |out| write_records(out, records));
         }
-        write_atomically(&self.folder.predictions(model, dataset), &predictions)?;
+        let path = self.folder.predictions(model, dataset);
+        write_atomically_by(&path, |out| write_records(out, records))?;
         self.folder.remove_unfinished_predictions(model, dataset);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use compass_common::regular_file;
 use compass_config::RemoteModel;
-use compass_ledger::{Kind, Loaded};
+use compass_ledger::{Kind, LedgerEntry};
 use compass_plan::weights::adapter::read_adapter;
 use compass_plan::weights::files::read_small;
 use compass_plan::weights::{Pin, WeightsDigest, read};
@@ -10,7 +10,6 @@ use compass_plan::{GenerationDefaults, ModelPlan, Plan};
 use compass_storage::Location;
 use compass_types::ids::ModelId;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -97,16 +96,10 @@ fn generation(directory: &Path) -> io::Result<GenerationDefaults> {
     Ok(GenerationDefaults::of(&file))
 }
 
-/// What a run's ledger holds of pins, by the model's position: of each model the first, which was recorded before its
-/// samples.
-pub(super) fn recorded_pins(loaded: &Loaded) -> BTreeMap<ModelId, Pin> {
-    let mut pins = BTreeMap::new();
-    for entry in loaded.entries.iter().filter(|entry| entry.kind() == Kind::Pin) {
-        if let Ok(pin) = serde_json::from_slice(&entry.payload) {
-            pins.entry(ModelId(entry.unit)).or_insert(pin);
-        }
-    }
-    pins
+/// The pin of a model that an entry of a ledger holds. Of each model the first counts, which was recorded before its samples.
+pub(super) fn recorded_pin(entry: &LedgerEntry) -> Option<(ModelId, Pin)> {
+    let pin = (entry.kind() == Kind::Pin).then(|| serde_json::from_slice(&entry.payload).ok()).flatten()?;
+    Some((ModelId(entry.unit), pin))
 }
 
 #[cfg(test)]

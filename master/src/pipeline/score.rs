@@ -2,7 +2,7 @@
 //!
 //! Shard reports are checked here against that fold. They never make a number; a report that disagrees is an error.
 
-use super::divergence::{Divergence, divergences};
+use super::divergence::{Divergence, LaterResults};
 use super::folder::{FolderError, RunFolder, remove_leftovers, write_atomically, write_atomically_by};
 use super::import::ADOPTED;
 use super::planner::{PlanError, read_part};
@@ -95,17 +95,68 @@ pub struct Executions(pub(super) BTreeMap<UnitId, UnitEntries>);
 pub struct Answers(pub(super) BTreeMap<UnitId, UnitEntries>);
 
 impl Answers {
-    /// Reads the ledger of `folder`. `recorded` is how much of each segment exists: see [`Ledger::load`]. Waits for the disk.
+    /// Reads the ledger of `folder`. `recorded` is how much of each segment exists: see [`Ledger::read`]. Waits for the disk.
     ///
     /// # Errors
     /// The ledger is damaged.
     pub fn read(folder: &RunFolder, digest: Digest, recorded: &BTreeMap<String, u64>) -> Result<Self, LedgerError> {
-        Ok(Self::of(Ledger::new(folder.ledger(), digest).load(recorded)?.entries))
+        Self::read_noting(&Ledger::new(folder.ledger(), digest), recorded, &mut |_| {})
     }
 
-    /// What these entries say, in the order in which they became durable.
-    pub(super) fn of(entries: Vec<LedgerEntry>) -> Self {
-        Self(sort_entries(entries))
+    /// As [`Self::read`]; every entry is shown to `note` as well.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    pub(super) fn read_noting(
+        ledger: &Ledger,
+        recorded: &BTreeMap<String, u64>,
+        note: &mut dyn FnMut(&LedgerEntry),
+    ) -> Result<Self, LedgerError> {
+        let (mut answers, mut later) = (Self::default(), LaterResults::default());
+        ledger.read(recorded, &mut |entry| {
+            note(&entry);
+            later.take(&entry);
+            answers.take(entry);
+        })?;
+        for divergence in later.divergences(ledger, recorded)? {
+            answers.0.entry(divergence.unit).or_default().diverged.push(divergence);
+        }
+        Ok(answers)
+    }
+
+    /// Takes the next entry; of several results of a sample the first counts.
+    fn take(&mut self, entry: LedgerEntry) {
+        match entry.kind() {
+            Kind::Sample | Kind::Divergence => {
+                let result = v1::SampleResult::decode(entry.payload.as_slice()).ok().map(SampleResult::try_from);
+                let Some(Ok(result)) = result else { return };
+                let unit = self.0.entry(UnitId(entry.unit)).or_default();
+                unit.adopted |= entry.worker == ADOPTED;
+                match entry.kind() {
+                    Kind::Sample => {
+                        unit.results.entry(result.index).or_insert(result);
+                    }
+                    _ => {
+                        unit.divergent.insert(result.index);
+                    }
+                }
+            }
+            Kind::Report => {
+                let Ok(report) = v1::ShardReport::decode(entry.payload.as_slice()) else { return };
+                self.0.entry(UnitId(report.unit)).or_default().reports.push(ShardCheck {
+                    worker: entry.worker,
+                    samples: intervals_from_wire(&report.samples),
+                    claimed: is_compared(&report).then_some(report.state),
+                    folded: None,
+                });
+            }
+            Kind::Pin | Kind::Tally | Kind::Worker | Kind::Reopened | Kind::Unknown => {}
+        }
+    }
+
+    /// Results that differ from the recorded ones although both come from devices of one type.
+    pub(super) fn diverged(&self) -> impl Iterator<Item = &Divergence> {
+        self.0.values().flat_map(|unit| &unit.diverged)
     }
 
     /// How many samples have a result.
@@ -190,43 +241,6 @@ pub fn score(
     let summary = Summary::new(plan, cells).with_notes(samples.remarks());
     let complete = summary.is_complete() && !notices.iter().any(Diagnostic::is_error);
     Ok(Scored { summary, notices, complete })
-}
-
-/// The first result of a sample counts; entries come in the order in which they became durable.
-fn sort_entries(entries: Vec<LedgerEntry>) -> BTreeMap<UnitId, UnitEntries> {
-    let mut units: BTreeMap<UnitId, UnitEntries> = BTreeMap::new();
-    for divergence in divergences(&entries) {
-        units.entry(divergence.unit).or_default().diverged.push(divergence);
-    }
-    for entry in entries {
-        match entry.kind() {
-            Kind::Sample | Kind::Divergence => {
-                let result = v1::SampleResult::decode(entry.payload.as_slice()).ok().map(SampleResult::try_from);
-                let Some(Ok(result)) = result else { continue };
-                let unit = units.entry(UnitId(entry.unit)).or_default();
-                unit.adopted |= entry.worker == ADOPTED;
-                match entry.kind() {
-                    Kind::Sample => {
-                        unit.results.entry(result.index).or_insert(result);
-                    }
-                    _ => {
-                        unit.divergent.insert(result.index);
-                    }
-                }
-            }
-            Kind::Report => {
-                let Ok(report) = v1::ShardReport::decode(entry.payload.as_slice()) else { continue };
-                units.entry(UnitId(report.unit)).or_default().reports.push(ShardCheck {
-                    worker: entry.worker,
-                    samples: intervals_from_wire(&report.samples),
-                    claimed: is_compared(&report).then_some(report.state),
-                    folded: None,
-                });
-            }
-            Kind::Pin | Kind::Tally | Kind::Unknown => {}
-        }
-    }
-    units
 }
 
 /// Whether a report can be held against this master's fold: evaluators of another version may give another state.
