@@ -9,10 +9,9 @@ use compass_common::words::counted;
 use compass_ledger::{Kind, Ledger, LedgerError};
 use compass_plan::partition::{ListedPiece, TaskList, TaskSpec};
 use compass_plan::{Plan, tasks_path};
-use compass_proto::v1;
+use compass_proto::FailureMark;
 use compass_scheduler::Duplicates;
 use compass_types::ids::Digest;
-use compass_types::result::{Outcome, SampleResult};
 use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -39,7 +38,8 @@ pub(super) fn listing(list: &TaskList, kind: &str, more: impl Fn(&[(u32, u32)]) 
     text
 }
 
-/// Writes the list of a run's tasks into its folder, where `compass-worker --once` and [`recorded_tasks`] find it.
+/// Writes the list of a run's tasks into its folder, where `compass-worker --once` and [`recorded_tasks`] find it; returns how many
+/// there are. Where nothing is left to do, the list stays that of the last master that had some.
 ///
 /// # Errors
 /// Those of the disk.
@@ -48,9 +48,24 @@ pub(super) fn keep_tasks(
     plan: &Plan,
     digest: &Digest,
     tasks: &[TaskSpec],
-) -> Result<(), FolderError> {
+) -> Result<u32, FolderError> {
+    if tasks.is_empty()
+        && let Some(list) = task_list(folder, digest)
+    {
+        return Ok(list.tasks.len() as u32);
+    }
     let json = encode::json("the list of tasks", &TaskList::new(plan, digest, tasks))?;
-    write_atomically(&tasks_path(folder.root()), &json)
+    write_atomically(&tasks_path(folder.root()), &json)?;
+    Ok(tasks.len() as u32)
+}
+
+/// The list in a run's folder; `None` where there is none of this plan.
+fn task_list(folder: &RunFolder, digest: &Digest) -> Option<TaskList> {
+    let list: TaskList = {
+        let bytes = regular_file::read(&tasks_path(folder.root()), regular_file::LARGE).ok()?;
+        serde_json::from_slice(&bytes).ok()?
+    };
+    (list.plan == digest.to_string()).then_some(list)
 }
 
 /// The tasks of a run that has begun, as text: their numbers, what each holds, and what has no result or failed. `None` when
@@ -64,21 +79,20 @@ pub fn recorded_tasks(
     digest: Digest,
     lengths: &BTreeMap<String, u64>,
 ) -> Result<Option<String>, TaskListError> {
-    let list = regular_file::read(&tasks_path(folder.root()), regular_file::LARGE).ok();
-    let list = list.and_then(|bytes| serde_json::from_slice::<TaskList>(&bytes).ok());
-    let Some(list) = list.filter(|list| list.plan == digest.to_string()) else { return Ok(None) };
-    let (mut done, mut failed) = (BTreeSet::new(), BTreeSet::new());
-    for entry in Ledger::new(folder.ledger(), digest).load(lengths)?.entries {
-        if entry.kind() != Kind::Sample {
-            continue;
-        }
-        let result = v1::SampleResult::decode(entry.payload.as_slice()).ok();
-        let Some(result) = result.and_then(|result| SampleResult::try_from(result).ok()) else { continue };
+    let Some(list) = task_list(folder, &digest) else { return Ok(None) };
+    let (mut done, mut failed, mut again) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    Ledger::new(folder.ledger(), digest).read(lengths, &mut |entry| {
+        let mark = FailureMark::decode(entry.payload.as_slice());
+        let Some(mark) = mark.ok().filter(|_| entry.kind() == Kind::Sample) else { return };
+        let sample = (entry.unit, mark.index);
         // The first result of a sample is the one that counts.
-        if done.insert((entry.unit, result.index)) && matches!(result.outcome, Outcome::Failed { .. }) {
-            failed.insert((entry.unit, result.index));
+        if done.insert(sample) && mark.failed.is_some() {
+            failed.insert(sample);
+            if mark.engine_failed {
+                again.insert(sample);
+            }
         }
-    }
+    })?;
     let mut text = listing(&list, "", |samples| {
         let open = samples.iter().filter(|sample| !done.contains(sample)).count();
         let failed = samples.iter().filter(|sample| failed.contains(sample)).count();
@@ -91,7 +105,7 @@ pub fn recorded_tasks(
     });
     let groups = read_duplicates(folder, plan)?;
     let duplicates = Duplicates::new(groups.of_units(plan), |(unit, index)| done.contains(&(unit.0, index)));
-    let missing = plan.expected().saturating_sub(done.len() as u64 + duplicates.len());
+    let missing = plan.expected().saturating_sub(done.len() as u64 + duplicates.len()) + again.len() as u64;
     let (tasks, missing) = (counted(list.tasks.len() as u64, "task"), counted(missing, "sample"));
     let _ = writeln!(text, "{tasks} of this run; to resume it would run {missing}, cut again");
     let run = folder.shown();
