@@ -46,28 +46,32 @@ pub(super) fn read(check: &mut Check, node: &Node, same_rows: bool) -> Option<Re
     fields.of_type(RETRIEVERS.name_of(&name));
     let kind = match name {
         Name::Zero => Some(RetrieverKind::Zero),
-        Name::FixK => ids(check, &mut fields).map(|ids| RetrieverKind::FixK { ids }),
+        Name::FixK => {
+            let exclude_question = leave_out(check, &mut fields).unwrap_or(false);
+            ids(check, &mut fields).map(|ids| RetrieverKind::FixK { ids, exclude_question })
+        }
         Name::Random => {
             let k = shots(check, &mut fields);
             let seed = fields.u32(check, "seed").unwrap_or(RANDOM_SEED);
-            k.map(|k| RetrieverKind::Random { k, seed })
+            let exclude_question = leave_out(check, &mut fields).unwrap_or(false);
+            k.map(|k| RetrieverKind::Random { k, seed, exclude_question })
         }
         Name::Bm25 => {
             let columns = fields.texts(check, "columns").unwrap_or_default();
             let columns = columns.into_iter().map(|(column, _)| column).collect();
-            shots(check, &mut fields).map(|k| RetrieverKind::Bm25 { k, columns })
+            let exclude_question = leave_out(check, &mut fields).unwrap_or(false);
+            shots(check, &mut fields).map(|k| RetrieverKind::Bm25 { k, columns, exclude_question })
         }
         Name::SlidingWindow => shots(check, &mut fields).map(|k| RetrieverKind::SlidingWindow { k }),
         Name::FirstN => {
-            let exclude = fields.get("exclude_question").and_then(|node| flag(check, "exclude_question", node));
-            let exclude_question = exclude.unwrap_or(same_rows);
+            let exclude_question = leave_out(check, &mut fields).unwrap_or(same_rows);
             shots(check, &mut fields).map(|k| RetrieverKind::FirstN { k, exclude_question })
         }
         Name::Sampled => {
             let k = shots(check, &mut fields);
             let seed = fields.u64(check, "seed").unwrap_or(SEED);
-            let exclude = fields.get("exclude_question").and_then(|node| flag(check, "exclude_question", node));
-            k.map(|k| RetrieverKind::Sampled { k, seed, exclude_question: exclude.unwrap_or(same_rows) })
+            let exclude_question = leave_out(check, &mut fields).unwrap_or(same_rows);
+            k.map(|k| RetrieverKind::Sampled { k, seed, exclude_question })
         }
     };
     fields.finish(check);
@@ -81,6 +85,12 @@ fn shots(check: &mut Check, fields: &mut Fields<'_>) -> Option<u32> {
     }
     fields.require(check, "k", "5")?;
     fields.u32(check, "k")
+}
+
+/// Whether rows that equal the question are left out; `None` where nothing says so.
+fn leave_out(check: &mut Check, fields: &mut Fields<'_>) -> Option<bool> {
+    let (key, node) = fields.either(check, "leave_out")?;
+    flag(check, key, node)
 }
 
 fn ids(check: &mut Check, fields: &mut Fields<'_>) -> Option<Vec<u32>> {

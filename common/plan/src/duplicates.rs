@@ -76,6 +76,7 @@ mod tests {
             characters: 0,
             prefix_runs: Vec::new(),
             labels: None,
+            own_questions: 0,
             entries: Vec::new(),
             parts: Vec::new(),
         }

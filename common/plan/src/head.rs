@@ -58,6 +58,9 @@ pub struct DatasetPlan {
     /// number that each of them has. Empty in plans of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<(u32, u32)>,
+    /// How many questions stand among their own shots, with their answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub own_questions: u32,
     /// The parts in sample order; part `i` holds the samples from its `first` up to the next part's.
     pub parts: Vec<PartRef>,
 }
@@ -160,6 +163,11 @@ impl DatasetPlan {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields over by reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,6 +190,7 @@ mod tests {
             characters: 0,
             prefix_runs: Vec::new(),
             labels: None,
+            own_questions: 0,
             entries: Vec::new(),
             parts: Vec::new(),
         };
@@ -202,6 +211,7 @@ mod tests {
             characters: 0,
             prefix_runs: Vec::new(),
             labels: None,
+            own_questions: 0,
             entries: Vec::new(),
             parts: Vec::new(),
         };

@@ -343,6 +343,7 @@ mod tests {
             characters: 4_000,
             prefix_runs: Vec::new(),
             labels: Some(2),
+            own_questions: 0,
             entries: Vec::new(),
             parts: Vec::new(),
         }

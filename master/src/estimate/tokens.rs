@@ -169,6 +169,7 @@ mod tests {
             characters: 6 * u64::from(samples),
             prefix_runs: Vec::new(),
             labels: None,
+            own_questions: 0,
             entries: Vec::new(),
             parts: vec![PartRef { digest, first: 0, samples, bytes: 0 }],
         }

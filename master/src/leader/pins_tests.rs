@@ -38,6 +38,7 @@ fn plan() -> Plan {
         characters: 0,
         prefix_runs: Vec::new(),
         labels: None,
+        own_questions: 0,
         entries: Vec::new(),
         parts: Vec::new(),
     };

@@ -92,9 +92,11 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut PlanFiles) -> Result<Plan
         programs.add_to(&mut sample, &test);
         build.add(sample, shots, format);
     };
-    render_each(&dataset.prompt, &dataset.infer, output, &dataset.retriever, (&test, &train), &mut each)
-        .map_err(|faults| faults.iter().map(|fault| named(rows::located(fault, &test, &train))).collect::<Vec<_>>())?;
-    build.finish(version).map_err(|error| vec![named(Diagnostic::of(&error).message)].into())
+    let own_questions =
+        render_each(&dataset.prompt, &dataset.infer, output, &dataset.retriever, (&test, &train), &mut each).map_err(
+            |faults| faults.iter().map(|fault| named(rows::located(fault, &test, &train))).collect::<Vec<_>>(),
+        )?;
+    build.finish(version, own_questions).map_err(|error| vec![named(Diagnostic::of(&error).message)].into())
 }
 
 /// The version of a data set, as its table shows it.
@@ -160,7 +162,7 @@ impl<'d> Build<'d> {
         self.fault = self.fault.take().or(added.err());
     }
 
-    fn finish(self, version: String) -> Result<PlannedDataset, PlanError> {
+    fn finish(self, version: String, own_questions: u32) -> Result<PlannedDataset, PlanError> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
@@ -176,6 +178,7 @@ impl<'d> Build<'d> {
             prefix_runs: work.prefix_runs,
             labels: self.labels,
             entries: self.entries.finish(),
+            own_questions,
             parts: self.cutter.finish(self.parts)?,
         };
         Ok((planned, self.requests.digests))

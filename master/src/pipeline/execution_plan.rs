@@ -96,6 +96,7 @@ fn dataset(unit: &Unit<'_>, samples: &[Sample]) -> DatasetPlan {
         characters,
         prefix_runs: Vec::new(),
         labels: None,
+        own_questions: 0,
         entries: entries_of_all(&InferSpec::Execute, samples.iter().map(|sample| &sample.body)),
         parts: Vec::new(),
     }

@@ -55,6 +55,7 @@ fn plan() -> Plan {
         characters: 12,
         prefix_runs: Vec::new(),
         labels: Some(2),
+        own_questions: 0,
         entries: vec![(SAMPLES, 2)],
         parts: Vec::new(),
     };

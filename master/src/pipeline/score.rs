@@ -16,7 +16,7 @@ use compass_eval::report::{Details, Findings, prediction_record, pretty, results
 use compass_eval::summary::{Summary, TableCell};
 use compass_ledger::{Kind, Ledger, LedgerEntry, LedgerError};
 use compass_plan::summary::{RowName, SummaryGroup};
-use compass_plan::{Plan, Sample, Unit};
+use compass_plan::{DatasetPlan, Plan, Sample, Unit};
 use compass_proto::{intervals_from_wire, v1};
 use compass_scheduler::CANCELLED;
 use compass_types::ids::{Digest, UnitId};
@@ -238,9 +238,22 @@ pub fn score(
     let ScoreNotes { mut notices, samples, reasons } = said;
     notices.extend(samples.notes());
     notices.extend(reasons.notices());
-    let summary = Summary::new(plan, cells).with_notes(samples.remarks());
+    let summary = Summary::new(plan, cells)
+        .with_notes(samples.remarks())
+        .with_notes(plan.datasets.iter().filter_map(own_questions));
     let complete = summary.is_complete() && !notices.iter().any(Diagnostic::is_error);
     Ok(Scored { summary, notices, complete })
+}
+
+/// That questions of a data set stand among their own shots.
+fn own_questions(dataset: &DatasetPlan) -> Option<String> {
+    let DatasetPlan { abbr, own_questions, samples, .. } = dataset;
+    (*own_questions > 0).then(|| {
+        format!(
+            "{abbr}: {own_questions} of {samples} questions are shown with their answer, among their own shots: \
+             `leave_out = true` in `retriever` leaves them out"
+        )
+    })
 }
 
 /// Whether a report can be held against this master's fold: evaluators of another version may give another state.

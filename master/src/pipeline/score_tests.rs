@@ -48,6 +48,7 @@ fn planned_of(part: Part) -> Planned {
         characters: 12,
         prefix_runs: Vec::new(),
         labels: Some(2),
+        own_questions: 0,
         entries: Vec::new(),
         parts: vec![PartRef { digest, first: 0, samples: 2, bytes: bytes.len() as u64 }],
     };

@@ -157,6 +157,7 @@ impl Job {
                 characters: CHARACTERS * u64::from(samples),
                 prefix_runs: prefix_runs(scenario, samples),
                 labels: (kind == Kind::Options).then_some(1),
+                own_questions: 0,
                 entries: if kind == Kind::Options { vec![(samples, 1)] } else { Vec::new() },
                 parts: refs,
             });

@@ -62,6 +62,7 @@ fn plan_of(model: ModelPlan, shared: u64, of_a_part: u32) -> (Plan, Vec<Vec<u8>>
         characters: 20 * u64::from(samples),
         prefix_runs: vec![PrefixRun { end: samples, characters: shared }],
         labels: None,
+        own_questions: 0,
         entries: Vec::new(),
         parts: refs.collect(),
     };

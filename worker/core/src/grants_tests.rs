@@ -19,6 +19,7 @@ fn dataset() -> DatasetPlan {
         characters: 0,
         prefix_runs: Vec::new(),
         labels: None,
+        own_questions: 0,
         entries: Vec::new(),
         parts: vec![part(0), part(1), part(2)],
     }

@@ -5,8 +5,9 @@ use super::key::{Key, Kind, TableKeys, TypeKeys, key};
 use crate::retriever::RETRIEVERS;
 
 const K: &[Key] = &[key("k", Kind::from(1), "number of shots").or(&["ice_num"]).required()];
-const EXCLUDE: &[Key] = &[key("exclude_question", Boolean, "leaves rows out that equal the question")
-    .default("`true` where both splits have the same rows")];
+const LEAVE_OUT: Key = key("leave_out", Boolean, "leaves rows out that equal the question").or(&["exclude_question"]);
+const KEEP: &[Key] = &[LEAVE_OUT.default("`false`, as OpenCompass")];
+const EXCLUDE: &[Key] = &[LEAVE_OUT.default("`true` where both splits have the same rows, as lm-eval")];
 
 pub(crate) static RETRIEVER: TableKeys = TableKeys {
     name: "retriever",
@@ -17,20 +18,23 @@ pub(crate) static RETRIEVER: TableKeys = TableKeys {
         TypeKeys {
             name: "fix_k",
             meaning: "the rows `ids` of the training split, in this order",
-            keys: &[&[key("ids", ArrayOf(&Kind::from(0)), "row numbers from 0")
-                .or(&["fix_id_list"])
-                .takes("array of whole numbers")
-                .required()]],
+            keys: &[
+                &[key("ids", ArrayOf(&Kind::from(0)), "row numbers from 0")
+                    .or(&["fix_id_list"])
+                    .takes("array of whole numbers")
+                    .required()],
+                KEEP,
+            ],
         },
         TypeKeys {
             name: "random",
             meaning: "as OpenCompass draws them with numpy",
-            keys: &[K, &[key("seed", Kind::from(0), "of the draws").default("43")]],
+            keys: &[K, &[key("seed", Kind::from(0), "of the draws").default("43")], KEEP],
         },
         TypeKeys {
             name: "bm25",
             meaning: "the rows most like the question by Okapi BM25, best first",
-            keys: &[K, &[key("columns", Texts, "what is compared").default("the input columns")]],
+            keys: &[K, &[key("columns", Texts, "what is compared").default("the input columns")], KEEP],
         },
         TypeKeys { name: "sliding_window", meaning: "the rows before the question's own position", keys: &[K] },
         TypeKeys { name: "first_n", meaning: "the first rows of the training split", keys: &[K, EXCLUDE] },

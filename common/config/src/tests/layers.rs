@@ -53,7 +53,7 @@ fn another_type_replaces_the_whole_table() {
     let retriever = |value: &str| fixture.good(&format!("{over}{value} }}\n")).datasets[0].retriever.clone();
     assert_eq!(retriever("{ type = \"zero\" }"), RetrieverKind::Zero);
     assert_eq!(retriever("\"zero\""), RetrieverKind::Zero);
-    assert_eq!(retriever("{ ids = [2, 3] }"), RetrieverKind::FixK { ids: vec![2, 3] });
+    assert_eq!(retriever("{ ids = [2, 3] }"), RetrieverKind::FixK { ids: vec![2, 3], exclude_question: false });
 }
 
 #[test]

@@ -133,8 +133,14 @@ fn retrievers() {
         Fixture::new().good(&text).datasets[0].retriever.clone()
     };
     assert_eq!(retriever("\"ZeroRetriever\""), RetrieverKind::Zero);
-    assert_eq!(retriever("{ type = \"fix_k\", ids = [0, 2] }"), RetrieverKind::FixK { ids: vec![0, 2] });
-    assert_eq!(retriever("{ type = \"FixKRetriever\", fix_id_list = [4] }"), RetrieverKind::FixK { ids: vec![4] });
+    assert_eq!(
+        retriever("{ type = \"fix_k\", ids = [0, 2] }"),
+        RetrieverKind::FixK { ids: vec![0, 2], exclude_question: false }
+    );
+    assert_eq!(
+        retriever("{ type = \"FixKRetriever\", fix_id_list = [4] }"),
+        RetrieverKind::FixK { ids: vec![4], exclude_question: false }
+    );
     assert_eq!(retriever("{ type = \"first_n\", k = 5 }"), RetrieverKind::FirstN { k: 5, exclude_question: false });
     assert_eq!(
         retriever("{ type = \"sampled\", k = 3 }"),
@@ -144,9 +150,12 @@ fn retrievers() {
         retriever("{ type = \"sampled\", k = 3, seed = 7 }"),
         RetrieverKind::Sampled { k: 3, seed: 7, exclude_question: false }
     );
-    assert_eq!(retriever("{ type = \"random\", ice_num = 2 }"), RetrieverKind::Random { k: 2, seed: 43 });
+    assert_eq!(
+        retriever("{ type = \"random\", ice_num = 2 }"),
+        RetrieverKind::Random { k: 2, seed: 43, exclude_question: false }
+    );
     assert_eq!(retriever("{ type = \"SlidingWindowRetriever\", k = 2 }"), RetrieverKind::SlidingWindow { k: 2 });
-    let bm25 = RetrieverKind::Bm25 { k: 1, columns: vec!["q".into()] };
+    let bm25 = RetrieverKind::Bm25 { k: 1, columns: vec!["q".into()], exclude_question: false };
     assert_eq!(retriever("{ type = \"BM25Retriever\", ice_num = 1 }"), bm25, "the input columns, unless told");
     for (value, message) in [
         ("{ type = \"fix_k\" }", "missing key `ids` in `retriever`"),

@@ -21,6 +21,7 @@ pub(crate) fn dataset(abbr: &str, infer: InferSpec, samples: u32) -> DatasetPlan
         characters: 0,
         prefix_runs: Vec::new(),
         labels: None,
+        own_questions: 0,
         entries: Vec::new(),
         parts: Vec::new(),
     }

@@ -60,7 +60,8 @@ pub fn render(
 /// Takes a sample with the shots known by then, of which it names some, and with how shots are joined.
 pub(super) type SampleSink<'s> = dyn FnMut(Sample, &[Shot], &ShotFormat) + 's;
 
-/// Renders all prompts, one row after the other, and hands each to `each`, which must forget them where this fails.
+/// Renders all prompts, one row after the other, and hands each to `each`, which must forget them where this fails. Returns how
+/// many questions stand among their own shots.
 ///
 /// `test` and `train` are the rows after their ranges were applied; `output_column` holds the gold answer (`None` is for
 /// texts without a right answer, the gold is then null).
@@ -74,9 +75,9 @@ pub fn render_each(
     retriever: &RetrieverKind,
     (test, train): (&dyn RowSource, &dyn RowSource),
     each: &mut SampleSink<'_>,
-) -> Result<(), Vec<PromptError>> {
+) -> Result<u32, Vec<PromptError>> {
     if test.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
     let shows_shots = !matches!(retriever, RetrieverKind::Zero);
     let (columns, of_train) = (test.columns(), train.columns());
@@ -134,7 +135,7 @@ pub fn render_each(
         }
     }
     let errors = errors.finish();
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    if errors.is_empty() { Ok(drawn.own_questions(test, train)) } else { Err(errors) }
 }
 
 fn kind_of(gold: &Gold<'_>, test: &dyn RowSource) -> GoldKind {

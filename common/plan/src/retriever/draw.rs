@@ -25,6 +25,19 @@ impl Draws {
             Self::Each(rows) => rows.get(test_row).map_or(&[], Vec::as_slice),
         }
     }
+
+    /// How many test rows are shown before themselves: a row of the training split that equals them, with its answer.
+    pub fn own_questions(&self, test: &dyn RowSource, train: &dyn RowSource) -> u32 {
+        let shown = |rows: &[u32]| rows.iter().filter_map(|&at| train.row(at as usize)).collect::<Vec<_>>();
+        let own = match self {
+            Self::Same(rows) => {
+                let shown = shown(rows);
+                if shown.is_empty() { 0 } else { each_row(test).filter(|row| shown.contains(row)).count() }
+            }
+            Self::Each(rows) => each_row(test).zip(rows).filter(|(row, rows)| shown(rows).contains(row)).count(),
+        };
+        u32::try_from(own).unwrap_or(u32::MAX)
+    }
 }
 
 /// Draws the shots of every test row.
@@ -38,7 +51,7 @@ pub fn draw(kind: &RetrieverKind, test: &dyn RowSource, train: &dyn RowSource) -
     let pool = u32::try_from(train.len()).map_err(|_| format!("a pool of {} rows is too large", train.len()))?;
     match kind {
         RetrieverKind::Zero => Ok(Draws::Same(Vec::new())),
-        RetrieverKind::FixK { ids } => {
+        RetrieverKind::FixK { ids, exclude_question } => {
             let beyond: Vec<String> = ids.iter().filter(|&&id| id >= pool).map(ToString::to_string).collect();
             if !beyond.is_empty() {
                 return Err(format!(
@@ -47,18 +60,25 @@ pub fn draw(kind: &RetrieverKind, test: &dyn RowSource, train: &dyn RowSource) -
                     beyond.join(", ")
                 ));
             }
-            Ok(Draws::Same(ids.clone()))
+            if !exclude_question {
+                return Ok(Draws::Same(ids.clone()));
+            }
+            let others = |row: Cow<'_, Row>| ids.iter().copied().filter(|id| differs(*id, &row, train)).collect();
+            Ok(Draws::Each(each_row(test).map(others).collect()))
         }
-        RetrieverKind::Random { k, seed } => {
+        RetrieverKind::Random { k, seed, exclude_question } => {
             enough(*k, pool)?;
             let mut stream = PythonRandom::from_numpy_seed(*seed);
-            Ok(Draws::Each((0..test.len()).map(|_| choice(&mut stream, pool, *k)).collect()))
+            let mut drawn =
+                |row: Cow<'_, Row>| first_of(shuffled(&mut stream, pool), *k, *exclude_question, &row, train);
+            Ok(Draws::Each(each_row(test).map(&mut drawn).collect::<Result<_, String>>()?))
         }
-        RetrieverKind::Bm25 { k, columns } => {
+        RetrieverKind::Bm25 { k, columns, exclude_question } => {
             enough(*k, pool)?;
             let words = |row: &Row| word_tokenize(&joined(row, columns));
             let index = Bm25::new(each_row(train).map(|row| words(&row)));
-            Ok(Draws::Each(each_row(test).map(|row| index.best(&words(&row), *k)).collect()))
+            let best = |row: Cow<'_, Row>| first_of(index.best(&words(&row)), *k, *exclude_question, &row, train);
+            Ok(Draws::Each(each_row(test).map(best).collect::<Result<_, String>>()?))
         }
         RetrieverKind::SlidingWindow { k } => {
             enough(*k, pool)?;
@@ -92,7 +112,7 @@ pub fn draw(kind: &RetrieverKind, test: &dyn RowSource, train: &dyn RowSource) -
                 if !exclude_question {
                     return Ok(ids);
                 }
-                let differs = |id: &u32| train.row(*id as usize).is_some_and(|shown| shown != row);
+                let differs = |id: &u32| differs(*id, &row, train);
                 let kept: Vec<u32> = ids.into_iter().filter(differs).take(*k as usize).collect();
                 if kept.len() == *k as usize {
                     return Ok(kept);
@@ -108,6 +128,23 @@ pub fn draw(kind: &RetrieverKind, test: &dyn RowSource, train: &dyn RowSource) -
     }
 }
 
+/// The first `k` of `ranked`, without rows that are the question where these are excluded.
+fn first_of(
+    ranked: Vec<u32>,
+    k: u32,
+    exclude_question: bool,
+    row: &Row,
+    train: &dyn RowSource,
+) -> Result<Vec<u32>, String> {
+    let kept = |id: &u32| !exclude_question || differs(*id, row, train);
+    let first: Vec<u32> = ranked.into_iter().filter(kept).take(k as usize).collect();
+    if first.len() == k as usize { Ok(first) } else { Err(too_few(k, first.len() as u32)) }
+}
+
+fn differs(id: u32, row: &Row, train: &dyn RowSource) -> bool {
+    train.row(id as usize).is_some_and(|shown| *shown != *row)
+}
+
 /// The rows of the pool that are not the question.
 fn others(row: &Row, train: &dyn RowSource) -> impl Iterator<Item = u32> {
     (0u32..).zip(each_row(train)).filter(move |(_, shown)| **shown != *row).map(|(at, _)| at)
@@ -119,14 +156,13 @@ fn joined(row: &Row, columns: &[String]) -> String {
     texts.join(" ")
 }
 
-/// `numpy.random.choice(n, k, replace=False)`: the beginning of a shuffled range.
-fn choice(stream: &mut PythonRandom, n: u32, k: u32) -> Vec<u32> {
+/// A shuffled range; its first `k` are `numpy.random.choice(n, k, replace=False)`.
+fn shuffled(stream: &mut PythonRandom, n: u32) -> Vec<u32> {
     let mut pool: Vec<u32> = (0..n).collect();
     for i in (1..n).rev() {
         let j = stream.numpy_below(i + 1);
         pool.swap(i as usize, j as usize);
     }
-    pool.truncate(k as usize);
     pool
 }
 
@@ -161,7 +197,7 @@ mod tests {
 
     #[test]
     fn fixed_ids_are_shown_as_written() {
-        let kind = RetrieverKind::FixK { ids: vec![2, 0, 2] };
+        let kind = RetrieverKind::FixK { ids: vec![2, 0, 2], exclude_question: false };
         assert_eq!(drawn(&kind, &rows(2), &rows(3)), Ok(vec![vec![2, 0, 2], vec![2, 0, 2]]));
         assert_eq!(drawn(&RetrieverKind::Zero, &rows(2), &Vec::new()), Ok(vec![vec![], vec![]]));
         let first = RetrieverKind::FirstN { k: 2, exclude_question: false };
@@ -205,10 +241,40 @@ mod tests {
         for golden in goldens()["random"].as_array().unwrap() {
             let number = |key: &str| golden[key].as_u64().unwrap() as u32;
             let expected = golden["draws"].as_array().unwrap();
-            let kind = RetrieverKind::Random { k: number("k"), seed: number("seed") };
+            let kind = RetrieverKind::Random { k: number("k"), seed: number("seed"), exclude_question: false };
             let found = drawn(&kind, &rows(expected.len()), &rows(number("pool") as usize)).unwrap();
             assert_eq!(json!(found), json!(expected));
         }
+    }
+
+    #[test]
+    fn a_question_among_its_shots_is_counted_or_left_out() {
+        let text = |at: u32| json!({"q": format!("how many apples are in box {at}"), "a": at});
+        let rows: Vec<Row> = (0..6).map(|at| text(at).as_object().unwrap().clone()).collect();
+        let columns = vec!["q".to_owned()];
+        let of = |exclude_question| {
+            [
+                RetrieverKind::Bm25 { k: 1, columns: columns.clone(), exclude_question },
+                RetrieverKind::Random { k: 3, seed: 43, exclude_question },
+                RetrieverKind::FixK { ids: vec![0, 2], exclude_question },
+            ]
+        };
+        let counts = |kinds: [RetrieverKind; 3]| {
+            kinds.map(|kind| {
+                let draws = draw(&kind, &rows, &rows).unwrap();
+                let by_hand = (0..6).filter(|at| draws.of(*at).contains(&(*at as u32))).count();
+                assert_eq!(draws.own_questions(&rows, &rows) as usize, by_hand, "{kind:?}");
+                by_hand
+            })
+        };
+        let [bm25, random, fixed] = counts(of(false));
+        assert_eq!((bm25, fixed), (6, 2));
+        assert!(random > 0);
+        assert_eq!(counts(of(true)), [0; 3]);
+        let fixed = RetrieverKind::FixK { ids: vec![0, 2], exclude_question: true };
+        assert_eq!(drawn(&fixed, &rows, &rows).unwrap()[..3], [vec![2], vec![0, 2], vec![0]]);
+        let all = RetrieverKind::Random { k: 6, seed: 43, exclude_question: true };
+        assert!(drawn(&all, &rows, &rows).unwrap_err().contains("6 shots, but the pool has 5 rows"));
     }
 
     #[test]
@@ -221,13 +287,14 @@ mod tests {
 
     #[test]
     fn a_pool_too_small_is_named() {
-        let error = drawn(&RetrieverKind::FixK { ids: vec![0, 5, 9] }, &rows(1), &rows(5)).unwrap_err();
+        let error = drawn(&RetrieverKind::FixK { ids: vec![0, 5, 9], exclude_question: false }, &rows(1), &rows(5))
+            .unwrap_err();
         assert!(error.contains("training row 5, 9") && error.contains("5 rows"), "{error}");
         for kind in [
             RetrieverKind::FirstN { k: 6, exclude_question: false },
             RetrieverKind::Sampled { k: 6, seed: 0, exclude_question: false },
-            RetrieverKind::Random { k: 6, seed: 43 },
-            RetrieverKind::Bm25 { k: 6, columns: vec!["q".into()] },
+            RetrieverKind::Random { k: 6, seed: 43, exclude_question: false },
+            RetrieverKind::Bm25 { k: 6, columns: vec!["q".into()], exclude_question: false },
             RetrieverKind::SlidingWindow { k: 6 },
         ] {
             assert!(drawn(&kind, &Vec::new(), &rows(5)).unwrap_err().contains("6 shots"));

@@ -9,12 +9,29 @@ pub enum RetrieverKind {
     /// No shots.
     Zero,
     /// OpenCompass's `FixKRetriever`: these rows of the training split, in this order, for every question.
-    FixK { ids: Vec<u32> },
+    FixK {
+        ids: Vec<u32>,
+        /// Whether rows equal to the question are left out, which then has fewer shots.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        exclude_question: bool,
+    },
     /// OpenCompass's `RandomRetriever`: `numpy.random.choice(pool, k, replace=False)` after one `numpy.random.seed(seed)`.
-    Random { k: u32, seed: u32 },
+    Random {
+        k: u32,
+        seed: u32,
+        /// Whether rows equal to the question are left out.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        exclude_question: bool,
+    },
     /// OpenCompass's `BM25Retriever`: the `k` rows most like the question by Okapi BM25 over the words of `columns`, best
     /// first.
-    Bm25 { k: u32, columns: Vec<String> },
+    Bm25 {
+        k: u32,
+        columns: Vec<String>,
+        /// Whether rows equal to the question are left out.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        exclude_question: bool,
+    },
     /// OpenCompass's `SlidingWindowRetriever`: the `k` rows before the question's own position; before the first of them
     /// the last rows of the pool.
     SlidingWindow { k: u32 },

@@ -158,7 +158,7 @@ fn a_prefix_of_every_answer() {
         {"q": "one?", "c": ["x", "y"], "gold": 1, "topic": "t"},
         {"q": "two\n", "c": ["u", "v"], "gold": 0, "topic": "t"},
     ]));
-    let retriever = RetrieverKind::FixK { ids: vec![0, 1] };
+    let retriever = RetrieverKind::FixK { ids: vec![0, 1], exclude_question: false };
     let dataset = render(&config, &InferSpec::Loglikelihood, Some("gold"), &retriever, &data, &data).unwrap();
     assert_eq!(dataset.shots, ["one? Answer: y\n\n", "two\nAnswer: u\n\n"]);
     let Body::Loglikelihood { context, options } = &dataset.samples[1].body else { panic!() };
@@ -256,7 +256,7 @@ proptest! {
     fn templates_never_panic(template in "[{}a</E>q ]{0,12}", value in ".{0,5}", separator in prop::option::of(".{0,2}")) {
         let config = PromptConfig { sep_token: separator, ..text(&template) };
         let data = rows(json!([{"q": value, "a": "x", "gold": "g"}]));
-        let retriever = RetrieverKind::FixK { ids: vec![0] };
+        let retriever = RetrieverKind::FixK { ids: vec![0], exclude_question: false };
         for infer in [InferSpec::Gen(GenSpec::default()), InferSpec::Rolling, InferSpec::Clp, chat(ChatMode::Last)] {
             let _ = render(&config, &infer, Some("gold"), &retriever, &data, &data);
             let _ = render(&config, &infer, Some("gold"), &RetrieverKind::Zero, &data, &Vec::new());

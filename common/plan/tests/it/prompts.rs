@@ -28,7 +28,7 @@ fn labels(map: &[(&str, &str)]) -> Option<Template> {
 }
 
 fn fix(ids: &[u32]) -> RetrieverKind {
-    RetrieverKind::FixK { ids: ids.to_vec() }
+    RetrieverKind::FixK { ids: ids.to_vec(), exclude_question: false }
 }
 
 /// Three questions with gold 1, 0, 1.

@@ -78,7 +78,7 @@ fn mmlu_ppl_with_five_shots() {
             prompt_template: map(&|label| format!("{hint}</E>{question}\nAnswer: {label}")),
             ..PromptConfig::default()
         };
-        let retriever = RetrieverKind::FixK { ids: vec![0, 1, 2, 3, 4] };
+        let retriever = RetrieverKind::FixK { ids: vec![0, 1, 2, 3, 4], exclude_question: false };
         let rendered = render(&config, &InferSpec::Ppl, Some("target"), &retriever, &first_40(test), &train).unwrap();
         assert_ppl(&rendered, &predictions);
         assert_eq!(rendered.shots.len(), 5, "each distinct shot once");

@@ -29,6 +29,7 @@ pub(crate) fn dataset(infer: InferSpec, eval: EvalSpec, samples: usize) -> Datas
         characters: 0,
         prefix_runs: Vec::new(),
         labels: None,
+        own_questions: 0,
         entries: Vec::new(),
         parts: Vec::new(),
     }

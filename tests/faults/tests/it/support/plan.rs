@@ -59,6 +59,7 @@ impl TestPlan {
                 characters: 0,
                 prefix_runs: Vec::new(),
                 labels: None,
+                own_questions: 0,
                 entries: Vec::new(),
                 parts,
             }],

@@ -36,7 +36,7 @@ fn scored_by(golden: &Value, infer: &InferSpec, profile: NumericProfile, sums: b
     let rows = |split: &str| -> Vec<Row> {
         golden[split].as_array().unwrap().iter().map(|row| row.as_object().unwrap().clone()).collect()
     };
-    let retriever = RetrieverKind::FixK { ids: vec![0, 1, 2, 3, 4] };
+    let retriever = RetrieverKind::FixK { ids: vec![0, 1, 2, 3, 4], exclude_question: false };
     let rendered = render(&config(), infer, Some("answer"), &retriever, &rows("test"), &rows("train")).unwrap();
     let shots = |sample: &compass_plan::Sample| -> Vec<&Shot> {
         sample.shots.iter().map(|&at| &rendered.shots[at as usize]).collect()
