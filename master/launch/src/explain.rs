@@ -39,7 +39,11 @@ fn state(report: &PoolReport) -> String {
         return format!("nothing more is launched: {reason}");
     }
     if let Some(status_error) = &report.status_error {
-        return format!("cannot query the state of its {}: {status_error}", counted(report.live(), "job"));
+        let of_what = match report.live() {
+            0 => "the queue".to_owned(),
+            jobs => format!("the state of its {}", counted(jobs, "job")),
+        };
+        return format!("cannot query {of_what}: {status_error}");
     }
     let mut parts: Vec<String> = here(report).into_iter().chain(missing(report)).collect();
     let live = report.live();

@@ -107,7 +107,7 @@ struct Running {
     job_table: JobTable,
     began: Instant,
     unanswered: u32,
-    /// Looks that are left until nothing more is expected of a submission that failed.
+    /// Looks that are left until nothing more is expected of a submission that failed, or of an earlier master.
     doubtful_looks: u32,
     has_work: bool,
     status_error: Option<String>,
@@ -214,7 +214,13 @@ impl Running {
                 }
                 self.launched(launched);
             }
-            Err(error) => tracing::warn!(pool = self.spec.name, "cannot look for earlier jobs: {}", error.sentence()),
+            Err(error) => {
+                tracing::warn!(pool = self.spec.name, "cannot look for earlier jobs: {}", error.sentence());
+                // They count against the bound: nothing is submitted before it is known whether they are there.
+                if !error.is_final() {
+                    self.doubtful_looks = DOUBTFUL_LOOKS;
+                }
+            }
         }
         self.remember();
     }
@@ -243,6 +249,10 @@ impl Running {
                     tracing::warn!(pool = self.spec.name, "{}", error.sentence());
                 }
                 self.status_error = (self.unanswered >= MAX_UNANSWERED).then(|| error.sentence());
+                // Nothing is launched while nothing is seen, which must end as other failures do.
+                if self.job_table.live() == 0 && self.unanswered.is_multiple_of(MAX_UNANSWERED) {
+                    self.job_table.refused(self.now(), error.sentence(), false);
+                }
             }
         }
     }
@@ -261,7 +271,7 @@ impl Running {
         if !found.is_empty() {
             let jobs = counted(found.len() as u64, "job");
             print_status(format!(
-                "pool {}: {jobs} found in the queue, of a submission that seemed to fail",
+                "pool {}: {jobs} found in the queue, of a submission that seemed to fail or of an earlier master",
                 self.spec.name
             ));
             self.launched(found);

@@ -199,6 +199,65 @@ async fn a_submission_in_doubt_is_looked_for_before_another_and_leaves_no_job() 
     assert_eq!((cluster.submissions, cluster.most, cluster.cancelled.len()), (1, 20, 20));
 }
 
+/// A cluster that answers no question.
+struct Blind {
+    submissions: Arc<Mutex<u32>>,
+}
+
+fn unanswered<'a, T: Send + 'a>() -> Pending<'a, Result<T, LaunchError>> {
+    Box::pin(async { Err(LaunchError::Unreached { sentence: "the socket timed out".into() }) })
+}
+
+impl Launcher for Blind {
+    fn submit(&mut self, _: u32) -> Pending<'_, Result<Vec<Launched>, LaunchError>> {
+        *self.submissions.lock().unwrap() += 1;
+        unanswered()
+    }
+
+    fn poll(&mut self) -> Pending<'_, Result<Vec<(LauncherJobId, JobState)>, LaunchError>> {
+        unanswered()
+    }
+
+    fn adopt(&mut self) -> Pending<'_, Result<Vec<Launched>, LaunchError>> {
+        unanswered()
+    }
+
+    fn cancel(&mut self, _: Vec<LauncherJobId>) -> Pending<'_, Result<(), LaunchError>> {
+        unanswered()
+    }
+
+    fn log(&self, _: &LauncherJobId) -> Option<String> {
+        None
+    }
+
+    fn command_lines(&self, _: u32) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn policy(&self) -> LauncherPolicy {
+        let (poll, none) = (Duration::from_millis(1), Duration::ZERO);
+        let (pause, longest_pause, grace) = (none, none, Duration::from_millis(20));
+        LauncherPolicy { poll, ending: poll, grace, failures: 3, pause, longest_pause, connect: None }
+    }
+}
+
+#[tokio::test]
+async fn a_pool_that_cannot_look_submits_nothing_and_is_given_up() {
+    let (submissions, stop) = (Arc::new(Mutex::new(0)), CancellationToken::new());
+    let launcher = Blind { submissions: submissions.clone() };
+    let spec = PoolSpec { name: "s".into(), kind: "slurm", most: 20, ..PoolSpec::default() };
+    let (_targets, targets) = watch::channel(ScaleTarget { target: 20, has_work: true, ..ScaleTarget::default() });
+    let (report, mut reports) = watch::channel(PoolReport::default());
+    let (events, _receiver) = mpsc::channel(64);
+    let channels = PoolChannels { targets, report, events, stop: stop.clone() };
+    let pool = tokio::spawn(Pool { spec, launcher: Box::new(launcher) }.run(channels));
+    let given_up = reports.wait_for(|report| report.given_up.is_some()).await.unwrap().clone();
+    assert_eq!(given_up.given_up.unwrap(), "it failed 3 times in a row, last with: the socket timed out");
+    stop.cancel();
+    pool.await.unwrap();
+    assert_eq!(*submissions.lock().unwrap(), 0, "jobs of an earlier master may be there");
+}
+
 #[test]
 fn what_has_ended_is_called_by_its_name() {
     let job = |id: &str| LauncherJobId(id.into());
