@@ -1,7 +1,7 @@
 //! `submit`: a job for a server. Planned here, so that the submitter sees all errors, and nothing was started.
 
 use super::client::Master;
-use super::usual::{place, serve_command};
+use super::usual::{place, serve_command, usual_state_dir};
 use crate::cli::terminal_width;
 use crate::exit;
 use crate::job::Mode;
@@ -14,8 +14,13 @@ use compass_proto::v1::follow_reply::Body;
 use compass_types::ids::Digest;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
+
+/// How long another server is looked for once the one that had a job went away: while none is seen to stand by, and at most.
+const SUCCESSION: Duration = Duration::from_secs(3);
+const LONGEST_SUCCESSION: Duration = Duration::from_secs(60);
 
 /// What is submitted, and how.
 #[derive(Clone, Debug)]
@@ -112,16 +117,49 @@ fn fitting(table: String, folder: &Path) -> String {
     width.and_then(|width| pipeline::latest_table_within(folder, width)).map_or(table, |fitting| fitting + "\n")
 }
 
-/// Says what the job says, to its end.
+/// Says what the job says, to its end, under whichever server has it.
 async fn follow(mut server: Master, job: String, folder: &RunFolder, state_dir: &Path) -> Result<u8, Failure> {
-    let gone = || {
-        let help = format!("start it again with {}; it goes on with job {job}", serve_command(state_dir));
-        Failure::new(exit::INFRASTRUCTURE, Diagnostic::error("the server went away").with_help(help))
-    };
-    let mut said = server.follow(job.clone(), is_terminal()).await?;
+    loop {
+        if let Some(code) = follow_under(&mut server, &job, folder).await? {
+            return Ok(code);
+        }
+        let Some(next) = successor(&job, state_dir).await else {
+            let help = format!("start it again with {}; it goes on with job {job}", serve_command(state_dir));
+            return Err(Failure::new(exit::INFRASTRUCTURE, Diagnostic::error("the server went away").with_help(help)));
+        };
+        print_status(format!("the server went away; another one goes on with job {job}"));
+        server = next;
+    }
+}
+
+/// The server that has the job of one that went away: one that stood by, or the same one started again. `None` where this host
+/// has none.
+async fn successor(job: &str, state_dir: &Path) -> Option<Master> {
+    let begun = Instant::now();
+    let mut until = begun + SUCCESSION;
+    let usual = usual_state_dir().filter(|usual| usual != state_dir);
+    while Instant::now() < until {
+        for folder in std::iter::once(state_dir).chain(usual.as_deref()) {
+            for known in Master::all(folder).await.known {
+                if known.status.kind == "serve" && known.status.jobs.iter().any(|known| known.job == job) {
+                    return Some(known.master);
+                }
+                if known.status.stands_by.is_some() {
+                    until = (Instant::now() + SUCCESSION).min(begun + LONGEST_SUCCESSION);
+                }
+            }
+        }
+        tokio::time::sleep(SUCCESSION / 12).await;
+    }
+    None
+}
+
+/// Says what the job says, until it ends with a code; `None` once the server is gone.
+async fn follow_under(server: &mut Master, job: &str, folder: &RunFolder) -> Result<Option<u8>, Failure> {
+    let mut said = server.follow(job.to_owned(), is_terminal()).await?;
     let mut bar = FollowedBar::default();
     loop {
-        let Ok(Some(reply)) = said.message().await else { return Err(gone()) };
+        let Ok(Some(reply)) = said.message().await else { return Ok(None) };
         match reply.body {
             Some(Body::StatusLine(line)) => print_status(line),
             Some(Body::Progress(progress)) => bar.show(&progress),
@@ -135,7 +173,7 @@ async fn follow(mut server: Master, job: String, folder: &RunFolder, state_dir: 
                 let code = u8::try_from(ended.exit_code).unwrap_or(exit::INFRASTRUCTURE);
                 let help = Some(ended.help).filter(|help| !help.is_empty());
                 return match why_it_ended(ended.reason, help) {
-                    None => Ok(code),
+                    None => Ok(Some(code)),
                     Some(why) => Err(Failure::new(code, why)),
                 };
             }
