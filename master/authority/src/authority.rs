@@ -11,6 +11,7 @@ use compass_common::encode::{self, EncodeError};
 use compass_common::join_token::JoinToken;
 use compass_config::{AuthorityConfig, StoreConfig};
 use compass_store::{SharedValue, StoreError};
+use compass_types::ids::Digest;
 use compass_types::secret::Secret;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -84,6 +85,11 @@ impl Authority {
         let certificate_seconds = config.certificate_seconds;
         let (changing, known) = (Mutex::new(()), watch::Sender::new(Arc::new(register)));
         Ok(Self { value, vault, signer, certificate_seconds, changing, known })
+    }
+
+    /// What all masters of its store, and no others, have in common.
+    pub fn digest(&self) -> Digest {
+        self.signer.digest()
     }
 
     /// What is known now.

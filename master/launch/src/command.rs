@@ -245,14 +245,14 @@ impl Launcher for CommandLauncher {
 
 #[cfg(test)]
 mod tests {
-    use super::super::worker_command::Programs;
+    use super::super::worker_command::{MasterAddresses, Programs};
     use super::*;
     use proptest::prelude::*;
 
     fn launcher(pieces: Vec<CommandPiece>, binary: &str) -> CommandLauncher {
         let worker = WorkerCommand {
             binary: binary.into(),
-            master: "head:1".into(),
+            master: MasterAddresses::alone("head:1"),
             slots: 1,
             device: "cpu".into(),
             programs: Programs::None,

@@ -40,4 +40,4 @@ pub use process::{Tool, ToolOutput};
 pub use scaler::Bounds;
 pub use slurm::{Belonging, SlurmLauncher};
 pub use slurm_command::SlurmOrder;
-pub use worker_command::{Programs, WorkerCommand, quoted};
+pub use worker_command::{MasterAddresses, Programs, WorkerCommand, quoted};

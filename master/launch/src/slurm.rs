@@ -3,8 +3,8 @@
 //! What a failed `sbatch` says is not believed: the jobs may be there all the same, and the queue is looked at before anything
 //! else is submitted.
 //!
-//! Jobs carry in their comment which run, pool and master they belong to. A master that was restarted under its old address
-//! takes over what an earlier one left in the queue; jobs that would look for another address are cancelled.
+//! Jobs carry in their comment which run and pool they belong to, and which masters they were told of. A master takes over
+//! what an earlier one left in the queue and told of it; jobs that would look for other addresses alone are cancelled.
 
 use super::error::LaunchError;
 use super::launcher::{JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending};
@@ -39,11 +39,9 @@ const CANCELLED_AT_ONCE: usize = 500;
 /// Submits arrays of jobs with `sbatch`, looks with `squeue`, ends with `scancel`.
 pub struct SlurmLauncher {
     order: SlurmOrder,
-    /// The comment of every job that it submits.
-    comment: String,
     /// How often each job that it launched or found had been put back into the queue when it was looked at last.
     restarts: BTreeMap<LauncherJobId, u64>,
-    /// What the comment of every job of this run and pool begins with, whatever its master.
+    /// What the comment of every job of this run and pool begins with, before the masters that its worker was told of.
     mark: String,
     /// Jobs of one array that Slurm takes.
     array: u32,
@@ -60,17 +58,12 @@ pub struct Belonging<'b> {
     pub job: &'b str,
     pub stage: &'b str,
     pub pool: &'b str,
-    /// Its address.
-    pub master: &'b str,
 }
 
 impl Belonging<'_> {
-    /// The comment without the master, and whole.
-    fn comments(&self) -> (String, String) {
-        let Self { run, job, stage, pool, master } = self;
-        let mark = format!("compass run={run} job={job} stage={stage} pool={pool} ");
-        let whole = format!("{mark}master={master}");
-        (mark, whole)
+    fn mark(&self) -> String {
+        let Self { run, job, stage, pool } = self;
+        format!("compass run={run} job={job} stage={stage} pool={pool} master=")
     }
 }
 
@@ -82,12 +75,22 @@ impl SlurmLauncher {
 
     /// The same, with what runs the commands of Slurm.
     pub(super) fn with_commands(order: SlurmOrder, belonging: &Belonging<'_>, commands: Box<dyn Commands>) -> Self {
-        let (mark, comment) = belonging.comments();
-        Self { order, comment, restarts: BTreeMap::new(), mark, array: ARRAY, form: QueueForm::Json, commands }
+        let (mark, restarts) = (belonging.mark(), BTreeMap::new());
+        Self { order, restarts, mark, array: ARRAY, form: QueueForm::Json, commands }
+    }
+
+    /// The comment of a job that is submitted now.
+    fn comment(&self) -> String {
+        format!("{}{}", self.mark, self.order.worker.master.told())
+    }
+
+    /// Whether the worker of a job of this run and pool finds this master.
+    fn is_ours(&self, entry: &QueuedJob) -> bool {
+        entry.comment.strip_prefix(&self.mark).is_some_and(|told| self.order.worker.master.are_found_by(told))
     }
 
     fn sbatch(&self, jobs: u32) -> Vec<String> {
-        self.order.sbatch(jobs, &self.comment)
+        self.order.sbatch(jobs, &self.comment())
     }
 
     fn refused(&self, program: &str, said: &ToolOutput) -> LaunchError {
@@ -129,7 +132,7 @@ impl SlurmLauncher {
             Ok(found) => {
                 let is_new = |entry: &QueuedJob| !self.restarts.contains_key(&entry.job);
                 let mut found: Vec<QueuedJob> = found.into_iter().filter(QueuedJob::is_live).collect();
-                found.retain(|entry| entry.comment == self.comment && is_new(entry));
+                found.retain(|entry| self.is_ours(entry) && is_new(entry));
                 match found.is_empty() {
                     true => Err(error),
                     false => Ok(found.into_iter().map(|entry| self.launched(entry.job, entry.restarts)).collect()),
@@ -214,10 +217,13 @@ impl SlurmLauncher {
 
     async fn take_over(&mut self) -> Result<Vec<Launched>, LaunchError> {
         let live = self.queue().await?.into_iter().filter(QueuedJob::is_live);
-        let (ours, stray): (Vec<QueuedJob>, Vec<QueuedJob>) = live.partition(|entry| entry.comment == self.comment);
+        let (ours, stray): (Vec<QueuedJob>, Vec<QueuedJob>) = live.partition(|entry| self.is_ours(entry));
         let stray: Vec<LauncherJobId> = stray.into_iter().map(|entry| entry.job).collect();
         if !stray.is_empty() {
-            tracing::warn!(jobs = stray.len(), "cancelling jobs of an earlier master, which had another address");
+            tracing::warn!(
+                jobs = stray.len(),
+                "cancelling jobs of an earlier master, which do not know this one's address"
+            );
             self.end(&stray).await?;
         }
         Ok(ours.into_iter().map(|entry| self.launched(entry.job, entry.restarts)).collect())
@@ -261,7 +267,7 @@ impl Launcher for SlurmLauncher {
     fn poll(&mut self) -> Pending<'_, Result<Vec<(LauncherJobId, JobState)>, LaunchError>> {
         Box::pin(async move {
             let mut found = self.queue().await?;
-            found.retain(|entry| entry.comment == self.comment);
+            found.retain(|entry| self.is_ours(entry));
             Ok(found.into_iter().map(|entry| self.seen(entry)).collect())
         })
     }
@@ -288,7 +294,7 @@ impl Launcher for SlurmLauncher {
     }
 
     fn command_lines(&self, jobs: u32) -> Vec<String> {
-        vec![self.order.shown(jobs.min(ARRAY), &self.comment)]
+        vec![self.order.shown(jobs.min(ARRAY), &self.comment())]
     }
 
     fn emergency_cleanup(&self, jobs: &[LauncherJobId]) -> Option<Vec<String>> {

@@ -174,7 +174,7 @@ fn bare(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::worker_command::Programs;
+    use super::super::worker_command::{MasterAddresses, Programs};
     use super::*;
 
     fn order() -> SlurmOrder {
@@ -190,7 +190,7 @@ mod tests {
             gpus: 2,
             worker: WorkerCommand {
                 binary: "/opt/compass-worker".into(),
-                master: "head:50051".into(),
+                master: MasterAddresses::alone("head:50051"),
                 slots: 1,
                 device: "auto".into(),
                 programs: Programs::None,

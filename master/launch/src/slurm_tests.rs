@@ -1,17 +1,19 @@
 //! The launcher over a Slurm that follows a script: what it refuses, what it does not answer, what it is slow to say.
 
 use super::super::process::Said;
-use super::super::worker_command::{Programs, WorkerCommand};
+use super::super::worker_command::{MasterAddresses, Programs, WorkerCommand};
 use super::*;
 use compass_config::SlurmConfig;
 use std::sync::{Arc, Mutex};
+use tokio::sync::watch;
 
-const COMMENT: &str = "compass run=r job=j stage=infer pool=s master=h:1";
+const MARK: &str = "compass run=r job=j stage=infer pool=s master=";
 
 /// A cluster, and how it misbehaves.
 #[derive(Default)]
 struct Cluster {
-    jobs: Vec<(String, &'static str)>,
+    /// Job and comment of what runs.
+    jobs: Vec<(String, String)>,
     arrays: u32,
     /// What was run, less `squeue`.
     said: Vec<String>,
@@ -57,7 +59,7 @@ impl Cluster {
     }
 
     fn sbatch(&mut self, arguments: &[String]) -> Said {
-        assert_eq!(option(arguments, "--comment="), COMMENT);
+        let comment = option(arguments, "--comment=");
         let last: u32 = option(arguments, "--array=0-").parse().unwrap();
         let jobs = last + 1;
         self.said.push(format!("sbatch {jobs}"));
@@ -70,7 +72,7 @@ impl Cluster {
             );
         }
         self.arrays += 1;
-        self.jobs.extend((0..jobs).map(|task| (format!("{}_{task}", self.arrays), "RUNNING")));
+        self.jobs.extend((0..jobs).map(|task| (format!("{}_{task}", self.arrays), comment.to_owned())));
         match self.loses_answers {
             true => failed("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"),
             false => printed(format!("{}\n", self.arrays)),
@@ -92,14 +94,14 @@ impl Cluster {
             };
         }
         let format = option(arguments, "--Format=");
-        let line = |(job, state): &(String, &'static str)| -> String {
+        let line = |(job, comment): &(String, String)| -> String {
             let column = |column: &str| {
                 let (name, width) = column.split_once(':').unwrap();
                 let value = match name {
                     "JobArrayID" => job,
                     "UserID" => &user,
-                    "State" => *state,
-                    "Comment" => COMMENT,
+                    "State" => "RUNNING",
+                    "Comment" => comment,
                     "Reason" => "None",
                     _ => "0",
                 };
@@ -111,11 +113,11 @@ impl Cluster {
     }
 
     fn json(&self, user: &str) -> String {
-        let entry = |(job, state): &(String, &'static str)| {
+        let entry = |(job, comment): &(String, String)| {
             let (array, task) = job.split_once('_').unwrap();
             format!(
                 r#"{{"job_id": 1, "array_job_id": {array}, "array_task_id": {{"set": true, "number": {task}}}, "user_id": {user},
-                "comment": "{COMMENT}", "job_state": "{state}", "restart_cnt": 0}}"#
+                "comment": "{comment}", "job_state": "RUNNING", "restart_cnt": 0}}"#
             )
         };
         format!(r#"{{"jobs": [{}]}}"#, self.jobs.iter().map(entry).collect::<Vec<_>>().join(","))
@@ -131,9 +133,15 @@ impl Commands for Fake {
 
 /// A launcher over such a cluster.
 fn launcher(cluster: Cluster) -> (SlurmLauncher, Fake) {
+    let fake = Fake(Arc::new(Mutex::new(cluster)));
+    (launcher_at(MasterAddresses::alone("h:1"), &fake), fake)
+}
+
+/// The launcher of a master over a cluster that is there.
+fn launcher_at(master: MasterAddresses, fake: &Fake) -> SlurmLauncher {
     let worker = WorkerCommand {
         binary: "compass-worker".into(),
-        master: "h:1".into(),
+        master,
         slots: 1,
         device: "cpu".into(),
         programs: Programs::None,
@@ -142,9 +150,8 @@ fn launcher(cluster: Cluster) -> (SlurmLauncher, Fake) {
     let (name, pool) = ("compass r [m]".to_owned(), "s".to_owned());
     let config = SlurmConfig::default();
     let order = SlurmOrder { pool, config, gpus: 0, worker, environment: Vec::new(), name, logs: None };
-    let belonging = Belonging { run: "r", job: "j", stage: "infer", pool: "s", master: "h:1" };
-    let fake = Fake(Arc::new(Mutex::new(cluster)));
-    (SlurmLauncher::with_commands(order, &belonging, Box::new(fake.clone())), fake)
+    let belonging = Belonging { run: "r", job: "j", stage: "infer", pool: "s" };
+    SlurmLauncher::with_commands(order, &belonging, Box::new(fake.clone()))
 }
 
 impl Fake {
@@ -193,6 +200,24 @@ async fn what_may_have_been_taken_is_not_submitted_again_by_a_launcher_that_cann
     let found = slurm.poll().await.unwrap();
     assert_eq!((found.len(), &found[0].1), (20, &JobState::Running), "a later look tells of them");
     assert_eq!(slurm.worker_of(&found[0].0).unwrap().0, "s-1_0");
+}
+
+#[tokio::test]
+async fn the_next_leader_adopts_the_jobs_that_were_told_of_it() {
+    let (mut first, fake) = launcher(Cluster::default());
+    first.submit(2).await.unwrap();
+    let (known, others) = watch::channel(Vec::new());
+    let mut first = launcher_at(MasterAddresses::with_others("h:1", others), &fake);
+    known.send_replace(vec!["h:2".into(), "h:1".into()]);
+    first.submit(3).await.unwrap();
+    let comments: Vec<String> = fake.0.lock().unwrap().jobs.iter().map(|(_, comment)| comment.clone()).collect();
+    assert_eq!((&comments[0], &comments[4]), (&format!("{MARK}h:1"), &format!("{MARK}h:1,h:2")));
+    assert_eq!(first.poll().await.unwrap().len(), 5);
+    let mut second = launcher_at(MasterAddresses::alone("h:2"), &fake);
+    fake.said();
+    let adopted = second.adopt().await.unwrap();
+    assert_eq!(adopted.iter().map(|job| job.worker.0.as_str()).collect::<Vec<_>>(), ["s-2_0", "s-2_1", "s-2_2"]);
+    assert_eq!(fake.said(), ["scancel 2"], "the others would never find it");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 //! Nothing secret stands in it: `ps` shows it to every user. Tokens reach workers through files.
 
 use std::path::PathBuf;
+use tokio::sync::watch;
 
 /// Whether a stage runs programs that a model wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,12 +16,43 @@ pub enum Programs {
     Unsafe,
 }
 
+/// Where workers find the master that launches them, and those that stand by for it.
+#[derive(Clone, Debug)]
+pub struct MasterAddresses {
+    own: String,
+    /// As far as they are known by now.
+    others: Option<watch::Receiver<Vec<String>>>,
+}
+
+impl MasterAddresses {
+    /// One master, at `host:port`.
+    pub fn alone(own: impl Into<String>) -> Self {
+        Self { own: own.into(), others: None }
+    }
+
+    /// A master, and others that may lead after it.
+    pub fn with_others(own: impl Into<String>, others: watch::Receiver<Vec<String>>) -> Self {
+        Self { own: own.into(), others: Some(others) }
+    }
+
+    /// All of them, as `--master` takes them: this one first.
+    pub fn told(&self) -> String {
+        let others = self.others.as_ref().map(|others| others.borrow().clone()).unwrap_or_default();
+        let others = others.into_iter().filter(|other| *other != self.own);
+        std::iter::once(self.own.clone()).chain(others).collect::<Vec<_>>().join(",")
+    }
+
+    /// Whether a worker that was told these addresses finds this master.
+    pub(super) fn are_found_by(&self, told: &str) -> bool {
+        told.split(',').any(|address| address == self.own)
+    }
+}
+
 /// Worker's command line, as every launcher has it run.
 #[derive(Clone, Debug)]
 pub struct WorkerCommand {
     pub binary: PathBuf,
-    /// The master's address as the agent is told it.
-    pub master: String,
+    pub master: MasterAddresses,
     /// Replicas that one agent runs.
     pub slots: u32,
     /// `auto`, `cpu` or `cuda:N`.
@@ -34,9 +66,9 @@ pub struct WorkerCommand {
 impl WorkerCommand {
     /// The words of the command line; without a name, the worker takes one from its host or its launcher's environment.
     pub fn words(&self, name: Option<&str>) -> Vec<String> {
-        let slots = self.slots.to_string();
+        let (slots, master) = (self.slots.to_string(), self.master.told());
         let mut line = vec![self.binary.display().to_string()];
-        for (flag, value) in [("--master", &self.master), ("--device", &self.device), ("--slots", &slots)] {
+        for (flag, value) in [("--master", &master), ("--device", &self.device), ("--slots", &slots)] {
             line.extend([flag.to_owned(), value.clone()]);
         }
         for (flag, value) in [("--name", name), ("--pool", self.pool.as_deref())] {
@@ -83,10 +115,21 @@ mod tests {
     }
 
     #[test]
+    fn workers_are_told_of_every_master_that_is_known() {
+        let (known, others) = watch::channel(Vec::new());
+        let masters = MasterAddresses::with_others("head1:1", others);
+        assert_eq!(masters.told(), "head1:1");
+        known.send_replace(vec!["head2:1".into(), "head1:1".into()]);
+        assert_eq!(masters.told(), "head1:1,head2:1");
+        assert!(MasterAddresses::alone("head2:1").are_found_by(&masters.told()));
+        assert!(!MasterAddresses::alone("head2:11").are_found_by(&masters.told()));
+    }
+
+    #[test]
     fn the_line_names_what_is_known() {
         let command = WorkerCommand {
             binary: "/opt/it's here/compass-worker".into(),
-            master: "head:1".into(),
+            master: MasterAddresses::alone("head:1"),
             slots: 2,
             device: "cpu".into(),
             programs: Programs::None,

@@ -109,6 +109,7 @@ fn launching(programs: Programs, debug: bool) -> LaunchOptions<'static> {
         logs_here: None,
         token_file: None,
         job: "JOB",
+        others: None,
     }
 }
 

@@ -8,13 +8,15 @@ use compass_common::gpu_files::GpuFiles;
 use compass_common::status_output::print_status;
 use compass_config::{Config, ModelConfig, PoolConfig, RunnerKind};
 use compass_launch::{
-    Autoscaler, Belonging, Bounds, CommandLauncher, DlcLauncher, DlcPlace, LaunchError, Launcher, LocalLauncher, Pool,
-    PoolSpec, Programs, SlurmLauncher, SlurmOrder, WorkerCommand, find_worker, sees_gpu, visible_gpus,
+    Autoscaler, Belonging, Bounds, CommandLauncher, DlcLauncher, DlcPlace, LaunchError, Launcher, LocalLauncher,
+    MasterAddresses, Pool, PoolSpec, Programs, SlurmLauncher, SlurmOrder, WorkerCommand, find_worker, sees_gpu,
+    visible_gpus,
 };
 use compass_plan::DeviceRequest;
 use compass_rpc::PoolTerms;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tokio::sync::watch;
 
 /// Jobs of a remote launcher when nothing bounds them: as many as OpenCompass has by default.
 const UNBOUNDED: u32 = 1;
@@ -33,8 +35,10 @@ pub(super) struct LaunchOptions<'o> {
     pub(super) logs_here: Option<&'o Path>,
     /// The file with the token that workers need to join; `None` where they need none.
     pub(super) token_file: Option<&'o Path>,
-    /// The plan's digest, short.
+    /// The plan's digest, short; of a master that stays, that of its authority.
     pub(super) job: &'o str,
+    /// Addresses of other masters that may lead after this one.
+    pub(super) others: Option<&'o watch::Receiver<Vec<String>>>,
 }
 
 /// Where the worker's command line looks for such a file.
@@ -233,7 +237,12 @@ pub(super) fn autoscaler(
     for place in places(config) {
         check_gpus(config, &place)?;
         let spec = place.spec(config, options.debug);
-        let master = if place.runner.is_remote() { far } else { near };
+        // A worker on this host ends with its master.
+        let master = match (place.runner.is_remote(), options.others) {
+            (true, Some(others)) => MasterAddresses::with_others(far, others.clone()),
+            (true, None) => MasterAddresses::alone(far),
+            (false, _) => MasterAddresses::alone(near),
+        };
         if let Some(launcher) = launcher(config, &place, &spec, master, options)? {
             pools.push(Pool { spec, launcher });
         }
@@ -264,16 +273,23 @@ pub(crate) fn fleet_of_stage(
         logs_here: None,
         token_file: endpoint.token_file(),
         job: &job,
+        others: None,
     };
     autoscaler(stage.config, endpoint.near(), endpoint.advertised(), options)
 }
 
-/// The pools of a master that stays: nothing is known of models, every pool takes all jobs.
+/// The pools of a master that stays: nothing is known of models, every pool takes all jobs. `others` are the addresses of those
+/// that stand by.
 ///
 /// # Errors
 /// As for the pools of a stage.
-pub(crate) fn fleet_of(config: &Config, endpoint: &WorkerEndpoint) -> Result<Autoscaler, LaunchError> {
+pub(crate) fn fleet_of(
+    config: &Config,
+    endpoint: &WorkerEndpoint,
+    others: &watch::Receiver<Vec<String>>,
+) -> Result<Autoscaler, LaunchError> {
     let (programs, token_file) = (Programs::Contained, endpoint.token_file());
+    let authority = endpoint.authority().short();
     let logs = config.state_dir.join("serve-logs");
     let options = LaunchOptions {
         debug: false,
@@ -283,7 +299,8 @@ pub(crate) fn fleet_of(config: &Config, endpoint: &WorkerEndpoint) -> Result<Aut
         shows_logs_of_run: false,
         logs_here: Some(&logs),
         token_file,
-        job: "serve",
+        job: &authority,
+        others: Some(others),
     };
     autoscaler(config, endpoint.near(), endpoint.advertised(), options)
 }
@@ -292,7 +309,7 @@ fn launcher(
     config: &Config,
     place: &LaunchTarget<'_>,
     spec: &PoolSpec,
-    master: &str,
+    master: MasterAddresses,
     options: LaunchOptions<'_>,
 ) -> Result<Option<Box<dyn Launcher>>, LaunchError> {
     let models = place.models(config);
@@ -304,7 +321,7 @@ fn launcher(
         let named = place.pool.and_then(|pool| pool.worker.clone()).or(of_jobs);
         Ok(WorkerCommand {
             binary: named.map_or_else(find_worker, Ok)?,
-            master: master.to_owned(),
+            master: master.clone(),
             slots: spec.slots,
             device,
             programs: options.programs,
@@ -341,7 +358,7 @@ fn launcher(
                     "pool {name}: the output of its jobs is not kept; `log_dir` names a folder for it"
                 ));
             }
-            let belonging = Belonging { run: &run, job: options.job, stage: options.stage, pool: place.name, master };
+            let belonging = Belonging { run: &run, job: options.job, stage: options.stage, pool: place.name };
             let order = SlurmOrder {
                 pool: place.name.to_owned(),
                 config: slurm.clone(),

@@ -6,6 +6,7 @@ use compass_authority::{Authority, AuthorityError, JoinFile, JoinFileError};
 use compass_common::join_token::{DEFAULT_STATE, is_loopback, loopback_name};
 use compass_config::{Advertised, Config};
 use compass_rpc::Access;
+use compass_types::ids::Digest;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -92,6 +93,11 @@ impl WorkerEndpoint {
     /// `host:port` as workers on this host are told it.
     pub(crate) fn near(&self) -> &str {
         &self.near
+    }
+
+    /// What all masters of its store, and no others, have in common.
+    pub(crate) fn authority(&self) -> Digest {
+        self.join_token.authority.digest()
     }
 
     /// The file with a join token for workers that are launched.

@@ -4,8 +4,8 @@ use super::worker_dispatcher::WorkerDispatcher;
 use crate::pipeline::{self, WorkerEndpoint};
 use compass_config::{Base, Config, RunnerKind};
 use compass_launch::{
-    Autoscaler, Bounds, LaunchError, LaunchEvent, LocalLauncher, Pool, PoolReport, PoolSpec, Programs, WorkerCommand,
-    explain, find_worker,
+    Autoscaler, Bounds, LaunchError, LaunchEvent, LocalLauncher, MasterAddresses, Pool, PoolReport, PoolSpec, Programs,
+    WorkerCommand, explain, find_worker,
 };
 use compass_types::ids::WorkerId;
 use std::path::PathBuf;
@@ -30,18 +30,23 @@ pub(super) struct Launching {
     pub(super) given_up: watch::Receiver<Option<String>>,
 }
 
-/// The autoscaler of a server that stays, at rest.
+/// The autoscaler of a server that stays, at rest; `others` are the addresses of those that stand by.
 ///
 /// # Errors
 /// There is no worker to launch, or no launcher for it.
-pub(super) fn autoscaler(base: &Base, config: &Config, endpoint: &WorkerEndpoint) -> Result<Autoscaler, LaunchError> {
+pub(super) fn autoscaler(
+    base: &Base,
+    config: &Config,
+    endpoint: &WorkerEndpoint,
+    others: &watch::Receiver<Vec<String>>,
+) -> Result<Autoscaler, LaunchError> {
     if !base.pools.is_empty() || base.runner.kind != RunnerKind::Local {
-        return Ok(Autoscaler { others_may_come: true, ..pipeline::fleet_of(config, endpoint)? });
+        return Ok(Autoscaler { others_may_come: true, ..pipeline::fleet_of(config, endpoint, others)? });
     }
     let slots = own_slots(base);
     let worker = WorkerCommand {
         binary: find_worker()?,
-        master: endpoint.near().to_owned(),
+        master: MasterAddresses::alone(endpoint.near()),
         slots: 1,
         device: "auto".into(),
         programs: Programs::Contained,
@@ -102,6 +107,11 @@ impl Agents {
     /// None is launched any more, and those that run are asked to end.
     pub(super) fn retire(&self) {
         self.stop.token().cancel();
+    }
+
+    /// Leaves every agent to another master. Nothing is asked of a launcher any more, up to the end of this process.
+    pub(super) fn leave(self) {
+        self.stop.disarm();
     }
 
     /// Ends every agent and launches none any more. Returns when they are gone.

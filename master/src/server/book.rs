@@ -1,6 +1,7 @@
 //! What a server that stays remembers: every job that it accepted, and how each ended. With an embedded store it alone has it open;
 //! in etcd several servers may share it, of which one leads and the others stand by.
 
+use super::peers::Peers;
 use super::status_file::StatusFile;
 use crate::control::announce_standby;
 use crate::exit;
@@ -97,6 +98,9 @@ impl Book {
                     let for_whom = format!("{holder} serves; from here workers would dial {address}");
                     if !took_over {
                         print_timed(format!("standing by: {for_whom}"));
+                        // The one that leads tells its workers of this one.
+                        let joined = Peers::of(&base.store).map_err(failed)?.join(&address).await;
+                        joined.map_err(failed)?;
                     }
                     took_over = true;
                     // Until this server leads, or a third one does.

@@ -10,6 +10,7 @@ mod alone;
 mod book;
 mod job_config;
 mod job_workers;
+mod peers;
 mod ports;
 mod serve;
 #[expect(clippy::module_inception, reason = "the module is named after what it holds")]

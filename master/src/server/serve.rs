@@ -5,6 +5,7 @@ use super::agents::{Agents, Launching, autoscaler, own_slots};
 use super::book::{Book, ENDED, is_seen};
 use super::job_config::{job_config, launch_config};
 use super::job_workers::LaunchedFor;
+use super::peers::Peers;
 use super::ports::{BoundPorts, PortsError};
 use super::server::{Job, Server};
 use super::status_file::StatusFile;
@@ -82,7 +83,9 @@ async fn serve_until(
     let config = launch_config(&base);
     let bound = BoundPorts::bind(&config).await.map_err(|error| of_ports(&error))?;
     let (address, told) = (bound.address(), bound.endpoint().advertised().to_owned());
-    let autoscaler = autoscaler(&base, &config, bound.endpoint());
+    let peers = Peers::of(&base.store).map_err(|error| Failure::of_store(&error))?;
+    let others = peers.known_beside(&told).await;
+    let autoscaler = autoscaler(&base, &config, bound.endpoint(), &others);
     let autoscaler = autoscaler.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     let socket = control::open(&base.state_dir, control::SERVER);
     let socket = socket.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
@@ -127,6 +130,7 @@ async fn serve_until(
         _ = interrupted.wait_for(Option::is_some) => {}
         Ok(_) = status.wait_for(|status| *status == LeadershipStatus::Lost) => {
             // Workers are the other server's from now on: none is told to end, and nothing more is recorded.
+            agents.leave();
             let message = "another server leads by now; this one was stopped, or cut off from the store, for too long";
             let help = "nothing is lost: the other goes on with all jobs; start this one again and it stands by";
             return Err(Failure::new(exit::LEADERSHIP_LOST, Diagnostic::error(message).with_help(help)));

@@ -223,7 +223,7 @@ impl DlcLauncher {
     /// Writes down that the job exists, for the next master of this run.
     fn note(&self, job: &LauncherJobId, worker: &WorkerId) -> Result<(), LaunchError> {
         let Some(path) = self.notes() else { return Ok(()) };
-        let noted = Noted { job: job.0.clone(), worker: worker.0.clone(), master: self.worker.master.clone() };
+        let noted = Noted { job: job.0.clone(), worker: worker.0.clone(), master: self.worker.master.told() };
         let mut line = encode::json("the note of a DLC job", &noted)?;
         line.push(b'\n');
         append(&path, &line).map_err(|source| LaunchError::Log { path, source })
@@ -247,7 +247,7 @@ impl DlcLauncher {
             if matches!(job.state, JobState::Ended(_)) {
                 continue;
             }
-            if noted.master == self.worker.master {
+            if self.worker.master.are_found_by(&noted.master) {
                 launched.push(Launched { job: id.clone(), worker: job.worker.clone() });
                 self.jobs.insert(id, job);
             } else {
