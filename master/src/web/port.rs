@@ -13,9 +13,11 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +27,12 @@ const HEAD: Duration = Duration::from_secs(10);
 const LIFE: Duration = Duration::from_secs(60);
 /// Largest head of a request, in bytes.
 const HEAD_BYTES: usize = 16 * 1024;
+/// Connections beyond the bounds that are taken all the same, to ask for [`HEALTH`]: a client that holds all places of an address, or
+/// of the port, must not make a master look dead to what watches over it.
+const OF_HEALTH: usize = 16;
+/// How long such a connection may take for the head of its request, and lives.
+const HEALTH_HEAD: Duration = Duration::from_secs(1);
+const HEALTH: &str = "/healthz";
 /// The pause after a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -43,7 +51,7 @@ impl Default for Limits {
     }
 }
 
-/// Serves `app` until `stop` is cancelled. Connections beyond the limits are closed at once.
+/// Serves `app` until `stop` is cancelled. Connections beyond the limits may only ask how the master is, and soon.
 pub(super) async fn serve(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -58,6 +66,7 @@ pub(super) async fn serve(
         ..Bounds::default()
     };
     let places = ConnectionSlots::new(bounds);
+    let beyond = Arc::new(Semaphore::new(OF_HEALTH));
     let is_loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     // On other addresses a token is asked for, which no page of another site has; names of a host are many there.
     let app = if is_loopback { app.layer(from_fn(demand_local_host)) } else { app };
@@ -67,23 +76,33 @@ pub(super) async fn serve(
             () = stop.cancelled() => return,
         };
         match accepted {
-            Ok((stream, address)) => match places.take(address.ip().to_canonical()) {
-                Some(place) => {
-                    let (app, tls, stop) = (app.clone(), tls.clone(), stop.clone());
-                    tokio::spawn(async move {
-                        match tls {
-                            None => converse(stream, app, limits, stop).await,
-                            Some(tls) => match tokio::time::timeout(limits.head, tls.accept(stream)).await {
-                                Ok(Ok(stream)) => converse(stream, app, limits, stop).await,
-                                Ok(Err(error)) => tracing::debug!(%address, %error, "no encrypted HTTP connection"),
-                                Err(_) => tracing::debug!(%address, "a handshake took too long"),
-                            },
-                        }
-                        drop(place);
-                    });
-                }
-                None => tracing::debug!(%address, "too many HTTP connections"),
-            },
+            Ok((stream, address)) => {
+                let place = places.take(address.ip().to_canonical());
+                let extra = if place.is_some() { None } else { beyond.clone().try_acquire_owned().ok() };
+                let (app, limits) = match (&place, &extra) {
+                    (Some(_), _) => (app.clone(), limits),
+                    (None, Some(_)) => {
+                        let head = HEALTH_HEAD.min(limits.head);
+                        (app.clone().layer(from_fn(health_alone)), Limits { head, life: head, ..limits })
+                    }
+                    (None, None) => {
+                        tracing::debug!(%address, "too many HTTP connections");
+                        continue;
+                    }
+                };
+                let (tls, stop) = (tls.clone(), stop.clone());
+                tokio::spawn(async move {
+                    match tls {
+                        None => converse(stream, app, limits, stop).await,
+                        Some(tls) => match tokio::time::timeout(limits.head, tls.accept(stream)).await {
+                            Ok(Ok(stream)) => converse(stream, app, limits, stop).await,
+                            Ok(Err(error)) => tracing::debug!(%address, %error, "no encrypted HTTP connection"),
+                            Err(_) => tracing::debug!(%address, "a handshake took too long"),
+                        },
+                    }
+                    drop((place, extra));
+                });
+            }
             // Out of descriptors, or a client that is gone already: neither is the end of the listener.
             Err(error) => {
                 tracing::debug!(%error, "cannot accept an HTTP connection");
@@ -109,6 +128,14 @@ async fn converse(
         () = tokio::time::sleep(limits.life) => {}
         () = stop.cancelled() => {}
     }
+}
+
+/// Lets only a look at the master's health through.
+async fn health_alone(request: Request, next: Next) -> Response {
+    if request.uri().path() == HEALTH {
+        return next.run(request).await;
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, "too many connections; try again in a minute\n").into_response()
 }
 
 /// Refuses requests to a loopback port that name another host than this one.
@@ -153,14 +180,18 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        let app = Router::new().route("/", get(|| async { "here" }));
+        let app = Router::new().route("/", get(|| async { "here" })).route(HEALTH, get(|| async { "well" }));
         tokio::spawn(serve(listener, None, app, limits, stop.clone()));
         Port { address, _stop: stop.drop_guard() }
     }
 
     async fn ask(address: SocketAddr, host: &str) -> String {
+        ask_for("/", address, host).await
+    }
+
+    async fn ask_for(path: &str, address: SocketAddr, host: &str) -> String {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        let request = format!("GET / HTTP/1.1\r\n{host}Connection: close\r\n\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\n{host}Connection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
@@ -186,6 +217,22 @@ mod tests {
             let _ = half.read_to_end(&mut Vec::new()).await;
         }
         assert!(ask(port.address, "Host: localhost\r\n").await.ends_with("here"));
+    }
+
+    #[tokio::test]
+    async fn a_client_that_holds_all_places_of_an_address_does_not_hide_that_the_master_is_well() {
+        let limits = Limits { connections: 8, of_one_address: 4, ..Limits::default() };
+        let port = port(limits).await;
+        let mut halves = Vec::new();
+        for _ in 0..4 {
+            let mut half = TcpStream::connect(port.address).await.unwrap();
+            half.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Half").await.unwrap();
+            halves.push(half);
+        }
+        let host = "Host: localhost\r\n";
+        assert!(ask_for(HEALTH, port.address, host).await.ends_with("well"));
+        let busy = ask(port.address, host).await;
+        assert!(busy.starts_with("HTTP/1.1 503") && busy.contains("too many connections"), "{busy}");
     }
 
     #[tokio::test]
