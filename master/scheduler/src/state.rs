@@ -181,6 +181,11 @@ impl Core {
         by_unit.collect()
     }
 
+    /// The tasks that have failed or are in quarantine.
+    pub fn failed_task_ids(&self) -> impl Iterator<Item = TaskId> {
+        self.tasks.iter().filter(|(_, task)| task.has_failed()).map(|(id, _)| id)
+    }
+
     /// How many samples [`Self::failures`] has.
     pub fn failed_samples(&self) -> u64 {
         let failed = self.tasks.iter().filter(|(_, task)| task.has_failed());

@@ -39,7 +39,7 @@ impl JobView {
     /// Seconds until all samples are recorded at the present speed; `None` where none are recorded of late or nothing is left;
     /// those of tasks that were given up are not waited for.
     pub fn eta_seconds(&self) -> Option<f64> {
-        let left = self.run.expected_samples.saturating_sub(self.run.recorded_samples + self.run.failed_samples);
+        let left = self.run.expected_samples.saturating_sub(self.run.recorded_samples + self.run.given_up_samples);
         let rate = self.run.samples_per_second;
         (self.is_running() && left > 0 && rate > 0.0).then(|| left as f64 / rate)
     }

@@ -3,6 +3,7 @@
 use super::arrivals::Refusals;
 use super::costs::Costs;
 use super::durability::{DurabilityBarrier, HeldBack, bound_to};
+use super::failed_samples::FailedSamples;
 use super::pins::{Loaded, Pins};
 use super::submission::submission;
 use compass_ledger::{Content, Submission};
@@ -56,6 +57,7 @@ pub struct Leader {
     barrier: DurabilityBarrier,
     pub(super) pins: Pins,
     pub(super) costs: Costs,
+    failed: FailedSamples,
     watch: Watch,
     violations: u64,
     effects: Vec<Effect>,
@@ -76,6 +78,7 @@ impl Leader {
             barrier,
             pins: Pins::default(),
             costs: Costs::default(),
+            failed: FailedSamples::default(),
             watch,
             violations: 0,
             effects,
@@ -94,6 +97,17 @@ impl Leader {
     #[must_use]
     pub fn with_costs(self, costs: Costs) -> Self {
         Self { costs, ..self }
+    }
+
+    /// With the samples that are recorded as failed by now.
+    #[must_use]
+    pub fn with_failed(self, failed: FailedSamples) -> Self {
+        Self { failed, ..self }
+    }
+
+    /// Samples that are recorded as failed.
+    pub fn failed(&self) -> &FailedSamples {
+        &self.failed
     }
 
     /// What is to be done with connections since the last call, in this order. One that cannot take a frame is to be
@@ -409,6 +423,7 @@ impl Leader {
             match effect {
                 Effect::Persist { seq, record } => {
                     self.name_divergence(&record);
+                    self.failed.observe(&record);
                     out.push(submission(seq, record));
                 }
                 Effect::Send { worker, message, after } => {

@@ -6,6 +6,7 @@
 mod arrivals;
 mod costs;
 mod durability;
+mod failed_samples;
 #[expect(clippy::module_inception, reason = "the module is named after what it holds")]
 mod leader;
 #[cfg(test)]
@@ -15,5 +16,6 @@ mod submission;
 
 pub use arrivals::Refusals;
 pub use costs::Costs;
+pub use failed_samples::FailedSamples;
 pub use leader::{FrameContent, Leader};
 pub use pins::Pins;

@@ -107,6 +107,18 @@ pub struct Setup {
     pub debug: bool,
 }
 
+/// What failed of a job.
+#[derive(Clone, Copy, Default)]
+struct Failed {
+    /// Tasks that were given up, and those of which samples failed.
+    tasks: u32,
+    /// Samples that were given up, and those that are recorded as failed.
+    samples: u64,
+    given_up: u64,
+    /// Of what these were counted.
+    counted_of: (u32, u64),
+}
+
 /// Feeds a leader with frames, time and what has become durable.
 pub struct Driver {
     setup: Setup,
@@ -116,8 +128,7 @@ pub struct Driver {
     submissions: Vec<Submission>,
     /// Frames under way; empty between steps.
     inbox: Vec<Inbound>,
-    /// Failed tasks, and their samples.
-    failed: (u32, u64),
+    failed: Failed,
     published: Instant,
     show_again: Instant,
     /// What befell the run, as it was handed over last.
@@ -147,7 +158,7 @@ impl Driver {
             connections: Connections::default(),
             submissions: Vec::new(),
             inbox: Vec::new(),
-            failed: (0, 0),
+            failed: Failed::default(),
             published: Instant::now(),
             show_again: Instant::now(),
             tally,
@@ -431,18 +442,23 @@ impl Driver {
         let progress = self.setup.leader.core().progress();
         self.setup.board.publish(Snapshot {
             recorded: progress.recorded,
-            failed: self.failed.1,
+            failed: self.failed.samples,
+            given_up: self.failed.given_up,
             workers: progress.workers,
             slots: progress.slots,
         });
     }
 
-    /// Counts the samples of failed tasks. A pass over all tasks: where there is something to count, and at the end.
+    /// Counts what failed. A pass over all tasks: where there is something to count, and at the end.
     fn count_failed(&mut self) {
-        let core = self.setup.leader.core();
-        let failed_tasks = core.failed_tasks();
-        if self.failed.0 != failed_tasks || core.progress().open_tasks == 0 {
-            self.failed = (failed_tasks, core.failed_samples());
+        let (core, recorded) = (self.setup.leader.core(), self.setup.leader.failed());
+        let counted_of = (core.failed_tasks(), recorded.samples);
+        if self.failed.counted_of != counted_of || core.progress().open_tasks == 0 {
+            let epoch = self.setup.facts.epoch;
+            let given_up = core.failed_task_ids().filter(|task| !recorded.tasks.contains(&(epoch, task.0)));
+            let (tasks, samples) = (given_up.count() + recorded.tasks.len(), core.failed_samples());
+            self.failed =
+                Failed { tasks: tasks as u32, samples: samples + recorded.samples, given_up: samples, counted_of };
         }
     }
 
@@ -450,7 +466,7 @@ impl Driver {
     fn show(&mut self) {
         let begun = Instant::now();
         self.count_failed();
-        let (failed_tasks, failed_samples) = self.failed;
+        let Failed { tasks: failed_tasks, samples: failed_samples, given_up: given_up_samples, .. } = self.failed;
         let leader = &self.setup.leader;
         let connected = |name: &str| leader.is_connected(&WorkerId(name.into()));
         let view = self.setup.facts.view(&leader.core().progress(), self.started.elapsed(), connected);
@@ -470,6 +486,7 @@ impl Driver {
             live,
             failed_tasks,
             failed_samples,
+            given_up_samples,
             violations,
             pools,
             shortage,
@@ -480,8 +497,8 @@ impl Driver {
         };
         let tokens = view.tokens.computed + view.tokens.generated;
         let progress = core.progress();
-        let (recorded, failed, slots) = (progress.recorded, failed_samples, progress.slots);
-        if (Snapshot { recorded, failed, slots, ..Snapshot::default() }).is_waiting(board.expected()) {
+        let (recorded, given_up, slots) = (progress.recorded, given_up_samples, progress.slots);
+        if (Snapshot { recorded, given_up, slots, ..Snapshot::default() }).is_waiting(board.expected()) {
             self.samples.wait(begun, view.recorded_samples);
             self.tokens.wait(begun, tokens);
         }

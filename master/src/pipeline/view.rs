@@ -18,8 +18,10 @@ pub struct RunView {
     pub seconds: f64,
     pub expected_samples: u64,
     pub recorded_samples: u64,
-    /// Those of tasks that were given up: nothing more is waited for.
+    /// Samples that failed: with a result that says so, or given up.
     pub failed_samples: u64,
+    /// Those of tasks that were given up: nothing more is waited for.
+    pub given_up_samples: u64,
     /// Those of them that earlier leaders recorded.
     pub resumed_samples: u64,
     /// Samples recorded in a second, of late.
@@ -29,6 +31,7 @@ pub struct RunView {
     /// Tasks that are neither done nor failed, those granted among them.
     pub open_tasks: u32,
     pub granted_tasks: u32,
+    /// Tasks that were given up, and those of which samples failed.
     pub failed_tasks: u32,
     pub slots: u32,
     /// Grants that followed a failed or lost one.

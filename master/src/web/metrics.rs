@@ -100,14 +100,17 @@ const HISTOGRAMS: [ViewHistogram; 3] = [
 /// A metric's name and help, and how it is read off.
 type ViewMetric<T> = (&'static str, &'static str, fn(&RunView) -> T);
 
-const GAUGES: [ViewMetric<i64>; 9] = [
+const GAUGES: [ViewMetric<i64>; 10] = [
     ("run_info", "A run that this master leads.", |_| 1),
     ("epoch", "Epoch of this leader.", |view| view.epoch as i64),
     ("samples_expected", "Samples of the job.", |view| view.expected_samples as i64),
     ("samples_recorded", "Samples with a durable result.", |view| view.recorded_samples as i64),
     ("tasks_open", "Tasks neither done nor failed.", |view| i64::from(view.open_tasks)),
     ("tasks_granted", "Tasks out on a grant.", |view| i64::from(view.granted_tasks)),
-    ("tasks_failed", "Tasks given up.", |view| i64::from(view.failed_tasks)),
+    ("tasks_failed", "Tasks given up, and tasks of which samples failed.", |view| i64::from(view.failed_tasks)),
+    ("samples_failed", "Samples that failed: with a result that says so, or given up.", |view| {
+        view.failed_samples as i64
+    }),
     ("workers_connected", "Workers whose stream is up.", |view| {
         view.workers.iter().filter(|worker| worker.connected).count() as i64
     }),

@@ -16,8 +16,10 @@ use tokio::sync::watch;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     pub recorded: u64,
-    /// Samples that stay without a result.
+    /// Samples that failed: with a result that says so, or given up.
     pub failed: u64,
+    /// Those of them without a result: nothing more is waited for.
+    pub given_up: u64,
     pub workers: u32,
     pub slots: u32,
 }
@@ -30,7 +32,7 @@ impl Snapshot {
 
     /// Whether samples of `total` are left and no slot works.
     pub(in crate::pipeline) fn is_waiting(&self, total: u64) -> bool {
-        self.slots == 0 && self.recorded + self.failed < total
+        self.slots == 0 && self.recorded + self.given_up < total
     }
 }
 

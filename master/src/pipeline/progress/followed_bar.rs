@@ -51,7 +51,8 @@ impl Drop for FollowedBar {
 fn words(progress: &JobProgress) -> Vec<String> {
     let snapshot = Snapshot {
         recorded: progress.recorded_samples,
-        failed: progress.failed_samples,
+        failed: progress.all_failed_samples.max(progress.failed_samples),
+        given_up: progress.failed_samples,
         slots: progress.slots,
         ..Snapshot::default()
     };
@@ -77,6 +78,7 @@ mod tests {
             scores: vec!["piqa 81.2".into(), "sums_gen 93.2".into()],
             failed_samples: 0,
             waits_for_turn: false,
+            all_failed_samples: 0,
         };
         assert_eq!(words(&progress), ["1,120/60,000 samples", "110.0 samples/s", "eta 8m 55s", "2 slots"]);
         // What was given up is not waited for.

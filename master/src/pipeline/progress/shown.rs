@@ -73,7 +73,7 @@ pub(super) async fn show_lines(
         let (snapshot, now) = (receiver.borrow().with_kept(already), Instant::now());
         observe(&mut lines.pace, now, snapshot, total);
         // The complete count is told once, as the line that closes the stage: a client with a bar gets no other.
-        if ended || is_time && snapshot.recorded + snapshot.failed < total {
+        if ended || is_time && snapshot.recorded + snapshot.given_up < total {
             let stamp = timed("");
             let line = format!("{stamp}{}", lines.line(snapshot, now, board.live_scores(), LONGEST - stamp.len()));
             // The last line stays on the screen of one who saw a bar.
@@ -153,7 +153,7 @@ pub(super) fn status_words(total: u64, now: Snapshot, rate: f64) -> Vec<String> 
     let (recorded, all) = (grouped(now.recorded), grouped(total));
     // What ran of late says nothing while nothing runs.
     let rate = if now.is_waiting(total) { 0.0 } else { rate };
-    let eta = eta(total.saturating_sub(now.recorded + now.failed), rate);
+    let eta = eta(total.saturating_sub(now.recorded + now.given_up), rate);
     let failed = if now.failed > 0 { format!(", {} failed", grouped(now.failed)) } else { String::new() };
     vec![format!("{recorded}/{all} samples{failed}"), speed(rate), eta, slots]
 }
@@ -200,12 +200,15 @@ mod tests {
 
     #[test]
     fn failed_samples_are_counted_and_not_waited_for() {
-        let all = Snapshot { failed: 1_240, slots: 1, ..Snapshot::default() };
+        let all = Snapshot { failed: 1_240, given_up: 1_240, slots: 1, ..Snapshot::default() };
         assert_eq!(status(1_240, all, 0.0), "0/1,240 samples, 1,240 failed  0.0 samples/s  done  1 slot");
-        let gone = Snapshot { recorded: 200, failed: 40, ..Snapshot::default() };
+        let gone = Snapshot { recorded: 200, failed: 40, given_up: 40, ..Snapshot::default() };
         assert_eq!(status(240, gone, 2.0), "200/240 samples, 40 failed  2.0 samples/s  done");
-        let some = Snapshot { recorded: 100, failed: 40, slots: 2, workers: 1 };
+        let some = Snapshot { recorded: 100, failed: 40, given_up: 40, slots: 2, workers: 1 };
         assert_eq!(status(240, some, 2.0), "100/240 samples, 40 failed  2.0 samples/s  eta 50s  2 slots");
+        // What is recorded as failed is among the recorded.
+        let poison = Snapshot { recorded: 140, failed: 3, given_up: 0, slots: 2, workers: 1 };
+        assert_eq!(status(240, poison, 2.0), "140/240 samples, 3 failed  2.0 samples/s  eta 50s  2 slots");
     }
 
     #[test]

@@ -125,11 +125,11 @@ fn ended(view: &JobView) -> Option<String> {
 
 /// When it will end at its present speed.
 fn remaining(view: &JobView) -> String {
-    let RunView { expected_samples, recorded_samples, failed_samples, .. } = &view.run;
+    let RunView { expected_samples, recorded_samples, given_up_samples, .. } = &view.run;
     let RunView { samples_per_second, tokens_per_second, .. } = &view.run;
     match view.eta_seconds() {
         _ if expected_samples <= recorded_samples => "all there".to_owned(),
-        _ if *expected_samples <= recorded_samples + failed_samples => "nothing more will come".to_owned(),
+        _ if *expected_samples <= recorded_samples + given_up_samples => "nothing more will come".to_owned(),
         Some(left) => {
             // Tokens come with the reports of whole tasks, later than the first samples.
             let tokens = match *tokens_per_second > 0.0 {
@@ -402,7 +402,7 @@ mod tests {
         view.status.exit_code = None;
         let page = progress(&view).into_string();
         assert!(page.contains("no more are wanted") && !page.contains("left at"), "{page}");
-        (view.status.cancelled, view.run.failed_samples) = (None, 421);
+        (view.status.cancelled, view.run.failed_samples, view.run.given_up_samples) = (None, 421, 421);
         let page = progress(&view).into_string();
         assert!(page.contains("928 of 1349 samples, 421 failed, in 23s, nothing more will come"), "{page}");
     }
