@@ -40,12 +40,15 @@ impl Reopened {
 
     /// Takes the next entry of a segment; breaks at the first that is of another kind.
     pub(super) fn begins_with(&mut self, entry: &LedgerEntry) -> ControlFlow<()> {
-        if entry.kind() != Kind::Reopened {
-            return ControlFlow::Break(());
-        }
-        let pairs: Vec<(u32, u32)> = serde_json::from_slice(&entry.payload).unwrap_or_default();
-        self.add(UnitId(entry.unit), &IntervalSet::from_pairs(pairs));
+        let Some((unit, samples)) = Self::of(entry) else { return ControlFlow::Break(()) };
+        self.add(unit, &samples);
         ControlFlow::Continue(())
+    }
+
+    /// The samples of a unit that an entry says are run again; `None` where it is of another kind.
+    pub fn of(entry: &LedgerEntry) -> Option<(UnitId, IntervalSet)> {
+        let pairs = || serde_json::from_slice::<Vec<(u32, u32)>>(&entry.payload).unwrap_or_default();
+        (entry.kind() == Kind::Reopened).then(|| (UnitId(entry.unit), IntervalSet::from_pairs(pairs())))
     }
 
     /// Whether an entry of an earlier segment counts no more.

@@ -133,7 +133,8 @@ pub(super) fn most_generated(model: &ModelPlan, dataset: &DatasetPlan) -> u64 {
 /// The share of a core that a slot had: slots that compute on a CPU, more of them on this host than it has cores, wait for one another.
 fn share_of_core(facts: &RunFacts, device: &str, cores: u32) -> f64 {
     let at_work = || facts.workers.iter().filter(|(_, worker)| worker.busy_seconds > 0.0);
-    let slots: u32 = at_work().map(|(_, worker)| worker.slots).fold(0, u32::saturating_add);
+    // A host has one agent of a master at a time: others are of earlier masters, or have ended.
+    let slots: u32 = at_work().map(|(_, worker)| worker.slots).max().unwrap_or(0);
     let are_here = at_work().all(|(name, _)| is_local(&WorkerId(name.clone())));
     match DeviceType::of_engine(device) {
         DeviceType::Cpu if are_here && slots > cores => f64::from(cores) / f64::from(slots),

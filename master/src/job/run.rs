@@ -60,6 +60,7 @@ pub async fn run(
         job_handle: place.job_handle.clone(),
         source: place.source.clone(),
         timeouts: StoreTimeouts::default(),
+        retries_failed: request.reuse.is_some(),
     };
     let mut answered =
         Answered { failures: Vec::new(), diverged: 0, term: None, answers: None, write: request.mode != Mode::Viz };

@@ -29,7 +29,7 @@ impl Costs {
     }
 
     /// Whether results of a model are counted.
-    pub(super) fn counts(&self, model: ModelId) -> bool {
+    pub fn counts(&self, model: ModelId) -> bool {
         self.0.contains_key(&model)
     }
 

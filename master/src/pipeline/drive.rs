@@ -13,7 +13,7 @@ use super::view::RunView;
 use crate::leader::{FrameContent, Leader};
 use compass_common::status_output::print_status;
 use compass_launch::{PoolReport, explain_missing, explain_now};
-use compass_ledger::{CommitError, Committed, Committer, Content, Submission, Tally};
+use compass_ledger::{CommitError, Committed, Committer, Content, Submission, Tally, WorkerEvent};
 use compass_proto::v1;
 use compass_proto::v1::master_frame::Body;
 use compass_rpc::{Inbound, Output};
@@ -37,6 +37,8 @@ const REST: u32 = 50;
 const MOST_WAITING: usize = 100_000;
 /// How long the reports of the last samples may take after their results: what they say is no part of any score.
 const LAST_REPORTS: Duration = Duration::from_secs(5);
+/// How often a tally is made durable in which nothing but the time has changed, in milliseconds.
+const TALLY_MS: u64 = 60_000;
 /// How long workers may take to hear that the run is over.
 const FAREWELL: Duration = Duration::from_millis(500);
 
@@ -133,6 +135,8 @@ pub struct Driver {
     show_again: Instant,
     /// What befell the run, as it was handed over last.
     tally: Tally,
+    /// What became known of workers, and is to be handed over.
+    events: Vec<(WorkerId, WorkerEvent)>,
     /// The number of the last submission.
     last: Seq,
     /// What launchers could do when the scheduler was told last.
@@ -162,6 +166,7 @@ impl Driver {
             published: Instant::now(),
             show_again: Instant::now(),
             tally,
+            events: Vec::new(),
             last: Seq::default(),
             supply: None,
             waiting: VecDeque::new(),
@@ -214,7 +219,7 @@ impl Driver {
                 _ = tick.tick() => {
                     self.tell_supply().await?;
                     self.apply(Event::Tick).await?;
-                    self.keep_tally()?;
+                    self.keep_tally(false)?;
                     if Instant::now() >= self.show_again {
                         self.show();
                     }
@@ -230,7 +235,7 @@ impl Driver {
                 self.publish();
             }
         };
-        self.keep_tally()?;
+        self.keep_tally(true)?;
         self.publish();
         self.show();
         self.farewell(ending).await;
@@ -244,7 +249,9 @@ impl Driver {
         if let Some(error) = committed.failure {
             return Err(DriveError::Commit(error));
         }
-        facts.progress(&leader.core().progress(), leader.violations(), self.started.elapsed());
+        // As long as the next leader reads that it lasted.
+        let lasted = Duration::from_millis(self.tally.milliseconds.saturating_sub(facts.before.milliseconds));
+        facts.progress(&leader.core().progress(), leader.violations(), lasted);
         facts.sent_away(leader.refusals(), leader.core().barred_from_job());
         leader.core().barred().for_each(|bar| facts.barred(bar));
         Ok(Driven { ending, core: leader.into_core(), facts, store })
@@ -304,7 +311,8 @@ impl Driver {
                 self.connections.open(connection, worker.clone(), outbound);
                 if leader.hello(now, connection, hello, out) {
                     self.connections.taken(connection, worker.clone());
-                    self.setup.facts.attached(&worker, slots, &device, &pool);
+                    let event = self.setup.facts.attached(&worker, slots, &device, &pool);
+                    self.events.extend(event.map(|event| (worker, event)));
                 }
             }
             Inbound::Closed { worker, connection } => {
@@ -333,7 +341,8 @@ impl Driver {
                     }
                     FrameContent::Waiting { reason } => self.setup.facts.waiting(&worker, reason),
                     FrameContent::Facts { model, facts } => {
-                        self.setup.facts.model(&worker, model, &facts);
+                        let event = self.setup.facts.model(&worker, model, &facts);
+                        self.events.extend(event.map(|event| (worker, event)));
                         self.tell_of_samples();
                     }
                 }
@@ -378,7 +387,7 @@ impl Driver {
                 }
                 self.apply(event).await?;
                 if exited {
-                    self.keep_tally()?;
+                    self.keep_tally(false)?;
                 }
                 self.show();
             }
@@ -399,17 +408,26 @@ impl Driver {
         }
     }
 
-    /// Makes durable what befell the run, when something did: the next leader goes on from there.
-    fn keep_tally(&mut self) -> Result<(), DriveError> {
-        let core = self.setup.leader.core();
-        let tally = self.setup.facts.tally(&core.progress());
-        if tally == self.tally {
-            return Ok(());
+    /// Makes durable what befell the run, when something did: the next leader goes on from there. How long it lasts is told
+    /// every minute, and at the end.
+    fn keep_tally(&mut self, is_end: bool) -> Result<(), DriveError> {
+        let (leader, facts) = (&self.setup.leader, &self.setup.facts);
+        let tally = facts.tally(&leader.core().progress(), leader.violations(), self.started.elapsed());
+        let is_time = is_end || tally.milliseconds >= self.tally.milliseconds + TALLY_MS;
+        let is_same = Tally { milliseconds: self.tally.milliseconds, ..tally.clone() } == self.tally;
+        let epoch = Epoch(facts.epoch);
+        let mut entries = Vec::new();
+        for (worker, event) in self.events.drain(..) {
+            entries.push(event.entry(&worker, epoch).map_err(DriveError::Tally)?);
         }
-        let entry = tally.entry(Epoch(self.setup.facts.epoch)).map_err(DriveError::Tally)?;
-        self.tally = tally;
-        // It has no number of its own, since nothing waits for it.
-        self.submit(vec![Submission { seq: self.last, content: Content::Entry(entry) }])
+        if is_time || !is_same {
+            entries.push(tally.entry(epoch).map_err(DriveError::Tally)?);
+            self.tally = tally;
+        }
+        // They have no number of their own, since nothing waits for them.
+        let of = |entry| Submission { seq: self.last, content: Content::Entry(entry) };
+        let entries: Vec<Submission> = entries.into_iter().map(of).collect();
+        if entries.is_empty() { Ok(()) } else { self.submit(entries) }
     }
 
     async fn apply(&mut self, event: Event) -> Result<(), DriveError> {

@@ -8,7 +8,8 @@ use compass_common::status_output;
 use compass_common::words::grouped;
 use compass_config::LeftOut;
 use compass_diagnostic::Diagnostic;
-use compass_ledger::Tally;
+use compass_ledger::{Kind, LedgerEntry, Tally, WorkerEvent};
+use compass_plan::Plan;
 use compass_plan::engine::TokenCounters;
 use compass_proto::v1;
 use compass_scheduler::{Barred, DeviceType, Progress};
@@ -26,15 +27,21 @@ const MAX_PREFIX_SEGMENTS: usize = 1 << 20;
 const MOST_DEVICES: usize = 64;
 const DEVICE_CHARACTERS: usize = 200;
 
-/// One master's term over the run.
+/// The record of a run, over all masters that led it.
+///
+/// An event of it is in the ledger before the next master reads it there: [`RunFacts::fold`] takes in those of earlier masters, and
+/// what a master hears itself goes the same way.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunFacts {
     /// Why workers cannot begin yet, by their names.
     #[serde(skip)]
     pub waiting: BTreeMap<String, String>,
-    /// How long this term lasts, as of the last view.
+    /// How long masters have led, as of the last view.
     #[serde(skip)]
     pub elapsed: Duration,
+    /// Whether events of earlier masters are taken in: a person has been told of them.
+    #[serde(skip)]
+    pub(super) folds: bool,
     /// Name of the run folder.
     pub run: String,
     pub plan: String,
@@ -58,7 +65,7 @@ pub struct RunFacts {
     pub left_out: Vec<LeftOut>,
     /// Grants that followed a failed or lost one, of all terms.
     pub retries: u64,
-    /// Results that came again, equal.
+    /// Results that came again, equal, to this master.
     pub repeats: u64,
     /// Results that came again and differed.
     pub divergences: u64,
@@ -112,7 +119,7 @@ pub struct RunFacts {
     #[serde(default)]
     pub computed_per_distinct: f64,
     pub workers: BTreeMap<String, WorkerFacts>,
-    /// What befell the run under earlier leaders.
+    /// What befell the run under earlier masters.
     #[serde(skip)]
     pub before: Tally,
     /// Data sets of the plan: units of one model stand side by side.
@@ -181,7 +188,7 @@ pub struct WorkerFacts {
     /// The pool that it works for; empty where none was named.
     #[serde(default)]
     pub pool: String,
-    /// Results received, repeats counted.
+    /// Results received by this master, repeats counted, and recorded by those before.
     pub results: u64,
     /// Times that its process, or an engine of it, ended in mid-run, of all terms.
     pub deaths: u32,
@@ -190,7 +197,7 @@ pub struct WorkerFacts {
     /// Results of the last minutes.
     #[serde(skip)]
     pub recent: RecentMinutes,
-    /// Seconds into this term at which it came.
+    /// Seconds into the run at which it came.
     #[serde(skip)]
     pub came_after: f64,
 }
@@ -208,7 +215,7 @@ impl WorkerFacts {
     }
 }
 
-/// What the samples of a unit took in this term.
+/// What the samples of a unit took.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnitTook {
     pub samples: u64,
@@ -217,34 +224,85 @@ pub struct UnitTook {
 }
 
 impl RunFacts {
+    /// The record of a run of which nothing has happened.
+    pub fn of_plan(plan: &Plan) -> Self {
+        Self {
+            expected_samples: plan.expected(),
+            datasets: plan.datasets.len() as u32,
+            model_names: plan.models.iter().map(|model| model.abbr.clone()).collect(),
+            ..Self::default()
+        }
+    }
+
     fn worker(&mut self, worker: &WorkerId) -> &mut WorkerFacts {
         self.workers.entry(worker.0.clone()).or_default()
     }
 
-    /// Goes on from what befell the run under earlier leaders.
-    pub fn go_on_from(&mut self, before: Tally) {
-        for (worker, deaths) in &before.deaths {
-            self.worker(&WorkerId(worker.clone())).deaths = *deaths;
+    /// Takes in what an entry of an earlier master says.
+    pub fn fold(&mut self, entry: &LedgerEntry) {
+        self.folds = true;
+        let worker = || WorkerId(entry.worker.clone());
+        match entry.kind() {
+            Kind::Report => drop(self.report(&worker(), &entry.payload)),
+            Kind::Tally => self.before = Tally::of(entry).unwrap_or_else(|| std::mem::take(&mut self.before)),
+            Kind::Worker => match WorkerEvent::of(entry) {
+                Some(WorkerEvent::Attached { slots, device, pool, after }) => {
+                    self.elapsed = Duration::try_from_secs_f64(after).unwrap_or_default();
+                    let _ = self.attached(&worker(), slots, &device, &pool);
+                }
+                Some(WorkerEvent::Loaded { model, facts }) => drop(self.loaded(&worker(), model, facts)),
+                None => {}
+            },
+            _ => {}
         }
-        self.retries = before.retries;
-        self.before = before;
+        self.folds = false;
     }
 
-    /// What befell the run by now.
-    pub fn tally(&self, progress: &Progress) -> Tally {
+    /// A result of a worker was recorded under an earlier master.
+    pub fn recorded(&mut self, worker: &WorkerId) {
+        self.worker(worker).results += 1;
+    }
+
+    /// Begins a term, once everything of earlier ones is taken in.
+    pub fn begin(&mut self, now: String) {
+        if self.before.started.is_empty() {
+            self.before.started = now;
+        }
+        self.started.clone_from(&self.before.started);
+        self.elapsed = Duration::from_millis(self.before.milliseconds);
+        for (worker, deaths) in self.before.deaths.clone() {
+            self.worker(&WorkerId(worker)).deaths = deaths;
+        }
+    }
+
+    /// What befell the run by now, `elapsed` into this term.
+    pub fn tally(&self, progress: &Progress, violations: u64, elapsed: Duration) -> Tally {
         let died = self.workers.iter().filter(|(_, worker)| worker.deaths > 0);
-        let deaths = died.map(|(name, worker)| (name.clone(), worker.deaths)).collect();
-        Tally { retries: self.before.retries + progress.retries, deaths }
+        let before = &self.before;
+        Tally {
+            started: before.started.clone(),
+            milliseconds: before.milliseconds + elapsed.as_millis() as u64,
+            retries: before.retries + progress.retries,
+            deaths: died.map(|(name, worker)| (name.clone(), worker.deaths)).collect(),
+            divergences: before.divergences + progress.divergences,
+            misfits: before.misfits + progress.misfits,
+            adopted: before.adopted + progress.adopted,
+            stolen: before.stolen + progress.stolen,
+            loads: before.loads + progress.loads,
+            violations: before.violations + violations,
+        }
     }
 
-    /// A worker came.
-    pub fn attached(&mut self, worker: &WorkerId, slots: u32, device: &str, pool: &str) {
+    /// A worker came; the event, where something of it is new.
+    #[must_use]
+    pub fn attached(&mut self, worker: &WorkerId, slots: u32, device: &str, pool: &str) -> Option<WorkerEvent> {
         let elapsed = self.elapsed.as_secs_f64();
         let is_new = !self.workers.contains_key(&worker.0);
         let facts = self.worker(worker);
         if is_new {
             facts.came_after = elapsed;
         }
+        let is_known = !is_new && (facts.slots, facts.pool.as_str()) == (slots, pool);
         facts.slots = slots;
         pool.clone_into(&mut facts.pool);
         match facts.device_kinds() {
@@ -252,6 +310,8 @@ impl RunFacts {
             kinds if kinds.is_empty() => device.clone_into(&mut facts.device),
             kinds => facts.device = kinds,
         }
+        let (device, pool) = (device.to_owned(), pool.to_owned());
+        (!is_known).then_some(WorkerEvent::Attached { slots, device, pool, after: elapsed })
     }
 
     /// These samples of a unit came from a worker.
@@ -389,40 +449,43 @@ impl RunFacts {
         }
     }
 
-    /// An engine of a worker loaded a model.
-    pub fn model(&mut self, worker: &WorkerId, model: ModelId, facts: &[u8]) {
-        let name = self.model_name(model);
-        if let Ok(facts) = serde_json::from_slice::<Value>(facts) {
-            if let Some(device) = facts.get("device").and_then(Value::as_str).filter(|device| !device.is_empty()) {
-                self.loaded_onto(worker, &name, device);
-            }
-            let notes = facts.get("notes").and_then(Value::as_array).into_iter().flatten();
-            let is_known = self.models.contains_key(&model.0);
-            for note in notes.filter_map(Value::as_str).filter(|_| !is_known) {
-                self.tell(model, note);
-            }
-            self.models.insert(model.0, facts);
+    /// An engine of a worker loaded a model; the event, where something of it is new.
+    #[must_use]
+    pub fn model(&mut self, worker: &WorkerId, model: ModelId, facts: &[u8]) -> Option<WorkerEvent> {
+        self.loaded(worker, model, serde_json::from_slice(facts).ok()?)
+    }
+
+    fn loaded(&mut self, worker: &WorkerId, model: ModelId, facts: Value) -> Option<WorkerEvent> {
+        let mut is_new = false;
+        if let Some(device) = facts.get("device").and_then(Value::as_str).filter(|device| !device.is_empty()) {
+            let name = self.model_name(model);
+            is_new = self.loaded_onto(worker, &name, device);
         }
+        let notes = facts.get("notes").and_then(Value::as_array).into_iter().flatten();
+        let is_known = self.models.contains_key(&model.0);
+        for note in notes.filter_map(Value::as_str).filter(|_| !is_known) {
+            self.tell(model, note);
+        }
+        is_new |= self.models.insert(model.0, facts.clone()).as_ref() != Some(&facts);
+        is_new.then_some(WorkerEvent::Loaded { model, facts })
     }
 
     /// Shows what an engine notes of a model: nothing that a person must act upon. Of many models that say the same, the first
     /// says it aloud.
     fn tell(&mut self, model: ModelId, note: &str) {
         let name = self.model_name(model);
-        match self.told.insert(note.to_owned()) {
+        match self.told.insert(note.to_owned()) && !self.folds {
             true => status_output::report(Diagnostic::note(format!("{name}: {note}"))),
             false => tracing::info!(model = name, "{note}"),
         }
     }
 
-    /// Takes note of a device; a second type of GPU is said aloud.
-    fn loaded_onto(&mut self, worker: &WorkerId, model: &str, device: &str) {
+    /// Takes note of a device, and returns whether the worker had none of the name; a second type of GPU is said aloud.
+    fn loaded_onto(&mut self, worker: &WorkerId, model: &str, device: &str) -> bool {
         let device: String = device.chars().take(DEVICE_CHARACTERS).collect();
         let is_gpu = |device: &&String| DeviceType::of_engine(device) == DeviceType::Cuda;
         let of_worker = self.worker(worker);
-        if of_worker.engines_on.len() < MOST_DEVICES {
-            of_worker.engines_on.insert(device.clone());
-        }
+        let is_new = of_worker.engines_on.len() < MOST_DEVICES && of_worker.engines_on.insert(device.clone());
         match of_worker.device_kinds() {
             // The engine computes on no device.
             kinds if kinds.is_empty() => {}
@@ -439,13 +502,17 @@ impl RunFacts {
                 "{model} runs on several types of GPU ({}): a sample's last bits depend on which of them computes it",
                 types.join(", ")
             );
-            tracing::warn!("{note}");
+            if !self.folds {
+                tracing::warn!("{note}");
+            }
             self.notes.push(note);
         }
+        is_new
     }
 
     /// What the HTTP port shows of them, with the scheduler's counters; `connected` tells of a worker by its name.
     pub fn view(&mut self, progress: &Progress, elapsed: Duration, connected: impl Fn(&str) -> bool) -> RunView {
+        let elapsed = Duration::from_millis(self.before.milliseconds) + elapsed;
         self.elapsed = elapsed;
         let minute = elapsed.as_secs() / 60;
         let workers = self.workers.iter().map(|(name, worker)| WorkerView {
@@ -472,7 +539,7 @@ impl RunFacts {
             slots: progress.slots,
             retries: self.before.retries + progress.retries,
             repeats: progress.repeats,
-            divergences: progress.divergences,
+            divergences: self.before.divergences + progress.divergences,
             tokens: self.tokens,
             workers: workers.collect(),
             models: self.by_model.values().cloned().collect(),
@@ -492,16 +559,12 @@ impl RunFacts {
 
     /// The scheduler's counters at the end.
     pub fn progress(&mut self, progress: &Progress, violations: u64, elapsed: Duration) {
-        self.seconds = elapsed.as_secs_f64();
+        let tally = self.tally(progress, violations, elapsed);
+        self.seconds = tally.milliseconds as f64 / 1000.0;
         self.recorded_samples = progress.recorded;
-        self.retries = self.before.retries + progress.retries;
-        self.repeats = progress.repeats;
-        self.divergences = progress.divergences;
-        self.misfits = progress.misfits;
-        self.adopted = progress.adopted;
-        self.stolen = progress.stolen;
-        self.loads = progress.loads;
-        self.violations = violations;
+        (self.retries, self.repeats, self.divergences) = (tally.retries, progress.repeats, tally.divergences);
+        (self.misfits, self.adopted, self.stolen) = (tally.misfits, tally.adopted, tally.stolen);
+        (self.loads, self.violations) = (tally.loads, tally.violations);
     }
 }
 
@@ -551,7 +614,7 @@ mod tests {
                 facts.report(&worker, &report(unit));
             }
             for model in 0..2 {
-                facts.model(&worker, ModelId(model), &loaded);
+                let _ = facts.model(&worker, ModelId(model), &loaded);
             }
         };
         status_output::with_log(job_log.clone(), run).await;
@@ -566,9 +629,9 @@ mod tests {
         let worker = WorkerId("w".into());
         let mut device_after = |model: u32, device: &str| {
             let told = serde_json::to_vec(&serde_json::json!({ "device": device, "notes": [] })).unwrap();
-            facts.attached(&worker, 1, "cuda", "");
-            facts.model(&worker, ModelId(model), &told);
-            facts.attached(&worker, 1, "cuda", "");
+            let _ = facts.attached(&worker, 1, "cuda", "");
+            let _ = facts.model(&worker, ModelId(model), &told);
+            let _ = facts.attached(&worker, 1, "cuda", "");
             facts.workers["w"].device.clone()
         };
         assert_eq!(device_after(0, "echo"), "cuda", "what it was started for: the engine has no device");
@@ -583,7 +646,7 @@ mod tests {
         let (h100, a100) = ("NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB");
         for (name, device) in [("a", h100), ("b", h100), ("c", a100), ("c", a100), ("a", h100)] {
             let told = serde_json::to_vec(&serde_json::json!({ "device": device, "notes": [] })).unwrap();
-            facts.model(&worker(name), ModelId(0), &told);
+            let _ = facts.model(&worker(name), ModelId(0), &told);
         }
         assert_eq!(facts.devices["m"], BTreeSet::from([h100.to_owned(), a100.to_owned()]));
         assert_eq!(facts.workers["c"].engines_on, BTreeSet::from([a100.to_owned()]));

@@ -10,32 +10,31 @@ use super::lead::{Campaign, Lead, RunTerm, campaign, host, inherited, lengths};
 use super::live::{LivePredictions, LiveWriting};
 use super::model_placement::where_they_load;
 use super::origins::{Origins, note_divergences};
-use super::pins::recorded_pin;
 use super::planner::{PlanError, read_duplicates};
 use super::previous_assignments::task;
 use super::progress::ProgressBoard;
+use super::run_fold::{Inherited, RunFold};
 use super::score::Answers;
 use super::task_list::keep_tasks;
 use super::view::RunView;
 use super::weights_gone;
 use super::worker_source::{StageRegistration, StageWorkers, WorkerSource};
 use crate::estimate::learn;
-use crate::leader::{Costs, Leader, Pins};
+use crate::leader::Leader;
 use compass_common::encode::{self, EncodeError};
 use compass_common::status_output::{print_status, report, with_same_log};
+use compass_common::words::counted;
 use compass_config::Config;
 use compass_diagnostic::Diagnostic;
 use compass_launch::{Programs, is_local};
-use compass_ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError, OwnerError, Seal, Tally, TornEnd};
+use compass_ledger::{CommitError, Committed, Committer, Ledger, LedgerError, OwnerError, Seal, TornEnd};
 use compass_plan::partition::{PartitionError, PartitionerKind, TaskSpec, UnitSize, partition};
 use compass_plan::{ModelKind, Plan, Unit};
-use compass_proto::v1;
 use compass_rpc::{JobKey, KeyError, RunParameters};
-use compass_scheduler::{DeviceType, Duplicates, Labels, Limits, Recorded, Requires, SlotDemand, TaskView, Watch};
+use compass_scheduler::{Duplicates, Labels, Limits, Recorded, Requires, SlotDemand, TaskView, Watch};
 use compass_store::{CoordinationStore, Keys, StoreError, StoreTimeouts};
 use compass_types::ids::{Digest, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
-use prost::Message as _;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
@@ -119,6 +118,8 @@ pub struct InferOptions {
     pub source: Arc<dyn WorkerSource>,
     /// How long the store is asked that does not answer.
     pub timeouts: StoreTimeouts,
+    /// Whether samples that failed for the reason of a node or an engine are run again, though the run has not ended.
+    pub retries_failed: bool,
 }
 
 /// What a run of the stage leaves behind.
@@ -189,6 +190,7 @@ struct Opened {
     committer: Committer,
     durability: watch::Receiver<Committed>,
     facts: RunFacts,
+    board: ProgressBoard,
     lead: Lead,
     live: LivePredictions,
 }
@@ -233,7 +235,7 @@ pub async fn infer(
     let stop = CancellationToken::new();
     // Cancels on drop as well: on every early return.
     let stopping = stop.clone().drop_guard();
-    let board = ProgressBoard::new(plan.clone(), opened.leader.core().recorded_by_unit());
+    let board = opened.board;
     let watching = tokio::spawn(with_same_log(board.show(stage, opened.facts.resumed_samples)));
     let telling = tokio::spawn(weights_gone::tell(plan.clone(), job_handle.clone()));
     let writing = tokio::spawn(opened.live.run(options.predictions, opened.durability.clone(), stop));
@@ -265,7 +267,9 @@ pub async fn infer(
     let _ = writing.await;
     let driven = driven?;
     // What an estimate stands on: no run fails for it.
-    if let Err(error) = block_in_place(|| learn(&config.state_dir, &plan, &driven.facts)) {
+    let has_run = driven.facts.recorded_samples > driven.facts.resumed_samples;
+    let learnt = if has_run { block_in_place(|| learn(&config.state_dir, &plan, &driven.facts)) } else { Ok(()) };
+    if let Err(error) = learnt {
         tracing::warn!(%error, "what this run took is not kept for later estimates");
     }
     left_behind(driven, opened.lead, folder, &plan, digest).await
@@ -317,34 +321,40 @@ async fn open(
 ) -> Result<Opened, InferError> {
     let keys = Keys::new(&digest);
     let (lead, mut store) = term.part();
-    let mut opening = inherited(&store, &keys).await?;
-    let loaded = block_in_place(|| ledger.load(opening.lengths()))?;
+    let opening = inherited(&store, &keys).await?;
+    let groups = block_in_place(|| read_duplicates(folder, plan))?;
+    // No worker holds anything of leaders whose ledger was sealed at the end.
+    let was_led = ledger.last_epoch()? > Seal::read(&folder.ledger())?.epoch;
+    let mut fold = RunFold::new(
+        plan,
+        groups.of_units(plan),
+        opening,
+        (RunFacts::of_plan(plan), ProgressBoard::new(plan.clone())),
+        (options.retries_failed || !was_led, is_open(config)),
+    );
+    let lengths = fold.lengths().clone();
+    let summary = block_in_place(|| ledger.read(&lengths, &mut |entry| fold.take(&entry)))?;
     // A master that is killed leaves such an end behind: what it held was never told.
-    for TornEnd { segment, bytes, .. } in loaded.torn.iter().filter(|end| end.was_never_recorded) {
+    for TornEnd { segment, bytes, .. } in summary.torn.iter().filter(|end| end.was_never_recorded) {
         tracing::info!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
     }
-    TornEnd::damage(&loaded.torn).for_each(|what| report(Diagnostic::warning(what)));
-    let mut recorded_pins = BTreeMap::new();
-    for (model, pin) in loaded.entries.iter().filter_map(recorded_pin) {
-        recorded_pins.entry(model).or_insert(pin);
-    }
-    let mut pins = Pins::new(plan, recorded_pins);
-    let mut costs = Costs::new(plan);
-    for entry in loaded.entries.iter().filter(|entry| entry.kind() == Kind::Sample) {
-        pins.computed(pins.model_of(UnitId(entry.unit)), DeviceType::from_number(entry.device));
-        if let Ok(result) = v1::SampleResult::decode(entry.payload.as_slice()) {
-            costs.add(pins.model_of(UnitId(entry.unit)), &result);
-            opening.result(UnitId(entry.unit), result.index, &entry.payload, DeviceType::from_number(entry.device));
-        }
-    }
-    let groups = block_in_place(|| read_duplicates(folder, plan))?;
+    TornEnd::damage(&summary.torn).for_each(|what| report(Diagnostic::warning(what)));
+    let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
+    let Inherited { opening, facts, board, pins, costs, failed, reopened, suspects, .. } =
+        fold.end(summary, now);
     let recorded = opening.recorded();
     let duplicates = Duplicates::beside(groups.of_units(plan), recorded);
     let leadership = lead.leadership.clone();
     let master = format!("{}-{}", host().replace(['/', ' '], "_"), std::process::id());
-    // No worker holds anything of leaders whose ledger was sealed at the end.
-    let was_led = ledger.last_epoch()? > Seal::read(&folder.ledger())?.epoch;
-    let segment = ledger.create_segment(leadership.epoch, &master)?.owned_by(lead.owner.clone());
+    let mut segment = ledger.create_segment(leadership.epoch, &master)?.owned_by(lead.owner.clone());
+    let again: u64 = reopened.0.values().map(|samples| u64::from(samples.len())).sum();
+    if again > 0 {
+        segment.append(&reopened.entries(leadership.epoch)?)?;
+        print_status(format!(
+            "{} failed for the reason of a node or an engine: run again, each on its own",
+            counted(again, "sample")
+        ));
+    }
     let length = segment.durable_length();
     let (job_key, mut first) = opening.first_writes(segment.name(), length, JobKey::random)?;
     if opening.lacks_key() && was_led {
@@ -359,7 +369,7 @@ async fn open(
     let sizes: BTreeMap<_, _> = sizes(plan, recorded, &duplicates).into_iter().map(|size| (size.id, size)).collect();
     let (mut views, attempts) = (Vec::new(), opening.attempts());
     let specs = tasks(config, plan, (recorded, &duplicates), slots)?;
-    keep_tasks(folder, plan, &digest, &specs)?;
+    let tasks = keep_tasks(folder, plan, &digest, &specs)?;
     for spec in specs {
         for (unit, samples) in spec.pieces {
             let Some(known) = plan.unit(unit) else { continue };
@@ -398,24 +408,24 @@ async fn open(
             .collect(),
         ..Limits::default()
     };
-    let mut facts = RunFacts {
+    let facts = RunFacts {
         run: lead.run_name(),
         plan: digest.to_string(),
         epoch: leadership.epoch.0,
-        started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
-        resumed_samples: recorded.len(),
-        expected_samples: plan.expected(),
         duplicate_samples: groups.of_units(plan).map(|group| group.len() as u64 - 1).sum(),
         partitioner: encode::value("the partitioner", &config.infer.partitioner)?,
         summarizer: "default".into(),
         runner: runner_name(config),
-        tasks: views.len() as u32,
+        tasks,
         left_out: config.left_out.clone(),
-        datasets: plan.datasets.len() as u32,
-        model_names: plan.models.iter().map(|model| model.abbr.clone()).collect(),
-        ..RunFacts::default()
+        ..facts
     };
-    facts.go_on_from(Tally::latest(&loaded.entries));
+    let mut units = RunParameters::units_of(plan);
+    for (unit, samples) in suspects {
+        if let Some(unit) = units.get_mut(&unit) {
+            unit.suspects = samples;
+        }
+    }
     let terms = RunParameters {
         plan: digest,
         epoch: leadership.epoch,
@@ -425,7 +435,7 @@ async fn open(
         engine_timeout_ms: u32::try_from(config.infer.runner.engine_timeout.as_millis()).unwrap_or(u32::MAX),
         pools: pool_terms(config),
         key: job_key,
-        units: RunParameters::units_of(plan),
+        units,
     };
     let done = plan.units().map(|unit| (unit.id, recorded.done(unit.id)));
     let watch = Watch::new(done.collect::<Vec<_>>());
@@ -437,7 +447,7 @@ async fn open(
     // Agents on this host end with their master; all others may still hold what they were granted.
     let may_hold = |worker: &WorkerId| is_open(config) && !is_local(worker);
     let core = opening.core(leadership.epoch, limits, views, (duplicates, labels), may_hold);
-    let leader = Leader::new(core, terms, keys.clone(), watch).with_pins(pins).with_costs(costs);
+    let leader = Leader::new(core, terms, keys.clone(), watch).with_pins(pins).with_costs(costs).with_failed(failed);
     let epoch = leadership.epoch;
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
     let live = LivePredictions {
@@ -449,5 +459,5 @@ async fn open(
     };
     let committer =
         Committer::start(store, leadership, keys, assignment_log, segment, reports).map_err(InferError::Thread)?;
-    Ok(Opened { leader, committer, durability, facts, lead, live })
+    Ok(Opened { leader, committer, durability, facts, board, lead, live })
 }

@@ -44,6 +44,7 @@ mod reasons;
 mod recent;
 mod remarks;
 mod rows;
+mod run_fold;
 mod sample_notes;
 mod score;
 #[cfg(test)]

@@ -99,7 +99,7 @@ impl Attacked {
         Self {
             leader: Leader::new(core, terms, Keys::new(&plan), Watch::default()),
             facts: RunFacts::default(),
-            board: ProgressBoard::new(Arc::new(self::plan()), std::iter::empty()),
+            board: ProgressBoard::new(Arc::new(self::plan())),
             rng: Rng::new(seed),
             now: 0,
             out: Vec::new(),
@@ -215,7 +215,7 @@ impl Attacked {
                 self.facts.report(&worker, &report);
                 self.board.report(unit, &report);
             }
-            FrameContent::Facts { model, facts } => self.facts.model(&worker, model, &facts),
+            FrameContent::Facts { model, facts } => drop(self.facts.model(&worker, model, &facts)),
             _ => {}
         }
         if self.rng.chance(100) {

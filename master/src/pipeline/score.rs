@@ -113,11 +113,18 @@ impl Answers {
         note: &mut dyn FnMut(&LedgerEntry),
     ) -> Result<Self, LedgerError> {
         let (mut answers, mut later) = (Self::default(), LaterResults::default());
-        ledger.read(recorded, &mut |entry| {
+        let summary = ledger.read(recorded, &mut |entry| {
             note(&entry);
             later.take(&entry);
             answers.take(entry);
         })?;
+        // Reports on them may be of a failure that counts no more: they say nothing.
+        for (unit, samples) in summary.reopened {
+            let unit = answers.0.entry(unit).or_default();
+            for index in samples.iter() {
+                unit.divergent.insert(index);
+            }
+        }
         for divergence in later.divergences(ledger, recorded)? {
             answers.0.entry(divergence.unit).or_default().diverged.push(divergence);
         }

@@ -14,7 +14,7 @@ pub struct RunView {
     /// Digest of the plan.
     pub job: String,
     pub epoch: u64,
-    /// Seconds since this master took the run.
+    /// Seconds that masters have led the run, this one among them.
     pub seconds: f64,
     pub expected_samples: u64,
     pub recorded_samples: u64,
@@ -36,7 +36,7 @@ pub struct RunView {
     pub slots: u32,
     /// Grants that followed a failed or lost one.
     pub retries: u64,
-    /// Results that came again, equal.
+    /// Results that came again, equal, to this master.
     pub repeats: u64,
     /// Results that came again and differed.
     pub divergences: u64,
@@ -82,7 +82,7 @@ impl RunView {
     }
 }
 
-/// One worker that has been seen in this term.
+/// One worker that has been seen in this run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WorkerView {
     pub name: String,
@@ -110,7 +110,7 @@ impl WorkerView {
     }
 }
 
-/// What workers have reported of one model in this term.
+/// What workers have reported of one model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ModelView {
     pub model: String,

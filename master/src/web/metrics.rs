@@ -1,4 +1,4 @@
-//! `/metrics`: the views in Prometheus' text format. Names end in their unit; counters start afresh with each term.
+//! `/metrics`: the views in Prometheus' text format. Names end in their unit; counters but repeats are of the whole run.
 
 use crate::control::JobEntry;
 use crate::pipeline::{Histogram, ModelView, RunView, WorkerView};

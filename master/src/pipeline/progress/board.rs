@@ -4,9 +4,10 @@ use super::shown::{show_bar, show_lines};
 use crate::pipeline::live_metric::LiveMetric;
 use compass_common::status_output::{is_terminal, print_status};
 use compass_common::words::grouped;
-use compass_plan::{Plan, Unit};
-use compass_proto::v1;
+use compass_plan::Plan;
+use compass_proto::{intervals_from_wire, v1};
 use compass_types::ids::UnitId;
+use compass_types::intervals::IntervalSet;
 use prost::Message as _;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,8 +43,6 @@ pub struct ProgressBoard {
     plan: Arc<Plan>,
     snapshots: watch::Sender<Snapshot>,
     live: Arc<Mutex<BTreeMap<UnitId, Live>>>,
-    /// Samples of each unit that were recorded before: no report of them comes.
-    kept: Arc<BTreeMap<UnitId, u64>>,
 }
 
 /// What was reported of a unit. Its first metric is the mean over reports, by their samples. What it is of them all together only
@@ -54,10 +53,17 @@ struct Live {
     sum: f64,
     samples: f64,
     failed: u64,
+    /// Samples that earlier leaders recorded and no worker has reported a score of.
+    unreported: IntervalSet,
+    /// Samples that earlier leaders recorded with the result of another.
+    copied: u64,
 }
 
 impl Live {
     fn add(&mut self, report: &v1::ShardReport) {
+        if !self.unreported.is_empty() {
+            self.unreported = self.unreported.minus(&intervals_from_wire(&report.samples));
+        }
         self.failed += u64::from(report.failed);
         let Some(first) = report.first.as_ref().filter(|first| first.value.is_finite() && report.scored > 0) else {
             return;
@@ -72,23 +78,31 @@ impl Live {
         }
     }
 
+    /// A mean without samples that were kept is another number than the table's.
     fn value(&self) -> Option<f64> {
-        (self.samples > 0.0).then(|| self.sum / self.samples)
+        (self.samples > 0.0 && self.unreported.is_empty()).then(|| self.sum / self.samples)
     }
 }
 
 impl ProgressBoard {
-    /// A board without watchers yet; `kept` are the samples of each unit that were recorded before.
-    pub fn new(plan: Arc<Plan>, kept: impl Iterator<Item = (UnitId, u64)>) -> Self {
-        let kept = Arc::new(kept.filter(|(_, count)| *count > 0).collect());
-        Self { plan, snapshots: watch::Sender::new(Snapshot::default()), live: Arc::default(), kept }
+    /// A board without watchers yet.
+    pub fn new(plan: Arc<Plan>) -> Self {
+        Self { plan, snapshots: watch::Sender::new(Snapshot::default()), live: Arc::default() }
     }
 
-    /// Whether what was reported of a unit is of all its recorded samples: those that were kept were reported to an
-    /// earlier leader, and a mean without them is another number than the table's.
-    fn is_of_all(&self, unit: Unit<'_>, live: &Live) -> bool {
-        let reported = live.samples as u64 + live.failed;
-        !self.kept.contains_key(&unit.id) || reported >= u64::from(unit.dataset.samples)
+    /// Earlier leaders recorded these samples of a unit of which no worker has reported a score, and so many with the result of
+    /// another.
+    pub fn kept(&self, unit: UnitId, unreported: IntervalSet, copied: u64) {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let unit = live.entry(unit).or_default();
+        (unit.unreported, unit.copied) = (unreported, copied);
+    }
+
+    /// So many failures of a unit that were reported count no more: their samples are run again.
+    pub fn forgive(&self, unit: UnitId, failures: u64) {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let unit = live.entry(unit).or_default();
+        unit.failed = unit.failed.saturating_sub(failures);
     }
 
     /// Puts up a snapshot.
@@ -123,10 +137,10 @@ impl ProgressBoard {
                 dataset: unit.dataset.abbr.clone(),
                 recorded: recorded.get(&unit.id).copied().unwrap_or_default(),
                 expected: unit.dataset.samples.into(),
-                copied: copied.get(&unit.id).copied().unwrap_or_default(),
+                copied: live.copied + copied.get(&unit.id).copied().unwrap_or_default(),
                 scored: live.samples as u64,
                 failed: live.failed,
-                value: live.value().filter(|_| self.is_of_all(unit, &live)),
+                value: live.value(),
                 metric: live.name,
                 interval: None,
             };
@@ -141,7 +155,7 @@ impl ProgressBoard {
         let reported = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let scores = reported.iter().filter_map(|(unit, live)| {
             let unit = self.plan.unit(*unit)?;
-            let value = live.value().filter(|_| self.is_of_all(unit, live))?;
+            let value = live.value()?;
             let model = if several { format!("{}/", unit.model.abbr) } else { String::new() };
             Some((format!("{model}{}", unit.dataset.abbr), format!("{value:.1}")))
         });
@@ -155,7 +169,6 @@ impl ProgressBoard {
             plan: self.plan.clone(),
             snapshots: watch::Sender::new(Snapshot::default()),
             live: self.live.clone(),
-            kept: self.kept.clone(),
         };
         let total = self.plan.expected();
         async move {
@@ -176,6 +189,7 @@ mod tests {
     use super::*;
     use compass_common::job_log::{JobLog, LogLine};
     use compass_common::status_output::with_log;
+    use compass_proto::intervals_to_wire;
 
     #[test]
     fn what_was_kept_is_shown_before_anything_is_put_up() {
@@ -187,7 +201,7 @@ mod tests {
     /// saw the stage go without a word.
     #[tokio::test]
     async fn the_complete_count_is_told_once_as_the_closing_line() {
-        let board = ProgressBoard::new(Arc::new(crate::pipeline::score_tests::planned().plan), std::iter::empty());
+        let board = ProgressBoard::new(Arc::new(crate::pipeline::score_tests::planned().plan));
         let total = board.expected();
         let log = Arc::new(JobLog::ended());
         let shown = tokio::spawn(with_log(log.clone(), board.show("infer", 0)));
@@ -217,7 +231,7 @@ mod tests {
             v1::ShardReport { scored, first, ..Default::default() }
         };
         let plan = crate::pipeline::score_tests::planned().plan;
-        let board = ProgressBoard::new(Arc::new(plan), std::iter::empty());
+        let board = ProgressBoard::new(Arc::new(plan));
         for report in [
             report(30, "accuracy", 50.0),
             report(10, "accuracy", 90.0),
@@ -237,7 +251,7 @@ mod tests {
     #[test]
     fn every_unit_is_listed_before_it_has_begun() {
         let plan = Arc::new(crate::pipeline::score_tests::planned().plan);
-        let board = ProgressBoard::new(plan, std::iter::empty());
+        let board = ProgressBoard::new(plan);
         let live = board.live(std::iter::empty(), &BTreeMap::new());
         let [metric] = live.as_slice() else { panic!("{live:?}") };
         assert_eq!((metric.dataset.as_str(), metric.recorded, metric.expected), ("d", 0, 2));
@@ -249,20 +263,24 @@ mod tests {
     fn a_unit_with_kept_samples_shows_no_score_of_the_others_alone() {
         let plan = Arc::new(crate::pipeline::score_tests::planned().plan);
         let samples = plan.unit(UnitId(0)).unwrap().dataset.samples;
-        let report = |scored: u32, value: f64| {
-            let first = Some(v1::ShownMetric { name: "accuracy".into(), value });
-            v1::ShardReport { scored, first, ..Default::default() }.encode_to_vec()
+        let report = |first: u32, end: u32, value: f64| {
+            let samples = intervals_to_wire(&IntervalSet::range(first, end));
+            let shown = Some(v1::ShownMetric { name: "accuracy".into(), value });
+            v1::ShardReport { scored: end - first, samples, first: shown, ..Default::default() }.encode_to_vec()
         };
-        let resumed = ProgressBoard::new(plan.clone(), [(UnitId(0), 1)].into_iter());
-        resumed.report(UnitId(0), &report(samples - 1, 50.0));
+        let resumed = ProgressBoard::new(plan.clone());
+        resumed.kept(UnitId(0), IntervalSet::range(0, 1), 0);
+        resumed.report(UnitId(0), &report(1, samples, 50.0));
         assert_eq!(resumed.live_scores(), []);
         let live = resumed.live([(UnitId(0), samples.into())].into_iter(), &BTreeMap::new());
         assert_eq!((live[0].recorded, live[0].value), (samples.into(), None), "neither on the page");
-        // The kept one was computed once more.
-        resumed.report(UnitId(0), &report(1, 50.0));
+        // Its worker reports it to this leader, or it is computed once more.
+        resumed.report(UnitId(0), &report(0, 1, 50.0));
         assert_eq!(resumed.live_scores(), [("d".to_owned(), "50.0".to_owned())]);
-        let begun = ProgressBoard::new(plan, [(UnitId(0), 0)].into_iter());
-        begun.report(UnitId(0), &report(samples - 1, 50.0));
-        assert_eq!(begun.live_scores().len(), 1, "nothing was kept");
+        let begun = ProgressBoard::new(plan);
+        begun.kept(UnitId(0), IntervalSet::new(), 3);
+        begun.report(UnitId(0), &report(1, samples, 50.0));
+        assert_eq!(begun.live_scores().len(), 1, "what was kept was reported, or copied");
+        assert_eq!(begun.live(std::iter::empty(), &BTreeMap::from([(UnitId(0), 2)]))[0].copied, 5);
     }
 }
