@@ -207,3 +207,141 @@ impl<'p> RunFold<'p> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::score_tests::{planned, result};
+    use compass_ledger::WorkerEvent;
+    use compass_plan::engine::TokenCounters;
+    use compass_proto::intervals_to_wire;
+    use compass_scheduler::Progress;
+    use compass_store::Keys;
+    use compass_types::ids::{Digest, Epoch};
+    use compass_types::result::{Outcome, SampleResult};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    fn fold<'p>(plan: &'p Arc<Plan>, groups: Vec<Vec<(UnitId, u32)>>, reopens: bool) -> RunFold<'p> {
+        let opening = Opening::observe(Keys::new(&Digest::of(b"plan")), &BTreeMap::new()).unwrap();
+        let told = (RunFacts::of_plan(plan), ProgressBoard::new(plan.clone()));
+        RunFold::new(plan, groups.into_iter(), opening, told, (reopens, true))
+    }
+
+    fn sample(worker: &str, result: v1::SampleResult) -> LedgerEntry {
+        let payload = result.encode_to_vec();
+        let kind = Kind::Sample.into();
+        LedgerEntry { kind, worker: worker.into(), epoch: 1, payload, ..LedgerEntry::default() }
+    }
+
+    fn of(index: u32) -> v1::SampleResult {
+        v1::SampleResult::from(&result(index, 0))
+    }
+
+    fn failed(index: u32, engine_failed: bool) -> v1::SampleResult {
+        let outcome = Outcome::Failed { reason: "why".into() };
+        let result = v1::SampleResult::from(&SampleResult { outcome, ..result(index, 0) });
+        v1::SampleResult { engine_failed, ..result }
+    }
+
+    fn report(worker: &str, samples: &IntervalSet) -> LedgerEntry {
+        let tokens = TokenCounters { submitted: 90, distinct: 50, computed: 60, ..TokenCounters::default() };
+        let report = v1::ShardReport {
+            samples: intervals_to_wire(samples),
+            scored: samples.len(),
+            seconds: 2.5,
+            tokens: Some(tokens.into()),
+            notes: vec!["a note".into()],
+            first: Some(v1::ShownMetric { name: "accuracy".into(), value: 50.0 }),
+            ..Default::default()
+        };
+        let (kind, payload) = (Kind::Report.into(), report.encode_to_vec());
+        LedgerEntry { kind, worker: worker.into(), payload, ..LedgerEntry::default() }
+    }
+
+    /// What a first master knows, and the entries that it leaves.
+    fn first_term(plan: &Arc<Plan>) -> (RunFacts, Vec<LedgerEntry>) {
+        let worker = WorkerId("w".into());
+        let mut facts = RunFacts::of_plan(plan);
+        facts.begin("then".into());
+        let events = [
+            facts.attached(&worker, 2, "cpu", "pool"),
+            facts.attached(&worker, 2, "cpu", "pool"),
+            facts.model(&worker, ModelId(0), br#"{"device": "cpu", "notes": ["loaded"]}"#),
+            facts.model(&worker, ModelId(0), br#"{"device": "cpu", "notes": ["loaded"]}"#),
+        ];
+        let events: Vec<WorkerEvent> = events.into_iter().flatten().collect();
+        assert_eq!(events.len(), 2, "what is known is no event");
+        let mut entries: Vec<LedgerEntry> =
+            events.iter().map(|event| event.entry(&worker, Epoch(1)).unwrap()).collect();
+        entries.extend([sample("w", of(0)), sample("w", of(1)), report("w", &IntervalSet::range(0, 2))]);
+        facts.results(&worker, 2);
+        let _ = facts.report(&worker, &entries.last().unwrap().payload);
+        facts.ended(&worker);
+        let progress = Progress { retries: 1, loads: 3, stolen: 4, recorded: 2, ..Progress::default() };
+        facts.progress(&progress, 0, Duration::from_millis(5_500));
+        entries.push(facts.tally(&progress, 0, Duration::from_millis(5_500)).entry(Epoch(1)).unwrap());
+        (facts, entries)
+    }
+
+    #[test]
+    fn the_record_of_a_run_is_that_of_all_its_masters() {
+        let plan = Arc::new(planned().plan);
+        let (first, entries) = first_term(&plan);
+        let mut fold = fold(&plan, Vec::new(), true);
+        entries.iter().for_each(|entry| fold.take(entry));
+        let Inherited { mut facts, board, .. } = fold.end(LedgerSummary::default(), "now".into());
+        let live = board.live([(UnitId(0), 2)].into_iter(), &BTreeMap::new());
+        assert_eq!((live[0].value, live[0].scored), (Some(50.0), 2), "the page has the score of what was done");
+        // A second master has nothing to do.
+        let view = facts.view(&Progress::default(), Duration::from_millis(100), |_| false);
+        assert_eq!((view.seconds, view.retries, view.workers[0].results), (5.6, 1, 2));
+        facts.progress(&Progress { recorded: 2, ..Progress::default() }, 0, Duration::from_millis(100));
+        assert_eq!(facts.tokens_line(), first.tokens_line());
+        assert_eq!(facts.seconds, 5.6);
+        let json = |facts: &RunFacts| {
+            let mut json = serde_json::to_value(facts).unwrap();
+            for of_term in ["seconds", "resumed_samples"] {
+                json.as_object_mut().unwrap().remove(of_term);
+            }
+            json
+        };
+        assert_eq!(json(&facts), json(&first));
+    }
+
+    #[test]
+    fn copies_are_no_work_of_a_worker_and_hide_no_score() {
+        let plan = Arc::new(planned().plan);
+        let mut fold = fold(&plan, vec![vec![(UnitId(0), 0), (UnitId(0), 1)]], true);
+        // The copy is recorded before its original.
+        for entry in [sample("w", of(1)), sample("w", of(0)), report("w", &IntervalSet::range(0, 1))] {
+            fold.take(&entry);
+        }
+        let Inherited { facts, board, .. } = fold.end(LedgerSummary::default(), String::new());
+        let live = board.live([(UnitId(0), 2)].into_iter(), &BTreeMap::new());
+        assert_eq!((facts.workers["w"].results, live[0].copied, live[0].value), (1, 1, Some(50.0)));
+    }
+
+    #[test]
+    fn samples_that_failed_for_their_engines_reason_are_run_again() {
+        let plan = Arc::new(planned().plan);
+        let entries = [sample("w", failed(0, true)), sample("w", failed(1, false))];
+        let again = BTreeMap::from([(UnitId(0), IntervalSet::range(0, 1))]);
+        for reopens in [true, false] {
+            let mut fold = fold(&plan, Vec::new(), reopens);
+            entries.iter().for_each(|entry| fold.take(entry));
+            let inherited = fold.end(LedgerSummary::default(), String::new());
+            let kept = if reopens { vec![1] } else { vec![0, 1] };
+            let done: Vec<u32> = inherited.opening.recorded().done(UnitId(0)).iter().collect();
+            assert_eq!((done, inherited.failed.samples), (kept.clone(), kept.len() as u64));
+            let expected = if reopens { again.clone() } else { BTreeMap::new() };
+            assert_eq!((inherited.reopened.0, inherited.suspects), (expected.clone(), expected));
+        }
+        // A leader that ended before it had run them again left them open.
+        let mut fold = fold(&plan, Vec::new(), false);
+        fold.take(&entries[1]);
+        let summary = LedgerSummary { reopened: again.clone(), ..LedgerSummary::default() };
+        let inherited = fold.end(summary, String::new());
+        assert_eq!((inherited.reopened.0.len(), inherited.suspects), (0, again));
+    }
+}

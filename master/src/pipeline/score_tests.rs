@@ -5,12 +5,13 @@ use super::{Answers, Evidence, Executions, PlanFiles, RunFolder, score};
 use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
 use compass_eval::report::Details;
-use compass_ledger::{Kind, Ledger, LedgerEntry};
+use compass_ledger::{Kind, Ledger, LedgerEntry, Reopened};
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::prompt::{Prompt, Shot, ShotFormat};
 use compass_plan::*;
 use compass_proto::v1;
-use compass_types::ids::{Digest, Epoch};
+use compass_types::ids::{Digest, Epoch, UnitId};
+use compass_types::intervals::IntervalSet;
 use compass_types::result::{Outcome, PplScore, PromptFit, SampleResult};
 use prost::Message as _;
 use std::collections::BTreeMap;
@@ -142,4 +143,37 @@ fn samples_that_were_asked_with_fewer_examples_are_named() {
     assert_eq!((scored.notices, scored.complete), (vec![Diagnostic::note(expected)], true));
     let results: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.results("m", "d")).unwrap()).unwrap();
     assert_eq!(results["fewer_shots"], serde_json::json!([1]));
+}
+
+#[test]
+fn a_report_on_a_failure_that_counts_no_more_says_nothing() {
+    let work_dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(work_dir.path(), "run").unwrap();
+    let planned = planned();
+    let digest = write_plan(&folder, &planned).unwrap();
+    let failure = SampleResult { outcome: Outcome::Failed { reason: "the engine died".into() }, ..result(1, 0) };
+    let mut claim = Accumulator::new(&planned.plan.datasets[0].eval);
+    claim.observe(&sample(0), &result(0, 0));
+    claim.observe(&sample(1), &failure);
+    let report = v1::ShardReport {
+        samples: vec![v1::Interval { first: 0, end: 2 }],
+        eval_version: EVAL_VERSION,
+        state: claim.digest().0.to_vec(),
+        ..Default::default()
+    };
+    let entry =
+        |kind: Kind, payload| LedgerEntry { kind: kind.into(), worker: "w".into(), payload, ..LedgerEntry::default() };
+    let recorded = |result: &SampleResult| entry(Kind::Sample, v1::SampleResult::from(result).encode_to_vec());
+    let ledger = Ledger::new(folder.ledger(), digest);
+    let first = [recorded(&result(0, 0)), recorded(&failure), entry(Kind::Report, report.encode_to_vec())];
+    ledger.create_segment(Epoch(1), "master").unwrap().append(&first).unwrap();
+    let mut again = ledger.create_segment(Epoch(2), "master").unwrap();
+    let reopened = Reopened([(UnitId(0), IntervalSet::range(1, 2))].into());
+    again.append(&reopened.entries(Epoch(2)).unwrap()).unwrap();
+    again.append(&[recorded(&result(1, 0))]).unwrap();
+    let answers = Answers::read(&folder, digest, &BTreeMap::new()).unwrap();
+    assert_eq!(answers.count(), 2);
+    let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
+    let scored = score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |_| {}).unwrap();
+    assert_eq!((scored.notices, scored.complete), (vec![], true));
 }

@@ -267,8 +267,9 @@ fn survives(seed: u64, expected: &(Tree, Tree)) -> BTreeMap<&'static str, u32> {
     assert_eq!((&facts["recorded_samples"], &facts["expected_samples"]), (&all.into(), &all.into()), "{}", told());
     assert_eq!(facts["divergences"], 0, "{}", told());
     let received: u64 = facts["workers"].as_object().unwrap().values().map(|w| w["results"].as_u64().unwrap()).sum();
-    let (resumed, repeats) = (facts["resumed_samples"].as_u64().unwrap(), facts["repeats"].as_u64().unwrap());
-    assert_eq!(resumed + received - repeats, all, "each sample is recorded once: {facts}\n{}", told());
+    // Of earlier masters what was recorded, of the last what came.
+    let repeats = facts["repeats"].as_u64().unwrap();
+    assert_eq!(received - repeats, all, "each sample is recorded once: {facts}\n{}", told());
     wait_until("no process is left behind", || marked(&mark).is_empty().then_some(()));
     history.counts
 }
