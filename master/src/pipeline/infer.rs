@@ -5,6 +5,7 @@ use super::endpoints;
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::job_handle::{DemandPublisher, JobHandle};
+use super::kept_scores::show_kept;
 use super::launching::{comes_by_itself, is_open, pool_terms, runner_name, slots, slots_let_in};
 use super::lead::{Campaign, Lead, RunTerm, campaign, host, inherited, lengths};
 use super::live::{LivePredictions, LiveWriting};
@@ -340,8 +341,10 @@ async fn open(
     }
     TornEnd::damage(&summary.torn).for_each(|what| report(Diagnostic::warning(what)));
     let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
-    let Inherited { opening, facts, board, pins, costs, failed, reopened, suspects, .. } =
+    let Inherited { opening, facts, board, pins, costs, failed, reopened, suspects, unreported } =
         fold.end(summary, now);
+    let shown = block_in_place(|| show_kept((folder, plan), (&ledger, &lengths), &unreported, &board));
+    shown.unwrap_or_else(|error| tracing::debug!(%error, "live scores are without what was kept"));
     let recorded = opening.recorded();
     let duplicates = Duplicates::beside(groups.of_units(plan), recorded);
     let leadership = lead.leadership.clone();

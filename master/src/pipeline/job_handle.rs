@@ -121,6 +121,11 @@ impl JobHandle {
         });
     }
 
+    /// The last that is known of a job which ended under another master.
+    pub fn recall(&self, view: RunView) {
+        self.with(|inner| inner.last_view = view);
+    }
+
     /// What the job does between stages.
     pub fn doing(&self, doing: &'static str) {
         self.with(|inner| inner.doing = doing);

@@ -22,6 +22,7 @@ mod import;
 mod infer;
 mod job_handle;
 mod judged;
+mod kept_scores;
 mod latency;
 mod launching;
 mod lead;
@@ -41,6 +42,7 @@ mod planner;
 pub mod previous_assignments;
 mod progress;
 mod reasons;
+mod recalled;
 mod recent;
 mod remarks;
 mod rows;
@@ -84,6 +86,7 @@ pub use pins::holds;
 pub use plan_parts::PlanFiles;
 pub use planner::{PlanError, Planned, ReadPlan, plan, plan_digest, plan_scores, read_plan, write_plan};
 pub use progress::{FollowedBar, ProgressBoard, Snapshot, StageBar};
+pub use recalled::recalled;
 pub use remarks::remarks;
 pub use score::{
     Answers, Evidence, Executions, ScoreError, Scored, latest_summary, latest_table, latest_table_within, score,

@@ -188,6 +188,8 @@ impl Jobs {
             ended: ending,
         });
         if job.ended.is_some() {
+            // Nothing waits for it: the page has it once it is read.
+            tokio::task::spawn_blocking(move || pipeline::recalled(&job.folder).map(|view| job_handle.recall(view)));
             return;
         }
         let run = job.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
