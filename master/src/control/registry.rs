@@ -196,7 +196,7 @@ impl JobRegistry {
         let open: Vec<JobEntry> =
             self.jobs(|jobs| jobs.values().filter(|job| job.ended.borrow().is_none()).cloned().collect());
         let view = |job: JobEntry| {
-            let view = job.job_handle.view().1;
+            let view = shown(&job);
             (job, view)
         };
         open.into_iter().map(view).collect()
@@ -207,7 +207,7 @@ impl JobRegistry {
         let backend = self.backend();
         let status = job_status(job, backend.map(|backend| backend.shares()).as_ref());
         let ended_at = job.ended.borrow().as_ref().map(|ended| ended.at.clone());
-        let mut view = JobView { status, ended_at, run: job.job_handle.view().1 };
+        let mut view = JobView { status, ended_at, run: shown(job) };
         view.complete();
         if view.is_running() && view.run.waiting_tasks() > 0 {
             // How the pools stand is a list of its own.
@@ -409,6 +409,15 @@ impl JobRegistry {
     }
 }
 
+/// What the latest stage of a job shows. Samples that are not wanted any more have not failed.
+fn shown(job: &JobEntry) -> RunView {
+    let mut view = job.job_handle.view().1;
+    if job.job_handle.cancelled().is_some() {
+        view.failed_samples = view.failed_samples.saturating_sub(view.given_up_samples);
+    }
+    view
+}
+
 /// Why it was cancelled, if it was.
 fn cancelled_in_words(job: &JobEntry) -> Option<String> {
     job.job_handle.cancelled().map(|reason| format!("cancelled: {reason}"))
@@ -543,6 +552,17 @@ mod tests {
         assert!(registry.find(&all[1].plan).is_some(), "it runs");
         assert!(registry.job(&all[4].id.0).is_err() && registry.job(&all[6].id.0).is_ok());
         assert!(registry.job(&all[0].id.0).is_ok(), "submitted first, ended last");
+    }
+
+    #[tokio::test]
+    async fn samples_of_a_cancelled_job_have_not_failed() {
+        let (registry, job) = (JobRegistry::default(), entry(1, false));
+        registry.add(job.clone());
+        job.job_handle.recall(RunView { failed_samples: 9, given_up_samples: 7, ..RunView::default() });
+        let failed = || (registry.job_view(&job).run.failed_samples, registry.views()[0].1.failed_samples);
+        assert_eq!(failed(), (9, 9));
+        job.job_handle.cancel("wrong model".into()).await;
+        assert_eq!(failed(), (2, 2));
     }
 
     #[tokio::test]
