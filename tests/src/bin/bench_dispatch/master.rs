@@ -250,7 +250,7 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
         dismisses: false,
         debug: false,
         interrupted,
-        board: ProgressBoard::new(Arc::new(empty), std::iter::empty()),
+        board: ProgressBoard::new(Arc::new(empty)),
         facts: RunFacts::default(),
         views,
         commands,
