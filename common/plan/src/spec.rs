@@ -188,9 +188,10 @@ impl ModelPlan {
         matches!(self.kind, ModelKind::Hf | ModelKind::Llama | ModelKind::InternLm)
     }
 
-    /// How each role's words are wrapped: as told, else as for a chat where it is one.
+    /// How each role's words are wrapped: as told, else as the class of OpenCompass does it where the model is a chat.
     pub fn meta(&self) -> Option<MetaTemplate> {
-        self.meta_template.clone().or_else(|| self.chat.then(MetaTemplate::chat))
+        let of_class = if self.kind == ModelKind::Endpoint { MetaTemplate::service } else { MetaTemplate::chat };
+        self.meta_template.clone().or_else(|| self.chat.then(of_class))
     }
 }
 

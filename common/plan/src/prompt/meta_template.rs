@@ -83,6 +83,16 @@ impl MetaTemplate {
         Self { style: MetaStyle::Messages, round, ..Self::default() }
     }
 
+    /// What OpenCompass's classes of services do without a meta template: all that is said is one message of the user.
+    pub fn service() -> Self {
+        Self { style: MetaStyle::Messages, ..Self::default() }
+    }
+
+    /// Whether it tells no roles apart.
+    pub(super) fn is_one_message(&self) -> bool {
+        self.style == MetaStyle::Messages && self.round.is_empty()
+    }
+
     /// The roles of a round, in order.
     pub(super) fn round_roles(&self) -> impl Iterator<Item = &MetaRole> {
         self.round.iter().filter_map(|item| match item {

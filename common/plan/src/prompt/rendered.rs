@@ -69,6 +69,10 @@ impl Prompt {
                 plain(borders(text, std::iter::once(meta.begin.len()).chain(ends.into_iter().take(shared))))
             }
             MetaStyle::Text => plain(self.text_with_borders(shots, format)),
+            MetaStyle::Messages if in_rounds && meta.is_one_message() => {
+                let (content, _) = self.text_with_borders(shots, format);
+                (RenderedPrompt::Messages(vec![Message { role: "user".into(), content }]), Vec::new())
+            }
             MetaStyle::Messages if in_rounds => {
                 (RenderedPrompt::Messages(messages::parse(&flat::flatten(self, shots, format), meta, mode)), Vec::new())
             }
@@ -106,6 +110,7 @@ pub fn render_shots(shots: &[&Shot], format: &ShotFormat, meta: Option<&MetaTemp
     let list = flat::flatten_shots(shots, format);
     match meta {
         None => RenderedPrompt::Text(flat::joined(&list)),
+        Some(meta) if meta.is_one_message() => RenderedPrompt::Text(flat::joined(&list)),
         Some(meta) if meta.style == MetaStyle::Text => RenderedPrompt::Text(lm_text::parse(&list, meta, Mode::Ppl)),
         Some(meta) => RenderedPrompt::Messages(messages::parse(&list, meta, Mode::Ppl)),
     }
@@ -230,5 +235,9 @@ mod tests {
         let of = |meta| pieces(prompt.render_with_borders(&shots, &ShotFormat::default(), meta, Mode::Ppl));
         assert_eq!(of(Some(&meta)), ["<s>", "h", "H:1\nB:a\n", "H:2\nB:a\n", "H:q\nB:o\n"]);
         assert_eq!(of(None), ["h", "\n1", "\na", "\n2", "\na", "\nq\no"]);
+        // APITemplateParser without a meta template: one text, and no newline behind it.
+        let service = prompt.render_for(&shots, &ShotFormat::default(), Some(&MetaTemplate::service()), Mode::Gen);
+        let content = "h\n1\na\n2\na\nq\no".to_owned();
+        assert_eq!(service, RenderedPrompt::Messages(vec![Message { role: "user".into(), content }]));
     }
 }
