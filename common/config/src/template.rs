@@ -11,7 +11,10 @@ const EXAMPLE: &str = "[{ role = \"HUMAN\", prompt = \"...\" }, { role = \"BOT\"
 /// A string or a dialogue, or a table from label to either, in the order written.
 pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Template> {
     match &node.value {
-        Value::String(text) => Some(Template::Text(text.clone())),
+        Value::String(text) => {
+            doubled_braces(check, key, node, text);
+            Some(Template::Text(text.clone()))
+        }
         Value::Table(table) if jinja(table).is_some() => jinja_source(check, key, node).map(Template::Jinja),
         Value::Table(table) if table.get("messages").is_some() => {
             super::raw_template::read(check, key, node).map(Template::Rounds)
@@ -69,10 +72,34 @@ pub(super) fn options(check: &mut Check, node: &Node) -> Option<Options> {
     }
 }
 
+/// Notes a column in two pairs of braces, as Jinja has it: here the text of the column stands in braces. In TeX a command or a sign
+/// stands before them.
+fn doubled_braces(check: &mut Check, key: &str, node: &Node, text: &str) {
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    let column = text.match_indices("{{").find_map(|(at, braces)| {
+        let (name, _) = text[at + braces.len()..].split_once("}}")?;
+        let is_tex = text[..at].ends_with(|c: char| c.is_alphanumeric() || "\\_^{}".contains(c));
+        Some(name.trim()).filter(|name| !is_tex && is_name(name))
+    });
+    if let Some(column) = column {
+        let message = format!("`{key}` shows the text of `{column}` between braces, as in `{{text}}`");
+        let help = format!(
+            "write `{{{column}}}` for the text alone, or Jinja: `{key} = {{ jinja = \"{{{{ {column} }}}}\" }}`"
+        );
+        check.note(node.span, message, &help);
+    }
+}
+
 /// A string with columns in braces, or `{ jinja = "..." }`.
 pub(super) fn text_template(check: &mut Check, key: &str, node: &Node) -> Option<TemplateText> {
     match &node.value {
-        Value::String(text) => Some(TemplateText::Text(text.clone())),
+        Value::String(text) => {
+            doubled_braces(check, key, node, text);
+            Some(TemplateText::Text(text.clone()))
+        }
         Value::Table(table) if jinja(table).is_some() => jinja_source(check, key, node).map(TemplateText::Jinja),
         _ => {
             check.wrong_type(key, node, "a string or `{ jinja = \"...\" }`", "\"...\"");

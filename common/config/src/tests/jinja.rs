@@ -64,3 +64,20 @@ fn one_thing_to_be_said_is_not_chosen() {
     let text = text.replace("\"acc\"", "\"perplexity\"").replace(", output_column = \"a\"", "");
     assert_eq!(Fixture::new().good(&text).datasets[0].infer, InferSpec::Loglikelihood);
 }
+
+#[test]
+fn a_column_in_two_pairs_of_braces_is_noted() {
+    let fixture = Fixture::new();
+    let notes = |template: &str| {
+        let text = format!("{MODEL}{}", DATASET.replace("\"{q}\"", template));
+        fixture.notes(&text)
+    };
+    for template in ["\"{{q}}\"", "\"Question: {{ q }}\\nAnswer:\""] {
+        let noted = notes(template);
+        assert_eq!(noted.len(), 1, "{noted:?}");
+        assert!(noted[0].contains("`prompt_template` shows the text of `q` between braces"), "{noted:?}");
+    }
+    for template in ["\"{q}\"", "'\\mathbf{{A}} {q}'", "'{q} x_{{n}}'", "{ jinja = \"{{ q }}\" }", "\"{q} {{24}}\""] {
+        assert_eq!(notes(template), [""; 0], "{template}");
+    }
+}
