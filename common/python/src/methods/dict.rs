@@ -190,7 +190,8 @@ fn update(interpreter: &mut Interpreter<'_>, dict: &Rc<DictCell>, arguments: Arg
         match (current, &slot.value) {
             (Some(Value::Dict(inner)), Value::Dict(_)) => {
                 let arguments = Arguments::of(vec![slot], Place::default());
-                update(interpreter, &inner, arguments)?;
+                // One that holds itself has no end.
+                interpreter.nested(|this| update(this, &inner, arguments))?;
             }
             _ => {
                 let value = stored_in_config(&mut interpreter.budget, &slot.value)?;

@@ -94,7 +94,7 @@ pub(super) fn call(
         }
         "translate" => {
             let [table] = super::list::exactly("translate", arguments)?;
-            translated(interpreter, text, &table.value)?
+            return Ok(Value::text(translated(interpreter, text, &table.value)?));
         }
         "lower" | "casefold" => text.to_lowercase(),
         "upper" => text.to_uppercase(),
@@ -125,7 +125,10 @@ pub(super) fn call(
             let suffix = part(arguments.positional.pop().map(|slot| slot.value), name)?;
             text.strip_suffix(&*suffix).unwrap_or(text).to_owned()
         }
-        "expandtabs" => text.replace('\t', "        "),
+        "expandtabs" => {
+            let [size] = arguments.bind("expandtabs", ["tabsize"], 0)?;
+            return Ok(Value::text(with_spaces(interpreter, text, size)?));
+        }
         "zfill" | "center" | "ljust" | "rjust" => padded(interpreter, text, name, arguments)?,
         "split" | "rsplit" => return split(interpreter, text, name, arguments),
         "splitlines" => {
@@ -253,13 +256,48 @@ fn translated(interpreter: &mut Interpreter<'_>, text: &str, table: &Value) -> R
         match table.get(&Value::Int(u32::from(c).into()))?.map(|slot| &slot.value) {
             None => out.push(c),
             Some(Value::None) => {}
-            Some(Value::Text(other)) => out.push_str(other),
+            Some(Value::Text(other)) => {
+                interpreter.budget.make(other.len())?;
+                out.push_str(other);
+            }
             Some(other) => {
                 let code = other.as_int().and_then(|code| u32::try_from(code).ok()).and_then(char::from_u32);
                 out.push(code.ok_or_else(|| type_error("character mapping must return integer, None or str"))?);
             }
         }
     }
+    interpreter.budget.make(text.len())?;
+    Ok(out)
+}
+
+/// Each tab as spaces up to the next column that `size` divides (8 without one), none where it is not positive; a line begins at
+/// column 0.
+fn with_spaces(interpreter: &mut Interpreter<'_>, text: &str, size: Option<Value>) -> Result<String> {
+    let size = match size {
+        None => 8,
+        Some(size) => {
+            let size = size.as_int().ok_or_else(|| {
+                type_error(format!("'{}' object cannot be interpreted as an integer", size.type_name()))
+            })?;
+            usize::try_from(size.max(0)).unwrap_or(usize::MAX)
+        }
+    };
+    let (mut out, mut column) = (String::new(), 0);
+    for c in text.chars() {
+        match c {
+            '\t' => {
+                let spaces = if size == 0 { 0 } else { size - column % size };
+                interpreter.budget.make(spaces)?;
+                out.extend(std::iter::repeat_n(' ', spaces));
+                column += spaces;
+            }
+            c => {
+                out.push(c);
+                column = if matches!(c, '\n' | '\r') { 0 } else { column + 1 };
+            }
+        }
+    }
+    interpreter.budget.make(text.len())?;
     Ok(out)
 }
 

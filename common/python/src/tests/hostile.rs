@@ -94,6 +94,32 @@ fn what_holds_itself_is_shown_as_cpython_shows_it() {
     assert!(wrong("x = []\nx.append(x)\n").contains("RecursionError"));
 }
 
+/// Of what holds itself twice: whatever goes through it ends at once, and says why.
+#[test]
+fn what_goes_through_a_dict_that_holds_itself_ends() {
+    let own = "a = {}\na['j'] = a\na['k'] = a\nb = {}\nb['j'] = b\nb['k'] = b\n";
+    for (text, wanted) in [
+        ("x = a", "RecursionError"),
+        ("import copy\nx = copy.deepcopy(a)\n", "RecursionError"),
+        ("import json\nx = json.dumps(a)\n", "ValueError: Circular reference detected"),
+    ] {
+        let evaluation = run(&format!("{own}{text}"));
+        let said = evaluation.result.map_or_else(|error| error.line(), |_| format!("no error: {text}"));
+        assert!(said.contains(wanted), "{text}: {said}");
+    }
+    // Imported dicts copy what is stored in them, and merge what they are updated with.
+    let files = &[("c", "c = dict(k=1)\n")];
+    for text in ["c['a'] = a", "c.a = [a]", "c.update(a=a)", "c.c = c\nc.update(c)"] {
+        let evaluation = super::run(&format!("with read_base():\n    from c import c\n{own}{text}\n"), files);
+        let said = evaluation.result.map_or_else(|error| error.line(), |_| format!("no error: {text}"));
+        assert!(said.contains("RecursionError"), "{text}: {said}");
+    }
+    for text in ["x = a == b", "x = a in [b]", "x = str(a) == str(b)", "x = len(repr(a))", "x = a != b"] {
+        let evaluation = run(&format!("{own}{text}\ndel a, b\n"));
+        assert!(evaluation.result.is_ok(), "{text}: {:?}", evaluation.result.err());
+    }
+}
+
 #[test]
 fn texts_and_lists_do_not_grow_without_bound() {
     for (text, wanted) in [
@@ -121,6 +147,9 @@ fn texts_and_lists_do_not_grow_without_bound() {
         ("x = []\ny = dict.fromkeys(range(10 ** 4))\nwhile True: x.append(y.keys())", "more than"),
         ("import itertools\nx = list(itertools.product(range(1000), repeat=10))", "more than"),
         ("x = [1]\nfor i in x: x.append(i)", "more than"),
+        ("x = ('a' * 10 ** 4).translate({97: 'b' * 10 ** 6})", "more than"),
+        ("x = []\ny = 'a' * 10 ** 3\nwhile True: x.append(y.translate({97: 'b' * 99}))", "more than"),
+        ("x = '\\t'.expandtabs(10 ** 12)", "more than"),
         ("x = abs(-2 ** 126 * 2)", "128 bits"),
         ("x = int(1e300)", "128 bits"),
         ("x = int(float('inf'))", "OverflowError: cannot convert float infinity to integer"),
@@ -133,6 +162,10 @@ fn texts_and_lists_do_not_grow_without_bound() {
         let error = run(text).result.unwrap_err();
         assert!(error.place.is_some(), "{text}: no place");
     }
+    let spread =
+        "x = ['a\\tb'.expandtabs(), 'a\\tb\\n\\tc'.expandtabs(4), 'a\\tb'.expandtabs(0), '\\t'.expandtabs(tabsize=2)]";
+    let texts = ["a       b", "a   b\n    c", "ab", "  "].map(|text| Plain::Text(text.into()));
+    assert!(matches!(x(spread), Plain::List(items) if items.iter().map(|item| &item.value).eq(&texts)));
     assert_eq!(x("x = len(f'{1.5:.60000f}')"), Plain::Int(60_002));
     assert_eq!(x("x = list(range(10 ** 30, 10 ** 30 + 2))[1] - 10 ** 30"), Plain::Int(1));
 }

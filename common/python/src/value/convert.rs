@@ -48,31 +48,39 @@ pub(crate) fn config_copy(budget: &mut Budget, value: &Value, depth: u32) -> Res
 /// What a `ConfigDict` makes of a value that is stored in it: plain dicts become `ConfigDict`s, lists and tuples new ones; a
 /// `ConfigDict` is stored as it is.
 pub(crate) fn stored_in_config(budget: &mut Budget, value: &Value) -> Result<Value> {
+    stored(budget, value, 0)
+}
+
+fn stored(budget: &mut Budget, value: &Value, depth: u32) -> Result<Value> {
+    if depth > DEEPEST {
+        return Err(too_deep());
+    }
+    budget.step()?;
     match value {
         Value::Dict(dict) if dict.borrow().config => Ok(value.clone()),
         Value::Dict(dict) => {
             let mut copy = Dict::config_for(dict.borrow().len());
             for entry in dict.borrow().iter() {
-                let value = stored_in_config(budget, &entry.slot.value)?;
+                let value = stored(budget, &entry.slot.value, depth + 1)?;
                 copy.insert(entry.key.clone(), Slot { value, place: entry.slot.place })?;
             }
             Ok(Value::dict(copy))
         }
         Value::List(list) => {
-            let items: Result<Vec<Slot>> = list.items.borrow().iter().map(|slot| stored_slot(budget, slot)).collect();
+            let items = list.items.borrow();
+            let items: Result<Vec<Slot>> = items.iter().map(|slot| stored_slot(budget, slot, depth)).collect();
             Ok(Value::list(items?))
         }
         Value::Tuple(items) => {
-            let items: Result<Vec<Slot>> = items.iter().map(|slot| stored_slot(budget, slot)).collect();
+            let items: Result<Vec<Slot>> = items.iter().map(|slot| stored_slot(budget, slot, depth)).collect();
             Ok(Value::Tuple(items?.into()))
         }
         other => Ok(other.clone()),
     }
 }
 
-fn stored_slot(budget: &mut Budget, slot: &Slot) -> Result<Slot> {
-    budget.step()?;
-    Ok(Slot { value: stored_in_config(budget, &slot.value)?, place: slot.place })
+fn stored_slot(budget: &mut Budget, slot: &Slot, depth: u32) -> Result<Slot> {
+    Ok(Slot { value: stored(budget, &slot.value, depth + 1)?, place: slot.place })
 }
 
 /// `copy.deepcopy`: what is shared inside the value is shared inside the copy.
