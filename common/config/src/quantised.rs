@@ -4,6 +4,7 @@
 use super::check::Check;
 use super::tree::Node;
 use compass_common::regular_file;
+use compass_plan::architecture;
 use compass_plan::weights::{Fp8, shown_size};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -25,11 +26,17 @@ pub(super) fn is_gguf(check: &mut Check, node: &Node, path: &Path, names: &[Stri
     true
 }
 
-/// Whether the weights whose config.json is in `folder` are of a format that can be loaded; what is to be known of them is reported.
-/// What is wrong with config.json itself is told when the model is loaded.
+/// Whether the model whose config.json is in `folder` is of an architecture and a format of weights that can be loaded; what is to be
+/// known of them is reported. What is wrong with config.json itself is told when the model is loaded.
 pub(super) fn can_load(check: &mut Check, node: &Node, folder: &Path) -> bool {
     let text = regular_file::read(&folder.join("config.json"), regular_file::SMALL).unwrap_or_default();
-    let config: Map<String, Value> = serde_json::from_slice(&text).unwrap_or_default();
+    let config = architecture::read_config(&text).ok().and_then(|config| serde_json::from_value(config).ok());
+    let config: Map<String, Value> = config.unwrap_or_default();
+    if let Some(why) = architecture::unsupported(&config) {
+        let (why, help) = why.split_once("; help: ").or_else(|| why.split_once("; ")).unwrap_or((&why, ""));
+        let message = format!("`{}`: {why}", node.text().unwrap_or_default());
+        return check.needed(node.span, message, Some(help.into()));
+    }
     let Some(quantised) = config.get("quantization_config").filter(|value| !value.is_null()) else { return true };
     let written = node.text().unwrap_or_default();
     match Fp8::read(quantised) {

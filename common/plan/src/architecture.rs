@@ -1,6 +1,35 @@
-//! What is said of an architecture that no family has.
+//! Which architectures of config.json are served, and what is said of others: by the master when it plans, by an engine when it
+//! loads a model.
 
+use compass_pyfmt::without_python_words;
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+
+/// The architectures, each with its `model_type`.
+pub const ARCHITECTURES: [(&str, &str); 22] = [
+    ("LlamaForCausalLM", "llama"),
+    ("MistralForCausalLM", "mistral"),
+    ("Qwen2ForCausalLM", "qwen2"),
+    ("Qwen3ForCausalLM", "qwen3"),
+    ("InternLM2ForCausalLM", "internlm2"),
+    ("InternLM3ForCausalLM", "internlm3"),
+    ("GemmaForCausalLM", "gemma"),
+    ("Gemma2ForCausalLM", "gemma2"),
+    ("Gemma3ForCausalLM", "gemma3_text"),
+    ("Gemma3ForConditionalGeneration", "gemma3"),
+    ("GlmForCausalLM", "glm"),
+    ("Glm4ForCausalLM", "glm4"),
+    ("Olmo2ForCausalLM", "olmo2"),
+    ("DeepseekV2ForCausalLM", "deepseek_v2"),
+    ("DeepseekV3ForCausalLM", "deepseek_v3"),
+    ("Phi3ForCausalLM", "phi3"),
+    ("GPT2LMHeadModel", "gpt2"),
+    ("GPTNeoXForCausalLM", "gpt_neox"),
+    ("OPTForCausalLM", "opt"),
+    ("MixtralForCausalLM", "mixtral"),
+    ("Qwen2MoeForCausalLM", "qwen2_moe"),
+    ("Qwen3MoeForCausalLM", "qwen3_moe"),
+];
 
 /// Models whose state of a prefix is not a row of keys and values per token, by a part of the names of their architecture or
 /// `model_type`, without signs and in lowercase.
@@ -32,9 +61,44 @@ const RECURRENT: [&str; 22] = [
 /// What most names of architectures end in.
 const USUAL: &str = "ForCausalLM";
 
-/// Returns the refusal of `named`, the architecture or `model_type` of config.json, where `known` are supported.
-pub(super) fn refusal<'a>(named: Option<&str>, known: impl Iterator<Item = &'a str>) -> String {
-    let known: BTreeSet<&str> = known.collect();
+/// Returns the first of the architectures that is served; without any architecture, or with only a headless one such as
+/// `LlamaModel`, the one of `model_type`, as transformers' `AutoModelForCausalLM` does.
+///
+/// # Errors
+/// What was asked for and what is supported, in words.
+pub fn supported(architectures: &[String], model_type: Option<&str>) -> Result<&'static str, String> {
+    let by_name = |name: &String| ARCHITECTURES.iter().find(|(known, _)| known == name);
+    let found = architectures.iter().find_map(by_name).or_else(|| {
+        let is_headless = architectures.iter().all(|name| name.ends_with("Model"));
+        ARCHITECTURES.iter().find(|(_, known)| is_headless && Some(*known) == model_type)
+    });
+    let named = architectures.first().map(String::as_str).or(model_type);
+    found.map(|(name, _)| *name).ok_or_else(|| refusal(named))
+}
+
+/// Why no engine loads the model whose config.json this is; `None` where one does, and where the file names nothing.
+pub fn unsupported(config: &Map<String, Value>) -> Option<String> {
+    let model_type = config.get("model_type").and_then(Value::as_str);
+    let names = config.get("architectures").and_then(Value::as_array).into_iter().flatten();
+    let architectures: Vec<String> = names.filter_map(Value::as_str).map(str::to_owned).collect();
+    let is_named = model_type.is_some() || !architectures.is_empty();
+    is_named.then(|| supported(&architectures, model_type).err()).flatten()
+}
+
+/// The content of config.json. Python's words for floats that JSON lacks are read: `Infinity` as the greatest float, `NaN` as null.
+///
+/// # Errors
+/// It is not JSON.
+pub fn read_config(bytes: &[u8]) -> serde_json::Result<Value> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => serde_json::from_str(&without_python_words(text)),
+        Err(_) => serde_json::from_slice(bytes),
+    }
+}
+
+/// Returns the refusal of `named`, the architecture or `model_type` of config.json.
+fn refusal(named: Option<&str>) -> String {
+    let known: BTreeSet<&str> = ARCHITECTURES.iter().map(|(name, _)| *name).collect();
     let Some(named) = named else {
         return format!("it names no architecture; supported are {}", listed(&known));
     };
@@ -61,6 +125,7 @@ fn listed(known: &BTreeSet<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn recurrent_models_are_refused_by_name() {
@@ -86,21 +151,40 @@ mod tests {
             "falcon_h1",
             "nemotron_h",
         ] {
-            let message = refusal(Some(name), ["LlamaForCausalLM"].into_iter());
+            let message = refusal(Some(name));
             assert!(message.contains(name) && message.contains("recurrent state"), "{message}");
             assert_eq!(message.lines().count(), 1);
         }
     }
 
     #[test]
-    fn unknown_models_are_refused_with_a_list_in_order() {
-        let known =
-            ["Qwen3ForCausalLM", "LlamaForCausalLM", "GPT2LMHeadModel", "Gemma2ForCausalLM", "GemmaForCausalLM"];
-        let list = "Gemma, Gemma2, Llama, Qwen3 (each with ForCausalLM), and GPT2LMHeadModel";
-        assert_eq!(
-            refusal(Some("FuturaForCausalLM"), known.into_iter()),
-            format!("architecture FuturaForCausalLM is not supported; supported are {list}")
-        );
-        assert_eq!(refusal(None, known.into_iter()), format!("it names no architecture; supported are {list}"));
+    fn architecture_takes_precedence_over_type() {
+        let of = |keys: Value| unsupported(keys.as_object().unwrap());
+        for keys in [
+            json!({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen2"}),
+            json!({"architectures": ["GPT2Model"], "model_type": "gpt2"}),
+            json!({"architectures": ["Gemma3Model"], "model_type": "gemma3"}),
+            json!({"model_type": "opt"}),
+            json!({"vocab_size": 3}),
+        ] {
+            assert_eq!(of(keys), None);
+        }
+        for (keys, said) in [
+            (json!({"architectures": ["FuturaForCausalLM"], "model_type": "llama"}), "FuturaForCausalLM"),
+            (json!({"model_type": "x"}), "x"),
+        ] {
+            let message = of(keys).unwrap();
+            let start = format!("architecture {said} is not supported; supported are DeepseekV2, DeepseekV3, ");
+            assert!(message.starts_with(&start), "{message}");
+            assert!(message.ends_with("and GPT2LMHeadModel, Gemma3ForConditionalGeneration"), "{message}");
+        }
+        assert!(supported(&[], None).unwrap_err().starts_with("it names no architecture; supported are DeepseekV2, "));
+    }
+
+    #[test]
+    fn words_of_python_in_a_configuration() {
+        let config = read_config(br#"{"a": NaN, "b": [0.0, Infinity, -Infinity], "c": "NaN"}"#).unwrap();
+        assert_eq!(config, json!({"a": null, "b": [0.0, f64::MAX, f64::MIN], "c": "NaN"}));
+        assert!(read_config(b"{").is_err() && read_config(b"\"\xff\"").is_err());
     }
 }

@@ -5,6 +5,7 @@
 //! ([`weights`]), and the contract between a plan and what runs it ([`engine`]). Data and pure functions; both ends of the
 //! wire use them, so that a prompt is rendered by the same code wherever it happens.
 
+pub mod architecture;
 mod body;
 mod duplicates;
 mod endpoint;

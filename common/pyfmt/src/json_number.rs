@@ -6,14 +6,17 @@ use std::ops::Range;
 /// The JSON `text` with whole numbers beyond 64 bits as texts of their digits, which is what Python prints of them; a float would
 /// not be that number.
 pub fn whole_numbers_as_texts(text: &str) -> Cow<'_, str> {
+    replaced(text, |word| is_beyond_64_bits(word).then(|| format!("\"{word}\"")))
+}
+
+/// The text with other words in place of some.
+fn replaced(text: &str, with: impl Fn(&str) -> Option<String>) -> Cow<'_, str> {
     let mut out = String::new();
     let mut done = 0;
-    for word in words(text).filter(|word| is_beyond(&text[word.clone()])) {
-        out.push_str(&text[done..word.start]);
-        out.push('"');
-        out.push_str(&text[word.clone()]);
-        out.push('"');
-        done = word.end;
+    for (place, other) in words(text).filter_map(|place| Some((place.clone(), with(&text[place])?))) {
+        out.push_str(&text[done..place.start]);
+        out.push_str(&other);
+        done = place.end;
     }
     if done == 0 {
         return Cow::Borrowed(text);
@@ -29,7 +32,21 @@ pub fn python_json_word(text: &str) -> Option<(usize, &str)> {
     Some((found.start, &text[found]))
 }
 
-fn is_beyond(word: &str) -> bool {
+/// The JSON `text` with Python's words for floats as JSON has them: `Infinity` as the greatest float, `NaN` as null.
+pub fn without_python_words(text: &str) -> Cow<'_, str> {
+    replaced(text, |word| match word {
+        "NaN" => Some("null".into()),
+        "Infinity" => Some(GREATEST.into()),
+        "-Infinity" => Some(format!("-{GREATEST}")),
+        _ => None,
+    })
+}
+
+/// `f64::MAX`.
+const GREATEST: &str = "1.7976931348623157e308";
+
+/// Whether it is a whole number that neither 64 bits with a sign nor 64 without one hold.
+pub(crate) fn is_beyond_64_bits(word: &str) -> bool {
     let digits = word.strip_prefix('-').unwrap_or(word);
     let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
     digits.len() > 18 && is_whole && word.parse::<i64>().is_err() && word.parse::<u64>().is_err()

@@ -13,7 +13,7 @@ mod text;
 pub use dialect::{Dollar, translate};
 pub use float_text::float_text;
 pub use json::{json_float, json_text};
-pub use json_number::{python_json_word, whole_numbers_as_texts};
+pub use json_number::{python_json_word, whole_numbers_as_texts, without_python_words};
 pub use number::{NONE, float, int, is_digit, is_space, is_word, strip};
 pub use random::PythonRandom;
 pub use string_literal::string_literal;

@@ -33,9 +33,6 @@ type Damage = (&'static str, &'static str, fn(&Path));
 /// Name of the model, what is said of it, and how it is damaged.
 const DAMAGES: &[Damage] = &[
     ("broken_config", "config.json: invalid: EOF", |model| fs::write(model.join("config.json"), "{").unwrap()),
-    ("mamba", "config.json: architecture MambaForCausalLM is not supported", |model| {
-        edit(model.join("config.json"), |json| json["architectures"] = serde_json::json!(["MambaForCausalLM"]));
-    }),
     ("larger", "but config.json asks for", |model| {
         edit(model.join("config.json"), |json| json["vocab_size"] = (json["vocab_size"].as_i64().unwrap() + 8).into());
     }),

@@ -101,6 +101,32 @@ fn weights_in_formats_that_are_not_supported_are_refused_by_name() {
 }
 
 #[test]
+fn architectures_that_no_engine_loads_are_refused_by_name() {
+    let fixture = Fixture::new();
+    for (config, said, help) in [
+        (
+            r#"{"architectures": ["MambaForCausalLM"], "time_step_limit": [0.0, Infinity], "x": NaN}"#,
+            "architecture MambaForCausalLM is not supported: its layers carry a recurrent state",
+            "use a transformer",
+        ),
+        (
+            r#"{"model_type": "futura"}"#,
+            "architecture futura is not supported",
+            "supported are DeepseekV2, DeepseekV3, GPTNeoX, Gemma, ",
+        ),
+    ] {
+        fixture.write("models/tiny/config.json", config);
+        let text = MODEL.to_owned() + DATASET;
+        let places = fixture.places(&text);
+        assert!(places[0].starts_with(&format!("eval.toml:4:8: `models/tiny`: {said}")), "{places:?}");
+        assert!(fixture.bad(&text).contains(&format!("help: {help}")), "{said}");
+    }
+    fixture
+        .write("models/tiny/config.json", r#"{"architectures": ["LlamaForCausalLM"], "attention_dropout": Infinity}"#);
+    fixture.good(&(MODEL.to_owned() + DATASET));
+}
+
+#[test]
 fn gguf_files_and_folders_are_refused_by_name() {
     let fixture = Fixture::new();
     fixture.write("models/other/7b-Q4_K_M.gguf", "GGUF");

@@ -5,6 +5,7 @@ use crate::fault::{file_fault, missing_fault};
 use crate::weights::read_pickled_json;
 use compass_common::regular_file;
 use compass_plan::ModelKind;
+use compass_plan::architecture::read_config;
 use compass_plan::engine::EngineFault;
 use compass_plan::weights::Fp8;
 use serde::Deserialize;
@@ -68,7 +69,8 @@ fn token_ids(value: Option<Value>, key: &str) -> Result<Vec<u32>, String> {
 /// Reads a JSON file; `None` if it does not exist.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EngineFault> {
     match regular_file::read(path, regular_file::SMALL) {
-        Ok(bytes) => serde_json::from_slice(&bytes)
+        Ok(bytes) => read_config(&bytes)
+            .and_then(serde_json::from_value)
             .map(Some)
             .map_err(|error| file_fault(path, format!("invalid: {error}; download the file again, or correct it"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

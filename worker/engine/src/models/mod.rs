@@ -26,7 +26,6 @@ mod qwen2;
 mod qwen2_moe;
 mod qwen3;
 mod qwen3_moe;
-mod refused;
 mod registry;
 mod sandwich;
 

@@ -1,7 +1,6 @@
 //! Finds the family that a config.json asks for.
 
 use super::pipeline::Pipeline;
-use super::refused::refusal;
 use super::{
     Decoder, Placement, deepseek_v2, deepseek_v3, gemma, gemma2, gemma3, glm, gpt_neox, gpt2, internlm, internlm2,
     internlm3, llama, meta_llama, mistral, mixtral, olmo2, opt, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe,
@@ -10,8 +9,8 @@ use crate::config::ModelConfig;
 use crate::fault::device_fault;
 use crate::kernels::Cuda;
 use crate::weights::Weights;
-use compass_plan::ModelKind;
 use compass_plan::engine::EngineFault;
+use compass_plan::{ModelKind, architecture};
 use tch::{Device, Kind};
 
 /// A family with its two names in config.json.
@@ -63,24 +62,17 @@ impl Family {
         }
     }
 
-    /// Returns the family of the first known architecture; without any architecture, or with only a headless one such
-    /// as `LlamaModel`, that of `model_type`, as transformers' `AutoModelForCausalLM` does.
+    /// Returns the family of the architecture that config.json asks for: see [`architecture::supported`].
     ///
     /// # Errors
     /// [`EngineFault::Model`] with the requested and the supported names.
     pub(crate) fn of(config: &ModelConfig) -> Result<&'static Self, EngineFault> {
-        let by_name = |name: &String| FAMILIES.iter().find(|family| family.architecture == name);
-        if let Some(family) = config.architectures.iter().find_map(by_name) {
-            return Ok(family);
-        }
-        let kind = config.model_type.as_deref();
-        if config.architectures.iter().all(|name| name.ends_with("Model"))
-            && let Some(family) = FAMILIES.iter().find(|family| Some(family.model_type) == kind)
-        {
-            return Ok(family);
-        }
-        let named = config.architectures.first().map(String::as_str).or(kind);
-        Err(config.fault(refusal(named, FAMILIES.iter().map(|family| family.architecture))))
+        let found = architecture::supported(&config.architectures, config.model_type.as_deref());
+        let found = found.and_then(|name| {
+            let family = FAMILIES.iter().find(|family| family.architecture == name);
+            family.ok_or_else(|| format!("architecture {name} has no family"))
+        });
+        found.map_err(|why| config.fault(why))
     }
 
     /// Loads a model, and checks that `weights` has no other tensors. `notes` receives ignored settings, `remarks` what is read in
@@ -132,26 +124,16 @@ impl Family {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
-
-    fn family(keys: Value) -> Result<&'static str, String> {
-        let config = ModelConfig::from_json("config.json".into(), keys).unwrap();
-        Family::of(&config).map(|family| family.model_type).map_err(|fault| fault.to_string())
-    }
+    use serde_json::json;
 
     #[test]
-    fn architecture_takes_precedence_over_type() {
-        assert_eq!(family(json!({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen2"})), Ok("qwen3"));
-        assert_eq!(family(json!({"model_type": "opt"})), Ok("opt"));
-        assert_eq!(family(json!({"architectures": ["GPT2Model"], "model_type": "gpt2"})), Ok("gpt2"));
-        assert_eq!(family(json!({"architectures": ["Gemma3Model"], "model_type": "gemma3"})), Ok("gemma3"));
-        for keys in [
-            json!({"architectures": ["FuturaForCausalLM"], "model_type": "llama"}),
-            json!({"model_type": "x"}),
-            json!({}),
-        ] {
-            let message = family(keys).unwrap_err();
-            assert!(message.contains("supported are DeepseekV2, "), "{message}");
-        }
+    fn every_architecture_that_is_planned_has_its_family() {
+        let families = FAMILIES.iter().map(|family| (family.architecture, family.model_type));
+        assert_eq!(families.collect::<Vec<_>>(), architecture::ARCHITECTURES);
+        let config = ModelConfig::from_json("config.json".into(), json!({"model_type": "opt"})).unwrap();
+        assert_eq!(Family::of(&config).unwrap().architecture, "OPTForCausalLM");
+        let config = ModelConfig::from_json("config.json".into(), json!({})).unwrap();
+        let message = Family::of(&config).map(|family| family.architecture).unwrap_err().to_string();
+        assert!(message.contains("config.json: it names no architecture"), "{message}");
     }
 }
