@@ -1,6 +1,7 @@
 //! Lists and dictionaries that a file holds as text: JSON, or what Python's `repr` prints (`ast.literal_eval` reads it
 //! back). TriviaQA's and others' answers come so.
 
+use crate::json_number::{is_beyond_64_bits, whole_numbers_as_texts};
 use crate::string_literal;
 use serde_json::{Map, Number, Value};
 
@@ -9,7 +10,7 @@ use serde_json::{Map, Number, Value};
 /// # Errors
 /// In words, with the place as a count of characters.
 pub fn parse(text: &str) -> Result<Value, String> {
-    if let Ok(value) = serde_json::from_str(text) {
+    if let Ok(value) = serde_json::from_str(&whole_numbers_as_texts(text)) {
         return Ok(value);
     }
     let mut parser = Parser { rest: text.trim(), whole: text.trim().chars().count(), depth: 0 };
@@ -138,22 +139,24 @@ impl<'t> Parser<'t> {
         Ok(text)
     }
 
-    /// `None`, `True`, `False`, or a number.
+    /// `None`, `True`, `False`, or a number. A whole number beyond 64 bits is the text of its digits.
     fn word(&mut self) -> Result<Value, String> {
         let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.' | '_'));
         let word: &'t str = &self.rest[..end.unwrap_or(self.rest.len())];
         let number = || {
             let plain = word.replace('_', "");
+            if is_beyond_64_bits(&plain) {
+                return Some(Value::String(plain));
+            }
             let float = || plain.parse().ok().and_then(Number::from_f64);
-            plain.parse::<i64>().map(Number::from).ok().or_else(float)
+            let whole = plain.parse::<i64>().map(Number::from).or_else(|_| plain.parse::<u64>().map(Number::from));
+            whole.ok().or_else(float).map(Value::Number)
         };
         let value = match word {
             "None" | "null" => Some(Value::Null),
             "True" | "true" => Some(Value::Bool(true)),
             "False" | "false" => Some(Value::Bool(false)),
-            word if word.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) => {
-                number().map(Value::Number)
-            }
+            word if word.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) => number(),
             _ => None,
         };
         let value = value.ok_or_else(|| "a value is missing".to_owned())?;
@@ -179,6 +182,8 @@ mod tests {
             ),
             ("(1, -2.5, 1e-05, True)", json!([1, -2.5, 1e-05, true])),
             ("(1,)", json!([1])),
+            ("[18446744073709551615, -100000000000000000000]", json!([u64::MAX, "-100000000000000000000"])),
+            ("(100000000000000000000, 1e30)", json!(["100000000000000000000", 1e30])),
             ("('x')", json!("x")),
             ("()", json!([])),
             ("{}", json!({})),
