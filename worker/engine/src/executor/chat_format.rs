@@ -4,6 +4,7 @@ use super::answer::RunError;
 use super::scoring_request::Bordered;
 use crate::fault::file_fault;
 use crate::tokenizer::{ChatError, ChatTemplate, ChatTemplates, TextTokenizer, render_chat};
+use compass_plan::NumericProfile;
 use compass_plan::engine::EngineFault;
 use compass_plan::prompt::Message;
 use serde_json::{Map, Value, json};
@@ -18,16 +19,20 @@ const TODAY: jiff::civil::DateTime = jiff::civil::date(2024, 7, 26).at(0, 0, 0, 
 pub(super) struct ChatFormat {
     template: ChatTemplate,
     special: Map<String, Value>,
+    /// Whether system messages are left out, as lm-eval leaves out what the template refuses.
+    leaves_out_system: bool,
 }
 
 impl ChatFormat {
-    /// Reads the template of the tokenizer's directory. `notes` receives a note if the template uses the date.
+    /// Reads the template of the tokenizer's directory. `notes` receives a note if the template uses the date, or if `profile` leaves
+    /// out what it refuses.
     ///
     /// # Errors
     /// [`EngineFault::Model`] if there is none or it is not a template.
     pub(super) fn read(
         directory: &Path,
         tokenizer: &TextTokenizer,
+        profile: NumericProfile,
         notes: &mut Vec<String>,
     ) -> Result<Self, EngineFault> {
         let templates = ChatTemplates::read(directory)?;
@@ -37,7 +42,21 @@ impl ChatFormat {
             notes.push(format!("the chat template uses the date; it is always {}", TODAY.date()));
         }
         let template = ChatTemplate::new(source, TODAY).map_err(|error| file_fault(directory, error))?;
-        Ok(Self { template, special: tokenizer.special_tokens_map() })
+        let format = Self { template, special: tokenizer.special_tokens_map(), leaves_out_system: false };
+        let leaves_out_system = profile == NumericProfile::LmEvalHf && format.refuses_system();
+        if leaves_out_system {
+            let note = "the chat template refuses system messages: profile lm-eval-hf leaves them out, as lm-eval does, and no \
+                        `description` or system instruction is asked";
+            notes.push(note.to_owned());
+        }
+        Ok(Self { leaves_out_system, ..format })
+    }
+
+    /// Whether the template takes a user's message, and not with a system message before it.
+    fn refuses_system(&self) -> bool {
+        let [system, user] =
+            ["system", "user"].map(|role| Message { role: role.to_owned(), content: "Hello.".to_owned() });
+        self.render(std::slice::from_ref(&user), false).is_ok() && self.render(&[system, user], false).is_err()
     }
 
     /// Returns the text for the model to continue: the messages and the start of its answer.
@@ -48,18 +67,27 @@ impl ChatFormat {
         self.render(messages, false).map_err(|error| RunError::Sample(error.to_string()))
     }
 
-    /// Returns the text as lm-eval does: a started assistant message is continued, and a template that rejects a system
-    /// message is applied without it.
+    /// Returns the text as lm-eval does: a started assistant message is continued. What is asked for is asked: a system message is
+    /// left out under lm-eval's profile alone.
     ///
     /// # Errors
     /// [`RunError::Sample`] if the template rejects the messages.
     pub(super) fn begun_text(&self, messages: &[Message]) -> Result<String, RunError> {
         let begun = messages.last().is_some_and(|last| last.role == "assistant");
-        let rendered = self.render(messages, begun).or_else(|error| {
-            let others: Vec<Message> = messages.iter().filter(|message| message.role != "system").cloned().collect();
-            if others.len() == messages.len() { Err(error) } else { self.render(&others, begun) }
-        });
-        rendered.map_err(|error| RunError::Sample(error.to_string()))
+        let has_system = messages.iter().any(|message| message.role == "system");
+        let rendered = if has_system && self.leaves_out_system {
+            let others = messages.iter().filter(|message| message.role != "system");
+            self.render(&others.cloned().collect::<Vec<_>>(), begun)
+        } else {
+            self.render(messages, begun)
+        };
+        rendered.map_err(|error| match error {
+            ChatError::Refused(_) if has_system && self.refuses_system() => RunError::Sample(format!(
+                "{error}; `description` and system instructions are system messages: write the text at the beginning of \
+                 `prompt_template`, or take `profile = \"lm-eval-hf\"`, which leaves it out"
+            )),
+            error => RunError::Sample(error.to_string()),
+        })
     }
 
     /// Returns [`ChatFormat::begun_text`] with the borders behind the answers of shots: where the texts of other
@@ -97,4 +125,33 @@ pub(super) fn stop_texts(tokenizer: &TextTokenizer, eos: &[u32]) -> Vec<String> 
     texts.sort_unstable();
     texts.dedup();
     texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NO_SYSTEM: &str = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}\
+                             {% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
+
+    fn format(leaves_out_system: bool) -> ChatFormat {
+        let template = ChatTemplate::new(NO_SYSTEM, TODAY).unwrap();
+        ChatFormat { template, special: Map::new(), leaves_out_system }
+    }
+
+    fn messages() -> Vec<Message> {
+        [("system", "Answer with one digit."), ("user", "1+1=")]
+            .map(|(role, content)| Message { role: role.into(), content: content.into() })
+            .into()
+    }
+
+    #[test]
+    fn a_system_message_that_is_refused_is_not_left_out_without_a_word() {
+        assert!(format(false).refuses_system());
+        let Err(RunError::Sample(why)) = format(false).begun_text(&messages()) else { panic!("it was rendered") };
+        assert!(why.starts_with("the chat template refuses the messages: System role not supported; "), "{why}");
+        assert!(why.contains("write the text at the beginning of `prompt_template`"), "{why}");
+        assert_eq!(format(false).begun_text(&messages()[1..]).ok().as_deref(), Some("user: 1+1=\n"));
+        assert_eq!(format(true).begun_text(&messages()).ok().as_deref(), Some("user: 1+1=\n"), "as lm-eval");
+    }
 }

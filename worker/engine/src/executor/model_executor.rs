@@ -70,7 +70,9 @@ impl Executor {
         defaults: GenerationDefaults,
     ) -> Result<Self, EngineFault> {
         facts.notes.extend(kwargs.notes.iter().cloned());
-        let template = |notes: &mut Vec<String>| ChatFormat::read(Path::new(&plan.tokenizer_path), &tokenizer, notes);
+        let template = |notes: &mut Vec<String>| {
+            ChatFormat::read(Path::new(&plan.tokenizer_path), &tokenizer, plan.profile, notes)
+        };
         let chat = if plan.chat { Some(template(&mut facts.notes)?) } else { None };
         if plan.profile == NumericProfile::Opencompass {
             let note = "profile opencompass gives the numbers of batch_size = 1: larger batches, padded on the left, shift \
