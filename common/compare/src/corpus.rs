@@ -58,12 +58,13 @@ pub(crate) fn statistic<'a>(rule: &Aggregation, column: &'a Column, places: &[u3
         Aggregation::WeightedPerplexity => weighted(|ratio| exp(-ratio)),
         Aggregation::BitsPerWeight => weighted(|ratio| -ratio / LN_2),
         Aggregation::Ratio => weighted(|ratio| 100.0 * ratio),
-        Aggregation::Matthews { scale } => classes(&items(), scale.factor(), ClassTotals::matthews_correlation),
+        Aggregation::Matthews { scale } => classes(&items(), scale.factor(), |_, totals| totals.matthews_correlation()),
         Aggregation::F1 { average } => {
-            let of = match average {
-                F1Average::Macro => ClassTotals::macro_f1,
-                F1Average::Micro => ClassTotals::micro_f1,
-                F1Average::Weighted => ClassTotals::weighted_f1,
+            let of: ClassScore = match average {
+                F1Average::Macro => |_, totals| totals.macro_f1(),
+                F1Average::Micro => |_, totals| totals.micro_f1(),
+                F1Average::Weighted => |_, totals| totals.weighted_f1(),
+                F1Average::Binary => |classes, totals| classes.number("1").map_or(0.0, |class| totals.f1(class)),
             };
             classes(&items(), 100.0, of)
         }
@@ -124,7 +125,9 @@ fn counts<'a>(items: Vec<&'a SampleValue>, score: impl Fn(&[u64]) -> f64 + 'a) -
     })
 }
 
-fn classes<'a>(items: &[&'a SampleValue], factor: f64, score: fn(&ClassTotals) -> f64) -> Statistic<'a> {
+type ClassScore = fn(&Classes, &ClassTotals) -> f64;
+
+fn classes<'a>(items: &[&'a SampleValue], factor: f64, score: ClassScore) -> Statistic<'a> {
     let pairs: Vec<(&str, &str)> = items
         .iter()
         .map(|item| match item {
@@ -135,7 +138,7 @@ fn classes<'a>(items: &[&'a SampleValue], factor: f64, score: fn(&ClassTotals) -
     let classes = Classes::new(&pairs);
     Box::new(move |drawn| {
         let totals = classes.totals_of(drawn.iter().map(|&at| at as usize));
-        (!drawn.is_empty()).then(|| factor * score(&totals))
+        (!drawn.is_empty()).then(|| factor * score(&classes, &totals))
     })
 }
 

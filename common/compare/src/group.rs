@@ -56,6 +56,9 @@ fn weights(
             let total: f64 = weights.iter().sum();
             weights.iter().map(|weight| weight / total).collect()
         }
+        Average::BySize => {
+            return Err(Some("its data sets weigh as many samples as were scored, which differ between runs"));
+        }
         Average::Harmonic | Average::StandardDeviation => {
             return Err(Some("only means and sums have an error that follows from their subsets"));
         }

@@ -24,6 +24,7 @@ pub(super) const CHOICE_METRICS: Choices<'_, ChoiceMetric> = Choices {
         ("brier_score", ChoiceMetric::BrierScore),
         ("mc2", ChoiceMetric::Mc2),
         ("mcc", ChoiceMetric::Mcc),
+        ("f1", ChoiceMetric::F1),
         ("acc_mutual_info", ChoiceMetric::AccMutualInfo),
     ],
     aliases: &[],

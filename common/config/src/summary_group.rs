@@ -136,7 +136,7 @@ fn subset(check: &mut Check, at: usize, item: &Node) -> Option<Subset> {
     None
 }
 
-/// At most one of `weights`, `sum`, `harmonic` and `std`.
+/// At most one of `weights`, `weight_by_size`, `sum`, `harmonic` and `std`.
 fn average(check: &mut Check, fields: &mut Fields<'_>, subsets: Option<&[Subset]>, whole: bool) -> Option<Average> {
     let mut chosen = Vec::new();
     let mut right = true;
@@ -151,13 +151,14 @@ fn average(check: &mut Check, fields: &mut Fields<'_>, subsets: Option<&[Subset]
     };
     flag(check, "std", fields.get("std"), Average::StandardDeviation);
     flag(check, "sum", fields.get("sum"), Average::Sum);
+    flag(check, "weight_by_size", fields.get("weight_by_size"), Average::BySize);
     let harmonic = fields.either(check, "harmonic").map(|(_, node)| node);
     flag(check, "harmonic", harmonic, Average::Harmonic);
     if let Some(node) = fields.get("weights").filter(|node| !node.is_empty()) {
         chosen.push(Average::Weighted(weights(check, node, subsets?, whole)?));
     }
     if chosen.len() > 1 {
-        let message = format!("{TITLE} has more than one of `weights`, `sum`, `harmonic` and `std`");
+        let message = format!("{TITLE} has more than one of `weights`, `weight_by_size`, `sum`, `harmonic` and `std`");
         check.error(fields.span, message, Some("keep one, and make a group for each of the others".into()));
         return None;
     }

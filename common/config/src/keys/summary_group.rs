@@ -20,7 +20,13 @@ pub(crate) static SUMMARY_GROUP: TableKeys = TableKeys {
         key("weights", Either(&[ArrayOf(&Number), MapOf(&Number)]), "weighted mean")
             .takes("table or array of numbers")
             .default("none"),
-        key("sum", Boolean, "the sum; at most one of `weights`, `sum`, `harmonic` and `std`").default("`false`"),
+        key(
+            "weight_by_size",
+            Boolean,
+            "lm-eval's mean of a group: each data set, those of groups within the group too, weighs as many samples as it has",
+        )
+        .default("`false`"),
+        key("sum", Boolean, "the sum; at most one of `weights`, `weight_by_size`, `sum`, `harmonic` and `std`").default("`false`"),
         key("harmonic", Boolean, "the harmonic mean").or(&["harmonic_mean"]).default("`false`"),
         key("std", Boolean, "the standard deviation").default("`false`"),
         key(

@@ -22,7 +22,8 @@ fn every_kind() {
 [[summary_group]]\nname = \"harmonic\"\nsubsets = [\"a\"]\nharmonic_mean = true
 [[summary_group]]\nname = \"std\"\nsubsets = [\"a\"]\nstd = true\nsum = false
 [[summary_group]]\nname = \"agieval\"
-[[summary_group]]\nname = \"transformed\"\nsubsets = [\"a\", [\"b\", \"mae\"]]\ntransforms = { b = \"(2 - x) / 2 * 100\" }\n",
+[[summary_group]]\nname = \"transformed\"\nsubsets = [\"a\", [\"b\", \"mae\"]]\ntransforms = { b = \"(2 - x) / 2 * 100\" }
+[[summary_group]]\nname = \"by size\"\nsubsets = [\"a\"]\nweight_by_size = true\n",
     );
     let averages: Vec<&Average> = groups.iter().map(|group| &group.average).collect();
     assert_eq!(
@@ -36,6 +37,7 @@ fn every_kind() {
             &Average::StandardDeviation,
             &Average::Naive,
             &Average::Naive,
+            &Average::BySize,
         ]
     );
     assert_eq!(groups[7].taken("b", 0.5), Ok(75.0));
@@ -78,7 +80,7 @@ fn what_is_wrong_is_said_at_its_place() {
         (
             "name = \"g\"\nsubsets = [\"a\"]\nsum = true\nstd = true",
             "11:1",
-            "[[summary_group]] has more than one of `weights`, `sum`, `harmonic` and `std`",
+            "[[summary_group]] has more than one of `weights`, `weight_by_size`, `sum`, `harmonic` and `std`",
         ),
         ("name = \"g\"\nsubsets = [\"a\"]\nsubset = 1", "14:1", "unknown key `subset`"),
         (

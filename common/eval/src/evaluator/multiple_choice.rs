@@ -6,7 +6,7 @@ use super::scored_answer::{AnswerScore, ScoredAnswer};
 use super::{Unscored, equality::python_eq};
 use compass_metrics::option::truthful_mc2;
 use compass_metrics::statistics::brier_score;
-use compass_plan::evaluation::ChoiceMetric;
+use compass_plan::evaluation::{ChoiceMetric, F1Average};
 use serde_json::Value;
 
 /// The metrics asked for. The gold answer is an option's label, or a list of them, any of which is right; a gold that is
@@ -56,6 +56,15 @@ pub(super) fn judge(question: &ScoredAnswer<'_>, metrics: &[ChoiceMetric]) -> Re
                 let item = |gold| SampleValue::Classes(gold, options.choice.at.to_string());
                 (Aggregation::Matthews { scale: Scale::One }, gold.map(item))
             }
+            ChoiceMetric::F1 => {
+                if options.labels.len() != 2 {
+                    let count = options.labels.len();
+                    return Err(Unscored(format!("`f1` of multiple choice is of two options, and there are {count}")));
+                }
+                let gold = golds.first().map(|at| at.to_string());
+                let item = |gold| SampleValue::Classes(gold, options.choice.at.to_string());
+                (Aggregation::F1 { average: F1Average::Binary }, gold.map(item))
+            }
             ChoiceMetric::AccMutualInfo => {
                 if texts()?.unconditional.is_none() {
                     return Err(Unscored("the answers were not scored with nothing before them".into()));
@@ -92,7 +101,7 @@ fn no_texts(metric: ChoiceMetric) -> Unscored {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::*;
-    use super::super::judge;
+    use super::super::{Accumulator, judge};
     use super::*;
     use compass_plan::evaluation::EvaluatorSpec;
     use compass_plan::{Body, EvalSpec, OptionText};
@@ -139,6 +148,26 @@ mod tests {
         assert_eq!(score.prediction, json!(0));
         let unasked = judge(&loglikelihood(0, json!(1), &["a", "b"]), &loglikelihood_result(0, &[-2.0, -5.0]), &spec);
         assert!(unasked.is_err());
+    }
+
+    #[test]
+    fn f1_is_of_the_second_of_two_options() {
+        let spec = EvalSpec::new(EvaluatorSpec::MultipleChoice { metrics: vec![ChoiceMetric::Acc, ChoiceMetric::F1] });
+        let mut accumulator = Accumulator::new(&spec);
+        // gold, chosen: (1, 1), (1, 0), (0, 1), (0, 0), (1, 1)
+        for (index, (gold, sums)) in
+            [(1, [-2.0, -1.0]), (1, [-1.0, -2.0]), (0, [-2.0, -1.0]), (0, [-1.0, -2.0]), (1, [-3.0, -2.0])]
+                .iter()
+                .enumerate()
+        {
+            let index = index as u32;
+            accumulator.observe(&loglikelihood(index, json!(gold), &["no", "yes"]), &loglikelihood_result(index, sums));
+        }
+        // sklearn.metrics.f1_score([1, 1, 0, 0, 1], [1, 0, 1, 0, 1])
+        let metrics = accumulator.finish();
+        assert!((metrics.get("f1").unwrap().value - 66.66666666666667).abs() < 1e-12, "{metrics:?}");
+        let three = judge(&loglikelihood(0, json!(1), &["a", "b", "c"]), &loglikelihood_result(0, &[-1.0; 3]), &spec);
+        assert_eq!(three.unwrap_err().0, "`f1` of multiple choice is of two options, and there are 3");
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use super::Summary;
 use super::table::COLUMNS;
-use super::table_value::TableValue;
+use super::table_value::NOT_ASKED;
 use csv::{Terminator, WriterBuilder};
 use std::error::Error;
 
 impl Summary {
     /// Comma-separated values: OpenCompass's columns (dataset, version, metric, mode, one per model). Fields are quoted as
     /// RFC 4180 says, lines end with a single newline as in OpenCompass. Where there is no number, the reason stands in its
-    /// field; a number that stands on a part of the samples has a star, so that no program takes it for the data set's. The
+    /// field, and of a group `-`; a number that stands on a part of the samples has a star, so that no program takes it for the data set's. The
     /// counts stand in the long form.
     pub fn csv(&self) -> String {
         let mut header: Vec<String> = COLUMNS.iter().map(|column| column.to_string()).collect();
@@ -17,7 +17,10 @@ impl Summary {
         let mut lines = vec![header];
         for row in self.shown() {
             let mut fields = row.head.to_vec();
-            fields.extend(row.values.iter().map(TableValue::starred));
+            fields.extend(row.values.iter().map(|value| {
+                // Why a group has no number is a note below the table.
+                if row.is_group() && !value.is_number() { NOT_ASKED.to_owned() } else { value.starred() }
+            }));
             lines.push(fields);
         }
         written(&lines).unwrap_or_else(|error| unreachable!("lines of text, each as long as the header: {error}"))

@@ -4,7 +4,7 @@ use super::Summary;
 use super::table::SummaryRow;
 use super::table_value::{MissingReason, TableValue};
 use crate::evaluator::Counts;
-use compass_plan::summary::{RowName, Subset, SummaryGroup, shipped_group, shipped_groups};
+use compass_plan::summary::{Average, RowName, Subset, SummaryGroup, shipped_group, shipped_groups};
 
 /// How many subsets a reason names before it only counts them.
 const NAMED: usize = 5;
@@ -29,6 +29,8 @@ impl Summary {
         for group in own {
             let meant = if group.subsets.is_empty() { shipped_group(&group.name) } else { None };
             let group = meant.as_ref().unwrap_or(group);
+            let of_leaves = (group.average == Average::BySize).then(|| self.of_leaves(group, own));
+            let group = of_leaves.as_ref().unwrap_or(group);
             let is_whole = group.subsets.iter().all(|subset| self.row_of(subset, None).is_some());
             let is_shown = is_whole || !group.whole || is_asked(&group.name);
             if is_shown && group.subsets.iter().any(|subset| self.has(&subset.name)) {
@@ -36,6 +38,17 @@ impl Summary {
             }
         }
         self
+    }
+
+    /// The group with the data sets of groups within it in their place.
+    fn of_leaves(&self, group: &SummaryGroup, own: &[SummaryGroup]) -> SummaryGroup {
+        let is_data_set = |name: &str| self.rows.iter().any(|row| row.name() == name && !row.is_group());
+        let leaves = |subset: &Subset| match own.iter().find(|other| other.name == subset.name) {
+            // A group is made of those before it: it is never within itself.
+            Some(inner) if !is_data_set(&subset.name) && inner.name != group.name => self.of_leaves(inner, own).subsets,
+            _ => vec![subset.clone()],
+        };
+        SummaryGroup { subsets: group.subsets.iter().flat_map(leaves).collect(), ..group.clone() }
     }
 
     fn has(&self, name: &str) -> bool {
@@ -98,13 +111,17 @@ impl Summary {
 
 /// The group's number for one model.
 fn value(group: &SummaryGroup, rows: &[(&Subset, Option<&SummaryRow>)], model: usize) -> TableValue {
-    let (mut scores, mut lacking, mut not_asked) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
+    let (mut scores, mut sizes) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
+    let (mut lacking, mut not_asked) = (Vec::new(), Vec::new());
     let (mut counts, mut expected) = (Counts::default(), 0);
     for (subset, row) in rows {
         let value = row.and_then(|row| row.values.get(model));
         match value.map(|value| &value.value) {
             Some(Ok(score)) => match group.taken(&subset.name, *score) {
-                Ok(score) => scores.push(score),
+                Ok(score) => {
+                    scores.push(score);
+                    sizes.push(value.map_or(0, |value| value.counts.scored));
+                }
                 Err(why) => lacking.push((subset.name.clone(), format!("has no number for the group: {why}"))),
             },
             Some(Err(reason)) if !reason.is_asked() => not_asked.push(subset.name.clone()),
@@ -124,7 +141,7 @@ fn value(group: &SummaryGroup, rows: &[(&Subset, Option<&SummaryRow>)], model: u
     let value = match (lacking.is_empty(), not_asked.len()) {
         (true, 0) => group
             .average
-            .of(&scores)
+            .of(&scores, &sizes)
             .ok_or_else(|| MissingReason::withheld("the weights do not fit the subsets".into())),
         (_, count) if count == rows.len() => Err(MissingReason::not_asked(String::new())),
         (true, count) => {
@@ -162,7 +179,7 @@ fn some(names: &[String]) -> String {
 mod tests {
     use super::super::table::tests::{summary, summary_of};
     use super::*;
-    use compass_plan::summary::{Average, Transform};
+    use compass_plan::summary::Transform;
 
     fn group(name: &str, subsets: &[&str]) -> SummaryGroup {
         SummaryGroup::naive(name, subsets.iter().map(|subset| (*subset).to_owned()))
@@ -173,19 +190,18 @@ mod tests {
         table.lines().skip(5).map(str::to_owned).collect()
     }
 
+    /// The lines of the table as a terminal shows it, notes below it included.
+    fn shown(own: &[SummaryGroup]) -> String {
+        summary().with_groups(own, None).text()
+    }
+
     #[test]
     fn a_row_per_common_metric_and_one_of_its_own() {
         let own = [group("both", &["piqa", "arc_easy"])];
-        let withheld = "\"withheld: 1 of 2 subsets have no number: \
-                        arc_easy (withheld: no sample was scored: 40 of 40 failed)\"";
-        let withheld = withheld.trim_matches('"');
-        assert_eq!(
-            csv(&own),
-            [
-                format!("both,-,accuracy,mixed,37.50*,{withheld}"),
-                format!("both,-,naive_average,mixed,37.50*,{withheld}"),
-            ]
-        );
+        assert_eq!(csv(&own), ["both,-,accuracy,mixed,37.50*,-", "both,-,naive_average,mixed,37.50*,-"]);
+        let withheld =
+            "withheld: 1 of 2 subsets have no number: arc_easy (withheld: no sample was scored: 40 of 40 failed)";
+        assert!(shown(&own).contains(withheld), "{}", shown(&own));
     }
 
     #[test]
@@ -206,6 +222,22 @@ mod tests {
         assert_eq!(rows.len(), 2);
     }
 
+    /// lm-eval: a group weighs its data sets by their samples, also those of groups within it.
+    #[test]
+    fn groups_by_size_weigh_the_samples_of_their_data_sets() {
+        let by_size = |name: &str, subsets: &[&str]| SummaryGroup { average: Average::BySize, ..group(name, subsets) };
+        let own = [
+            by_size("g", &["piqa", "arc_easy"]),
+            group("plain", &["piqa", "arc_easy"]),
+            by_size("h", &["plain", "piqa"]),
+        ];
+        let rows = csv(&own);
+        // 55 on 200 samples, 20 on 30
+        let of = |row: &str| rows.iter().find(|line| line.starts_with(row)).unwrap().split(',').nth(4).unwrap();
+        assert_eq!((of("g,-,weighted_average"), of("plain,-,naive_average")), ("50.43*", "37.50*"));
+        assert_eq!(of("h,-,weighted_average"), "52.56*", "(2 * 55 * 200 + 20 * 30) / 430");
+    }
+
     #[test]
     fn subsets_are_transformed_before_one_number_is_made_of_them() {
         let transformed = |expression: &str| {
@@ -216,7 +248,8 @@ mod tests {
         assert!(plain[0].starts_with("g,-,accuracy,ppl,55.00,"), "{plain:?}");
         let other = transformed("max((100 - x) / 100, 0) * 10");
         assert!(other.starts_with("g,-,accuracy,ppl,4.50,"), "{other}");
-        let raised = transformed("1 / max(51 - x, 0)");
+        let transforms = [("piqa".to_owned(), Transform::new("1 / max(51 - x, 0)").unwrap())].into();
+        let raised = shown(&[SummaryGroup { transforms, ..group("g", &["piqa", "piqa"]) }]);
         assert!(raised.contains("has no number for the group: `1 / max(51 - x, 0)`: ZeroDivisionError"), "{raised}");
     }
 
@@ -224,10 +257,10 @@ mod tests {
     fn what_is_missing_is_named() {
         let many: Vec<String> = (0..8).map(|at| format!("d{at}")).collect();
         let names: Vec<&str> = many.iter().map(String::as_str).chain(["piqa"]).collect();
-        let rows = csv(&[group("g", &names), group("absent", &["x", "y"]), group("agieval", &[])]);
-        assert_eq!(rows.len(), 1);
+        let own = [group("g", &names), group("absent", &["x", "y"]), group("agieval", &[])];
+        assert_eq!(csv(&own), ["g,-,naive_average,ppl,-,-"]);
         let missing = "withheld: 8 of 9 subsets have no number: d0, d1, d2, d3, d4 and 3 more (not in this job)";
-        assert!(rows[0].contains(missing), "{}", rows[0]);
+        assert!(shown(&own).contains(missing), "{}", shown(&own));
         let complete = summary_of(&["a".into()]);
         assert!(complete.clone().with_groups(&[group("g", &["a", "x"]), group("h", &["a"])], None).is_complete());
         let metric = Some("no such".into());

@@ -5,7 +5,7 @@ use crate::evaluator::Counts;
 use std::fmt;
 
 /// What OpenCompass prints where there is nothing.
-const NOT_ASKED: &str = "-";
+pub(super) const NOT_ASKED: &str = "-";
 
 /// Why there is no number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,6 +67,11 @@ impl TableValue {
     /// Of what was not asked.
     pub(super) fn not_asked() -> Self {
         Self { value: Err(MissingReason::not_asked(String::new())), expected: 0, counts: Counts::default() }
+    }
+
+    /// Whether there is one.
+    pub(super) fn is_number(&self) -> bool {
+        self.value.is_ok()
     }
 
     /// Two decimals as OpenCompass prints a number, or the reason.

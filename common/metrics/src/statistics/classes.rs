@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 pub struct Classes {
     /// Gold, predicted.
     pairs: Vec<(usize, usize)>,
-    /// Classes that occur on either side.
-    count: usize,
+    /// The classes that occur on either side, in order.
+    names: Vec<String>,
 }
 
 impl Classes {
@@ -18,7 +18,12 @@ impl Classes {
             samples.iter().flat_map(|&(gold, predicted)| [gold, predicted]).map(|name| (name, 0)).collect();
         numbers.values_mut().enumerate().for_each(|(at, number)| *number = at);
         let pairs = samples.iter().map(|(gold, predicted)| (numbers[gold], numbers[predicted])).collect();
-        Self { pairs, count: numbers.len() }
+        Self { pairs, names: numbers.into_keys().map(str::to_owned).collect() }
+    }
+
+    /// The number of the class of this name; `None` where it occurs on neither side.
+    pub fn number(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|other| other == name)
     }
 
     /// What all samples add up to.
@@ -28,7 +33,7 @@ impl Classes {
 
     /// What the samples at these places add up to; one may stand there more than once.
     pub fn totals_of(&self, samples: impl IntoIterator<Item = usize>) -> ClassTotals {
-        let mut totals = ClassTotals { classes: vec![ClassTotal::default(); self.count] };
+        let mut totals = ClassTotals { classes: vec![ClassTotal::default(); self.names.len()] };
         for at in samples {
             let (gold, predicted) = self.pairs[at];
             totals.classes[gold].gold += 1;

@@ -107,6 +107,8 @@ pub enum F1Average {
     Macro,
     Micro,
     Weighted,
+    /// Of the class `1` alone, against `0`: lm-eval's `f1` of two options.
+    Binary,
 }
 
 /// A metric of lm-eval's `multiple_choice` tasks.
@@ -127,6 +129,8 @@ pub enum ChoiceMetric {
     Mc2,
     /// Matthews correlation of gold and chosen options, between -1 and 1.
     Mcc,
+    /// scikit-learn's binary F1 of the second of two options, in percent.
+    F1,
     /// The option whose sum the context raises most over what it is with nothing before it is the gold one.
     AccMutualInfo,
 }
@@ -142,6 +146,7 @@ impl ChoiceMetric {
             Self::BrierScore => "brier_score",
             Self::Mc2 => "mc2",
             Self::Mcc => "mcc",
+            Self::F1 => "f1",
             Self::AccMutualInfo => "acc_mutual_info",
         }
     }

@@ -41,6 +41,8 @@ pub enum Average {
     Naive,
     /// The mean with these weights, one per subset.
     Weighted(Vec<f64>),
+    /// lm-eval's mean of a group: each data set, those of groups within the group too, weighs as many samples as it has.
+    BySize,
     Sum,
     /// The harmonic mean; when a number is not positive, numbers below 1 count as 1.
     Harmonic,
@@ -81,15 +83,16 @@ impl Average {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Naive => "naive_average",
-            Self::Weighted(_) => "weighted_average",
+            Self::Weighted(_) | Self::BySize => "weighted_average",
             Self::Sum => "sum",
             Self::Harmonic => "harmonic_mean",
             Self::StandardDeviation => "standard_deviation",
         }
     }
 
-    /// One number of the subsets' numbers, which stand in their order; `None` of none, or where weights do not fit them.
-    pub fn of(&self, scores: &[f64]) -> Option<f64> {
+    /// One number of the subsets' numbers, which stand in their order, each on so many samples; `None` of none, or where weights
+    /// do not fit them.
+    pub fn of(&self, scores: &[f64], sizes: &[u64]) -> Option<f64> {
         let count = scores.len() as f64;
         if scores.is_empty() {
             return None;
@@ -98,11 +101,8 @@ impl Average {
         match self {
             Self::Naive => Some(sum / count),
             Self::Sum => Some(sum),
-            Self::Weighted(weights) => {
-                let total: f64 = weights.iter().sum();
-                let products = scores.iter().zip(weights).map(|(score, weight)| score * weight);
-                (weights.len() == scores.len() && total != 0.0).then(|| products.sum::<f64>() / total)
-            }
+            Self::Weighted(weights) => weighted(scores, weights),
+            Self::BySize => weighted(scores, &sizes.iter().map(|size| *size as f64).collect::<Vec<_>>()),
             Self::Harmonic => {
                 let least = if scores.iter().any(|score| *score <= 0.0) { 1.0 } else { 0.0 };
                 Some(count / scores.iter().map(|score| 1.0 / score.max(least)).sum::<f64>())
@@ -114,6 +114,12 @@ impl Average {
             }
         }
     }
+}
+
+fn weighted(scores: &[f64], weights: &[f64]) -> Option<f64> {
+    let total: f64 = weights.iter().sum();
+    let products = scores.iter().zip(weights).map(|(score, weight)| score * weight);
+    (weights.len() == scores.len() && total != 0.0).then(|| products.sum::<f64>() / total)
 }
 
 #[cfg(test)]
@@ -131,12 +137,15 @@ mod tests {
             (Average::Harmonic, 43.342776203966004),
             (Average::StandardDeviation, 31.002688055500393),
         ] {
-            let found = average.of(&scores).unwrap();
+            let found = average.of(&scores, &[1, 1, 1]).unwrap();
             assert!((found - expected).abs() < 1e-12, "{average:?}: {found}");
-            assert_eq!(average.of(&[]), None);
+            assert_eq!(average.of(&[], &[]), None);
         }
-        assert_eq!(Average::Harmonic.of(&[0.0, 0.5, 4.0]), Some(3.0 / 2.25));
-        assert_eq!(Average::Weighted(vec![1.0]).of(&scores), None);
-        assert_eq!(Average::Weighted(vec![0.0; 3]).of(&scores), None);
+        assert_eq!(Average::Harmonic.of(&[0.0, 0.5, 4.0], &[1, 1, 1]), Some(3.0 / 2.25));
+        // lm-eval's aggregate_subtask_metrics([50.0, 25.5, 100.0], [10, 20, 5])
+        assert_eq!(Average::BySize.of(&scores, &[10, 20, 5]), Some((500.0 + 510.0 + 500.0) / 35.0));
+        assert_eq!(Average::BySize.of(&scores, &[0; 3]), None);
+        assert_eq!(Average::Weighted(vec![1.0]).of(&scores, &[1, 1, 1]), None);
+        assert_eq!(Average::Weighted(vec![0.0; 3]).of(&scores, &[1, 1, 1]), None);
     }
 }
