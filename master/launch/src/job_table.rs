@@ -500,7 +500,7 @@ mod tests {
         let lost = (LauncherJobId("4".into()), JobState::Queued { reason: String::new() });
         let ended = (LauncherJobId("5".into()), JobState::Ended(JobOutcome::Done));
         let standings = vec![running("2"), running("3"), lost.clone(), ended];
-        assert_eq!(job_table.unknown(&standings), [lost.0.clone()]);
+        assert_eq!(job_table.unknown(&standings), std::slice::from_ref(&lost.0));
         job_table.launched(7, vec![Launched { job: lost.0, worker: WorkerId("w4".into()) }]);
         job_table.polled(7, standings, true);
         let of = |most| job_table.beyond(most).into_iter().map(|job| job.0).collect::<Vec<_>>();
