@@ -115,6 +115,19 @@ fn a_report_that_disagrees_is_an_error_and_the_ledger_makes_the_number() {
 }
 
 #[test]
+fn questions_among_their_own_shots_are_said_below_the_table() {
+    let work_dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(work_dir.path(), "run").unwrap();
+    let mut planned = planned();
+    planned.plan.datasets[0].own_questions = 2;
+    write_plan(&folder, &planned).unwrap();
+    let evidence = Evidence { answers: Answers::default(), failures: &[], executions: Executions::default() };
+    let scored = score(&folder, &planned.plan, evidence, None, &mut |_| {}).unwrap();
+    let said = "d: 2 of 2 questions are shown with their answer, among their own shots: `leave_out = true`";
+    assert!(scored.summary.text().contains(said), "{}", scored.summary.text());
+}
+
+#[test]
 fn a_report_of_another_version_is_not_compared() {
     for claimed in [0, 1] {
         let (notices, complete, results) = score_with_claim(claimed, EVAL_VERSION + 1);
