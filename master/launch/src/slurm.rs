@@ -45,6 +45,8 @@ pub struct SlurmLauncher {
     mark: String,
     /// Jobs of one array that Slurm takes.
     array: u32,
+    /// Why the latest submission was not taken whole. It is told before anything else is submitted.
+    untold: Option<LaunchError>,
     form: QueueForm,
     commands: Box<dyn Commands>,
 }
@@ -76,7 +78,7 @@ impl SlurmLauncher {
     /// The same, with what runs the commands of Slurm.
     pub(super) fn with_commands(order: SlurmOrder, belonging: &Belonging<'_>, commands: Box<dyn Commands>) -> Self {
         let (mark, restarts) = (belonging.mark(), BTreeMap::new());
-        Self { order, restarts, mark, array: ARRAY, form: QueueForm::Json, commands }
+        Self { order, restarts, mark, array: ARRAY, untold: None, form: QueueForm::Json, commands }
     }
 
     /// The comment of a job that is submitted now.
@@ -104,6 +106,9 @@ impl SlurmLauncher {
     /// Submits arrays until so many jobs are launched, or no more are taken: a site may bound the jobs of an array, and a
     /// quota those of a user, so that a part of what was refused may do.
     async fn submit_arrays(&mut self, jobs: u32) -> Result<Vec<Launched>, LaunchError> {
+        if let Some(error) = self.untold.take() {
+            return Err(error);
+        }
         let mut launched = Vec::new();
         let mut most = self.array;
         while (launched.len() as u32) < jobs {
@@ -115,8 +120,11 @@ impl SlurmLauncher {
                 }
                 Err(LaunchError::Refused { .. }) if array > 1 => most = array / 2,
                 Err(error) if launched.is_empty() => return Err(error),
-                // What is there is there; the rest is asked for again.
-                Err(_) => break,
+                // What is there is there.
+                Err(error) => {
+                    self.untold = Some(error);
+                    break;
+                }
             }
         }
         Ok(launched)

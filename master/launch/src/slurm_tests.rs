@@ -176,6 +176,9 @@ async fn a_quota_gives_as_many_jobs_as_it_has() {
     assert_eq!(fake.said(), ["sbatch 20", "sbatch 10", "sbatch 5", "sbatch 5", "sbatch 2", "sbatch 1"]);
     let refused = slurm.submit(15).await.unwrap_err();
     assert_eq!(refused.to_string(), "your quota of submitted jobs is used up; lower --max-num-workers");
+    assert_eq!(fake.said(), Vec::<String>::new(), "it was refused before");
+    assert!(slurm.submit(15).await.is_err());
+    assert_eq!(fake.said(), ["sbatch 5", "sbatch 2", "sbatch 1"]);
     fake.0.lock().unwrap().user_limit = None;
     assert_eq!(slurm.submit(15).await.unwrap().len(), 15);
 }
