@@ -78,7 +78,8 @@ fn deaths_and_retries_of_a_run_are_counted_over_all_its_masters() {
     kill(family(master.pid()).0, "KILL");
     let ledger = || std::fs::read_dir(job.latest().join("ledger")).unwrap().flatten();
     wait_until("the death is written down", || {
-        let has = |bytes: Vec<u8>| bytes.windows(8).any(|window| window == b"\"deaths\"");
+        // A tally names a worker there.
+        let has = |bytes: Vec<u8>| bytes.windows(11).any(|window| window == b"\"deaths\":{\"");
         ledger().any(|segment| std::fs::read(segment.path()).is_ok_and(has)).then_some(())
     });
     // A group that follows it is appended once it is durable.

@@ -126,7 +126,7 @@ fn a_run_is_scored_again_when_its_weights_and_its_data_are_gone() {
     assert!(finished.stderr.contains("is scored by the rows of"), "{}", finished.stderr);
     assert!(job.tree("predictions") == whole.1, "the answers are those of the run");
     // Another prompt does.
-    job.write("eval.toml", &text.replace("inferencer = \"gen\"", "inferencer = \"gen\", max_out_len = 3"));
+    job.write("eval.toml", &text.replace("max_out_len = 16", "max_out_len = 3"));
     let refused = job.run(&["-r", &name(&first), "-m", "eval"]).expect(2);
     assert!(refused.stderr.contains("asked other prompts"), "{}", refused.stderr);
 }
