@@ -50,7 +50,7 @@ impl Peers {
         Ok(Self { value })
     }
 
-    /// Notes where workers dial this server once it leads, where that is known: a port that is not chosen yet is not.
+    /// Notes where workers dial this server, or will once it leads: a port that is not chosen yet is not known.
     ///
     /// # Errors
     /// Those of the store.

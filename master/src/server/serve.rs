@@ -84,6 +84,7 @@ async fn serve_until(
     let bound = BoundPorts::bind(&config).await.map_err(|error| of_ports(&error))?;
     let (address, told) = (bound.address(), bound.endpoint().advertised().to_owned());
     let peers = Peers::of(&base.store).map_err(|error| Failure::of_store(&error))?;
+    peers.join(&told).await.map_err(|error| Failure::of_store(&error))?;
     let others = peers.known_beside(&told).await;
     let autoscaler = autoscaler(&base, &config, bound.endpoint(), &others);
     let autoscaler = autoscaler.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
