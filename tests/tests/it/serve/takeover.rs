@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use super::served::{SMALL_TASKS, Served, accepted, expected, named, two_jobs_with_samples};
-use compass_tests::{Etcd, EtcdOptions, Running, wait_until};
+use compass_tests::{Etcd, EtcdOptions, Running, Slurm, free_port, wait_until};
 use serde_json::Value;
 use std::fs;
 
@@ -112,4 +112,47 @@ fn a_server_that_is_asked_to_stop_hands_its_jobs_over_at_once() {
         "{}",
         served.job.log("standby.log")
     );
+}
+
+#[test]
+#[ignore = "nightly"]
+fn the_next_server_adopts_what_slurm_runs_and_who_waits_for_it() {
+    const NAME: &str = "the_next_server_adopts_what_slurm_runs_and_who_waits_for_it";
+    let Some(slurm) = Slurm::start(NAME, 2, 4) else { return };
+    let Some(etcd) = Etcd::start(NAME, 1, EtcdOptions::default()) else { return };
+    let (port, other) = (free_port(), free_port());
+    let listen = |port: u16| format!("listen = \"127.0.0.1:{port}\"");
+    let master = format!("store = \"etcd://{}/compass\"\n{}", etcd.endpoints(), listen(port));
+    let mut served = Served::with(2, &master).held(20);
+    served.job.set_env("SLURM_CONF", &slurm.conf());
+    let runner = "[infer.runner]\ntype = \"slurm\"\npartition = \"llmeval\"";
+    let first = fs::read_to_string(served.job.path("eval.toml")).unwrap().replace("[infer.runner]", runner);
+    served.job.write("eval.toml", &first);
+    served.job.write("other.toml", &first.replace(&listen(port), &listen(other)));
+    let log = |name: &str| served.job.path(name);
+    let is_told = |name: &str, what: &str| wait_until(what, || served.job.log(name).contains(what).then_some(()));
+    // The other server leads, and knows the first one from the time when that one led.
+    let first = served.start();
+    let second = served.job.command_line(&["serve", "--config", "other.toml"]).spawn_logged(&log("other.log"));
+    is_told("other.log", "standing by: process");
+    first.signal("KILL");
+    first.finish();
+    is_told("other.log", "serving; workers dial");
+    let third = served.stand_by("third.log");
+    let a = accepted(&served.submit("a", &named("first", SMALL_TASKS), &[]).expect(0)).0;
+    let waiting = served.job.command_line(&["submit", "--config", "a.toml", "--wait"]).spawn_logged(&log("wait.log"));
+    is_told("wait.log", "this very job is running already");
+    wait_until("all samples that may begin are recorded", || (served.results_written(&["a"]) == 20).then_some(()));
+    second.signal("KILL");
+    second.finish();
+    is_told("third.log", "2 jobs of an earlier master go on");
+    served.job.gate().open();
+    assert_eq!(served.wait_for_end(&a)["exit_code"], 0, "{}", served.job.log("third.log"));
+    waiting.finish().expect(0);
+    assert!(served.job.log("wait.log").contains("another one goes on with job"), "{}", served.job.log("wait.log"));
+    assert_eq!(slurm.ours().len(), 2, "no further job was submitted: {:?}", slurm.ours());
+    served.assert_same("a", "first", &expected());
+    third.signal("TERM");
+    third.finish().expect(143);
+    slurm.assert_empty();
 }
