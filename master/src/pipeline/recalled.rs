@@ -5,13 +5,14 @@ use super::folder::RunFolder;
 use super::live_metric::LiveMetric;
 use super::score::latest_summary;
 use super::view::{RunView, WorkerView};
+use compass_common::regular_file;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The last that is known of the run in this folder; `None` where it has no record. Waits for the disk.
 pub fn recalled(root: &Path) -> Option<RunView> {
-    let record = std::fs::read(RunFolder::at(root)?.logs().join("run.json")).ok()?;
+    let record = regular_file::read(&RunFolder::at(root)?.logs().join("run.json"), regular_file::LARGE).ok()?;
     let facts: RunFacts = serde_json::from_slice(&record).ok()?;
     let workers = facts.workers.into_iter().map(|(name, worker)| WorkerView {
         name,

@@ -5,7 +5,7 @@
 //! page cache) and cold (put out of it, where the file system obeys), several times in turn; the medians count. Both have one
 //! thread, as an engine has. The last line is `ratio: X`, loading over reading, warm.
 
-use compass_engine::{DeviceChoice, ParityModel};
+use compass_engine::{BareModel, DeviceChoice};
 use compass_plan::Dtype;
 use safetensors::tensor::TensorView;
 use serde_json::json;
@@ -57,7 +57,7 @@ fn run(shape: &Shape) -> Result<f64, String> {
     println!("one fp32 safetensors file of {:.0} MB, one thread, {ROUNDS} rounds, medians", bytes as f64 / 1e6);
     let load = || -> Result<Duration, String> {
         let begin = Instant::now();
-        let model = ParityModel::load(folder.path(), Dtype::Float32, &DeviceChoice::Cpu, 1);
+        let model = BareModel::load(folder.path(), Dtype::Float32, &DeviceChoice::Cpu, 1);
         let mut model = model.map_err(|fault| fault.to_string())?;
         let taken = begin.elapsed();
         let logits = model.prefill(&[1]).map_err(|fault| fault.to_string())?;

@@ -7,6 +7,7 @@
 //! composition (on CUDA proven only for matrix products so far, see `docs/measurements`); logits exist only at scored
 //! positions; a sample that cannot be run is an outcome, not a fault.
 
+mod bare;
 mod blocks;
 mod config;
 mod cuda;
@@ -22,18 +23,17 @@ mod kv;
 mod load;
 mod memory;
 mod models;
-mod parity;
 mod placement;
 mod reproducible;
 pub mod tokenizer;
 mod weights;
 
+pub use bare::BareModel;
 pub use cuda::{CudaError, CudaLibrary, CudaRuntime, load_cuda_library};
 pub use device::{DeviceChoice, DeviceChoiceError, device_kind, taken_bytes};
 pub use executor::{Trace, Traced};
 pub use kernels::DeviceCounts;
 pub use load::{load, load_colocated};
-pub use parity::ParityModel;
 pub use reproducible::make_mkl_reproducible;
 
 #[cfg(doc)]

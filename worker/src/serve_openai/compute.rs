@@ -2,7 +2,8 @@
 
 use super::arguments::ServeOptions;
 use crate::engine_child::choose_device;
-use compass_engine::ParityModel;
+use compass_common::regular_file;
+use compass_engine::BareModel;
 use compass_engine::tokenizer::TextTokenizer;
 use compass_plan::engine::{BatchSpec, Caller, Engine, EngineFault, Request};
 use compass_plan::prompt::ShotFormat;
@@ -53,7 +54,7 @@ pub(super) struct Computer {
     options: ServeOptions,
     plan: ModelPlan,
     engine: Box<dyn Engine>,
-    scorer: Option<(ParityModel, TextTokenizer)>,
+    scorer: Option<(BareModel, TextTokenizer)>,
     device: compass_engine::DeviceChoice,
 }
 
@@ -141,9 +142,9 @@ impl Computer {
     fn score(&mut self, text: &str) -> Result<Vec<ScoredToken>, String> {
         if self.scorer.is_none() {
             let folder = Path::new(&self.plan.path);
-            let model = ParityModel::load(folder, Dtype::Float32, &self.device, self.options.threads);
+            let model = BareModel::load(folder, Dtype::Float32, &self.device, self.options.threads);
             let model = model.map_err(|fault| fault.to_string())?;
-            let config: Value = std::fs::read(folder.join("config.json"))
+            let config: Value = regular_file::read(&folder.join("config.json"), regular_file::SMALL)
                 .ok()
                 .and_then(|bytes| serde_json::from_slice(&bytes).ok())
                 .unwrap_or_default();

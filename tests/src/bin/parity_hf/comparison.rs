@@ -1,6 +1,6 @@
 //! One model: its logits here beside those in its golden.
 
-use compass_engine::{DeviceChoice, ParityModel};
+use compass_engine::{BareModel, DeviceChoice};
 use compass_plan::{Dtype, ModelKind};
 use safetensors::SafeTensors;
 use std::path::Path;
@@ -76,7 +76,7 @@ pub(crate) fn compare(folder: &Path, device: &DeviceChoice, threads: u32) -> Res
     };
     let mut compared = Vec::new();
     for (word, dtype) in DTYPES {
-        let model = ParityModel::load_layout(folder, layout, dtype, device, threads);
+        let model = BareModel::load_layout(folder, layout, dtype, device, threads);
         let mut model = model.map_err(|fault| fault.to_string())?;
         let new = |way| Comparison { dtype, word, way, off: 0.0, differing: 0, logits: 0 };
         let (mut prefill, mut decode) = (new("prefill"), new("decode"));

@@ -4,7 +4,7 @@
 //! are equally likely. Two texts count as the same only if the logits at the first token that differs say so.
 
 use compass_engine::tokenizer::TextTokenizer;
-use compass_engine::{DeviceChoice, ParityModel, Traced};
+use compass_engine::{BareModel, DeviceChoice, Traced};
 use compass_plan::{BosPolicy, Dtype};
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const ROUNDING: f32 = 1e-4;
 /// first token at which it does not by itself. `None` when it does to its end.
 fn gap(directory: &Path, prompt: &str, theirs: &str) -> Option<f32> {
     let tokenizer = TextTokenizer::read(directory, BosPolicy::Auto, None).unwrap();
-    let mut model = ParityModel::load(directory, Dtype::Float32, &DeviceChoice::Cpu, 1).unwrap();
+    let mut model = BareModel::load(directory, Dtype::Float32, &DeviceChoice::Cpu, 1).unwrap();
     let prompt = tokenizer.encode(prompt).unwrap();
     let most = tokenizer.encode_plain(theirs).unwrap().len() + 8;
     let asked = Traced { sample: 0, prompt: prompt.clone(), borders: Vec::new(), tokens: most };

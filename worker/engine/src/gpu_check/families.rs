@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use super::setup::CheckSetup;
-use crate::ParityModel;
+use crate::BareModel;
 use crate::device::DeviceChoice;
 use compass_plan::Dtype;
 use compass_plan::engine::EngineFault;
@@ -68,20 +68,20 @@ struct Compared {
 
 fn compare(setup: &CheckSetup, folder: &Path) -> Result<Compared, EngineFault> {
     let threads = (setup.threads, SEED);
-    let mut here = ParityModel::random(folder, Dtype::Float32, &DeviceChoice::Cpu, threads)?;
+    let mut here = BareModel::random(folder, Dtype::Float32, &DeviceChoice::Cpu, threads)?;
     let vocabulary = here.vocabulary();
     let tokens: Vec<u32> = (0..TOKENS).map(|at| ((at * 37 + at * at * 11 + 5) % vocabulary) as u32).collect();
     let wanted = here.prefill(&tokens)?;
     let mut off = [0.0f64; 2];
     let mut same = 0.0;
     for (place, dtype) in [Dtype::Float32, Dtype::Bfloat16].into_iter().enumerate() {
-        let mut there = ParityModel::random(folder, dtype, &setup.device, threads)?;
+        let mut there = BareModel::random(folder, dtype, &setup.device, threads)?;
         for got in [there.prefill(&tokens)?, there.decode(&tokens, PROMPT)?] {
             off[place] = largest(off[place], distance(&got, &wanted));
             same = share_of_same(&got, &wanted, vocabulary);
         }
     }
-    let mut own = ParityModel::random(folder, Dtype::Bfloat16, &DeviceChoice::Cpu, threads)?;
+    let mut own = BareModel::random(folder, Dtype::Bfloat16, &DeviceChoice::Cpu, threads)?;
     let own = largest(distance(&own.prefill(&tokens)?, &wanted), distance(&own.decode(&tokens, PROMPT)?, &wanted));
     Ok(Compared { f32: off[0], bf16: off[1], own, best: 100.0 * same })
 }
@@ -221,7 +221,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (name, config) in families() {
             std::fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
-            let made = ParityModel::random(folder.path(), Dtype::Float32, &DeviceChoice::Cpu, (1, SEED));
+            let made = BareModel::random(folder.path(), Dtype::Float32, &DeviceChoice::Cpu, (1, SEED));
             let mut made = made.map_err(|fault| format!("{name}: {fault}")).unwrap();
             let logits = made.prefill(&[1, 2, 3]).unwrap();
             let most = logits.iter().fold(0.0f32, |most, logit| most.max(logit.abs()));

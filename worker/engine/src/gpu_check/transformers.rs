@@ -3,7 +3,7 @@
 use super::families::{distance, families, largest, share_of_same};
 use super::finding::{CheckStatus, Finding};
 use super::setup::CheckSetup;
-use crate::ParityModel;
+use crate::BareModel;
 use crate::device::DeviceChoice;
 use compass_common::regular_file;
 use compass_plan::Dtype;
@@ -88,7 +88,7 @@ fn one_family(
     let golden = Golden::read(&folder.join("golden.safetensors"))?;
     let (tokens, wanted) = (golden.tokens("tokens")?, golden.logits("prefill")?);
     let greedy = golden.tokens("greedy")?;
-    let mut model = ParityModel::load(folder, Dtype::Float32, &setup.device, setup.threads)?;
+    let mut model = BareModel::load(folder, Dtype::Float32, &setup.device, setup.threads)?;
     let prefilled = distance(&model.prefill(&tokens)?, &wanted);
     let decoded = distance(&model.decode(&tokens, PROMPT)?, &wanted);
     let off = largest(prefilled, decoded);
@@ -106,7 +106,7 @@ fn one_family(
         theirs = largest(theirs, mean_distance(&golden.logits(way)?, &wanted, rows));
     }
     // With config.json as transformers writes it.
-    let mut model = ParityModel::load(&folder.join("saved"), Dtype::Bfloat16, &setup.device, setup.threads)?;
+    let mut model = BareModel::load(&folder.join("saved"), Dtype::Bfloat16, &setup.device, setup.threads)?;
     let off = |got: Vec<f32>| mean_distance(&got, &wanted, rows);
     let ours = largest(off(model.prefill(&tokens)?), off(model.decode(&tokens, PROMPT)?));
     let most = MOST_BF16.max(2.0 * theirs);
@@ -123,7 +123,7 @@ fn own_model(setup: &CheckSetup, root: &Path, report: &mut dyn FnMut(Finding)) -
     let (tokens, eager, sdpa) = (golden.tokens("tokens")?, golden.logits("eager")?, golden.logits("sdpa")?);
     let theirs = distance(&eager, &sdpa);
     let folder = Path::new(&setup.plan.path);
-    let mut model = ParityModel::load(folder, setup.plan.dtype, &setup.device, setup.threads)?;
+    let mut model = BareModel::load(folder, setup.plan.dtype, &setup.device, setup.threads)?;
     let got = model.prefill(&tokens)?;
     let ours = distance(&got, &eager);
     let most = if setup.plan.dtype == Dtype::Float32 { MOST_F32 } else { MOST_OWN.max(2.0 * theirs) };

@@ -1,7 +1,7 @@
 //! Adapters merged when a model is loaded, compared with `peft`'s own `merge_and_unload` (`tests/adapters`).
 
 use crate::families::support::{device, golden, tolerance};
-use compass_engine::ParityModel;
+use compass_engine::BareModel;
 use compass_plan::Dtype;
 use compass_plan::engine::EngineFault;
 use safetensors::SafeTensors;
@@ -50,10 +50,10 @@ fn logits_are_those_of_the_model_that_peft_merges() {
             [(Dtype::Float32, "logits", tolerance(1e-6)), (Dtype::Bfloat16, "logits.bfloat16", 8.0 * 2f64.powi(-8))]
         {
             let wanted = floats(golden.tensor(key).unwrap().data());
-            let mut model = ParityModel::load_adapted(&base, &adapter, dtype, &device()).unwrap();
+            let mut model = BareModel::load_adapted(&base, &adapter, dtype, &device()).unwrap();
             let off = difference(&model.prefill(&tokens).unwrap(), &wanted);
             let plain =
-                difference(&ParityModel::load(&base, dtype, &device(), 1).unwrap().prefill(&tokens).unwrap(), &wanted);
+                difference(&BareModel::load(&base, dtype, &device(), 1).unwrap().prefill(&tokens).unwrap(), &wanted);
             eprintln!("{name}, {dtype:?}: off by {off:.1e}; without the adapter by {plain:.1e}");
             assert!(off <= most && plain > 0.05, "{name}, {dtype:?}: off by {off:.1e}, without it by {plain:.1e}");
         }
@@ -68,7 +68,7 @@ fn message(case: &str, damage: impl FnOnce(&Path)) -> String {
         std::fs::copy(adapter.join(name), folder.path().join(name)).unwrap();
     }
     damage(folder.path());
-    match ParityModel::load_adapted(&base, folder.path(), Dtype::Float32, &device()) {
+    match BareModel::load_adapted(&base, folder.path(), Dtype::Float32, &device()) {
         Ok(_) => String::new(),
         Err(EngineFault::Missing(message) | EngineFault::Model(message)) => {
             assert_eq!(message.lines().count(), 1, "{message}");

@@ -3,7 +3,7 @@
 //!
 //! Work of one layer is the difference between models of three layers and of two.
 
-use compass_engine::{DeviceCounts, ParityModel, Traced};
+use compass_engine::{BareModel, DeviceCounts, Traced};
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use serde_json::json;
@@ -96,29 +96,29 @@ fn write(folder: &Path, layers: usize, mlp: Mlp) {
 }
 
 /// Returns the work of `run` on a model of so many dense layers.
-fn counted(layers: usize, run: impl Fn(&mut ParityModel)) -> DeviceCounts {
+fn counted(layers: usize, run: impl Fn(&mut BareModel)) -> DeviceCounts {
     counted_of(layers, Mlp::Dense, run)
 }
 
-fn counted_of(layers: usize, mlp: Mlp, run: impl Fn(&mut ParityModel)) -> DeviceCounts {
+fn counted_of(layers: usize, mlp: Mlp, run: impl Fn(&mut BareModel)) -> DeviceCounts {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), layers, mlp);
-    let (mut model, counts) = ParityModel::load_counted(folder.path()).unwrap();
+    let (mut model, counts) = BareModel::load_counted(folder.path()).unwrap();
     run(&mut model);
     counts.get()
 }
 
-fn per_layer(run: impl Fn(&mut ParityModel)) -> u64 {
+fn per_layer(run: impl Fn(&mut BareModel)) -> u64 {
     counted(3, &run).operations - counted(2, &run).operations
 }
 
 /// Prompts of one token that have nothing in common, continued by `tokens` tokens: one step each.
-fn decode(batch: usize, tokens: usize) -> impl Fn(&mut ParityModel) {
+fn decode(batch: usize, tokens: usize) -> impl Fn(&mut BareModel) {
     decode_by(batch, tokens, None)
 }
 
 /// The same with draws of a seed, if there is one.
-fn decode_by(batch: usize, tokens: usize, seed: Option<u64>) -> impl Fn(&mut ParityModel) {
+fn decode_by(batch: usize, tokens: usize, seed: Option<u64>) -> impl Fn(&mut BareModel) {
     move |model| {
         let asked: Vec<Traced> = (0..batch).map(|sample| asked(sample, vec![sample as u32], &[], tokens)).collect();
         let (traces, _) = model.continue_together(&asked, batch, seed).unwrap();
@@ -131,7 +131,7 @@ fn asked(sample: usize, prompt: Vec<u32>, borders: &[usize], tokens: usize) -> T
 }
 
 /// The same after a header of a hundred tokens.
-fn decode_after_header(batch: usize, tokens: usize) -> impl Fn(&mut ParityModel) {
+fn decode_after_header(batch: usize, tokens: usize) -> impl Fn(&mut BareModel) {
     move |model| {
         let after = |sample: usize| (0..100).chain([sample as u32]).collect();
         let asked: Vec<Traced> = (0..batch).map(|sample| asked(sample, after(sample), &[100], tokens)).collect();
@@ -181,7 +181,7 @@ fn decode_step_copies_a_few_numbers_of_each_sequence() {
 #[test]
 fn decode_step_ahead_of_the_host_costs_no_layer_anything() {
     let ahead = |batch: usize, tokens: usize| {
-        move |model: &mut ParityModel| {
+        move |model: &mut BareModel| {
             let asked: Vec<Traced> = (0..batch).map(|sample| asked(sample, vec![sample as u32], &[], tokens)).collect();
             let (traces, _) = model.continue_ahead(&asked, batch, None).unwrap();
             assert!(traces.iter().all(|trace| trace.tokens.len() == tokens));
@@ -201,7 +201,7 @@ fn decode_step_ahead_of_the_host_costs_no_layer_anything() {
 #[test]
 fn prefill_of_a_hundred_segments_is_a_call_for_each_depth() {
     let trie = |questions: usize| {
-        move |model: &mut ParityModel| {
+        move |model: &mut BareModel| {
             let tokens: Vec<u32> = (0..VOCABULARY as u32).collect();
             let mut segments: Vec<(usize, &[u32])> = vec![(0, &tokens[..40])];
             for question in 0..questions {
@@ -249,7 +249,7 @@ fn joined_products_are_the_same_model() {
 fn joined_products_are_the_same(mlp: Mlp) {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), 2, mlp);
-    let (mut joined, _) = ParityModel::load_counted(folder.path()).unwrap();
+    let (mut joined, _) = BareModel::load_counted(folder.path()).unwrap();
     let mut separate = crate::families::support::load(folder.path(), compass_plan::Dtype::Float32, 1).unwrap();
     let tokens: Vec<u32> = (0..50).map(|token| token * 7 % VOCABULARY as u32).collect();
     let (joined, separate) = (joined.prefill(&tokens).unwrap(), separate.prefill(&tokens).unwrap());

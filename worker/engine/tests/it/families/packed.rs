@@ -1,7 +1,7 @@
 //! A segment's bits depend only on earlier tokens of its own sequence, and on nothing else in its pass.
 
 use crate::families::support::{golden_cases, load};
-use compass_engine::ParityModel;
+use compass_engine::BareModel;
 use compass_plan::Dtype;
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ impl Trie {
     }
 
     /// Returns the bits of every segment's logits, computed in this order with `per_pass` segments in a pass.
-    fn bits(&self, model: &mut ParityModel, order: &[usize], per_pass: usize) -> BTreeMap<usize, Vec<u32>> {
+    fn bits(&self, model: &mut BareModel, order: &[usize], per_pass: usize) -> BTreeMap<usize, Vec<u32>> {
         let segments: Vec<(usize, &[u32])> = order
             .iter()
             .map(|&number| (self.sequence(number).len() - self.0[number].1.len(), self.0[number].1.as_slice()))

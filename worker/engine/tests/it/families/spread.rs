@@ -2,7 +2,7 @@
 //! that every layer finds its weights, cache, rotation and mask, and that micro-batches find the keys of those before them.
 
 use crate::families::support::golden_cases;
-use compass_engine::{DeviceChoice, ParityModel};
+use compass_engine::{BareModel, DeviceChoice};
 use compass_plan::Dtype;
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use std::path::PathBuf;
 fn layers_on_several_devices_give_the_same_bits() {
     let foreign = |case: &PathBuf| case.join("params.json").exists() || case.join("model_config.pt").exists();
     for case in golden_cases().into_iter().map(|(_, case)| case).filter(|case| !foreign(case)) {
-        let mut whole = ParityModel::load(&case, Dtype::Float32, &DeviceChoice::Cpu, 1).unwrap();
-        let mut spread = ParityModel::load_spread(&case, Dtype::Float32, &[DeviceChoice::Cpu; 64]).unwrap();
+        let mut whole = BareModel::load(&case, Dtype::Float32, &DeviceChoice::Cpu, 1).unwrap();
+        let mut spread = BareModel::load_spread(&case, Dtype::Float32, &[DeviceChoice::Cpu; 64]).unwrap();
         let tokens: Vec<u32> = (0..24).map(|token| token * 7 % whole.vocabulary() as u32).collect();
-        let bits = |model: &mut ParityModel, prompt| {
+        let bits = |model: &mut BareModel, prompt| {
             let logits = model.decode(&tokens, prompt).unwrap();
             logits.iter().map(|logit| logit.to_bits()).collect::<Vec<_>>()
         };
@@ -22,7 +22,7 @@ fn layers_on_several_devices_give_the_same_bits() {
         }
         // Micro-batches have four rows at least: a header, two that follow it, and another text.
         let pass = [(0, &tokens[..8]), (8, &tokens[8..13]), (8, &tokens[9..16]), (0, &tokens[3..12])];
-        let packed = |model: &mut ParityModel| {
+        let packed = |model: &mut BareModel| {
             let logits = model.packed(&[&pass]).unwrap();
             logits.iter().map(|logit| logit.to_bits()).collect::<Vec<_>>()
         };

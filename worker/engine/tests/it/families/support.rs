@@ -1,6 +1,6 @@
 //! The cases of `tests/goldens`, complete or damaged, on the CPU or on the device in COMPASS_TEST_DEVICE (`cuda:0`).
 
-use compass_engine::{DeviceChoice, ParityModel};
+use compass_engine::{BareModel, DeviceChoice};
 use compass_plan::engine::EngineFault;
 use compass_plan::{Dtype, ModelKind};
 use std::path::{Path, PathBuf};
@@ -31,14 +31,14 @@ pub(crate) fn tolerance(on_cpu: f64) -> f64 {
 }
 
 /// Loads a folder in the layout of its files.
-pub(crate) fn load(folder: &Path, dtype: Dtype, threads: u32) -> Result<ParityModel, EngineFault> {
+pub(crate) fn load(folder: &Path, dtype: Dtype, threads: u32) -> Result<BareModel, EngineFault> {
     let there = |name: &str| folder.join(name).exists();
     let layout = match (there("params.json"), there("model_config.pt")) {
         (true, _) => ModelKind::Llama,
         (_, true) => ModelKind::InternLm,
         _ => ModelKind::Hf,
     };
-    ParityModel::load_layout(folder, layout, dtype, &device(), threads)
+    BareModel::load_layout(folder, layout, dtype, &device(), threads)
 }
 
 /// Copies a case.

@@ -2,7 +2,7 @@
 //! bit-identical alone and for any batch composition, order and number of slots, for every family, greedily and drawn.
 
 use crate::families::support::{golden_cases, load};
-use compass_engine::{ParityModel, Trace, Traced};
+use compass_engine::{BareModel, Trace, Traced};
 use compass_plan::Dtype;
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ fn prompts(vocabulary: usize, longest: usize) -> Vec<Traced> {
     asked
 }
 
-fn by_sample(model: &mut ParityModel, asked: &[Traced], slots: usize, seed: Option<u64>) -> BTreeMap<u32, Trace> {
+fn by_sample(model: &mut BareModel, asked: &[Traced], slots: usize, seed: Option<u64>) -> BTreeMap<u32, Trace> {
     let (traces, _) = model.continue_together(asked, slots, seed).unwrap();
     let mut known = BTreeMap::new();
     for (asked, trace) in asked.iter().zip(traces) {
@@ -51,7 +51,7 @@ fn continuations_are_batch_invariant() {
         // Greedily, or by draws.
         let seed = (number % 2 == 1).then_some(5);
         let together = by_sample(&mut model, &asked, 0, seed);
-        let mut compare = |model: &mut ParityModel, what: &str, some: &[Traced], slots: usize| {
+        let mut compare = |model: &mut BareModel, what: &str, some: &[Traced], slots: usize| {
             for (sample, trace) in by_sample(model, some, slots, seed) {
                 if trace != together[&sample] {
                     failures.push(format!("{name}: prompt {sample} {what}, {slots} slots, seed {seed:?}"));

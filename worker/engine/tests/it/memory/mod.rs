@@ -6,7 +6,7 @@
 mod limit;
 mod torch_save;
 
-use compass_engine::{DeviceChoice, ParityModel};
+use compass_engine::{BareModel, DeviceChoice};
 use compass_plan::{Dtype, ModelKind};
 use limit::allow_more;
 use safetensors::tensor::TensorView;
@@ -173,7 +173,7 @@ fn loading_needs_little_more_memory_than_the_weights() {
                 write(folder.path());
                 let weights = parameters as u64 * if dtype == Dtype::Float32 { 4 } else { 2 };
                 allow_more(weights + weights / 10 + 250 * MEGABYTE);
-                let mut model = ParityModel::load_layout(folder.path(), layout, dtype, &DeviceChoice::Cpu, 2).unwrap();
+                let mut model = BareModel::load_layout(folder.path(), layout, dtype, &DeviceChoice::Cpu, 2).unwrap();
                 assert!(model.prefill(&[1, 2, 3]).unwrap().iter().all(|logit| logit.is_finite()));
             }
             Some(_) => {}

@@ -1,4 +1,5 @@
-//! Logits of a model on token ids, without tokenizer, prompts or samples, for comparison with other implementations.
+//! A model alone: token ids in, logits out, without tokenizer, prompts or samples. `serve-openai` scores texts with it, `gpu-check` and
+//! tests compare it with other implementations.
 
 use crate::config::ModelConfig;
 use crate::device::{DeviceChoice, resolve};
@@ -17,12 +18,12 @@ use std::path::Path;
 use std::rc::Rc;
 use tch::{Device, Kind, TchError, Tensor};
 
-/// A model under comparison. It must stay on the thread that loaded it.
-pub struct ParityModel {
+/// A model alone. It must stay on the thread that loaded it.
+pub struct BareModel {
     model: Box<dyn CausalLm>,
 }
 
-impl ParityModel {
+impl BareModel {
     /// Loads the model in `directory`; the calling thread's number of libtorch threads becomes `threads` (at least 1).
     ///
     /// # Errors
@@ -31,7 +32,7 @@ impl ParityModel {
         Self::load_layout(directory, ModelKind::Hf, dtype, device, threads)
     }
 
-    /// Loads the model as [`ParityModel::load`] does, from a directory in the layout of another kind of model.
+    /// Loads the model as [`BareModel::load`] does, from a directory in the layout of another kind of model.
     ///
     /// # Errors
     /// As [`crate::load`].
@@ -73,7 +74,7 @@ impl ParityModel {
         Ok(Self { model: load_model(opened, &config, on, 64, &mut Vec::new())?.model })
     }
 
-    /// Loads the model as [`ParityModel::load`] does, with the adapter in `adapter` merged.
+    /// Loads the model as [`BareModel::load`] does, with the adapter in `adapter` merged.
     ///
     /// # Errors
     /// As [`crate::load`].
@@ -94,7 +95,7 @@ impl ParityModel {
         Ok(Self { model: load_model(opened, &config, on, 64, &mut Vec::new())?.model })
     }
 
-    /// Loads the model as [`ParityModel::load`] does, with the layers on their own devices, in order; the rest is on
+    /// Loads the model as [`BareModel::load`] does, with the layers on their own devices, in order; the rest is on
     /// the first.
     ///
     /// # Errors
@@ -151,11 +152,11 @@ impl ParityModel {
         self.step_by_step(tokens, tokens.len()).map_err(|error| device_fault(&error))
     }
 
-    /// Returns the logits of [`ParityModel::prefill`], computing the first `prompt` tokens (at least 1) at once and the
+    /// Returns the logits of [`BareModel::prefill`], computing the first `prompt` tokens (at least 1) at once and the
     /// others one by one with a cache.
     ///
     /// # Errors
-    /// As [`ParityModel::prefill`].
+    /// As [`BareModel::prefill`].
     pub fn decode(&mut self, tokens: &[u32], prompt: usize) -> Result<Vec<f32>, EngineFault> {
         let _no_grad = tch::no_grad_guard();
         self.step_by_step(tokens, prompt.clamp(1, tokens.len().max(1))).map_err(|error| device_fault(&error))
@@ -166,7 +167,7 @@ impl ParityModel {
     /// that position.
     ///
     /// # Errors
-    /// As [`ParityModel::prefill`].
+    /// As [`BareModel::prefill`].
     pub fn packed(&mut self, passes: &[&[(usize, &[u32])]]) -> Result<Vec<f32>, EngineFault> {
         let _no_grad = tch::no_grad_guard();
         let mut run = || -> Result<Vec<f32>, TchError> {
@@ -203,7 +204,7 @@ impl ParityModel {
     /// returns traces in the order of `asked`.
     ///
     /// # Errors
-    /// As [`ParityModel::prefill`].
+    /// As [`BareModel::prefill`].
     pub fn continue_together(
         &mut self,
         asked: &[Traced],
@@ -217,7 +218,7 @@ impl ParityModel {
     /// all tokens.
     ///
     /// # Errors
-    /// As [`ParityModel::prefill`].
+    /// As [`BareModel::prefill`].
     pub fn continue_ahead(
         &mut self,
         asked: &[Traced],
@@ -242,7 +243,7 @@ impl ParityModel {
     /// Returns the `count` tokens with the largest logits that follow `prompt`, one after the other over a cache.
     ///
     /// # Errors
-    /// As [`ParityModel::prefill`].
+    /// As [`BareModel::prefill`].
     pub(crate) fn greedy(&mut self, prompt: &[u32], count: usize) -> Result<Vec<u32>, EngineFault> {
         let _no_grad = tch::no_grad_guard();
         let mut run = || -> Result<Vec<u32>, TchError> {
