@@ -386,8 +386,8 @@ impl<'a> Crossing<'a> {
             pids.filter(|pid| compass_tests::is_alive(*pid) && is_ours(*pid)).collect()
         };
         // Agents see their master's end at once, and end their engines.
-        let patience = Instant::now() + Duration::from_secs(20);
-        while !ours().is_empty() && Instant::now() < patience {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !ours().is_empty() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(50));
         }
         let left = ours();
