@@ -222,11 +222,11 @@ mod tests {
     #[test]
     fn lengths_are_judged_before_anything_is_tokenised() {
         let refused = |request: &Value| text_question(request, 10).unwrap_err();
-        let long = "a".repeat(321);
+        let long = "a".repeat(10 * MOST_BYTES_OF_A_TOKEN + 1);
         for request in [json!({"prompt": long}), json!({"prompt": [long]}), json!({"prompt": "a", "max_tokens": 11})] {
             assert!(refused(&request).contains("maximum context length of 10 tokens"), "{}", refused(&request));
         }
-        let half = json!({"role": "user", "content": "a".repeat(161)});
+        let half = json!({"role": "user", "content": "a".repeat(5 * MOST_BYTES_OF_A_TOKEN + 1)});
         let messages = json!({"messages": [half, half]});
         assert!(chat_question(&messages, 10).unwrap_err().contains("maximum context length of 10 tokens"));
         assert!(chat_question(&messages, 11).is_ok());

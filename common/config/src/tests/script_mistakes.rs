@@ -102,7 +102,7 @@ fn numbers_are_suggested_as_they_are_meant() {
 fn a_file_that_is_too_large_is_told_what_belongs_elsewhere() {
     let fixture = Fixture::new();
     let shown = read(&fixture, &format!("x = '{}'\n{SCRIPT}", "a".repeat(17 << 20))).unwrap_err().to_string();
-    assert!(shown.contains("larger than 16384 KiB") && shown.contains("put rows into files"), "{shown}");
+    assert!(shown.contains("larger than 16 MiB") && shown.contains("put rows into files"), "{shown}");
 }
 
 #[test]

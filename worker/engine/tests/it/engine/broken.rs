@@ -166,7 +166,7 @@ fn harmless_extra_tensors_and_other_number_formats() {
         let mut plan = tiny_plan(directory.path());
         plan.dtype = dtype;
         let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
-        assert!(engine.facts().notes.iter().any(|note| note.contains("tie_word_embeddings")), "{:?}", engine.facts());
+        assert!(engine.facts().remarks.iter().any(|note| note.contains("tie_word_embeddings")), "{:?}", engine.facts());
     }
 }
 
