@@ -52,6 +52,7 @@ fn status(key: &str) -> u64 {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_hundred_of_a_million_rows() {
     if !compass_needs::has_own_process() {
         return;
