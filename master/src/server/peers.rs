@@ -11,7 +11,7 @@ use tokio::sync::watch;
 const NAME: &str = "servers";
 /// Addresses that are kept, the latest first.
 const MOST: usize = 8;
-/// How often a leader looks who stands by.
+/// Interval at which a leader reads the list of standby servers.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// Servers of one store.

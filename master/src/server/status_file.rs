@@ -103,7 +103,7 @@ impl StatusFile {
         Self { path, registry, _writing: stop.drop_guard() }
     }
 
-    /// Begins to write that a server stands by, for whom in words; ends without a last word when it is dropped.
+    /// Starts to write that this server is a standby, and of which leader; writes nothing more when it is dropped.
     pub(super) fn standing_by(path: &Path, for_whom: String) -> Self {
         Self::begin(path.to_owned(), Arc::new(JobRegistry::standing_by(for_whom)))
     }
