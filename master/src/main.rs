@@ -11,7 +11,7 @@ use compass_master::cli::{
 use compass_master::compare;
 use compass_master::control::{self, About, Submission};
 use compass_master::convert_command;
-use compass_master::estimate::{self, Wishes};
+use compass_master::estimate::{self, SpeedStore, Wishes};
 use compass_master::exit;
 use compass_master::job::{self, Failure, JobRequest, Mode, check_http};
 use compass_master::pipeline::{self, RunFolder};
@@ -130,7 +130,6 @@ async fn explain(about: Option<&Explain>, place: &StateArguments) -> Result<u8, 
 async fn submit(job: &JobArguments, priority: u32, wait: bool, state_dir: Option<PathBuf>) -> Result<u8, Failure> {
     let here = [
         (job.debug, "--debug", "it is for a run on this terminal: compass-master --config ... --debug"),
-        (job.estimate, "--estimate", "it starts nothing: compass-master --config ... --estimate"),
         (job.dry_run, "--dry-run", "it starts nothing: compass-master --config ... --dry-run"),
         (
             job.status_file.is_some(),
@@ -150,6 +149,12 @@ async fn submit(job: &JobArguments, priority: u32, wait: bool, state_dir: Option
     let (mut config, written) = load(job, true)?;
     // What the server keeps of its runs is where the server is.
     config.state_dir = state_dir.unwrap_or(config.state_dir);
+    if job.estimate {
+        let server = control::ServerCapacity::of(&config.state_dir).await?;
+        let slots = config.infer.runner.max_num_workers.unwrap_or(u32::MAX).min(server.slots);
+        let place = Place { slots, cores: None, server: Some(server) };
+        return Box::pin(estimate(job, &config, place)).await.map(|()| exit::SCORED);
+    }
     let request = JobRequest { served: true, written: Some(written), ..job.request() };
     control::submit(&config, Submission { request, priority, wait }).await
 }
@@ -176,7 +181,9 @@ async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
         return dry_run(cli, &config).await.map(|()| exit::SCORED);
     }
     if cli.estimate {
-        return Box::pin(estimate(cli, &config)).await.map(|()| exit::SCORED);
+        let slots = pipeline::planned_slots(&config, cli.debug);
+        let place = Place { slots, cores: pipeline::shared_cores(&config), server: None };
+        return Box::pin(estimate(cli, &config, place)).await.map(|()| exit::SCORED);
     }
     let interrupted = watch_signals();
     let request = JobRequest { written: Some(written), ..cli.request() };
@@ -206,16 +213,32 @@ async fn dry_run(job: &JobArguments, config: &Config) -> Result<(), Failure> {
     print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }
 
+/// Where a job that is estimated would run.
+struct Place {
+    slots: u32,
+    /// Cores that all slots share; `None` where they may be on several hosts.
+    cores: Option<u32>,
+    /// The server that would run it; `None` for a master of its own.
+    server: Option<control::ServerCapacity>,
+}
+
 /// What the job will take, or what is left of it where a run is named.
-async fn estimate(job: &JobArguments, config: &Config) -> Result<(), Failure> {
+async fn estimate(job: &JobArguments, config: &Config, place: Place) -> Result<(), Failure> {
     let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
-    let slots = pipeline::planned_slots(config, job.debug);
+    let Place { slots, cores, server } = place;
     let kept = match &job.reuse {
         Some(name) => Some(Box::pin(job::kept_of(config, name, &planned)).await?),
         None => None,
     };
-    let estimate = estimate::estimate(&planned, config, kept.as_ref());
-    let wishes = Wishes { gpus: job.gpus, slots, cores: pipeline::shared_cores(config), deadline: job.deadline };
+    let speeds = match server {
+        Some(server) => server.speeds(&planned.plan).await?,
+        None => {
+            let speeds = SpeedStore::of(&config.store, &config.state_dir).speeds(&planned.plan).await;
+            speeds.map_err(|error| Failure::of_store(&error))?
+        }
+    };
+    let estimate = estimate::estimate(&planned, config, &speeds, kept.as_ref());
+    let wishes = Wishes { gpus: job.gpus, slots, cores, deadline: job.deadline };
     let text = estimate::shown(&estimate, wishes, terminal_width());
     print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }

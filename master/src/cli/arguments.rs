@@ -93,8 +93,8 @@ pub struct JobArguments {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Print what the job will take, by what earlier runs in its state_dir took, and stop: tokens, time, GPU hours; with -r, of
-    /// what that run has not recorded
+    /// Print what the job will take, by what earlier runs took, and stop: tokens, time, GPU hours; with -r, of what that run has
+    /// not recorded; after `submit`, on the workers that the server has now
     #[arg(long, conflicts_with = "dry_run")]
     pub estimate: bool,
 

@@ -4,9 +4,11 @@ use super::refusal;
 use super::socket::{Live, SERVER, find, path_of};
 use super::status::MasterStatus;
 use super::usual::serve_command;
+use crate::estimate::{Speeds, record_names};
 use crate::exit;
 use crate::job::Failure;
 use compass_diagnostic::Diagnostic;
+use compass_plan::Plan;
 use compass_proto::v1;
 use compass_proto::v1::control_client::ControlClient;
 use compass_types::ids::Digest;
@@ -115,8 +117,15 @@ impl Master {
         Err(missing(state_dir, found.dead_server, wanted))
     }
 
+    /// What earlier runs took of the architectures of `plan`, as the master's store has it.
+    pub(super) async fn speeds(&mut self, plan: &Plan) -> Result<Speeds, Failure> {
+        let request = v1::SpeedsRequest { names: record_names(plan).into_iter().collect() };
+        let reply = self.client.speeds(request).await.map_err(|status| refused(&status))?.into_inner();
+        Ok(Speeds::of(reply.records))
+    }
+
     /// How it stands.
-    async fn status(&mut self) -> Result<MasterStatus, Failure> {
+    pub(super) async fn status(&mut self) -> Result<MasterStatus, Failure> {
         let reply = self.client.status(v1::StatusRequest {}).await.map_err(|status| refused(&status))?;
         let status = serde_json::from_slice(&reply.into_inner().status);
         status.map_err(|error| {

@@ -75,14 +75,17 @@ impl JobView {
 mod tests {
     use super::*;
     use crate::control::{Accepted, Declined, JobEntry, JobRegistry, ServerBackend};
+    use crate::estimate::SpeedStore;
     use crate::job::{Ended, JobRecord, SlotBound};
     use crate::pipeline::{JobHandle, WorkerView};
+    use compass_config::StoreConfig;
     use compass_diagnostic::Diagnostics;
     use compass_scheduler::Shortage;
     use compass_scheduler::broker::{FairShare, JobId};
     use compass_store::LeadershipStatus;
     use compass_types::ids::{Digest, WorkerId};
     use std::collections::BTreeMap;
+    use std::path::Path;
     use tokio::sync::watch;
 
     /// A server that does nothing but share slots out.
@@ -105,6 +108,14 @@ mod tests {
 
         fn idle_workers(&self) -> Vec<WorkerId> {
             Vec::new()
+        }
+
+        fn connected_slots(&self) -> u32 {
+            0
+        }
+
+        fn speeds(&self) -> SpeedStore {
+            SpeedStore::of(&StoreConfig::Embedded, Path::new("state"))
         }
 
         fn pools_to_join(&self) -> Vec<String> {

@@ -3,6 +3,7 @@
 use super::job_view::JobView;
 use super::shortage::{Supply, in_words};
 use super::status::{JobStatus, MasterStatus, WorkerStatus};
+use crate::estimate::SpeedStore;
 use crate::job::{Ended, JobRecord, SlotBound, why_it_ended};
 use crate::pipeline::{JobCommand, JobHandle, JobReasons, RunView};
 use compass_common::job_log::JobLog;
@@ -71,6 +72,12 @@ pub trait ServerBackend: Debug + Send + Sync {
 
     /// Workers without a job.
     fn idle_workers(&self) -> Vec<WorkerId>;
+
+    /// Slots of the workers that are connected, at work or not.
+    fn connected_slots(&self) -> u32;
+
+    /// Where it keeps what runs took.
+    fn speeds(&self) -> SpeedStore;
 
     /// Most slots that all jobs together may have of the workers that it launches.
     fn bound(&self) -> Option<SlotBound>;
@@ -327,6 +334,7 @@ impl JobRegistry {
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             workers_at: self.workers_at.get().cloned().unwrap_or_default(),
             idle_workers: self.backend().map_or(0, |backend| backend.idle_workers().len() as u32),
+            slots: self.backend().map_or(0, |backend| backend.connected_slots()),
             notes: self.backend().map(|backend| backend.notes()).unwrap_or_default(),
             jobs,
         }

@@ -2,13 +2,14 @@
 
 use super::refusal;
 use super::registry::{Declined, JobEntry, JobRegistry, UnknownJob};
-use crate::job::JobRecord;
+use crate::job::{Failure, JobRecord};
 use compass_common::job_log::{JobLog, LogLine};
 use compass_proto::v1::control_server::{Control, ControlServer};
 use compass_proto::v1::explain_request::About;
 use compass_proto::v1::follow_reply::Body;
 use compass_proto::{digest_from_wire, v1};
 use compass_types::ids::TaskId;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -71,6 +72,19 @@ impl Control for ControlService {
         let status = serde_json::to_vec(&self.0.status_with_shortages().await)
             .map_err(|error| Status::internal(error.to_string()))?;
         Ok(Response::new(v1::StatusReply { status }))
+    }
+
+    async fn speeds(&self, request: Request<v1::SpeedsRequest>) -> Result<Response<v1::SpeedsReply>, Status> {
+        let backend = self.0.backend().ok_or_else(|| Status::failed_precondition("this master ends with its job"))?;
+        let store = backend.speeds();
+        let mut records = HashMap::new();
+        for name in request.into_inner().names {
+            let record = store.read(&name).await;
+            let record = record
+                .map_err(|error| refusal::to_status(Code::Unavailable, &Failure::of_store(&error).diagnostics))?;
+            records.extend(record.map(|record| (name, record)));
+        }
+        Ok(Response::new(v1::SpeedsReply { records }))
     }
 
     async fn cancel(&self, request: Request<v1::CancelRequest>) -> Result<Response<v1::CancelReply>, Status> {

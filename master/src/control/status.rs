@@ -21,6 +21,9 @@ pub struct MasterStatus {
     pub workers_at: String,
     /// Workers for which no job has anything to do.
     pub idle_workers: u32,
+    /// Slots of its workers, at work or not.
+    #[serde(default)]
+    pub slots: u32,
     /// What its launcher has to say, where workers do not start.
     pub notes: Vec<String>,
     pub jobs: Vec<JobStatus>,

@@ -1,21 +1,22 @@
-//! What earlier runs took, in `speeds/` of the state folder: a file for each architecture, by device and data set.
+//! What earlier runs took: a record for each architecture, by device and data set.
 //!
-//! Checkpoints of a training share an architecture, and with it their speed: a file's name is the digest of `config.json`, else that
-//! of the weights, else of where they lie. What two masters learn at the same moment may be lost of one of them.
+//! Checkpoints of a training share an architecture, and with it their speed: a record's name is the digest of `config.json`, else
+//! that of the weights, else of where they lie. [`SpeedStore`] keeps the records.
 
-use crate::pipeline::{FolderError, RunFacts, cores, write_atomically};
-use compass_common::regular_file;
+use super::speed_store::SpeedStore;
+use crate::pipeline::{RunFacts, cores};
 use compass_launch::is_local;
 use compass_plan::{DatasetPlan, DeviceRequest, ModelPlan, Plan};
 use compass_scheduler::DeviceType;
-use compass_types::ids::{Digest, WorkerId};
+use compass_store::StoreError;
+use compass_types::ids::{Digest, ModelId, WorkerId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
-/// Runs of a data set that are remembered, and data sets of a device: the oldest give way.
+/// Runs of a data set that are remembered.
 const RUNS: usize = 5;
-const DATA_SETS: usize = 4_096;
+/// Size of a record at which the data sets that ran longest ago give way, in bytes: etcd takes no value above 1.5 MB.
+const LARGEST: usize = 1 << 20;
 
 /// What the samples of a data set took in one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -59,8 +60,8 @@ pub(super) fn name(dataset: &DatasetPlan) -> String {
     format!("{} {}", dataset.abbr, dataset.version)
 }
 
-/// Where an architecture's file lies.
-fn file(state: &Path, model: &ModelPlan) -> PathBuf {
+/// The name of an architecture's record.
+pub(super) fn record_name(model: &ModelPlan) -> String {
     let config = model.pin.as_ref().and_then(|pin| pin.weights.files.get("config/config.json"));
     let digest = match (config, &model.pin) {
         (Some(config), _) => config.digest.short(),
@@ -70,14 +71,69 @@ fn file(state: &Path, model: &ModelPlan) -> PathBuf {
             Digest::of(format!("{:?} {} {behind:?}", model.kind, model.path).as_bytes()).short()
         }
     };
-    state.join("speeds").join(format!("{digest}-{:?}.json", model.dtype).to_lowercase())
+    format!("{digest}-{:?}.json", model.dtype).to_lowercase()
 }
 
 impl Learned {
-    /// What is known; nothing where the file is missing or of another version.
-    pub(super) fn read(state: &Path, model: &ModelPlan) -> Self {
-        let bytes = regular_file::read(&file(state, model), regular_file::SMALL).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
+    /// A record as it is kept; nothing where it is missing or another version's.
+    pub(super) fn decode(record: Option<&[u8]>) -> Self {
+        record.and_then(|record| serde_json::from_slice(record).ok()).unwrap_or_default()
+    }
+
+    /// The record, no larger than [`LARGEST`]: the data sets that ran longest ago are forgotten.
+    fn encode(&mut self) -> Vec<u8> {
+        loop {
+            let bytes = serde_json::to_vec(&self).unwrap_or_default();
+            let mut ran: Vec<i64> = self.datasets().map(|(_, runs)| latest_run(runs)).collect();
+            if bytes.len() <= LARGEST || ran.is_empty() {
+                return bytes;
+            }
+            ran.sort_unstable();
+            // An eighth at a time: the record is not encoded once for each of thousands.
+            let (oldest, mut left) = (ran[ran.len() / 8], ran.len() / 8 + 1);
+            for on in self.devices.values_mut() {
+                on.datasets.retain(|_, runs| {
+                    let goes = left > 0 && latest_run(runs) <= oldest;
+                    left -= usize::from(goes);
+                    !goes
+                });
+            }
+        }
+    }
+
+    fn datasets(&self) -> impl Iterator<Item = (&String, &Vec<Took>)> {
+        self.devices.values().flat_map(|on| &on.datasets)
+    }
+
+    /// Adds what the units of the model `at` took on `device` in the run that `facts` tell of; false where it computed none of them.
+    fn add(&mut self, plan: &Plan, at: ModelId, device: &str, facts: &RunFacts, now: i64) -> bool {
+        let share_of_core = share_of_core(facts, device, cores());
+        let on = self.devices.entry(device.to_owned()).or_default();
+        let mut is_changed = false;
+        for unit in plan.units().filter(|unit| plan.model_of(unit.id) == at) {
+            let Some(seen) = facts.by_unit.get(&unit.id.0).filter(|seen| seen.samples > 0) else { continue };
+            let share = seen.samples as f64 / f64::from(unit.dataset.samples.max(1));
+            let took = Took {
+                at: now,
+                samples: seen.samples,
+                seconds: seen.busy_seconds * share_of_core,
+                submitted: seen.tokens.submitted,
+                distinct: Some(seen.tokens.distinct),
+                computed: seen.tokens.computed,
+                generated: seen.tokens.generated,
+                characters: distinct_characters(unit.dataset) as f64 * share,
+                most_generated: most_generated(unit.model, unit.dataset) * seen.samples,
+            };
+            let runs = on.datasets.entry(name(unit.dataset)).or_default();
+            runs.push(took);
+            let old = runs.len().saturating_sub(RUNS);
+            runs.drain(..old);
+            is_changed = true;
+        }
+        if is_changed {
+            on.latest = now;
+        }
+        is_changed
     }
 
     /// The device that was seen last, with its name: of a type where one is asked for.
@@ -145,50 +201,26 @@ fn share_of_core(facts: &RunFacts, device: &str, cores: u32) -> f64 {
 /// Remembers what a run took: of models that one kind of device computed.
 ///
 /// # Errors
-/// Those of the disk.
-pub(crate) fn learn(state: &Path, plan: &Plan, facts: &RunFacts) -> Result<(), FolderError> {
+/// Those of the store.
+pub(crate) async fn learn(store: &SpeedStore, plan: &Plan, facts: &RunFacts) -> Result<(), StoreError> {
     let now = jiff::Timestamp::now().as_second();
     for (at, model) in plan.models() {
         let devices = facts.devices.get(&model.abbr);
         let Some(device) = devices.filter(|devices| devices.len() == 1).and_then(|devices| devices.first()) else {
             continue;
         };
-        let share_of_core = share_of_core(facts, device, cores());
-        let mut learned = Learned::read(state, model);
-        let on = learned.devices.entry(device.clone()).or_default();
-        let before = on.clone();
-        for unit in plan.units().filter(|unit| plan.model_of(unit.id) == at) {
-            let Some(seen) = facts.by_unit.get(&unit.id.0).filter(|seen| seen.samples > 0) else { continue };
-            let share = seen.samples as f64 / f64::from(unit.dataset.samples.max(1));
-            let took = Took {
-                at: now,
-                samples: seen.samples,
-                seconds: seen.busy_seconds * share_of_core,
-                submitted: seen.tokens.submitted,
-                distinct: Some(seen.tokens.distinct),
-                computed: seen.tokens.computed,
-                generated: seen.tokens.generated,
-                characters: distinct_characters(unit.dataset) as f64 * share,
-                most_generated: most_generated(model, unit.dataset) * seen.samples,
-            };
-            let runs = on.datasets.entry(name(unit.dataset)).or_default();
-            runs.push(took);
-            let old = runs.len().saturating_sub(RUNS);
-            runs.drain(..old);
-        }
-        while on.datasets.len() > DATA_SETS {
-            let latest = |runs: &Vec<Took>| runs.last().map_or(0, |took| took.at);
-            let oldest = on.datasets.iter().min_by_key(|(_, runs)| latest(runs)).map(|(name, _)| name.clone());
-            oldest.map(|name| on.datasets.remove(&name));
-        }
-        if *on == before {
-            continue;
-        }
-        on.latest = now;
-        let bytes = serde_json::to_vec(&learned).unwrap_or_default();
-        write_atomically(&file(state, model), &bytes)?;
+        let changed = |record: Option<&[u8]>| {
+            let mut learned = Learned::decode(record);
+            learned.add(plan, at, device, facts, now).then(|| learned.encode())
+        };
+        store.change(&record_name(model), changed).await?;
     }
     Ok(())
+}
+
+/// When a data set ran last, in seconds since 1970.
+fn latest_run(runs: &[Took]) -> i64 {
+    runs.last().map_or(0, |took| took.at)
 }
 
 #[cfg(test)]
@@ -209,5 +241,51 @@ mod tests {
         assert_eq!(share_of_core(&facts("local-17"), "NVIDIA H100", 2), 1.0, "a GPU computes");
         assert_eq!(share_of_core(&facts("local-17"), "echo", 2), 1.0, "nothing computes");
         assert_eq!(share_of_core(&facts("node7-17"), "cpu", 2), 1.0, "the cores are another host's");
+    }
+
+    #[test]
+    fn a_record_forgets_the_data_sets_that_ran_longest_ago() {
+        let mut learned = Learned::default();
+        let on = learned.devices.entry("cpu".to_owned()).or_default();
+        for at in 0..9_000 {
+            on.datasets.insert(format!("d{at} 000000"), vec![Took { at, ..Took::default() }]);
+        }
+        let record = learned.encode();
+        assert!(record.len() <= LARGEST && record.len() > LARGEST / 2, "{} bytes", record.len());
+        let read = Learned::decode(Some(&record));
+        assert_eq!(read, learned);
+        let left: Vec<i64> = read.datasets().map(|(_, runs)| latest_run(runs)).collect();
+        assert_eq!(left.iter().min(), Some(&(9_000 - left.len() as i64)), "the latest are left");
+        // All at the same moment: some go all the same.
+        let runs = learned.devices.values_mut().flat_map(|on| on.datasets.values_mut()).flatten();
+        runs.for_each(|took| took.at = 7);
+        let on = learned.devices.entry("gpu".to_owned()).or_default();
+        on.datasets.extend((0..9_000).map(|at| (format!("d{at} 000000"), vec![Took { at: 7, ..Took::default() }])));
+        assert!(learned.encode().len() <= LARGEST);
+    }
+
+    #[tokio::test]
+    async fn what_masters_learn_at_the_same_moment_is_kept_of_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SpeedStore::of(&compass_config::StoreConfig::Embedded, folder.path());
+        assert_eq!((store.read("r").await.unwrap(), store.read("../r").await.unwrap()), (None, None));
+        assert!(!folder.path().join("speeds").exists(), "reading makes no folder");
+        let learn = |at: i64| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let changed = |record: Option<&[u8]>| {
+                    let mut learned = Learned::decode(record);
+                    let on = learned.devices.entry("cpu".to_owned()).or_default();
+                    on.datasets.insert(format!("d{at}"), vec![Took { at, ..Took::default() }]);
+                    Some(learned.encode())
+                };
+                store.change("r", changed).await
+            })
+        };
+        for learnt in (0..8).map(learn).collect::<Vec<_>>() {
+            learnt.await.unwrap().unwrap();
+        }
+        let kept = Learned::decode(store.read("r").await.unwrap().as_deref());
+        assert_eq!(kept.datasets().count(), 8);
     }
 }

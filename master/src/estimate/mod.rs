@@ -5,8 +5,10 @@ mod predict;
 mod rates;
 mod replicas;
 mod shown;
+mod speed_store;
 mod tokens;
 
 pub(crate) use learned::learn;
 pub use predict::{Estimate, Seconds, TokenSource, estimate};
 pub use shown::{Wishes, shown};
+pub use speed_store::{SpeedStore, Speeds, record_names};

@@ -8,6 +8,7 @@
 
 use super::learned::{Learned, OnDevice, Took, asked_device, distinct_characters, most_generated, name};
 use super::rates::{Rates, roofline};
+use super::speed_store::Speeds;
 use super::tokens::{Measured, Tokenizers};
 use crate::pipeline::Planned;
 use compass_config::{Config, ModelConfig};
@@ -118,14 +119,14 @@ struct Known<'l> {
     datasets: &'l BTreeSet<String>,
 }
 
-/// What a job takes, by what is kept in its state folder and by the tokenizers that this host has. Of a run that is resumed, `kept`
-/// are the samples that are not run again.
-pub fn estimate(planned: &Planned, config: &Config, kept: Option<&Recorded>) -> Estimate {
+/// What a job takes, by what earlier runs took and by the tokenizers that this host has. Of a run that is resumed, `kept` are the
+/// samples that are not run again.
+pub fn estimate(planned: &Planned, config: &Config, speeds: &Speeds, kept: Option<&Recorded>) -> Estimate {
     let plan = &planned.plan;
     let nothing = Recorded::default();
     let recorded = kept.unwrap_or(&nothing);
     let equal = Duplicates::beside(planned.duplicates.of_units(plan), recorded).by_unit();
-    let learned: Vec<Learned> = plan.models.iter().map(|model| Learned::read(&config.state_dir, model)).collect();
+    let learned: Vec<Learned> = plan.models.iter().map(|model| speeds.of_model(model)).collect();
     let datasets: BTreeSet<String> = plan.datasets.iter().map(name).collect();
     let mut tokenizers = Tokenizers::default();
     let mut found = Estimate::default();

@@ -20,7 +20,7 @@ use super::task_list::keep_tasks;
 use super::view::RunView;
 use super::weights_gone;
 use super::worker_source::{StageRegistration, StageWorkers, WorkerSource};
-use crate::estimate::learn;
+use crate::estimate::{SpeedStore, learn};
 use crate::leader::Leader;
 use compass_common::encode::{self, EncodeError};
 use compass_common::status_output::{print_status, report, with_same_log};
@@ -269,8 +269,8 @@ pub async fn infer(
     let driven = driven?;
     // What an estimate stands on: no run fails for it.
     let has_run = driven.facts.recorded_samples > driven.facts.resumed_samples;
-    let learnt = if has_run { block_in_place(|| learn(&config.state_dir, &plan, &driven.facts)) } else { Ok(()) };
-    if let Err(error) = learnt {
+    let speeds = SpeedStore::of(&config.store, &config.state_dir);
+    if has_run && let Err(error) = learn(&speeds, &plan, &driven.facts).await {
         tracing::warn!(%error, "what this run took is not kept for later estimates");
     }
     left_behind(driven, opened.lead, folder, &plan, digest).await

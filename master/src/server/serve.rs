@@ -10,6 +10,7 @@ use super::ports::{BoundPorts, PortsError};
 use super::server::{Job, Server};
 use super::status_file::StatusFile;
 use crate::control::{self, Accepted, Declined, JobEntry, ServerBackend, usual_state_dir};
+use crate::estimate::SpeedStore;
 use crate::exit;
 use crate::job::{Ended, Failure, JobRecord, OpenedRun, SlotBound, check_http, now};
 use crate::pipeline::{self, JobHandle, ModelPlacement, RunFolder};
@@ -357,6 +358,14 @@ impl ServerBackend for Arc<Jobs> {
 
     fn idle_workers(&self) -> Vec<WorkerId> {
         self.server.dispatcher.idle()
+    }
+
+    fn connected_slots(&self) -> u32 {
+        self.server.dispatcher.connected_slots()
+    }
+
+    fn speeds(&self) -> SpeedStore {
+        SpeedStore::of(&self.base.store, &self.base.state_dir)
     }
 
     fn bound(&self) -> Option<SlotBound> {

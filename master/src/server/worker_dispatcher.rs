@@ -105,6 +105,11 @@ impl WorkerDispatcher {
         self.with(|state, _| state.dispatcher.connected())
     }
 
+    /// Slots of the workers that are here, at work or not.
+    pub(super) fn connected_slots(&self) -> u32 {
+        self.with(|state, _| state.dispatcher.connected_slots())
+    }
+
     /// Workers for which there is nothing to do.
     pub(super) fn idle(&self) -> Vec<WorkerId> {
         self.with(|state, _| state.dispatcher.idle())

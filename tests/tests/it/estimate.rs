@@ -1,6 +1,6 @@
 //! What a job will take, as the command says it, before and after a first run.
 
-use compass_tests::{Job, SAMPLES, copy_demo_model, echo_job};
+use compass_tests::{Etcd, EtcdOptions, Job, SAMPLES, copy_demo_model, echo_job};
 
 #[test]
 #[ignore = "nightly"]
@@ -27,6 +27,26 @@ fn a_second_job_is_estimated_by_the_first() {
     // Workers of this model have no GPU, and what is asked for is said to have no use.
     let gpus = job.run(&["--estimate", "--gpus", "4"]).expect(0).stdout;
     assert!(gpus.contains("--gpus 4 is not used: no model of this job takes a GPU"), "{gpus}");
+}
+
+#[test]
+#[ignore = "nightly"]
+fn masters_of_one_store_share_what_their_runs_took() {
+    let Some(etcd) = Etcd::start("masters_share_speeds", 1, EtcdOptions::default()) else { return };
+    let job = echo_job(&format!("key_file = \"shared.key\"\nstore = \"etcd://{}/compass\"", etcd.endpoints()), "");
+    let elsewhere = job.log("eval.toml").replace("/state\"", "/state2\"");
+    assert_ne!(elsewhere, job.log("eval.toml"));
+    job.write("second.toml", &elsewhere);
+    let estimate = || job.command_line(&["--config", "second.toml", "--estimate"]).run().expect(0).stdout;
+    let before = estimate();
+    assert!(before.contains("no time is known of 2 data sets"), "{before}");
+    job.run(&["--max-num-workers", "1"]).expect(0);
+    let after = estimate();
+    assert_eq!(after.matches("a run on echo").count(), 2, "{after}");
+    // Both add to one record.
+    job.command_line(&["--config", "second.toml", "--max-num-workers", "1"]).run().expect(0);
+    let both = job.run(&["--estimate"]).expect(0).stdout;
+    assert_eq!(both.matches("2 runs on echo").count(), 2, "{both}");
 }
 
 #[test]

@@ -241,6 +241,11 @@ impl Dispatcher {
         self.workers.keys().cloned().collect()
     }
 
+    /// Slots of the workers that are connected, whatever they do.
+    pub fn connected_slots(&self) -> u32 {
+        self.workers.values().fold(0, |sum, worker| sum.saturating_add(worker.spec.slots))
+    }
+
     /// Workers that no job has anything for.
     pub fn idle(&self) -> Vec<WorkerId> {
         self.broker.at_the_door()

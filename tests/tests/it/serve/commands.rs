@@ -44,6 +44,27 @@ fn a_cancelled_job_is_granted_nothing_more_and_says_why() {
 }
 
 #[test]
+fn a_job_is_estimated_on_the_slots_of_the_server() {
+    let served = Served::new(3);
+    let server = served.start();
+    let job = named("first", SMALL_TASKS);
+    served.submit("a", &job, &["--wait"]).expect(0);
+    // Workers that have just been launched may still be on their way.
+    let said = wait_until("all are connected", || {
+        let said = served.submit("b", &job, &["--estimate"]).expect(0).stdout;
+        said.contains("time on 3 slots without GPUs").then_some(said)
+    });
+    assert_eq!(said.matches("a run on echo").count(), 2, "{said}");
+    let bounded = format!("{job}\n[infer.runner]\nmax_num_workers = 2");
+    let said = served.submit("b", &bounded, &["--estimate"]).expect(0).stdout;
+    assert!(said.contains("time on 2 slots without GPUs"), "{said}");
+    server.signal("TERM");
+    server.finish().expect(143);
+    let said = served.submit("b", &job, &["--estimate"]).expect(3).stderr;
+    assert!(said.contains("no server"), "{said}");
+}
+
+#[test]
 #[ignore = "nightly"]
 fn a_bound_holds_and_what_is_beyond_it_is_explained() {
     let served = Served::new(3).held(0);
