@@ -309,6 +309,7 @@ impl AgentCore {
     }
 
     /// Returns the most samples of a unit that a slot should hold: for [`BATCH_MS`], and twice as many as its engine answers at once.
+    /// While no sample of the model has a result, its speed is unknown, and [`MIN_SHARE`] samples find it out.
     fn enough(&self, plan: &Plan, unit: UnitId) -> usize {
         let model = plan.model_of(unit);
         let (mut ms, mut samples) = self.sample_ms.get(&model).copied().unwrap_or_default();
@@ -318,9 +319,6 @@ impl AgentCore {
                 ms += self.now_ms.saturating_sub(busy.computed_since_ms) as f64;
                 samples += done as f64;
             }
-        }
-        if samples == 0.0 {
-            return usize::MAX;
         }
         let is_side_by_side =
             |unit: &Unit<'_>| unit.dataset.infer.generation().is_some() || unit.model.kind == ModelKind::Endpoint;

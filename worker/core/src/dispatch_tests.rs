@@ -295,17 +295,17 @@ fn a_grant_behind_a_running_batch_does_not_go_back() {
 #[test]
 fn a_slow_slot_holds_no_more_than_it_does_in_a_second() {
     let echo = || ModelPlan::new("m".to_owned(), ModelKind::Echo, String::new());
-    for (ms_of_a_sample, expected) in [(200, 8), (50, 20), (1, 36)] {
+    for (ms_of_a_sample, expected) in [(200, 8), (50, 16), (1, 64)] {
         let mut worker = Worker::of(echo(), 0, 100);
         worker.parts_arrive();
         let left = |worker: &Worker| worker.core.slots[0].busy.as_ref().map(|busy| busy.left);
-        assert_eq!(left(&worker), Some(64), "nothing is known of its speed");
+        assert_eq!(left(&worker), Some(8), "nothing is known of its speed");
         // A load is no part of it.
         worker.wait(60_000);
         let event = SlotEvent::Ready { facts: Vec::new(), loaded_seconds: Some(60.0) };
         worker.step(Input::Slot(SlotReport { slot: 0, event }));
-        worker.wait(64 * ms_of_a_sample);
-        (0..64).for_each(|index| worker.has_result(0, index));
+        worker.wait(8 * ms_of_a_sample);
+        (0..8).for_each(|index| worker.has_result(0, index));
         assert_eq!(left(&worker), Some(expected), "{ms_of_a_sample} ms");
     }
 }
