@@ -135,18 +135,28 @@ fn a_seed_makes_one_history() {
     }
 }
 
+/// The seed at which the search for a mutant begins: one that few histories find is looked for where it was found last.
+fn first_seed(mutant: Mutant) -> u64 {
+    match mutant {
+        Mutant::OldLinkHeard => 1_281,
+        _ => 0,
+    }
+}
+
 /// Those of [`Mutant::SCRIPTED`] are found by scripts instead: `scripts/tests.rs` asserts it.
 #[test]
 fn every_mutant_is_found() {
     let mut survivors = Vec::new();
     for mutant in Mutant::ALL {
-        let found = (0..SEEDS).find(|&seed| !run(&Scenario::draw(seed), Some(mutant), false).violations.is_empty());
+        let first = first_seed(mutant);
+        let mut seeds = (first..SEEDS).chain(0..first);
+        let found = seeds.find(|&seed| !run(&Scenario::draw(seed), Some(mutant), false).violations.is_empty());
         let Some(seed) = found else {
             survivors.push(mutant);
             continue;
         };
         let violations = run(&Scenario::draw(seed), Some(mutant), false).violations;
-        println!("{mutant:?}: found after {} seeds: {}", seed + 1, violations[0].id);
+        println!("{mutant:?}: found by seed {seed}: {}", violations[0].id);
     }
     assert_eq!(survivors, [], "not found in {SEEDS} seeds");
 }
