@@ -116,6 +116,14 @@ fn of_series(series: &Series) -> Vec<Values<'_>> {
             };
             vec![values("acc_4".into(), rule, Form::Hits(hits(items, right)), 100.0)]
         }
+        (Aggregation::Grouped, Column::Items(items)) => {
+            let right = |item: &SampleValue| match item {
+                SampleValue::Attempts { right, .. } => Some(*right > 0),
+                _ => None,
+            };
+            percent(Form::Hits(hits(items, right)))
+        }
+        (Aggregation::AtLeast { .. }, _) => one(Form::None("several samples ask one question"), 1.0),
         (rule, column) => vec![values(name.clone(), rule, Form::Corpus { items: column, rule }, 1.0)],
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn recorded_dataset(
     let Some(run) = run else { return Err(named(absent.to_owned())) };
     let version = version_of(dataset).map_err(|error| named(Diagnostic::of(&error).message))?;
     let is_same = |planned: &&DatasetPlan| {
-        let columns = |eval: &EvalSpec| eval.evaluator.program_columns();
+        let columns = |eval: &EvalSpec| eval.evaluator.beside_gold();
         (&planned.abbr, &planned.version, &planned.infer) == (&dataset.abbr, &version, &dataset.infer)
             && (columns(&dataset.eval).is_empty() || columns(&planned.eval) == columns(&dataset.eval))
             && dataset.limit.is_none_or(|limit| planned.samples <= limit)
@@ -194,7 +194,7 @@ struct ProgramColumns<'d> {
 impl<'d> ProgramColumns<'d> {
     fn of(dataset: &'d DatasetConfig, test: &Rows) -> Result<Self, Vec<String>> {
         let evaluator = &dataset.eval.evaluator;
-        let columns = evaluator.program_columns();
+        let columns = evaluator.beside_gold();
         let unknown: Vec<String> =
             columns.iter().filter_map(|column| test.unknown_column("its evaluator", column)).collect();
         if unknown.is_empty() { Ok(Self { evaluator, columns }) } else { Err(unknown) }
@@ -206,8 +206,8 @@ impl<'d> ProgramColumns<'d> {
             return;
         }
         let Some(row) = test.row(sample.index as usize) else { return };
-        let values = self.columns.iter().filter_map(|&column| Some((column, row.get(column)?.clone())));
-        sample.gold = self.evaluator.gold_with(std::mem::take(&mut sample.gold), values);
+        let first = test.row(0);
+        sample.gold = self.evaluator.gold_with(std::mem::take(&mut sample.gold), &row, first.as_deref());
     }
 }
 

@@ -3,8 +3,8 @@
 use super::metric_contribution::{Aggregation, Scale};
 use super::scored_answer::{AnswerScore, ScoredAnswer};
 use super::{
-    Unscored, bbq, circular, converted, corpus, equality, exact_match, execution, instruction, labels, likelihood,
-    multiple_choice, option_similarity, text_check, text_score, truthful,
+    Unscored, bbq, circular, circular_eval, converted, corpus, equality, exact_match, execution, instruction, labels,
+    likelihood, multiple_choice, option_similarity, text_check, text_score, truthful,
 };
 use compass_plan::evaluation::EvaluatorSpec;
 
@@ -39,6 +39,7 @@ pub(super) fn judge(evaluator: &EvaluatorSpec, question: &ScoredAnswer<'_>) -> R
         EvaluatorSpec::TruthfulGeneration => truthful::judge(question)?,
         EvaluatorSpec::Chrf { word_order } => corpus::chrf(question, *word_order),
         EvaluatorSpec::Circular => circular::judge(question)?,
+        EvaluatorSpec::CircularEval { pattern } => circular_eval::judge(question, *pattern)?,
         EvaluatorSpec::MultipleChoice { metrics } => multiple_choice::judge(question, metrics)?,
         EvaluatorSpec::Perplexity => likelihood::perplexity(question)?,
         EvaluatorSpec::AveragePpl => likelihood::average_ppl(question)?,

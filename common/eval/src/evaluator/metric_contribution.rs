@@ -85,6 +85,10 @@ pub enum Aggregation {
     BbqBias { ambiguous: bool },
     /// OpenCompass's `CircularEvaluator`: several metrics of one line.
     Circular,
+    /// Right answers of all, in percent: several answers to one question are no independent ones.
+    Grouped,
+    /// CircularEval's `more_{j}_{set}` and `perf_{set}`: questions with at least j right answers, for every j up to `of`.
+    AtLeast { set: String, of: u64 },
     /// Right answers of the n to each question: G-Pass@k for each of `k`, and pass@k.
     Replicas { k: Vec<u32> },
 }

@@ -8,6 +8,7 @@ mod bbq;
 mod canonical;
 mod choice;
 mod circular;
+mod circular_eval;
 mod converted;
 mod corpus;
 mod dispatch;

@@ -3,7 +3,7 @@
 use super::fixture::*;
 use super::{Accumulator, Counts, EVAL_VERSION, MergeError, Metrics};
 use compass_plan::evaluation::{
-    BleuTokenizer, ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average, GaokaoQuestion, Language, Stemming,
+    BleuTokenizer, ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average, GaokaoQuestion, Language, Orders, Stemming,
     TextCheck, TextScore,
 };
 use compass_plan::prompt::Prompt;
@@ -36,6 +36,7 @@ fn specs() -> Vec<(EvalSpec, Draw)> {
         (spec(EvaluatorSpec::Em), texts),
         (spec(EvaluatorSpec::Gsm8k), texts),
         (spec(EvaluatorSpec::Circular), rotations),
+        (spec(EvaluatorSpec::CircularEval { pattern: Orders::AllPossible }), orders),
         (spec(EvaluatorSpec::Perplexity), continuation),
         (spec(EvaluatorSpec::Perplexity), whole_text),
         (spec(EvaluatorSpec::Bpc), whole_text),
@@ -98,6 +99,15 @@ fn rotations(index: u32, drawn: &Drawn) -> (Sample, SampleResult) {
     let pattern = ["ABCD", "BCDA", "CDAB", "DABC"][index as usize % 4];
     let gold = format!("{}--{}--{pattern}", index / 4, ["A", "B", "C"][drawn.gold]);
     (generate(index, json!(gold)), generated(index, ["A", "B", "C", "D", "", "A B"][drawn.kind]))
+}
+
+fn orders(index: u32, drawn: &Drawn) -> (Sample, SampleResult) {
+    let pattern = [["A", "B", "C"], ["B", "C", "A"], ["C", "B", "A"]][index as usize % 3];
+    let answer = ["A", "B", "C"][drawn.gold];
+    let gold = json!({
+        "answer": answer, "qid": index / 3, "circular_pattern": pattern, "first_pattern": ["A", "B", "C"],
+    });
+    (generate(index, gold), generated(index, ["A", "B", "C", "D", "", "A B"][drawn.kind]))
 }
 
 fn continuation(index: u32, drawn: &Drawn) -> (Sample, SampleResult) {
@@ -256,6 +266,6 @@ fn the_canonical_bytes_are_those_of_every_build() {
     let digest = compass_types::ids::Digest::of(&all).to_string();
     assert_eq!(
         (EVAL_VERSION, digest.as_str()),
-        (2, "7ef7e9bae48f70c1bcf88be88c44b24eda02abcbec20590700e2ae6855453379")
+        (2, "5fd16c48a018498ca21800b3f1166ac4ec5571bdb8017712f8694bdab02643a3")
     );
 }

@@ -3,6 +3,8 @@
 
 use super::Unscored;
 use super::scored_answer::processed;
+use compass_plan::EvalSpec;
+use compass_plan::evaluation::{CIRCULAR_ANSWER, EvaluatorSpec};
 use compass_postprocess::{Postprocessor, nothing_found};
 use compass_pyfmt::python_str;
 use serde_json::Value;
@@ -17,6 +19,22 @@ pub(super) struct ReadGold {
 }
 
 impl ReadGold {
+    /// Reads what a sample has: all of it, or its answer where more stands beside that.
+    ///
+    /// # Errors
+    /// As [`processed`].
+    pub(super) fn of(spec: &EvalSpec, written: &Value) -> Result<Self, Unscored> {
+        let answer = match spec.evaluator {
+            EvaluatorSpec::CircularEval { .. } => written.get(CIRCULAR_ANSWER),
+            _ => None,
+        };
+        let read = Self::new(&spec.dataset_postprocessors, answer.unwrap_or(written))?;
+        let Some(whole) = written.as_object().filter(|_| answer.is_some()) else { return Ok(read) };
+        let mut whole = whole.clone();
+        whole.insert(CIRCULAR_ANSWER.to_owned(), read.gold);
+        Ok(Self { gold: whole.into(), unread: read.unread })
+    }
+
     /// Reads `written`. What is blank as written is an empty answer, and read.
     ///
     /// # Errors
@@ -45,8 +63,7 @@ mod tests {
     use super::super::metric_contribution::SampleValue;
     use super::super::{Accumulator, judge};
     use super::*;
-    use compass_plan::EvalSpec;
-    use compass_plan::evaluation::{EvaluatorSpec, F1Average, GaokaoQuestion, TextCheck, TextScore};
+    use compass_plan::evaluation::{F1Average, GaokaoQuestion, TextCheck, TextScore};
     use serde_json::json;
 
     fn spec(evaluator: EvaluatorSpec, reader: Postprocessor) -> EvalSpec {

@@ -64,7 +64,7 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
         ParsedOutput::Turns(texts) => (vec![texts.iter().copied().map(Value::from).collect()], false),
         ParsedOutput::Likelihood(_) => (vec![Value::Null], false),
     };
-    let ReadGold { gold, unread } = ReadGold::new(&spec.dataset_postprocessors, &sample.gold)?;
+    let ReadGold { gold, unread } = ReadGold::of(spec, &sample.gold)?;
     let after = |answer: &Value| processed(&spec.pred_postprocessors, answer);
     let judged = |answer: &Value| {
         let prediction = answer.clone();

@@ -115,6 +115,7 @@ impl AnswerScore {
                 SampleValue::Hit(hit) => *hit = false,
                 SampleValue::Score(score) if likeness => *score = 0.0,
                 SampleValue::Weighted(points, _) => *points = 0.0,
+                SampleValue::Attempts { right, .. } => *right = 0,
                 SampleValue::Classes(gold, _) => *gold = UNREAD.into(),
                 _ => {}
             }

@@ -116,3 +116,35 @@ fn bbq_tables() {
         }
     }
 }
+
+/// One asking of each row, as the plan has it, and what the model said.
+fn circular(at: usize, case: &Value) -> (Sample, SampleResult) {
+    let asked = &case["asked"][at];
+    let gold = serde_json::json!({
+        "answer": asked[2], "qid": asked[0], "circular_pattern": asked[1], "first_pattern": case["asked"][0][1],
+    });
+    let drawn = serde_json::json!({ "gold": gold, "answers": [case["answers"][at]] });
+    sample(at as u32, "text", &drawn)
+}
+
+#[test]
+fn every_figure_of_circular_eval_in_its_order() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/goldens/evaluator/circular.json");
+    let cases: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    for case in &cases {
+        let evaluator = serde_json::json!({ "type": "circular_eval", "pattern": case["pattern"] });
+        let spec = EvalSpec::new(serde_json::from_value(evaluator).unwrap());
+        let mut halves = [Accumulator::new(&spec), Accumulator::new(&spec)];
+        for at in 0..case["answers"].as_array().unwrap().len() {
+            let (sample, result) = circular(at, case);
+            halves[at % 2].observe(&sample, &result);
+        }
+        let [mut whole, odd] = halves;
+        whole.merge(&odd).unwrap();
+        let metrics = whole.finish();
+        let ours: Vec<Value> =
+            metrics.values.iter().map(|metric| serde_json::json!([metric.name, metric.value])).collect();
+        assert_eq!(&Value::from(ours), &case["metrics"], "{}", case["pattern"]);
+        assert!(metrics.values.iter().all(|metric| metric.ci95.is_some()), "{metrics:?}");
+    }
+}

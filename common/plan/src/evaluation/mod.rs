@@ -4,13 +4,15 @@
 
 mod filter_pipeline;
 mod gold;
+mod orders;
 mod parameters;
 mod spec;
 mod text_check;
 mod text_score;
 
 pub use filter_pipeline::FilterPipeline;
-pub use gold::TASK_KEY;
+pub use gold::{CIRCULAR_ANSWER, CIRCULAR_FIRST, CIRCULAR_PATTERN, CIRCULAR_QUESTION, TASK_KEY};
+pub use orders::Orders;
 pub use parameters::{BleuTokenizer, GaokaoQuestion, Language, Stemming};
 pub use spec::{ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average, MbppAnswer};
 pub use text_check::TextCheck;

@@ -1,6 +1,6 @@
 //! Which evaluator a data set names, with its parameters: plain data that the plan pins.
 
-use super::{BleuTokenizer, GaokaoQuestion, Stemming, TextCheck, TextScore};
+use super::{BleuTokenizer, GaokaoQuestion, Orders, Stemming, TextCheck, TextScore};
 use compass_postprocess::FirstOption;
 use serde::{Deserialize, Serialize};
 
@@ -52,8 +52,10 @@ pub enum EvaluatorSpec {
     Bbq,
     /// lm-eval's CrowS-Pairs: how much, and how often, the first sentence of a pair is the likelier one.
     SentencePair,
-    /// `CircularEvaluator`: golds are `index--letter--pattern`.
+    /// `CircularEvaluator` of MathBench: golds are `index--letter--pattern`.
     Circular,
+    /// `opencompass.datasets.circular.CircularEvaluator`: rows have `qid` and `circular_pattern`.
+    CircularEval { pattern: Orders },
     /// lm-eval's `multiple_choice` metrics, in the order given.
     MultipleChoice { metrics: Vec<ChoiceMetric> },
     /// lm-eval's perplexities: of one continuation, or per word and byte of whole texts.
@@ -174,6 +176,7 @@ impl EvaluatorSpec {
             Self::Bbq => "acc",
             Self::SentencePair => "likelihood_diff",
             Self::Circular => "acc_4",
+            Self::CircularEval { .. } => "acc_origin",
             Self::MultipleChoice { metrics } => metrics.first().map_or("acc", |metric| metric.name()),
             Self::Perplexity => "perplexity",
             Self::AveragePpl => "average_ppl",

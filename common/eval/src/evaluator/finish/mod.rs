@@ -4,6 +4,7 @@ mod area;
 mod average;
 mod bbq;
 mod circular;
+mod circular_eval;
 mod classes;
 mod corpus;
 mod crows_pairs;

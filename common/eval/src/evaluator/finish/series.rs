@@ -1,7 +1,8 @@
 //! The metrics of every line, each by its rule; those of several answers per question averaged over the answers.
 
 use super::{
-    area, average, bbq, circular, classes, corpus, crows_pairs, mean, pass_rate, perplexity, replicas, rouge, weighted,
+    area, average, bbq, circular, circular_eval, classes, corpus, crows_pairs, mean, pass_rate, perplexity, replicas,
+    rouge, weighted,
 };
 use crate::evaluator::metric_contribution::Aggregation;
 use crate::evaluator::series::{AllSeries, Column, MetricSeries};
@@ -57,6 +58,8 @@ fn single(line: &MetricSeries, effort: Effort) -> Vec<Metric> {
         (Aggregation::CrowsPairs, column) => crows_pairs::metrics(column),
         (Aggregation::BbqBias { ambiguous }, column) => one(bbq::metric(name, column, *ambiguous)),
         (Aggregation::Circular, column) => circular::metrics(column),
+        (Aggregation::Grouped, column) => one(circular_eval::accuracy(name, column)),
+        (Aggregation::AtLeast { set, of }, column) => circular_eval::at_least(column, set, *of),
         (Aggregation::Replicas { k }, column) => replicas::metrics(column, k),
         (Aggregation::Proportion | Aggregation::ProportionScaledFirst | Aggregation::Count, Column::Items(_)) => {
             Vec::new()

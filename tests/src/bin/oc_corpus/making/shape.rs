@@ -59,7 +59,7 @@ pub(super) fn of_split(shapes: &mut BTreeMap<PathBuf, Value>, dataset: &DatasetC
     }
     let output = dataset.output_column.as_deref();
     let columns = dataset.input_columns.iter().chain(&source.only).map(String::as_str);
-    let columns = columns.chain(dataset.eval.evaluator.program_columns().iter().copied());
+    let columns = columns.chain(dataset.eval.evaluator.beside_gold().iter().copied());
     for column in columns.filter(|column| Some(*column) != output) {
         if !computed.contains(column) {
             put(&mut row, column, "$text");
