@@ -43,6 +43,7 @@ pub(super) const EVALUATORS: Choices<'_, Read> = Choices {
         ("average_ppl", |_, _| Some(EvaluatorSpec::AveragePpl)),
         ("bpc", |_, _| Some(EvaluatorSpec::Bpc)),
         ("circular", |_, _| Some(EvaluatorSpec::Circular)),
+        ("circular_eval", parameters::circular_eval),
         ("ed_acc", |_, _| Some(EvaluatorSpec::EdAcc)),
         ("mcc", |_, _| Some(EvaluatorSpec::Mcc)),
         ("f1", parameters::f1),

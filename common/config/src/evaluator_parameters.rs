@@ -4,6 +4,7 @@ use super::check::Check;
 use super::choice::Choices;
 use super::evaluation::{one_or_several, several_k};
 use super::fields::Fields;
+use super::split_circular::ORDERS;
 use super::tree::Value;
 use compass_plan::evaluation::BleuTokenizer;
 use compass_plan::evaluation::GaokaoQuestion;
@@ -185,6 +186,12 @@ pub(super) fn gaokao(check: &mut Check, fields: &mut Fields<'_>) -> Option<Evalu
     fields.of_type("gaokao");
     let node = fields.require(check, "question", "\"single_choice\"")?;
     QUESTIONS.pick(check, "question", node).map(|question| EvaluatorSpec::Gaokao { question })
+}
+
+pub(super) fn circular_eval(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    fields.of_type("circular_eval");
+    let pattern = or_default(check, fields, "circular_pattern", &ORDERS)?;
+    Some(EvaluatorSpec::CircularEval { pattern: pattern.unwrap_or_default() })
 }
 
 /// `options`: the letters, as a list like OpenCompass's or as one text.

@@ -79,6 +79,7 @@ mod runner_slurm;
 mod selection;
 mod source;
 mod split;
+mod split_circular;
 mod split_columns;
 mod split_files;
 mod split_keep;
@@ -131,5 +132,6 @@ pub use resolved::{
 pub use row_expression::{
     Cast, ColumnConfig, Condition, Expression, Group, Key, Pattern, Piece, Repeat, Span as TextSpan, Test,
 };
+pub use split_circular::CircularConfig;
 pub use split_source::{ReadLimits, ReadOptions, SourceConfig, SourceFile};
 pub use written::WrittenConfig;

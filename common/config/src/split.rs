@@ -5,6 +5,7 @@ use super::choice::Choices;
 use super::fields::{self, Fields};
 use super::file_format::FORMATS;
 use super::keys::SPLIT;
+use super::split_circular;
 use super::split_columns;
 use super::split_files;
 use super::split_keep;
@@ -41,6 +42,7 @@ pub(super) fn read(check: &mut Check, key: &'static str, node: &Node, data_dir: 
         Some(node) => slice(check, node).map(Some),
         None => Some(None),
     };
+    let circular = fields.get("circular").map_or(Some(None), |node| split_circular::read(check, node).map(Some));
     let mut names = |key| fields.texts(check, key).unwrap_or_default().into_iter().map(|(name, _)| name).collect();
     let (drop_columns, order, only) = (names("drop_columns"), names("order"), names("only"));
     fields.finish(check);
@@ -56,6 +58,7 @@ pub(super) fn read(check: &mut Check, key: &'static str, node: &Node, data_dir: 
         drop_columns,
         order,
         only,
+        circular: circular?,
         origin: check.sources.origin(path?.span),
     })
 }

@@ -2,6 +2,7 @@
 
 use super::file_format::FileFormat;
 use super::row_expression::{ColumnConfig, Condition, Repeat};
+use super::split_circular::CircularConfig;
 use compass_diagnostic::Origin;
 use serde::Serialize;
 use std::ops::Range;
@@ -32,6 +33,9 @@ pub struct SourceConfig {
     pub order: Vec<String>,
     /// With any, the row has these alone, in this order.
     pub only: Vec<String>,
+    /// Orders of options in which each of these rows comes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub circular: Option<CircularConfig>,
     /// Where `path` is given, for errors found when the data is read. No number depends on it, so no digest does.
     #[serde(skip)]
     pub origin: Origin,

@@ -6,6 +6,7 @@
 #[cfg(feature = "columnar")]
 mod arrow_value;
 mod bytes;
+mod circular;
 #[cfg(feature = "columnar")]
 mod columnar;
 mod delimited;

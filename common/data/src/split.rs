@@ -5,6 +5,7 @@
 //! first to count.
 
 use crate::Row;
+use crate::circular::Rotation;
 use crate::error::{DataError, Faults};
 use crate::range::{apply_range, window};
 use crate::row_table::RowTable;
@@ -160,6 +161,8 @@ struct Pass {
     kept: usize,
     /// Rows that the conditions left, before `slice` took of them.
     left: usize,
+    /// Rows of those that `slice` took, before `circular` made several of each.
+    questions: usize,
     /// The rows that are wanted, in the order of the files.
     table: RowTable,
     /// Of each of them.
@@ -175,6 +178,7 @@ fn read_pass(
 ) -> Pass {
     let skip = shaping.never_read();
     let sides = shaping.side_columns().map(|side| side.values.len()).min().unwrap_or(usize::MAX);
+    let rotation = source.circular.as_ref().map(Rotation::new);
     let mut pass = Pass::default();
     for (file, named) in source.files.iter().enumerate() {
         let rows = match stream::open(&named.path, &source.read, &skip) {
@@ -204,16 +208,27 @@ fn read_pass(
                         if source.slice.as_ref().is_some_and(|slice| !slice.contains(&left)) {
                             continue;
                         }
-                        if is_wanted(pass.kept) {
-                            let of_line = line.unwrap_or(0) as u32;
-                            let kept = pass.kept as u32;
-                            let origin = RowOrigin { file: file as u32, line: of_line, row: row as u32, kept };
-                            match pass.table.push(&shaped) {
-                                Ok(()) => pass.places.push(origin),
-                                Err(fault) => faults.add_row(&named.path, line, row, fault),
+                        let asked = rotation.as_ref().map(|rotation| rotation.rows(&shaped, pass.questions));
+                        let asked = match asked.unwrap_or_else(|| Ok(vec![shaped])) {
+                            Ok(asked) => asked,
+                            Err(fault) => {
+                                faults.add_row(&named.path, line, row, fault);
+                                continue;
                             }
+                        };
+                        pass.questions += 1;
+                        for one in asked {
+                            if is_wanted(pass.kept) {
+                                let of_line = line.unwrap_or(0) as u32;
+                                let kept = pass.kept as u32;
+                                let origin = RowOrigin { file: file as u32, line: of_line, row: row as u32, kept };
+                                match pass.table.push(&one) {
+                                    Ok(()) => pass.places.push(origin),
+                                    Err(fault) => faults.add_row(&named.path, line, row, fault),
+                                }
+                            }
+                            pass.kept += 1;
                         }
-                        pass.kept += 1;
                     }
                 }
                 Err(message) => faults.add_row(&named.path, line, row, message),

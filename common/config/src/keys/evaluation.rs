@@ -5,6 +5,7 @@ use super::key::{Key, Kind, TableKeys, TypeKeys, ignored, key, later};
 use super::model::POSTPROCESSOR;
 use crate::evaluator_names::EVALUATORS;
 use crate::evaluator_parameters as parameters;
+use crate::split_circular::ORDERS;
 
 /// A number, or several.
 const NUMBERS: Kind = Either(&[Kind::from(1), ArrayOf(&Kind::from(1))]);
@@ -136,6 +137,13 @@ pub(crate) static EVALUATOR: TableKeys = TableKeys {
             keys: &[&[key("options", Either(&[Text, Texts]), "letters of the options")
                 .takes("string or array of letters")
                 .required()]],
+        },
+        TypeKeys {
+            name: "circular_eval",
+            meaning: "",
+            keys: &[&[
+                key("circular_pattern", Choice(|| ORDERS.words()), "which orders the rows have").default("`circular`")
+            ]],
         },
         TypeKeys { name: "human_eval", meaning: "", keys: &[PASS_AT] },
         TypeKeys {

@@ -41,7 +41,7 @@ pub(crate) use notify::NOTIFY;
 pub(crate) use pool::POOL;
 pub(crate) use retriever::RETRIEVER;
 pub(crate) use runner::{LAUNCHER, RUNNER};
-pub(crate) use split::{COLUMN, KEEP, SPAN, SPLIT};
+pub(crate) use split::{CIRCULAR, COLUMN, KEEP, SPAN, SPLIT};
 pub(crate) use stage::{EVAL, INFER, PARTITIONER};
 pub(crate) use summarizer::SUMMARIZER;
 pub(crate) use summary_group::SUMMARY_GROUP;
@@ -49,7 +49,7 @@ pub(crate) use template::{LINE, MESSAGE, MESSAGES, ROUNDS};
 pub(crate) use top::TOP;
 
 /// Every table.
-pub(crate) static TABLES: [&TableKeys; 42] = [
+pub(crate) static TABLES: [&TableKeys; 43] = [
     &TOP,
     &IMPORT,
     &MASTER,
@@ -71,6 +71,7 @@ pub(crate) static TABLES: [&TableKeys; 42] = [
     &COLUMN,
     &SPAN,
     &KEEP,
+    &CIRCULAR,
     &INFER_CFG,
     &ROUNDS,
     &LINE,

@@ -2,7 +2,7 @@
 
 use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Table, Text, Texts, Whole};
 use super::key::{Key, Kind, TableKeys, TypeKeys, key};
-use crate::{split, split_columns};
+use crate::{split, split_circular, split_columns};
 
 pub(crate) static SPLIT: TableKeys = TableKeys {
     name: "split",
@@ -52,6 +52,13 @@ pub(crate) static SPLIT: TableKeys = TableKeys {
         key("drop_columns", Texts, "columns that go").takes("array").default("none"),
         key("order", Texts, "columns that stand first").takes("array").default("as read"),
         key("only", Texts, "these columns alone, in this order").takes("array").default("all"),
+        key(
+            "circular",
+            Table(&CIRCULAR),
+            "last of all, a row for every order of its options, with the columns `qid` and `circular_pattern`: CircularEval",
+        )
+        .takes("table")
+        .default("none"),
     ],
     types: &[],
 };
@@ -66,6 +73,20 @@ pub(crate) static KEEP: TableKeys = TableKeys {
         key("regex", Text, "the value matches").default("one of four"),
         key("exists", Boolean, "whether there is a value").default("one of four"),
         key("not", Boolean, "the reverse").default("`false`"),
+    ],
+    types: &[],
+};
+
+pub(crate) static CIRCULAR: TableKeys = TableKeys {
+    name: "circular",
+    title: "`circular`",
+    keys: &[
+        key("options", Texts, "columns of the options").takes("array").required(),
+        key("answer", Text, "column of the right answer; one that names no option stays").required(),
+        key("answers", Texts, "what the right answer says for each option; one that says none of it is a fault")
+            .takes("array")
+            .default("the names of the options"),
+        key("patterns", Choice(|| split_circular::ORDERS.words()), "which orders").default("`circular`"),
     ],
     types: &[],
 };

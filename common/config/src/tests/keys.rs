@@ -34,6 +34,7 @@ fn file(name: &str, line: &str) -> String {
             format!("test = {{ columns = {{ x = {{ splice = \"q\", by = \" \", spans = [{{ {line} }}] }} }}, "),
         ),
         "keep" => dataset("test = { ", format!("test = {{ keep = {{ {line} }}, ")),
+        "circular" => dataset("test = { ", format!("test = {{ circular = {{ {line} }}, ")),
         "retriever" => dataset("infer_cfg = { ", format!("infer_cfg = {{ retriever = {{ {line} }}, ")),
         "inferencer" => dataset("inferencer = \"gen\"", format!("inferencer = {{ {line} }}")),
         "evaluator" => dataset("evaluator = \"em\"", format!("evaluator = {{ {line} }}")),
