@@ -1,6 +1,7 @@
 //! `datasets`: what is asked is the same here and there; which rows are asked, the loader class says.
 
 use super::beside::is_own;
+use super::circular::{self, Circular};
 use super::loaders::{Known, Loaders, Rows};
 use super::rows::{LoadedRows, LoaderCall, LoaderWorld, NoRows};
 use super::tree::{self, Places};
@@ -30,6 +31,8 @@ struct Draft<'n> {
     parameters: Vec<(&'n str, &'n PythonNode)>,
     /// What is left to be read: our name of each split, and the class's.
     unread: Vec<(&'static str, String)>,
+    /// What is made of the rows of another class.
+    circular: Option<Circular>,
     /// Why the table does not know it.
     reason: String,
 }
@@ -224,12 +227,15 @@ fn loaded(check: &Check, world: &LoaderWorld, entries: &[Entry<'_>]) -> Vec<Resu
 
 /// The data set with the files that its class has left.
 fn with_rows(draft: Draft<'_>, rows: &LoadedRows) -> Node {
-    let Draft { mut table, span, class, parameters, unread, .. } = draft;
+    let Draft { mut table, span, class, parameters, unread, circular, .. } = draft;
     for (ours, split) in unread {
         let Some(file) = rows.file(&split) else { continue };
         let path = Node { value: Value::String(file.display().to_string()), span: class.1 };
         let entries = vec![KeyValue { key: "path".to_owned(), key_span: class.1, node: path }];
-        let node = Node { value: Value::Table(Table { entries }), span: class.1 };
+        let mut node = Node { value: Value::Table(Table { entries }), span: class.1 };
+        if let Some(circular) = &circular {
+            circular.rotate(&mut node, &split);
+        }
         table.entries.push(KeyValue { key: ours.to_owned(), key_span: class.1, node });
     }
     finished(table, &parameters, span)
@@ -252,9 +258,16 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
         check.error(span, "an entry of `datasets` is not a dict".into(), Some("write `dict(type=..., ...)`".into()));
         return None;
     };
+    let circular = match circular::of(check, places, entry) {
+        Some(circular) => Some(circular?),
+        None => None,
+    };
     if NATIVE.iter().any(|key| entry.get(key).is_some()) {
         let mut table = table(check, places, entries, entry);
         preset_form::close(&mut table);
+        if let Some(circular) = &circular {
+            circular.rotate_preset(&mut table);
+        }
         refuse_foreign(check, places, &mut table, entry);
         return Some(Entry::Ready(Node { value: Value::Table(table), span }));
     }
@@ -272,7 +285,9 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
         check.error(span, "a data set without `type`".into(), Some("name its class: `type=SiqaDataset`".into()));
         return None;
     };
-    let is_parameter = |key: &str| !OWN.contains(&key);
+    let name = circular.as_ref().map_or(name, |circular| circular.class.base);
+    let is_own_key = |key: &str| OWN.contains(&key) || circular.is_some() && circular::PARAMETERS.contains(&key);
+    let is_parameter = |key: &str| !is_own_key(key);
     let parameters: Vec<(&str, &PythonNode)> = entries
         .iter()
         .filter_map(|(key, node)| Some((key.text()?, node)))
@@ -281,8 +296,9 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
     let own: Vec<(PythonNode, PythonNode)> =
         entries.iter().filter(|(key, _)| key.text().is_none_or(|key| !is_parameter(key))).cloned().collect();
     let mut table = table(check, places, &own, entry);
-    table.remove("type");
-    table.remove("mode");
+    for key in ["type", "mode"].iter().chain(if circular.is_some() { circular::PARAMETERS } else { &[] }) {
+        table.remove(key);
+    }
     continuation::name(&mut table, span);
     label_type::name(&mut table, entry, span);
     label_type::sort(&mut table, entry);
@@ -309,17 +325,23 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
             false => loaders.rows(name, &parameters, split),
         };
         let reason = match known {
-            Rows::Known(known) => {
+            Rows::Known(mut known) => {
+                if let Some(circular) = &circular {
+                    circular.rotate(&mut known.source, split);
+                }
                 add(&mut table, ours, *known);
                 continue;
             }
             Rows::Otherwise(reason) => reason,
             Rows::Unknown => "its loader would have to run".to_owned(),
         };
-        let dotted = class::dotted(entry).unwrap_or(name).to_owned();
+        let dotted = match &circular {
+            Some(circular) => format!("opencompass.datasets.{}", circular.class.base),
+            None => class::dotted(entry).unwrap_or(name).to_owned(),
+        };
         let at = entry.get("type").map_or(span, |node| places.span(node.place));
         // Both splits come from one reader: what one way gives of the columns, the other might not.
-        let draft = Draft { table: untouched, span, class: (dotted, at), parameters, unread: wanted, reason };
+        let draft = Draft { table: untouched, span, class: (dotted, at), parameters, unread: wanted, reason, circular };
         return Some(Entry::Unread(Box::new(draft)));
     }
     Some(Entry::Ready(finished(table, &parameters, span)))
@@ -356,6 +378,7 @@ fn table(check: &mut Check, places: &Places, entries: &[(PythonNode, PythonNode)
     let theirs = entry.get("eval_cfg");
     if let (Some(Node { value: Value::Table(eval), .. }), Some(theirs)) = (table.get_mut("eval_cfg"), theirs) {
         functions::keep_modules(eval, theirs);
+        circular::name_evaluator(eval, theirs);
     }
     table
 }

@@ -7,6 +7,7 @@
 
 mod beside;
 mod chain;
+mod circular;
 mod class;
 mod combinations;
 mod continuation;

@@ -9,6 +9,18 @@ use compass_python::{Node as PythonNode, Plain};
 /// What is taken of it; the rest belongs to OpenCompass's other tables.
 const TAKEN: &[&str] = &["dataset_abbrs", "summary_groups"];
 
+/// The one that shows several metrics of each row, in columns of their own.
+const CIRCULAR: &str = "CircularSummarizer";
+
+/// A row of CircularSummarizer's as one for each of its metrics.
+fn with_metrics(row: &Node, metrics: &[Node]) -> Vec<Node> {
+    let pair = |metric: &Node| array(vec![row.clone(), metric.clone()], row.span);
+    match row.text() {
+        Some(_) => metrics.iter().map(pair).collect(),
+        None => vec![row.clone()],
+    }
+}
+
 /// `[summarizer]`; `None` where there is nothing in it.
 pub(super) fn read(check: &mut Check, places: &Places, node: &PythonNode) -> Option<Node> {
     let span = places.span(node.place);
@@ -18,11 +30,19 @@ pub(super) fn read(check: &mut Check, places: &Places, node: &PythonNode) -> Opt
         }
         return None;
     };
+    let metrics = (class::of(node) == Some(CIRCULAR))
+        .then(|| node.get("metric_types").map(|types| tree::convert(check, places, types)))
+        .flatten()
+        .flatten()
+        .map(|types| types.items().to_vec());
     let mut table = Table::default();
     for (key, value) in entries {
         let (Some(name), key_span) = (key.text(), places.span(key.place)) else { continue };
+        if name == "metric_types" && metrics.is_some() {
+            continue;
+        }
         if name == "type" {
-            if let Some(other) = class::of(node).filter(|class| *class != "DefaultSummarizer") {
+            if let Some(other) = class::of(node).filter(|class| *class != "DefaultSummarizer" && *class != CIRCULAR) {
                 let help = "the table has the rows of OpenCompass's DefaultSummarizer";
                 check.note(key_span, format!("`{other}` has no effect"), help);
             }
@@ -30,7 +50,13 @@ pub(super) fn read(check: &mut Check, places: &Places, node: &PythonNode) -> Opt
             let node = match &value.value {
                 // Texts and pairs that are lists, or tuples; `None` is a key that is not there.
                 Plain::List(items) | Plain::Tuple(items) => {
-                    let items = items.iter().filter_map(|item| tree::convert(check, places, item)).collect();
+                    let items = items.iter().filter_map(|item| tree::convert(check, places, item));
+                    let items = match &metrics {
+                        Some(metrics) if name == "dataset_abbrs" => {
+                            items.flat_map(|item| with_metrics(&item, metrics)).collect()
+                        }
+                        _ => items.collect(),
+                    };
                     Some(array(items, places.span(value.place)))
                 }
                 _ => tree::convert(check, places, value),

@@ -2,6 +2,7 @@
 
 mod aliyun;
 mod chat_auto;
+mod circular;
 mod command_line;
 mod convert;
 mod endpoints;

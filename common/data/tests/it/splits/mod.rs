@@ -1,5 +1,6 @@
 //! Splits as a person writes them, from `[dataset.test]` in TOML to rows.
 
+mod circular;
 mod columnar;
 mod columns;
 mod faults;
