@@ -22,6 +22,17 @@ MADE_FOR_ONE = {
     "winogrande_5shot_ll_252f01", "winogrande_ll_c5cf57",
 }
 
+# LongBench's classes by the ends of their names, with the names of their files where these differ, and what they take of a row
+# (`opencompass/datasets/longbench`). One of them has a preset.
+LONGBENCH = {
+    ("input", "context", "answers"): [
+        "2wikimqa", "dureader", "hotpotqa", "multifieldqa_en", "multifieldqa_zh", "musique", "narrativeqa",
+        "passage_retrieval_en", "passage_retrieval_zh", "qmsum", "repobench repobench-p", "samsum", "triviaqa",
+    ],
+    ("context", "answers"): ["gov_report", "lcc", "multi_news", "passage_count", "vcsum"],
+    ("input", "context", "all_labels"): ["lsht", "trec"],
+}
+
 
 def replaced(value, at, lists):
     if isinstance(value, str):
@@ -83,6 +94,18 @@ def own(entry, theirs):
     return made
 
 
+def longbench():
+    for only, ends in LONGBENCH.items():
+        for end in ends:
+            kind, *other = end.split()
+            name = other[0] if other else kind
+            source = {"path": f"Longbench/data/{name}.jsonl", "only": list(only)}
+            if "all_labels" in only:
+                source["columns"] = {"all_labels": {"object": ["answers", "all_classes"]}}
+            params = json.dumps({"name": name, "path": "opencompass/Longbench"}, sort_keys=True)
+            yield (f"LongBench{kind}Dataset", "test", params), source
+
+
 def templated(source, params):
     """The source with the values of parameters replaced by their names."""
     text = json.dumps(source)
@@ -121,6 +144,8 @@ def main():
                 if ours in entry:
                     key = (theirs["type"].split(".")[-1], split, json.dumps(params, sort_keys=True))
                     records.setdefault(key, (sliced(entry, theirs, ours), own(entry, theirs)))
+    for key, source in longbench():
+        records.setdefault(key, (source, {}))
     groups = collections.defaultdict(list)
     for (name, split, params), (source, made) in records.items():
         params = json.loads(params)

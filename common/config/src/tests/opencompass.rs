@@ -45,6 +45,36 @@ fn what_a_script_changes_of_a_preset_holds() {
     assert_ne!(config.datasets[0].test_range, compass_types::range::RangeSpec::All);
 }
 
+/// Names of LongBench's classes, and of their files where these have others.
+const LONGBENCH: &str = "2wikimqa dureader gov_report hotpotqa lcc lsht multi_news multifieldqa_en multifieldqa_zh musique narrativeqa \
+                         passage_count passage_retrieval_en passage_retrieval_zh qasper qmsum repobench=repobench-p samsum trec \
+                         triviaqa vcsum";
+
+#[test]
+fn every_class_of_longbench_is_read_without_its_source() {
+    let fixture = Fixture::new();
+    let entry = |name: &str| {
+        let (class, file) = name.split_once('=').unwrap_or((name, name));
+        fixture.write(&format!("data/Longbench/data/{file}.jsonl"), "");
+        format!(
+            "dict(abbr='{file}', type='opencompass.datasets.LongBench{class}Dataset', path='opencompass/Longbench', name='{file}',\n\
+             reader_cfg=dict(input_columns=['context', 'input'], output_column='answers', train_split='test', test_split='test'),\n\
+             infer_cfg=dict(prompt_template='{{context}}', inferencer='gen'), eval_cfg=dict(evaluator='em')),\n"
+        )
+    };
+    let entries: String = LONGBENCH.split_whitespace().map(entry).collect();
+    let script = format!("datasets = [{entries}]\nmodels = [dict(type='echo', abbr='m', path='m')]\n");
+    let config = read(&fixture, &script).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(config.datasets.len(), 21);
+    for dataset in &config.datasets {
+        let file = fixture.path(&format!("data/Longbench/data/{}.jsonl", dataset.abbr));
+        assert_eq!(dataset.test.files[0].path, file);
+        // What a class does not give is no input column.
+        let given = &dataset.test.only;
+        assert!(dataset.input_columns.iter().all(|column| given.contains(column)), "{}: {given:?}", dataset.abbr);
+    }
+}
+
 #[test]
 fn the_folder_of_a_tree_may_be_the_package_or_its_configurations() {
     let mut fixture = Fixture::new();
