@@ -58,6 +58,7 @@ pub(crate) fn statistic<'a>(rule: &Aggregation, column: &'a Column, places: &[u3
         Aggregation::WeightedPerplexity => weighted(|ratio| exp(-ratio)),
         Aggregation::BitsPerWeight => weighted(|ratio| -ratio / LN_2),
         Aggregation::Ratio => weighted(|ratio| 100.0 * ratio),
+        Aggregation::MeanPerWeight => weighted(|ratio| ratio),
         Aggregation::Matthews { scale } => classes(&items(), scale.factor(), |_, totals| totals.matthews_correlation()),
         Aggregation::F1 { average } => {
             let of: ClassScore = match average {

@@ -65,8 +65,10 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         target_as_gold(check, &mut infer, reader.output_column.as_deref());
     }
     // What is scored whole has no right answer, what is said is right, and a conversation holds its own.
-    let needs_gold = !matches!(infer.infer, InferSpec::PplOnly | InferSpec::Rolling | InferSpec::Chat { .. })
-        && infer.prompt.gold.is_none()
+    let needs_gold = !matches!(
+        infer.infer,
+        InferSpec::PplOnly | InferSpec::InferencePpl | InferSpec::Rolling | InferSpec::Chat { .. }
+    ) && infer.prompt.gold.is_none()
         && !said;
     if needs_gold && reader.output_column.is_none() {
         let help = "write `output_column = \"...\"`";

@@ -18,11 +18,13 @@ enum Answer {
     Text,
     /// OpenCompass's mean NLL of a whole text.
     MeanNll,
+    /// The NLL of marked tokens, and their number.
+    MarkedNll,
     /// The log-likelihood of a whole text.
     Likelihood,
 }
 
-use Answer::{Continuation, Likelihood, MeanNll, Text};
+use Answer::{Continuation, Likelihood, MarkedNll, MeanNll, Text};
 
 impl Answer {
     fn of(infer: &InferSpec) -> Self {
@@ -31,6 +33,7 @@ impl Answer {
             InferSpec::Loglikelihood | InferSpec::MeanLoglikelihood => Continuation,
             InferSpec::Gen(_) | InferSpec::Chat { .. } | InferSpec::Execute => Text,
             InferSpec::PplOnly => MeanNll,
+            InferSpec::InferencePpl => MarkedNll,
             InferSpec::Rolling => Likelihood,
         }
     }
@@ -45,6 +48,7 @@ impl Answer {
             EvaluatorSpec::MultipleChoice { .. } | EvaluatorSpec::AucRoc | EvaluatorSpec::SentencePair => CHOICES,
             EvaluatorSpec::Perplexity => (&[Continuation, Likelihood], "`loglikelihood` with a `target`, or `rolling`"),
             EvaluatorSpec::AveragePpl => (&[MeanNll], "`ppl_only`"),
+            EvaluatorSpec::AverageInferencePpl => (&[MarkedNll], "`inference_ppl_only`"),
             EvaluatorSpec::Bpc => (&[Likelihood], "`rolling`"),
             EvaluatorSpec::Score { .. }
             | EvaluatorSpec::Rouge { .. }
@@ -67,6 +71,7 @@ impl Answer {
             Continuation => "choices among options with their log-likelihoods",
             Text => "texts",
             MeanNll => "the mean NLL of whole texts, no answers",
+            MarkedNll => "the NLL of marked tokens, no answers",
             Likelihood => "the log-likelihood of whole texts, no answers",
         }
     }
@@ -91,6 +96,7 @@ pub(super) fn check(check: &mut Check, eval_cfg: &Node, infer: &InferSpec, promp
     if !takes.contains(&brought) {
         let message = format!("this evaluator cannot judge what `{inferencer}` brings: {}", brought.in_words());
         let help = match brought {
+            MarkedNll => format!("use `average_inference_ppl`, or an inferencer of {inferencers}"),
             MeanNll => format!("use `average_ppl`, or an inferencer of {inferencers}"),
             Likelihood => format!("use `perplexity` or `bpc`, or an inferencer of {inferencers}"),
             _ => format!("use it with {inferencers}"),

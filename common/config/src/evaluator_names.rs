@@ -41,6 +41,7 @@ pub(super) const EVALUATORS: Choices<'_, Read> = Choices {
         ("multiple_choice", parameters::multiple_choice),
         ("perplexity", |_, _| Some(EvaluatorSpec::Perplexity)),
         ("average_ppl", |_, _| Some(EvaluatorSpec::AveragePpl)),
+        ("average_inference_ppl", |_, _| Some(EvaluatorSpec::AverageInferencePpl)),
         ("bpc", |_, _| Some(EvaluatorSpec::Bpc)),
         ("circular", |_, _| Some(EvaluatorSpec::Circular)),
         ("circular_eval", parameters::circular_eval),
@@ -126,7 +127,6 @@ pub(super) const EVALUATORS: Choices<'_, Read> = Choices {
     ],
     later: &[
         "acc_contamination",
-        "average_inference_ppl",
         "average_min_k",
         "big_code_bench",
         "bleu_flores",

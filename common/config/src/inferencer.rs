@@ -13,6 +13,7 @@ use compass_plan::{ChatMode, GenSpec, InferSpec};
 pub(super) enum Name {
     Ppl,
     PplOnly,
+    InferencePpl,
     Gen,
     Loglikelihood,
     MeanLoglikelihood,
@@ -30,13 +31,13 @@ pub(super) const INFERENCERS: Choices<'_, Name> = Choices {
         ("ll", Name::MeanLoglikelihood),
         ("clp", Name::Clp),
         ("ppl_only", Name::PplOnly),
+        ("inference_ppl_only", Name::InferencePpl),
         ("rolling", Name::Rolling),
         ("chat", Name::Chat),
         ("sc", Name::SelfConsistency),
     ],
     aliases: &[],
     later: &[
-        "inference_ppl_only",
         "min_k_percent",
         "swce_loss",
         "chat_ml",
@@ -63,7 +64,13 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
     }
     if matches!(
         name,
-        Name::Ppl | Name::PplOnly | Name::Clp | Name::Loglikelihood | Name::MeanLoglikelihood | Name::Rolling
+        Name::Ppl
+            | Name::PplOnly
+            | Name::InferencePpl
+            | Name::Clp
+            | Name::Loglikelihood
+            | Name::MeanLoglikelihood
+            | Name::Rolling
     ) {
         fields.get("labels");
         fields.get("max_out_len");
@@ -74,6 +81,7 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
             None => InferSpec::Ppl,
         },
         Name::PplOnly => InferSpec::PplOnly,
+        Name::InferencePpl => InferSpec::InferencePpl,
         Name::Clp => InferSpec::Clp,
         Name::Rolling => InferSpec::Rolling,
         Name::Loglikelihood => InferSpec::Loglikelihood,

@@ -137,7 +137,9 @@ impl Endpoint {
             (InferSpec::MeanLoglikelihood, _) => {
                 Some("OpenCompass's mean log-likelihood is not scored through an endpoint yet; write `loglikelihood`")
             }
-            (InferSpec::Clp | InferSpec::Rolling, _) => Some("it is not scored through an endpoint yet"),
+            (InferSpec::Clp | InferSpec::Rolling | InferSpec::InferencePpl, _) => {
+                Some("it is not scored through an endpoint yet")
+            }
             _ => None,
         }
     }

@@ -51,7 +51,9 @@ impl Kind {
 
     fn asked(infer: &InferSpec) -> Self {
         match infer {
-            InferSpec::Ppl | InferSpec::PplNormalized { .. } | InferSpec::PplOnly => Self::Ppl,
+            InferSpec::Ppl | InferSpec::PplNormalized { .. } | InferSpec::PplOnly | InferSpec::InferencePpl => {
+                Self::Ppl
+            }
             InferSpec::Loglikelihood | InferSpec::MeanLoglikelihood => Self::Loglikelihood,
             InferSpec::Clp => Self::Clp,
             InferSpec::Rolling => Self::Rolling,

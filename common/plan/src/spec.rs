@@ -205,6 +205,9 @@ pub enum InferSpec {
     PplNormalized { normalizing_str: String },
     /// `PPLOnlyInferencer`: the same score of one text, to be averaged.
     PplOnly,
+    /// `InferencePPLOnlyInferencer`: the NLL of the tokens that stand in the spans of a text which its column `label` names, and
+    /// their number.
+    InferencePpl,
     /// lm-eval's `loglikelihood`: per option, the sum of log-probabilities of the continuation.
     Loglikelihood,
     /// OpenCompass's `LLInferencer` over `HuggingFaceBaseModel`: per option, minus the mean NLL of the text's tokens after as
@@ -230,7 +233,7 @@ impl InferSpec {
     /// Whether prompts are rendered to be scored or to be continued.
     pub fn prompt_mode(&self) -> Mode {
         match self {
-            Self::Ppl | Self::PplNormalized { .. } | Self::PplOnly | Self::Rolling => Mode::Ppl,
+            Self::Ppl | Self::PplNormalized { .. } | Self::PplOnly | Self::InferencePpl | Self::Rolling => Mode::Ppl,
             // A context ends where the answer begins, which is where a model would begin to speak.
             Self::Loglikelihood
             | Self::MeanLoglikelihood
@@ -246,6 +249,7 @@ impl InferSpec {
         match self {
             Self::Ppl | Self::PplNormalized { .. } => "ppl",
             Self::PplOnly => "ppl_only",
+            Self::InferencePpl => "inference_ppl_only",
             Self::Loglikelihood | Self::MeanLoglikelihood => "ll",
             Self::Clp => "clp",
             Self::Rolling => "rolling",

@@ -149,7 +149,9 @@ impl<'d> Build<'d> {
         if self.samples == 0 {
             self.format = format.clone();
             self.labels = match &sample.body {
-                Body::Ppl { options } if *infer != InferSpec::PplOnly => Some(options.len() as u32),
+                Body::Ppl { options } if !matches!(infer, InferSpec::PplOnly | InferSpec::InferencePpl) => {
+                    Some(options.len() as u32)
+                }
                 Body::Loglikelihood { options, .. } => Some(options.len() as u32),
                 _ => None,
             };

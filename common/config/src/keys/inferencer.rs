@@ -53,6 +53,11 @@ pub(crate) static INFERENCER: TableKeys = TableKeys {
         },
         TypeKeys { name: "clp", meaning: "log-probabilities of the choices' tokens after the prompt", keys: &[SCORED] },
         TypeKeys { name: "ppl_only", meaning: "the perplexity of one text, to be averaged", keys: &[SCORED] },
+        TypeKeys {
+            name: "inference_ppl_only",
+            meaning: "the NLL of tokens in the spans of characters that the column `label` has, `[[start, end], ...]`",
+            keys: &[SCORED],
+        },
         TypeKeys { name: "rolling", meaning: "lm-eval's log-likelihood of a whole text, in windows", keys: &[SCORED] },
         TypeKeys { name: "gen", meaning: "a generated answer", keys: &[GENERATED] },
         TypeKeys {

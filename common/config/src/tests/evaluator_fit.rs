@@ -27,6 +27,14 @@ fn an_answer_is_needed_to_be_right() {
         ]
     );
     assert_eq!(
+        places("inference_ppl_only", ONE, "evaluator = \"average_ppl\""),
+        [
+            "eval.toml:10:26: this evaluator cannot judge what `inference_ppl_only` brings: the NLL of marked tokens, no answers"
+        ]
+    );
+    let marked = config("InferencePPLOnlyInferencer", ONE, "evaluator = { type = \"AverageInferencePPLEvaluator\" }");
+    assert_eq!(Fixture::new().good(&marked).datasets[0].infer.mode(), "inference_ppl_only");
+    assert_eq!(
         places("ppl_only", ONE, "evaluator = { type = \"EMEvaluator\" }"),
         [
             "eval.toml:10:26: this evaluator cannot judge what `ppl_only` brings: the mean NLL of whole texts, no answers"
@@ -36,7 +44,9 @@ fn an_answer_is_needed_to_be_right() {
 
 #[test]
 fn a_likelihood_is_needed_to_be_averaged() {
-    for evaluator in ["perplexity", "average_ppl", "bpc", "multiple_choice", "auc_roc", "sentence_pair"] {
+    for evaluator in
+        ["perplexity", "average_ppl", "average_inference_ppl", "bpc", "multiple_choice", "auc_roc", "sentence_pair"]
+    {
         assert_eq!(
             places("gen", ONE, &format!("evaluator = \"{evaluator}\"")),
             ["eval.toml:10:26: this evaluator cannot judge what `gen` brings: texts"],

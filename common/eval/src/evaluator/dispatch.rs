@@ -43,6 +43,7 @@ pub(super) fn judge(evaluator: &EvaluatorSpec, question: &ScoredAnswer<'_>) -> R
         EvaluatorSpec::MultipleChoice { metrics } => multiple_choice::judge(question, metrics)?,
         EvaluatorSpec::Perplexity => likelihood::perplexity(question)?,
         EvaluatorSpec::AveragePpl => likelihood::average_ppl(question)?,
+        EvaluatorSpec::AverageInferencePpl => likelihood::average_inference_ppl(question)?,
         EvaluatorSpec::Bpc => likelihood::bpc(question)?,
         EvaluatorSpec::HumanEval { .. } | EvaluatorSpec::Mbpp { .. } | EvaluatorSpec::MbppPassK { .. } => {
             return Err(execution::not_run());

@@ -45,6 +45,21 @@ pub(super) fn average_ppl(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Un
     Ok(AnswerScore::default().series("average_ppl", rule, SampleValue::Score(mean)))
 }
 
+/// OpenCompass's `AverageInferencePPLEvaluator`: the NLL of the marked tokens of all texts over their number.
+///
+/// # Errors
+/// The sample is not one text with marked tokens.
+pub(super) fn average_inference_ppl(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
+    match question.output {
+        &ParsedOutput::Likelihood(Likelihood::Marked { nll, tokens }) if nll.is_finite() => {
+            let item = SampleValue::Weighted(nll, tokens);
+            Ok(AnswerScore::default().series("average_ppl", Aggregation::MeanPerWeight, item))
+        }
+        ParsedOutput::Likelihood(Likelihood::Marked { .. }) => Err(not_finite()),
+        output => Err(unlikely(output, "average_inference_ppl", "inference_ppl_only")),
+    }
+}
+
 /// Bits per character, OpenCompass's `BPCEvaluator`, over the windows of `rolling`: -(sum of log p) / (characters ln 2).
 ///
 /// # Errors
@@ -67,4 +82,29 @@ fn unlikely(output: &ParsedOutput<'_>, evaluator: &str, inferencer: &str) -> Uns
 
 fn not_finite() -> Unscored {
     Unscored("the text has no finite score".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::evaluator::Accumulator;
+    use crate::evaluator::fixture::*;
+    use compass_plan::EvalSpec;
+    use compass_plan::evaluation::EvaluatorSpec;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn marked_tokens_weigh_alike_whatever_their_text() {
+        let mut accumulator = Accumulator::new(&EvalSpec::new(EvaluatorSpec::AverageInferencePpl));
+        for (index, (nll, tokens)) in [(3.5, 2), (0.0, 0), (1.25, 6)].into_iter().enumerate() {
+            let index = index as u32;
+            let sample = ppl(index, Value::Null, &[json!([[0, 2, 1]])]);
+            assert!(accumulator.observe(&sample, &ppl_result(index, &[(nll, tokens)])));
+        }
+        let metrics = accumulator.finish();
+        // sum([3.5, 0.0, 1.25]) / sum([2, 0, 6])
+        assert_eq!((metrics.get("average_ppl").unwrap().value, metrics.counts.scored), (0.59375, 3));
+        let mut other = Accumulator::new(&EvalSpec::new(EvaluatorSpec::AverageInferencePpl));
+        other.observe(&ppl(0, Value::Null, &[json!("A")]), &ppl_result(0, &[(1.0, 2)]));
+        assert_eq!(other.counts().failed, 1);
+    }
 }

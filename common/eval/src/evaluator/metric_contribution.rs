@@ -65,6 +65,8 @@ pub enum Aggregation {
     BitsPerWeight,
     /// `sum / sum of weights`, in percent.
     Ratio,
+    /// `sum / sum of weights`, of weights that may be 0.
+    MeanPerWeight,
     /// scikit-learn's `matthews_corrcoef`, scaled.
     Matthews { scale: Scale },
     /// scikit-learn's F1 in percent.

@@ -3,7 +3,7 @@
 use super::Unscored;
 use super::choice::{Choice, highest};
 use compass_plan::prompt::ShotFormat;
-use compass_plan::{Body, OptionText, Sample};
+use compass_plan::{Body, OptionPrompt, OptionText, Sample};
 use compass_types::result::{Execution, Generation, Outcome, SampleResult};
 use serde_json::Value;
 
@@ -38,6 +38,8 @@ pub(super) struct Options<'a> {
 pub(super) enum Likelihood {
     /// OpenCompass's score: the sum of NLL divided by the number of tokens.
     Mean(f64),
+    /// The sum of NLL of the tokens that count, and their number, which may be 0.
+    Marked { nll: f64, tokens: u64 },
     /// The sum of log-probabilities, and what it may be divided by.
     Sum { sum: f64, words: u64, bytes: u64, characters: u64 },
 }
@@ -74,6 +76,13 @@ impl<'a> ParsedOutput<'a> {
             }
             (Body::Ppl { options }, Outcome::Ppl(scores)) => {
                 same_number(options.len(), scores.len())?;
+                // The spans that count, where an option has its label.
+                if let ([OptionPrompt { label: Value::Array(_), .. }], [score]) =
+                    (options.as_slice(), scores.as_slice())
+                {
+                    let (nll, tokens) = (score.nll_sum, u64::from(score.tokens));
+                    return Ok(Self::Likelihood(Likelihood::Marked { nll, tokens }));
+                }
                 let labels = options.iter().map(|option| option.label.clone()).collect();
                 let scores = scores.iter().map(|score| -score.mean()).collect();
                 Ok(Self::Options(Options::new(labels, scores, None)?))

@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 ///   and where `acc_mutual_info` is asked Unconditional Loglikelihood; prediction, gold.
 /// - `clp`: "in-context examples", "testing input", prompt, choices, prediction (the choices' probabilities among
 ///   themselves), pred_label (the position of the greatest), gold.
-/// - `gen`: origin_prompt, prediction, gold. `ppl_only`: origin_prompt, ppl. `rolling`: origin_prompt, Loglikelihood, tokens.
+/// - `gen`: origin_prompt, prediction, gold. `ppl_only`: origin_prompt, ppl. `inference_ppl_only`: that and token_len. `rolling`: origin_prompt, Loglikelihood, tokens.
 /// - then, when it applies: shots_kept (fewer than planned), too_long (tokens before and after truncation), tie, and error
 ///   with the reason why there is no prediction.
 ///
@@ -37,6 +37,14 @@ pub fn prediction_record(
     let page = Page::new(dataset, meta, part, sample, result);
     let mut record = Map::new();
     match &sample.body {
+        Body::Ppl { options } if dataset.infer == InferSpec::InferencePpl => {
+            record
+                .insert("origin_prompt".into(), options.first().map(|text| page.whole(&text.prompt).printed()).into());
+            if let Outcome::Ppl(scores) = &result.outcome {
+                record.insert("ppl".into(), scores.first().map(|score| score.nll_sum).into());
+                record.insert("token_len".into(), scores.first().map(|score| score.tokens).into());
+            }
+        }
         Body::Ppl { options } => page.ppl(&mut record, options, &result.outcome),
         Body::Loglikelihood { context, options } => page.loglikelihood(&mut record, context, options, &result.outcome),
         Body::Clp { prompt, choices } => page.clp(&mut record, prompt, choices, &result.outcome),
@@ -64,7 +72,7 @@ pub fn prediction_record(
         }
         _ => {}
     }
-    let scored_alone = matches!(dataset.infer, InferSpec::PplOnly | InferSpec::Rolling);
+    let scored_alone = matches!(dataset.infer, InferSpec::PplOnly | InferSpec::InferencePpl | InferSpec::Rolling);
     if let Some(score) = score.as_ref().ok().filter(|_| !scored_alone && !record.contains_key("prediction")) {
         record.insert("prediction".into(), score.prediction.clone());
     } else if let Outcome::Generated(generations) = &result.outcome {

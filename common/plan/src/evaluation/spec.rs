@@ -62,6 +62,8 @@ pub enum EvaluatorSpec {
     Perplexity,
     /// `AveragePPLEvaluator`: the mean score of texts.
     AveragePpl,
+    /// `AverageInferencePPLEvaluator`: the NLL of all marked tokens over their number.
+    AverageInferencePpl,
     /// `BPCEvaluator`: bits per character of whole texts.
     Bpc,
     /// `HumanEvalEvaluator`: programs that complete a function; golds are `{ task_id, prompt, test, entry_point }`.
@@ -179,7 +181,7 @@ impl EvaluatorSpec {
             Self::CircularEval { .. } => "acc_origin",
             Self::MultipleChoice { metrics } => metrics.first().map_or("acc", |metric| metric.name()),
             Self::Perplexity => "perplexity",
-            Self::AveragePpl => "average_ppl",
+            Self::AveragePpl | Self::AverageInferencePpl => "average_ppl",
             Self::Bpc => "bpc",
             Self::HumanEval { .. } => "humaneval_pass@1",
             Self::Mbpp { .. } => "score",
@@ -194,6 +196,9 @@ impl EvaluatorSpec {
 
     /// Whether it compares with a gold answer; without one such a sample cannot be scored.
     pub fn needs_gold(&self) -> bool {
-        !matches!(self, Self::Perplexity | Self::AveragePpl | Self::Bpc | Self::SentencePair)
+        !matches!(
+            self,
+            Self::Perplexity | Self::AveragePpl | Self::AverageInferencePpl | Self::Bpc | Self::SentencePair
+        )
     }
 }

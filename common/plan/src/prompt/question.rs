@@ -21,6 +21,15 @@ use std::collections::BTreeSet;
 /// The column of choices where `clp` names none, as in OpenCompass.
 const CHOICES: &str = "choices";
 
+/// The column of the spans that count, in OpenCompass's `InferencePPLOnlyInferencer`.
+const MARKS: &str = "label";
+
+/// Whether every item is a list that begins with two positions.
+fn are_spans(marks: &Value) -> bool {
+    let is_span = |span: &Value| [0, 1].iter().all(|at| span.get(at).is_some_and(Value::is_u64));
+    marks.as_array().is_some_and(|marks| marks.iter().all(is_span))
+}
+
 /// What it takes to write one sample.
 pub(super) struct Writer<'a> {
     pub(super) config: &'a PromptConfig,
@@ -44,6 +53,7 @@ impl Writer<'_> {
         }
         let gold = match &self.recipe.question {
             RequestForm::One(_)
+            | RequestForm::Marked(_)
             | RequestForm::Choices { .. }
             | RequestForm::Chat(_)
             | RequestForm::Held(_)
@@ -63,6 +73,14 @@ impl Writer<'_> {
         match &self.recipe.question {
             RequestForm::One(form) if *self.infer == InferSpec::Rolling => Ok((None, self.rolling(form, row)?)),
             RequestForm::One(form) => Ok((None, Body::Gen { prompt: self.prompt(form, row)? })),
+            RequestForm::Marked(form) => {
+                let label = row.get(MARKS).filter(|marks| are_spans(marks));
+                let label = label.ok_or_else(|| {
+                    format!("has no `{MARKS}` with the spans that count: `[[start, end], ...]` in characters")
+                })?;
+                let option = OptionPrompt { label: label.clone(), prompt: self.prompt(form, row)?, answer: None };
+                Ok((None, Body::Ppl { options: vec![option] }))
+            }
             RequestForm::Choices { prompt, options } => {
                 let column = Options::Column(CHOICES.into());
                 let choices = answers::texts(options.unwrap_or(&column), row)?;

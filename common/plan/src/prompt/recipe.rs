@@ -17,6 +17,8 @@ use crate::InferSpec;
 pub(super) enum RequestForm<'a> {
     /// One text: to continue, or to score whole.
     One(Form<'a>),
+    /// One text, of which only the spans count that its column `label` names.
+    Marked(Form<'a>),
     /// One text and the choices for its first token; by default the column `choices`.
     Choices { prompt: Form<'a>, options: Option<&'a Options> },
     /// One whole prompt per label, scored whole.
@@ -188,13 +190,22 @@ fn question<'a>(
         (InferSpec::Clp, Forms::One(form), options) => {
             Ok(RequestForm::Choices { prompt: *form, options: options.as_ref() })
         }
-        (InferSpec::Gen(_) | InferSpec::PplOnly | InferSpec::Rolling | InferSpec::Chat { .. }, _, Some(_)) => {
+        (
+            InferSpec::Gen(_)
+            | InferSpec::PplOnly
+            | InferSpec::InferencePpl
+            | InferSpec::Rolling
+            | InferSpec::Chat { .. },
+            _,
+            Some(_),
+        ) => {
             let what = if matches!(infer, InferSpec::Gen(_)) { "a generation" } else { mode };
             fail(format!("`options` is for ppl and loglikelihood; {what} takes a text alone"))
         }
         (InferSpec::Gen(_) | InferSpec::PplOnly | InferSpec::Rolling, Forms::One(form), None) => {
             Ok(RequestForm::One(*form))
         }
+        (InferSpec::InferencePpl, Forms::One(form), None) => Ok(RequestForm::Marked(*form)),
         (InferSpec::Chat { .. }, Forms::One(form), None) => Ok(RequestForm::Chat(*form)),
         // OpenCompass: generation over a label map asks with the first label's text.
         (InferSpec::Gen(_) | InferSpec::PplOnly, Forms::Labels(map), None) => {

@@ -183,7 +183,7 @@ fn check_placeholders(
 
 fn asking_texts<'a>(question: &RequestForm<'a>) -> Vec<&'a str> {
     match question {
-        RequestForm::One(form) | RequestForm::Chat(form) => form.texts(),
+        RequestForm::One(form) | RequestForm::Marked(form) | RequestForm::Chat(form) => form.texts(),
         RequestForm::Held(_) => Vec::new(),
         RequestForm::Choices { prompt, options: Some(options) } => answered_texts(prompt, options),
         RequestForm::Choices { prompt, options: None } => prompt.texts(),

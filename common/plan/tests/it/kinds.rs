@@ -83,6 +83,20 @@ fn whole_texts_need_no_gold() {
     assert_eq!(dataset.samples[0].gold, Value::Null);
 }
 
+#[test]
+fn what_counts_of_a_text_stands_in_its_label() {
+    let test = rows(json!([{"text": "2+2=4", "label": [[4, 5, 1]]}]));
+    let dataset = rendered(&text("{text}"), &InferSpec::InferencePpl, None, &test);
+    let Body::Ppl { options } = &dataset.samples[0].body else { panic!() };
+    assert_eq!((plain(&options[0].prompt).as_str(), &options[0].label), ("2+2=4", &json!([[4, 5, 1]])));
+    assert_eq!((options.len(), &dataset.samples[0].gold), (1, &Value::Null));
+    for label in [json!("A"), json!([[4]]), json!([4, 5]), json!([["a", 5]])] {
+        let test = rows(json!([{"text": "2+2=4", "label": label, "gold": 0}]));
+        let said = said(&text("{text}"), &InferSpec::InferencePpl, &test);
+        assert!(said.contains("has no `label` with the spans that count"), "{said}");
+    }
+}
+
 fn chat(infer_mode: ChatMode) -> InferSpec {
     InferSpec::Chat { infer_mode, gen_spec: GenSpec::default() }
 }

@@ -4,7 +4,7 @@ use super::answer::RunError;
 use super::notes::Notes;
 use super::prompting::{Prompted, Prompting};
 use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
-use super::{clp, loglikelihood, ppl, rolling};
+use super::{clp, loglikelihood, marked, ppl, rolling};
 use compass_plan::engine::{Added, BatchSpec, Caller, Request};
 use compass_plan::prompt::Shot;
 use compass_plan::{Body, InferSpec, Sample};
@@ -144,6 +144,12 @@ fn scoring_request<'r>(
         (InferSpec::PplNormalized { normalizing_str }, Body::Ppl { options }) => {
             ppl::build(builder, spec, request, options, Some(normalizing_str))
         }
+        (InferSpec::InferencePpl, Body::Ppl { options }) => match options.as_slice() {
+            [option] => marked::build(builder, spec, request, option),
+            _ => {
+                Err(RunError::Sample("the plan asks for marked tokens of one text, and the sample has several".into()))
+            }
+        },
         (InferSpec::PplOnly, Body::Gen { prompt }) => ppl::build_ppl_only(builder, spec, request, prompt),
         (InferSpec::Loglikelihood | InferSpec::MeanLoglikelihood, Body::Loglikelihood { context, options }) => {
             loglikelihood::build(builder, spec, request, (context, options))

@@ -14,6 +14,7 @@ mod generate;
 mod generation_batch;
 mod generation_defaults;
 mod loglikelihood;
+mod marked;
 mod masked;
 mod model_executor;
 mod notes;

@@ -5,6 +5,7 @@ use super::batching::Slots;
 use super::building::tokenizing_threads;
 use super::chat_format::{ChatFormat, stop_texts};
 use super::generate;
+use super::marked;
 use super::notes::Notes;
 use super::prefix_tokens::PrefixTokens;
 use super::prompting::Prompting;
@@ -93,6 +94,7 @@ impl Executor {
             max_seq_len: limit,
             truncation: plan.truncation.clone(),
             sums_loglikelihood: plan.sums_loglikelihood,
+            broken_width: marked::broken_width(&plan.path),
             max_out_len: plan.max_out_len,
             min_out_len: plan.min_out_len,
             decoding: plan.decoding.clone(),
@@ -201,9 +203,18 @@ impl Executor {
         let (profile, precision, pad) = (self.side.profile, self.precision, self.pad);
         let (chat, prefix_tokens) = (self.chat.as_ref().filter(|_| through_template), &self.prefix_tokens);
         let notes = Notes::default();
-        let sums_loglikelihood = self.side.sums_loglikelihood;
-        let builder =
-            ScoringRequestBuilder { texts, profile, precision, pad, sums_loglikelihood, chat, prefix_tokens, notes };
+        let (sums_loglikelihood, broken_width) = (self.side.sums_loglikelihood, self.side.broken_width);
+        let builder = ScoringRequestBuilder {
+            texts,
+            profile,
+            precision,
+            pad,
+            sums_loglikelihood,
+            broken_width,
+            chat,
+            prefix_tokens,
+            notes,
+        };
         let building = Building { builder, threads: self.tokenizing_threads, spec, notes: &mut self.notes };
         let work = Work { model: self.model.as_mut(), precision: self.precision, counters };
         scoring_batch::run((&mut self.scorer, &mut self.arena), work, building, (requests, added), emit)

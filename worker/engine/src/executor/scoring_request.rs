@@ -24,6 +24,8 @@ pub(super) struct ScoringRequestBuilder<'a> {
     pub(super) pad: Option<u32>,
     /// Whether `ll` is a sum ([`compass_plan::ModelPlan::sums_loglikelihood`]).
     pub(super) sums_loglikelihood: bool,
+    /// Tokens of a character whose bytes are tokens of their own, in OpenCompass's count.
+    pub(super) broken_width: usize,
     /// Present if the model has a chat template.
     pub(super) chat: Option<&'a ChatFormat>,
     pub(super) prefix_tokens: &'a PrefixTokens,

@@ -36,6 +36,8 @@ pub(super) struct ModelSide {
     pub(super) max_seq_len: usize,
     pub(super) truncation: Truncation,
     pub(super) sums_loglikelihood: bool,
+    /// [`super::marked::broken_width`] of the model.
+    pub(super) broken_width: usize,
     pub(super) max_out_len: u32,
     pub(super) min_out_len: u32,
     pub(super) decoding: Decoding,

@@ -48,6 +48,7 @@ fn single(line: &MetricSeries, effort: Effort) -> Vec<Metric> {
         (Aggregation::WeightedPerplexity, column) => one(weighted::perplexity(name, column)),
         (Aggregation::BitsPerWeight, column) => one(weighted::bits(name, column)),
         (Aggregation::Ratio, column) => one(weighted::ratio(name, column)),
+        (Aggregation::MeanPerWeight, column) => one(weighted::mean(name, column)),
         (Aggregation::Matthews { scale }, column) => one(classes::matthews(name, column, *scale, effort)),
         (Aggregation::F1 { average }, column) => one(classes::f1(name, column, *average, effort)),
         (Aggregation::AucRoc, column) => one(area::metric(name, column)),

@@ -29,6 +29,12 @@ pub(super) fn ratio(name: &str, column: &Column) -> Option<Metric> {
     Some(Metric::estimate(name, sum / weight * 100.0, stderr, Bounds::Percent))
 }
 
+/// R as it is.
+pub(super) fn mean(name: &str, column: &Column) -> Option<Metric> {
+    let Sums { ratio, stderr, .. } = sums(column)?;
+    Some(Metric::estimate(name, ratio, stderr, Bounds::Positive))
+}
+
 struct Sums {
     sum: f64,
     weight: f64,
