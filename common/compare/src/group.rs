@@ -45,12 +45,15 @@ fn weights(
     groups: &[SummaryGroup],
     is_known: &dyn Fn(&str) -> bool,
 ) -> Result<Weights, Option<&'static str>> {
-    let Some(group) = groups.iter().find(|group| group.name == name) else { return Err(None) };
+    let Some(at) = groups.iter().position(|group| group.name == name) else { return Err(None) };
+    // Groups are made of groups that come before them.
+    let before = &groups[..at];
+    let group = groups[at].of_leaves(before, is_known);
     if !group.transforms.is_empty() {
         return Err(Some("its numbers are transformed, and their errors are not"));
     }
     let shares = match &group.average {
-        Average::Naive => vec![1.0 / group.subsets.len() as f64; group.subsets.len()],
+        Average::Naive | Average::ByDataSet => vec![1.0 / group.subsets.len() as f64; group.subsets.len()],
         Average::Sum => vec![1.0; group.subsets.len()],
         Average::Weighted(weights) => {
             let total: f64 = weights.iter().sum();
@@ -69,9 +72,7 @@ fn weights(
             *found.entry((subset.name.clone(), subset.metric.clone())).or_default() += share;
             continue;
         }
-        // Groups are made of groups that come before them.
-        let before: Vec<SummaryGroup> = groups.iter().take_while(|other| other.name != name).cloned().collect();
-        for (dataset, weight) in weights(&subset.name, &before, is_known)? {
+        for (dataset, weight) in weights(&subset.name, before, is_known)? {
             *found.entry(dataset).or_default() += share * weight;
         }
     }

@@ -136,24 +136,26 @@ fn subset(check: &mut Check, at: usize, item: &Node) -> Option<Subset> {
     None
 }
 
-/// At most one of `weights`, `weight_by_size`, `sum`, `harmonic` and `std`.
+/// At most one of `weights`, `weight_by_size`, `sum`, `harmonic` and `std`. `weight_by_size`, lm-eval's key, says a mean over data
+/// sets either way; the others say nothing where they are false.
 fn average(check: &mut Check, fields: &mut Fields<'_>, subsets: Option<&[Subset]>, whole: bool) -> Option<Average> {
     let mut chosen = Vec::new();
     let mut right = true;
-    let mut flag = |check: &mut Check, key: &'static str, node: Option<&Node>, average: Average| match node {
-        None => {}
-        Some(Node { value: Value::Boolean(true), .. }) => chosen.push(average),
-        Some(Node { value: Value::Boolean(false), .. }) => {}
-        Some(node) => {
-            check.wrong_type(key, node, "a boolean", "true");
-            right = false;
-        }
-    };
-    flag(check, "std", fields.get("std"), Average::StandardDeviation);
-    flag(check, "sum", fields.get("sum"), Average::Sum);
-    flag(check, "weight_by_size", fields.get("weight_by_size"), Average::BySize);
+    let mut flag =
+        |check: &mut Check, key: &'static str, node: Option<&Node>, on: Average, off: Option<Average>| match node {
+            None => {}
+            Some(Node { value: Value::Boolean(true), .. }) => chosen.push(on),
+            Some(Node { value: Value::Boolean(false), .. }) => chosen.extend(off),
+            Some(node) => {
+                check.wrong_type(key, node, "a boolean", "true");
+                right = false;
+            }
+        };
+    flag(check, "std", fields.get("std"), Average::StandardDeviation, None);
+    flag(check, "sum", fields.get("sum"), Average::Sum, None);
+    flag(check, "weight_by_size", fields.get("weight_by_size"), Average::BySize, Some(Average::ByDataSet));
     let harmonic = fields.either(check, "harmonic").map(|(_, node)| node);
-    flag(check, "harmonic", harmonic, Average::Harmonic);
+    flag(check, "harmonic", harmonic, Average::Harmonic, None);
     if let Some(node) = fields.get("weights").filter(|node| !node.is_empty()) {
         chosen.push(Average::Weighted(weights(check, node, subsets?, whole)?));
     }

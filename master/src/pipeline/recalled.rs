@@ -59,9 +59,18 @@ fn scores(lines: &[Value]) -> Vec<LiveMetric> {
         value: line["value"].as_f64(),
         ..LiveMetric::default()
     };
-    let metrics = lines.iter().map(metric);
+    let with_interval = |line: &Value| {
+        let ends = (line["ci95"][0].as_f64(), line["ci95"][1].as_f64());
+        match ends {
+            (Some(low), Some(high)) => LiveMetric { interval: Some((low, high)), ..metric(line) },
+            // A group's number is no share of its samples.
+            _ if line["version"] == "-" => metric(line),
+            _ => metric(line).with_interval(),
+        }
+    };
+    let metrics = lines.iter().map(with_interval);
     let firsts = metrics.filter(|metric| seen.insert((metric.model.clone(), metric.dataset.clone())));
-    firsts.map(LiveMetric::with_interval).collect()
+    firsts.collect()
 }
 
 #[cfg(test)]
@@ -95,5 +104,12 @@ mod tests {
         assert_eq!((view.seconds, view.recorded_samples, view.workers[0].results), (12.5, 2, 2));
         let [metric] = view.live.as_slice() else { panic!("{:?}", view.live) };
         assert_eq!((metric.value, metric.scored, metric.metric.as_str()), (Some(50.0), 2, "accuracy"));
+        assert!(metric.interval.is_some(), "{metric:?}");
+        let table = "dataset,version,metric,mode,model,value,expected,scored,failed,reason,stderr,low,high\n\
+                     g,-,naive_average,ppl,m,50,2,2,0,,5,41,60\nh,-,naive_average,ppl,m,50,2,2,0,,,,\n";
+        write_atomically(&folder.summary().join("long_20260102_030406.csv"), table.as_bytes()).unwrap();
+        let live = recalled(folder.root()).unwrap().live;
+        let intervals: Vec<_> = live.iter().map(|metric| metric.interval).collect();
+        assert_eq!(intervals, [Some((41.0, 60.0)), None], "a group has that of its row, or none");
     }
 }

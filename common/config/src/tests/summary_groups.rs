@@ -23,7 +23,8 @@ fn every_kind() {
 [[summary_group]]\nname = \"std\"\nsubsets = [\"a\"]\nstd = true\nsum = false
 [[summary_group]]\nname = \"agieval\"
 [[summary_group]]\nname = \"transformed\"\nsubsets = [\"a\", [\"b\", \"mae\"]]\ntransforms = { b = \"(2 - x) / 2 * 100\" }
-[[summary_group]]\nname = \"by size\"\nsubsets = [\"a\"]\nweight_by_size = true\n",
+[[summary_group]]\nname = \"by size\"\nsubsets = [\"a\"]\nweight_by_size = true
+[[summary_group]]\nname = \"alike\"\nsubsets = [\"a\"]\nweight_by_size = false\n",
     );
     let averages: Vec<&Average> = groups.iter().map(|group| &group.average).collect();
     assert_eq!(
@@ -38,6 +39,7 @@ fn every_kind() {
             &Average::Naive,
             &Average::Naive,
             &Average::BySize,
+            &Average::ByDataSet,
         ]
     );
     assert_eq!(groups[7].taken("b", 0.5), Ok(75.0));

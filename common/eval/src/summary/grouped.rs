@@ -2,9 +2,10 @@
 
 use super::Summary;
 use super::table::SummaryRow;
-use super::table_value::{MissingReason, TableValue};
+use super::table_value::{MissingReason, TableValue, Uncertainty};
 use crate::evaluator::Counts;
 use compass_plan::summary::{Average, RowName, Subset, SummaryGroup, shipped_group, shipped_groups};
+use std::collections::BTreeSet;
 
 /// How many subsets a reason names before it only counts them.
 const NAMED: usize = 5;
@@ -21,44 +22,43 @@ impl Summary {
     pub fn with_groups(mut self, own: &[SummaryGroup], asked: Option<&[RowName]>) -> Self {
         let is_asked = |name: &str| asked.is_some_and(|rows| rows.iter().any(|row| row.name == name));
         let is_own = |name: &str| own.iter().any(|group| group.name == name);
-        for group in shipped_groups().iter().filter(|group| !is_own(&group.name)) {
-            if group.subsets.iter().all(|subset| self.has(&subset.name)) {
-                self.add_group(group);
-            }
-        }
-        for group in own {
-            let meant = if group.subsets.is_empty() { shipped_group(&group.name) } else { None };
-            let group = meant.as_ref().unwrap_or(group);
-            let of_leaves = (group.average == Average::BySize).then(|| self.of_leaves(group, own));
-            let group = of_leaves.as_ref().unwrap_or(group);
-            let is_whole = group.subsets.iter().all(|subset| self.row_of(subset, None).is_some());
-            let is_shown = is_whole || !group.whole || is_asked(&group.name);
+        // In the order in which their rows are made: a group is made of those before it.
+        let shipped = shipped_groups().into_iter().filter(|group| !is_own(&group.name)).map(|group| (group, false));
+        let meant = |group: &SummaryGroup| match group.subsets.is_empty() {
+            true => shipped_group(&group.name).unwrap_or_else(|| group.clone()),
+            false => group.clone(),
+        };
+        let (groups, owned): (Vec<SummaryGroup>, Vec<bool>) =
+            shipped.chain(own.iter().map(|group| (meant(group), true))).unzip();
+        let datasets: BTreeSet<String> =
+            self.rows.iter().filter(|row| !row.is_group()).map(|row| row.name().to_owned()).collect();
+        let is_data_set = |name: &str| datasets.contains(name);
+        for (at, (group, is_own)) in groups.iter().zip(owned).enumerate() {
+            let before = &groups[..at];
+            let group = group.of_leaves(before, &is_data_set);
+            let is_whole = group.subsets.iter().all(|subset| match is_own {
+                true => self.row_of(subset, None).is_some(),
+                false => self.has(&subset.name),
+            });
+            let is_shown = is_whole || is_own && (!group.whole || is_asked(&group.name));
             if is_shown && group.subsets.iter().any(|subset| self.has(&subset.name)) {
-                self.add_group(group);
+                let leaves = group.leaves(before, &is_data_set);
+                let names: BTreeSet<&str> = leaves.iter().map(|leaf| leaf.name.as_str()).collect();
+                self.add_group(&group, names.len() == leaves.len());
             }
         }
         self
-    }
-
-    /// The group with the data sets of groups within it in their place.
-    fn of_leaves(&self, group: &SummaryGroup, own: &[SummaryGroup]) -> SummaryGroup {
-        let is_data_set = |name: &str| self.rows.iter().any(|row| row.name() == name && !row.is_group());
-        let leaves = |subset: &Subset| match own.iter().find(|other| other.name == subset.name) {
-            // A group is made of those before it: it is never within itself.
-            Some(inner) if !is_data_set(&subset.name) && inner.name != group.name => self.of_leaves(inner, own).subsets,
-            _ => vec![subset.clone()],
-        };
-        SummaryGroup { subsets: group.subsets.iter().flat_map(leaves).collect(), ..group.clone() }
     }
 
     fn has(&self, name: &str) -> bool {
         self.rows.iter().any(|row| row.name() == name)
     }
 
-    fn add_group(&mut self, group: &SummaryGroup) {
+    fn add_group(&mut self, group: &SummaryGroup, are_independent: bool) {
         let mut metrics: Vec<Option<String>> = self.common_metrics(group).into_iter().map(Some).collect();
         metrics.push(None);
-        let rows: Vec<SummaryRow> = metrics.iter().map(|metric| self.group_row(group, metric.as_deref())).collect();
+        let rows: Vec<SummaryRow> =
+            metrics.iter().map(|metric| self.group_row(group, metric.as_deref(), are_independent)).collect();
         for row in rows {
             // As in OpenCompass, the numbers of a later group of one name and metric come over those of an earlier one.
             let twin = self.rows.iter_mut().find(|twin| twin.head[0] == row.head[0] && twin.head[2] == row.head[2]);
@@ -87,11 +87,11 @@ impl Summary {
             .collect()
     }
 
-    /// The row of a metric, or that of the group's own number.
-    pub(super) fn group_row(&self, group: &SummaryGroup, metric: Option<&str>) -> SummaryRow {
+    /// The row of a metric, or that of the group's own number. Subsets are independent where no data set is in two of them.
+    pub(super) fn group_row(&self, group: &SummaryGroup, metric: Option<&str>, are_independent: bool) -> SummaryRow {
         let rows: Vec<(&Subset, Option<&SummaryRow>)> =
             group.subsets.iter().map(|subset| (subset, self.row_of(subset, metric))).collect();
-        let values = (0..self.models.len()).map(|model| value(group, &rows, model)).collect();
+        let values = (0..self.models.len()).map(|model| value(group, &rows, model, are_independent)).collect();
         let modes: Vec<&str> = rows.iter().filter_map(|(_, row)| row.map(SummaryRow::mode)).collect();
         let mode = match modes.as_slice() {
             [first, rest @ ..] if rest.iter().all(|mode| mode == first) => first,
@@ -110,7 +110,12 @@ impl Summary {
 }
 
 /// The group's number for one model.
-fn value(group: &SummaryGroup, rows: &[(&Subset, Option<&SummaryRow>)], model: usize) -> TableValue {
+fn value(
+    group: &SummaryGroup,
+    rows: &[(&Subset, Option<&SummaryRow>)],
+    model: usize,
+    are_independent: bool,
+) -> TableValue {
     let (mut scores, mut sizes) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
     let (mut lacking, mut not_asked) = (Vec::new(), Vec::new());
     let (mut counts, mut expected) = (Counts::default(), 0);
@@ -150,7 +155,38 @@ fn value(group: &SummaryGroup, rows: &[(&Subset, Option<&SummaryRow>)], model: u
         }
         (false, _) => Err(MissingReason::withheld(reason(&lacking, rows.len()))),
     };
-    TableValue { value, expected, counts }
+    let parts = rows.iter().map(|(_, row)| row.and_then(|row| row.values.get(model)));
+    let uncertainty = match &value {
+        Ok(number) => {
+            parts.collect::<Option<Vec<_>>>().map(|parts| uncertainty(group, *number, &parts, are_independent))
+        }
+        Err(_) => None,
+    };
+    TableValue { value, expected, counts, uncertainty: uncertainty.unwrap_or_default() }
+}
+
+/// That of a group's number. lm-eval's means have its standard errors, which take subsets for independent in any case.
+///
+/// The interval is made of those of the subsets, the distances of whose ends are added as squares with the group's weights (MOVER,
+/// Zou et al. 2009): it never leaves the range of the metric.
+fn uncertainty(group: &SummaryGroup, number: f64, parts: &[&TableValue], are_independent: bool) -> Uncertainty {
+    let is_lm_evals = matches!(group.average, Average::BySize | Average::ByDataSet);
+    if !group.transforms.is_empty() || !is_lm_evals && !are_independent {
+        return Uncertainty::default();
+    }
+    let sizes: Vec<u64> = parts.iter().map(|part| part.counts.scored).collect();
+    let errors: Option<Vec<f64>> = parts.iter().map(|part| part.uncertainty.stderr).collect();
+    let interval = || {
+        let (mut down, mut up) = (0.0, 0.0);
+        for (part, share) in parts.iter().zip(group.average.shares(&sizes)?) {
+            let (low, high) = part.uncertainty.ci95?;
+            let value = part.value.as_ref().ok()?;
+            down += (share * (value - low)).powi(2);
+            up += (share * (high - value)).powi(2);
+        }
+        Some((number - down.sqrt(), number + up.sqrt()))
+    };
+    Uncertainty { stderr: errors.and_then(|errors| group.average.stderr(&errors, &sizes)), ci95: interval() }
 }
 
 /// Which subsets lack a number, by name and reason: a reason that several have stands once, behind all of them.
@@ -177,8 +213,10 @@ fn some(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::tests::{summary, summary_of};
+    use super::super::TableCell;
+    use super::super::table::tests::{plan_with, summary, summary_of};
     use super::*;
+    use crate::evaluator::{Metric, Metrics};
     use compass_plan::summary::Transform;
 
     fn group(name: &str, subsets: &[&str]) -> SummaryGroup {
@@ -236,6 +274,64 @@ mod tests {
         let of = |row: &str| rows.iter().find(|line| line.starts_with(row)).unwrap().split(',').nth(4).unwrap();
         assert_eq!((of("g,-,weighted_average"), of("plain,-,naive_average")), ("50.43*", "37.50*"));
         assert_eq!(of("h,-,weighted_average"), "52.56*", "(2 * 55 * 200 + 20 * 30) / 430");
+    }
+
+    /// Data sets of 200, 30 and 10 samples with their standard errors.
+    fn with_errors() -> Summary {
+        let plan = plan_with(&["m".to_owned()], &["a", "b", "c"].map(String::from));
+        let cells = plan.units().zip([(50.0, 200, 2.0), (20.0, 30, 5.0), (80.0, 10, 10.0)]);
+        let cells = cells.map(|(unit, (value, scored, error))| {
+            let ci95 = Some((value - 2.0 * error, value + 2.0 * error));
+            let metric = Metric { name: "accuracy".into(), value, stderr: Some(error), ci95 };
+            let counts = Counts { scored, ..Counts::default() };
+            (unit.id, TableCell::Evaluated(Metrics { values: vec![metric], counts }))
+        });
+        Summary::new(&plan, cells.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn groups_have_standard_errors_where_they_follow_from_their_subsets() {
+        let of = |name: &str, subsets: &[&str], average: Average| SummaryGroup { average, ..group(name, subsets) };
+        let own = [
+            of("by_size", &["a", "b"], Average::BySize),
+            of("alike", &["a", "b"], Average::ByDataSet),
+            of("nested", &["by_size", "c"], Average::ByDataSet),
+            of("weighted", &["a", "b"], Average::Weighted(vec![1.0, 3.0])),
+            of("naive", &["a", "b"], Average::Naive),
+            of("of_groups", &["naive", "c"], Average::Naive),
+            of("twice", &["naive", "a"], Average::Naive),
+            of("spread", &["a", "b"], Average::StandardDeviation),
+        ];
+        let summary = with_errors().with_groups(&own, None);
+        let json = summary.json();
+        let stderr = |name: &str, metric: &str| {
+            let line = json.iter().find(|line| line["dataset"] == name && line["metric"] == metric).unwrap();
+            line["stderr"].as_f64()
+        };
+        let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-12;
+        // lm_eval.api.metrics: pooled_sample_stderr([2, 5], [200, 30]), unweighted_mean_stderr([2, 5]) and ([2, 5, 10])
+        assert!(close(stderr("by_size", "weighted_average"), 1.857581820864208));
+        assert!(close(stderr("alike", "naive_average"), 2.692582403567252));
+        assert!(close(stderr("nested", "naive_average"), 3.7859388972001824));
+        assert!(close(
+            stderr("weighted", "weighted_average"),
+            ((0.25_f64 * 2.0).powi(2) + (0.75_f64 * 5.0).powi(2)).sqrt()
+        ));
+        assert!(close(stderr("naive", "naive_average"), 2.692582403567252));
+        assert!(close(stderr("of_groups", "naive_average"), (2.692582403567252_f64.powi(2) + 100.0).sqrt() / 2.0));
+        assert_eq!(stderr("twice", "naive_average"), None, "a data set that is in both is not independent of itself");
+        assert_eq!(stderr("spread", "standard_deviation"), None);
+        assert!(close(stderr("a", "accuracy"), 2.0), "data sets too");
+        let nested = json.iter().find(|line| line["dataset"] == "nested").unwrap();
+        assert_eq!(nested["value"], 50.0, "the mean of 50, 20 and 80: its leaves");
+        let ends = [0, 1].map(|at| nested["ci95"][at].as_f64().unwrap());
+        let half = 2.0 * 3.7859388972001824;
+        assert!((ends[0] - (50.0 - half)).abs() < 1e-9 && (ends[1] - (50.0 + half)).abs() < 1e-9, "{ends:?}");
+        let text = summary.text();
+        assert!(text.contains("35.00 ± 2.69") && text.contains("50.00 ± 3.79"), "{text}");
+        assert!(!text.contains("50.00 ± 2.00"), "data sets have theirs in `results/`: {text}");
+        assert!(summary.csv().contains("\nalike,-,naive_average,ppl,35.00\n"), "{}", summary.csv());
+        assert_eq!(Summary::from_long_csv(&summary.long_csv()).unwrap().json(), json);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use super::Summary;
 use super::csv::written;
 use super::table::{COLUMNS, SummaryRow};
-use super::table_value::{MissingReason, TableValue};
+use super::table_value::{MissingReason, TableValue, Uncertainty};
 use crate::evaluator::Counts;
 use csv::{ReaderBuilder, StringRecord};
 use serde_json::{Value, json};
@@ -16,11 +16,16 @@ const CANCELLED: &str = "cancelled";
 /// What follows the first columns, OpenCompass's.
 const REST: [&str; 6] = ["model", "value", "expected", "scored", "failed", "reason"];
 
+/// What follows these; tables of earlier versions end before.
+const UNCERTAINTY: [&str; 3] = ["stderr", "low", "high"];
+
 impl Summary {
-    /// Comma-separated values: dataset, version, metric, mode, model, value, expected, scored, failed, reason. The value is not
-    /// rounded; where there is none, the reason stands in words, and beside a number how many samples were cancelled.
+    /// Comma-separated values: dataset, version, metric, mode, model, value, expected, scored, failed, reason, stderr, low, high. The
+    /// value is not rounded; where there is none, the reason stands in words, and beside a number how many samples were cancelled.
+    /// Its standard error and the ends of its interval of 95 % are empty where it has none.
     pub fn long_csv(&self) -> String {
-        let mut lines = vec![COLUMNS.iter().chain(&REST).map(|column| (*column).to_owned()).collect::<Vec<_>>()];
+        let header = COLUMNS.iter().chain(&REST).chain(&UNCERTAINTY);
+        let mut lines = vec![header.map(|column| (*column).to_owned()).collect::<Vec<_>>()];
         for row in self.shown() {
             for (model, value) in self.models.iter().zip(&row.values) {
                 let (number, reason) = match &value.value {
@@ -32,7 +37,10 @@ impl Summary {
                 };
                 let counts = [value.expected, value.counts.scored, value.counts.failed].map(|count| count.to_string());
                 let head = row.head.iter().cloned().chain([model.clone(), number]);
-                lines.push(head.chain(counts).chain([reason]).collect());
+                let Uncertainty { stderr, ci95 } = value.uncertainty;
+                let (low, high) = ci95.unzip();
+                let known = [stderr, low, high].map(|known| known.map_or_else(String::new, |known| known.to_string()));
+                lines.push(head.chain(counts).chain([reason]).chain(known).collect());
             }
         }
         written(&lines).unwrap_or_else(|error| unreachable!("lines of text, each as long as the header: {error}"))
@@ -50,6 +58,8 @@ impl Summary {
                     "mode": mode,
                     "model": model,
                     "value": value.value.as_ref().ok(),
+                    "stderr": value.uncertainty.stderr,
+                    "ci95": value.uncertainty.ci95.map(|(low, high)| [low, high]),
                     "expected": value.expected,
                     "scored": value.counts.scored,
                     "failed": value.counts.failed,
@@ -65,7 +75,9 @@ impl Summary {
     /// The table that [`Summary::long_csv`] wrote; `None` for anything else. Notes below the table are not in it.
     pub fn from_long_csv(text: &str) -> Option<Self> {
         let mut reader = ReaderBuilder::new().from_reader(text.as_bytes());
-        if !reader.headers().ok()?.iter().eq(COLUMNS.into_iter().chain(REST)) {
+        let known = COLUMNS.into_iter().chain(REST);
+        let headers = reader.headers().ok()?;
+        if !headers.iter().eq(known.clone()) && !headers.iter().eq(known.chain(UNCERTAINTY)) {
             return None;
         }
         let records: Vec<StringRecord> = reader.records().collect::<Result<_, _>>().ok()?;
@@ -98,7 +110,10 @@ fn value(record: &StringRecord) -> Option<TableValue> {
         _ => return None,
     };
     let counts = Counts { scored: count(7)?, failed: count(8)?, cancelled, ..Counts::default() };
-    Some(TableValue { value, expected: count(6)?, counts })
+    let number = |at: usize| record.get(at).filter(|field| !field.is_empty()).map(str::parse::<f64>).transpose().ok();
+    let (stderr, low, high) = (number(10)?, number(11)?, number(12)?);
+    let uncertainty = Uncertainty { stderr, ci95: low.zip(high) };
+    Some(TableValue { value, expected: count(6)?, counts, uncertainty })
 }
 
 #[cfg(test)]
@@ -118,7 +133,7 @@ mod tests {
         assert_eq!(
             lines[0],
             json!({"dataset": "piqa", "version": "1cf9f0", "metric": "accuracy", "mode": "ppl", "model": "tiny", "expected": 200,
-                   "value": 55.00000000000001, "scored": 200, "failed": 0, "cancelled": 0, "reason": null})
+                   "value": 55.00000000000001, "stderr": null, "ci95": null, "scored": 200, "failed": 0, "cancelled": 0, "reason": null})
         );
         assert_eq!((&lines[6]["value"], &lines[6]["reason"]), (&Value::Null, &json!("missing: not evaluated")));
         assert_eq!(lines[1]["model"], summary.models[1]);
@@ -130,19 +145,22 @@ mod tests {
         let none = Summary { models: Vec::new(), rows: Vec::new(), listed: None, remarks: Vec::new() };
         assert_eq!(Summary::from_long_csv(&none.long_csv()), Some(none));
         let cut = EXPECTED.trim_end().rsplit_once('\n').unwrap().0;
+        let older: String =
+            summary().long_csv().lines().map(|line| line.rsplitn(4, ',').last().unwrap().to_owned() + "\n").collect();
+        assert_eq!(Summary::from_long_csv(&older), Some(summary()), "as earlier versions wrote it: {older}");
         for other in [&summary().csv(), "", cut, &EXPECTED.replace("withheld:", "lost:")] {
             assert_eq!(Summary::from_long_csv(other), None, "{other}");
         }
     }
 
-    const EXPECTED: &str = r#"dataset,version,metric,mode,model,value,expected,scored,failed,reason
-piqa,1cf9f0,accuracy,ppl,tiny,55.00000000000001,200,200,0,
-piqa,1cf9f0,accuracy,ppl,"tiny, ""big"" | brother",93.5,200,198,2,
-arc_easy,1cf9f0,accuracy,ll,tiny,20,40,30,1,
-arc_easy,1cf9f0,accuracy,ll,"tiny, ""big"" | brother",,40,0,40,withheld: no sample was scored: 40 of 40 failed
-arc_easy,1cf9f0,acc_norm,ll,tiny,33.333333333333336,40,30,1,
-arc_easy,1cf9f0,acc_norm,ll,"tiny, ""big"" | brother",,40,0,40,withheld: no sample was scored: 40 of 40 failed
-gsm8k,1cf9f0,accuracy,gen,tiny,,6,0,0,missing: not evaluated
-gsm8k,1cf9f0,accuracy,gen,"tiny, ""big"" | brother",,6,0,6,withheld: 6 of 6 failed: no weights
+    const EXPECTED: &str = r#"dataset,version,metric,mode,model,value,expected,scored,failed,reason,stderr,low,high
+piqa,1cf9f0,accuracy,ppl,tiny,55.00000000000001,200,200,0,,,,
+piqa,1cf9f0,accuracy,ppl,"tiny, ""big"" | brother",93.5,200,198,2,,,,
+arc_easy,1cf9f0,accuracy,ll,tiny,20,40,30,1,,,,
+arc_easy,1cf9f0,accuracy,ll,"tiny, ""big"" | brother",,40,0,40,withheld: no sample was scored: 40 of 40 failed,,,
+arc_easy,1cf9f0,acc_norm,ll,tiny,33.333333333333336,40,30,1,,,,
+arc_easy,1cf9f0,acc_norm,ll,"tiny, ""big"" | brother",,40,0,40,withheld: no sample was scored: 40 of 40 failed,,,
+gsm8k,1cf9f0,accuracy,gen,tiny,,6,0,0,missing: not evaluated,,,
+gsm8k,1cf9f0,accuracy,gen,"tiny, ""big"" | brother",,6,0,6,withheld: 6 of 6 failed: no weights,,,
 "#;
 }

@@ -71,7 +71,7 @@ impl Summary {
             return self;
         }
         let group = SummaryGroup::naive(AVERAGE, firsts.iter().map(|(name, _)| (*name).to_owned()));
-        let row = SummaryRow { partial: true, ..self.group_row(&group, None) };
+        let row = SummaryRow { partial: true, ..self.group_row(&group, None, true) };
         self.listed.as_mut().unwrap_or(&mut self.rows).push(row);
         self
     }

@@ -91,13 +91,17 @@ impl Summary {
         self.listed.as_deref().unwrap_or(&self.rows)
     }
 
-    /// The header and the rows, each cell with its counts, and the reasons of those without a number.
+    /// The header and the rows, each cell with its counts, and the reasons of those without a number. A group's number stands with
+    /// its standard error, for which there is no other place: those of data sets are in `results/`.
     pub(super) fn grid(&self) -> (Vec<Vec<String>>, Notes) {
         let mut notes = Notes::with_remarks(&self.remarks);
         let header = COLUMNS.iter().map(|column| column.to_string()).chain(self.models.iter().cloned());
         let mut grid = vec![header.collect()];
         for row in self.shown() {
-            let values = row.values.iter().map(|value| value.with_counts(&mut notes));
+            let values = row.values.iter().map(|value| match row.is_group() {
+                true => value.with_error(&mut notes),
+                false => value.with_counts(&mut notes),
+            });
             grid.push(row.head.iter().cloned().chain(values).collect());
         }
         (grid, notes)

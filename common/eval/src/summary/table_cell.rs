@@ -1,6 +1,6 @@
 //! What is known of one model on one data set, and what the table says of it.
 
-use super::table_value::{MissingReason, TableValue};
+use super::table_value::{MissingReason, TableValue, Uncertainty};
 use crate::evaluator::{Counts, Metrics};
 
 /// One model on one data set.
@@ -45,6 +45,12 @@ impl TableCell {
                 }),
             },
         };
-        TableValue { value, expected, counts: self.counts() }
+        let uncertainty = match self {
+            Self::Evaluated(metrics) => metrics
+                .get(metric)
+                .map_or_else(Uncertainty::default, |metric| Uncertainty { stderr: metric.stderr, ci95: metric.ci95 }),
+            _ => Uncertainty::default(),
+        };
+        TableValue { value, expected, counts: self.counts(), uncertainty }
     }
 }

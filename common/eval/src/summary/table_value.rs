@@ -61,12 +61,24 @@ pub(super) struct TableValue {
     pub(super) expected: u64,
     /// What became of them.
     pub(super) counts: Counts,
+    /// How far off the number may be.
+    pub(super) uncertainty: Uncertainty,
+}
+
+/// How far off a number may be, in its own unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Uncertainty {
+    /// Standard error.
+    pub(super) stderr: Option<f64>,
+    /// Interval of 95 %.
+    pub(super) ci95: Option<(f64, f64)>,
 }
 
 impl TableValue {
     /// Of what was not asked.
     pub(super) fn not_asked() -> Self {
-        Self { value: Err(MissingReason::not_asked(String::new())), expected: 0, counts: Counts::default() }
+        let value = Err(MissingReason::not_asked(String::new()));
+        Self { value, expected: 0, counts: Counts::default(), uncertainty: Uncertainty::default() }
     }
 
     /// Whether there is one.
@@ -112,7 +124,17 @@ impl TableValue {
         format!("{text} ({contributions})")
     }
 
-    /// The same with as little as says that something is missing: `93.50 (198/200)`.
+    /// [`TableValue::with_counts`] with the standard error behind the number: `50.43 ± 3.21`.
+    pub(super) fn with_error(&self, notes: &mut Notes) -> String {
+        let cell = self.with_counts(notes);
+        let number = self.text();
+        match (self.uncertainty.stderr, cell.strip_prefix(&number)) {
+            (Some(error), Some(counts)) if self.is_number() => format!("{number} ± {error:.2}{counts}"),
+            _ => cell,
+        }
+    }
+
+    /// The number and its counts with as little as says that something is missing: `93.50 (198/200)`.
     pub(super) fn short(&self, notes: &mut Notes) -> String {
         match &self.value {
             Ok(_) if !self.is_complete() => format!("{} ({}/{})", self.text(), self.counts.scored, self.expected),

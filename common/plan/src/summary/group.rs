@@ -43,6 +43,8 @@ pub enum Average {
     Weighted(Vec<f64>),
     /// lm-eval's mean of a group: each data set, those of groups within the group too, weighs as many samples as it has.
     BySize,
+    /// lm-eval's mean of a group that does not weigh: each data set counts alike, those of groups within the group too.
+    ByDataSet,
     Sum,
     /// The harmonic mean; when a number is not positive, numbers below 1 count as 1.
     Harmonic,
@@ -72,6 +74,35 @@ impl SummaryGroup {
         self.transforms.get(subset).map_or(Ok(score), |transform| transform.of(score))
     }
 
+    /// The group with the data sets of groups within it in their place, where its average is over data sets; as it is otherwise.
+    /// `before` are the groups that come before it: it is made of no other.
+    #[must_use]
+    pub fn of_leaves(&self, before: &[Self], is_data_set: &dyn Fn(&str) -> bool) -> Self {
+        match self.average {
+            Average::BySize | Average::ByDataSet => Self { subsets: self.leaves(before, is_data_set), ..self.clone() },
+            _ => self.clone(),
+        }
+    }
+
+    /// The data sets that the group is made of, one that is in several groups within it as often, as lm-eval counts it. A metric
+    /// that is named for a group within it is named for that one's data sets.
+    pub fn leaves(&self, before: &[Self], is_data_set: &dyn Fn(&str) -> bool) -> Vec<Subset> {
+        let mut leaves = Vec::with_capacity(self.subsets.len());
+        for subset in &self.subsets {
+            let at = before.iter().position(|other| other.name == subset.name).filter(|_| !is_data_set(&subset.name));
+            let Some(at) = at else {
+                leaves.push(subset.clone());
+                continue;
+            };
+            let inner = &before[at];
+            let metric = subset.metric.as_ref().filter(|metric| metric.as_str() != inner.metric_name());
+            for leaf in inner.leaves(&before[..at], is_data_set) {
+                leaves.push(Subset { metric: metric.cloned().or(leaf.metric), name: leaf.name });
+            }
+        }
+        leaves
+    }
+
     /// What its number is called.
     pub fn metric_name(&self) -> &str {
         self.metric.as_deref().unwrap_or(self.average.name())
@@ -82,7 +113,7 @@ impl Average {
     /// OpenCompass's name of the number.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Naive => "naive_average",
+            Self::Naive | Self::ByDataSet => "naive_average",
             Self::Weighted(_) | Self::BySize => "weighted_average",
             Self::Sum => "sum",
             Self::Harmonic => "harmonic_mean",
@@ -99,7 +130,7 @@ impl Average {
         }
         let sum: f64 = scores.iter().sum();
         match self {
-            Self::Naive => Some(sum / count),
+            Self::Naive | Self::ByDataSet => Some(sum / count),
             Self::Sum => Some(sum),
             Self::Weighted(weights) => weighted(scores, weights),
             Self::BySize => weighted(scores, &sizes.iter().map(|size| *size as f64).collect::<Vec<_>>()),
@@ -113,6 +144,47 @@ impl Average {
                 Some((squares / count).sqrt())
             }
         }
+    }
+}
+
+impl Average {
+    /// How much each subset counts, where the number is a weighted sum of theirs; `None` of the others, or where weights do not fit.
+    pub fn shares(&self, sizes: &[u64]) -> Option<Vec<f64>> {
+        let of_total = |weights: &[f64]| {
+            let total: f64 = weights.iter().sum();
+            let shares = weights.iter().map(|weight| weight / total).collect();
+            (weights.len() == sizes.len() && total > 0.0).then_some(shares)
+        };
+        match self {
+            Self::Naive | Self::ByDataSet => of_total(&vec![1.0; sizes.len()]),
+            Self::Weighted(weights) => of_total(weights),
+            Self::BySize => of_total(&sizes.iter().map(|size| *size as f64).collect::<Vec<_>>()),
+            Self::Sum => Some(vec![1.0; sizes.len()]),
+            Self::Harmonic | Self::StandardDeviation => None,
+        }
+    }
+
+    /// Standard error of the number by those of the subsets, which are independent samples of such sizes; `None` where none follows.
+    ///
+    /// The means are lm-eval's: `unweighted_mean_stderr`, and with weights by size `pooled_sample_stderr`. Other weighted sums add
+    /// variances.
+    pub fn stderr(&self, errors: &[f64], sizes: &[u64]) -> Option<f64> {
+        let squares: f64 = errors.iter().map(|error| error * error).sum();
+        let found = match self {
+            Self::Naive | Self::ByDataSet => squares.sqrt() / errors.len() as f64,
+            Self::BySize => {
+                let size = |at: usize| sizes.get(at).map_or(0.0, |size| *size as f64);
+                let pooled = errors.iter().enumerate().map(|(at, error)| (size(at) - 1.0) * (error * error) * size(at));
+                let total = sizes.iter().map(|size| *size as f64).sum::<f64>();
+                (pooled.sum::<f64>() / (total - sizes.len() as f64) / total).sqrt()
+            }
+            Self::Weighted(_) | Self::Sum => {
+                let shares = self.shares(sizes)?;
+                shares.iter().zip(errors).map(|(share, error)| (share * error).powi(2)).sum::<f64>().sqrt()
+            }
+            Self::Harmonic | Self::StandardDeviation => return None,
+        };
+        found.is_finite().then_some(found)
     }
 }
 

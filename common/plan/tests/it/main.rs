@@ -3,6 +3,8 @@
 #![warn(clippy::disallowed_methods)]
 
 #[cfg(test)]
+mod groups;
+#[cfg(test)]
 mod kinds;
 mod partition_goldens;
 #[cfg(test)]
