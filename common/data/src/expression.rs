@@ -7,7 +7,7 @@ use crate::json_lines::kind_of;
 use crate::list_expression;
 use compass_config::{Cast, Expression, Group, Key, Pattern, Piece, ReadLimits};
 use compass_pyfmt::literal;
-use compass_pyfmt::python_str;
+use compass_pyfmt::{digits_beyond_64_bits, python_str, with_texts};
 use regex::{Captures, Regex};
 use serde_json::{Number, Value};
 
@@ -344,6 +344,10 @@ pub(crate) fn cast(value: Value, cast: Cast) -> Result<Value, Unfit> {
         }
         (Value::String(text), Cast::Int) => text.trim().parse::<i64>().ok().map(Number::from),
         (Value::Number(number), Cast::Float) => number.as_f64().and_then(Number::from_f64),
+        (number, Cast::Int) if digits_beyond_64_bits(number).is_some() => return Ok(value),
+        (number, Cast::Float) if let Some(digits) = digits_beyond_64_bits(number) => {
+            digits.parse().ok().and_then(Number::from_f64)
+        }
         (Value::String(text), Cast::Float) => text.trim().parse().ok().and_then(Number::from_f64),
         _ => None,
     };
@@ -360,6 +364,7 @@ pub(crate) fn cast(value: Value, cast: Cast) -> Result<Value, Unfit> {
 /// Numbers and booleans are read as a prompt prints them; lists and objects are not texts.
 fn text_of(value: &Value, path: &str) -> Result<String, Unfit> {
     match value {
+        number if digits_beyond_64_bits(number).is_some() => Ok(python_str(number)),
         Value::Array(_) | Value::Object(_) => Err(Unfit::kind(path, kind_of(value), "a text")),
         other => Ok(python_str(other)),
     }
@@ -372,7 +377,7 @@ fn list_of<'v>(value: &'v Value, path: &str) -> Result<&'v [Value], Unfit> {
 /// The value in a message.
 fn short(value: &Value) -> String {
     const MOST: usize = 60;
-    let text = value.to_string();
+    let text = with_texts(value.clone()).to_string();
     match text.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,

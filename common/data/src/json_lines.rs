@@ -6,7 +6,7 @@ use crate::json_spans::offset;
 use crate::lines::{SolidLines, TextLine};
 use crate::stream::{Placed, RowStream};
 use compass_config::ReadOptions;
-use compass_pyfmt::{python_json_word, whole_numbers_as_texts};
+use compass_pyfmt::{digits_beyond_64_bits, python_json_word, whole_numbers_kept};
 use serde_json::Value;
 use std::path::Path;
 
@@ -41,12 +41,12 @@ pub(crate) struct JsonFault {
     is_eof: bool,
 }
 
-/// A JSON value. A whole number beyond 64 bits is the text of its digits.
+/// A JSON value. A whole number beyond 64 bits keeps its digits ([`digits_beyond_64_bits`]).
 ///
 /// # Errors
 /// Where the text is not JSON. The words that Python's `json` has for floats that are no numbers are told by their name.
 pub(crate) fn parse(text: &str) -> Result<Value, JsonFault> {
-    let written = whole_numbers_as_texts(text);
+    let written = whole_numbers_kept(text);
     serde_json::from_str(&written).map_err(|error| {
         // The place is in the text as it stands in the file.
         fault(text, serde_json::from_str::<Value>(text).err().unwrap_or(error))
@@ -70,6 +70,7 @@ fn fault(text: &str, error: serde_json::Error) -> JsonFault {
 /// In words: it is none.
 pub(crate) fn named(value: Value, names: &[String]) -> Result<Row, String> {
     match value {
+        number if digits_beyond_64_bits(&number).is_some() => Err("a number, but a row is an object {...}".into()),
         Value::Object(row) => Ok(row),
         Value::Array(items) if !names.is_empty() => Ok(names.iter().cloned().zip(items).collect()),
         other => Err(format!("{}, but a row is an object {{...}}", kind_of(&other))),
@@ -81,6 +82,7 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
+        value if digits_beyond_64_bits(value).is_some() => "a number",
         Value::String(_) => "a text",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",

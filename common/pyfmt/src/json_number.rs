@@ -1,12 +1,13 @@
 //! Numbers of Python's `json` that the JSON here does not hold: whole numbers beyond 64 bits, and words for floats that are none.
 
+use crate::whole_number::beyond_64_bits;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The JSON `text` with whole numbers beyond 64 bits as texts of their digits, which is what Python prints of them; a float would
-/// not be that number.
-pub fn whole_numbers_as_texts(text: &str) -> Cow<'_, str> {
-    replaced(text, |word| is_beyond_64_bits(word).then(|| format!("\"{word}\"")))
+/// The JSON `text` with what stands for them ([`crate::digits_beyond_64_bits`]) in place of whole numbers beyond 64 bits; a float
+/// would not be that number.
+pub fn whole_numbers_kept(text: &str) -> Cow<'_, str> {
+    replaced(text, |word| is_beyond_64_bits(word).then(|| beyond_64_bits(word.to_owned()).to_string()))
 }
 
 /// The text with other words in place of some.
@@ -89,11 +90,12 @@ mod tests {
     #[test]
     fn whole_numbers_keep_their_digits() {
         for (text, expected) in [
-            (r#"{"a": 100000000000000000000000}"#, r#"{"a": "100000000000000000000000"}"#),
-            ("[18446744073709551616,-9223372036854775809]", r#"["18446744073709551616","-9223372036854775809"]"#),
-            ("99999999999999999999", r#""99999999999999999999""#),
+            (r#"{"a": 100000000000000000000000}"#, "{'a': 100000000000000000000000}"),
+            ("[18446744073709551616,-9223372036854775809]", "[18446744073709551616, -9223372036854775809]"),
+            ("99999999999999999999", "99999999999999999999"),
         ] {
-            assert_eq!(whole_numbers_as_texts(text), expected);
+            let value: serde_json::Value = serde_json::from_str(&whole_numbers_kept(text)).unwrap();
+            assert_eq!(crate::python_repr(&value), expected);
         }
         for same in [
             "[18446744073709551615, -9223372036854775808, 0, 12]",
@@ -103,7 +105,7 @@ mod tests {
             "[\"\\",
             "é\u{3000}",
         ] {
-            assert_eq!(whole_numbers_as_texts(same), same);
+            assert_eq!(whole_numbers_kept(same), same);
         }
     }
 

@@ -1,8 +1,9 @@
 //! Lists and dictionaries that a file holds as text: JSON, or what Python's `repr` prints (`ast.literal_eval` reads it
 //! back). TriviaQA's and others' answers come so.
 
-use crate::json_number::{is_beyond_64_bits, whole_numbers_as_texts};
+use crate::json_number::{is_beyond_64_bits, whole_numbers_kept};
 use crate::string_literal;
+use crate::whole_number::beyond_64_bits;
 use serde_json::{Map, Number, Value};
 
 /// Parses JSON, or else a Python literal. Tuples and sets are lists; keys of a dictionary become texts.
@@ -10,7 +11,7 @@ use serde_json::{Map, Number, Value};
 /// # Errors
 /// In words, with the place as a count of characters.
 pub fn parse(text: &str) -> Result<Value, String> {
-    if let Ok(value) = serde_json::from_str(&whole_numbers_as_texts(text)) {
+    if let Ok(value) = serde_json::from_str(&whole_numbers_kept(text)) {
         return Ok(value);
     }
     let mut parser = Parser { rest: text.trim(), whole: text.trim().chars().count(), depth: 0 };
@@ -139,14 +140,14 @@ impl<'t> Parser<'t> {
         Ok(text)
     }
 
-    /// `None`, `True`, `False`, or a number. A whole number beyond 64 bits is the text of its digits.
+    /// `None`, `True`, `False`, or a number. A whole number beyond 64 bits keeps its digits.
     fn word(&mut self) -> Result<Value, String> {
         let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.' | '_'));
         let word: &'t str = &self.rest[..end.unwrap_or(self.rest.len())];
         let number = || {
             let plain = word.replace('_', "");
             if is_beyond_64_bits(&plain) {
-                return Some(Value::String(plain));
+                return Some(beyond_64_bits(plain.trim_start_matches('+').to_owned()));
             }
             let float = || plain.parse().ok().and_then(Number::from_f64);
             let whole = plain.parse::<i64>().map(Number::from).or_else(|_| plain.parse::<u64>().map(Number::from));
@@ -168,6 +169,7 @@ impl<'t> Parser<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::whole_number;
     use serde_json::json;
 
     #[test]
@@ -182,8 +184,11 @@ mod tests {
             ),
             ("(1, -2.5, 1e-05, True)", json!([1, -2.5, 1e-05, true])),
             ("(1,)", json!([1])),
-            ("[18446744073709551615, -100000000000000000000]", json!([u64::MAX, "-100000000000000000000"])),
-            ("(100000000000000000000, 1e30)", json!(["100000000000000000000", 1e30])),
+            (
+                "[18446744073709551615, -100000000000000000000]",
+                json!([u64::MAX, whole_number(-100_000_000_000_000_000_000)]),
+            ),
+            ("(100000000000000000000, 1e30)", json!([whole_number(100_000_000_000_000_000_000), 1e30])),
             ("('x')", json!("x")),
             ("()", json!([])),
             ("{}", json!({})),

@@ -1,7 +1,6 @@
 //! `str()` and `repr()` of JSON values as CPython prints them: prompts must be byte-identical to the peers'.
-//!
-//! One difference is known: integers beyond 64 bits arrive as floats from the JSON reader and print as such.
 
+use crate::digits_beyond_64_bits;
 use regex::Regex;
 use serde_json::{Number, Value};
 use std::fmt::Write as _;
@@ -45,6 +44,9 @@ fn write_repr(out: &mut String, value: &Value) {
             out.push(']');
         }
         Value::Object(entries) => {
+            if let Some(digits) = digits_beyond_64_bits(value) {
+                return out.push_str(digits);
+            }
             out.push('{');
             for (at, (key, item)) in entries.iter().enumerate() {
                 out.push_str(if at > 0 { ", " } else { "" });

@@ -3,6 +3,8 @@
 
 use compass_common::regular_file;
 use compass_diagnostic::Diagnostic;
+use compass_pyfmt::whole_numbers_kept;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fs;
@@ -97,7 +99,7 @@ impl Records {
         let fault = |what: String| Diagnostic::error(format!("{}: {what}", file.display()));
         let bytes = regular_file::read(file, regular_file::LARGE).map_err(|error| fault(error.to_string()))?;
         let is_lines = file.extension().is_some_and(|ending| ending == "jsonl");
-        let records = if is_lines { lines(&bytes) } else { serde_json::from_slice(&bytes) };
+        let records = if is_lines { lines(&bytes) } else { json(&bytes) };
         let records: Map<String, Value> =
             records.map_err(|error| fault(format!("not a file of predictions: {error}")))?;
         let count = records.len();
@@ -127,12 +129,20 @@ impl Records {
     }
 }
 
+/// JSON, in which whole numbers keep their digits.
+fn json<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => serde_json::from_str(&whole_numbers_kept(text)),
+        Err(_) => serde_json::from_slice(bytes),
+    }
+}
+
 /// The records of a file that OpenCompass was writing, one a line with its number in `idx`. A last line that broke off is left out.
 fn lines(bytes: &[u8]) -> serde_json::Result<Map<String, Value>> {
     let mut records = Map::new();
     let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
     for (at, line) in lines.iter().enumerate() {
-        let mut record: Map<String, Value> = match serde_json::from_slice(line) {
+        let mut record: Map<String, Value> = match json(line) {
             Ok(record) => record,
             Err(_) if at + 1 == lines.len() => break,
             Err(error) => return Err(error),

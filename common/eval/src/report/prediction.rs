@@ -7,7 +7,7 @@
 use crate::evaluator::judge;
 use compass_plan::prompt::{MetaTemplate, Mode, Prompt, RenderedPrompt, Shot, ShotFormat, render_shots};
 use compass_plan::{Body, ChatMode, DatasetPlan, InferSpec, OptionPrompt, OptionText, Part, Sample};
-use compass_pyfmt::python_str;
+use compass_pyfmt::{python_str, with_texts};
 use compass_types::result::{LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
 use serde_json::{Map, Value, json};
 
@@ -74,14 +74,14 @@ pub fn prediction_record(
     }
     let scored_alone = matches!(dataset.infer, InferSpec::PplOnly | InferSpec::InferencePpl | InferSpec::Rolling);
     if let Some(score) = score.as_ref().ok().filter(|_| !scored_alone && !record.contains_key("prediction")) {
-        record.insert("prediction".into(), score.prediction.clone());
+        record.insert("prediction".into(), with_texts(score.prediction.clone()));
     } else if let Outcome::Generated(generations) = &result.outcome {
         let texts: Vec<&str> = generations.iter().map(|generation| generation.text.as_str()).collect();
         // OpenCompass: several answers to a prompt are a list.
         record.insert("prediction".into(), if let [only] = texts.as_slice() { json!(only) } else { json!(texts) });
     }
     if !sample.gold.is_null() {
-        record.insert("gold".into(), dataset.eval.evaluator.reference(&sample.gold).clone());
+        record.insert("gold".into(), with_texts(dataset.eval.evaluator.reference(&sample.gold).clone()));
     }
     if page.shots.len() < sample.shots.len() {
         record.insert("shots_kept".into(), page.shots.len().into());

@@ -4,7 +4,7 @@ use super::format::{Row, safe_format};
 use super::jinja;
 use super::labels::{self, GoldKind};
 use super::template::Options;
-use compass_pyfmt::python_str;
+use compass_pyfmt::{digits_beyond_64_bits, python_str};
 use serde_json::Value;
 
 /// One answer, without delimiter.
@@ -117,7 +117,7 @@ fn position(gold: &Value, texts: &[String]) -> Result<usize, String> {
     let at = match gold {
         Value::Number(number) => number.as_u64().and_then(|at| usize::try_from(at).ok()),
         Value::String(text) => texts.iter().position(|answer| answer == text).or_else(|| letter(text)),
-        _ => None,
+        other => digits_beyond_64_bits(other).and_then(|digits| texts.iter().position(|answer| answer == digits)),
     };
     at.filter(|&at| at < texts.len()).ok_or_else(|| {
         let count = texts.len();
@@ -133,6 +133,7 @@ fn kind_of(value: &Value) -> &'static str {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
+        value if digits_beyond_64_bits(value).is_some() => "a number",
         Value::String(_) => "a text",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",

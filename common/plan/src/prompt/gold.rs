@@ -2,6 +2,7 @@
 
 use super::format::Row;
 use super::template::PromptConfig;
+use compass_pyfmt::digits_beyond_64_bits;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -28,11 +29,16 @@ impl Gold<'_> {
             let number = |text: &str| self.config.options.as_ref().and_then(|_| text.parse::<u64>().ok());
             return Ok(Cow::Owned(match text_template.value(row)? {
                 Value::String(text) => number(&text).map_or_else(|| Value::from(text), Value::from),
-                value => value,
+                value => match digits_beyond_64_bits(&value) {
+                    Some(digits) => digits.into(),
+                    None => value,
+                },
             }));
         }
         let column = self.column.ok_or("has no gold answer: name the column in `reader_cfg.output_column`")?;
         let missing = || format!("has no column `{column}`, where `output_column` looks for the gold answer");
-        row.get(column).map(Cow::Borrowed).ok_or_else(missing)
+        let gold = row.get(column).ok_or_else(missing)?;
+        // One such number is compared as the text that Python prints of it; within a list it stays a number.
+        Ok(digits_beyond_64_bits(gold).map_or(Cow::Borrowed(gold), |digits| Cow::Owned(digits.into())))
     }
 }

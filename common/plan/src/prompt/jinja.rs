@@ -6,6 +6,7 @@
 
 use super::format::Row;
 use super::jinja_methods;
+use super::jinja_values::{json, tojson, variables};
 use super::template_limits;
 use compass_pyfmt::literal;
 use compass_pyfmt::{python_repr, python_str};
@@ -23,6 +24,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.set_formatter(write);
     environment.add_filter("string", |value: Value| printed(&value));
     environment.add_filter("regex_replace", regex_replace);
+    environment.add_filter("tojson", tojson);
     template_limits::limit(&mut environment);
     environment
 });
@@ -35,7 +37,9 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
 pub(super) fn text(source: &str, row: &Row) -> Result<String, String> {
     // Jinja reads every line break as "\n".
     let source = source.replace("\r\n", "\n").replace('\r', "\n");
-    template_limits::within_memory(&source, || ENVIRONMENT.render_str(&source, row).map_err(|error| said(&error)))
+    template_limits::within_memory(&source, || {
+        ENVIRONMENT.render_str(&source, variables(row)).map_err(|error| said(&error))
+    })
 }
 
 /// The list that a template stands for. Of one expression, `{{ ... }}`, that is its value; what another template prints is
@@ -47,7 +51,7 @@ pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
     let Some(expression) = only_expression(source) else { return printed_list(&text(source, row)?) };
     template_limits::within_memory(expression, || {
         let compiled = ENVIRONMENT.compile_expression(expression).map_err(|error| said(&error))?;
-        let value = compiled.eval(row).map_err(|error| said(&error))?;
+        let value = compiled.eval(variables(row)).map_err(|error| said(&error))?;
         template_limits::value_fits(&value).map_err(|error| said(&error))?;
         if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
             return Err(format!("`options` gives {value}, which is not a list"));
@@ -65,7 +69,7 @@ pub(super) fn is_text(source: &str, row: &Row) -> Result<bool, String> {
     let Some(expression) = only_expression(source) else { return Ok(false) };
     template_limits::within_memory(expression, || {
         let compiled = ENVIRONMENT.compile_expression(expression).map_err(|error| said(&error))?;
-        Ok(compiled.eval(row).map_err(|error| said(&error))?.kind() == ValueKind::String)
+        Ok(compiled.eval(variables(row)).map_err(|error| said(&error))?.kind() == ValueKind::String)
     })
 }
 
@@ -118,10 +122,6 @@ fn printed(value: &Value) -> Result<String, Error> {
             Ok(python_str(&json(value)?))
         }
     }
-}
-
-fn json(value: &Value) -> Result<serde_json::Value, Error> {
-    serde_json::to_value(value).map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))
 }
 
 /// Python's methods; `index` of lists is ours, minijinja's collection lacks it.

@@ -2,7 +2,7 @@
 //! so that a prediction and its gold compare as equals.
 
 use super::template::LabelType;
-use compass_pyfmt::python_str;
+use compass_pyfmt::{digits_beyond_64_bits, python_str};
 use serde_json::Value;
 
 /// What the gold answers of all test rows have in common.
@@ -23,6 +23,7 @@ impl GoldKind {
                 let this = match gold {
                     Value::Number(number) if !number.is_f64() => Self::Integers,
                     Value::Bool(_) => Self::Booleans,
+                    number if digits_beyond_64_bits(number).is_some() => Self::Integers,
                     _ => return Self::Mixed,
                 };
                 if *kind.get_or_insert(this) != this {

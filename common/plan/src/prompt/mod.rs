@@ -11,6 +11,7 @@ mod format;
 mod gold;
 mod jinja;
 mod jinja_methods;
+mod jinja_values;
 mod labels;
 mod lm_text;
 mod messages;

@@ -9,6 +9,7 @@ use crate::limits::Budget;
 use crate::object::{Table, tables};
 use crate::place::Place;
 use crate::value::{Dict, IndexMap, Slot, Value};
+use compass_pyfmt::digits_beyond_64_bits;
 use serde_json::Value as Json;
 use std::rc::Rc;
 
@@ -194,6 +195,10 @@ fn table_of_json(budget: &mut Budget, rows: Vec<serde_json::Map<String, Json>>, 
 pub(crate) fn from_json(budget: &mut Budget, value: Json, place: Place) -> Result<Value> {
     budget.step()?;
     budget.make(size_of::<Slot>())?;
+    if let Some(digits) = digits_beyond_64_bits(&value) {
+        // A number of more digits than this evaluator counts with is their text.
+        return Ok(digits.parse().map_or_else(|_| Value::text(digits), Value::Int));
+    }
     Ok(match value {
         Json::Null => Value::None,
         Json::Bool(value) => Value::Bool(value),

@@ -1,6 +1,7 @@
 //! Row expressions: what each makes of a row, and what it says of one that it cannot be applied to.
 
 use super::fixture::{Fixture, LINES_BEFORE};
+use compass_pyfmt::python_str;
 use serde_json::{Value, json};
 
 /// The one column `x` made of the row by `expression`.
@@ -97,6 +98,37 @@ fn every_verb() {
         ("{ from = \"f\", as = \"text\" }", json!("2.0")),
     ] {
         assert_eq!(made(&row, expression).unwrap(), value, "{expression}");
+    }
+}
+
+/// Values of `json.loads`, printed by `str` and `json.dumps` of CPython 3.11.
+#[test]
+fn whole_numbers_of_many_digits_stay_numbers() {
+    let big = "123456789012345678901234567890";
+    let row =
+        format!("{{\"n\": {big}, \"l\": [{big}, \"{big}\"], \"d\": {{\"k\": [-{big}]}}, \"t\": \"[{big}, '{big}']\"}}");
+    for (expression, printed) in [
+        ("{ from = \"n\" }", big.to_owned()),
+        ("{ from = \"l\" }", format!("[{big}, '{big}']")),
+        ("{ from = \"l.0\" }", big.to_owned()),
+        ("{ item = \"l\", at = 0 }", big.to_owned()),
+        ("{ from = \"d\" }", format!("{{'k': [-{big}]}}")),
+        ("{ list = [\"n\", \"l.1\"] }", format!("[{big}, '{big}']")),
+        ("{ object = [\"n\"] }", format!("{{'n': {big}}}")),
+        ("{ format = \"{n} of {l}\" }", format!("{big} of [{big}, '{big}']")),
+        ("{ join_items = \"l\", with = \"; \" }", format!("{big}; {big}")),
+        ("{ join = [\"n\", \"d.k.0\"], with = \" \" }", format!("{big} -{big}")),
+        ("{ json = \"t\" }", format!("[{big}, '{big}']")),
+        ("{ from = \"n\", as = \"text\" }", big.to_owned()),
+        ("{ from = \"n\", as = \"int\" }", big.to_owned()),
+        ("{ from = \"n\", as = \"float\" }", "1.2345678901234568e+29".to_owned()),
+        ("{ split = \"n\", by = \"45\", at = 0 }", "123".to_owned()),
+    ] {
+        let fixture = Fixture::with(&[("a.jsonl", &row)]);
+        let test = format!("path = \"a.jsonl\"\ncolumns = {{ x = {expression} }}");
+        let split =
+            fixture.split(&test, &Default::default()).unwrap_or_else(|faults| panic!("{expression}: {faults:?}"));
+        assert_eq!(python_str(&split.rows().next().unwrap()["x"]), printed, "{expression}");
     }
 }
 
