@@ -6,7 +6,7 @@ use compass_types::ids::{Digest, GrantId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::{
     Execution, ExecutionClass, Finish, Generation, LoglikelihoodScore, NormalizerScore, Outcome, PplScore, PromptFit,
-    RollingScore, SampleResult,
+    PromptSha, RollingScore, SampleResult,
 };
 
 /// A message that violates the protocol.
@@ -241,6 +241,8 @@ impl From<&SampleResult> for v1::SampleResult {
             truncated_from: result.fit.truncated_from,
             outcome: Some(outcome),
             engine_failed: false,
+            prompt_sha: result.fit.prompt_sha.map(|PromptSha(prefix)| prefix),
+            rendered: result.fit.rendered.clone(),
         }
     }
 }
@@ -275,7 +277,13 @@ impl TryFrom<v1::SampleResult> for SampleResult {
             Wire::Failed(reason) => Outcome::Failed { reason },
             Wire::NoRoom(reason) => Outcome::NoRoom { reason },
         };
-        let fit = PromptFit { shots_kept: wire.shots_kept, tokens: wire.tokens, truncated_from: wire.truncated_from };
+        let fit = PromptFit {
+            shots_kept: wire.shots_kept,
+            tokens: wire.tokens,
+            truncated_from: wire.truncated_from,
+            prompt_sha: wire.prompt_sha.map(PromptSha),
+            rendered: wire.rendered,
+        };
         Ok(Self { index: wire.index, fit, outcome })
     }
 }
@@ -286,7 +294,8 @@ mod tests {
     use prost::Message;
 
     fn round_trip(outcome: Outcome) {
-        let fit = PromptFit { shots_kept: 2, tokens: 77, truncated_from: 99 };
+        let (prompt_sha, rendered) = (Some(PromptSha(u64::MAX)), Some("user: é".to_owned()));
+        let fit = PromptFit { shots_kept: 2, tokens: 77, truncated_from: 99, prompt_sha, rendered };
         let result = SampleResult { index: 5, fit, outcome };
         let bytes = v1::SampleResult::from(&result).encode_to_vec();
         let back = SampleResult::try_from(v1::SampleResult::decode(bytes.as_slice()).unwrap()).unwrap();

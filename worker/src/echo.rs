@@ -99,7 +99,7 @@ impl EchoEngine {
         if let Outcome::Generated(answers) = &outcome {
             tokens.generated += answers.iter().map(|answer| u64::from(answer.tokens)).sum::<u64>();
         }
-        let fit = PromptFit { shots_kept: request.shots.len() as u32, tokens: longest, truncated_from: 0 };
+        let fit = PromptFit { shots_kept: request.shots.len() as u32, tokens: longest, ..PromptFit::default() };
         SampleResult { index: request.sample.index, fit, outcome }
     }
 }

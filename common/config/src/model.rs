@@ -17,7 +17,7 @@ use super::resolved::ModelConfig;
 use super::tree::{Node, Value};
 use super::truncation;
 use compass_plan::prompt::{MetaStyle, MetaTemplate};
-use compass_plan::{BosPolicy, DeviceRequest, Dtype, EndpointApi, ModelKind, NumericProfile};
+use compass_plan::{BosPolicy, DeviceRequest, Dtype, EndpointApi, ModelKind, NumericProfile, RefusedSystem};
 
 pub(super) const KINDS: Choices<'_, ModelKind> = Choices {
     // `echo` answers with a hash of the prompt: no model at all, for tests of everything around one.
@@ -33,6 +33,8 @@ pub(super) const KINDS: Choices<'_, ModelKind> = Choices {
     meanwhile: "",
     suffix: None,
 };
+pub(super) const SYSTEM: Choices<'_, RefusedSystem> =
+    Choices { now: &[("user", RefusedSystem::User)], aliases: &[], later: &[], meanwhile: "", suffix: None };
 pub(super) const DTYPES: Choices<'_, Option<Dtype>> = Choices {
     now: &[
         ("auto", None),
@@ -95,6 +97,8 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let chat = chat_node.and_then(|node| chat_template::read(check, node)).unwrap_or(Chat::Never);
     // lm-eval's name, and its default.
     let turns = fields.get("fewshot_as_multiturn").and_then(|node| flag(check, "fewshot_as_multiturn", node));
+    let system_node = fields.get("system");
+    let system = system_node.and_then(|node| SYSTEM.pick(check, "system", node)).unwrap_or_default();
     if let Some(node) = fields.get("batch_size") {
         batch_size(check, node);
     }
@@ -170,6 +174,11 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         return None;
     }
     let is_asked_in_messages = endpoint.as_ref().is_some_and(|endpoint| endpoint.api == EndpointApi::Chat);
+    let chat = chat || of_chat == Some(true) || is_asked_in_messages;
+    if let (false, Some(node)) = (chat, system_node) {
+        let message = "`system` has no effect: prompts of this model are one text".to_owned();
+        check.note(node.span, message, "write `chat = true`, or remove `system`");
+    }
     Some(ModelConfig {
         abbr: abbr?,
         kind: kind?,
@@ -182,7 +191,8 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         max_out_len: max_out_len.or(generation.max_new_tokens).unwrap_or(MAX_OUT_LEN),
         min_out_len: min_out_len.or(generation.min_new_tokens).unwrap_or(0),
         decoding: generation.decoding,
-        chat: chat || of_chat == Some(true) || is_asked_in_messages,
+        chat,
+        system,
         tokenizer_kwargs,
         truncation,
         sums_loglikelihood,

@@ -11,7 +11,8 @@ use compass_plan::prompt::{MetaTemplate, PromptConfig};
 use compass_plan::retriever::RetrieverKind;
 use compass_plan::summary::{RowName, SummaryGroup};
 use compass_plan::{
-    BosPolicy, Decoding, DeviceRequest, Dtype, Endpoint, EvalSpec, InferSpec, ModelKind, NumericProfile, Truncation,
+    BosPolicy, Decoding, DeviceRequest, Dtype, Endpoint, EvalSpec, InferSpec, ModelKind, NumericProfile, RefusedSystem,
+    Truncation,
 };
 use compass_postprocess::Postprocessor;
 use compass_types::range::RangeSpec;
@@ -152,6 +153,8 @@ pub struct ModelConfig {
     pub meta_template: Option<MetaTemplate>,
     /// Whether prompts go through the tokenizer's chat template.
     pub chat: bool,
+    /// What becomes of system messages that the chat template refuses.
+    pub system: RefusedSystem,
     /// `tokenizer_kwargs` as written.
     pub tokenizer_kwargs: Map<String, Value>,
     /// How a prompt that is too long is shortened.

@@ -37,5 +37,7 @@ pub use layout::{found_part, head_path, pack, part_path, read_plan_file, tasks_p
 pub use program::{Program, Stage};
 pub use sample::{Body, ChatTurn, OptionPrompt, OptionText, Part, Sample};
 pub use shape::{EntryRuns, Misfit, ResultShape, entries_of_all};
-pub use spec::{BosPolicy, DeviceRequest, Dtype, EvalSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
+pub use spec::{
+    BosPolicy, DeviceRequest, Dtype, EvalSpec, InferSpec, ModelKind, ModelPlan, NumericProfile, RefusedSystem,
+};
 pub use truncation::{DropMiddle, Truncation};

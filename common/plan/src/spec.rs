@@ -108,6 +108,9 @@ pub struct ModelPlan {
     pub meta_template: Option<MetaTemplate>,
     /// Whether prompts go through the tokenizer's chat template (OpenCompass's `HuggingFacewithChatTemplate`).
     pub chat: bool,
+    /// What becomes of system messages that the chat template refuses.
+    #[serde(default, skip_serializing_if = "RefusedSystem::is_default")]
+    pub system: RefusedSystem,
     /// `tokenizer_kwargs` as written: sides of truncation and padding; what is not obeyed is noted by the engine.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub tokenizer_kwargs: serde_json::Map<String, serde_json::Value>,
@@ -144,6 +147,24 @@ pub struct ModelPlan {
     pub endpoint: Option<Endpoint>,
 }
 
+/// What becomes of system messages that a model's chat template, or its server, refuses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusedSystem {
+    /// The sample fails; under lm-eval's profile a `description` is left out.
+    #[default]
+    Fails,
+    /// What they say stands before the user's words.
+    User,
+}
+
+impl RefusedSystem {
+    /// Whether nothing is asked for.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 impl ModelPlan {
     /// The model in `path`, of which nothing special is asked: fp32, greedy, 16 tokens, everything else its own.
     pub fn new(abbr: impl Into<String>, kind: ModelKind, path: impl Into<String>) -> Self {
@@ -161,6 +182,7 @@ impl ModelPlan {
             profile: NumericProfile::Canonical,
             meta_template: None,
             chat: false,
+            system: RefusedSystem::default(),
             device: DeviceRequest::Auto,
             deterministic: true,
             tokenizer_kwargs: serde_json::Map::new(),

@@ -3,6 +3,7 @@
 //! Holds raw scores, never metrics: a metric is a fold over these, made by `evaluator`.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The result of one sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,26 @@ pub struct PromptFit {
     pub tokens: u32,
     /// Tokens before truncation, when even without shots the text was too long; 0 when it fitted.
     pub truncated_from: u32,
+    /// Digest of what messages became: the text of the chat template, or what was sent to an endpoint. `None` where the prompt is
+    /// a text as it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_sha: Option<PromptSha>,
+    /// That text, of a sample that failed after it was made; at most [`MOST_RENDERED`] bytes of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rendered: Option<String>,
+}
+
+/// Bytes of a rendered prompt that a failed sample keeps.
+pub const MOST_RENDERED: usize = 32 << 10;
+
+/// The first 64 bits of the SHA-256 of a rendered prompt, as 16 hexadecimal digits: what `sha256sum` prints begins so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PromptSha(pub u64);
+
+impl fmt::Display for PromptSha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
 }
 
 /// Raw scores of one sample.

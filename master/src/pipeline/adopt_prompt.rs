@@ -208,7 +208,7 @@ impl Asked<'_> {
 
     /// The record that the sample would have, with its first `shots`.
     fn record(&self, meta: Option<&MetaTemplate>, shots: u32) -> Map<String, Value> {
-        let fit = PromptFit { shots_kept: shots, tokens: 1, truncated_from: 0 };
+        let fit = PromptFit { shots_kept: shots, tokens: 1, truncated_from: 0, ..PromptFit::default() };
         let outcome = Outcome::Failed { reason: String::new() };
         let result = SampleResult { index: self.sample.index, fit, outcome };
         match prediction_record(self.dataset, meta, self.part, self.sample, &result) {

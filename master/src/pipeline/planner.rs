@@ -254,6 +254,7 @@ fn pin_model(config: &Config, model: &ModelConfig) -> ModelPlan {
         profile: model.profile,
         meta_template: model.meta_template.clone(),
         chat: model.chat,
+        system: model.system,
         tokenizer_kwargs: model.tokenizer_kwargs.clone(),
         truncation: model.truncation.clone(),
         sums_loglikelihood: model.sums_loglikelihood,

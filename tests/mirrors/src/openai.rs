@@ -49,6 +49,8 @@ pub struct Script {
     pub status: Option<(u32, u16)>,
     /// Where all requests are redirected.
     pub redirect: Option<String>,
+    /// The status of a request with a message of the system's.
+    pub refuses_system: Option<u16>,
     pub fingerprint: String,
 }
 
@@ -64,6 +66,7 @@ impl Default for Script {
             busy_at_first: 0,
             status: None,
             redirect: None,
+            refuses_system: None,
             fingerprint: "fp-1".into(),
         }
     }
@@ -258,6 +261,12 @@ fn decide(request: &Request, body: &Value, script: &Script, state: &mut State, a
     if count.wrapping_mul(2_654_435_761) % 1000 < script.faults_per_mille && !script.faults.is_empty() {
         state.faults += 1;
         return faulty(script.faults[state.faults % script.faults.len()]);
+    }
+    let is_system = |message: &Value| message["role"] == "system";
+    if let Some(status) = script.refuses_system
+        && body["messages"].as_array().is_some_and(|messages| messages.iter().any(is_system))
+    {
+        return error(status, "System role not supported", "bad_request");
     }
     let prompt = prompt_of(body);
     *state.asked.entry(prompt.clone()).or_default() += 1;

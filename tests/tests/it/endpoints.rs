@@ -1,6 +1,7 @@
 //! Models behind an endpoint, with real processes: an endpoint that follows scripts, faults, kills, limits, secrets.
 
 use compass_mirrors::openai::{Endpoint, Fault, Script};
+use compass_plan::prompt::prompt_sha;
 use compass_tests::{
     ENDPOINT_KEY as KEY, Job, Worker, children_of, endpoint_configuration as configuration, endpoint_job,
     endpoint_rows as rows, endpoint_score as score, is_alive, kill, told_address, tree_of, wait_until, worker_command,
@@ -391,4 +392,41 @@ fn every_kind_of_fault_is_survived() {
         job.run(&["--max-num-workers", "1"]).expect(0);
         assert_eq!(score(&job), Some(100.0), "{fault:?}");
     }
+}
+
+/// A server whose template has no role for the system says so, or fails at it.
+#[test]
+fn a_description_that_the_server_refuses_stands_before_the_question_where_asked() {
+    let described = |endpoint: &Endpoint, system: &str| {
+        let job = job(endpoint, "", 2);
+        let config = configuration(&endpoint.url(), "")
+            .replace("[[dataset]]", &format!("{system}\n[[dataset]]"))
+            .replace("prompt_template = ", "description = \"Be brief. \", prompt_template = ");
+        job.configure(&config);
+        job
+    };
+    for status in [400, 500] {
+        let endpoint = Endpoint::start(Script { refuses_system: Some(status), ..Script::default() }).unwrap();
+        let job = described(&endpoint, "system = \"user\"\n");
+        let done = job.run(&["--max-num-workers", "1"]).expect(0);
+        assert_eq!(score(&job), Some(100.0), "{}", done.stdout);
+        assert!(done.stdout.contains("the endpoint refuses system messages"), "{}", done.stdout);
+        let asked: Vec<String> = endpoint.answers().into_keys().filter(|prompt| prompt.contains("What")).collect();
+        assert_eq!(asked, ["Be brief. \n\nWhat is 0", "Be brief. \n\nWhat is 1"]);
+        let sent = serde_json::json!([{"role": "user", "content": asked[0]}]).to_string();
+        let record = &job.predictions("served", "questions")["0"];
+        assert_eq!(record["prompt_sha"], prompt_sha([sent.as_str()]).to_string(), "{record}");
+        assert_eq!(record["origin_prompt"][0]["role"], "SYSTEM", "as it was asked: {record}");
+    }
+    let endpoint = Endpoint::start(Script { refuses_system: Some(400), ..Script::default() }).unwrap();
+    let refused = described(&endpoint, "");
+    refused.run(&["--max-num-workers", "1"]).expect(1);
+    let record = &refused.predictions("served", "questions")["1"];
+    assert!(record["error"].as_str().unwrap().contains("System role not supported"), "{record}");
+    let sent = r#"[{"role":"system","content":"Be brief. "},{"role":"user","content":"What is 1"}]"#;
+    assert_eq!(record["rendered_prompt"], sent);
+    assert_eq!(record["prompt_sha"], prompt_sha([sent]).to_string());
+    let takes = Endpoint::start(Script::default()).unwrap();
+    described(&takes, "system = \"user\"\n").run(&["--max-num-workers", "1"]).expect(0);
+    assert!(takes.answers().contains_key("What is 1"), "it gets system messages: {:?}", takes.answers());
 }

@@ -69,6 +69,8 @@ mod slurm;
 #[cfg(feature = "engine")]
 mod slurm_demo;
 mod stores;
+#[cfg(feature = "engine")]
+mod system_messages;
 mod vanished;
 #[cfg(feature = "engine")]
 mod watch;

@@ -9,10 +9,12 @@ use super::pace::{Pace, Refusal, Wait};
 use super::refusal::{Meaning, UNANSWERED, judge};
 use compass_common::backoff;
 use compass_plan::engine::{EngineFault, note_progress};
+use compass_plan::prompt::{RenderedPrompt, system_as_user};
 use compass_plan::{ENDPOINT_REFUSED, Endpoint, EndpointApi, EndpointBudget, Reported};
 use compass_storage::{ApiClient, ApiError, ApiRequest};
 use compass_types::secret::Secret;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -66,6 +68,8 @@ pub(crate) struct Asker {
     broken_in_row: Cell<u32>,
     /// Whether the server takes `max_completion_tokens` in place of `max_tokens`.
     renames_length: Cell<bool>,
+    /// Whether the server refuses system messages, and they stand before the user's.
+    moves_system: Cell<bool>,
     versions: RefCell<BTreeSet<String>>,
     notes: RefCell<Vec<String>>,
     used: Cell<Usage>,
@@ -90,6 +94,7 @@ impl Asker {
             last_answer: Cell::new(Instant::now()),
             broken_in_row: Cell::new(0),
             renames_length: Cell::new(false),
+            moves_system: Cell::new(false),
             versions: RefCell::default(),
             notes: RefCell::default(),
             used: Cell::default(),
@@ -107,6 +112,23 @@ impl Asker {
             EndpointApi::Completions => "/completions",
             EndpointApi::Chat => "/chat/completions",
         }
+    }
+
+    /// The prompt as the server takes it.
+    pub(crate) fn placed<'p>(&self, prompt: &'p RenderedPrompt) -> Cow<'p, RenderedPrompt> {
+        match prompt {
+            RenderedPrompt::Messages(messages) if self.moves_system.get() => {
+                Cow::Owned(RenderedPrompt::Messages(system_as_user(messages)))
+            }
+            other => Cow::Borrowed(other),
+        }
+    }
+
+    /// Puts system messages before the user's from here on.
+    pub(crate) fn move_system(&self) {
+        self.moves_system.set(true);
+        let note = "the endpoint refuses system messages: they stand before the user's, as `system = \"user\"` asks";
+        self.notes.borrow_mut().push(note.to_owned());
     }
 
     /// Tokens used since this was asked last.

@@ -99,6 +99,17 @@ pub(crate) fn greeting(model: &str, api: EndpointApi) -> Value {
     }
 }
 
+/// The same with a message of the system's, by which an endpoint shows whether it takes them.
+pub(crate) fn greeting_with_system(model: &str) -> Value {
+    let messages = json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]);
+    json!({"model": model, "messages": messages, "max_tokens": 1, "temperature": 0})
+}
+
+/// Messages as a request has them.
+pub(crate) fn messages_text(messages: &[Message]) -> String {
+    messages.iter().map(message).collect::<Value>().to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,15 +2,16 @@
 
 use super::answer::{Usage, reported};
 use super::asker::{Asker, Unanswered};
-use super::body::greeting;
+use super::body::{greeting, greeting_with_system};
 use super::probe::probe;
 use super::work::Work;
 use compass_common::backoff;
-use compass_plan::ModelPlan;
 use compass_plan::engine::{Added, BatchSpec, Engine, EngineFault, ModelFacts, Request, TokenCounters, note_progress};
+use compass_plan::{EndpointApi, ModelPlan, RefusedSystem};
 use compass_types::result::SampleResult;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -20,6 +21,8 @@ const RETRY_FOR: Duration = Duration::from_secs(90);
 const PAUSES: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(10));
 /// How often samples that were added are looked for.
 const LOOK: Duration = Duration::from_millis(10);
+/// Failures at a system message, each with an answer without one after it, by which a server is known to refuse it.
+const FAILURES_AT_SYSTEM: u32 = 3;
 /// Characters of a token, as a first guess.
 const CHARACTERS_PER_TOKEN: f64 = 4.0;
 
@@ -52,6 +55,12 @@ pub fn load(plan: &ModelPlan, waits: &dyn Fn(String)) -> Result<Box<dyn Engine>,
     if endpoint.scores {
         runtime.block_on(probe(&asker))?;
     }
+    if plan.system == RefusedSystem::User && endpoint.api == EndpointApi::Chat {
+        let with_system = greeting_with_system(&endpoint.model);
+        if runtime.block_on(refuses_system(&asker, &with_system, &hello, waits))? {
+            asker.move_system();
+        }
+    }
     let facts = ModelFacts {
         max_seq_len: plan.max_seq_len.unwrap_or(u32::MAX),
         characters_per_token: CHARACTERS_PER_TOKEN,
@@ -64,6 +73,26 @@ pub fn load(plan: &ModelPlan, waits: &dyn Fn(String)) -> Result<Box<dyn Engine>,
         pin: Some(endpoint.pin(&reported(&greeted))),
     };
     Ok(Box::new(EndpointEngine { plan: plan.clone(), asker, runtime, facts }))
+}
+
+/// Whether the endpoint, which answers `plain`, does not take `with_system`: it refuses it, or fails at it again and again while it
+/// answers the other, as servers do whose template raises an exception.
+async fn refuses_system(
+    asker: &Asker,
+    with_system: &Value,
+    plain: &Value,
+    waits: &dyn Fn(String),
+) -> Result<bool, EngineFault> {
+    for _ in 0..FAILURES_AT_SYSTEM {
+        match asker.greet(with_system).await {
+            Ok(_) => return Ok(false),
+            Err((Unanswered::Outage(_), true)) => {}
+            Err((Unanswered::Refused(_) | Unanswered::Sample(_), _)) => return Ok(true),
+            Err((outage, _)) => return Err(outage.into()),
+        }
+        first_answer(waits, || asker.greet(plain)).await?;
+    }
+    Ok(true)
 }
 
 /// Asks until there is an answer, for as long as one may come.

@@ -2,10 +2,10 @@
 
 use super::answer::{Generated, Usage, estimated, generation};
 use super::asker::{Asker, Unanswered};
-use super::body::Wish;
+use super::body::{Wish, messages_text};
 use super::score::Scoring;
 use compass_plan::engine::{BatchSpec, EngineFault, Request};
-use compass_plan::prompt::{Message, RenderedPrompt};
+use compass_plan::prompt::{Message, RenderedPrompt, kept_prompt, prompt_sha};
 use compass_plan::{Body, ChatMode, ChatTurn, InferSpec, ModelPlan};
 use compass_types::result::{Generation, Outcome, PromptFit, SampleResult};
 
@@ -60,9 +60,12 @@ impl Work {
     /// # Errors
     /// The endpoint refuses the job, or does not answer at all.
     pub(crate) async fn run(self, asker: &Asker) -> Result<SampleResult, EngineFault> {
+        let mut sent = Vec::new();
         let asked = match &self.ask {
-            Ask::Generate { prompt, sequences, wish } => answers(asker, wish, prompt, self.index, *sequences).await,
-            Ask::Converse { turns, mode, wish } => converse(asker, wish, turns, *mode, self.index).await,
+            Ask::Generate { prompt, sequences, wish } => {
+                answers(asker, wish, prompt, self.index, *sequences, &mut sent).await
+            }
+            Ask::Converse { turns, mode, wish } => converse(asker, wish, turns, *mode, self.index, &mut sent).await,
             Ask::Score(scoring) => scoring.run(asker).await,
             Ask::Nothing(why) => Err(Unanswered::Sample(why.clone())),
         };
@@ -72,7 +75,12 @@ impl Work {
             Err(unanswered) => return Err(unanswered.into()),
         };
         let tokens = u32::try_from(read).unwrap_or(u32::MAX);
-        let fit = PromptFit { shots_kept: self.shots, tokens, truncated_from: 0 };
+        let prompt_sha = (!sent.is_empty()).then(|| prompt_sha(sent.iter().map(String::as_str)));
+        let rendered = match &outcome {
+            Outcome::Failed { .. } => sent.pop().map(kept_prompt),
+            _ => None,
+        };
+        let fit = PromptFit { shots_kept: self.shots, tokens, prompt_sha, rendered, ..PromptFit::default() };
         Ok(SampleResult { index: self.index, fit, outcome })
     }
 }
@@ -83,7 +91,10 @@ async fn answers(
     prompt: &RenderedPrompt,
     index: u32,
     sequences: u32,
+    sent: &mut Vec<String>,
 ) -> Result<(Outcome, Read), Unanswered> {
+    let prompt = &*asker.placed(prompt);
+    note_sent(prompt, sent);
     let (mut answers, mut read) = (Vec::with_capacity(sequences as usize), 0);
     for sequence in 0..sequences {
         let (answer, tokens) = one(asker, wish, prompt, index, sequence).await?;
@@ -91,6 +102,13 @@ async fn answers(
         answers.push(answer);
     }
     Ok((Outcome::Generated(answers), read))
+}
+
+/// What stands in requests where the prompt is one of messages.
+fn note_sent(prompt: &RenderedPrompt, sent: &mut Vec<String>) {
+    if let RenderedPrompt::Messages(messages) = prompt {
+        sent.push(messages_text(messages));
+    }
 }
 
 async fn one(
@@ -121,6 +139,7 @@ async fn converse(
     turns: &[ChatTurn],
     mode: ChatMode,
     index: u32,
+    sent: &mut Vec<String>,
 ) -> Result<(Outcome, Read), Unanswered> {
     let asked: Vec<usize> =
         (0..turns.len()).filter(|at| turns.get(*at).is_some_and(|turn| turn.role == ASSISTANT)).collect();
@@ -131,6 +150,8 @@ async fn converse(
         let mut content = turn.content.clone();
         if is_asked {
             let prompt = RenderedPrompt::Messages(history.clone());
+            let prompt = asker.placed(&prompt);
+            note_sent(&prompt, sent);
             let (answer, tokens) = one(asker, wish, &prompt, index, answers.len() as u32).await?;
             read += tokens;
             if mode == ChatMode::Every {

@@ -106,6 +106,14 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         .takes("`\"auto\"`, `true`, `false`")
         .default("`false`"),
         key(
+            "system",
+            Choice(|| model::SYSTEM.words()),
+            "what becomes of a `description` or another system message where the chat template, or the endpoint, refuses the role: `user` \
+             puts the text and an empty line before the user's message",
+        )
+        .takes("`\"user\"`")
+        .default("such a sample fails"),
+        key(
             "fewshot_as_multiturn",
             Boolean,
             "with a chat: shots as turns of their own, or in the question's turn",

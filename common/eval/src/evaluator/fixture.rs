@@ -67,7 +67,11 @@ pub(crate) fn generate(index: u32, gold: Value) -> Sample {
 }
 
 pub(crate) fn result(index: u32, outcome: Outcome) -> SampleResult {
-    SampleResult { index, fit: PromptFit { shots_kept: 0, tokens: 9, truncated_from: 0 }, outcome }
+    SampleResult {
+        index,
+        fit: PromptFit { shots_kept: 0, tokens: 9, truncated_from: 0, ..PromptFit::default() },
+        outcome,
+    }
 }
 
 pub(crate) fn ppl_result(index: u32, scores: &[(f64, u32)]) -> SampleResult {

@@ -22,9 +22,12 @@ use serde_json::{Map, Value, json};
 ///   and where `acc_mutual_info` is asked Unconditional Loglikelihood; prediction, gold.
 /// - `clp`: "in-context examples", "testing input", prompt, choices, prediction (the choices' probabilities among
 ///   themselves), pred_label (the position of the greatest), gold.
-/// - `gen`: origin_prompt, prediction, gold. `ppl_only`: origin_prompt, ppl. `inference_ppl_only`: that and token_len. `rolling`: origin_prompt, Loglikelihood, tokens.
-/// - then, when it applies: shots_kept (fewer than planned), too_long (tokens before and after truncation), tie, and error
-///   with the reason why there is no prediction.
+/// - `gen`: origin_prompt, prediction, gold. `ppl_only`: origin_prompt, ppl. `inference_ppl_only`: that and token_len. `rolling`:
+///   origin_prompt, Loglikelihood, tokens.
+/// - then, where messages were asked, prompt_sha: the beginning of the SHA-256 of what became of them, the text of the chat template or
+///   the JSON that an endpoint got; of several, joined by a zero byte. A prompt that is a text stands above as it was tokenised.
+/// - then, when it applies: rendered_prompt (that text, of a sample that failed), shots_kept (fewer than planned), too_long (tokens
+///   before and after truncation), tie, and error with the reason why there is no prediction.
 ///
 /// Scores that are not finite are null.
 pub fn prediction_record(
@@ -82,6 +85,12 @@ pub fn prediction_record(
     }
     if !sample.gold.is_null() {
         record.insert("gold".into(), with_texts(dataset.eval.evaluator.reference(&sample.gold).clone()));
+    }
+    if let Some(sha) = result.fit.prompt_sha {
+        record.insert("prompt_sha".into(), sha.to_string().into());
+    }
+    if let (Outcome::Failed { .. }, Some(rendered)) = (&result.outcome, &result.fit.rendered) {
+        record.insert("rendered_prompt".into(), rendered.as_str().into());
     }
     if page.shots.len() < sample.shots.len() {
         record.insert("shots_kept".into(), page.shots.len().into());
@@ -242,6 +251,7 @@ mod tests {
     use super::*;
     use crate::evaluator::fixture::*;
     use compass_plan::{ChatTurn, GenSpec};
+    use compass_types::result::PromptSha;
 
     fn part(sample: &Sample) -> Part {
         Part { shots: vec!["S0".into(), "S1".into()], samples: vec![sample.clone()] }
@@ -353,6 +363,23 @@ mod tests {
                 r#""gold":0,"error":"crashed the engine three times"}"#
             )
         );
+    }
+
+    #[test]
+    fn what_a_template_made_of_messages_is_the_workers_word() {
+        let dataset = dataset("d", InferSpec::Gen(GenSpec::default()), 1);
+        let (sample, meta) = (generate(0, json!("42")), MetaTemplate::chat());
+        let record = |result: &SampleResult| prediction_record(&dataset, Some(&meta), &part(&sample), &sample, result);
+        let told = record(&generated(0, "42"));
+        assert_eq!(told.get("prompt_sha"), None, "nothing is claimed of what is not known: {told}");
+        let mut result = generated(0, "42");
+        result.fit.prompt_sha = Some(PromptSha(0xabc));
+        result.fit.rendered = Some("user: go on".into());
+        let told = record(&result);
+        assert_eq!((&told["prompt_sha"], told.get("rendered_prompt")), (&json!("0000000000000abc"), None));
+        let failed = record(&SampleResult { outcome: failed(0, "no logits").outcome, ..result });
+        assert_eq!(failed["prompt_sha"], "0000000000000abc");
+        assert_eq!((&failed["rendered_prompt"], &failed["error"]), (&json!("user: go on"), &json!("no logits")));
     }
 
     #[test]

@@ -43,6 +43,34 @@ pub(super) fn of_plain(prompt: &Prompt, shots: &[&Shot], format: &ShotFormat, on
     messages
 }
 
+/// The messages without the system's: what it says is put before the user's next message, parted by an empty line, as the templates
+/// of Gemma 3 and llama.cpp's for Gemma do; where none follows, it is a message of the user's.
+pub fn system_as_user(messages: &[Message]) -> Vec<Message> {
+    const PARTED: &str = "\n\n";
+    let mut placed: Vec<Message> = Vec::with_capacity(messages.len());
+    let mut said: Vec<&str> = Vec::new();
+    let user = |content: String| Message { role: "user".into(), content };
+    for message in messages {
+        match message.role.as_str() {
+            "system" => said.extend((!message.content.is_empty()).then_some(message.content.as_str())),
+            "user" => {
+                let texts: Vec<&str> = said.drain(..).chain([message.content.as_str()]).collect();
+                placed.push(user(texts.join(PARTED)));
+            }
+            _ => {
+                if !said.is_empty() {
+                    placed.push(user(std::mem::take(&mut said).join(PARTED)));
+                }
+                placed.push(message.clone());
+            }
+        }
+    }
+    if !said.is_empty() {
+        placed.push(user(said.join(PARTED)));
+    }
+    placed
+}
+
 /// The whole chat: neighbours of one role merged by a newline, empty messages left out.
 pub(super) fn parse(list: &[Flat<'_>], meta: &MetaTemplate, mode: Mode) -> Vec<Message> {
     let merged = merge(walk(list, meta, mode));
@@ -141,5 +169,31 @@ pub(super) fn api_role(role: &str) -> &str {
         "assistant" => "BOT",
         "system" => "SYSTEM",
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_stands_before_the_users_words() {
+        let messages = |turns: &[(&str, &str)]| -> Vec<Message> {
+            turns.iter().map(|(role, content)| Message { role: (*role).into(), content: (*content).into() }).collect()
+        };
+        for (asked, placed) in [
+            (vec![("system", "Be kind."), ("user", "Hi")], vec![("user", "Be kind.\n\nHi")]),
+            (vec![("user", "Hi")], vec![("user", "Hi")]),
+            (vec![("system", "a"), ("system", "b"), ("user", "Hi")], vec![("user", "a\n\nb\n\nHi")]),
+            (vec![("system", ""), ("user", "Hi")], vec![("user", "Hi")]),
+            (
+                vec![("system", "a"), ("user", "1"), ("assistant", "2"), ("user", "3"), ("assistant", "4")],
+                vec![("user", "a\n\n1"), ("assistant", "2"), ("user", "3"), ("assistant", "4")],
+            ),
+            (vec![("system", "a"), ("assistant", "b")], vec![("user", "a"), ("assistant", "b")]),
+            (vec![("user", "1"), ("system", "late")], vec![("user", "1"), ("user", "late")]),
+        ] {
+            assert_eq!(system_as_user(&messages(&asked)), messages(&placed), "{asked:?}");
+        }
     }
 }

@@ -117,6 +117,14 @@ pub fn render_shots(shots: &[&Shot], format: &ShotFormat, meta: Option<&MetaTemp
 }
 
 impl RenderedPrompt {
+    /// The text; of messages that no chat template renders, what they say one after the other (`_convert_base_messages`).
+    pub fn joined(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Messages(messages) => messages.into_iter().map(|message| message.content).collect(),
+        }
+    }
+
     /// As OpenCompass prints it: the text, or its own list of `{role, prompt}` with `HUMAN`, `BOT` and `SYSTEM`.
     pub fn printed(&self) -> serde_json::Value {
         match self {

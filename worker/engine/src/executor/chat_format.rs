@@ -4,10 +4,11 @@ use super::answer::RunError;
 use super::scoring_request::Bordered;
 use crate::fault::file_fault;
 use crate::tokenizer::{ChatError, ChatTemplate, ChatTemplates, TextTokenizer, render_chat};
-use compass_plan::NumericProfile;
 use compass_plan::engine::EngineFault;
-use compass_plan::prompt::Message;
+use compass_plan::prompt::{Message, system_as_user};
+use compass_plan::{NumericProfile, RefusedSystem};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// The date for templates that use it: a run must not depend on the day on which a sample runs. The default of Llama
@@ -19,20 +20,30 @@ const TODAY: jiff::civil::DateTime = jiff::civil::date(2024, 7, 26).at(0, 0, 0, 
 pub(super) struct ChatFormat {
     template: ChatTemplate,
     special: Map<String, Value>,
-    /// Whether system messages are left out, as lm-eval leaves out what the template refuses.
-    leaves_out_system: bool,
+    system: SystemMessages,
+}
+
+/// What becomes of system messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SystemMessages {
+    /// The template gets them.
+    AsTheyAre,
+    /// It refuses them, and they stand before the user's words.
+    BeforeUser,
+    /// It refuses them, and prompts that are not OpenCompass's do without, as in lm-eval.
+    LeftOut,
 }
 
 impl ChatFormat {
-    /// Reads the template of the tokenizer's directory. `notes` receives a note if the template uses the date, or if `profile` leaves
-    /// out what it refuses.
+    /// Reads the template of the tokenizer's directory. `notes` receives a note if the template uses the date, or if it refuses
+    /// system messages and `refused` or `profile` places them elsewhere or leaves them out.
     ///
     /// # Errors
     /// [`EngineFault::Model`] if there is none or it is not a template.
     pub(super) fn read(
         directory: &Path,
         tokenizer: &TextTokenizer,
-        profile: NumericProfile,
+        (profile, refused): (NumericProfile, RefusedSystem),
         notes: &mut Vec<String>,
     ) -> Result<Self, EngineFault> {
         let templates = ChatTemplates::read(directory)?;
@@ -42,14 +53,24 @@ impl ChatFormat {
             notes.push(format!("the chat template uses the date; it is always {}", TODAY.date()));
         }
         let template = ChatTemplate::new(source, TODAY).map_err(|error| file_fault(directory, error))?;
-        let format = Self { template, special: tokenizer.special_tokens_map(), leaves_out_system: false };
-        let leaves_out_system = profile == NumericProfile::LmEvalHf && format.refuses_system();
-        if leaves_out_system {
-            let note = "the chat template refuses system messages: profile lm-eval-hf leaves them out, as lm-eval does, and no \
-                        `description` or system instruction is asked";
-            notes.push(note.to_owned());
-        }
-        Ok(Self { leaves_out_system, ..format })
+        let format = Self { template, special: tokenizer.special_tokens_map(), system: SystemMessages::AsTheyAre };
+        let system = match (refused, profile) {
+            (RefusedSystem::User, _) if format.refuses_system() => SystemMessages::BeforeUser,
+            (RefusedSystem::Fails, NumericProfile::LmEvalHf) if format.refuses_system() => SystemMessages::LeftOut,
+            _ => SystemMessages::AsTheyAre,
+        };
+        let note = match system {
+            SystemMessages::AsTheyAre => None,
+            SystemMessages::BeforeUser => Some(
+                "the chat template refuses system messages: they stand before the user's, as `system = \"user\"` asks",
+            ),
+            SystemMessages::LeftOut => Some(
+                "the chat template refuses system messages: profile lm-eval-hf leaves them out, as lm-eval does, and no \
+                 `description` or system instruction is asked",
+            ),
+        };
+        notes.extend(note.map(str::to_owned));
+        Ok(Self { system, ..format })
     }
 
     /// Whether the template takes a user's message, and not with a system message before it.
@@ -64,7 +85,23 @@ impl ChatFormat {
     /// # Errors
     /// [`RunError::Sample`] if the template rejects the messages.
     pub(super) fn text(&self, messages: &[Message]) -> Result<String, RunError> {
-        self.render(messages, false).map_err(|error| RunError::Sample(error.to_string()))
+        let placed = match self.system {
+            SystemMessages::BeforeUser => Cow::Owned(system_as_user(messages)),
+            SystemMessages::AsTheyAre | SystemMessages::LeftOut => Cow::Borrowed(messages),
+        };
+        self.render(&placed, false).map_err(|error| self.failure(&error, messages))
+    }
+
+    /// Why messages are not rendered, with the remedy where it is the system's that the template refuses.
+    fn failure(&self, error: &ChatError, messages: &[Message]) -> RunError {
+        let has_system = messages.iter().any(|message| message.role == "system");
+        RunError::Sample(match error {
+            ChatError::Refused(_) if has_system && self.refuses_system() => format!(
+                "{error}; `description` and system instructions are system messages: write `system = \"user\"` in [[model]], which \
+                 puts them before the user's, or take `profile = \"lm-eval-hf\"`, which leaves a `description` out"
+            ),
+            error => error.to_string(),
+        })
     }
 
     /// Returns the text as lm-eval does: a started assistant message is continued. What is asked for is asked: a system message is
@@ -74,20 +111,12 @@ impl ChatFormat {
     /// [`RunError::Sample`] if the template rejects the messages.
     pub(super) fn begun_text(&self, messages: &[Message]) -> Result<String, RunError> {
         let begun = messages.last().is_some_and(|last| last.role == "assistant");
-        let has_system = messages.iter().any(|message| message.role == "system");
-        let rendered = if has_system && self.leaves_out_system {
-            let others = messages.iter().filter(|message| message.role != "system");
-            self.render(&others.cloned().collect::<Vec<_>>(), begun)
-        } else {
-            self.render(messages, begun)
+        let placed = match self.system {
+            SystemMessages::AsTheyAre => Cow::Borrowed(messages),
+            SystemMessages::BeforeUser => Cow::Owned(system_as_user(messages)),
+            SystemMessages::LeftOut => messages.iter().filter(|message| message.role != "system").cloned().collect(),
         };
-        rendered.map_err(|error| match error {
-            ChatError::Refused(_) if has_system && self.refuses_system() => RunError::Sample(format!(
-                "{error}; `description` and system instructions are system messages: write the text at the beginning of \
-                 `prompt_template`, or take `profile = \"lm-eval-hf\"`, which leaves it out"
-            )),
-            error => RunError::Sample(error.to_string()),
-        })
+        self.render(&placed, begun).map_err(|error| self.failure(&error, messages))
     }
 
     /// Returns [`ChatFormat::begun_text`] with the borders behind the answers of shots: where the texts of other
@@ -134,9 +163,9 @@ mod tests {
     const NO_SYSTEM: &str = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}\
                              {% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
 
-    fn format(leaves_out_system: bool) -> ChatFormat {
+    fn format(system: SystemMessages) -> ChatFormat {
         let template = ChatTemplate::new(NO_SYSTEM, TODAY).unwrap();
-        ChatFormat { template, special: Map::new(), leaves_out_system }
+        ChatFormat { template, special: Map::new(), system }
     }
 
     fn messages() -> Vec<Message> {
@@ -147,11 +176,24 @@ mod tests {
 
     #[test]
     fn a_system_message_that_is_refused_is_not_left_out_without_a_word() {
-        assert!(format(false).refuses_system());
-        let Err(RunError::Sample(why)) = format(false).begun_text(&messages()) else { panic!("it was rendered") };
-        assert!(why.starts_with("the chat template refuses the messages: System role not supported; "), "{why}");
-        assert!(why.contains("write the text at the beginning of `prompt_template`"), "{why}");
-        assert_eq!(format(false).begun_text(&messages()[1..]).ok().as_deref(), Some("user: 1+1=\n"));
-        assert_eq!(format(true).begun_text(&messages()).ok().as_deref(), Some("user: 1+1=\n"), "as lm-eval");
+        let as_they_are = format(SystemMessages::AsTheyAre);
+        assert!(as_they_are.refuses_system());
+        for refused in [as_they_are.begun_text(&messages()), as_they_are.text(&messages())] {
+            let Err(RunError::Sample(why)) = refused else { panic!("it was rendered") };
+            assert!(why.starts_with("the chat template refuses the messages: System role not supported; "), "{why}");
+            assert!(why.contains("write `system = \"user\"` in [[model]]"), "{why}");
+        }
+        assert_eq!(as_they_are.begun_text(&messages()[1..]).ok().as_deref(), Some("user: 1+1=\n"));
+        let left_out = format(SystemMessages::LeftOut);
+        assert_eq!(left_out.begun_text(&messages()).ok().as_deref(), Some("user: 1+1=\n"), "as lm-eval");
+    }
+
+    #[test]
+    fn a_system_message_that_is_refused_stands_before_the_users_where_asked() {
+        let placed = format(SystemMessages::BeforeUser);
+        let expected = Some("user: Answer with one digit.\n\n1+1=\n");
+        assert_eq!(placed.begun_text(&messages()).ok().as_deref(), expected);
+        assert_eq!(placed.text(&messages()).ok().as_deref(), expected);
+        assert_eq!(placed.bordered(&messages()).ok().map(|bordered| bordered.text).as_deref(), expected);
     }
 }

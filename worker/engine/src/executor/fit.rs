@@ -66,6 +66,7 @@ pub(super) fn report(shots_kept: usize, longest: usize, limit: usize) -> PromptF
         shots_kept: shots_kept as u32,
         tokens: longest.min(limit) as u32,
         truncated_from: if longest > limit { longest as u32 } else { 0 },
+        ..PromptFit::default()
     }
 }
 
@@ -109,7 +110,13 @@ mod tests {
 
     #[test]
     fn reports() {
-        assert_eq!(report(2, 4, 9), PromptFit { shots_kept: 2, tokens: 4, truncated_from: 0 });
-        assert_eq!(report(0, 4, 3), PromptFit { shots_kept: 0, tokens: 3, truncated_from: 4 });
+        let fit = |shots_kept, tokens, truncated_from| PromptFit {
+            shots_kept,
+            tokens,
+            truncated_from,
+            ..PromptFit::default()
+        };
+        assert_eq!(report(2, 4, 9), fit(2, 4, 0));
+        assert_eq!(report(0, 4, 3), fit(0, 3, 4));
     }
 }

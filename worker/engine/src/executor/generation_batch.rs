@@ -12,8 +12,9 @@ use super::prompting::{Prompted, Prompting};
 use super::sampling::Draw;
 use crate::known_faults::lacks_memory;
 use compass_plan::engine::{Caller, Request, TokenCounters};
+use compass_plan::prompt::{kept_prompt, prompt_sha};
 use compass_plan::{Body, InferSpec};
-use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
+use compass_types::result::{Finish, Generation, Outcome, PromptFit, PromptSha, SampleResult};
 use std::sync::Arc;
 use tch::TchError;
 
@@ -48,10 +49,19 @@ struct GenerationRequest {
     index: u32,
     caller: Option<Arc<Caller>>,
     fit: PromptFit,
+    /// What the chat template made, one text for each prompt so far.
+    rendered: Vec<String>,
     /// Answers by sequence.
     answers: Vec<Option<Generation>>,
     conversation: Option<Conversation>,
     over: bool,
+}
+
+impl GenerationRequest {
+    /// Digest of what the chat template made, over all prompts so far.
+    fn prompt_sha(&self) -> Option<PromptSha> {
+        (!self.rendered.is_empty()).then(|| prompt_sha(self.rendered.iter().map(String::as_str)))
+    }
 }
 
 impl<'a> GenerationBatch<'a> {
@@ -77,6 +87,7 @@ impl<'a> GenerationBatch<'a> {
             index: request.sample.index,
             caller: request.caller.clone(),
             fit: PromptFit::default(),
+            rendered: Vec::new(),
             answers: Vec::new(),
             conversation: None,
             over: false,
@@ -95,12 +106,13 @@ impl<'a> GenerationBatch<'a> {
     ) -> Result<Vec<SequenceRequest<SequenceId>>, RunError> {
         match (&self.prompting.spec.infer, &request.sample.body) {
             (InferSpec::Gen(_), Body::Gen { prompt }) => {
-                let prompted = known.unwrap_or_else(|| self.prompting.prompt(request, prompt))?;
+                let mut prompted = known.unwrap_or_else(|| self.prompting.prompt(request, prompt))?;
                 let settings = self.prompting.settings;
                 // Without draws all sequences are equal.
                 let drawn = if settings.rules.warp.is_some() { settings.sequences } else { 1 };
                 let pending = &mut self.requests[number];
                 pending.fit = prompted.fit.clone();
+                pending.rendered.extend(prompted.rendered.take());
                 pending.answers = vec![None; drawn as usize];
                 self.sequence_requests(number, &prompted, 0..drawn)
             }
@@ -123,7 +135,8 @@ impl<'a> GenerationBatch<'a> {
     fn turn(&mut self, number: usize, sequence: u32) -> Result<Vec<SequenceRequest<SequenceId>>, RunError> {
         let pending = &mut self.requests[number];
         let Some(conversation) = &pending.conversation else { return Ok(Vec::new()) };
-        let prompted = conversation.prompt(self.prompting, sequence as usize)?;
+        let mut prompted = conversation.prompt(self.prompting, sequence as usize)?;
+        pending.rendered.extend(prompted.rendered.take());
         let length = |fit: &PromptFit| fit.tokens.max(fit.truncated_from);
         if length(&prompted.fit) > length(&pending.fit) {
             pending.fit = prompted.fit.clone();
@@ -179,7 +192,8 @@ impl<'a> GenerationBatch<'a> {
                 answers = vec![only.clone(); self.prompting.settings.sequences as usize];
             }
             let outcome = Outcome::Generated(answers);
-            (self.emit)(SampleResult { index: pending.index, fit: pending.fit.clone(), outcome });
+            let fit = PromptFit { prompt_sha: pending.prompt_sha(), ..pending.fit.clone() };
+            (self.emit)(SampleResult { index: pending.index, fit, outcome });
             return Ok(Vec::new());
         }
         if pending.conversation.is_some() { self.turn(id.request, id.sequence + 1) } else { Ok(Vec::new()) }
@@ -211,7 +225,15 @@ impl<'a> GenerationBatch<'a> {
     fn fail(&mut self, number: usize, outcome: Outcome) {
         let pending = &mut self.requests[number];
         pending.over = true;
-        (self.emit)(SampleResult { index: pending.index, fit: PromptFit::default(), outcome });
+        let fit = match outcome {
+            Outcome::Failed { .. } => PromptFit {
+                prompt_sha: pending.prompt_sha(),
+                rendered: pending.rendered.pop().map(kept_prompt),
+                ..PromptFit::default()
+            },
+            _ => PromptFit::default(),
+        };
+        (self.emit)(SampleResult { index: pending.index, fit, outcome });
     }
 
     /// Returns the tokens submitted and generated for the samples.

@@ -14,7 +14,7 @@ use super::scoring::{Scored, ScoringInput};
 use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
 use crate::tokenizer::Side;
 use compass_plan::engine::{BatchSpec, Request};
-use compass_plan::prompt::Prompt;
+use compass_plan::prompt::{Prompt, prompt_sha};
 use compass_plan::{DropMiddle, OptionText};
 use compass_types::result::{LoglikelihoodScore, Outcome};
 use std::rc::Rc;
@@ -73,7 +73,12 @@ pub(super) fn build<'r>(
         let longest = encoded.iter().map(|(option, _)| option.ids.len()).max().unwrap_or(0);
         Ok((encoded, longest))
     })?;
-    let fit = report(kept, encoded.iter().map(|(option, _)| option.ids.len()).max().unwrap_or(0), limit);
+    let mut fit = report(kept, encoded.iter().map(|(option, _)| option.ids.len()).max().unwrap_or(0), limit);
+    if in_chat {
+        let asked = options.iter().zip(&encoded).filter(|(option, _)| !option.unconditional);
+        let whole: Vec<String> = asked.map(|(option, (_, context))| context.with(&text(option)).text).collect();
+        fit.prompt_sha = Some(prompt_sha(whole.iter().map(String::as_str)));
+    }
     let mode = if formula == Formula::LmEval { EncodeMode::UnlessPrefixed } else { EncodeMode::Framed };
     let mut texts = Vec::with_capacity(encoded.len());
     let mut rows = Vec::with_capacity(encoded.len());

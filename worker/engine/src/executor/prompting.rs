@@ -30,6 +30,8 @@ pub(super) struct Prompted {
     pub(super) ids: Vec<u32>,
     /// Positions of its structural borders among the tokens, as far as known.
     pub(super) borders: Vec<usize>,
+    /// The text that the chat template made, where there is one.
+    pub(super) rendered: Option<String>,
 }
 
 /// Creates a message of a chat.
@@ -49,8 +51,8 @@ impl Prompting<'_> {
     /// [`RunError::Sample`] if template or tokenizer fail, or no token is available to start with.
     pub(super) fn prompt(&self, request: &Request<'_>, prompt: &Prompt) -> Result<Prompted, RunError> {
         let limit = self.texts.shot_limit(self.texts.limit);
-        let (kept, (ids, text)) = fit_shots(self.profile, request.shots.len(), limit, |kept| {
-            let (ids, text) = match self.chat {
+        let (kept, (ids, text, rendered)) = fit_shots(self.profile, request.shots.len(), limit, |kept| {
+            let (ids, text, rendered) = match self.chat {
                 Some(chat) => {
                     let messages = match request.render(prompt, kept, self.spec) {
                         RenderedPrompt::Messages(messages) => messages,
@@ -62,17 +64,17 @@ impl Prompting<'_> {
                         NumericProfile::LmEvalHf => self.texts.encode_unless_prefixed(&text)?,
                         _ => self.texts.encode_plain(&text)?,
                     };
-                    (ids, None)
+                    (ids, None, Some(text))
                 }
                 None => {
                     let text = Bordered::of(request, prompt, kept, self.spec);
-                    (self.prefix_tokens.encode(self.texts, &text, self.encode_mode())?, Some(text))
+                    (self.prefix_tokens.encode(self.texts, &text, self.encode_mode())?, Some(text), None)
                 }
             };
             let length = ids.len();
-            Ok(((ids, text), length))
+            Ok(((ids, text, rendered), length))
         })?;
-        let mut prompted = self.fitted(ids, kept)?;
+        let mut prompted = Prompted { rendered, ..self.fitted(ids, kept)? };
         if let Some(text) = text.filter(|_| prompted.fit.truncated_from == 0) {
             prompted.borders = self.prefix_tokens.cuts(self.texts, &text, &prompted.ids, self.encode_mode())?;
         }
@@ -84,7 +86,9 @@ impl Prompting<'_> {
     /// # Errors
     /// As [`Prompting::prompt`].
     pub(super) fn messages(&self, chat: &ChatFormat, messages: &[Message]) -> Result<Prompted, RunError> {
-        self.fitted(self.texts.encode_plain(&chat.text(messages)?)?, 0)
+        let text = chat.text(messages)?;
+        let prompted = self.fitted(self.texts.encode_plain(&text)?, 0)?;
+        Ok(Prompted { rendered: Some(text), ..prompted })
     }
 
     /// Returns the prompt of a plain text.
@@ -143,6 +147,6 @@ impl Prompting<'_> {
             self.shorten(&mut ids, framed)?;
             fit.tokens = ids.len() as u32;
         }
-        Ok(Prompted { fit, ids, borders: Vec::new() })
+        Ok(Prompted { fit, ids, borders: Vec::new(), rendered: None })
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn build<'r>(
         ScoringInput::scores(window.context, first)
     });
     let tokens = ids.len() as u32;
-    let fit = PromptFit { shots_kept: request.shots.len() as u32, tokens, truncated_from: 0 };
+    let fit = PromptFit { shots_kept: request.shots.len() as u32, tokens, ..PromptFit::default() };
     let precision = builder.precision;
     let finish = move |scores: &[Scored]| {
         let mut total = 0.0;

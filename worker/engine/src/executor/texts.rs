@@ -7,10 +7,7 @@ use compass_plan::prompt::RenderedPrompt;
 
 /// Joins the texts of a prompt if no chat template is applied (`_convert_base_messages`).
 pub(super) fn as_text(prompt: RenderedPrompt) -> String {
-    match prompt {
-        RenderedPrompt::Text(text) => text,
-        RenderedPrompt::Messages(messages) => messages.into_iter().map(|message| message.content).collect(),
-    }
+    prompt.joined()
 }
 
 /// A tokenizer with its limits.

@@ -116,7 +116,7 @@ fn whole_numbers_of_many_digits_stay_numbers() {
         ("{ list = [\"n\", \"l.1\"] }", format!("[{big}, '{big}']")),
         ("{ object = [\"n\"] }", format!("{{'n': {big}}}")),
         ("{ format = \"{n} of {l}\" }", format!("{big} of [{big}, '{big}']")),
-        ("{ join_items = \"l\", with = \"; \" }", format!("{big}; {big}")),
+        ("{ join = \"l\", with = \"; \" }", format!("{big}; {big}")),
         ("{ join = [\"n\", \"d.k.0\"], with = \" \" }", format!("{big} -{big}")),
         ("{ json = \"t\" }", format!("[{big}, '{big}']")),
         ("{ from = \"n\", as = \"text\" }", big.to_owned()),

@@ -36,7 +36,11 @@ pub(crate) fn dataset(infer: InferSpec, eval: EvalSpec, samples: usize) -> Datas
 }
 
 pub(crate) fn result(index: u32, outcome: Outcome) -> SampleResult {
-    SampleResult { index, fit: PromptFit { shots_kept: u32::MAX, tokens: 1, truncated_from: 0 }, outcome }
+    SampleResult {
+        index,
+        fit: PromptFit { shots_kept: u32::MAX, tokens: 1, truncated_from: 0, ..PromptFit::default() },
+        outcome,
+    }
 }
 
 pub(crate) fn generated(index: u32, answer: &str) -> SampleResult {

@@ -3,7 +3,7 @@
 use crate::engine::support::{TinyModel, chat_sample, prompt_sample, run_all, tiny_plan};
 use compass_engine::DeviceChoice;
 use compass_plan::engine::{BatchSpec, Engine, Request};
-use compass_plan::prompt::{MetaTemplate, Prompt, Section, Segment, ShotFormat, Turn};
+use compass_plan::prompt::{MetaTemplate, Prompt, Section, Segment, ShotFormat, Turn, prompt_sha};
 use compass_plan::{Body, BosPolicy, ChatMode, GenSpec, InferSpec, ModelPlan, Sample};
 use compass_types::result::{Finish, Outcome, SampleResult};
 use serde_json::json;
@@ -64,6 +64,10 @@ fn all_chat_modes() {
     // A single prompt is a user's message.
     let (single, _) = run_all(engine.as_mut(), &InferSpec::Gen(spec()), &[prompt_sample(0, "hi")]);
     assert_eq!(texts(&single[0]), [answer_of("u:hi|a:")]);
+    // Each result has the digest of what the template made.
+    assert_eq!(single[0].fit.prompt_sha, Some(prompt_sha(["u:hi|a:"])));
+    let asked = ["u:s\none|a:".to_owned(), format!("u:s\none|a:{}|u:two|a:", texts(&every)[0])];
+    assert_eq!(every.fit.prompt_sha, Some(prompt_sha(asked.iter().map(String::as_str))));
 }
 
 #[test]

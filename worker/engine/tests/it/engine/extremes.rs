@@ -29,7 +29,7 @@ fn prompt_of_a_million_characters() {
     let text: String = ('a'..='z').cycle().take(1_000_000).collect();
     let end = &text[text.len() - 63..];
     // BOS stays before the last 63 characters.
-    let fit = PromptFit { shots_kept: 0, tokens: 64, truncated_from: 1_000_001 };
+    let fit = PromptFit { shots_kept: 0, tokens: 64, truncated_from: 1_000_001, ..PromptFit::default() };
     let (long, counters) = run_all(engine.as_mut(), &InferSpec::Ppl, &[ppl_sample(0, &[&text])]);
     let (short, _) = run_all(engine.as_mut(), &InferSpec::Ppl, &[ppl_sample(0, &[end])]);
     assert_eq!((&long[0].outcome, long[0].fit.clone()), (&short[0].outcome, fit.clone()));
@@ -55,8 +55,8 @@ fn shots_of_a_million_characters() {
     let prompt = Prompt(vec![Segment::Shots, Segment::Question("why?".into())]);
     let sample = Sample { index: 0, gold: json!(0), shots: (0..1000).collect(), body: Body::Gen { prompt } };
     let request = Request::new(&sample, vec![&shot; 1000]);
-    let kept = PromptFit { shots_kept: 1000, tokens: 64, truncated_from: 1_000_005 };
-    let dropped = PromptFit { shots_kept: 0, tokens: 5, truncated_from: 0 };
+    let kept = PromptFit { shots_kept: 1000, tokens: 64, truncated_from: 1_000_005, ..PromptFit::default() };
+    let dropped = PromptFit { shots_kept: 0, tokens: 5, truncated_from: 0, ..PromptFit::default() };
     // Shots are dropped only where the configuration says how long an input may be.
     for (max_seq_len, fit) in [(None, kept), (Some(64), dropped)] {
         let mut engine = engine_of(|plan| plan.max_seq_len = max_seq_len);

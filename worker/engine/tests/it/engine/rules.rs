@@ -51,7 +51,7 @@ fn ppl_counts_bos_and_short_texts_have_no_loss() {
     let (scores, fit) = ppl(with.as_mut(), &["abc", "", "<s>abc"]);
     assert_eq!(scores.iter().map(|score| score.tokens).collect::<Vec<_>>(), [4, 1, 4], "an own BOS is not doubled");
     assert_eq!((scores[1].nll_sum.to_bits(), scores[0]), (0f64.to_bits(), scores[2]));
-    assert_eq!(fit, PromptFit { shots_kept: 0, tokens: 4, truncated_from: 0 });
+    assert_eq!(fit, PromptFit { shots_kept: 0, tokens: 4, truncated_from: 0, ..PromptFit::default() });
     let mut without = engine_with(BosPolicy::Never, 64);
     let (scores, _) = ppl(without.as_mut(), &["abc", "a"]);
     assert_eq!((scores[0].tokens, scores[1]), (3, PplScore { nll_sum: 0.0, tokens: 1, normalizer: None }));
@@ -105,7 +105,7 @@ fn last_shots_are_dropped_first_and_equally_for_all_options() {
     let request = Request::new(&sample, shots.iter().collect());
     let (results, _) = run(engine.as_mut(), &InferSpec::Ppl, &format, &[request]);
     // BOS + "one__|two__|three!" + 6 is 25 tokens, with two shots 19.
-    assert_eq!(results[0].fit, PromptFit { shots_kept: 2, tokens: 19, truncated_from: 0 });
+    assert_eq!(results[0].fit, PromptFit { shots_kept: 2, tokens: 19, truncated_from: 0, ..PromptFit::default() });
     let expected = ppl(engine.as_mut(), &["one__|two__!ab", "one__|two__!abcdef"]).0;
     let Outcome::Ppl(scores) = &results[0].outcome else { panic!("{results:?}") };
     for (score, expected) in scores.iter().zip(&expected) {
@@ -115,7 +115,7 @@ fn last_shots_are_dropped_first_and_equally_for_all_options() {
     let shot = Shot::from("this one alone is already too long");
     let request = Request::new(&sample, vec![&shot]);
     let (results, _) = run(engine.as_mut(), &InferSpec::Ppl, &format, &[request]);
-    assert_eq!(results[0].fit, PromptFit { shots_kept: 0, tokens: 8, truncated_from: 0 });
+    assert_eq!(results[0].fit, PromptFit { shots_kept: 0, tokens: 8, truncated_from: 0, ..PromptFit::default() });
 }
 
 #[test]
@@ -133,7 +133,11 @@ fn without_max_seq_len_every_shot_stays_and_tokens_are_cut() {
         let request = Request::new(&sample, shots.iter().collect());
         let (results, _) = run(engine.as_mut(), &infer, &format, &[request]);
         // BOS, four shots of 20, three separators, the end and the question.
-        assert_eq!(results[0].fit, PromptFit { shots_kept: 4, tokens: 64, truncated_from: 87 }, "{infer:?}");
+        assert_eq!(
+            results[0].fit,
+            PromptFit { shots_kept: 4, tokens: 64, truncated_from: 87, ..PromptFit::default() },
+            "{infer:?}"
+        );
     }
 }
 
