@@ -9,6 +9,7 @@ pub mod log_time;
 pub mod private_file;
 pub mod regular_file;
 pub mod run_log;
+mod screen;
 pub mod status_output;
 pub mod telemetry;
 pub mod words;

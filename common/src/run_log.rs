@@ -4,12 +4,10 @@
 
 use crate::log_time::timed_lines;
 use crate::regular_file;
-use crate::status_output;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use tracing_subscriber::fmt::MakeWriter;
 
 /// Bytes that are kept while there is no file.
 const MOST_KEPT: usize = 256 * 1024;
@@ -39,6 +37,13 @@ pub(crate) fn said(text: &str) {
     LOG.lock().unwrap_or_else(PoisonError::into_inner).add(&plain(lines.as_bytes()));
 }
 
+/// An event, which has its time; returns it without the colours of a terminal.
+pub(crate) fn event(bytes: &[u8]) -> Vec<u8> {
+    let text = plain(bytes);
+    LOG.lock().unwrap_or_else(PoisonError::into_inner).add(&text);
+    text
+}
+
 impl RunLog {
     fn open(&mut self, mut file: File) -> io::Result<()> {
         file.write_all(&std::mem::take(&mut self.early))?;
@@ -53,33 +58,6 @@ impl RunLog {
             None if self.early.len() + bytes.len() <= MOST_KEPT => self.early.extend_from_slice(bytes),
             None => {}
         }
-    }
-}
-
-/// Standard error, and the run's file; what a job of a server is warned of stands in its own log too.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Screen;
-
-impl Write for Screen {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let text = plain(bytes);
-        LOG.lock().unwrap_or_else(PoisonError::into_inner).add(&text);
-        status_output::to_job_log(&text);
-        // Where standard error is closed the file is still there.
-        status_output::to_stderr(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
-    }
-}
-
-impl MakeWriter<'_> for Screen {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        *self
     }
 }
 

@@ -1,7 +1,7 @@
 //! Logs: structured fields on standard error, filtered by `COMPASS_LOG`. Standard output is left to data.
 
 use crate::log_time::LogTime;
-use crate::run_log::Screen;
+use crate::screen::Screen;
 use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 
