@@ -1,7 +1,8 @@
 //! A board for a terminal, as CSV and as HTML.
 
-use super::board::{Board, Cell, Entry};
+use super::board::Board;
 use super::curve::{Point, curve};
+use super::entry::{Cell, Entry};
 use super::signal::{Signal, signals};
 use crate::report::{Table, html_text, number, page, plain_text, signed, wrapped_all};
 use serde_json::{Map, Value, json};

@@ -3,7 +3,7 @@
 //! A strict order of numbers that are tied says nothing. Each entry is compared with the best of its tier by the paired
 //! difference of the averaged data sets, Holm over what is left; the first that is worse begins a new tier.
 
-use super::board::Entry;
+use super::entry::Entry;
 use crate::clusters::{ClusterBy, clusters};
 use crate::estimate::{Setting, estimate};
 use crate::observed::seed;
