@@ -1,8 +1,9 @@
 //! A gate: rules over a comparison of a candidate with a baseline, each judged on the interval, and what they come to.
 
-use super::comparison::{CompareError, Comparison, Correction, Options, compare};
+use super::compare::compare;
+use super::comparison::{CompareError, Comparison, Correction, Options};
 use super::estimate::Estimate;
-use super::reach::pairs_that_tell;
+use super::pairs_that_tell::pairs_that_tell;
 use super::report::counted;
 use super::row::{Conclusion, Row, against_margin};
 use super::run::RunData;

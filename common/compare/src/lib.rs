@@ -5,6 +5,7 @@
 //! command lines and files are the master's.
 
 mod clusters;
+mod compare;
 mod comparison;
 mod corpus;
 mod estimate;
@@ -14,6 +15,7 @@ mod group;
 pub mod leaderboard;
 mod observed;
 mod pairing;
+mod pairs_that_tell;
 mod reach;
 pub mod report;
 mod row;
@@ -21,7 +23,8 @@ mod run;
 mod values;
 
 pub use clusters::ClusterBy;
-pub use comparison::{CompareError, Comparison, Correction, LEAST_SHARE, Options, PairedUnit, compare};
+pub use compare::compare;
+pub use comparison::{CompareError, Comparison, Correction, LEAST_SHARE, Options, PairedUnit};
 pub use estimate::{Estimate, Method, POWER};
 pub use flip::Flip;
 pub use observed::{

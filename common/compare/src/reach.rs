@@ -1,8 +1,6 @@
-//! How far an interval reaches to either side of its difference with another number of pairs: which number would tell.
+//! How far an interval reaches to either side of its difference with another number of pairs.
 
-use super::estimate::{Estimate, power_z};
-use super::values::Direction;
-use compass_stats::{normal_tail, pairs_needed, tango_of_shares, two_sided_t, two_sided_z};
+use compass_stats::{normal_tail, tango_of_shares, two_sided_t, two_sided_z};
 
 /// A standard error up to this, in any unit, comes from rounding: no value differs from another.
 pub(crate) const NO_SPREAD: f64 = 1e-12;
@@ -68,7 +66,7 @@ impl Reach {
 }
 
 /// The widest of several ways.
-fn widest(reach: &[Reach], observed: u64, growth: f64, confidence: f64) -> (f64, f64) {
+pub(crate) fn widest(reach: &[Reach], observed: u64, growth: f64, confidence: f64) -> (f64, f64) {
     let observed = observed as f64;
     let ends = reach.iter().map(|reach| reach.at(observed, observed * growth, confidence));
     ends.fold((0.0, 0.0), |(down, up): (f64, f64), end| (down.max(end.0), up.max(end.1)))
@@ -114,25 +112,6 @@ pub(crate) fn p_of_group(parts: &[Part], difference: f64, confidence: f64) -> f6
         (false, true) => 0.0,
         (false, false) => 2.0 * normal_tail((difference / error).abs()),
     }
-}
-
-/// The number of pairs with which the interval is expected to lie on one side of minus the margin, with the power of 80 %: the
-/// interval that this estimate would have with as many pairs of the same kind, and the error of its middle. `None` where the
-/// difference is the margin itself, where no pair tells of any spread, or where more than 10^12 pairs would be needed.
-pub(crate) fn pairs_that_tell(estimate: &Estimate, direction: Direction, margin: f64, confidence: f64) -> Option<u64> {
-    let distance = direction.sign() * estimate.difference + margin;
-    let is_down = (distance > 0.0) == (direction == Direction::Higher);
-    let reach = |pairs: u64| {
-        let growth = pairs as f64 / estimate.pairs as f64;
-        let (down, up) = widest(&estimate.reach, estimate.pairs, growth, confidence);
-        let end = if is_down { down } else { up };
-        end + power_z() * estimate.stderr / growth.sqrt()
-    };
-    let next = estimate.pairs + 1;
-    if distance == 0.0 || reach(next) <= 0.0 {
-        return None;
-    }
-    pairs_needed(next, |pairs| reach(pairs) < distance.abs())
 }
 
 #[cfg(test)]

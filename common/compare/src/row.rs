@@ -1,7 +1,7 @@
 //! One line of a comparison.
 
 use super::estimate::{Estimate, Method};
-use super::reach::pairs_that_tell;
+use super::pairs_that_tell::pairs_that_tell;
 use super::values::Direction;
 use compass_stats::{Interval, SignFlip};
 use serde_json::{Map, Value, json};

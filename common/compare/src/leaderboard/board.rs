@@ -118,7 +118,7 @@ fn cells(unit: &UnitData) -> Vec<Cell> {
             stderr: found.stderr,
             interval: found.interval,
             samples: found.samples,
-            is_percent: crate::comparison::is_percent(values),
+            is_percent: crate::compare::is_percent(values),
             direction: values.direction,
         })
     };
