@@ -1,6 +1,6 @@
 //! One interpreter from its start to its end: bounded in time and in what it writes, with the end of what it says.
 
-use crate::exporter::Limits;
+use crate::limits::Limits;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read as _};

@@ -3,6 +3,7 @@
 use crate::cache::{Cache, Record};
 use crate::environment;
 use crate::fault::Fault;
+use crate::limits::Limits;
 use crate::program;
 use crate::script::{Call, FILES};
 use crate::session::{Session, Told};
@@ -14,16 +15,6 @@ use compass_config::{
     EvaluatedConfiguration, Interpreter, LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader, is_own,
 };
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// Bounds on one run of an interpreter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// How long it may work on one data set, or start.
-    pub idle_timeout: Duration,
-    /// How much it may write.
-    pub most_bytes: u64,
-}
 
 /// Reads data sets with the interpreter of a [`LoaderWorld`]; without one it refuses everything without a reason of its own.
 #[derive(Debug)]
@@ -31,12 +22,6 @@ pub struct Exporter {
     /// The folder of exports, in the state folder.
     folder: PathBuf,
     limits: Limits,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { idle_timeout: Duration::from_secs(30 * 60), most_bytes: 64 << 30 }
-    }
 }
 
 impl Exporter {

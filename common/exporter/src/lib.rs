@@ -14,6 +14,7 @@ mod child;
 mod environment;
 mod exporter;
 mod fault;
+mod limits;
 mod program;
 mod run_folder;
 mod sandbox;
@@ -21,4 +22,5 @@ mod script;
 mod session;
 mod stamp;
 
-pub use exporter::{Exporter, Limits};
+pub use exporter::Exporter;
+pub use limits::Limits;

@@ -3,8 +3,8 @@
 use crate::cache::{Cache, Output, Record};
 use crate::child::{self, Ended, How};
 use crate::environment;
-use crate::exporter::Limits;
 use crate::fault::{self, Fault};
+use crate::limits::Limits;
 use crate::run_folder::RunFolder;
 use crate::sandbox::{Containment, View, detect};
 use crate::script::{self, Caches, Call, Event, Request, Split};
