@@ -5,6 +5,7 @@
 //! files and the data files; they are taken again as long as all that was seen is still so.
 
 mod cache;
+mod host;
 mod load;
 mod observed;
 mod pandas;
