@@ -1,6 +1,6 @@
 //! How much the cache may hold: the entries that were used longest ago make room, those in use never.
 
-use super::entry::{LOCK, locked_exclusively};
+use super::lock::{lock_of, locked_exclusively};
 use crate::fault::{FaultKind, StorageFault};
 use compass_plan::weights::shown_size;
 use std::collections::BTreeSet;
@@ -65,12 +65,6 @@ pub(super) fn make_room(root: &Path, bound: Bound, needed: u64, own: &Path) -> R
             }
         }
     }
-}
-
-pub(super) fn lock_of(folder: &Path) -> PathBuf {
-    let mut name = folder.as_os_str().to_owned();
-    name.push(LOCK);
-    name.into()
 }
 
 fn candidates(root: &Path, own: &Path) -> Vec<Candidate> {

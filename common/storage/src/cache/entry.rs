@@ -1,6 +1,7 @@
 //! Entries: `<location>/<content>/<file>`, with a lock beside each and one for the location.
 
-use super::bound::{Bound, lock_of, make_room};
+use super::bound::{Bound, make_room};
+use super::lock::{lock_alone, lock_of, lock_shared, lock_shared_if_there};
 use super::progress::Progress;
 use super::transfer::Transfer;
 use crate::fault::{StorageFault, disk};
@@ -8,14 +9,11 @@ use crate::mark::ObjectMark;
 use compass_common::regular_file;
 use compass_types::ids::Digest;
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What the name of an entry's lock ends in.
-pub(super) const LOCK: &str = ".lock";
 /// Which files an entry holds; written last.
 const MANIFEST: &str = ".complete.json";
 
@@ -131,41 +129,4 @@ fn link_known(location: &Path, folder: &Path, files: &BTreeMap<String, ObjectMar
             }
         }
     }
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).truncate(false).write(true).open(path)
-}
-
-fn lock_shared(path: &Path) -> io::Result<File> {
-    let file = open(path)?;
-    file.lock_shared()?;
-    Ok(file)
-}
-
-fn lock_shared_if_there(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().write(true).open(path)?;
-    file.lock_shared()?;
-    Ok(file)
-}
-
-/// A lock that no other process holds; `None` where one does.
-pub(super) fn locked_exclusively(path: &Path) -> Option<File> {
-    let file = open(path).ok()?;
-    file.try_lock().ok()?;
-    Some(file)
-}
-
-/// A lock that one process of the node has at a time.
-pub(crate) fn lock_alone(path: &Path, said: &mut dyn FnMut(Progress)) -> io::Result<File> {
-    let file = open(path)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            said(Progress::Waiting);
-            file.lock()?;
-        }
-        Err(TryLockError::Error(error)) => return Err(error),
-    }
-    Ok(file)
 }

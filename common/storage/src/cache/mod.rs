@@ -7,12 +7,14 @@
 mod bound;
 mod entry;
 mod journal;
+mod lock;
 mod progress;
 mod reader;
 mod transfer;
 
 pub use bound::Bound;
-pub(crate) use entry::{Cache, Held, Wanted, incomplete, lock_alone};
+pub(crate) use entry::{Cache, Held, Wanted, incomplete};
+pub(crate) use lock::lock_alone;
 pub use progress::{Progress, ProgressLog};
 pub(crate) use reader::RangeReader;
 pub(crate) use transfer::{Sum, Transfer};

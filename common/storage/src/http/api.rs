@@ -1,7 +1,8 @@
 //! Asking a service: one request, one answer, each within bounds. Redirects are given back, never followed: what is sent
 //! along with a request is for its host alone.
 
-use super::service::{HttpStack, chain};
+use super::error_chain::chain;
+use super::service::HttpStack;
 use crate::fault::StorageFault;
 use bytes::Bytes;
 use compass_types::secret::Secret;

@@ -1,6 +1,7 @@
 //! Telling an address something: one JSON text, posted.
 
-use super::service::{HttpStack, chain};
+use super::error_chain::chain;
+use super::service::HttpStack;
 use backon::Retryable as _;
 use compass_common::backoff;
 use http::header::CONTENT_TYPE;

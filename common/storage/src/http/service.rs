@@ -1,6 +1,7 @@
 //! The client: for `object_store` through its trait, for the hub as it is.
 
 use super::connector::Connector;
+use super::error_chain::chain;
 use super::stall::{STALL, Watched};
 use crate::fault::{FaultKind, StorageFault};
 use async_trait::async_trait;
@@ -134,19 +135,6 @@ fn proxies_of(variable: impl Fn(&str) -> Option<String>) -> Matcher {
         matcher = matcher.no(none);
     }
     matcher.build()
-}
-
-/// An error with its causes.
-pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let (mut text, mut source) = (error.to_string(), error.source());
-    while let Some(cause) = source {
-        let more = cause.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]
