@@ -1,5 +1,7 @@
 //! A pipeline of filters over the responses to one document.
 
+use super::entities;
+use super::responses::{items, text};
 use super::{Filter, FilterError};
 use compass_pyfmt::strip;
 use serde_json::Value;
@@ -27,11 +29,10 @@ impl Filter {
         let filtered = match self {
             Self::Regex(selector) => items.iter().map(|item| selector.apply(item)).collect::<Result<Vec<_>, _>>()?,
             Self::MultiChoiceRegex(choice) => choice.apply(&items, options)?,
-            Self::RegexPos { fallback } => items
-                .iter()
-                .map(|item| super::entities::parts_of_speech(item, fallback))
-                .collect::<Result<Vec<_>, _>>()?,
-            Self::FormatSpan => texts(super::entities::format_span)?,
+            Self::RegexPos { fallback } => {
+                items.iter().map(|item| entities::parts_of_speech(item, fallback)).collect::<Result<Vec<_>, _>>()?
+            }
+            Self::FormatSpan => texts(entities::format_span)?,
             Self::RemoveWhitespace => texts(|text| strip(text).to_owned())?,
             Self::Lowercase => texts(str::to_lowercase)?,
             Self::Uppercase => texts(str::to_uppercase)?,
@@ -44,19 +45,6 @@ impl Filter {
         };
         Ok(Value::Array(filtered))
     }
-}
-
-/// What Python iterates over: the elements of a list, the characters of a text.
-fn items(responses: Value) -> Result<Vec<Value>, FilterError> {
-    match responses {
-        Value::Array(items) => Ok(items),
-        Value::String(text) => Ok(text.chars().map(|c| Value::from(c.to_string())).collect()),
-        other => Err(FilterError::NotResponses(other.to_string())),
-    }
-}
-
-pub(super) fn text(item: &Value) -> Result<&str, FilterError> {
-    item.as_str().ok_or_else(|| FilterError::NotText(item.to_string()))
 }
 
 /// Python's slice `[:k]`, of as many responses at least.

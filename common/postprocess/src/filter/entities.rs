@@ -51,6 +51,6 @@ pub(super) fn format_span(response: &str) -> String {
 /// The tags of the pairs `('token', 'tag')` in a response; `fallback` where there are none.
 pub(super) fn parts_of_speech(item: &Value, fallback: &[String]) -> Result<Value, FilterError> {
     static PAIR: LazyLock<Regex> = LazyLock::new(|| constant(r"\('([^']*)', '([^']*)'\)"));
-    let tags: Vec<Value> = PAIR.captures_iter(super::apply::text(item)?).map(|pair| pair[2].into()).collect();
+    let tags: Vec<Value> = PAIR.captures_iter(super::responses::text(item)?).map(|pair| pair[2].into()).collect();
     Ok(if tags.is_empty() { fallback.to_vec().into() } else { tags.into() })
 }

@@ -6,6 +6,7 @@ mod error;
 mod kind;
 mod named;
 mod options;
+mod responses;
 mod select;
 
 pub use apply::apply_filters;

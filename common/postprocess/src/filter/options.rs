@@ -39,7 +39,7 @@ impl MultiChoice {
         if !found.is_empty() {
             return Ok(found.into());
         }
-        let response_text = self.without_ignored(super::apply::text(item)?)?;
+        let response_text = self.without_ignored(super::responses::text(item)?)?;
         let found = self.selector.find(by_text, &response_text)?;
         if !found.is_empty() {
             return Ok(letter_of.get(found).map_or(found, String::as_str).into());
