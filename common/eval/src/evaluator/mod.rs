@@ -19,6 +19,7 @@ mod finish;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod instruction;
+mod judge;
 mod labels;
 mod likelihood;
 mod metric_contribution;
@@ -38,12 +39,15 @@ mod text_check;
 mod text_score;
 mod theorem;
 mod truthful;
+mod unscored;
 
 pub use accumulator::{Accumulator, MergeError};
 pub use canonical::EVAL_VERSION;
 pub use execution::{executed, programs};
+pub use judge::judge;
 pub use metric_contribution::{Aggregation, Bounds, MetricContribution, SampleValue, Scale};
 pub use metrics::{ACC_NORM, Counts, Metric, Metrics};
 pub use proportion::{Proportion, Z_95};
-pub use sample_score::{SampleScore, Unscored, judge};
+pub use sample_score::SampleScore;
 pub use scored_answer::processed;
+pub use unscored::Unscored;

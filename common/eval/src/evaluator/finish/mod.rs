@@ -8,6 +8,7 @@ mod circular_eval;
 mod classes;
 mod corpus;
 mod crows_pairs;
+mod effort;
 mod mean;
 mod numpy;
 mod pass_rate;
@@ -18,4 +19,5 @@ mod series;
 mod weighted;
 
 pub(super) use corpus::bleu_counts;
-pub(super) use series::{Effort, finish};
+pub(super) use effort::Effort;
+pub(super) use series::finish;

@@ -1,5 +1,6 @@
 //! The metrics of every line, each by its rule; those of several answers per question averaged over the answers.
 
+use super::effort::Effort;
 use super::{
     area, average, bbq, circular, circular_eval, classes, corpus, crows_pairs, mean, pass_rate, perplexity, replicas,
     rouge, weighted,
@@ -7,15 +8,6 @@ use super::{
 use crate::evaluator::metric_contribution::Aggregation;
 use crate::evaluator::series::{AllSeries, Column, MetricSeries};
 use crate::evaluator::{Metric, Proportion};
-
-/// How much work an uncertainty may cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::evaluator) enum Effort {
-    /// Only what a formula gives.
-    ClosedForm,
-    /// Bootstraps too.
-    Full,
-}
 
 /// The metrics of all lines in their order. A line that saw no sample gives none.
 pub(in crate::evaluator) fn finish(lines: &AllSeries, effort: Effort) -> Vec<Metric> {

@@ -1,0 +1,10 @@
+//! The work that an uncertainty may cost.
+
+/// How much work an uncertainty may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::evaluator) enum Effort {
+    /// Only what a formula gives.
+    ClosedForm,
+    /// Bootstraps too.
+    Full,
+}
