@@ -1,6 +1,7 @@
 //! The pools of a server or of one stage: each a task of its own, told by the autoscaler how many jobs it is to have.
 
 use super::explain::explain_missing;
+use super::launch_event::LaunchEvent;
 use super::pool::{Pool, PoolChannels, PoolReport, PoolSpec, ScaleTarget};
 use super::queue_timeout::QueueTimeout;
 use super::scaler::{Bounds, targets};
@@ -19,15 +20,6 @@ const LOOK: Duration = Duration::from_millis(250);
 const IDLE_MS: u64 = 30_000;
 /// When nothing runs for so long, it is said why; then after twice the time.
 const QUIET: Duration = Duration::from_secs(30);
-
-/// What the launchers tell.
-#[derive(Debug)]
-pub enum LaunchEvent {
-    /// The agent of this name ended in the middle of the run. `is_death` unless somebody wanted it so.
-    Exited { worker: WorkerId, is_death: bool },
-    /// No agent will be started any more.
-    GaveUp { reason: String },
-}
 
 /// Pools that are not yet at work.
 pub struct Autoscaler {

@@ -1,8 +1,8 @@
 //! One pool: keeps as many jobs of one launcher alive as it is told, and ends them all with the run.
 
-use super::autoscaler::LaunchEvent;
 use super::error::LaunchError;
 use super::job_table::{Count, JobEvent, JobTable};
+use super::launch_event::LaunchEvent;
 use super::launcher::{JobOutcome, JobState, Launched, Launcher, LauncherJobId, LauncherPolicy};
 use super::log_follower::LogFollower;
 use super::{emergency_cleanup, scaler::PoolState};
