@@ -4,8 +4,9 @@
 //! the leases and the segment's durable length, as [`GroupCommit`] says. What it confirms is durable.
 
 use super::batch::{AssignmentLog, Submission};
+use super::error::LedgerError;
 use super::group_commit::{CommitStep, GroupCommit};
-use super::segment::{LedgerError, SegmentWriter};
+use super::segment::SegmentWriter;
 use compass_scheduler::Seq;
 use compass_store::{AnyStore, CoordinationStore, Keys, Leadership, LeadershipStatus, StoreError};
 use std::collections::VecDeque;

@@ -4,6 +4,7 @@
 
 mod batch;
 mod committer;
+mod error;
 mod group_commit;
 mod owner;
 mod record;
@@ -15,11 +16,12 @@ mod worker_event;
 
 pub use batch::{AssignmentLog, Batch, Content, Submission, transactions};
 pub use committer::{CommitError, Committed, Committer};
+pub use error::{Change, LedgerError};
 pub use group_commit::{CommitStep, GroupCommit};
 pub use owner::{Claim, Doubt, LEASE, Owner, OwnerError, StoreId};
 pub use record::{Kind, LedgerEntry, encode};
 pub use reopened::Reopened;
 pub use seal::Seal;
-pub use segment::{Change, Ledger, LedgerError, LedgerSummary, Loaded, SegmentWriter, TornEnd, header, read_segment};
+pub use segment::{Ledger, LedgerSummary, Loaded, SegmentWriter, TornEnd, header, read_segment};
 pub use tally::Tally;
 pub use worker_event::WorkerEvent;

@@ -1,6 +1,6 @@
 //! The end of a run: what was recorded of its segments is written down beside them, so that the store can go that recorded it.
 
-use super::segment::LedgerError;
+use super::error::LedgerError;
 use compass_common::regular_file;
 use compass_types::ids::Epoch;
 use serde::{Deserialize, Serialize};

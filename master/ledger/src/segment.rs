@@ -1,6 +1,7 @@
 //! Segments on disk: `ledger/<epoch>-<master>`, created exclusively, appended to by one leader, never rewritten.
 
-use super::owner::{Owner, OwnerError};
+use super::error::{Change, LedgerError};
+use super::owner::Owner;
 use super::record::{self, LedgerEntry};
 use super::reopened::Reopened;
 use super::seal::Seal;
@@ -21,54 +22,6 @@ const HEADER: usize = 8 + 32;
 const BUFFER: usize = 1 << 20;
 /// Epochs count leaders: no run comes near this one, so that the next can always be counted.
 const LAST_EPOCH: Epoch = Epoch(u64::MAX / 2);
-
-/// Why a ledger cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum LedgerError {
-    /// An entry that cannot be written down.
-    #[error(transparent)]
-    Encode(#[from] compass_common::encode::EncodeError),
-    #[error("cannot {action} the ledger segment {path}")]
-    Io { action: &'static str, path: PathBuf, source: io::Error },
-    #[error(
-        "the ledger segment {path} is corrupt at byte {offset} of {recorded} recorded as durable; \
-         restore the file, or remove it to run its samples again"
-    )]
-    Corrupt { path: PathBuf, offset: u64, recorded: u64 },
-    #[error("no leader wrote the ledger segment {path}: its epoch is beyond what a run can reach; remove the file")]
-    ImpossibleEpoch { path: PathBuf },
-    #[error(
-        "the ledger segment {path} belongs to another plan than plan/job.json: the one was changed, or the other comes \
-         from another run; restore the file that is wrong, or start a fresh run"
-    )]
-    ForeignPlan { path: PathBuf },
-    #[error("{path} cannot be read; restore it, or remove it: then every segment counts as far as its checksums hold")]
-    Seal { path: PathBuf, source: serde_json::Error },
-    #[error(transparent)]
-    Owner(#[from] OwnerError),
-    /// Results would be acknowledged that no one finds again.
-    #[error(
-        "the ledger segment {path} {change} while this master wrote to it: what it recorded there is lost with it, and \
-         nothing more was acknowledged"
-    )]
-    Vanished { path: PathBuf, change: Change },
-}
-
-/// What became of an open segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    Gone,
-    Replaced,
-}
-
-impl std::fmt::Display for Change {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Gone => "is not there any more; it was deleted or moved",
-            Self::Replaced => "was replaced by another file",
-        })
-    }
-}
 
 /// The folder of segments.
 #[derive(Clone, Debug)]
@@ -350,7 +303,7 @@ impl SegmentWriter {
     /// is durable, however well it was synced. And that the run folder is still its owner's. A `stat` each.
     ///
     /// # Errors
-    /// [`LedgerError::Vanished`], [`OwnerError::Taken`], or the disk does not tell.
+    /// [`LedgerError::Vanished`], [`super::OwnerError::Taken`], or the disk does not tell.
     pub fn check(&self) -> Result<(), LedgerError> {
         match fs::metadata(&self.path) {
             Ok(data) if inode(&data) == self.inode => Ok(self.owner.as_ref().map_or(Ok(()), |owner| owner.check())?),
