@@ -6,7 +6,7 @@
 use super::coordination_store::{CoordinationStore, LeaderRecord, Leadership, LeadershipStatus, Op};
 use super::damage::Damage;
 use super::error::StoreError;
-use super::term::MAX_OPS;
+use super::transaction::MAX_OPS;
 use compass_common::private_file;
 use compass_common::regular_file;
 use compass_types::ids::Epoch;

@@ -92,7 +92,7 @@ pub enum StoreError {
     #[error(transparent)]
     Encode(#[from] EncodeError),
     /// More writes than one transaction takes.
-    #[error("a transaction of {0} writes; the store takes {max} at most", max = super::term::MAX_OPS)]
+    #[error("a transaction of {0} writes; the store takes {max} at most", max = super::transaction::MAX_OPS)]
     TooLarge(usize),
     /// The system gives no thread for what keeps the lease alive, or for clients.
     #[error("cannot start a thread for the store")]

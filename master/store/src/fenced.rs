@@ -5,7 +5,8 @@ use super::coordination_store::{CoordinationStore, LeaderRecord, Leadership, Lea
 use super::damage::Damage;
 use super::error::StoreError;
 use super::shared_term::SharedTerm;
-use super::term::{Campaigned, Candidacy, CommitOutcome, MAX_OPS, Names, leader, nonce};
+use super::term::{Campaigned, Candidacy, CommitOutcome, Names, leader, nonce};
+use super::transaction::MAX_OPS;
 use compass_common::backoff;
 use compass_types::ids::Epoch;
 use std::sync::Arc;

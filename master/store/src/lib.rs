@@ -35,5 +35,5 @@ pub use shared_value::{BackendValue, FileValue, SharedValue};
 pub use sim::{Fate, SimStore, SimTrouble};
 pub use sim_store::{SimBackend, SimWorld};
 pub use term::nonce as unique_mark;
-pub use term::{Campaigned, Candidacy, CommitOutcome, MAX_OPS, Names, Part, Term};
-pub use transaction::{Compare, Reply, Step, StoredKey, Transaction};
+pub use term::{Campaigned, Candidacy, CommitOutcome, Names, Part, Term};
+pub use transaction::{Compare, MAX_OPS, Reply, Step, StoredKey, Transaction};

@@ -11,9 +11,6 @@ use super::transaction::{Compare, Reply, Step, StoredKey, Transaction};
 use compass_types::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
 
-/// Most writes of one commit: a transaction takes 127 steps, and the count is one of them.
-pub const MAX_OPS: usize = super::transaction::MAX_STEPS - 1;
-
 /// Where the keys of a term lie.
 #[derive(Clone, Debug)]
 pub struct Names {

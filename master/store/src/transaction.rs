@@ -5,6 +5,9 @@
 /// Most steps of one transaction: etcd takes 128 (`--max-txn-ops`), and a fenced commit adds one of its own.
 pub(super) const MAX_STEPS: usize = 127;
 
+/// Most writes of one commit: a transaction takes 127 steps, and the count is one of them.
+pub const MAX_OPS: usize = MAX_STEPS - 1;
+
 /// A key with what the store knows of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredKey {
