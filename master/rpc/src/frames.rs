@@ -1,8 +1,8 @@
 //! The frames of a worker's stream, each with its own body: one that was too large for its frame was uploaded before it, and is
 //! put back here. No code behind this sees a spilled body.
 
+use super::inbound::Inbound;
 use super::peer::Peer;
-use super::server::Inbound;
 use super::uploads::{Uploader, Uploads};
 use compass_proto::{Envelope as _, MAX_FRAME_BYTES, ParseError, digest_from_wire, unspill, v1};
 use compass_scheduler::ConnectionId;

@@ -5,7 +5,8 @@ use super::bulk::{Chunks, PlanFiles, in_chunks};
 use super::connection_slots::Bounds;
 use super::enrolment::EnrolmentService;
 use super::frames::{Frames, first_frame, forward, uploader};
-use super::parse::{ParsedFrame, misfit};
+use super::inbound::Inbound;
+use super::parse::misfit;
 use super::peer::{AuthInterceptor, Peer, PeerIdentity};
 use super::refusals::Refusals;
 use super::session::refusal;
@@ -35,19 +36,6 @@ const OUTBOUND_FRAMES: usize = 1024;
 const HELLO_DEADLINE: Duration = Duration::from_secs(10);
 /// How often an idle worker is told that it is to wait.
 const WAIT_EVERY: Duration = Duration::from_secs(2);
-
-/// What the connections tell the driver.
-#[derive(Debug)]
-pub enum Inbound {
-    /// A stream is up and said who it is.
-    Hello { connection: ConnectionId, hello: v1::Hello, outbound: mpsc::Sender<Result<v1::MasterFrame, Status>> },
-    /// A later frame.
-    Frame { worker: WorkerId, connection: ConnectionId, frame: ParsedFrame },
-    /// The next frame cannot be decoded; it is the last of this connection.
-    Unreadable { worker: WorkerId, connection: ConnectionId, reason: String },
-    /// The stream is down.
-    Closed { worker: WorkerId, connection: ConnectionId },
-}
 
 /// gRPC service of sessions, fetches and uploads.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Who takes in a worker that waits for assignment.
 
-use super::server::Inbound;
+use super::inbound::Inbound;
 use compass_proto::v1;
 use compass_scheduler::ConnectionId;
 use compass_types::ids::WorkerId;
