@@ -6,7 +6,7 @@ use super::event::{Event, FailureClass};
 use super::state::Core;
 use super::task_table::To;
 use super::worker::Drain;
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_types::ids::{ModelId, WorkerId};
 
 /// Beginning of the reason for which samples of a cancelled job have no result.

@@ -8,7 +8,7 @@ use super::task::{Requires, Task, TaskState};
 use super::task_table::To;
 use super::words::{are, some};
 use super::worker::{Drain, Worker};
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_types::ids::{GrantId, TaskId, UnitId};
 use compass_types::intervals::IntervalSet;
 use std::collections::BTreeSet;

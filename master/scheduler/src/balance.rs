@@ -8,7 +8,7 @@ use super::effect::{Effect, Message};
 use super::state::Core;
 use super::task::Task;
 use super::worker::Worker;
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_types::ids::TaskId;
 use compass_types::intervals::IntervalSet;
 

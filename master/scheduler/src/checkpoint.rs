@@ -1,15 +1,5 @@
 //! Checkpoints: now and then all that is assigned is recorded at once, so that the log of assignments stays as short as what
-//! it is about.
-//!
-//! Invariant: a checkpoint lists exactly the tasks that are granted or kept for workers of an older leader.
-
-use super::effect::{Effect, Holder, Record};
-use super::state::Core;
-use super::task::TaskState;
-use compass_types::ids::TaskId;
-
-/// So many times as many attempts as are out are worth a checkpoint.
-const TIMES: u64 = 4;
+//! it is about. `assignments` makes them.
 
 /// What was recorded since the latest checkpoint.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,38 +14,11 @@ impl Checkpoint {
     }
 
     /// Whether so many attempts were recorded since the latest checkpoint; if so, the count begins again.
-    fn is_due(&mut self, attempts: u64) -> bool {
+    pub(super) fn is_due(&mut self, attempts: u64) -> bool {
         let is_due = self.attempts >= attempts;
         if is_due {
             self.attempts = 0;
         }
         is_due
-    }
-}
-
-impl Core {
-    /// Records all that is assigned, where enough was recorded since this was done last.
-    pub(super) fn checkpoint_assignments(&mut self, effects: &mut Vec<Effect>) {
-        let out = u64::from(self.tasks.granted()) + self.recovering.len() as u64;
-        // No checkpoint once finished: grants made just before a cancellation may still be in flight.
-        if self.tasks.open() == 0 || !self.checkpoint.is_due((TIMES * out).max(u64::from(self.limits.fewest_attempts)))
-        {
-            return;
-        }
-        let held = self.workers.values().flat_map(|worker| worker.held.iter().copied());
-        let holders = held.chain(self.recovering.iter()).filter_map(|id| self.holder_of(id)).collect();
-        self.persist(Record::Out { holders }, effects);
-    }
-
-    /// Who holds a task, or may come back with it.
-    fn holder_of(&self, id: TaskId) -> Option<Holder> {
-        let task = self.task(id)?;
-        let worker = match &task.state {
-            TaskState::Granted { worker, .. } => self.workers.name(*worker),
-            TaskState::Recovering { worker } => worker,
-            _ => return None,
-        };
-        let (worker, samples) = (worker.clone(), task.remaining.clone());
-        Some(Holder { worker, unit: task.unit, attempt: task.attempt, samples })
     }
 }

@@ -6,7 +6,8 @@
 
 use super::limits::Limits;
 use super::worker::Worker;
-use super::worker_table::{WorkerIx, WorkerTable};
+use super::worker_ids::WorkerIx;
+use super::worker_table::WorkerTable;
 
 /// Times of the next walks, and of the latest tick.
 #[derive(Clone, Copy, Debug, Default)]

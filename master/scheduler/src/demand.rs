@@ -1,11 +1,13 @@
 //! What there is to do and who is there to do it: what launchers go by.
 
 use super::state::Core;
-use super::wanted::PoolChoice;
 use super::worker::Worker;
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_types::ids::{ModelId, WorkerId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The pools of which any will do; `None` is anywhere.
+pub type PoolChoice = Option<BTreeSet<String>>;
 
 /// A connected worker, as launchers see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

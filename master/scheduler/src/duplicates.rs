@@ -3,17 +3,14 @@
 //! Invariant: the first sample of a group that has no record is its original, and it alone is in a task. Its result is recorded for the
 //! duplicates first and for itself last, so that wherever a ledger ends, an original with a record has no duplicate without.
 
-use super::effect::{Effect, Record};
-use super::recorded::{Arrival, DeviceType, Recorded};
-use super::state::Core;
+use super::recorded::Recorded;
 use super::task_table::TaskTable;
-use super::worker_table::WorkerIx;
-use compass_types::ids::{GrantId, UnitId};
+use compass_types::ids::UnitId;
 use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
 /// A sample: its unit and its index.
-type SampleKey = (UnitId, u32);
+pub(super) type SampleKey = (UnitId, u32);
 
 /// The samples that are not computed, each with its original.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +18,7 @@ pub struct Duplicates {
     /// Original and duplicate, ascending.
     pairs: Vec<(SampleKey, SampleKey)>,
     /// How many duplicates of each unit this leader recorded with the results of their originals.
-    recorded: BTreeMap<UnitId, u64>,
+    pub(super) recorded: BTreeMap<UnitId, u64>,
 }
 
 impl Duplicates {
@@ -89,55 +86,10 @@ impl Duplicates {
     }
 }
 
-impl Core {
-    /// With samples that are in no task, and get the results of their originals.
-    #[must_use]
-    pub fn with_duplicates(self, duplicates: Duplicates) -> Self {
-        Self { duplicates, ..self }
-    }
-
-    /// How many samples of each unit this leader recorded with the result of another; no worker reports on them.
-    pub fn copied_by_unit(&self) -> &BTreeMap<UnitId, u64> {
-        &self.duplicates.recorded
-    }
-
-    /// Records the first result of a sample for its duplicates; its own record comes after theirs.
-    pub(super) fn record_duplicates(
-        &mut self,
-        worker: WorkerIx,
-        grant: GrantId,
-        original: SampleKey,
-        (result, device): (&[u8], DeviceType),
-        effects: &mut Vec<Effect>,
-    ) {
-        if self.duplicates.is_empty() || self.recorded.contains(original.0, original.1) {
-            return;
-        }
-        for (unit, index) in self.duplicates.of(original).collect::<Vec<_>>() {
-            if self.recorded.arrive(unit, index, result, device) == Arrival::First {
-                *self.duplicates.recorded.entry(unit).or_default() += 1;
-                let (worker, result) = (self.workers.name(worker).clone(), result.to_vec());
-                self.persist(Record::Duplicate { unit, index, grant, worker, device, result }, effects);
-            }
-        }
-    }
-
-    /// Samples that stay without a result, with their duplicates, by unit.
-    pub(super) fn with_their_duplicates(&self, unit: UnitId, samples: &IntervalSet) -> BTreeMap<UnitId, IntervalSet> {
-        let mut all = BTreeMap::from([(unit, samples.clone())]);
-        if !self.duplicates.is_empty() {
-            for (unit, index) in samples.iter().flat_map(|index| self.duplicates.of((unit, index))) {
-                all.entry(unit).or_default().insert(index);
-            }
-        }
-        all
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{Bench, view, worker};
-    use super::super::{Event, FailureClass, Handed, Limits};
+    use super::super::{DeviceType, Effect, Event, FailureClass, Handed, Limits, Record};
     use super::*;
 
     /// Two tasks of two samples each; 5 and 6 of the first unit and 0 of another ask what 0, 2 and 0 do.

@@ -4,7 +4,7 @@ use super::state::Core;
 use super::task::{Requires, Task, TaskState};
 use super::words::{lasting, some};
 use super::worker::{Drain, Worker};
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_types::ids::{TaskId, WorkerId};
 use std::collections::BTreeSet;
 

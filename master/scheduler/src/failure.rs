@@ -7,20 +7,8 @@ use super::state::Core;
 use super::task::{Failures, Task};
 use super::task_table::To;
 use super::worker::Worker;
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_types::ids::{GrantId, TaskId};
-use std::collections::BTreeSet;
-
-/// Messages of failed tasks that were said.
-#[derive(Clone, Debug, Default)]
-pub(super) struct FailureNotes(BTreeSet<String>);
-
-impl FailureNotes {
-    /// Whether a message is new; from here on it is not.
-    pub(super) fn is_new(&mut self, message: &str) -> bool {
-        self.0.insert(message.to_owned())
-    }
-}
 
 impl Failures {
     /// Counts a failure on a worker; what becomes of the task.

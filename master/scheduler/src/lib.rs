@@ -10,6 +10,7 @@
 //! [`invariants`]. Workers go by number inside and by name at the edges.
 
 mod apply;
+mod assignments;
 mod attach;
 mod balance;
 mod bars;
@@ -25,12 +26,15 @@ mod effect;
 mod event;
 mod explain;
 mod failure;
+mod failure_notes;
 mod hold;
 #[cfg(test)]
 mod holding_tests;
+mod indexed;
 pub mod invariants;
 mod labels;
 mod limits;
+mod misfit_record;
 mod misfits;
 #[cfg(test)]
 mod misfits_tests;
@@ -39,19 +43,23 @@ mod moves_tests;
 mod progress;
 mod queue;
 mod recent_units;
+mod record_duplicates;
 mod recorded;
 mod recovering;
+mod recovery;
 mod refusal;
 #[cfg(test)]
 mod release_tests;
 mod results;
 mod room;
+mod room_wait;
 mod sample_index;
 mod sample_set;
 mod shares;
 mod slot_models;
 mod speeds;
 mod standstill;
+mod standstill_state;
 #[cfg(test)]
 mod standstill_tests;
 mod state;
@@ -66,12 +74,13 @@ mod wanted;
 mod watch;
 mod words;
 mod worker;
+mod worker_ids;
 mod worker_indexes;
 mod worker_table;
 
 pub use apply::{CANCELLED, SHUTDOWN};
 pub use bars::{Barred, Supply};
-pub use demand::Attendance;
+pub use demand::{Attendance, PoolChoice};
 pub use duplicates::Duplicates;
 pub use effect::{Effect, Holder, KeptGrant, Message, Record, Seq};
 pub use event::{Capabilities, ConnectionId, Event, FailureClass, Handed, HeldGrant, SandboxState, Unfit};
@@ -82,5 +91,5 @@ pub use progress::Progress;
 pub use recorded::{Arrival, DeviceType, Recorded};
 pub use state::Core;
 pub use task::{Former, Requires, TaskView};
-pub use wanted::{Needed, PoolChoice, Shortage, SlotDemand};
+pub use wanted::{Needed, Shortage, SlotDemand};
 pub use watch::Watch;

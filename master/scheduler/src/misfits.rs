@@ -2,8 +2,6 @@
 //!
 //! Numbers that are not finite may be the model's own: another worker's result tells. If it has none either, the sample
 //! fails with that as its reason; if it has, the first worker was wrong. Any other misfit is the worker's own at once.
-//!
-//! Invariant: a sample is in doubt only while it has no result. What is known of workers here goes by name: it outlives them.
 
 use super::effect::{Effect, Record};
 use super::event::{FailureClass, Unfit};
@@ -12,7 +10,7 @@ use super::task::{Task, TaskState};
 use super::task_table::To;
 use super::words::some;
 use super::worker::Drain;
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_plan::Misfit;
 use compass_types::ids::{GrantId, TaskId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
@@ -25,46 +23,6 @@ const STRIKES: u32 = 3;
 const REFUSALS: u64 = 256;
 /// So many tries that end in a misfit are all that a sample gets.
 const TRIES: u32 = 2;
-
-/// A sample of which only misfits came.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Doubt {
-    tries: u32,
-    /// The latest misfit of each worker.
-    by: BTreeMap<WorkerId, Misfit>,
-}
-
-impl Doubt {
-    /// Why the sample fails.
-    fn reason(&self) -> String {
-        let workers: Vec<&str> = self.by.keys().map(|worker| worker.0.as_str()).collect();
-        if self.by.values().all(|misfit| *misfit == Misfit::NotFinite) {
-            let tries = match workers.as_slice() {
-                [only] => format!("{} on worker {only}", some(self.tries, "time")),
-                several => format!("on workers {}", several.join(", ")),
-            };
-            return format!("the model gives {}, {tries}", Misfit::NotFinite);
-        }
-        let each = self.by.iter().map(|(worker, misfit)| format!("worker {worker}: {misfit}"));
-        format!("no result fits the plan: {}", each.collect::<Vec<_>>().join("; "))
-    }
-}
-
-/// What misfits have brought about.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Misfits {
-    doubts: BTreeMap<(UnitId, u32), Doubt>,
-    strikes: BTreeMap<WorkerId, u32>,
-    /// Workers that take no more part, and why.
-    barred: BTreeMap<WorkerId, String>,
-}
-
-impl Misfits {
-    /// Whether a worker takes no more part.
-    pub(super) fn is_barred(&self, worker: &WorkerId) -> bool {
-        self.barred.contains_key(worker)
-    }
-}
 
 impl Core {
     /// Results of samples of `unit` that are none.

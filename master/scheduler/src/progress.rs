@@ -1,8 +1,5 @@
 //! How far the job is: for the screen and `logs/run.json`.
 
-use super::state::Core;
-use compass_types::ids::UnitId;
-
 /// Counters of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -30,24 +27,4 @@ pub struct Progress {
     pub stolen: u64,
     /// Models that slots have loaded.
     pub loads: u64,
-}
-
-impl Core {
-    /// Counters for the screen and `logs/run.json`.
-    /// How many samples of each unit are recorded, of those that have any.
-    pub fn recorded_by_unit(&self) -> impl Iterator<Item = (UnitId, u64)> {
-        self.recorded.by_unit()
-    }
-
-    /// The counters now.
-    pub fn progress(&self) -> Progress {
-        Progress {
-            recorded: self.recorded.len(),
-            open_tasks: self.tasks.open(),
-            granted: self.tasks.granted(),
-            workers: self.workers.indexes().connected(),
-            slots: self.workers.indexes().connected_slots(),
-            ..self.counters.clone()
-        }
-    }
 }

@@ -6,7 +6,7 @@ use super::event::{FailureClass, SandboxState};
 use super::state::Core;
 use super::task::Requires;
 use super::task_table::To;
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_types::ids::TaskId;
 
 impl Core {

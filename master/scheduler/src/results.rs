@@ -5,7 +5,7 @@ use super::event::{FailureClass, Handed};
 use super::recorded::Arrival;
 use super::state::Core;
 use super::task_table::To;
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_types::ids::{GrantId, ModelId, TaskId, UnitId};
 use compass_types::intervals::IntervalSet;
 use std::ops::Range;

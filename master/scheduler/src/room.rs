@@ -6,25 +6,19 @@
 use super::bars::Supply;
 use super::effect::Effect;
 use super::event::FailureClass;
+use super::room_wait::RoomWait;
 use super::state::Core;
 use super::task::Task;
 use super::task_table::To;
 use super::words::{lasting, some};
 use super::worker::Worker;
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_types::ids::TaskId;
 
 /// Workers that try the same samples at most: of many alike, none has more memory.
 const MOST_TRIES: usize = 8;
 /// How often the screen tells that samples are waited for, in milliseconds.
 const SAY_MS: u64 = 60_000;
-
-/// How long nothing has been left to do but what no worker has room for, and when that is to be said again.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RoomWait {
-    since: Option<u64>,
-    say_at: u64,
-}
 
 impl Core {
     /// Says that samples of a task have no room on a worker, once for each model and worker.

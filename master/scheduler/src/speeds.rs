@@ -8,7 +8,7 @@
 //! Invariants: only the product of the two counts, so that the corrections of a model are 1 on average: what a unit that no
 //! worker has sent results of is taken for; what was seen of a worker outlives its going.
 
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_types::ids::{ModelId, UnitId};
 use std::collections::BTreeMap;
 

@@ -14,30 +14,12 @@ use super::event::FailureClass;
 use super::invariants::{I1, P1, Violation};
 use super::state::Core;
 use super::task::Task;
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_types::ids::{GrantId, TaskId};
 use compass_types::intervals::IntervalSet;
 
 /// Pending tasks of each model that are looked at for one that a worker could run.
 const LOOKED_AT: usize = 64;
-
-/// Since when nothing is granted although a worker could run what waits.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Standstill {
-    since: Option<u64>,
-    /// Until when no failures of workers count.
-    over_until: u64,
-    /// Workers, or the standstill itself, of which the monitor was told.
-    is_told: bool,
-    violations: Vec<Violation>,
-}
-
-impl Standstill {
-    /// Returns true while tasks go to any worker that could run them, since they waited for others that did not take them.
-    pub(super) fn is_over(&self, now: u64) -> bool {
-        now < self.over_until
-    }
-}
 
 impl Core {
     /// Takes out what the invariant monitor is to be told.

@@ -65,7 +65,7 @@ fn two_workers_on_which_a_task_failed_do_not_leave_it_to_each_other() {
     bench.fails(0, FailureClass::Transient, "the one");
     bench.attach(1, 0, 1);
     bench.core.tasks.with_failures(compass_types::ids::TaskId(0), |failures| {
-        failures.workers = [0, 1].map(worker_table::WorkerIx).into()
+        failures.workers = [0, 1].map(worker_ids::WorkerIx).into()
     });
     bench.fails(0, FailureClass::Preempted, "gone on");
     bench.apply(Event::Tick);

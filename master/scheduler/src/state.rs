@@ -5,23 +5,24 @@ use super::checkpoint::Checkpoint;
 use super::deadlines::Deadlines;
 use super::duplicates::Duplicates;
 use super::effect::{Effect, Message, Record, Seq};
-use super::failure::FailureNotes;
+use super::failure_notes::FailureNotes;
 use super::labels::Labels;
 use super::limits::Limits;
-use super::misfits::Misfits;
+use super::misfit_record::Misfits;
 use super::progress::Progress;
 use super::queue::Queue;
 use super::recorded::Recorded;
 use super::recovering::Recovering;
-use super::room::RoomWait;
+use super::room_wait::RoomWait;
 use super::speeds::Speeds;
-use super::standstill::Standstill;
+use super::standstill_state::Standstill;
 use super::steal_timing::StealTiming;
-use super::task::{Task, TaskState, TaskView};
-use super::task_table::{Change, TaskOwner, TaskTable, To};
+use super::task::{Task, TaskOwner, TaskState, TaskView};
+use super::task_table::{Change, TaskTable, To};
 use super::words::some;
 use super::worker::Worker;
-use super::worker_table::{WorkerIx, WorkerTable};
+use super::worker_ids::WorkerIx;
+use super::worker_table::WorkerTable;
 use compass_types::ids::{Epoch, GrantId, ModelId, TaskId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
@@ -238,5 +239,22 @@ impl Core {
         let barred =
             self.workers.named(worker).zip(model).is_some_and(|(worker, model)| worker.barred.contains(&model));
         self.is_live(worker, grant) && !barred
+    }
+
+    /// How many samples of each unit are recorded, of those that have any.
+    pub fn recorded_by_unit(&self) -> impl Iterator<Item = (UnitId, u64)> {
+        self.recorded.by_unit()
+    }
+
+    /// The counters now.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            recorded: self.recorded.len(),
+            open_tasks: self.tasks.open(),
+            granted: self.tasks.granted(),
+            workers: self.workers.indexes().connected(),
+            slots: self.workers.indexes().connected_slots(),
+            ..self.counters.clone()
+        }
     }
 }

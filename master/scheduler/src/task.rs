@@ -2,8 +2,7 @@
 
 use super::event::FailureClass;
 use super::hold::Hold;
-use super::task_table::TaskOwner;
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_types::ids::{Attempt, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use std::collections::BTreeSet;
@@ -25,6 +24,16 @@ pub(super) enum TaskState {
     Failed { class: FailureClass, message: String },
     /// The same error on two distinct workers: it is the samples' own.
     Quarantined { message: String, workers: BTreeSet<WorkerIx> },
+}
+
+/// Owner, beside the table, of what is known of a task in some state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TaskOwner {
+    Queue,
+    Recovering,
+    Worker(WorkerIx),
+    /// None: the task is not open.
+    Closed,
 }
 
 /// What a worker must have to run a task.

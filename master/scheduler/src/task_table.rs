@@ -7,8 +7,8 @@
 use super::event::FailureClass;
 use super::hold::Hold;
 use super::sample_index::SampleIndex;
-use super::task::{Failures, Requires, Task, TaskState, TaskView};
-use super::worker_table::WorkerIx;
+use super::task::{Failures, Requires, Task, TaskOwner, TaskState, TaskView};
+use super::worker_ids::WorkerIx;
 use compass_types::ids::{Attempt, ModelId, TaskId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,16 +23,6 @@ pub(super) enum To {
     Done,
     Failed { class: FailureClass, message: String },
     Quarantined { message: String, workers: BTreeSet<WorkerIx> },
-}
-
-/// Owner, beside the table, of what is known of a task in some state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TaskOwner {
-    Queue,
-    Recovering,
-    Worker(WorkerIx),
-    /// None: the task is not open.
-    Closed,
 }
 
 /// What a transition means for the owners beside the table.

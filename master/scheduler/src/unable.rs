@@ -9,7 +9,7 @@ use super::event::FailureClass;
 use super::state::Core;
 use super::task_table::To;
 use super::words::{lasting, some};
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_plan::engine::UnableKind;
 use compass_types::ids::{ModelId, TaskId};
 

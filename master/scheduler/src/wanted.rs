@@ -1,20 +1,17 @@
 //! What the job could use, for the broker that shares workers out among several jobs; and the way of a worker out of one.
 
-use super::demand::Attendance;
+use super::demand::{Attendance, PoolChoice};
 use super::effect::{Effect, Message};
 use super::state::Core;
 use super::task::{Requires, Task};
 use super::words::{are, some};
 use super::worker::{Drain, Worker};
-use super::worker_table::WorkerIx;
+use super::worker_ids::WorkerIx;
 use compass_types::ids::WorkerId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A worker that holds tasks and has sent no results for so long is named.
 const SILENT_MS: u64 = 30_000;
-
-/// The pools of which any will do; `None` is anywhere.
-pub type PoolChoice = Option<BTreeSet<String>>;
 
 /// What a worker must have for some of the job.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,11 +1,11 @@
 //! An attached worker: what it offers, what it holds, and how it does. Only [`super::worker_table::WorkerTable`] changes it.
 
 use super::event::{Capabilities, ConnectionId, SandboxState};
+use super::indexed::Indexed;
 use super::recent_units::RecentUnits;
 use super::slot_models::SlotModels;
 use super::task::Requires;
-use super::worker_indexes::Indexed;
-use super::worker_table::Rank;
+use super::worker_ids::Rank;
 use compass_types::ids::{ModelId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 

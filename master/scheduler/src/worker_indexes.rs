@@ -4,27 +4,16 @@
 //! Invariant: every index is a function of the attached workers. [`WorkerIndexes::follow`] brings them up to date after any
 //! change of a worker; what they hold of it is kept in the worker itself, as [`Indexed`].
 
+use super::indexed::Indexed;
 use super::recent_units::Visit;
 use super::worker::Worker;
-use super::worker_table::{Rank, WorkerIx};
+use super::worker_ids::{Rank, WorkerIx};
 use compass_types::ids::{ModelId, UnitId};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A worker that can take a grant: what it holds per slot, in thousandths, its rank and its number.
 pub(super) type Ready = (u32, Rank, WorkerIx);
-
-/// What the indexes hold of one worker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Indexed {
-    /// Its load, if it can take another grant.
-    load: Option<u32>,
-    is_connected: bool,
-    /// Whether it asks for grants and its node does not fail.
-    is_sound: bool,
-    /// Whether it may still get tasks of the models that its slots hold, and gets on with them.
-    serves: bool,
-}
 
 impl Indexed {
     fn of(worker: &Worker, failing: u32) -> Self {

@@ -8,18 +8,11 @@
 //! the slots of all workers stay within the bound that [`WorkerTable::room`] was asked for.
 
 use super::worker::Worker;
+use super::worker_ids::{Rank, WorkerIx};
 use super::worker_indexes::WorkerIndexes;
 use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
-
-/// Number of a worker's name within one job; never given to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct WorkerIx(pub(super) u32);
-
-/// Rank among attached workers that are loaded alike: the lowest that was free when the worker attached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Rank(u32);
 
 /// Workers by number and by name.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,8 @@
+//! The time for which nothing has been left to do but what no worker has room for.
+
+/// How long nothing has been left to do but what no worker has room for, and when that is to be said again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RoomWait {
+    pub(super) since: Option<u64>,
+    pub(super) say_at: u64,
+}
