@@ -1,5 +1,6 @@
 //! Draining: running samples finish and their results are sent, no new sample starts.
 
+use super::drain_state::Drain;
 use super::ending::ExitReason;
 use super::output::Output;
 use super::session::AgentCore;
@@ -8,18 +9,6 @@ use v1::worker_frame::Body;
 
 /// Time for the master to acknowledge the last results.
 const ACKNOWLEDGE_TIMEOUT_MS: u64 = 10_000;
-
-/// Drain in progress.
-#[derive(Debug)]
-pub(super) struct Drain {
-    pub(super) ending: ExitReason,
-    /// What masters are told.
-    reason: String,
-    /// When the last slot became idle.
-    idle_since_ms: Option<u64>,
-    /// When a signal started it, if one did.
-    signalled_ms: Option<u64>,
-}
 
 /// Signals that come within this time after the first one are the same as it: `timeout` signals its child and then its
 /// process group.

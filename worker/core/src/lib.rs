@@ -8,6 +8,7 @@ mod connect_error;
 mod credit_control;
 mod dispatch;
 mod drain;
+mod drain_state;
 mod ending;
 mod fetch;
 mod grants;
@@ -34,6 +35,8 @@ mod step;
 mod step_tests;
 mod transfer;
 mod unbegun;
+mod unbegun_timer;
+mod upload_pauses;
 
 pub use bisection::PoisonBisection;
 pub use connect_error::ConnectError;

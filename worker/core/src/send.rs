@@ -8,19 +8,10 @@ use super::outbox::{Attachment, Rejection};
 use super::output::Output;
 use super::session::AgentCore;
 use super::transfer::BulkError;
-use compass_common::backoff::{self, FullJitter};
+use super::upload_pauses::{UPLOAD_PAUSES, upload_pauses};
 use compass_proto::v1;
 use std::mem::discriminant;
-use std::time::Duration;
 use v1::worker_frame::Body;
-
-/// Shortest and longest pause after a failed upload.
-const UPLOAD_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
-
-/// Returns the pauses between attempts to upload content.
-pub(super) fn upload_pauses(seed: u64) -> FullJitter {
-    backoff::seeded_policy(UPLOAD_PAUSES.0, UPLOAD_PAUSES.1, seed)
-}
 
 impl AgentCore {
     /// Queues a frame that is not replayed; it replaces an older one of its kind.

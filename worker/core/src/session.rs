@@ -2,7 +2,7 @@
 
 use super::connect_error::ConnectError;
 use super::credit_control::CreditControl;
-use super::drain::Drain;
+use super::drain_state::Drain;
 use super::ending::ExitReason;
 use super::grants::Grants;
 use super::idle_time::IdleTimeMeter;
@@ -12,10 +12,10 @@ use super::outbox::Outbox;
 use super::output::Output;
 use super::parts::{PART_CACHE_BYTES, PartCache};
 use super::result_batch::ResultBatches;
-use super::send::upload_pauses;
 use super::slots::SlotState;
 use super::spool::SpoolFile;
-use super::unbegun::UnbegunTimer;
+use super::unbegun_timer::UnbegunTimer;
+use super::upload_pauses::upload_pauses;
 use compass_common::backoff::{self, FullJitter};
 use compass_plan::Plan;
 use compass_proto::session::ReceiveWindow;

@@ -6,6 +6,7 @@
 
 use super::grants::GrantState;
 use super::session::AgentCore;
+use super::unbegun_timer::UnbegunTimer;
 use compass_proto::v1::FailureClass;
 use compass_types::ids::GrantId;
 
@@ -13,25 +14,6 @@ use compass_types::ids::GrantId;
 const BEGIN_MS: u64 = 30_000;
 /// The same time while a part of the plan is being fetched, which may be large and its way slow.
 const FETCH_MS: u64 = 300_000;
-/// Time between two steps that counts at most: more, and the process was stopped.
-const STEP_MS: u64 = 1_000;
-
-/// Timer of the time in which no slot begins what the worker holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct UnbegunTimer {
-    waited_ms: u64,
-    seen_ms: u64,
-}
-
-impl UnbegunTimer {
-    /// Returns for how long samples have waited without a reason.
-    fn observe(&mut self, is_waiting: bool, now_ms: u64) -> u64 {
-        let passed = now_ms.saturating_sub(self.seen_ms).min(STEP_MS);
-        self.waited_ms = if is_waiting { self.waited_ms + passed } else { 0 };
-        self.seen_ms = now_ms;
-        self.waited_ms
-    }
-}
 
 impl AgentCore {
     /// Gives every grant with pending samples back once none of them has begun for too long.
@@ -64,20 +46,5 @@ impl AgentCore {
             self.return_unstarted(grant, true);
         }
         self.finish_all();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_time_without_a_reason_counts_and_none_in_which_the_process_was_stopped() {
-        let mut timer = UnbegunTimer::default();
-        assert_eq!(timer.observe(true, 500), 500);
-        assert_eq!(timer.observe(true, 1_000), 1_000);
-        assert_eq!(timer.observe(true, 90_000), 1_000 + STEP_MS, "stopped for 89 s");
-        assert_eq!(timer.observe(false, 90_500), 0);
-        assert_eq!(timer.observe(true, 91_000), 500);
     }
 }
