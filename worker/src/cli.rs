@@ -2,6 +2,7 @@
 
 use crate::agent::{AgentOptions, ProgramPolicy};
 use crate::dial::Proxies;
+use crate::duration::parse_duration;
 use crate::engine_child::EngineOptions;
 use crate::gpu_check::{GpuCheckArgs, GpuCheckOptions};
 use crate::once::{OnceArgs, OnceOptions};
@@ -266,19 +267,6 @@ fn parse_file(text: &str) -> Result<PathBuf, std::convert::Infallible> {
 
 fn parse_proxy(text: &str) -> Result<Proxies, String> {
     Proxies::one(text).map_err(|error| error.to_string())
-}
-
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "write a number and s, m or h, such as 90s, 10m or 2h".to_owned();
-    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let count: u64 = digits.parse().map_err(|_| wrong())?;
-    let seconds = match &text[digits.len()..] {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        _ => return Err(wrong()),
-    };
-    Ok(Duration::from_secs(count.saturating_mul(seconds)))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod cli;
 pub mod dial;
+mod duration;
 pub mod echo;
 pub mod engine_child;
 pub mod engine_link;

@@ -1,6 +1,6 @@
 //! `compass-worker sandbox`: lists the isolations that work on this machine, or runs one program in the best of them.
 
-use crate::cli::parse_duration;
+use crate::duration::parse_duration;
 use clap::{Args, Subcommand};
 use compass_common::regular_file;
 use compass_sandbox::{Isolation, Limits, Policy, Program, ProgramOutcome, Refusal, Sandbox};

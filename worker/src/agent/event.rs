@@ -1,8 +1,10 @@
 //! Events of an agent, handled one at a time.
 
-use super::link::LinkEvent;
-use compass_agent::{BulkError, SlotReport};
+use super::bulk::Bulk;
+use compass_agent::{BulkError, ConnectError, SlotReport};
+use compass_proto::v1;
 use compass_types::ids::Digest;
+use tokio::sync::mpsc;
 
 /// An event of an agent.
 #[derive(Debug)]
@@ -27,4 +29,22 @@ impl From<SlotReport> for Event {
     fn from(report: SlotReport) -> Self {
         Self::Slot(report)
     }
+}
+
+/// Event of a connection.
+#[derive(Debug)]
+pub(super) enum LinkEvent {
+    /// The stream is open and the hello was sent.
+    Up {
+        frames: mpsc::Sender<v1::WorkerFrame>,
+        bulk: Box<Bulk>,
+        hello_sent_ms: u64,
+    },
+    Frame(Box<v1::MasterFrame>),
+    /// The body of a frame is being fetched.
+    Fetching,
+    /// The last event of a connection.
+    Down {
+        why: ConnectError,
+    },
 }

@@ -5,7 +5,7 @@
 
 use super::bulk::{Bulk, Uploader};
 use super::clock::Clock;
-use super::event::Event;
+use super::event::{Event, LinkEvent};
 use crate::dial::MasterEndpoint;
 use compass_agent::{BulkError, ConnectError};
 use compass_proto::v1::workers_client::WorkersClient;
@@ -25,24 +25,6 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often the fetching of a frame's body is reported.
 const FETCHING_EVERY: Duration = Duration::from_secs(1);
-
-/// Event of a connection.
-#[derive(Debug)]
-pub(super) enum LinkEvent {
-    /// The stream is open and the hello was sent.
-    Up {
-        frames: mpsc::Sender<v1::WorkerFrame>,
-        bulk: Box<Bulk>,
-        hello_sent_ms: u64,
-    },
-    Frame(Box<v1::MasterFrame>),
-    /// The body of a frame is being fetched.
-    Fetching,
-    /// The last event of a connection.
-    Down {
-        why: ConnectError,
-    },
-}
 
 /// Task of a connection; dropping it closes the connection.
 #[derive(Debug)]

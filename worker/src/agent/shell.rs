@@ -2,8 +2,8 @@
 
 use super::bulk::Bulk;
 use super::clock::Clock;
-use super::event::Event;
-use super::link::{Dial, LinkEvent, LinkTask};
+use super::event::{Event, LinkEvent};
+use super::link::{Dial, LinkTask};
 use super::options::AgentOptions;
 use super::programs::{ProgramRun, Programs};
 use crate::dial::MasterEndpoint;
