@@ -1,8 +1,7 @@
 //! Attention of queries over keys and values: libtorch's fused kernel, in bands for a sliding window, and single
 //! operations for a soft cap, which the kernel does not support.
 
-use super::ScoreRule;
-use crate::kernels::added_rows;
+use crate::kernels::{ScoreRule, added_rows};
 use crate::reproducible::on_one_thread;
 use tch::{Device, Kind, TchError, Tensor};
 

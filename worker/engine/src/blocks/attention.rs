@@ -1,8 +1,8 @@
 //! Causal self-attention with grouped queries (Ainslie et al. 2023): projections, rotation, keys and values, and what
 //! the kernels attend to.
 
-use super::{Linear, Pass, RmsNorm, Rotation};
-use crate::kernels::{Kernels, Part};
+use super::{Linear, Pass, RmsNorm};
+use crate::kernels::{Kernels, Part, Rotation, ScoreRule};
 use tch::{TchError, Tensor};
 
 /// Number and width of heads.
@@ -36,30 +36,6 @@ pub(crate) enum Projections {
     Fused(Linear),
     /// One product: for each key-value head its queries, then its key, then its value.
     FusedByHead(Linear),
-}
-
-/// Rule from scores to attention weights.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ScoreRule {
-    /// Factor of the products of queries and keys; `head_dim ^ -0.5` if absent.
-    pub(crate) scale: Option<f64>,
-    /// Number of keys that a query sees, itself included; all before it if absent.
-    pub(crate) window: Option<i64>,
-    /// `cap tanh(score / cap)`.
-    pub(crate) softcap: Option<f64>,
-}
-
-impl ScoreRule {
-    /// Factor of the products of queries and keys of this width.
-    pub(crate) fn scale_for(&self, head_dim: i64) -> f64 {
-        self.scale.unwrap_or((head_dim as f64).powf(-0.5))
-    }
-
-    /// Whether attention over parts of the keys can be merged: a window would begin within a part, and a soft cap is in
-    /// no fused kernel.
-    pub(crate) fn can_be_merged(&self) -> bool {
-        self.window.is_none() && self.softcap.is_none()
-    }
 }
 
 /// Normalisation of queries and of keys.

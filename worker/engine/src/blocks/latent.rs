@@ -6,8 +6,8 @@
 //! an own width of values, and every kernel of attention, which knows one width, serves.
 
 use super::attention::write_and_attend;
-use super::{Linear, Pass, RmsNorm, ScoreRule};
-use crate::kernels::Kernels;
+use super::{Linear, Pass, RmsNorm};
+use crate::kernels::{Kernels, ScoreRule};
 use tch::{TchError, Tensor};
 
 /// Number and widths of heads.

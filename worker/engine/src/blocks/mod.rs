@@ -19,13 +19,13 @@ mod router;
 
 pub(crate) use activation::Activation;
 pub(crate) use attend::{BAND, attend, causal_mask, fused, repeated};
-pub(crate) use attention::{Attention, AttentionShape, Projections, QkNorm, ScoreRule};
+pub(crate) use attention::{Attention, AttentionShape, Projections, QkNorm};
 pub(crate) use experts::Experts;
 pub(crate) use latent::{LatentAttention, LatentQueries, LatentShape};
 pub(crate) use linear::Linear;
 pub(crate) use mlp::{FeedForward, GateUp, GatedMlp};
 pub(crate) use moe::{SharedExpert, SparseMoe};
-pub(crate) use norm::{LayerNorm, Norm, RmsForm, RmsNorm};
+pub(crate) use norm::{LayerNorm, Norm, RmsNorm};
 pub(crate) use pass::Pass;
-pub(crate) use rotary::{Pairing, RotaryEmbedding, Rotation};
-pub(crate) use router::{Groups, Router, Routes, RoutingRule};
+pub(crate) use rotary::RotaryEmbedding;
+pub(crate) use router::Router;

@@ -1,6 +1,6 @@
 //! Normalisation of rows: root mean square (Zhang and Sennrich 2019) and mean with variance (Ba et al. 2016).
 
-use crate::kernels::Kernels;
+use crate::kernels::{Kernels, RmsForm};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use tch::{TchError, Tensor};
@@ -19,18 +19,6 @@ impl Norm {
             Self::Layer(norm) => norm.forward(kernels, x),
         }
     }
-}
-
-/// How the learnt weight of a root-mean-square norm is applied to rows that are computed in f32.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum RmsForm {
-    /// After the cast back to the model's kind (Llama).
-    #[default]
-    AfterCast,
-    /// Before the cast (OLMo 2).
-    BeforeCast,
-    /// Before the cast, one more than the stored weight (Gemma).
-    FromOne,
 }
 
 /// Scales rows to unit root mean square, then by a learnt weight.

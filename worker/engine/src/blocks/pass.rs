@@ -3,8 +3,7 @@
 //! Norms, matrix products and attention run over all rows together. Keys and values of all rows are written before any
 //! row attends, so that a segment may follow another of the same pass.
 
-use super::Rotation;
-use crate::kernels::Kernels;
+use crate::kernels::{Kernels, Rotation};
 use crate::kv::{Arena, Chain, LayerKv, Level, Masks, Segment, chains, levels};
 use tch::{Device, TchError, Tensor};
 

@@ -1,7 +1,7 @@
 //! The router of a mixture of experts: which experts a row goes to, and with what shares.
 
 use super::Linear;
-use crate::kernels::Kernels;
+use crate::kernels::{Groups, Kernels, Routes, RoutingRule};
 use crate::reproducible::in_whole_vectors;
 use tch::{Kind, TchError, Tensor};
 
@@ -12,32 +12,6 @@ pub(crate) struct Router {
     /// Experts per row.
     pub(crate) top_k: i64,
     pub(crate) rule: RoutingRule,
-}
-
-/// From scores to shares.
-pub(crate) enum RoutingRule {
-    /// A softmax over all experts, of those chosen scaled to sum to one if `normalise` (Mixtral, Qwen). Shares are rounded to the
-    /// model's kind, in which outputs are added.
-    Softmax { normalise: bool },
-    /// A softmax over all experts, times `scale` (DeepSeek-V2). The gate and all that follows it is in f32.
-    ScaledSoftmax { groups: Option<Groups>, scale: f64 },
-    /// Sigmoids, times `scale`, of the experts that are best after a learnt correction, `[experts]` (DeepSeek-V3). The gate and
-    /// all that follows it is in f32.
-    Sigmoid { correction: Tensor, groups: Option<Groups>, normalise: bool, scale: f64 },
-}
-
-/// Groups of experts of equal size: a row's experts are of its best groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Groups {
-    pub(crate) count: i64,
-    pub(crate) chosen: i64,
-}
-
-/// The experts of each row, `[rows, top_k]`, and their shares.
-pub(crate) struct Routes {
-    pub(crate) experts: Tensor,
-    /// In the kind in which outputs are added.
-    pub(crate) shares: Tensor,
 }
 
 impl Groups {

@@ -1,7 +1,8 @@
 //! Keys common to Llama and related families: sizes, heads, rotary embedding, tying.
 
 use super::{ModelConfig, RopeConfig};
-use crate::blocks::{Activation, AttentionShape, RmsForm};
+use crate::blocks::{Activation, AttentionShape};
+use crate::kernels::RmsForm;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 use serde_json::Value;

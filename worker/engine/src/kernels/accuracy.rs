@@ -1,8 +1,8 @@
 //! How far operations are from their formulas: what is looked at before a kernel is used, and by `gpu-check`.
 
 use super::{Kernels, Part, Warp};
-use crate::blocks::{RmsForm, ScoreRule};
 use crate::executor::{Draw, choose};
+use crate::kernels::{RmsForm, ScoreRule};
 use crate::kv::{Arena, ExtentId, Segment, chains, levels};
 use std::time::Instant;
 use tch::{Device, Kind, TchError, Tensor};

@@ -5,7 +5,8 @@
 //! has the same number of rows, however many stand on these keys; over a segment's own keys its rows alone decide.
 
 use super::{Part, added_rows};
-use crate::blocks::{ScoreRule, attend, causal_mask, fused, repeated};
+use crate::blocks::{attend, causal_mask, fused, repeated};
+use crate::kernels::ScoreRule;
 use crate::kv::{LayerKv, Level, Masks, Span};
 use crate::reproducible::{alone_if_single, in_whole_vectors};
 use tch::{Device, Kind, TchError, Tensor};

@@ -4,7 +4,8 @@
 //! operations one by one. Views are free, and what prepares a pass counts once for all layers.
 
 use super::{Kernels, Pairs, Part, ToHost, Warp, added_rows};
-use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
+use crate::blocks::Activation;
+use crate::kernels::{RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use std::cell::Cell;
 use std::rc::Rc;

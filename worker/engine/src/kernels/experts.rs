@@ -1,7 +1,7 @@
 //! Pairs of a row and one of its experts, sorted by expert so that each expert computes its rows at once, by libtorch's operations:
 //! on the device, without a copy to the host.
 
-use crate::blocks::Routes;
+use crate::kernels::Routes;
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Least number of rows of a grouped product on CUDA: libtorch takes other tiles for up to 128, and a row's bits must not depend on

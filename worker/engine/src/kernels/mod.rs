@@ -12,7 +12,9 @@ mod fused;
 mod operations;
 mod padding;
 mod reference;
+mod rotation;
 mod to_host;
+mod types;
 
 pub(crate) use accuracy::{attention_error, attention_tolerance, different_draws, draw_seconds, norm_error};
 pub(crate) use counting::Counting;
@@ -24,4 +26,6 @@ pub(crate) use fused::{Fused, different_from_twins};
 pub(crate) use operations::{Kernels, Part};
 pub(crate) use padding::added_rows;
 pub(crate) use reference::Reference;
+pub(crate) use rotation::{Pairing, Rotation};
 pub(crate) use to_host::ToHost;
+pub(crate) use types::{Groups, RmsForm, Routes, RoutingRule, ScoreRule};

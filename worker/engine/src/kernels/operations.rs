@@ -1,7 +1,8 @@
 //! The interface between the forward pass and a device.
 
 use super::{Pairs, ToHost, Warp};
-use crate::blocks::{Activation, RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
+use crate::blocks::Activation;
+use crate::kernels::{RmsForm, Rotation, Routes, RoutingRule, ScoreRule};
 use crate::kv::{Chain, LayerKv, Level, Masks};
 use tch::{Device, Kind, TchError, Tensor};
 

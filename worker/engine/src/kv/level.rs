@@ -5,7 +5,7 @@
 //! neighbours, so that a level is one call of variable lengths. The last level is the own extents. What a row becomes
 //! depends on the borders of its own path alone.
 
-use super::varlen::VarlenCalls;
+use super::varlen_calls::VarlenCalls;
 use super::{Arena, ExtentId};
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -6,8 +6,9 @@ mod free_list;
 mod level;
 mod reserve;
 mod varlen;
+mod varlen_calls;
 
 pub(crate) use arena::{Arena, ExtentId, LayerKv};
 pub(crate) use level::{Chain, Level, Masks, Segment, Span, chains, levels};
 pub(crate) use reserve::reserve;
-pub(crate) use varlen::VarlenOnDevice;
+pub(crate) use varlen_calls::VarlenOnDevice;

@@ -4,11 +4,11 @@
 
 use super::causal_lm::{CausalLm, LateTokens, PART_OF_MEMORY};
 use super::pipeline::{Pipeline, Stages};
-use crate::blocks::{Linear, Norm, Pairing, Pass, RotaryEmbedding, Rotation};
+use crate::blocks::{Linear, Norm, Pass, RotaryEmbedding};
 use crate::config::RopeConfig;
 use crate::device::{free_on, total_on};
 use crate::fault::device_fault;
-use crate::kernels::{Kernels, added_rows};
+use crate::kernels::{Kernels, Pairing, Rotation, added_rows};
 use crate::kv::{Arena, Segment};
 use crate::memory::free_bytes;
 use crate::reproducible::in_whole_vectors;

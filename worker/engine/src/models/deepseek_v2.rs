@@ -6,11 +6,12 @@
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions};
 use super::pre_norm::{self, Mlp};
 use crate::blocks::{
-    AttentionShape, Experts, Groups, LatentAttention, LatentQueries, LatentShape, Linear, Pairing, Pass, RmsNorm,
-    Router, RoutingRule, ScoreRule, SharedExpert, SparseMoe,
+    AttentionShape, Experts, LatentAttention, LatentQueries, LatentShape, Linear, Pass, RmsNorm, Router, SharedExpert,
+    SparseMoe,
 };
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig, RopeConfig};
 use crate::fault::device_fault;
+use crate::kernels::{Groups, Pairing, RoutingRule, ScoreRule};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

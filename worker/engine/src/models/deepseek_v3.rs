@@ -3,8 +3,8 @@
 
 use super::decoder::{Decoder, Placement};
 use super::deepseek_v2::LatentKeys;
-use crate::blocks::{Pairing, RoutingRule};
 use crate::config::ModelConfig;
+use crate::kernels::{Pairing, RoutingRule};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

@@ -2,8 +2,9 @@
 
 use super::decoder::{Decoder, Placement};
 use super::pre_norm;
-use crate::blocks::{Activation, RmsForm, ScoreRule};
+use crate::blocks::Activation;
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
+use crate::kernels::{RmsForm, ScoreRule};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

@@ -7,8 +7,9 @@
 use super::decoder::{Decoder, Placement};
 use super::pre_norm;
 use super::sandwich::SandwichLayer;
-use crate::blocks::{Attention, RmsForm, ScoreRule};
+use crate::blocks::Attention;
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
+use crate::kernels::{RmsForm, ScoreRule};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

@@ -4,8 +4,9 @@
 use super::decoder::{Decoder, Placement, Positions};
 use super::pre_norm::{self, Mlp};
 use super::sandwich::SandwichLayer;
-use crate::blocks::{Attention, GateUp, GatedMlp, Linear, Pairing, ScoreRule};
+use crate::blocks::{Attention, GateUp, GatedMlp, Linear};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
+use crate::kernels::{Pairing, ScoreRule};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

@@ -3,11 +3,9 @@
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
 use super::pipeline::Pipeline;
-use crate::blocks::{
-    Activation, Attention, AttentionShape, FeedForward, LayerNorm, Linear, Norm, Pass, Projections, ScoreRule,
-};
+use crate::blocks::{Activation, Attention, AttentionShape, FeedForward, LayerNorm, Linear, Norm, Pass, Projections};
 use crate::config::{ModelConfig, RopeConfig};
-use crate::kernels::Reference;
+use crate::kernels::{Reference, ScoreRule};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

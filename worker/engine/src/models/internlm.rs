@@ -4,10 +4,9 @@
 
 use super::decoder::{Decoder, Placement};
 use super::pre_norm::{self, Mlp, PreNormLayer, TensorNames};
-use crate::blocks::{
-    Activation, Attention, AttentionShape, GatedMlp, Linear, Projections, RmsForm, RmsNorm, ScoreRule,
-};
+use crate::blocks::{Activation, Attention, AttentionShape, GatedMlp, Linear, Projections, RmsNorm};
 use crate::config::{LlamaShape, ModelConfig, RopeConfig, RopeScaling};
+use crate::kernels::{RmsForm, ScoreRule};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

@@ -2,8 +2,9 @@
 
 use super::decoder::{Decoder, Placement};
 use super::pre_norm::{self, Mlp, PreNormLayer, TensorNames};
-use crate::blocks::{Attention, GatedMlp, Linear, Projections, RmsNorm, ScoreRule};
+use crate::blocks::{Attention, GatedMlp, Linear, Projections, RmsNorm};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
+use crate::kernels::ScoreRule;
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

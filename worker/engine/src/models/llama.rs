@@ -2,8 +2,8 @@
 
 use super::decoder::{Decoder, Placement};
 use super::pre_norm::{self, Mlp};
-use crate::blocks::ScoreRule;
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
+use crate::kernels::ScoreRule;
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

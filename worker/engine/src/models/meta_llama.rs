@@ -7,9 +7,10 @@
 use super::decoder::{Decoder, Placement};
 use super::internlm2::layer;
 use super::pre_norm::{self, TensorNames};
-use crate::blocks::{Activation, Attention, AttentionShape, Linear, Projections, RmsForm, ScoreRule};
+use crate::blocks::{Activation, Attention, AttentionShape, Linear, Projections};
 use crate::config::{LlamaShape, ModelConfig, RopeConfig, RopeScaling};
 use crate::fault::device_fault;
+use crate::kernels::{RmsForm, ScoreRule};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

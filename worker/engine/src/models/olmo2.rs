@@ -4,8 +4,9 @@
 use super::decoder::{Decoder, Placement, Positions};
 use super::pre_norm;
 use super::sandwich::SandwichLayer;
-use crate::blocks::{Attention, QkNorm, RmsForm, RmsNorm, ScoreRule};
+use crate::blocks::{Attention, QkNorm, RmsNorm};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
+use crate::kernels::{RmsForm, ScoreRule};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

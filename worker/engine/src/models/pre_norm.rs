@@ -3,9 +3,9 @@
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
 use super::pipeline::Pipeline;
-use crate::blocks::{Attention, GatedMlp, Linear, Norm, Pass, Projections, QkNorm, RmsNorm, ScoreRule, SparseMoe};
+use crate::blocks::{Attention, GatedMlp, Linear, Norm, Pass, Projections, QkNorm, RmsNorm, SparseMoe};
 use crate::config::LlamaShape;
-use crate::kernels::{Kernels, Reference};
+use crate::kernels::{Kernels, Reference, ScoreRule};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use tch::{TchError, Tensor};

@@ -2,9 +2,10 @@
 
 use super::decoder::{Decoder, Placement};
 use super::pre_norm::{self, Mlp};
-use crate::blocks::{Experts, Linear, Router, RoutingRule, ScoreRule, SharedExpert, SparseMoe};
+use crate::blocks::{Experts, Linear, Router, SharedExpert, SparseMoe};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
 use crate::fault::device_fault;
+use crate::kernels::{RoutingRule, ScoreRule};
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

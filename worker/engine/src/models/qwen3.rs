@@ -3,8 +3,9 @@
 use super::decoder::{Decoder, Placement};
 use super::pre_norm;
 use super::qwen2::Windows;
-use crate::blocks::{Attention, ScoreRule};
+use crate::blocks::Attention;
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
+use crate::kernels::ScoreRule;
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

@@ -3,8 +3,9 @@
 use super::decoder::{Decoder, Placement};
 use super::pre_norm::{self, Mlp};
 use super::qwen2_moe::ExpertKeys;
-use crate::blocks::{Attention, ScoreRule};
+use crate::blocks::Attention;
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
+use crate::kernels::ScoreRule;
 use crate::weights::Weights;
 use compass_plan::engine::EngineFault;
 use serde::Deserialize;

@@ -1,8 +1,8 @@
 //! The kernels beside their twins: how far they are apart, on random numbers.
 
 use super::Fused;
-use crate::blocks::{Activation, RmsForm, Rotation};
-use crate::kernels::{Kernels, Part, Warp};
+use crate::blocks::Activation;
+use crate::kernels::{Kernels, Part, RmsForm, Rotation, Warp};
 use crate::kv::LayerKv;
 use tch::{Device, Kind, TchError, Tensor};
 

@@ -8,7 +8,7 @@ mod checks;
 mod driver;
 
 use super::{Part, Reference, Warp};
-use crate::blocks::{RmsForm, Rotation};
+use crate::kernels::{RmsForm, Rotation};
 use crate::kv::LayerKv;
 use driver::{Argument, MOST_PARTS, Module, PartsArgument};
 use std::cell::RefCell;
