@@ -1,7 +1,7 @@
 //! Formats messages for a chat model, and finds the texts that end its answers.
 
 use super::answer::RunError;
-use super::scoring_request::Bordered;
+use super::bordered::Bordered;
 use crate::fault::file_fault;
 use crate::tokenizer::{ChatError, ChatTemplate, ChatTemplates, TextTokenizer, render_chat};
 use compass_plan::engine::EngineFault;

@@ -1,10 +1,11 @@
 //! OpenCompass's `clp`: the probability of each choice's token right after the prompt.
 
 use super::answer::RunError;
+use super::bordered::Bordered;
 use super::fit::{drop_shots, report};
 use super::prefix_tokens::EncodeMode;
 use super::scoring::{Scored, ScoringInput};
-use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
+use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
 use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::Prompt;
 use compass_types::result::Outcome;

@@ -6,12 +6,13 @@
 //!   continuation, wherever that occurs in it.
 
 use super::answer::RunError;
+use super::bordered::Bordered;
 use super::fit::report;
 use super::masked::{Masked, masked};
 use super::prefix_tokens::EncodeMode;
 use super::score::{Precision, TokenScore, sum};
 use super::scoring::{Scored, ScoringInput};
-use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
+use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
 use crate::tokenizer::Side;
 use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::{Prompt, prompt_sha};

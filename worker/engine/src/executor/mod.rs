@@ -4,6 +4,7 @@
 mod ahead_tests;
 mod answer;
 mod batching;
+mod bordered;
 mod building;
 mod chat_format;
 mod clp;

@@ -264,16 +264,3 @@ fn texts<'a>(
     let truncation_side = kwargs.truncation_side.unwrap_or_else(|| tokenizer.truncation_side());
     Texts { tokenizer, limit, shots_within, truncation_side, drop_middle, vocabulary }
 }
-
-/// Returns a sample's failure as its result; a fault of libtorch is an error of the engine.
-pub(super) fn failed(index: u32, error: RunError) -> Result<SampleResult, EngineFault> {
-    match error {
-        RunError::Sample(reason) => {
-            Ok(SampleResult { index, fit: PromptFit::default(), outcome: Outcome::Failed { reason } })
-        }
-        RunError::NoRoom(reason) => {
-            Ok(SampleResult { index, fit: PromptFit::default(), outcome: Outcome::NoRoom { reason } })
-        }
-        RunError::Torch(error) => Err(device_fault(&error)),
-    }
-}

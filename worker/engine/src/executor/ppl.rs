@@ -3,11 +3,12 @@
 //! With `normalizing_str` only the answer counts, after its context and again after that text.
 
 use super::answer::RunError;
+use super::bordered::Bordered;
 use super::fit::{drop_shots, report};
 use super::masked::{Masked, masked};
 use super::prefix_tokens::EncodeMode;
 use super::scoring::Scored;
-use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
+use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
 use crate::tokenizer::Side;
 use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::Prompt;

@@ -1,8 +1,8 @@
 //! Tokens of the prefixes that many texts share: header and shots are tokenised once, not with every question.
 
 use super::answer::RunError;
+use super::bordered::Bordered;
 use super::scoring::cut_after;
-use super::scoring_request::Bordered;
 use super::texts::Texts;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

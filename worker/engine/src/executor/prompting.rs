@@ -1,10 +1,10 @@
 //! Converts the prompt of a sample to the ids for the model to continue.
 
 use super::answer::RunError;
+use super::bordered::Bordered;
 use super::chat_format::ChatFormat;
 use super::fit::{fit_shots, report};
 use super::prefix_tokens::{EncodeMode, PrefixTokens};
-use super::scoring_request::Bordered;
 use super::settings::Settings;
 use super::texts::Texts;
 use compass_plan::engine::{BatchSpec, Request};

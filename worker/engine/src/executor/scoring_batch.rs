@@ -1,9 +1,8 @@
 //! Scoring of the samples of a batch, round by round: while the device scores the texts of one round, those of the next, which
 //! are the samples that were added meanwhile, are made and tokenised.
 
-use super::answer::RunError;
+use super::answer::{RunError, failed};
 use super::building::{Upcoming, build_all};
-use super::model_executor::failed;
 use super::notes::Notes;
 use super::scoring::{Scorer, Work};
 use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};

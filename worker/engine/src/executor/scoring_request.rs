@@ -1,13 +1,14 @@
 //! Scoring requests: the texts of one sample to score, and how their scores become its result.
 
 use super::answer::RunError;
+use super::bordered::Bordered;
 use super::chat_format::ChatFormat;
 use super::fit::fit_shots;
 use super::notes::Notes;
 use super::prefix_tokens::{EncodeMode, PrefixTokens};
 use super::score::Precision;
 use super::scoring::{Scored, ScoringInput};
-use super::texts::{Texts, as_text};
+use super::texts::Texts;
 use compass_plan::NumericProfile;
 use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::{Prompt, RenderedPrompt};
@@ -41,25 +42,6 @@ pub(super) struct ScoringRequest<'r> {
 
 /// Makes the outcome of the scores of a request's texts, in their order.
 pub(super) type MakeOutcome<'r> = Box<dyn FnOnce(&[Scored]) -> Result<Outcome, RunError> + Send + 'r>;
-
-/// A rendered text with its structural borders.
-#[derive(Clone, Debug)]
-pub(super) struct Bordered {
-    pub(super) text: String,
-    /// Offsets in bytes, in order.
-    pub(super) borders: Vec<usize>,
-}
-
-impl Bordered {
-    /// Returns a prompt of the request with the first `kept` shots.
-    pub(super) fn of(request: &Request<'_>, prompt: &Prompt, kept: usize, spec: &BatchSpec) -> Self {
-        match request.render_with_borders(prompt, kept, spec) {
-            (RenderedPrompt::Text(text), borders) => Self { text, borders },
-            // Messages joined without a chat template have no borders of their own.
-            (prompt @ RenderedPrompt::Messages(_), _) => Self { text: as_text(prompt), borders: Vec::new() },
-        }
-    }
-}
 
 impl ScoringRequestBuilder<'_> {
     /// Returns the encoding with as many shots as fit ([`fit_shots`]).

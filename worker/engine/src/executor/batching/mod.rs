@@ -4,6 +4,7 @@
 //! ([`Slots`]), and continued step by step ([`continue_all`]). What a token means (an end, a stop string, a draw) and what a
 //! sample is are up to the callback ([`DecodeCallback`]).
 
+mod callback;
 mod headers;
 mod packed;
 mod predictions;
@@ -12,11 +13,13 @@ mod queue;
 mod run;
 #[cfg(test)]
 mod run_tests;
+mod running_sequence;
 mod slots;
 mod trace;
 
+pub(crate) use callback::{Changes, Choice, DecodeCallback, Prediction, StepOutcome};
 pub(crate) use queue::SequenceRequest;
-pub(crate) use run::{Changes, Choice, DecodeCallback, Prediction, StepOutcome, continue_all};
+pub(crate) use run::continue_all;
 pub(crate) use slots::{Slots, sequences_at_once};
 pub(crate) use trace::trace;
 pub use trace::{Trace, Traced};

@@ -1,6 +1,7 @@
 //! What the model says of the tokens after the sequences of a step, on its way to the host.
 
-use super::run::{Choice, DecodeCallback, Prediction, RunningSequence};
+use super::callback::{Choice, DecodeCallback, Prediction};
+use super::running_sequence::RunningSequence;
 use crate::kernels::ToHost;
 use crate::models::CausalLm;
 use tch::{TchError, Tensor};

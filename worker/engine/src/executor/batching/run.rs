@@ -4,12 +4,13 @@
 //! device takes it from where it was chosen. What the host does for a step, it does while the device computes the next one; a
 //! sequence whose end shows only in its token has one row too many, which is not read.
 
+use super::callback::{DecodeCallback, StepOutcome};
 use super::packed::Packed;
 use super::predictions::{Predictions, PredictionsUnderWay};
 use super::queue::{Queue, SequenceRequest};
+use super::running_sequence::RunningSequence;
 use super::slots::{Admission, Slots};
 use crate::fault::is_out_of_memory;
-use crate::kernels::Warp;
 use crate::kv::{Arena, Segment};
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
@@ -21,107 +22,6 @@ const MAX_ROWS: usize = 1024;
 
 /// Pending prompts that are examined for one that need not wait for another.
 const LOOKAHEAD: usize = 64;
-
-/// Outcome of one decode step of a sequence.
-pub(crate) enum StepOutcome<T> {
-    /// The sequence continues with this token.
-    Next(u32),
-    /// The sequence is finished; these sequences follow it.
-    Finished(Vec<SequenceRequest<T>>),
-}
-
-/// What the model says of the token after a sequence.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Prediction<'a> {
-    /// The token with the largest logit, the lowest of equals.
-    Best(Option<u32>),
-    /// A token drawn on the device, if the logits are a distribution.
-    Drawn(Option<u32>),
-    /// All logits.
-    Logits(&'a [f32]),
-}
-
-/// How tokens are chosen.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Choice {
-    /// A draw from the distribution that this transforms; the largest logit without one.
-    pub(crate) warp: Option<Warp>,
-    /// Factor of the repetition penalty, where rules change logits before: [`DecodeCallback::changes`].
-    pub(crate) rules: Option<f32>,
-}
-
-/// Tokens whose logits rules change before one is chosen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Changes {
-    /// Each once.
-    pub(crate) penalised: Vec<u32>,
-    pub(crate) forbidden: Vec<u32>,
-}
-
-/// Chooses the tokens of sequences.
-pub(crate) trait DecodeCallback<T> {
-    /// How tokens are chosen.
-    fn choice(&self) -> Choice;
-
-    /// What rules change of the logits after `seen`, of which the last `generated` tokens do not belong to the prompt.
-    fn changes(&self, _seen: &[u32], _generated: usize) -> Changes {
-        Changes::default()
-    }
-
-    /// The number in [0, 1) for the draw of a sequence after so many generated tokens.
-    fn uniform(&self, _id: &T, _generated: usize) -> f64 {
-        0.0
-    }
-
-    /// Takes what the model predicts after `seen`, of which the last `generated` tokens do not belong to the prompt.
-    ///
-    /// # Errors
-    /// Errors of libtorch, which end the batch.
-    fn on_logits(
-        &mut self,
-        id: &T,
-        seen: &[u32],
-        generated: usize,
-        prediction: Prediction<'_>,
-    ) -> Result<StepOutcome<T>, TchError>;
-
-    /// Takes that a sequence is not continued: the memory has no room for the keys and values of so many tokens.
-    fn no_room(&mut self, id: &T, tokens: usize);
-
-    /// Makes sequences ready that are to be continued too: while the device computes, or has nothing to do.
-    fn prepare(&mut self) {}
-
-    /// Returns the sequences that were made ready since the last call.
-    fn arrivals(&mut self) -> Vec<SequenceRequest<T>> {
-        Vec::new()
-    }
-
-    /// Whether the sequence is still needed.
-    fn is_wanted(&self, id: &T) -> bool;
-}
-
-/// A sequence in its slot.
-pub(super) struct RunningSequence<T> {
-    pub(super) sequence: SequenceRequest<T>,
-    slot: usize,
-    /// Its own, unlike the slot's.
-    number: u64,
-    /// Tokens of the prompt and those generated; the last one is not fed yet, once it is a generated one.
-    pub(super) seen: Vec<u32>,
-    /// Tokens after these that steps under way choose.
-    late: usize,
-}
-
-impl<T> RunningSequence<T> {
-    fn generated(&self) -> usize {
-        self.seen.len() - self.sequence.prompt.len()
-    }
-
-    /// Tokens that are generated once all steps under way are read.
-    pub(super) fn generated_then(&self) -> usize {
-        self.generated() + self.late
-    }
-}
 
 /// A step that was launched.
 struct Step {

@@ -1,0 +1,83 @@
+//! The callback that chooses the tokens of sequences, and the types that it is told in.
+
+use super::queue::SequenceRequest;
+use crate::kernels::Warp;
+use tch::TchError;
+
+/// Outcome of one decode step of a sequence.
+pub(crate) enum StepOutcome<T> {
+    /// The sequence continues with this token.
+    Next(u32),
+    /// The sequence is finished; these sequences follow it.
+    Finished(Vec<SequenceRequest<T>>),
+}
+
+/// What the model says of the token after a sequence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Prediction<'a> {
+    /// The token with the largest logit, the lowest of equals.
+    Best(Option<u32>),
+    /// A token drawn on the device, if the logits are a distribution.
+    Drawn(Option<u32>),
+    /// All logits.
+    Logits(&'a [f32]),
+}
+
+/// How tokens are chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Choice {
+    /// A draw from the distribution that this transforms; the largest logit without one.
+    pub(crate) warp: Option<Warp>,
+    /// Factor of the repetition penalty, where rules change logits before: [`DecodeCallback::changes`].
+    pub(crate) rules: Option<f32>,
+}
+
+/// Tokens whose logits rules change before one is chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// Each once.
+    pub(crate) penalised: Vec<u32>,
+    pub(crate) forbidden: Vec<u32>,
+}
+
+/// Chooses the tokens of sequences.
+pub(crate) trait DecodeCallback<T> {
+    /// How tokens are chosen.
+    fn choice(&self) -> Choice;
+
+    /// What rules change of the logits after `seen`, of which the last `generated` tokens do not belong to the prompt.
+    fn changes(&self, _seen: &[u32], _generated: usize) -> Changes {
+        Changes::default()
+    }
+
+    /// The number in [0, 1) for the draw of a sequence after so many generated tokens.
+    fn uniform(&self, _id: &T, _generated: usize) -> f64 {
+        0.0
+    }
+
+    /// Takes what the model predicts after `seen`, of which the last `generated` tokens do not belong to the prompt.
+    ///
+    /// # Errors
+    /// Errors of libtorch, which end the batch.
+    fn on_logits(
+        &mut self,
+        id: &T,
+        seen: &[u32],
+        generated: usize,
+        prediction: Prediction<'_>,
+    ) -> Result<StepOutcome<T>, TchError>;
+
+    /// Takes that a sequence is not continued: the memory has no room for the keys and values of so many tokens.
+    fn no_room(&mut self, id: &T, tokens: usize);
+
+    /// Makes sequences ready that are to be continued too: while the device computes, or has nothing to do.
+    fn prepare(&mut self) {}
+
+    /// Returns the sequences that were made ready since the last call.
+    fn arrivals(&mut self) -> Vec<SequenceRequest<T>> {
+        Vec::new()
+    }
+
+    /// Whether the sequence is still needed.
+    fn is_wanted(&self, id: &T) -> bool;
+}

@@ -1,0 +1,26 @@
+//! A sequence that decodes.
+
+use super::queue::SequenceRequest;
+
+/// A sequence in its slot.
+pub(super) struct RunningSequence<T> {
+    pub(super) sequence: SequenceRequest<T>,
+    pub(super) slot: usize,
+    /// Its own, unlike the slot's.
+    pub(super) number: u64,
+    /// Tokens of the prompt and those generated; the last one is not fed yet, once it is a generated one.
+    pub(super) seen: Vec<u32>,
+    /// Tokens after these that steps under way choose.
+    pub(super) late: usize,
+}
+
+impl<T> RunningSequence<T> {
+    pub(super) fn generated(&self) -> usize {
+        self.seen.len() - self.sequence.prompt.len()
+    }
+
+    /// Tokens that are generated once all steps under way are read.
+    pub(super) fn generated_then(&self) -> usize {
+        self.generated() + self.late
+    }
+}
