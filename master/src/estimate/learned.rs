@@ -1,14 +1,12 @@
 //! What earlier runs took: a record for each architecture, by device and data set.
 //!
 //! Checkpoints of a training share an architecture, and with it their speed: a record's name is the digest of `config.json`, else
-//! that of the weights, else of where they lie. [`SpeedStore`] keeps the records.
+//! that of the weights, else of where they lie. [`super::SpeedStore`] keeps the records.
 
-use super::speed_store::SpeedStore;
 use crate::pipeline::{RunFacts, cores};
 use compass_launch::is_local;
 use compass_plan::{DatasetPlan, DeviceRequest, ModelPlan, Plan};
 use compass_scheduler::DeviceType;
-use compass_store::StoreError;
 use compass_types::ids::{Digest, ModelId, WorkerId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,7 +79,7 @@ impl Learned {
     }
 
     /// The record, no larger than [`LARGEST`]: the data sets that ran longest ago are forgotten.
-    fn encode(&mut self) -> Vec<u8> {
+    pub(super) fn encode(&mut self) -> Vec<u8> {
         loop {
             let bytes = serde_json::to_vec(&self).unwrap_or_default();
             let mut ran: Vec<i64> = self.datasets().map(|(_, runs)| latest_run(runs)).collect();
@@ -106,7 +104,7 @@ impl Learned {
     }
 
     /// Adds what the units of the model `at` took on `device` in the run that `facts` tell of; false where it computed none of them.
-    fn add(&mut self, plan: &Plan, at: ModelId, device: &str, facts: &RunFacts, now: i64) -> bool {
+    pub(super) fn add(&mut self, plan: &Plan, at: ModelId, device: &str, facts: &RunFacts, now: i64) -> bool {
         let share_of_core = share_of_core(facts, device, cores());
         let on = self.devices.entry(device.to_owned()).or_default();
         let mut is_changed = false;
@@ -198,33 +196,25 @@ fn share_of_core(facts: &RunFacts, device: &str, cores: u32) -> f64 {
     }
 }
 
-/// Remembers what a run took: of models that one kind of device computed.
-///
-/// # Errors
-/// Those of the store.
-pub(crate) async fn learn(store: &SpeedStore, plan: &Plan, facts: &RunFacts) -> Result<(), StoreError> {
-    let now = jiff::Timestamp::now().as_second();
-    for (at, model) in plan.models() {
-        let devices = facts.devices.get(&model.abbr);
-        let Some(device) = devices.filter(|devices| devices.len() == 1).and_then(|devices| devices.first()) else {
-            continue;
-        };
-        let changed = |record: Option<&[u8]>| {
-            let mut learned = Learned::decode(record);
-            learned.add(plan, at, device, facts, now).then(|| learned.encode())
-        };
-        store.change(&record_name(model), changed).await?;
-    }
-    Ok(())
-}
-
 /// When a data set ran last, in seconds since 1970.
 fn latest_run(runs: &[Took]) -> i64 {
     runs.last().map_or(0, |took| took.at)
 }
 
+/// Characters of shared prefixes, counted for each sample that has them.
+pub(super) fn shared_characters(dataset: &DatasetPlan) -> u64 {
+    let mut begin = 0;
+    let mut all = 0;
+    for run in &dataset.prefix_runs {
+        all += u64::from(run.end.saturating_sub(begin)) * run.characters;
+        begin = run.end;
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::SpeedStore;
     use super::*;
     use crate::pipeline::WorkerFacts;
 

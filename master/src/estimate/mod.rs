@@ -8,7 +8,7 @@ mod shown;
 mod speed_store;
 mod tokens;
 
-pub(crate) use learned::learn;
 pub use predict::{Estimate, Seconds, TokenSource, estimate};
 pub use shown::{Wishes, shown};
+pub(crate) use speed_store::learn;
 pub use speed_store::{SpeedStore, Speeds, record_names};

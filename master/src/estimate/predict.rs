@@ -6,7 +6,9 @@
 //! bound by arithmetic (2 operations for each parameter and token), generating by reading the weights once a step for a batch.
 //! Tokens are the same on every device: a run on any of them tells those of its data set.
 
-use super::learned::{Learned, OnDevice, Took, asked_device, distinct_characters, most_generated, name};
+use super::learned::{
+    Learned, OnDevice, Took, asked_device, distinct_characters, most_generated, name, shared_characters,
+};
 use super::rates::{Rates, roofline};
 use super::speed_store::Speeds;
 use super::tokens::{Measured, Tokenizers};
@@ -273,17 +275,6 @@ fn gpus_of(model: &ModelPlan) -> u32 {
         DeviceRequest::Cuda => model.num_gpus.max(1),
         DeviceRequest::Auto => model.num_gpus,
     }
-}
-
-/// Characters of shared prefixes, counted for each sample that has them.
-pub(super) fn shared_characters(dataset: &DatasetPlan) -> u64 {
-    let mut begin = 0;
-    let mut all = 0;
-    for run in &dataset.prefix_runs {
-        all += u64::from(run.end.saturating_sub(begin)) * run.characters;
-        begin = run.end;
-    }
-    all
 }
 
 /// Tokens as in an earlier run of the same data set; returns those that went through the model. What a data set shared with others

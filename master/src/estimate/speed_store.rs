@@ -2,6 +2,7 @@
 //! every server of that store reads and adds to the same records.
 
 use super::learned::{Learned, record_name};
+use crate::pipeline::RunFacts;
 use compass_config::{EtcdConfig, StoreConfig};
 use compass_plan::{ModelPlan, Plan};
 use compass_store::{SharedValue, StoreError};
@@ -102,4 +103,24 @@ impl Speeds {
     pub(super) fn of_model(&self, model: &ModelPlan) -> Learned {
         self.0.get(&record_name(model)).cloned().unwrap_or_default()
     }
+}
+
+/// Remembers what a run took: of models that one kind of device computed.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) async fn learn(store: &SpeedStore, plan: &Plan, facts: &RunFacts) -> Result<(), StoreError> {
+    let now = jiff::Timestamp::now().as_second();
+    for (at, model) in plan.models() {
+        let devices = facts.devices.get(&model.abbr);
+        let Some(device) = devices.filter(|devices| devices.len() == 1).and_then(|devices| devices.first()) else {
+            continue;
+        };
+        let changed = |record: Option<&[u8]>| {
+            let mut learned = Learned::decode(record);
+            learned.add(plan, at, device, facts, now).then(|| learned.encode())
+        };
+        store.change(&record_name(model), changed).await?;
+    }
+    Ok(())
 }

@@ -4,8 +4,7 @@
 //! Read is `tokenizer.json` on this host; where there is none, tokens are estimated from characters elsewhere. What a chat
 //! template puts around messages is not counted.
 
-use super::learned::distinct_characters;
-use super::predict::shared_characters;
+use super::learned::{distinct_characters, shared_characters};
 use crate::pipeline::Planned;
 use compass_common::regular_file;
 use compass_plan::engine::{BatchSpec, Request};
