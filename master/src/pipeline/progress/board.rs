@@ -1,9 +1,7 @@
 //! Where a stage writes how far it is, and what workers reported of its scores.
 
-use super::shown::{show_bar, show_lines};
+use super::snapshot::Snapshot;
 use crate::pipeline::live_metric::LiveMetric;
-use compass_common::status_output::{is_terminal, print_status};
-use compass_common::words::grouped;
 use compass_plan::Plan;
 use compass_proto::{intervals_from_wire, v1};
 use compass_types::ids::UnitId;
@@ -13,42 +11,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
-/// How far a stage is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Snapshot {
-    pub recorded: u64,
-    /// Samples that failed: with a result that says so, or given up.
-    pub failed: u64,
-    /// Those of them without a result: nothing more is waited for.
-    pub given_up: u64,
-    pub workers: u32,
-    pub slots: u32,
-}
-
-impl Snapshot {
-    /// As it is shown: what was kept from before counts from the beginning on, when nothing is put up yet.
-    pub(super) fn with_kept(self, already: u64) -> Self {
-        Self { recorded: self.recorded.max(already), ..self }
-    }
-
-    /// Whether samples of `total` are left and no slot works.
-    pub(in crate::pipeline) fn is_waiting(&self, total: u64) -> bool {
-        self.slots == 0 && self.recorded + self.given_up < total
-    }
-}
-
 /// Where the driver writes how far it is. Cheap: only the latest counts.
 #[derive(Clone, Debug)]
 pub struct ProgressBoard {
-    plan: Arc<Plan>,
-    snapshots: watch::Sender<Snapshot>,
-    live: Arc<Mutex<BTreeMap<UnitId, Live>>>,
+    pub(super) plan: Arc<Plan>,
+    pub(super) snapshots: watch::Sender<Snapshot>,
+    pub(super) live: Arc<Mutex<BTreeMap<UnitId, Live>>>,
 }
 
 /// What was reported of a unit. Its first metric is the mean over reports, by their samples. What it is of them all together only
 /// scoring tells, for a metric that is no mean.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Live {
+pub(super) struct Live {
     name: String,
     sum: f64,
     samples: f64,
@@ -160,27 +134,6 @@ impl ProgressBoard {
             Some((format!("{model}{}", unit.dataset.abbr), format!("{value:.1}")))
         });
         scores.collect()
-    }
-
-    /// Shows the stage until the board is dropped: the future ends then.
-    pub fn show(&self, stage: &'static str, already: u64) -> impl Future<Output = ()> + Send + use<> {
-        let receiver = self.snapshots.subscribe();
-        let board = Self {
-            plan: self.plan.clone(),
-            snapshots: watch::Sender::new(Snapshot::default()),
-            live: self.live.clone(),
-        };
-        let total = self.plan.expected();
-        async move {
-            if already > 0 {
-                print_status(format!("{stage:5}  {} of {} samples kept", grouped(already), grouped(total)));
-            }
-            if is_terminal() {
-                show_bar(stage, total, already, receiver, &board).await;
-            } else {
-                show_lines(stage, total, already, receiver, &board).await;
-            }
-        }
     }
 }
 

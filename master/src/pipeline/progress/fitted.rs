@@ -2,8 +2,6 @@
 //!
 //! What is left out follows from the width and the stage, and hardly from how far it is: nothing comes and goes.
 
-use super::followed_bar::WAITING_FOR_TURN;
-use super::shown::WAITING;
 use compass_common::words::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -69,6 +67,10 @@ fn styled(length: usize, behind: &str) -> ProgressStyle {
     style.unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
+/// What is said where no slot works.
+pub(super) const WAITING: &str = "waiting for a slot";
+/// What is said where the server's slots work for other jobs.
+pub(super) const WAITING_FOR_TURN: &str = "waiting for its turn";
 /// What is said in place of a number of slots.
 const WAITS: [&str; 2] = [WAITING, WAITING_FOR_TURN];
 

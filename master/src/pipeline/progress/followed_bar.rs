@@ -1,14 +1,11 @@
 //! The bar of a job that another process runs, drawn from what that one says.
 
-use super::board::Snapshot;
-use super::fitted;
+use super::fitted::{self, WAITING_FOR_TURN};
 use super::shown::status_words;
+use super::snapshot::Snapshot;
 use compass_common::status_output::BarLine;
 use compass_proto::v1::JobProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget};
-
-/// What is said where the server's slots work for other jobs.
-pub(super) const WAITING_FOR_TURN: &str = "waiting for its turn";
 
 /// A bar while a stage runs; the line that the job says at the end of the stage takes its place.
 #[derive(Debug, Default)]

@@ -1,11 +1,12 @@
 //! How a stage is shown while it goes on: by a bar on a terminal, by lines in a log.
 
-use super::board::{ProgressBoard, Snapshot};
-use super::fitted;
+use super::board::ProgressBoard;
+use super::fitted::{self, WAITING};
 use super::pace::Pace;
+use super::snapshot::Snapshot;
 use super::text::{eta, speed};
 use compass_common::log_time::timed;
-use compass_common::status_output::{BarLine, print_progress, print_status};
+use compass_common::status_output::{BarLine, is_terminal, print_progress, print_status};
 use compass_common::words::grouped;
 use indicatif::ProgressDrawTarget;
 use std::collections::BTreeMap;
@@ -17,12 +18,33 @@ use tokio::sync::watch;
 pub(super) const LINE_EVERY: Duration = Duration::from_secs(30);
 /// How often a bar is drawn, also while nothing moves.
 pub(super) const DRAWN_EVERY: Duration = Duration::from_millis(500);
-/// What is said where no slot works.
-pub(super) const WAITING: &str = "waiting for a slot";
 /// Longest line of a log, its time stamp included.
 const LONGEST: usize = 200;
 
-pub(super) async fn show_bar(
+impl ProgressBoard {
+    /// Shows the stage until the board is dropped: the future ends then.
+    pub fn show(&self, stage: &'static str, already: u64) -> impl Future<Output = ()> + Send + use<> {
+        let receiver = self.snapshots.subscribe();
+        let board = Self {
+            plan: self.plan.clone(),
+            snapshots: watch::Sender::new(Snapshot::default()),
+            live: self.live.clone(),
+        };
+        let total = self.plan.expected();
+        async move {
+            if already > 0 {
+                print_status(format!("{stage:5}  {} of {} samples kept", grouped(already), grouped(total)));
+            }
+            if is_terminal() {
+                show_bar(stage, total, already, receiver, &board).await;
+            } else {
+                show_lines(stage, total, already, receiver, &board).await;
+            }
+        }
+    }
+}
+
+async fn show_bar(
     stage: &'static str,
     total: u64,
     already: u64,
@@ -56,7 +78,7 @@ pub(super) async fn show_bar(
     print_status("");
 }
 
-pub(super) async fn show_lines(
+async fn show_lines(
     stage: &'static str,
     total: u64,
     already: u64,
