@@ -9,7 +9,7 @@
 use super::adopt_files::{Records, ShardFile, Shards};
 use super::adopt_record::{Adopter, Mismatch};
 use super::folder::RunFolder;
-use super::planner::Planned;
+use super::planned::Planned;
 use compass_diagnostic::Diagnostic;
 use compass_plan::{InferSpec, Part, Sample, Unit};
 use compass_types::ids::{Digest, UnitId};

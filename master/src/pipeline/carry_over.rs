@@ -6,7 +6,9 @@
 
 use super::folder::RunFolder;
 use super::pins::{found_again, recorded_pin};
-use super::planner::{PlanError, Planned, read_part};
+use super::plan_error::PlanError;
+use super::plan_folder::read_part;
+use super::planned::Planned;
 use compass_common::encode::{self, EncodeError};
 use compass_ledger::{Kind, Ledger, LedgerError, TornEnd};
 use compass_plan::weights::Pin;

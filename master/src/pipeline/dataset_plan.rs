@@ -2,8 +2,9 @@
 //! before the next.
 
 use super::carry_over::EarlierRun;
+use super::plan_error::PlanError;
+use super::plan_folder::read_file;
 use super::plan_parts::{PartCutter, PlanFiles};
-use super::planner::{PlanError, read_file};
 use super::rows::{self, Faults, Rows};
 use compass_common::encode::{self, EncodeError};
 use compass_config::DatasetConfig;

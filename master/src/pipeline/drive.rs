@@ -4,6 +4,7 @@
 
 use super::clock::AttentiveClock;
 use super::connections::Connections;
+use super::drive_error::DriveError;
 use super::facts::RunFacts;
 use super::job_handle::{DemandPublisher, JobCommand, JobReasons};
 use super::latency::Timing;
@@ -13,7 +14,7 @@ use super::view::RunView;
 use crate::leader::{FrameContent, Leader};
 use compass_common::status_output::print_status;
 use compass_launch::{PoolReport, explain_missing, explain_now};
-use compass_ledger::{CommitError, Committed, Committer, Content, Submission, Tally, WorkerEvent};
+use compass_ledger::{Committed, Committer, Content, Submission, Tally, WorkerEvent};
 use compass_proto::v1;
 use compass_proto::v1::master_frame::Body;
 use compass_rpc::{Inbound, Output};
@@ -21,7 +22,6 @@ use compass_scheduler::{Core, Event, Seq, Supply};
 use compass_store::AnyStore;
 use compass_types::ids::{Epoch, WorkerId};
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -41,19 +41,6 @@ const LAST_REPORTS: Duration = Duration::from_secs(5);
 const TALLY_MS: u64 = 60_000;
 /// How long workers may take to hear that the run is over.
 const FAREWELL: Duration = Duration::from_millis(500);
-
-/// Why a run stopped before its end.
-#[derive(Debug, thiserror::Error)]
-pub enum DriveError {
-    #[error("nothing more can be made durable")]
-    Commit(#[source] Arc<CommitError>),
-    #[error("the worker service ended")]
-    ServiceEnded,
-    #[error("cannot write down what befell the run")]
-    Tally(#[source] serde_json::Error),
-    #[error("no worker is left: {reason}")]
-    NoWorkers { reason: String },
-}
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

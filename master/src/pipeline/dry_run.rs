@@ -2,9 +2,10 @@
 
 use super::execution::{has_programs, stage_config};
 use super::execution_plan::outline;
-use super::infer::{InferError, tasks};
+use super::infer::tasks;
+use super::infer_error::InferError;
 use super::launching::{LaunchOptions, autoscaler, comes_by_itself, slots};
-use super::planner::Planned;
+use super::planned::Planned;
 use super::task_list::listing;
 use super::worker_endpoint::told;
 use compass_common::words::{counted, grouped};

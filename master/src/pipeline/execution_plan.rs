@@ -4,8 +4,10 @@
 //! at the same positions as those of the first stage; one without an answer has no program, and its result is known.
 
 use super::folder::RunFolder;
+use super::plan_error::PlanError;
+use super::plan_folder::read_part;
 use super::plan_parts::{PartCutter, PlanFiles};
-use super::planner::{PlanError, Planned, read_part};
+use super::planned::Planned;
 use super::score::UnitEntries;
 use compass_common::encode;
 use compass_eval::evaluator::programs;

@@ -1,17 +1,20 @@
 //! The inference stage: from a plan on disk to a ledger that holds every sample.
 
-use super::drive::{DriveError, Driven, Driver, Ending, Setup};
+use super::drive::{Driven, Driver, Ending, Setup};
+
 use super::endpoints;
 use super::facts::RunFacts;
-use super::folder::{FolderError, RunFolder, write_atomically};
+use super::folder::{RunFolder, write_atomically};
+use super::host::host;
+use super::infer_error::InferError;
 use super::job_handle::{DemandPublisher, JobHandle};
 use super::kept_scores::show_kept;
 use super::launching::{comes_by_itself, is_open, pool_terms, runner_name, slots, slots_let_in};
-use super::lead::{Campaign, Lead, RunTerm, campaign, host, inherited, lengths};
+use super::lead::{Campaign, Lead, RunTerm, campaign, inherited, lengths};
 use super::live::{LivePredictions, LiveWriting};
 use super::model_placement::where_they_load;
 use super::origins::{Origins, note_divergences};
-use super::planner::{PlanError, read_duplicates};
+use super::plan_folder::read_duplicates;
 use super::previous_assignments::task;
 use super::progress::ProgressBoard;
 use super::run_fold::{Inherited, RunFold};
@@ -28,16 +31,15 @@ use compass_common::words::counted;
 use compass_config::Config;
 use compass_diagnostic::Diagnostic;
 use compass_launch::{Programs, is_local};
-use compass_ledger::{CommitError, Committed, Committer, Ledger, LedgerError, OwnerError, Seal, TornEnd};
+use compass_ledger::{Committed, Committer, Ledger, Seal, TornEnd};
 use compass_plan::partition::{PartitionError, PartitionerKind, TaskSpec, UnitSize, partition};
 use compass_plan::{ModelKind, Plan, Unit};
-use compass_rpc::{JobKey, KeyError, RunParameters};
+use compass_rpc::{JobKey, RunParameters};
 use compass_scheduler::{Duplicates, Labels, Limits, Recorded, Requires, SlotDemand, TaskView, Watch};
-use compass_store::{CoordinationStore, Keys, StoreError, StoreTimeouts};
+use compass_store::{CoordinationStore, Keys, StoreTimeouts};
 use compass_types::ids::{Digest, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -61,39 +63,6 @@ fn load_times(plan: &Plan) -> BTreeMap<ModelId, u64> {
     let real = |kind: ModelKind| !matches!(kind, ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox);
     let models = plan.models().filter(|(_, model)| real(model.kind));
     models.map(|(at, model)| (at, bytes(&model.path).map_or(UNKNOWN_LOAD_MS, |bytes| bytes / BYTES_PER_MS))).collect()
-}
-
-/// Why the stage did not end.
-#[derive(Debug, thiserror::Error)]
-pub enum InferError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    #[error(transparent)]
-    Drive(#[from] DriveError),
-    #[error(transparent)]
-    Partition(#[from] PartitionError),
-    #[error(transparent)]
-    Launch(#[from] compass_launch::LaunchError),
-    /// The addresses, secrets or certificates of the configuration cannot be used.
-    #[error(transparent)]
-    PortsRefused(Box<dyn Error + Send + Sync>),
-    /// The ports cannot be opened.
-    #[error(transparent)]
-    PortsFailed(Box<dyn Error + Send + Sync>),
-    #[error("{holder} leads this job in another run folder: {folder}")]
-    Elsewhere { holder: String, folder: PathBuf },
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    #[error(transparent)]
-    Encode(#[from] EncodeError),
-    #[error("cannot start a thread")]
-    Thread(#[source] std::io::Error),
 }
 
 /// What the command line adds.
@@ -135,21 +104,6 @@ pub struct Inferred {
     pub term: Option<RunTerm>,
     /// What the ledger holds at the stage's end; `None` for a master that does not know.
     pub answers: Option<Answers>,
-}
-
-impl InferError {
-    /// Whether another master leads now, and this one may do nothing more.
-    pub fn is_leadership_lost(&self) -> bool {
-        let store = match self {
-            Self::Store(error) => error,
-            Self::Drive(DriveError::Commit(error)) => match &**error {
-                CommitError::Store(error) => error,
-                CommitError::Ledger(error) => return matches!(error, LedgerError::Owner(OwnerError::Taken { .. })),
-            },
-            _ => return false,
-        };
-        matches!(store, StoreError::Fenced(_))
-    }
 }
 
 /// The tasks of a job, given what is recorded; `duplicates` are in none.

@@ -6,7 +6,8 @@
 use super::execution_plan::plan_execution;
 use super::folder::RunFolder;
 use super::pins::recorded_pin;
-use super::planner::{PlanError, check_part, read_head, read_part};
+use super::plan_error::PlanError;
+use super::plan_folder::{check_part, read_head, read_part};
 use super::score::{Answers, ScoreError};
 use compass_eval::evaluator::executed;
 use compass_ledger::{Kind, Ledger};

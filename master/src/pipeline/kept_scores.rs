@@ -2,7 +2,7 @@
 //! from another run. Shown, never believed, as reports are.
 
 use super::folder::RunFolder;
-use super::planner::read_part;
+use super::plan_folder::read_part;
 use super::progress::ProgressBoard;
 use super::score::ScoreError;
 use compass_eval::evaluator::Accumulator;
@@ -82,7 +82,7 @@ fn report(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::planner::write_plan;
+    use crate::pipeline::plan_folder::write_plan;
     use crate::pipeline::score_tests::{planned, result};
     use compass_ledger::LedgerEntry;
     use compass_types::ids::Epoch;

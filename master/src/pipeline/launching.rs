@@ -1,6 +1,7 @@
 //! From the configuration to the pools of workers of a stage.
 
 use super::folder::RunFolder;
+use super::host::cores;
 use super::model_placement::ModelPlacement;
 use super::worker_endpoint::WorkerEndpoint;
 use super::worker_source::StageRegistration;
@@ -67,11 +68,6 @@ fn local_slots(config: &Config, models: &[&ModelConfig], most: Option<u32>) -> u
     };
     let hardware = by_gpus.unwrap_or_else(|| most.unwrap_or_else(cores));
     hardware.min(most.unwrap_or(u32::MAX)).min(gpu_slots(config).unwrap_or(u32::MAX)).max(1)
-}
-
-/// Cores that programs on this host may use.
-pub(crate) fn cores() -> u32 {
-    std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
 }
 
 /// Cores that the workers of a job share where all of them are launched on this host, an engine of theirs with one thread;

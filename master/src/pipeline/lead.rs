@@ -1,7 +1,8 @@
 //! Taking the lead of a run, and standing by while another master has it.
 
 use super::folder::RunFolder;
-use super::infer::InferError;
+use super::host::host;
+use super::infer_error::InferError;
 use super::job_handle::JobHandle;
 use super::opening::{Opening, prefixes, read_lengths};
 use compass_common::status_output::{print_status, with_same_log};
@@ -194,11 +195,6 @@ pub(crate) fn would_listen(listen: SocketAddr, advertise: Option<&Advertised>) -
         None => listen.ip().to_string(),
     };
     if port == 0 { format!("a free port of {name}") } else { format!("{name}:{port}") }
-}
-
-/// Host name.
-pub(super) fn host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Says when the store is away, and when it is back.

@@ -7,7 +7,7 @@
 
 use super::folder::{RunFolder, write_atomically_by};
 use super::import::ADOPTED;
-use super::planner::read_part;
+use super::plan_folder::read_part;
 use super::score::ScoreError;
 use compass_eval::report::{prediction_record, write_records};
 use compass_ledger::{Committed, Kind, Ledger};

@@ -1,7 +1,7 @@
 //! A leader of old that goes on writing predictions after others ended the run changes none of them.
 
 use super::live::LivePredictions;
-use super::planner::write_plan;
+use super::plan_folder::write_plan;
 use super::score_tests::{planned, result};
 use super::{Answers, Evidence, Executions, RunFolder, score};
 use compass_eval::report::Details;

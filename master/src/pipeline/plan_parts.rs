@@ -1,7 +1,7 @@
 //! The files of a plan that are named by their content, compressed as soon as they are complete: a data set is never held as
 //! text and as a plan at once.
 
-use super::planner::PlanError;
+use super::plan_error::PlanError;
 use compass_common::encode;
 use compass_plan::prompt::Shot;
 use compass_plan::{PartRef, Sample, pack, unpack};

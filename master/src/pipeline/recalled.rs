@@ -76,7 +76,7 @@ fn scores(lines: &[Value]) -> Vec<LiveMetric> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::planner::write_plan;
+    use crate::pipeline::plan_folder::write_plan;
     use crate::pipeline::score_tests::planned;
     use crate::pipeline::{WorkerFacts, write_atomically};
 

@@ -1,7 +1,7 @@
 //! The rows of a split as its range takes them, so that a fault that is found when prompts are rendered is named by its
 //! file and line.
 
-use super::planner::PlanError;
+use super::plan_error::PlanError;
 use crate::descriptors::is_caused_by_exhaustion;
 use compass_config::SourceConfig;
 use compass_data::{DataError, Row, SplitRows, read_split};

@@ -5,7 +5,8 @@
 use super::divergence::{Divergence, LaterResults};
 use super::folder::{FolderError, RunFolder, remove_leftovers, write_atomically, write_atomically_by};
 use super::import::ADOPTED;
-use super::planner::{PlanError, read_part};
+use super::plan_error::PlanError;
+use super::plan_folder::read_part;
 use super::reasons::{self, Reasons};
 use super::sample_notes::SampleNotes;
 use compass_common::regular_file;

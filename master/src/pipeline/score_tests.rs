@@ -1,6 +1,8 @@
 //! A worker's shard report is checked against the fold of the ledger, and never makes a number.
 
-use super::planner::{Planned, write_plan};
+use super::plan_folder::write_plan;
+
+use super::planned::Planned;
 use super::{Answers, Evidence, Executions, PlanFiles, RunFolder, score};
 use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};

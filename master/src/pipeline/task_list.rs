@@ -2,7 +2,8 @@
 //! `compass-worker --once`.
 
 use super::folder::{FolderError, RunFolder, write_atomically};
-use super::planner::{PlanError, read_duplicates};
+use super::plan_error::PlanError;
+use super::plan_folder::read_duplicates;
 use compass_common::encode;
 use compass_common::regular_file;
 use compass_common::words::counted;

@@ -1,7 +1,7 @@
 //! Where workers find a master and what they need to be let in: the authority and a token, on loopback as elsewhere, since
 //! a loopback address is open to every user of the host.
 
-use super::lead::host;
+use super::host::host;
 use compass_authority::{Authority, AuthorityError, JoinFile, JoinFileError};
 use compass_common::join_token::{DEFAULT_STATE, is_loopback, loopback_name};
 use compass_config::{Advertised, Config};

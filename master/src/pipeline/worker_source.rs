@@ -1,7 +1,7 @@
 //! Where a stage's workers come from: a server, which listens for them and says which of them go to which job.
 
 use super::folder::RunFolder;
-use super::infer::InferError;
+use super::infer_error::InferError;
 use super::model_placement::ModelPlacement;
 use compass_config::Config;
 use compass_launch::{PoolReport, Programs};
