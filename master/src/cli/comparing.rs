@@ -1,7 +1,6 @@
 //! The command lines of `compare` and `gate`.
 
-use super::filter::NameFilter;
-use super::viewing::filter;
+use super::filter::{NameFilter, filter};
 use clap::{Args, ValueEnum};
 use compass_compare::{ClusterBy, Correction};
 use std::path::{Path, PathBuf};

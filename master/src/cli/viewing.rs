@@ -1,6 +1,6 @@
 //! The command line of what is looked at: `view`, `viz`, `datasets`, `models`.
 
-use super::filter::NameFilter;
+use super::filter::{NameFilter, filter};
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -63,9 +63,4 @@ impl ViewArguments {
     pub fn work_dir(&self) -> PathBuf {
         super::comparing::work_dir(self.work_dir.as_ref())
     }
-}
-
-/// Never fails: every text is a filter.
-pub(super) fn filter(text: &str) -> Result<NameFilter, std::convert::Infallible> {
-    Ok(NameFilter::from(text))
 }

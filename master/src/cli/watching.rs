@@ -1,6 +1,6 @@
 //! `watch`: the flags beside those of a job.
 
-use super::arguments::JobArguments;
+use super::job_arguments::JobArguments;
 use super::number::{above_zero, large_above_zero, within};
 use crate::job::Mode;
 use crate::watch::Order;
