@@ -3,6 +3,7 @@
 //! Every result is acknowledged, whatever becomes of it: one that does not count would else be replayed indefinitely.
 
 use super::leader::{FrameContent, Leader};
+use super::refusals::Refusals;
 use compass_ledger::Submission;
 use compass_plan::Misfit;
 use compass_proto::v1;
@@ -12,27 +13,6 @@ use compass_types::ids::{GrantId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::Outcome;
 use prost::Message as _;
-use serde::{Deserialize, Serialize};
-
-/// What was refused of one worker.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusals {
-    /// Results of samples that were never granted to it, or of another plan.
-    #[serde(default)]
-    pub not_granted: u64,
-    /// Results that do not fit the plan: another kind of request, missing options, numbers that are not finite.
-    #[serde(default)]
-    pub misfits: u64,
-    /// Grants that it claimed to hold without a proof that verifies.
-    #[serde(default)]
-    pub void_claims: u64,
-    /// Shard reports of grants that were never made to it.
-    #[serde(default)]
-    pub void_reports: u64,
-    /// Times that such results or reports came.
-    #[serde(default)]
-    pub times: u64,
-}
 
 /// Device type whose numbers a result's are, as far as two results of it must agree. A failure and the result of a program
 /// are no numbers of a device.

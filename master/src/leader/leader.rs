@@ -1,10 +1,10 @@
 //! The leader of a job: takes frames, says what is to be sent and what is to be made durable.
 
-use super::arrivals::Refusals;
 use super::costs::Costs;
 use super::durability::{DurabilityBarrier, HeldBack, bound_to};
 use super::failed_samples::FailedSamples;
 use super::pins::{Loaded, Pins};
+use super::refusals::Refusals;
 use super::submission::submission;
 use compass_ledger::{Content, Submission};
 use compass_plan::engine::UnableKind;

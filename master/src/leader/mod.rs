@@ -12,10 +12,11 @@ mod leader;
 #[cfg(test)]
 mod leader_tests;
 mod pins;
+mod refusals;
 mod submission;
 
-pub use arrivals::Refusals;
 pub use costs::Costs;
 pub use failed_samples::FailedSamples;
 pub use leader::{FrameContent, Leader};
 pub use pins::Pins;
+pub use refusals::Refusals;

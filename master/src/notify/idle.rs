@@ -7,6 +7,7 @@ use compass_config::NotifyEvent;
 use compass_plan::engine::TokenCounters;
 use std::time::Duration;
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_secs(5);
@@ -39,8 +40,16 @@ impl Idleness {
     }
 }
 
+impl Notifier {
+    /// Tells when nothing has come in for a while, until the handle is dropped.
+    pub(crate) fn watch(&self) -> Option<AbortOnDropHandle<()>> {
+        let wanted = self.config.on.contains(&NotifyEvent::Idle);
+        wanted.then(|| AbortOnDropHandle::new(tokio::spawn(watch(self.clone()))))
+    }
+}
+
 /// Looks until it is stopped.
-pub(super) async fn watch(notifier: Notifier) {
+async fn watch(notifier: Notifier) {
     let mut idleness = Idleness::new(Instant::now());
     let mut timer = tokio::time::interval(LOOK);
     loop {

@@ -1,6 +1,5 @@
 //! Sends notices: to addresses and to a program, side by side, each with a deadline.
 
-use super::idle;
 use super::notice::Notice;
 use crate::control::JobRegistry;
 use crate::exit;
@@ -16,7 +15,6 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
-use tokio_util::task::AbortOnDropHandle;
 
 /// For a program to end.
 const PROGRAM: Duration = Duration::from_secs(30);
@@ -24,7 +22,7 @@ const PROGRAM: Duration = Duration::from_secs(30);
 /// Tells the people of one job.
 #[derive(Clone, Debug)]
 pub(crate) struct Notifier {
-    config: NotifyConfig,
+    pub(super) config: NotifyConfig,
     /// Name and place of the run folder.
     run: String,
     folder: String,
@@ -53,12 +51,6 @@ impl Notifier {
             // It has just ended.
             Err(_) => Vec::new(),
         }
-    }
-
-    /// Tells when nothing has come in for a while, until the handle is dropped.
-    pub(crate) fn watch(&self) -> Option<AbortOnDropHandle<()>> {
-        let wanted = self.config.on.contains(&NotifyEvent::Idle);
-        wanted.then(|| AbortOnDropHandle::new(tokio::spawn(idle::watch(self.clone()))))
     }
 
     pub(super) fn idle_after(&self) -> Duration {

@@ -1,9 +1,9 @@
 //! Why samples of a run have no score: one class for each reason, whatever its numbers.
 
+use super::key::Key;
 use super::logs::{log_of, logs};
 use super::marks::Mark;
 use super::opened::OpenedRun;
-use super::query::Key;
 use crate::pipeline::ScoreError;
 use compass_eval::evaluator::judge;
 use serde::Serialize;

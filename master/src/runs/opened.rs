@@ -1,8 +1,8 @@
 //! A run that is open: its plan, its results, and the marks of the units that were asked for.
 
+use super::key::Key;
 use super::logs::{log_of, logs};
 use super::marks::Marks;
-use super::query::Key;
 use crate::pipeline::{RecordedRun, RunFolder, ScoreError};
 use compass_eval::evaluator::judge;
 use compass_eval::report::prediction_record;

@@ -1,5 +1,6 @@
 //! Which samples of a run are shown: filtered, and a page at a time from the one after which the last page ended.
 
+use super::key::Key;
 use super::marks::{Mark, Marks};
 use super::opened::OpenedRun;
 use crate::pipeline::ScoreError;
@@ -9,8 +10,7 @@ use compass_plan::{EvalSpec, Sample, Unit};
 use compass_pyfmt::python_str;
 use compass_types::ids::UnitId;
 use compass_types::result::{Outcome, SampleResult};
-use serde::ser::SerializeStruct as _;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,39 +34,6 @@ pub(crate) struct SampleQuery {
     pub(crate) q: String,
     /// The last sample of the page before, as [`Key`] writes it.
     pub(crate) after: String,
-}
-
-/// A sample's place in a run, written `unit.index`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key {
-    pub(crate) unit: u32,
-    pub(crate) index: u32,
-}
-
-/// With `key`, as addresses of pages write it.
-impl Serialize for Key {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = serializer.serialize_struct("Key", 3)?;
-        members.serialize_field("unit", &self.unit)?;
-        members.serialize_field("index", &self.index)?;
-        members.serialize_field("key", &self.to_string())?;
-        members.end()
-    }
-}
-
-impl std::fmt::Display for Key {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}.{}", self.unit, self.index)
-    }
-}
-
-impl std::str::FromStr for Key {
-    type Err = std::num::ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (unit, index) = text.split_once('.').unwrap_or((text, ""));
-        Ok(Self { unit: unit.parse()?, index: index.parse()? })
-    }
 }
 
 /// One sample in a list.

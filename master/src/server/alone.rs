@@ -1,7 +1,8 @@
 //! One job, with a server that ends with it: `compass-master --config`.
 
 use super::job_workers::LaunchedFor;
-use super::server::{Job, Server};
+use super::server::Server;
+use super::server_job::Job;
 use super::status_file::StatusFile;
 use crate::control::{self, JobEntry, usual_state_dir};
 use crate::exit;

@@ -15,6 +15,7 @@ mod ports;
 mod serve;
 #[expect(clippy::module_inception, reason = "the module is named after what it holds")]
 mod server;
+mod server_job;
 mod status_file;
 mod worker_dispatcher;
 

@@ -1,16 +1,12 @@
 //! What a master has one of, whatever the number of its jobs.
 
-use super::job_workers::{JobWorkers, LaunchedFor};
 use super::ports::{BoundPorts, Ports};
 use super::worker_dispatcher::WorkerDispatcher;
 use crate::control::{ControlService, JobRegistry, Socket};
-use crate::job::{self, Failure, JobEnvironment, JobRequest, Mode, OpenedRun};
-use crate::notify::Notifier;
-use crate::pipeline::{InferError, JobHandle, ModelPlacement, WorkerEndpoint};
+use crate::pipeline::{InferError, WorkerEndpoint};
 use compass_config::Config;
-use compass_scheduler::broker::JobId;
 use std::sync::Arc;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
@@ -27,21 +23,6 @@ pub(super) struct Server {
     stop: DropGuard,
     /// What runs until it is stopped.
     tasks: TaskTracker,
-}
-
-/// A job to run, and with which workers.
-#[derive(Debug)]
-pub(super) struct Job {
-    pub(super) id: JobId,
-    pub(super) config: Config,
-    pub(super) request: JobRequest,
-    pub(super) opened: OpenedRun,
-    pub(super) job_handle: JobHandle,
-    pub(super) priority: u32,
-    /// Most slots at once.
-    pub(super) bound: Option<u32>,
-    pub(super) placements: Vec<ModelPlacement>,
-    pub(super) launched: LaunchedFor,
 }
 
 impl Server {
@@ -92,40 +73,6 @@ impl Server {
             None => self.serving(BoundPorts::bind(&self.config).await?),
         };
         Ok(ask(ports.insert(open).endpoint()))
-    }
-
-    /// Runs a job to its end and returns the exit code. `interrupted` turns to the code of a signal that asks the process to stop.
-    ///
-    /// # Errors
-    /// What stopped it; all that was recorded stays, and the run can be resumed.
-    pub(super) async fn run(
-        self: &Arc<Self>,
-        job: Job,
-        interrupted: watch::Receiver<Option<u8>>,
-    ) -> Result<u8, Failure> {
-        let Job { id, config, request, opened, job_handle, priority, bound, placements, launched } = job;
-        let (server, workers_stay) = (self.clone(), matches!(launched, LaunchedFor::Server(_)));
-        let workers = JobWorkers {
-            server,
-            id: id.clone(),
-            priority,
-            bound,
-            placements,
-            job_handle: job_handle.clone(),
-            launched,
-        };
-        // Making a table again is nothing to tell of.
-        let told = config.notify.clone().filter(|_| request.mode != Mode::Viz);
-        let known = (self.registry.clone(), id.clone());
-        let notifier = told.map(|notify| Notifier::new(notify, &opened.folder, job_handle.clone(), known));
-        let watching = notifier.as_ref().and_then(Notifier::watch);
-        let place = JobEnvironment { job_handle, source: Arc::new(workers), workers_stay };
-        let ran = Box::pin(job::run(config, &request, &opened, &place, interrupted)).await;
-        drop(watching);
-        if let Some(notifier) = notifier {
-            notifier.ended(&ran).await;
-        }
-        ran
     }
 
     /// Commands are answered no more, and workers are not shared out.

@@ -1,7 +1,5 @@
 //! The job of one content: its run folder, its plan, and what tells the watch of it.
 
-use super::here;
-use super::served;
 use super::subject::{Subject, planned_content};
 use crate::exit;
 use crate::job::{Failure, JobRequest, OpenedRun, open_in};
@@ -96,27 +94,8 @@ fn has_results(root: &Path) -> bool {
 }
 
 impl Jobs {
-    /// Runs the job of a content to its end, and tells the watch.
-    pub(super) async fn run(self, task: Task) {
-        let Task { content, name, .. } = task.clone();
-        let event = match self.run_to_its_end(&task).await {
-            Ok(ending) => Event::Ended { content, ending },
-            Err(Stop::Changed) => Event::Changed { content, name },
-            Err(Stop::Interrupted) => return,
-            Err(Stop::Failed(failure)) => self.failed(&task, &failure),
-        };
-        self.tell(event).await;
-    }
-
-    async fn run_to_its_end(&self, task: &Task) -> Result<Ending, Stop> {
-        match &self.server {
-            None => Box::pin(here::run(self, task)).await,
-            Some(server) => Box::pin(served::run(self, server, task)).await,
-        }
-    }
-
     /// What a failure means: another try where the host is to blame, an end where the input is.
-    fn failed(&self, task: &Task, failure: &Failure) -> Event {
+    pub(super) fn failed(&self, task: &Task, failure: &Failure) -> Event {
         let (content, name) = (task.content, &task.name);
         if is_passing(failure) && task.postponed + 1 < TRIES {
             let text = format!("the job of {name} is tried again: {}", failure.diagnostics.message());

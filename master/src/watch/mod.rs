@@ -5,6 +5,7 @@
 
 mod folder;
 mod here;
+mod job_run;
 mod jobs;
 mod order;
 mod run;
