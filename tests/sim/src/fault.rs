@@ -1,10 +1,12 @@
 //! Faults of a history with their times, and how they are drawn.
 
-use super::job::GARBLES;
 use compass_types::seeded::Rng;
 
 /// Faults happen before this time.
 pub(super) const FAULTS_UNTIL: u64 = 25_000;
+
+/// In so many ways a broken worker changes results.
+pub(super) const GARBLES: u64 = 4;
 
 /// Something that goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,14 +4,15 @@
 //! Every data set has one model, so that several models are at work without every pair of them; units without tasks exist
 //! in the plan alone.
 
+use super::fault::GARBLES;
+use super::kind::Kind;
 use super::scenario::Scenario;
 use compass_eval::evaluator::Accumulator;
 use compass_master::pipeline::previous_assignments::task;
-use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::prompt::{PrefixRun, Prompt, ShotFormat};
 use compass_plan::{
-    Body, DatasetPlan, Endpoint, EndpointApi, EndpointBudget, EvalSpec, GenSpec, InferSpec, ModelKind, ModelPlan,
-    OptionPrompt, PLAN_FORMAT, Part, PartRef, Plan, Sample,
+    Body, DatasetPlan, Endpoint, EndpointApi, EndpointBudget, EvalSpec, ModelKind, ModelPlan, OptionPrompt,
+    PLAN_FORMAT, Part, PartRef, Plan, Sample,
 };
 use compass_proto::v1;
 use compass_rpc::UnitTerms;
@@ -52,47 +53,6 @@ pub(super) struct Job {
     parts: BTreeMap<Digest, (usize, Vec<u8>)>,
     pub(super) digest: Digest,
     pub(super) keys: Keys,
-}
-
-/// How a data set is asked and judged. By number, for a scenario to draw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Options,
-    Answers,
-    Overlap,
-    Corpus,
-    Labels,
-}
-
-impl Kind {
-    pub(super) const COUNT: u64 = 5;
-
-    pub(super) fn numbered(number: u8) -> Self {
-        match number {
-            0 => Self::Options,
-            1 => Self::Answers,
-            2 => Self::Overlap,
-            3 => Self::Corpus,
-            _ => Self::Labels,
-        }
-    }
-
-    fn evaluator(self) -> EvaluatorSpec {
-        match self {
-            Self::Options => EvaluatorSpec::Acc,
-            Self::Answers => EvaluatorSpec::Em,
-            Self::Overlap => EvaluatorSpec::Rouge { stemming: Default::default() },
-            Self::Corpus => EvaluatorSpec::Chrf { word_order: 2 },
-            Self::Labels => EvaluatorSpec::Mcc,
-        }
-    }
-
-    fn infer(self) -> InferSpec {
-        match self {
-            Self::Options => InferSpec::Ppl,
-            _ => InferSpec::Gen(GenSpec::default()),
-        }
-    }
 }
 
 fn sample(scenario: &Scenario, number: usize, dataset: usize, index: u32) -> Sample {
@@ -334,9 +294,6 @@ impl Job {
 fn generation(text: String) -> Outcome {
     Outcome::Generation(v1::Generation { text, tokens: 1, finish: v1::Finish::Stop.into() })
 }
-
-/// In so many ways a broken worker changes results.
-pub(super) const GARBLES: u64 = 4;
 
 /// The way in which the numbers of a result are not finite.
 pub(super) const NOT_FINITE: u64 = 2;

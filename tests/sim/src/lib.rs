@@ -14,6 +14,7 @@ mod fault;
 mod idle;
 mod inbox;
 mod job;
+mod kind;
 mod lead;
 mod led_job;
 mod liar;

@@ -1,7 +1,7 @@
 //! Sizes of a history, drawn from a seed; smaller ones made by shrinking. Faults, one by one, are in `fault.rs`.
 
 use super::fault::{FAULTS_UNTIL, Fault, FaultKind, draw_kind, draw_untrue};
-use super::job::Kind;
+use super::kind::Kind;
 use compass_types::seeded::Rng;
 
 /// A job beside the first one, in the same server.

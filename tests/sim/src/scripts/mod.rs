@@ -1,6 +1,7 @@
 //! Scripts in place of tests of real processes, one file per family: each asserts what a core decides, and names the mutant on
 //! which it fails. What a shell does (messages, exit codes, signals, files, etcd) is tested with processes.
 
+mod all;
 mod devices;
 mod duplicates;
 mod faults;
@@ -13,4 +14,5 @@ mod standby;
 #[cfg(test)]
 mod tests;
 
-pub use moved::{Moved, SCRIPTS};
+pub use all::SCRIPTS;
+pub use moved::Moved;

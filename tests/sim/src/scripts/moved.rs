@@ -1,6 +1,5 @@
 //! A script with its play, the process tests that it stands for, and the mutant on which it fails.
 
-use super::{devices, duplicates, faults, offline, placement, results, serve, standby};
 use crate::mutant::Mutant;
 use crate::run::SimulatedRun;
 use crate::script::{Play, Script};
@@ -23,15 +22,3 @@ impl Moved {
         (self.play)(if traces { script.traced() } else { script }).end()
     }
 }
-
-/// All scripts, by family.
-pub const SCRIPTS: [&[Moved]; 8] = [
-    faults::SCRIPTS,
-    standby::SCRIPTS,
-    serve::SCRIPTS,
-    offline::SCRIPTS,
-    placement::SCRIPTS,
-    devices::SCRIPTS,
-    duplicates::SCRIPTS,
-    results::SCRIPTS,
-];
