@@ -1,8 +1,6 @@
 //! Numbers and standard errors of nested groups as lm-eval 0.4.13 makes them of random tasks, to the bit (`goldens/groups.py`
 //! drew and ran them).
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use compass_plan::summary::{Average, Subset, SummaryGroup};
 use serde_json::Value;
 

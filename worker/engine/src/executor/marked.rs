@@ -5,11 +5,12 @@
 //! not found alone, such as the bytes of one character, is counted off by the number of tokens that a character takes.
 
 use super::answer::RunError;
+use super::bordered::Bordered;
 use super::fit::report;
 use super::prefix_tokens::EncodeMode;
 use super::score::{Precision, TokenScore, sum};
 use super::scoring::{Scored, ScoringInput};
-use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
+use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
 use super::texts::Texts;
 use crate::tokenizer::Side;
 use compass_plan::engine::{BatchSpec, Request};
