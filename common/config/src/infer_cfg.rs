@@ -97,6 +97,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
         let help = "remove the key: the token is `</E>` then";
         check.error(node.span, "`ice_token` is empty".into(), Some(help.into()));
     }
+    let delimiter = fields.table.get("target_delimiter").map(|node| node.span);
     if let Some(node) = fields.get("max_out_len") {
         let help = "OpenCompass ignores it here as well; write it in `inferencer`, if it is meant";
         check.note(node.span, "`max_out_len` of `infer_cfg` changes nothing".into(), help);
@@ -122,9 +123,22 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
         unconditional: false,
         label_type,
     };
-    let infer = infer?;
+    let (infer, retriever) = (infer?, retriever?);
     fit(check, &infer, &prompt, &places)?;
-    Some(InferCfg { retriever: retriever?, prompt, infer, target: target_span })
+    if let Some(span) = delimiter.filter(|_| !takes_delimiter(&prompt, &retriever)) {
+        let help =
+            "it stands before answers of `options`, and of `target` in shots: write it at the end of `prompt_template`";
+        check.note(span, "`target_delimiter` has no effect: nothing follows it".into(), help);
+    }
+    Some(InferCfg { retriever, prompt, infer, target: target_span })
+}
+
+/// Whether `target_delimiter` stands anywhere in prompts or behind them: before what is chosen or, in shots, said, and before what
+/// answers begin with.
+fn takes_delimiter(prompt: &PromptConfig, retriever: &RetrieverKind) -> bool {
+    let by_label = prompt.prompt_template.as_ref().is_some_and(Template::is_by_label);
+    let in_shots = !matches!(retriever, RetrieverKind::Zero);
+    prompt.options.is_some() || prompt.gen_prefix.is_some() || prompt.target.is_some() && (in_shots || by_label)
 }
 
 /// The template in OpenCompass's `{ type = "PromptTemplate", template = ..., ice_token = "..." }`, and the table around it.

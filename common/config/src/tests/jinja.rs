@@ -66,6 +66,23 @@ fn one_thing_to_be_said_is_not_chosen() {
 }
 
 #[test]
+fn a_delimiter_without_effect_is_noted() {
+    let notes = |rest: &str| {
+        let text = format!(
+            "{MODEL}{}",
+            DATASET.replace("prompt_template = ", &format!("target_delimiter = \" -> \", {rest}prompt_template = "))
+        );
+        Fixture::new().notes(&text)
+    };
+    let noted = notes("");
+    assert_eq!(noted.len(), 1, "{noted:?}");
+    assert!(noted[0].contains("`target_delimiter` has no effect"), "{noted:?}");
+    assert_eq!(notes("gen_prefix = \"So\", "), [""; 0]);
+    let options = with("loglikelihood", "prompt_template = \"{q}\", target_delimiter = \"\", options = [\"a\", \"b\"]");
+    assert_eq!(Fixture::new().notes(&options), [""; 0]);
+}
+
+#[test]
 fn a_column_in_two_pairs_of_braces_is_noted() {
     let fixture = Fixture::new();
     let notes = |template: &str| {

@@ -15,7 +15,7 @@ use super::scoring::{Scored, ScoringInput};
 use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
 use crate::tokenizer::Side;
 use compass_plan::engine::{BatchSpec, Request};
-use compass_plan::prompt::{Prompt, prompt_sha};
+use compass_plan::prompt::{AnswerPrefix, Prompt, prompt_sha};
 use compass_plan::{DropMiddle, OptionText};
 use compass_types::result::{LoglikelihoodScore, Outcome};
 use std::rc::Rc;
@@ -52,6 +52,13 @@ pub(super) fn build<'r>(
     let begun = std::iter::once(context).chain(options.iter().filter_map(|option| option.context.as_ref()));
     let begun = begun.flat_map(Prompt::prefix).next().cloned();
     let in_chat = builder.chat.is_some();
+    if in_chat && options.iter().any(|option| loses_delimiter(option, begun.as_ref())) {
+        builder.notes.add(
+            "`target_delimiter` has no effect: the chat template parts questions from answers, as in lm-eval"
+                .to_owned(),
+        );
+    }
+    let builder = &*builder;
     let text = |option: &'_ OptionText| -> String {
         if in_chat { option.said(begun.as_ref()).to_owned() } else { option.continuation.clone() }
     };
@@ -99,6 +106,12 @@ pub(super) fn build<'r>(
         Ok(Outcome::Loglikelihood(options.collect::<Result<_, RunError>>()?))
     };
     Ok(ScoringRequest { fit, texts, finish: Box::new(finish) })
+}
+
+/// Whether an option in a chat goes without a delimiter that somebody wrote: a space is what stands there unasked.
+fn loses_delimiter(option: &OptionText, begun: Option<&AnswerPrefix>) -> bool {
+    let delimiter = option.continuation.get(..option.delimiter as usize).unwrap_or_default();
+    !["", " "].contains(&delimiter) && option.said(begun).len() < option.continuation.len()
 }
 
 /// How the scores of an option become its result.

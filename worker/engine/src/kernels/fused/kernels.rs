@@ -250,7 +250,7 @@ impl Fused {
     }
 
     /// Draws a token for each row of logits, `[rows, vocabulary]` in f32, by its number of `uniforms`, `[rows]` in f64, as
-    /// [`super::draw::draw`]: `[rows]`.
+    /// [`super::super::draw::draw`]: `[rows]`.
     pub(crate) fn draw(&self, logits: &Tensor, warp: Warp, uniforms: &Tensor) -> Result<Option<Tensor>, TchError> {
         let (rows, vocabulary) = logits.size2()?;
         let fits = logits.kind() == Kind::Float && is_whole(logits) && rows > 0 && vocabulary <= MOST_DRAWN;
