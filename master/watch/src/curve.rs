@@ -251,7 +251,8 @@ fn aligned(rows: &[Vec<String>]) -> String {
 /// The rows of a job's table, from the long form of its summary; `None` where that is none.
 pub fn rows_of(csv: &str) -> Option<Vec<ResultRow>> {
     let mut reader = csv::ReaderBuilder::new().from_reader(csv.as_bytes());
-    if !reader.headers().ok()?.iter().eq(LONG) {
+    // Columns that came later stand behind these.
+    if !reader.headers().ok()?.iter().take(LONG.len()).eq(LONG) {
         return None;
     }
     let row = |record: csv::StringRecord| {
@@ -293,6 +294,10 @@ mod tests {
         assert_eq!((rows[1].model.as_str(), rows[1].value.as_str(), rows[1].failed.as_str()), ("a, b", "93.50*", "2"));
         assert_eq!((rows[0].value.as_str(), rows[3].value.as_str()), ("55.00", "withheld: 6, all"));
         assert!(rows[0].has_number() && rows[1].has_number() && !rows[2].has_number() && !rows[3].has_number());
+        let later = csv.replace("reason\n", "reason,stderr,low,high\n").replace(",0,\n", ",0,,1.5,52,58\n");
+        let later =
+            later.replace("2,\n", "2,,,,\n").replace("evaluated\n", "evaluated,,,\n").replace("all\"\n", "all\",,,\n");
+        assert_eq!(rows_of(&later), Some(rows));
         assert_eq!(rows_of("something else\n"), None);
     }
 }

@@ -45,8 +45,8 @@ fn a_pair_that_is_not_asked_for_is_not_run() {
     assert_eq!(row.split(',').nth(4), Some("-"), "{row}");
     let long = job.tree("summary").into_iter().find(|(name, _)| name.starts_with("long_")).unwrap().1;
     let long = String::from_utf8(long).unwrap();
-    let ends = |end: &str| long.lines().any(|line| line.starts_with("e,") && line.ends_with(end));
-    assert!(ends(",m,,0,0,0,-") && ends(",40,40,0,"), "{long}");
+    let has = |what: &str| long.lines().any(|line| line.starts_with("e,") && line.contains(what));
+    assert!(has(",m,,0,0,0,-,,,") && has(",40,40,0,,"), "{long}");
     let results = job.tree("results");
     assert_eq!(results.keys().map(String::as_str).collect::<Vec<_>>(), ["m/d.json", "n/d.json", "n/e.json"]);
     // Resumed, all of it is there; with every pair asked for, only the missing one is run.

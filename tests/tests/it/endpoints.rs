@@ -410,7 +410,7 @@ fn a_description_that_the_server_refuses_stands_before_the_question_where_asked(
         let job = described(&endpoint, "system = \"user\"\n");
         let done = job.run(&["--max-num-workers", "1"]).expect(0);
         assert_eq!(score(&job), Some(100.0), "{}", done.stdout);
-        assert!(done.stdout.contains("the endpoint refuses system messages"), "{}", done.stdout);
+        assert!(done.stderr.contains("the endpoint refuses system messages"), "{}", done.stderr);
         let asked: Vec<String> = endpoint.answers().into_keys().filter(|prompt| prompt.contains("What")).collect();
         assert_eq!(asked, ["Be brief. \n\nWhat is 0", "Be brief. \n\nWhat is 1"]);
         let sent = serde_json::json!([{"role": "user", "content": asked[0]}]).to_string();

@@ -38,7 +38,7 @@ fn job(keys: &str, infer: &str) -> Job {
 fn a_refused_description_stands_before_the_question_where_asked() {
     let placed = job("system = \"user\"", "");
     let done = placed.run(&[]).expect(0);
-    assert!(done.stdout.contains("as `system = \"user\"` asks"), "{}", done.stdout);
+    assert!(done.stderr.contains("as `system = \"user\"` asks"), "{}", done.stderr);
     let record = &placed.predictions("m", "described")["0"];
     let rendered = "user: One digit.\n\n1+1=\n";
     assert_eq!(record["prompt_sha"], prompt_sha([rendered]).to_string(), "{record}");
