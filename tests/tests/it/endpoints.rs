@@ -396,6 +396,7 @@ fn every_kind_of_fault_is_survived() {
 
 /// A server whose template has no role for the system says so, or fails at it.
 #[test]
+#[ignore = "nightly"]
 fn a_description_that_the_server_refuses_stands_before_the_question_where_asked() {
     let described = |endpoint: &Endpoint, system: &str| {
         let job = job(endpoint, "", 2);

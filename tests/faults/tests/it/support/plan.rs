@@ -10,10 +10,6 @@ use std::collections::BTreeMap;
 
 const PART_SAMPLES: usize = 10;
 
-/// Samples that an agent has handed to the echo engine while fewer than nine of a grant are done: whole parts, until the engine has
-/// as many as it takes at once, which is 32.
-pub(crate) const HANDED_OUT: u32 = 40;
-
 /// The digest of the head, and every file by digest.
 #[derive(Clone, Debug)]
 pub(crate) struct TestPlan {
