@@ -50,13 +50,9 @@ fn jobs() -> Option<u32> {
     }
 }
 
-/// The job `number` of these data sets, with what runs took in `state`, or in a folder of its own.
-fn job(number: u32, datasets: &[DataSet], state: Option<&Path>) -> io::Result<Job> {
+/// The job `number` of these data sets. What its runs take is kept in the folder `speeds`, or in one of its own.
+fn job(number: u32, datasets: &[DataSet], speeds: Option<&Path>) -> io::Result<Job> {
     let mut config = String::new();
-    // Writing to a string cannot fail.
-    if let Some(state) = state {
-        let _ = writeln!(config, "[master]\nstate_dir = {:?}", state.display().to_string());
-    }
     config.push_str("[[model]]\nabbr = \"demo\"\npath = \"model\"\n");
     for (at, dataset) in datasets.iter().enumerate() {
         let (infer, evaluator) = match dataset.asks {
@@ -68,6 +64,7 @@ fn job(number: u32, datasets: &[DataSet], state: Option<&Path>) -> io::Result<Jo
                 "em",
             ),
         };
+        // Writing to a string cannot fail.
         let _ = writeln!(
             config,
             "[[dataset]]\nabbr = \"d{number}_{at}\"\nreader_cfg = {{ input_columns = [\"q\"], output_column = \"label\" }}\n\
@@ -76,6 +73,10 @@ fn job(number: u32, datasets: &[DataSet], state: Option<&Path>) -> io::Result<Jo
     }
     let job = Job::new(&config);
     copy_demo_model(&job.path("model"))?;
+    if let Some(speeds) = speeds {
+        std::fs::create_dir_all(job.path("state"))?;
+        std::os::unix::fs::symlink(speeds, job.path("state/speeds"))?;
+    }
     for (at, dataset) in datasets.iter().enumerate() {
         let mut rows = String::new();
         for row in 0..dataset.samples {
@@ -152,9 +153,9 @@ fn repeated(jobs: u32) -> io::Result<Vec<f64>> {
 
 /// Jobs that never ran, after one that did: the share of the intervals that hold the time.
 fn unseen(jobs: u32) -> io::Result<f64> {
-    let state = tempfile::tempdir()?;
+    let speeds = tempfile::tempdir()?;
     let teaching = [Asks::Choice, Asks::Answer(16)].map(|asks| DataSet { asks, samples: SAMPLES, words: 2 });
-    run(&job(0, &teaching, Some(state.path()))?, &[]);
+    run(&job(0, &teaching, Some(speeds.path()))?, &[]);
     let mut table = Table::new(&["job", "data sets", "low s", "estimated s", "high s", "took s", "held"]);
     let mut held = 0_u32;
     for number in 1..=jobs {
@@ -162,7 +163,7 @@ fn unseen(jobs: u32) -> io::Result<f64> {
         let sized = |asks| DataSet { asks, samples: 200 + 173 * number % 1_900, words: 7 * number % 23 };
         let datasets = [choices.then_some(Asks::Choice), answers.then_some(Asks::Answer(8 << (number % 4)))];
         let datasets: Vec<DataSet> = datasets.into_iter().flatten().map(sized).collect();
-        let job = job(number, &datasets, Some(state.path()))?;
+        let job = job(number, &datasets, Some(speeds.path()))?;
         let said = run(&job, &["--estimate"]);
         assert!(said.contains("other data sets on cpu"), "{said}");
         run(&job, &[]);
