@@ -213,7 +213,7 @@ async fn dry_run(job: &JobArguments, config: &Config) -> Result<(), Failure> {
     print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }
 
-/// Where a job that is estimated would run.
+/// Slots and store of a job that is estimated.
 struct Place {
     slots: u32,
     /// Cores that all slots share; `None` where they may be on several hosts.

@@ -133,7 +133,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
     Some(InferCfg { retriever, prompt, infer, target: target_span })
 }
 
-/// Whether `target_delimiter` stands anywhere in prompts or behind them: before what is chosen or, in shots, said, and before what
+/// Returns true if `target_delimiter` stands in prompts or behind them: before what is chosen or, in shots, said, and before what
 /// answers begin with.
 fn takes_delimiter(prompt: &PromptConfig, retriever: &RetrieverKind) -> bool {
     let by_label = prompt.prompt_template.as_ref().is_some_and(Template::is_by_label);

@@ -153,7 +153,7 @@ pub struct ModelConfig {
     pub meta_template: Option<MetaTemplate>,
     /// Whether prompts go through the tokenizer's chat template.
     pub chat: bool,
-    /// What becomes of system messages that the chat template refuses.
+    /// Treatment of system messages that the chat template refuses.
     pub system: RefusedSystem,
     /// `tokenizer_kwargs` as written.
     pub tokenizer_kwargs: Map<String, Value>,

@@ -27,7 +27,7 @@ pub struct CircularConfig {
     pub options: Vec<String>,
     /// Column of the right answer.
     pub answer: String,
-    /// What the right answer says for each option, in step; empty where it names the column of the option.
+    /// Texts of the right answer, one for each option in order; empty where the answer names the column of the option.
     pub answers: Vec<String>,
     pub patterns: Orders,
 }

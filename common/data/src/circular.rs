@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Debug)]
 pub(crate) struct Rotation<'s> {
     config: &'s CircularConfig,
-    /// Of each row that comes of one, the position of the option that each option becomes.
+    /// One order for each row that is made of a row: the position of the option that each option becomes.
     orders: Vec<Vec<usize>>,
 }
 

@@ -108,7 +108,7 @@ pub struct ModelPlan {
     pub meta_template: Option<MetaTemplate>,
     /// Whether prompts go through the tokenizer's chat template (OpenCompass's `HuggingFacewithChatTemplate`).
     pub chat: bool,
-    /// What becomes of system messages that the chat template refuses.
+    /// Treatment of system messages that the chat template refuses.
     #[serde(default, skip_serializing_if = "RefusedSystem::is_default")]
     pub system: RefusedSystem,
     /// `tokenizer_kwargs` as written: sides of truncation and padding; what is not obeyed is noted by the engine.
@@ -147,14 +147,14 @@ pub struct ModelPlan {
     pub endpoint: Option<Endpoint>,
 }
 
-/// What becomes of system messages that a model's chat template, or its server, refuses.
+/// Treatment of system messages that a model's chat template, or its server, refuses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusedSystem {
     /// The sample fails; under lm-eval's profile a `description` is left out.
     #[default]
     Fails,
-    /// What they say stands before the user's words.
+    /// Their text stands before the user's.
     User,
 }
 

@@ -26,12 +26,12 @@ pub(crate) fn beyond_64_bits(digits: String) -> Value {
 /// The digits of a whole number beyond 64 bits, with its sign; `None` for any other value.
 pub fn digits_beyond_64_bits(value: &Value) -> Option<&str> {
     match value {
-        Value::Object(entries) if entries.len() == 1 => entries.get(KEY)?.as_str(),
+        Value::Object(entries) => digits_beyond_64_bits_of(entries),
         _ => None,
     }
 }
 
-/// The value with the texts of their digits in place of whole numbers beyond 64 bits, for those who do not know them.
+/// Returns the value with texts of digits in place of whole numbers beyond 64 bits, for callers that do not know the table.
 #[must_use]
 pub fn with_texts(value: Value) -> Value {
     match value {
@@ -45,10 +45,12 @@ pub fn with_texts(value: Value) -> Value {
 }
 
 fn digits_beyond_64_bits_of(entries: &Map<String, Value>) -> Option<&str> {
-    entries.get(KEY).filter(|_| entries.len() == 1)?.as_str()
+    let digits = entries.get(KEY).filter(|_| entries.len() == 1)?.as_str()?;
+    let unsigned = digits.strip_prefix('-').unwrap_or(digits);
+    (!unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
 }
 
-/// Whether the value holds such a number.
+/// Returns true if the value holds such a number.
 pub fn holds_beyond_64_bits(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(holds_beyond_64_bits),
@@ -91,5 +93,8 @@ mod tests {
         let beyond = whole_number(i128::from(u64::MAX) + 1);
         assert_eq!(digits_beyond_64_bits(&beyond), Some("18446744073709551616"));
         assert_eq!(digits_beyond_64_bits(&json!({"int": "1"})), None);
+        for other in ["", "-", "1.5", "Robert"] {
+            assert_eq!(digits_beyond_64_bits(&json!({KEY: other})), None, "{other:?}");
+        }
     }
 }

@@ -28,7 +28,7 @@ pub struct PromptFit {
     /// a text as it stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_sha: Option<PromptSha>,
-    /// That text, of a sample that failed after it was made; at most [`MOST_RENDERED`] bytes of it.
+    /// Rendered prompt of a sample that failed after rendering; at most [`MOST_RENDERED`] bytes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rendered: Option<String>,
 }

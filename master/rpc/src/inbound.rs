@@ -7,10 +7,10 @@ use compass_types::ids::WorkerId;
 use tokio::sync::mpsc;
 use tonic::Status;
 
-/// What the connections tell the driver.
+/// Event of a connection, for the driver.
 #[derive(Debug)]
 pub enum Inbound {
-    /// A stream is up and said who it is.
+    /// A stream is up and named its worker.
     Hello { connection: ConnectionId, hello: v1::Hello, outbound: mpsc::Sender<Result<v1::MasterFrame, Status>> },
     /// A later frame.
     Frame { worker: WorkerId, connection: ConnectionId, frame: ParsedFrame },

@@ -24,7 +24,7 @@ impl Core {
         self.persist(Record::Out { holders }, effects);
     }
 
-    /// Who holds a task, or may come back with it.
+    /// Returns the holder of a task, or the worker that may come back with it.
     fn holder_of(&self, id: TaskId) -> Option<Holder> {
         let task = self.task(id)?;
         let worker = match &task.state {

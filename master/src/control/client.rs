@@ -117,7 +117,7 @@ impl Master {
         Err(missing(state_dir, found.dead_server, wanted))
     }
 
-    /// What earlier runs took of the architectures of `plan`, as the master's store has it.
+    /// Asks for the speeds of the architectures of `plan`, as the master's store has them.
     pub(super) async fn speeds(&mut self, plan: &Plan) -> Result<Speeds, Failure> {
         let request = v1::SpeedsRequest { names: record_names(plan).into_iter().collect() };
         let reply = self.client.speeds(request).await.map_err(|status| refused(&status))?.into_inner();

@@ -76,7 +76,7 @@ pub trait ServerBackend: Debug + Send + Sync {
     /// Slots of the workers that are connected, at work or not.
     fn connected_slots(&self) -> u32;
 
-    /// Where it keeps what runs took.
+    /// Store of the speeds of its runs.
     fn speeds(&self) -> SpeedStore;
 
     /// Most slots that all jobs together may have of the workers that it launches.

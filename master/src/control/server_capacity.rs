@@ -30,7 +30,7 @@ impl ServerCapacity {
         Ok(Self { server, slots: slots.max(1) })
     }
 
-    /// What earlier runs took of the architectures of `plan`, as the server's store has it.
+    /// Asks for the speeds of the architectures of `plan`, as the server's store has them.
     ///
     /// # Errors
     /// The server or its store fails.

@@ -1,4 +1,4 @@
-//! What earlier runs took: a record for each architecture, by device and data set.
+//! Speeds of earlier runs: a record for each architecture, by device and data set.
 //!
 //! Checkpoints of a training share an architecture, and with it their speed: a record's name is the digest of `config.json`, else
 //! that of the weights, else of where they lie. [`super::SpeedStore`] keeps the records.
@@ -196,7 +196,7 @@ fn share_of_core(facts: &RunFacts, device: &str, cores: u32) -> f64 {
     }
 }
 
-/// When a data set ran last, in seconds since 1970.
+/// Time of the latest run of a data set, in seconds since 1970.
 fn latest_run(runs: &[Took]) -> i64 {
     runs.last().map_or(0, |took| took.at)
 }

@@ -121,7 +121,7 @@ struct Known<'l> {
     datasets: &'l BTreeSet<String>,
 }
 
-/// What a job takes, by what earlier runs took and by the tokenizers that this host has. Of a run that is resumed, `kept` are the
+/// Estimates a job by the speeds of earlier runs and by the tokenizers that this host has. Of a run that is resumed, `kept` are the
 /// samples that are not run again.
 pub fn estimate(planned: &Planned, config: &Config, speeds: &Speeds, kept: Option<&Recorded>) -> Estimate {
     let plan = &planned.plan;

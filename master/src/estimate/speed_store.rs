@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The folder of the records, and what their keys begin with.
 const PLACE: &str = "speeds";
-/// How often a record is changed again that another master changed in between.
+/// Most attempts to change a record that other masters change meanwhile.
 const TRIES: u32 = 16;
 
 /// Records of speeds by name.
@@ -21,7 +21,7 @@ pub enum SpeedStore {
     Etcd(Box<EtcdConfig>),
 }
 
-/// What is known of the architectures of a plan.
+/// Speeds of the architectures of a plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Speeds(BTreeMap<String, Learned>);
 
@@ -94,12 +94,12 @@ pub fn record_names(plan: &Plan) -> BTreeSet<String> {
 }
 
 impl Speeds {
-    /// Of records by name, as a store keeps them.
+    /// Decodes records by name, as a store keeps them.
     pub fn of(records: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         Self(records.into_iter().map(|(name, record)| (name, Learned::decode(Some(&record)))).collect())
     }
 
-    /// What is known of a model's architecture.
+    /// Speeds of a model's architecture; nothing where none are known.
     pub(super) fn of_model(&self, model: &ModelPlan) -> Learned {
         self.0.get(&record_name(model)).cloned().unwrap_or_default()
     }

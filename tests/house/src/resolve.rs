@@ -15,7 +15,7 @@ pub struct Arrow<'p> {
     pub item: &'p str,
 }
 
-/// What a path leads to.
+/// Target of a path.
 #[derive(Clone, Copy)]
 enum Place<'p> {
     Module(&'p Module),
@@ -71,7 +71,7 @@ fn resolve<'p>(package: &'p Package, from: &'p Module, path: &[String], steps: u
     })
 }
 
-/// What a module calls `name`: a module below it, an item of its own, or an import.
+/// Looks `name` up in a module: a module below it, an item of its own, or an import.
 fn member<'p>(package: &'p Package, module: &'p Module, name: &str, steps: usize) -> Option<Place<'p>> {
     let steps = steps.checked_sub(1)?;
     let below: Vec<String> = module.path.iter().cloned().chain([name.to_owned()]).collect();

@@ -12,7 +12,7 @@ pub struct Module {
     pub path: Vec<String>,
     /// Items that it defines.
     pub(crate) defines: Vec<String>,
-    /// Whether it defines or implements anything; else it only holds and re-exports.
+    /// True if the module defines or implements anything; else it only holds and re-exports.
     pub(crate) has_code: bool,
     /// Imports: the name under which each is known here, and its path; `*` for all names of a module.
     pub(crate) imports: Vec<(String, Vec<String>)>,

@@ -16,10 +16,10 @@ const LEAST_HELD: f64 = 0.9;
 /// Samples of a job's data sets are these times its number, and some.
 const SAMPLES: u32 = 400;
 
-/// What a data set asks.
+/// Question of a data set.
 #[derive(Clone, Copy, Debug)]
 enum Asks {
-    /// Which of two texts is likelier.
+    /// A choice of the likelier of two texts.
     Choice,
     /// Answers of so many tokens at most.
     Answer(u32),

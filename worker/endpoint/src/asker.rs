@@ -68,7 +68,7 @@ pub(crate) struct Asker {
     broken_in_row: Cell<u32>,
     /// Whether the server takes `max_completion_tokens` in place of `max_tokens`.
     renames_length: Cell<bool>,
-    /// Whether the server refuses system messages, and they stand before the user's.
+    /// True once the server refuses system messages, and they stand before the user's.
     moves_system: Cell<bool>,
     versions: RefCell<BTreeSet<String>>,
     notes: RefCell<Vec<String>>,

@@ -75,7 +75,7 @@ pub fn load(plan: &ModelPlan, waits: &dyn Fn(String)) -> Result<Box<dyn Engine>,
     Ok(Box::new(EndpointEngine { plan: plan.clone(), asker, runtime, facts }))
 }
 
-/// Whether the endpoint, which answers `plain`, does not take `with_system`: it refuses it, or fails at it again and again while it
+/// Returns true if the endpoint, which answers `plain`, does not take `with_system`: it refuses it, or fails at it again and again while it
 /// answers the other, as servers do whose template raises an exception.
 async fn refuses_system(
     asker: &Asker,

@@ -27,7 +27,7 @@ pub(super) struct CircularClass {
     rotated: Rotated,
     options: &'static [&'static str],
     answer: &'static str,
-    /// What `default_answer_key_switch_method` makes of the options' names; none where there is no such method.
+    /// Answers that `default_answer_key_switch_method` makes of the options' names; empty where the class has no such method.
     answers: &'static [&'static str],
 }
 

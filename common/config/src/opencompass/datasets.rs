@@ -31,7 +31,7 @@ struct Draft<'n> {
     parameters: Vec<(&'n str, &'n PythonNode)>,
     /// What is left to be read: our name of each split, and the class's.
     unread: Vec<(&'static str, String)>,
-    /// What is made of the rows of another class.
+    /// Rotation of the rows of another class.
     circular: Option<Circular>,
     /// Why the table does not know it.
     reason: String,

@@ -12,7 +12,7 @@ use compass_plan::evaluation::{CIRCULAR_ANSWER, CIRCULAR_FIRST, CIRCULAR_PATTERN
 use compass_pyfmt::python_str;
 use serde_json::Value;
 
-/// What one asking of a question says to every metric that it counts in.
+/// Contribution of one order of a question to every metric that counts it.
 ///
 /// # Errors
 /// The gold answer is not of that form.

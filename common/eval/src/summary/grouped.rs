@@ -15,7 +15,8 @@ impl Summary {
     ///
     /// An own group takes the place of one of the same name that comes with the program. Without subsets it stands for
     /// that one, and is shown even when only some of its subsets are in the table, unless it wants to be whole and `asked`
-    /// does not name it. A group none of whose subsets is in the table is not shown. Where a subset has no number, the group has none either, and says which subset and why.
+    /// does not name it. A group none of whose subsets is in the table is not shown. Where a subset has no number, the group has none
+    /// either, and says which subset and why.
     ///
     /// A group has one row for every metric that all its subsets have, and one for its own number, which is made of the
     /// first metric of each subset or of the metric named for it.
@@ -165,7 +166,7 @@ fn value(
     TableValue { value, expected, counts, uncertainty: uncertainty.unwrap_or_default() }
 }
 
-/// That of a group's number. lm-eval's means have its standard errors, which take subsets for independent in any case.
+/// Uncertainty of a group's number. lm-eval's means have its standard errors, which take subsets for independent in any case.
 ///
 /// The interval is made of those of the subsets, the distances of whose ends are added as squares with the group's weights (MOVER,
 /// Zou et al. 2009): it never leaves the range of the metric.

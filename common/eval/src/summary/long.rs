@@ -16,7 +16,7 @@ const CANCELLED: &str = "cancelled";
 /// What follows the first columns, OpenCompass's.
 const REST: [&str; 6] = ["model", "value", "expected", "scored", "failed", "reason"];
 
-/// What follows these; tables of earlier versions end before.
+/// Columns behind these; tables of earlier versions lack them.
 const UNCERTAINTY: [&str; 3] = ["stderr", "low", "high"];
 
 impl Summary {

@@ -61,11 +61,11 @@ pub(super) struct TableValue {
     pub(super) expected: u64,
     /// What became of them.
     pub(super) counts: Counts,
-    /// How far off the number may be.
+    /// Uncertainty of the number.
     pub(super) uncertainty: Uncertainty,
 }
 
-/// How far off a number may be, in its own unit.
+/// Standard error and interval of a number, in its unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Uncertainty {
     /// Standard error.

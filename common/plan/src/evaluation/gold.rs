@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub const TASK_KEY: &str = "task_id";
 /// Key of the answer itself in a gold answer of CircularEval.
 pub const CIRCULAR_ANSWER: &str = "answer";
-/// Which question a row asks, in several orders of its options; a column and a key of the gold answer.
+/// Column and key of the gold answer: the question that a row asks in one of several orders of its options.
 pub const CIRCULAR_QUESTION: &str = "qid";
 /// The order in which a row has the options of its question; a column and a key of the gold answer.
 pub const CIRCULAR_PATTERN: &str = "circular_pattern";

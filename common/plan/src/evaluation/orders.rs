@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which orders.
+/// A set of orders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Orders {
@@ -32,7 +32,7 @@ impl Orders {
         }
     }
 
-    /// How many orders so many options have.
+    /// Number of orders of `options` options.
     pub fn count(self, options: usize) -> usize {
         match self {
             Self::Circular => options,
@@ -40,7 +40,7 @@ impl Orders {
         }
     }
 
-    /// Whether `order` is one of those of `options`.
+    /// Returns true if `order` is among the orders of `options`.
     pub fn has<T: PartialEq>(self, options: &[T], order: &[T]) -> bool {
         let is_rotation = |at: usize| options.iter().cycle().skip(at).take(options.len()).eq(order.iter());
         match self {

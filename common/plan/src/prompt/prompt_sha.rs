@@ -16,7 +16,7 @@ pub fn prompt_sha<'t>(texts: impl IntoIterator<Item = &'t str>) -> PromptSha {
     PromptSha(digest.as_ref().iter().take(8).fold(0, |prefix, byte| prefix << 8 | u64::from(*byte)))
 }
 
-/// What is kept of a rendered prompt: all of it, or its first bytes and a mark.
+/// Returns a rendered prompt as a failed sample keeps it: whole, or its first bytes and a mark.
 pub fn kept_prompt(mut text: String) -> String {
     if text.len() > MOST_RENDERED {
         let end = (0..=MOST_RENDERED).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);

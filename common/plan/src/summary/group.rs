@@ -148,7 +148,7 @@ impl Average {
 }
 
 impl Average {
-    /// How much each subset counts, where the number is a weighted sum of theirs; `None` of the others, or where weights do not fit.
+    /// Weight of each subset, where the number is a weighted sum of theirs; `None` for other averages, or where weights do not fit.
     pub fn shares(&self, sizes: &[u64]) -> Option<Vec<f64>> {
         let of_total = |weights: &[f64]| {
             let total: f64 = weights.iter().sum();

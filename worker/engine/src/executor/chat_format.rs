@@ -23,7 +23,7 @@ pub(super) struct ChatFormat {
     system: SystemMessages,
 }
 
-/// What becomes of system messages.
+/// Treatment of system messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SystemMessages {
     /// The template gets them.
@@ -43,7 +43,8 @@ impl ChatFormat {
     pub(super) fn read(
         directory: &Path,
         tokenizer: &TextTokenizer,
-        (profile, refused): (NumericProfile, RefusedSystem),
+        profile: NumericProfile,
+        refused: RefusedSystem,
         notes: &mut Vec<String>,
     ) -> Result<Self, EngineFault> {
         let templates = ChatTemplates::read(directory)?;

@@ -49,7 +49,7 @@ struct GenerationRequest {
     index: u32,
     caller: Option<Arc<Caller>>,
     fit: PromptFit,
-    /// What the chat template made, one text for each prompt so far.
+    /// Texts of the chat template, one for each prompt so far.
     rendered: Vec<String>,
     /// Answers by sequence.
     answers: Vec<Option<Generation>>,

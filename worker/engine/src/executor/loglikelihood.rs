@@ -108,7 +108,7 @@ pub(super) fn build<'r>(
     Ok(ScoringRequest { fit, texts, finish: Box::new(finish) })
 }
 
-/// Whether an option in a chat goes without a delimiter that somebody wrote: a space is what stands there unasked.
+/// Returns true if an option in a chat loses a delimiter that the user wrote; a space is the default.
 fn loses_delimiter(option: &OptionText, begun: Option<&AnswerPrefix>) -> bool {
     let delimiter = option.continuation.get(..option.delimiter as usize).unwrap_or_default();
     !["", " "].contains(&delimiter) && option.said(begun).len() < option.continuation.len()

@@ -18,7 +18,7 @@ use compass_plan::{NumericProfile, OptionPrompt};
 use compass_types::result::{Outcome, PplScore};
 use serde_json::Value;
 
-/// What stands in a decoded token for bytes that are no character.
+/// Replacement in a decoded token for bytes that are no character.
 const BROKEN: char = '\u{fffd}';
 
 /// Returns the request for the sum of -log p over the marked tokens, with their number as the score's tokens; a text without
@@ -57,7 +57,7 @@ pub(super) fn build<'r>(
     Ok(ScoringRequest { fit, texts, finish: Box::new(finish) })
 }
 
-/// How many tokens OpenCompass takes a character for whose bytes are tokens of their own, by what the model's path says.
+/// Number of tokens that OpenCompass counts for a character whose bytes are tokens of their own, by the model's path.
 pub(super) fn broken_width(path: &str) -> usize {
     let of_two = ["qwen", "Qwen", "Llama-3"].iter().any(|name| path.contains(name));
     let of_three = ["Yi", "Llama-2"].iter().any(|name| path.contains(name));
@@ -73,7 +73,7 @@ fn spans(label: &Value) -> Vec<(usize, usize)> {
     label.as_array().into_iter().flatten().filter_map(span).collect()
 }
 
-/// Whether each token is marked: some of the characters that it is matched to are.
+/// Returns true for each token that is marked: some of the characters that it is matched to are.
 fn marked(pieces: &[String], text: &str, spans: &[(usize, usize)], broken_width: usize) -> Vec<bool> {
     let text: Vec<char> = text.chars().collect();
     let mut is_marked = vec![false; pieces.len()];

@@ -72,7 +72,7 @@ impl Executor {
     ) -> Result<Self, EngineFault> {
         facts.notes.extend(kwargs.notes.iter().cloned());
         let template = |notes: &mut Vec<String>| {
-            ChatFormat::read(Path::new(&plan.tokenizer_path), &tokenizer, (plan.profile, plan.system), notes)
+            ChatFormat::read(Path::new(&plan.tokenizer_path), &tokenizer, plan.profile, plan.system, notes)
         };
         let chat = if plan.chat { Some(template(&mut facts.notes)?) } else { None };
         if plan.profile == NumericProfile::Opencompass {
