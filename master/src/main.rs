@@ -27,6 +27,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 fn main() -> ExitCode {
+    // A plan that is resumed or served is judged without its configuration being read.
+    compass_python::link_interpreter();
     if let Err(error) = compass_common::telemetry::init("warn") {
         report(Diagnostic::of(&error));
         return ExitCode::from(exit::BAD_INPUT);

@@ -10,6 +10,8 @@ use std::process::ExitCode;
 
 /// Runs the role that the command line names; engine children have their engines as `decorate` leaves them.
 pub fn run(decorate: Decorate) -> ExitCode {
+    // Shards of the evaluation may judge by functions of the user's.
+    compass_python::link_interpreter();
     let role = Cli::parse().role();
     if let Err(error) = compass_common::telemetry::init(if matches!(role, Role::Sandbox(_) | Role::GpuCheck(_)) {
         "warn"

@@ -44,6 +44,8 @@ const WORK_DIR: &str = "outputs/default";
 /// # Errors
 /// All errors at once, by file and position.
 pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
+    // Functions and transforms are tried as they are read.
+    compass_python::link_interpreter();
     let mut check = Check::of(overrides);
     let config = if check.has_errors() { None } else { read(&mut check, path, overrides) };
     if config.is_none() && !check.has_errors() {

@@ -67,6 +67,7 @@ mod tests {
 
     #[test]
     fn every_group_of_opencompass_is_read() {
+        compass_python::link_interpreter();
         let mut check = Check::default();
         let span = crate::command_line::nowhere(&mut check);
         assert_eq!(names().len(), 56);

@@ -39,7 +39,7 @@ pub use code::{Block, code_block, function_body, function_body_after_first_line,
 pub use filter::{Filter, FilterError, MultiChoice, Selector, apply_filters};
 pub use general::general;
 pub use gsm8k::{NO_NUMBER, gsm8k, gsm8k_dataset};
-pub use interpreted::{Interpreted, InterpretedModule};
+pub use interpreted::Interpreted;
 pub use kind::Postprocessor;
 pub use line::{after_answer_mark, first_line, flores, lcsts, longbench, record};
 pub use math::{math, math_v2, normalize_final_answer};

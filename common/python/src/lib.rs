@@ -26,13 +26,13 @@ mod symbols;
 mod syntax;
 mod value;
 
+pub use compass_types::function::Limits;
 pub use error::PythonError;
 pub use host::{Host, Imported};
 pub use library::{
-    FileFault, FileKind, Function, FunctionSource, FunctionValue, Library, LibraryCall, LibraryFault, LibraryLoad,
-    LibrarySource, LoadedSplit, ModulePart, Modules, TableRequest, Tables, load_rows, trace_function,
+    FileFault, FileKind, Library, LibraryCall, LibraryFault, LibraryLoad, LibrarySource, LoadedSplit, Modules,
+    TableRequest, Tables, link_interpreter, load_rows, trace_function,
 };
-pub use limits::Limits;
 pub use node::{Node, Plain};
 pub use place::{FileId, Place, SourceFile};
 pub use run::{Evaluation, evaluate};

@@ -1,26 +1,8 @@
 //! What an evaluation may use. No file can exceed it: an endless loop, a list that grows without bound and a function that
 //! calls itself end with an error at their place.
 
+pub(crate) use compass_types::function::Limits;
 use std::cell::Cell;
-
-/// The bounds of one evaluation, all files that it imports included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Expressions and statements that are evaluated.
-    pub steps: u64,
-    /// Bytes of all values that are made, those given up again included.
-    pub bytes: u64,
-    /// Calls of functions inside each other, and imports inside each other.
-    pub depth: u32,
-    /// Bytes of one file.
-    pub file_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { steps: 50_000_000, bytes: 1 << 30, depth: 1_000, file_bytes: 1 << 20 }
-    }
-}
 
 /// Expressions inside each other. Far above what people write, and what the stack of an evaluation holds.
 pub(crate) const MOST_NESTED: u32 = 20_000;

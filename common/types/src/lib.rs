@@ -3,6 +3,7 @@
 //! Plain values without I/O, which every other package may use.
 
 pub mod duration;
+pub mod function;
 pub mod ids;
 pub mod intervals;
 pub mod path_rules;

@@ -12,7 +12,8 @@ use crate::check::Check;
 use crate::tree::{Node, Table, Value};
 use compass_common::regular_file;
 use compass_postprocess::{Interpreted, NameError, Postprocessor};
-use compass_python::{FunctionSource, LibraryFault, Node as PythonNode, Place, Plain, trace_function};
+use compass_python::{LibraryFault, Node as PythonNode, Place, Plain, trace_function};
+use compass_types::function::FunctionSource;
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 

@@ -3,5 +3,7 @@
 #![warn(clippy::disallowed_methods)]
 
 #[cfg(test)]
+mod functions;
+#[cfg(test)]
 mod meta_templates;
 mod reference;

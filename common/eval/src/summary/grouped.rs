@@ -219,6 +219,7 @@ mod tests {
     use super::*;
     use crate::evaluator::{Metric, Metrics};
     use compass_plan::summary::Transform;
+    use compass_types::function::{self, Function, FunctionFault, FunctionSource, FunctionValue};
 
     fn group(name: &str, subsets: &[&str]) -> SummaryGroup {
         SummaryGroup::naive(name, subsets.iter().map(|subset| (*subset).to_owned()))
@@ -335,19 +336,35 @@ mod tests {
         assert_eq!(Summary::from_long_csv(&summary.long_csv()).unwrap().json(), json);
     }
 
+    /// Stands in for the interpreter: `halved` halves, `raised` raises above 50.
+    #[derive(Debug)]
+    struct Known(FunctionSource);
+
+    impl Function for Known {
+        fn call(&self, text: &str) -> Result<FunctionValue, FunctionFault> {
+            let x: f64 = text.parse().unwrap();
+            let raises = self.0.modules[0].text.contains("raised");
+            if raises && x > 50.0 {
+                return Err(FunctionFault { class: "ValueError".into(), text: "above 50".into(), line: String::new() });
+            }
+            Ok(FunctionValue::Plain((x / 2.0).to_string()))
+        }
+    }
+
     #[test]
     fn subsets_are_transformed_before_one_number_is_made_of_them() {
+        function::link(|source, _, _| Ok(Box::new(Known(source))));
         let transformed = |expression: &str| {
             let transforms = [("piqa".to_owned(), Transform::new(expression).unwrap())].into();
             csv(&[SummaryGroup { transforms, ..group("g", &["piqa", "piqa"]) }]).remove(0)
         };
         let plain = csv(&[group("g", &["piqa", "piqa"])]);
         assert!(plain[0].starts_with("g,-,accuracy,ppl,55.00,"), "{plain:?}");
-        let other = transformed("max((100 - x) / 100, 0) * 10");
-        assert!(other.starts_with("g,-,accuracy,ppl,4.50,"), "{other}");
-        let transforms = [("piqa".to_owned(), Transform::new("1 / max(51 - x, 0)").unwrap())].into();
+        let other = transformed("halved");
+        assert!(other.starts_with("g,-,accuracy,ppl,27.50,"), "{other}");
+        let transforms = [("piqa".to_owned(), Transform::new("raised").unwrap())].into();
         let raised = shown(&[SummaryGroup { transforms, ..group("g", &["piqa", "piqa"]) }]);
-        assert!(raised.contains("has no number for the group: `1 / max(51 - x, 0)`: ZeroDivisionError"), "{raised}");
+        assert!(raised.contains("has no number for the group: `raised`: ValueError: above 50"), "{raised}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::load::line_column;
 use super::tree::inner;
 use super::{LibraryFault, LibrarySource};
 use crate::modules;
+use compass_types::function::{FunctionSource, ModulePart};
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Decorator, Expr, Stmt};
 use ruff_text_size::Ranged;
@@ -15,24 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The tree, as a function from the dotted name of a module to its file.
 pub type Modules<'m> = &'m dyn Fn(&str) -> Option<LibrarySource>;
-
-/// What of a module is needed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ModulePart {
-    /// `opencompass.datasets.ceval`.
-    pub name: String,
-    pub is_package: bool,
-    pub text: String,
-}
-
-/// A function of a tree, by its own source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FunctionSource {
-    /// Where it is defined: `opencompass.datasets.humaneval.humaneval_postprocess_v2`.
-    pub name: String,
-    /// In the order of their names.
-    pub modules: Vec<ModulePart>,
-}
 
 /// Most names that one function may reach.
 const MOST_NAMES: usize = 4_000;

@@ -5,7 +5,7 @@
 
 use super::load::{LibraryFault, fault};
 use super::tree::Tree;
-use super::{FileFault, FileKind, FunctionSource, Library, LibrarySource, TableRequest, Tables};
+use super::{FileFault, FileKind, Library, LibrarySource, TableRequest, Tables};
 use crate::error::{Result, Stop};
 use crate::evaluate::{Arguments, Interpreter};
 use crate::host::{Host, Imported};
@@ -13,6 +13,7 @@ use crate::limits::{Budget, Limits};
 use crate::modules::from_json;
 use crate::place::Place;
 use crate::value::{Slot, Value, str_of};
+use compass_types::function::{self, FunctionFault, FunctionSource, FunctionValue};
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -21,22 +22,16 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// Of its thread, as for configurations.
 const STACK: usize = 1 << 30;
 
-/// What a function gave.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FunctionValue {
-    None,
-    Text(String),
-    /// A number or a truth value, as `str()` of it.
-    Plain(String),
-    /// A value of this type, not a text: `list`.
-    Other(String),
-}
+type Given = std::result::Result<FunctionValue, FunctionFault>;
 
-type Given = std::result::Result<FunctionValue, LibraryFault>;
+/// Links this interpreter to the process: functions that a plan holds are called by it from now on.
+pub fn link_interpreter() {
+    function::link(|source, parameters, limits| Ok(Box::new(Function::start(source, parameters, limits)?)));
+}
 
 /// A function on its thread.
 #[derive(Debug)]
-pub struct Function {
+struct Function {
     calls: Mutex<Calls>,
 }
 
@@ -48,31 +43,37 @@ struct Calls {
 
 impl Function {
     /// Starts the thread; the source is evaluated by the first call.
-    ///
-    /// # Errors
-    /// No thread can be had.
-    pub fn start(
+    fn start(
         source: FunctionSource,
         parameters: Map<String, Json>,
         limits: Limits,
-    ) -> std::result::Result<Self, LibraryFault> {
+    ) -> std::result::Result<Self, FunctionFault> {
         let (texts, asked) = channel::<String>();
         let (answer, given) = channel();
         let thread = std::thread::Builder::new().name("function".into()).stack_size(STACK);
         let run = move || serve(&source, &parameters, limits, &asked, &answer);
-        thread.spawn(run).map_err(|error| LibraryFault::plain(format!("no thread for a function: {error}")))?;
+        thread.spawn(run).map_err(|error| plain(format!("no thread for a function: {error}")))?;
         Ok(Self { calls: Mutex::new(Calls { texts, given }) })
     }
+}
 
-    /// What it gives for `text`.
-    ///
-    /// # Errors
-    /// It raised; or it needs something that is not evaluated here, or more steps or memory than it may use.
-    pub fn call(&self, text: &str) -> Given {
-        let broken = || LibraryFault::plain("the evaluation broke off".to_owned());
+impl function::Function for Function {
+    fn call(&self, text: &str) -> Given {
+        let broken = || plain("the evaluation broke off".to_owned());
         let calls = self.calls.lock().map_err(|_| broken())?;
         calls.texts.send(text.to_owned()).map_err(|_| broken())?;
         calls.given.recv().map_err(|_| broken())?
+    }
+}
+
+fn plain(text: String) -> FunctionFault {
+    LibraryFault::plain(text).into()
+}
+
+impl From<LibraryFault> for FunctionFault {
+    fn from(fault: LibraryFault) -> Self {
+        let line = fault.to_string();
+        Self { class: fault.class, text: fault.text, line }
     }
 }
 
@@ -92,7 +93,7 @@ fn serve(
             tree.forget();
         }
         let given = value(&mut interpreter, &source.name, parameters, text);
-        let given = given.map_err(|stop| fault(&interpreter, stop.told()));
+        let given = given.map_err(|stop| fault(&interpreter, stop.told()).into());
         interpreter.forget_expressions();
         if answer.send(given).is_err() {
             return;

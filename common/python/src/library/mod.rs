@@ -8,8 +8,8 @@ mod function;
 mod load;
 mod tree;
 
-pub use closure::{FunctionSource, ModulePart, Modules, trace_function};
-pub use function::{Function, FunctionValue};
+pub use closure::{Modules, trace_function};
+pub use function::link_interpreter;
 pub use load::{LibraryCall, LibraryFault, LibraryLoad, LoadedSplit, load_rows};
 pub(crate) use tree::{Tree, not_evaluated};
 

@@ -3,7 +3,7 @@
 //! says where CPython gives something else.
 
 use compass_postprocess::Interpreted;
-use compass_python::{LibrarySource, trace_function};
+use compass_python::{LibrarySource, link_interpreter, trace_function};
 use serde_json::{Map, Value, json};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ fn module(tree: &Path, dotted: &str) -> Option<LibrarySource> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    link_interpreter();
     let mut arguments = std::env::args().skip(1);
     let tree = PathBuf::from(arguments.next().ok_or("name a tree")?);
     let mut input = String::new();
