@@ -2,7 +2,7 @@
 
 use clap::CommandFactory;
 use compass_common::status_output::{OutputError, print, print_status, report};
-use compass_config::{Base, Config, DataCache, Overrides, WrittenConfig};
+use compass_config::{Base, DataCache, Overrides, WrittenConfig};
 use compass_diagnostic::Diagnostic;
 use compass_master::cli::{
     Cli, Command, Explain, JobArguments, NameFilter, StateArguments, TokenArguments, data_cache, not_yet,
@@ -21,6 +21,7 @@ use compass_master::token_command::{self, TokenCommandError};
 use compass_master::view_command;
 use compass_master::viz_command;
 use compass_master::watch;
+use compass_settings::Config;
 use compass_types::ids::Digest;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! Data in an object store (a file, a folder, or the files that a pattern names), and data sets of the hub.
 
 use compass_common::status_output::print_status;
-use compass_config::{Choose, RemoteFault};
+use compass_settings::{Choose, RemoteFault};
 use compass_storage::{
     Fetched, HubRepository, Listing, Location, Progress, ProgressLog, S3Location, Storage, StorageFault,
 };

@@ -1,9 +1,9 @@
 //! Models and data of a configuration that are in an object store or on the hub: what the planner reads of them.
 
 use compass_common::status_output::print_status;
-use compass_config::{Choose, RemoteFault, RemoteFiles, RemoteFolder};
 use compass_plan::ModelKind;
 use compass_plan::weights::FileMark;
+use compass_settings::{Choose, RemoteFault, RemoteFiles, RemoteFolder};
 use compass_storage::{Fetched, Location, Progress, ProgressLog, Storage, StorageFault, StorageOptions};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,9 @@
 use crate::cli::{TokenAction, TokenArguments};
 use compass_authority::{Authority, AuthorityError, Register, TokenRecord, TokenState, TokenTerms, now};
 use compass_common::words::counted;
-use compass_config::{AuthorityConfig, PoolConfig, load_authority, load_base};
+use compass_config::{load_authority, load_base};
 use compass_diagnostic::Diagnostics;
+use compass_settings::{AuthorityConfig, PoolConfig};
 use std::fmt::Write as _;
 use std::fs::{OpenOptions, Permissions};
 use std::io::{self, Write as _};

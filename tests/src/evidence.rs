@@ -1,10 +1,10 @@
 //! What a run has committed, by what its ledger holds and its store in etcd says of it: the judge of a history.
 
 use crate::{Etcd, Job};
-use compass_config::EtcdConfig;
 use compass_ledger::{Kind, Ledger};
 use compass_master::pipeline::{RunFolder, read_plan};
 use compass_proto::v1;
+use compass_settings::EtcdConfig;
 use compass_store::{CoordinationStore, EtcdStore, Keys, StoreTimeouts};
 use compass_types::ids::Digest;
 use prost::Message as _;

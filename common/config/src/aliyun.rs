@@ -12,7 +12,7 @@ use super::source::Span;
 use super::tree::{Node, Table, Value};
 use super::{parse, paths};
 use compass_common::regular_file;
-use serde::Serialize;
+use compass_settings::{AliyunConfig, DlcCommand, JobEnvironment};
 use std::path::{Path, PathBuf};
 
 /// Where OpenCompass looks for the file unless told.
@@ -22,68 +22,6 @@ const WORKER_MEMORY_GI: u32 = 192;
 const SLEEP_SECONDS: u32 = 10;
 const ENV_FILE_HELP: &str = "write `export NAME=value` into a file that only you can read and the job sees, and name that \
                              file: `env_file = \"/...\"`";
-
-/// Keys of `aliyun_cfg`: how a job of Alibaba's Deep Learning Center (DLC) is made.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct AliyunConfig {
-    /// How the job's shell is prepared, and by that where Python and its like come from.
-    pub environment: JobEnvironment,
-    /// Of `dlc` on this host; `None` leaves it to `dlc`.
-    pub dlc_config_path: Option<PathBuf>,
-    pub workspace_id: String,
-    /// Empty: the workspace's own.
-    pub resource_id: String,
-    pub worker_image: String,
-    pub data_sources: Vec<String>,
-    pub huggingface_cache: Option<String>,
-    pub torch_cache: Option<String>,
-    pub hf_offline: bool,
-    pub http_proxy: Option<String>,
-    pub hf_endpoint: Option<String>,
-    /// `NAME=value`, in which `$OTHER` stands for another variable of the job.
-    pub extra_envs: Vec<(String, String)>,
-    /// A file of the job that sets that no other user may read.
-    pub env_file: Option<String>,
-    /// 1 to 9.
-    pub priority: u32,
-    /// At least so many, and 8 for each GPU.
-    pub worker_cpu: u32,
-    /// At least so many GiB, and 128 for each GPU.
-    pub worker_memory: u32,
-    pub job_command: DlcCommand,
-    /// Seconds between two looks at the jobs.
-    pub sleep_seconds: u32,
-    /// Run in the job before everything else, as it is.
-    pub pre_cmd: Option<String>,
-    /// `compass-worker` as the job sees it; `None` is this host's own, on a file system that both share.
-    pub worker_path: Option<String>,
-    /// The join token as the job sees it.
-    pub token_file: Option<String>,
-}
-
-/// How the job's shell is prepared.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum JobEnvironment {
-    /// Sources the file, then `conda activate`.
-    Conda { bashrc: String, name: String },
-    /// Its `bin` comes first on PATH.
-    Python { path: String },
-    /// As the image has it.
-    #[default]
-    Image,
-}
-
-/// Which of its two forms this site's `dlc` has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DlcCommand {
-    /// `dlc submit pytorchjob`.
-    #[default]
-    Submit,
-    /// `dlc create job --kind PyTorchJob`.
-    Create,
-}
 
 /// The settings: those of the runner's own table, else those of the file that `--aliyun-cfg` names, else of the usual one.
 /// `None` when they are not usable, which is reported.

@@ -4,15 +4,15 @@
 
 use super::check::Check;
 use super::fields::Fields;
-use super::http::HttpConfig;
-use super::launching::{PoolConfig, come_from_elsewhere};
-use super::notify::{self, NotifyConfig};
+use super::notify;
 use super::overrides::Overrides;
-use super::resolved::{Advertised, AuthorityConfig, RunnerConfig, StoreConfig};
 use super::tree::Table;
 use super::{command_line, include, keys, master, pool, stage};
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
+use compass_settings::{
+    Advertised, AuthorityConfig, HttpConfig, NotifyConfig, PoolConfig, RunnerConfig, StoreConfig, come_from_elsewhere,
+};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,8 +1,7 @@
 //! `chat = "auto"`: whether a model has a chat template, by the files of its tokenizer.
 
 use super::check::Check;
-use super::choice::Words;
-use super::decoding;
+use super::fields::flag;
 use super::tree::{Node, Value};
 use compass_common::regular_file;
 use serde_json::{Map, Value as Json};
@@ -16,16 +15,11 @@ pub(super) enum Chat {
     Never,
 }
 
-/// The names that `chat` takes beside a boolean.
-pub(super) fn auto() -> Words {
-    Words { names: vec!["auto"], aliases: Vec::new(), suffix: None }
-}
-
 /// Reads `chat`; `None` when it is none, which is reported.
 pub(super) fn read(check: &mut Check, node: &Node) -> Option<Chat> {
     match &node.value {
         Value::String(text) if text == "auto" => Some(Chat::Auto),
-        Value::Boolean(_) => Some(if decoding::flag(check, "chat", node)? { Chat::Always } else { Chat::Never }),
+        Value::Boolean(_) => Some(if flag(check, "chat", node)? { Chat::Always } else { Chat::Never }),
         _ => {
             check.wrong_type("chat", node, "\"auto\" or a boolean", "\"auto\"");
             None

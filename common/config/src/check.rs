@@ -1,18 +1,14 @@
 //! Collecting what is wrong, all of it, with where it stands.
 
-use super::left_out::{self, LeftOut};
-use super::load::{self, DATA_DIR};
 use super::missing_files::DataFiles;
-use super::opencompass::{self, PythonWorld};
-use super::overrides::Overrides;
-use super::presets::{self, Preset};
-use super::remote::Remote;
-use super::source::{FileId, Shipped, Sources, Span};
+use super::overrides::PythonWorld;
+use super::source::{FileId, Preset, Reading, Shipped, Sources, Span};
 use super::tree::{Node, Value};
 use compass_diagnostic::{Diagnostic, Diagnostics, Severity};
 use compass_postprocess::Postprocessor;
+use compass_settings::{LeftOut, Remote, left_out_groups, left_out_line};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The state of one check of one configuration.
 #[derive(Debug, Default)]
@@ -63,14 +59,6 @@ pub(super) struct Check {
     found: Vec<Found>,
 }
 
-/// A model or a data set that is being read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Reading {
-    pub(super) name: String,
-    /// Its table.
-    pub(super) span: Span,
-}
-
 /// A finding with its place.
 #[derive(Debug, PartialEq)]
 struct Found {
@@ -83,30 +71,6 @@ struct Found {
 impl Check {
     pub(super) fn new(home: Option<PathBuf>) -> Self {
         Self { home, ..Self::default() }
-    }
-
-    /// What flags say of how a configuration is read. A folder that is named and has no tree is reported: nothing that is imported
-    /// would be what was meant.
-    pub(super) fn of(overrides: &Overrides) -> Self {
-        let mut check = Self {
-            home: overrides.home.clone(),
-            hub_caches: overrides.hub_caches.clone(),
-            remote: overrides.remote.clone(),
-            python: overrides.python.clone(),
-            skip_unsupported: overrides.skip_unsupported,
-            plans_only: overrides.dry_run,
-            scores_only: overrides.scores_only,
-            num_runs: overrides.dataset_num_runs,
-            ..Self::default()
-        };
-        // Configurations in Python read rows while they are evaluated, and none of them names the folder.
-        check.flagged_dir = load::flagged_dir(&mut check, overrides);
-        check.data_root = check.flagged_dir.clone().unwrap_or_else(|| DATA_DIR.into());
-        let wrong = check.python.opencompass.as_deref().and_then(opencompass::no_tree);
-        if let Some((message, help)) = wrong {
-            check.report(None, format!("{message} (given by --opencompass)"), Some(help));
-        }
-        check
     }
 
     /// Where repositories of the Hugging Face hub are looked for, the first that has one.
@@ -253,28 +217,6 @@ impl Check {
         self.push(Severity::Note, span, message, Some(help.into()));
     }
 
-    /// As [`Check::finish`], with files that are missing told together: by preset, or by folder.
-    pub(super) fn finish_grouped(mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
-        for file in self.files.named_in() {
-            // What an import of a preset stands for is a file of its own, and comes from where the preset's data comes from.
-            let Some(Shipped::Preset(name)) = self.sources.shipped(file) else { continue };
-            if let Some(preset) = presets::preset(&name) {
-                self.presets.entry(file).or_insert(preset);
-            }
-        }
-        for group in std::mem::take(&mut self.files).grouped(&self.presets, &self.data_root) {
-            self.reading = group.reading;
-            let skip = if self.skip_unsupported {
-                "; --skip-unsupported leaves out what is not served, and this is"
-            } else {
-                ""
-            };
-            self.report(Some(group.span), group.message, Some(group.help + skip));
-        }
-        self.reading = None;
-        self.finish()
-    }
-
     /// How many findings there are.
     pub(super) fn count(&self) -> usize {
         self.found.len()
@@ -316,7 +258,7 @@ impl Check {
 
     /// The notes, or the errors when there are any; by file and position, each once.
     pub(super) fn finish(mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
-        left_out::tell(&mut self);
+        self.tell_left_out();
         self.tell_unneeded();
         for file in std::mem::take(&mut self.files).each() {
             self.reading = file.reading;
@@ -328,6 +270,16 @@ impl Check {
         let (errors, notes): (Vec<_>, Vec<_>) =
             self.found.into_iter().map(|found| found.diagnostic).partition(Diagnostic::is_error);
         if errors.is_empty() { Ok(notes) } else { Err(Diagnostics::nothing_started(errors)) }
+    }
+
+    fn tell_left_out(&mut self) {
+        let places = std::mem::take(&mut self.left_out_at);
+        let left_out = std::mem::take(&mut self.left_out);
+        for group in left_out_groups(&left_out) {
+            let span = group.first().and_then(|(at, _)| places.get(*at).copied().flatten());
+            let them = if group.len() == 1 { "it" } else { "them" };
+            self.tell_at(span, left_out_line(&group), &format!("the job runs without {them}, and its exit code is 1"));
+        }
     }
 
     fn tell_unneeded(&mut self) {
@@ -397,5 +349,15 @@ impl Check {
             diagnostic = diagnostic.at(self.sources.origin(span), self.sources.snippet(span));
         }
         self.found.push(Found { span, diagnostic, is_unserved: false });
+    }
+}
+
+/// Where a part was written, for a comment.
+pub(crate) fn comment(check: &Check, span: Span) -> String {
+    let shown = |path: &Path| path.display().to_string().replace(char::is_control, "\u{fffd}");
+    let path = check.sources.path(span.file);
+    match check.sources.is_preset(span.file) {
+        true => format!("{}, which comes with the program", shown(Path::new(path.file_stem().unwrap_or_default()))),
+        false => format!("{}:{}", shown(path), check.sources.origin(span).line),
     }
 }

@@ -6,46 +6,8 @@ use super::check::Check;
 use super::fields::{Fields, text};
 use super::keys::TableKeys;
 use super::tree::{Node, Value};
+use super::vocabulary::{Choices, bare_class};
 use compass_diagnostic::spelling;
-
-/// What can be chosen for one key.
-pub(super) struct Choices<'c, T> {
-    /// Served, with what each stands for; the first spelling of a thing is the one shown.
-    pub(super) now: &'c [(&'c str, T)],
-    /// Other spellings of what is served.
-    pub(super) aliases: &'c [(&'c str, T)],
-    /// Named by the contract, served by a later version.
-    pub(super) later: &'c [&'c str],
-    /// What to use meanwhile.
-    pub(super) meanwhile: &'c str,
-    /// The end of OpenCompass's class names, where it has classes for this.
-    pub(super) suffix: Option<&'c str>,
-}
-
-/// The names among which a key chooses.
-#[derive(Debug)]
-pub(super) struct Words {
-    /// Those that are shown.
-    pub(super) names: Vec<&'static str>,
-    pub(super) aliases: Vec<&'static str>,
-    /// The end of OpenCompass's class names, which are understood too.
-    pub(super) suffix: Option<&'static str>,
-}
-
-impl<T> Choices<'static, T> {
-    /// What is served, by name.
-    pub(super) fn words(&self) -> Words {
-        let names = |list: &[(&'static str, T)]| list.iter().map(|(name, _)| *name).collect();
-        Words { names: names(self.now), aliases: names(self.aliases), suffix: self.suffix }
-    }
-}
-
-impl<T: PartialEq> Choices<'static, T> {
-    /// The usual name of `value`.
-    pub(super) fn name_of(&self, value: &T) -> &'static str {
-        self.now.iter().find(|(_, one)| one == value).map_or("", |(name, _)| name)
-    }
-}
 
 impl<T: Clone> Choices<'_, T> {
     /// What the string in `node`, the value of `key`, names; anything else is reported.
@@ -84,7 +46,7 @@ impl<T: Clone> Choices<'_, T> {
     /// As [`Choices::pick`], where a person would not call the thing by its key.
     pub(super) fn named(&self, check: &mut Check, what: &str, key: &str, node: &Node) -> Option<T> {
         // A class may be named with its package, as OpenCompass's configurations write it.
-        let written = class(text(check, key, node)?);
+        let written = bare_class(text(check, key, node)?);
         let short = self.suffix.map_or(String::new(), |suffix| short_name(written, suffix));
         let named = self.now.iter().chain(self.aliases).find(|(name, _)| *name == written || *name == short);
         if let Some((_, value)) = named {
@@ -108,7 +70,7 @@ impl<T: Clone> Choices<'_, T> {
 
     /// Whether the name, or the class of that name, is served.
     pub(super) fn serves(&self, written: &str) -> bool {
-        let written = class(written);
+        let written = bare_class(written);
         let short = self.suffix.map_or(String::new(), |suffix| short_name(written, suffix));
         self.now.iter().chain(self.aliases).any(|(name, _)| *name == written || *name == short)
     }
@@ -116,11 +78,6 @@ impl<T: Clone> Choices<'_, T> {
     fn example(&self) -> &str {
         self.now.first().map_or("", |(name, _)| name)
     }
-}
-
-/// The last part of a dotted name.
-pub(super) fn class(written: &str) -> &str {
-    written.rsplit('.').next().unwrap_or_default()
 }
 
 /// `FixKRetriever` without `Retriever`, in snake case: `fix_k`.

@@ -4,10 +4,10 @@ use super::check::Check;
 use super::fields::{Fields, table};
 use super::keys::COMBINATION;
 use super::presets::Asked;
-use super::resolved::{DatasetConfig, ModelConfig};
 use super::source::Span;
 use super::tree::{Node, Table, Value};
 use compass_diagnostic::spelling;
+use compass_settings::{DatasetConfig, ModelConfig};
 use std::collections::BTreeSet;
 
 /// The abbrs of what a configuration defines, chosen for the job or not.

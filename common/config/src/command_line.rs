@@ -4,13 +4,12 @@
 //! the same checks as in a file.
 
 use super::check::Check;
-use super::custom_dataset;
+use super::custom_dataset::{self, absolute};
 use super::merge::merge_tables;
 use super::overrides::{HfKind, HfModel, ModelFlags, Overrides};
 use super::parse::parse;
 use super::source::Span;
 use super::tree::{Node, Table, Value};
-use std::path::{Path, PathBuf};
 use toml::{Table as Toml, Value as Item};
 
 /// What the flags add to a configuration.
@@ -113,17 +112,6 @@ fn scalar(text: &str) -> Item {
             _ => text.into(),
         },
     }
-}
-
-/// A path of the command line is relative to the current directory.
-pub(super) fn absolute(path: &str) -> Item {
-    let is_elsewhere = path.starts_with('~') || path.contains("://");
-    let is_hub_id = !Path::new(path).exists() && super::model_files::looks_like_hub_id(path);
-    let path = match is_elsewhere || is_hub_id {
-        true => PathBuf::from(path),
-        false => std::path::absolute(path).unwrap_or_else(|_| path.into()),
-    };
-    path.display().to_string().into()
 }
 
 fn push(check: &mut Check, root: &mut Table, list: &str, table: Toml) {

@@ -2,18 +2,19 @@
 //!
 //! The text is read back before it is given away: what it comes to is what was read, or nothing is given.
 
-use super::check::Check;
+use super::check::{Check, comment};
 use super::convert_paths;
 use super::convert_secrets;
 use super::include;
-use super::left_out::{self, LeftOutKind};
+use super::left_out;
 use super::overrides::Overrides;
 use super::parse::parse;
-use super::source::Span;
+use super::resolve::asked;
 use super::toml_text;
-use super::tree::{Node, Table, Value};
+use super::tree::{Node, same_table};
 use compass_diagnostic::{Diagnostic, Diagnostics};
-use std::fmt::Write;
+use compass_settings::LeftOutKind;
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// A configuration as TOML.
@@ -31,7 +32,7 @@ pub struct Converted {
 /// # Errors
 /// Everything that cannot be read, by file and position.
 pub fn convert(path: &Path, folder: Option<&Path>, overrides: &Overrides) -> Result<Converted, Diagnostics> {
-    let mut check = Check::of(overrides);
+    let mut check = asked(overrides);
     let text = if check.has_errors() { None } else { read(&mut check, path, folder, overrides) };
     if text.is_none() && !check.has_errors() {
         check.report(None, format!("`{}` is not usable", path.display()), Some("please report this file".into()));
@@ -71,16 +72,6 @@ fn read(check: &mut Check, path: &Path, folder: Option<&Path>, overrides: &Overr
     }
 }
 
-/// Where a part was written, for a comment.
-pub(super) fn comment(check: &Check, span: Span) -> String {
-    let shown = |path: &Path| path.display().to_string().replace(char::is_control, "\u{fffd}");
-    let path = check.sources.path(span.file);
-    match check.sources.is_preset(span.file) {
-        true => format!("{}, which comes with the program", shown(Path::new(path.file_stem().unwrap_or_default()))),
-        false => format!("{}:{}", shown(path), check.sources.origin(span).line),
-    }
-}
-
 fn head(path: &Path, notes: &[Diagnostic]) -> String {
     let plain = |text: &str| text.replace(char::is_control, "\u{fffd}");
     let mut text = format!("# What `compass-master convert` understood of {}.\n", plain(&path.display().to_string()));
@@ -91,23 +82,4 @@ fn head(path: &Path, notes: &[Diagnostic]) -> String {
     }
     text.push('\n');
     text
-}
-
-/// Whether two tables have the same keys in the same order with the same values.
-fn same_table(a: &Table, b: &Table) -> bool {
-    let pairs = a.entries.iter().zip(&b.entries);
-    a.entries.len() == b.entries.len() && pairs.into_iter().all(|(a, b)| a.key == b.key && same(&a.node, &b.node))
-}
-
-/// Whether two values are equal, wherever they were written.
-pub(super) fn same(a: &Node, b: &Node) -> bool {
-    match (&a.value, &b.value) {
-        (Value::String(a), Value::String(b)) => a == b,
-        (Value::Integer(a), Value::Integer(b)) => a == b,
-        (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
-        (Value::Boolean(a), Value::Boolean(b)) => a == b,
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Value::Table(a), Value::Table(b)) => same_table(a, b),
-        _ => false,
-    }
 }

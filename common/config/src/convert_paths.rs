@@ -5,11 +5,11 @@
 
 use super::check::Check;
 use super::hub;
-use super::model_class;
 use super::model_files::looks_like_hub_id;
 use super::paths;
 use super::source::Span;
 use super::tree::{KeyValue, Node, Table, Value};
+use super::vocabulary::is_endpoint;
 use std::path::{Path, PathBuf};
 
 /// Keys of a column whose values are files.
@@ -37,7 +37,7 @@ pub(super) fn settle(check: &Check, root: &mut Table, folder: Option<&Path>, dat
         }
         let is_echo = table.text("type") == Some("echo");
         // A name at a server is no path.
-        if table.text("type").is_some_and(model_class::is_endpoint) {
+        if table.text("type").is_some_and(is_endpoint) {
             continue;
         }
         for key in ["path", "tokenizer_path", "peft_path"] {

@@ -4,10 +4,10 @@
 //! file with it would be kept, sent and committed.
 
 use super::check::Check;
-use super::model_class::asks_a_server;
 use super::model_openai::{KEY_ENV, is_no_key};
 use super::source::Span;
 use super::tree::{Node, Table, Value};
+use super::vocabulary::asks_a_server;
 
 /// Parameters of OpenCompass's classes for servers that hold a key.
 #[rustfmt::skip]

@@ -2,10 +2,9 @@
 //!
 //! What its columns tell, what `<path>.meta.json` says, and what the flags say, each over the one before.
 
-use super::command_line::absolute;
 use super::overrides::CustomDataset;
 use serde_json::Value as Json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::{Table as Toml, Value as Item};
 
 /// What a meta file may say.
@@ -219,4 +218,15 @@ fn hide(template: &mut Item, token: &str) {
 /// JSON as TOML; `None` where it holds nulls.
 fn item(value: &Json) -> Option<Item> {
     Item::try_from(value).ok()
+}
+
+/// A path of the command line is relative to the current directory.
+pub(crate) fn absolute(path: &str) -> Item {
+    let is_elsewhere = path.starts_with('~') || path.contains("://");
+    let is_hub_id = !Path::new(path).exists() && super::model_files::looks_like_hub_id(path);
+    let path = match is_elsewhere || is_hub_id {
+        true => PathBuf::from(path),
+        false => std::path::absolute(path).unwrap_or_else(|_| path.into()),
+    };
+    path.display().to_string().into()
 }

@@ -2,20 +2,21 @@
 
 use super::abbr;
 use super::check::Check;
-use super::evaluation::{self, several_k};
+use super::evaluation;
 use super::evaluator_fit;
 use super::fields::{Fields, text};
 use super::infer_cfg::{self, InferCfg};
 use super::keys::{EVAL_CFG, INFER_CFG, READER_CFG, TableKeys};
-use super::resolved::DatasetConfig;
 use super::row_range;
 use super::source::Span;
 use super::split;
 use super::tree::{Node, Value};
 use super::version;
+use crate::evaluator_parameters::several_k;
 use compass_plan::InferSpec;
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::retriever::RetrieverKind;
+use compass_settings::DatasetConfig;
 use compass_types::range::RangeSpec;
 use std::path::Path;
 

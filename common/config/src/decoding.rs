@@ -1,7 +1,7 @@
 //! `generation_kwargs`: how tokens are chosen, in transformers' words.
 
 use super::check::Check;
-use super::fields::{self, Fields, whole};
+use super::fields::{self, Fields, flag, whole};
 use super::keys::GENERATION_KWARGS;
 use super::tree::{Node, Value};
 use compass_plan::Decoding;
@@ -79,16 +79,6 @@ fn number(check: &mut Check, key: &str, node: &Node, most: f64) -> Option<f64> {
     let bounds = if most.is_finite() { format!("above 0 and at most {most}") } else { "above 0".to_owned() };
     check.error(node.span, format!("`{key}` is out of range: {number}"), Some(format!("write a number {bounds}")));
     None
-}
-
-pub(super) fn flag(check: &mut Check, key: &str, node: &Node) -> Option<bool> {
-    match node.value {
-        Value::Boolean(flag) => Some(flag),
-        _ => {
-            check.wrong_type(key, node, "a boolean", "true");
-            None
-        }
-    }
 }
 
 /// One token id or several.

@@ -1,6 +1,6 @@
 //! The identity of what a configuration computes.
 
-use super::resolved::{Config, DatasetConfig, ModelConfig};
+use compass_settings::{Config, DatasetConfig, ModelConfig};
 use compass_types::ids::Digest;
 use serde::Serialize;
 use std::collections::BTreeSet;

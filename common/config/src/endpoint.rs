@@ -1,24 +1,15 @@
 //! `endpoint` of a model: the server that is asked in place of weights that are loaded.
 
 use super::check::Check;
-use super::choice::Choices;
 use super::fields::{Fields, any_table, number_from_zero, text};
 use super::keys::{ENDPOINT, ENDPOINT_PRICE};
 use super::paths;
 use super::tree::Node;
+use super::vocabulary::APIS;
 use compass_plan::{Endpoint, EndpointApi, EndpointBudget, KEY_MARK, KeySource, Price};
 use compass_types::duration::{DURATION_HELP, parse_duration};
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// `None` is `auto`: what the model's prompts are decides.
-pub(super) const APIS: Choices<'_, Option<EndpointApi>> = Choices {
-    now: &[("auto", None), ("chat", Some(EndpointApi::Chat)), ("completions", Some(EndpointApi::Completions))],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
 
 const TIMEOUTS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(86_400));
 

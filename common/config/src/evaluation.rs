@@ -2,10 +2,10 @@
 
 use super::check::Check;
 use super::evaluator;
-use super::fields::{Fields, whole};
+use super::fields::Fields;
 use super::filter;
 use super::postprocessor;
-use super::tree::{Node, Value};
+use crate::evaluator_parameters::several_k;
 use compass_plan::EvalSpec;
 use compass_plan::evaluation::EvaluatorSpec;
 
@@ -47,19 +47,4 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec
         k,
         accuracy_alone: false,
     })
-}
-
-/// The k of pass@k: a number or several.
-pub(super) fn several_k(check: &mut Check, node: &Node) -> Option<Vec<u32>> {
-    let one = |node| whole(check, "k", node, 1..=i64::from(u32::MAX)).and_then(|k| u32::try_from(k).ok());
-    let read: Vec<Option<u32>> = one_or_several(node).iter().map(one).collect();
-    read.into_iter().collect()
-}
-
-/// The items of an array, or the value itself.
-pub(super) fn one_or_several(node: &Node) -> &[Node] {
-    match &node.value {
-        Value::Array(items) => items,
-        _ => std::slice::from_ref(node),
-    }
 }

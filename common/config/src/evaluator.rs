@@ -1,17 +1,17 @@
 //! `evaluator`: by name or OpenCompass's class, with parameters.
 
 use super::check::Check;
-use super::choice::class;
 use super::evaluator_names::EVALUATORS;
 use super::keys::EVALUATOR;
 use super::tree::Node;
+use super::vocabulary::bare_class;
 use compass_plan::evaluation::EvaluatorSpec;
 
 /// Reads the evaluator in `node`.
 pub(super) fn read(check: &mut Check, node: &Node) -> Option<EvaluatorSpec> {
     let name = node.text().or_else(|| node.table()?.text("type")).unwrap_or_default();
     // OpenCompass has some 240 classes of this kind; one that is not listed is not a misspelling.
-    let class = class(name);
+    let class = bare_class(name);
     if class.len() > "Evaluator".len() && class.contains("Evaluator") && !EVALUATORS.serves(name) {
         check.not_yet(node.span, &format!("evaluator `{class}`"), EVALUATORS.meanwhile);
         return None;

@@ -1,9 +1,9 @@
 //! The evaluators by name: ours, OpenCompass's classes, lm-eval's metrics, and what reads the parameters of each.
 
 use super::check::Check;
-use super::choice::Choices;
 use super::evaluator_parameters as parameters;
 use super::fields::Fields;
+use super::vocabulary::Choices;
 use compass_plan::evaluation::GaokaoQuestion;
 use compass_plan::evaluation::{EvaluatorSpec, MbppAnswer, TextCheck, TextScore};
 

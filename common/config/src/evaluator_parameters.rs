@@ -1,11 +1,9 @@
 //! What evaluators take beside their name.
 
 use super::check::Check;
-use super::choice::Choices;
-use super::evaluation::{one_or_several, several_k};
-use super::fields::Fields;
-use super::split_circular::ORDERS;
-use super::tree::Value;
+use super::fields::{Fields, one_or_several, whole};
+use super::tree::{Node, Value};
+use super::vocabulary::{Choices, ORDERS, plain};
 use compass_plan::evaluation::BleuTokenizer;
 use compass_plan::evaluation::GaokaoQuestion;
 use compass_plan::evaluation::Language;
@@ -16,23 +14,17 @@ use compass_plan::evaluation::{
 use compass_postprocess::{FirstOption, Letters};
 use regex::Regex;
 
-pub(super) const CHOICE_METRICS: Choices<'_, ChoiceMetric> = Choices {
-    now: &[
-        ("acc", ChoiceMetric::Acc),
-        ("acc_norm", ChoiceMetric::AccNorm),
-        ("acc_bytes", ChoiceMetric::AccBytes),
-        ("exact_match", ChoiceMetric::ExactMatch),
-        ("brier_score", ChoiceMetric::BrierScore),
-        ("mc2", ChoiceMetric::Mc2),
-        ("mcc", ChoiceMetric::Mcc),
-        ("f1", ChoiceMetric::F1),
-        ("acc_mutual_info", ChoiceMetric::AccMutualInfo),
-    ],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
+pub(super) const CHOICE_METRICS: Choices<'_, ChoiceMetric> = plain(&[
+    ("acc", ChoiceMetric::Acc),
+    ("acc_norm", ChoiceMetric::AccNorm),
+    ("acc_bytes", ChoiceMetric::AccBytes),
+    ("exact_match", ChoiceMetric::ExactMatch),
+    ("brier_score", ChoiceMetric::BrierScore),
+    ("mc2", ChoiceMetric::Mc2),
+    ("mcc", ChoiceMetric::Mcc),
+    ("f1", ChoiceMetric::F1),
+    ("acc_mutual_info", ChoiceMetric::AccMutualInfo),
+]);
 pub(super) const LANGUAGES: Choices<'_, Language> = plain(&[("en", Language::En), ("zh", Language::Zh)]);
 pub(super) const VERSIONS: Choices<'_, TextCheck> = plain(&[("v1", TextCheck::MathV1), ("v2", TextCheck::MathV2)]);
 pub(super) const AVERAGES: Choices<'_, F1Average> =
@@ -64,10 +56,6 @@ pub(super) const MBPP_METRICS: Choices<'_, ()> = Choices {
     meanwhile: "use `MBPP`: EvalPlus makes its tests by running reference solutions",
     ..plain(&[("MBPP", ())])
 };
-
-const fn plain<'c, T>(now: &'c [(&'c str, T)]) -> Choices<'c, T> {
-    Choices { now, aliases: &[], later: &[], meanwhile: "", suffix: None }
-}
 
 pub(super) fn exact_match(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
     fields.of_type("exact_match");
@@ -227,4 +215,11 @@ fn or_default<T: Clone>(
         None => Some(None),
         Some(node) => choices.pick(check, key, node).map(Some),
     }
+}
+
+/// The k of pass@k: a number or several.
+pub(crate) fn several_k(check: &mut Check, node: &Node) -> Option<Vec<u32>> {
+    let one = |node| whole(check, "k", node, 1..=i64::from(u32::MAX)).and_then(|k| u32::try_from(k).ok());
+    let read: Vec<Option<u32>> = one_or_several(node).iter().map(one).collect();
+    read.into_iter().collect()
 }

@@ -9,6 +9,7 @@ use super::keys::{Key, Kind, Standing, TableKeys, TypeKeys};
 use super::source::Span;
 use super::tree::{Node, Table, Value};
 use compass_diagnostic::spelling;
+use regex::Regex;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
@@ -232,4 +233,88 @@ pub(super) fn any_table<'t>(check: &mut Check, key: &str, node: &'t Node) -> Opt
         check.wrong_type(key, node, "a table", "{ ... }");
     }
     node.table()
+}
+
+pub(crate) fn flag(check: &mut Check, key: &str, node: &Node) -> Option<bool> {
+    match node.value {
+        Value::Boolean(flag) => Some(flag),
+        _ => {
+            check.wrong_type(key, node, "a boolean", "true");
+            None
+        }
+    }
+}
+
+/// The items of an array, or the value itself.
+pub(crate) fn one_or_several(node: &Node) -> &[Node] {
+    match &node.value {
+        Value::Array(items) => items,
+        _ => std::slice::from_ref(node),
+    }
+}
+
+/// The boolean at `key`.
+pub(crate) fn flag_of(check: &mut Check, fields: &mut Fields<'_>, key: &'static str) -> Option<bool> {
+    let node = fields.get(key)?;
+    match node.value {
+        Value::Boolean(flag) => Some(flag),
+        _ => {
+            check.wrong_type(key, node, "a boolean", "true");
+            None
+        }
+    }
+}
+
+/// A value as data.
+pub(crate) fn literal(check: &mut Check, key: &str, node: &Node) -> Option<serde_json::Value> {
+    match &node.value {
+        Value::String(text) => Some(text.as_str().into()),
+        Value::Integer(number) => Some((*number).into()),
+        Value::Boolean(flag) => Some((*flag).into()),
+        Value::Float(number) if number.is_finite() => Some((*number).into()),
+        Value::Array(items) => items.iter().map(|item| literal(check, key, item)).collect(),
+        Value::Table(table) => {
+            let entries = table.entries.iter();
+            let entries = entries.map(|entry| Some((entry.key.clone(), literal(check, key, &entry.node)?)));
+            entries.collect::<Option<serde_json::Map<_, _>>>().map(serde_json::Value::Object)
+        }
+        Value::Float(_) | Value::Datetime => {
+            check.error(node.span, format!("`{key}` cannot be {}", node.kind()), Some("write it in quotes".into()));
+            None
+        }
+    }
+}
+
+/// The regular expression in `node`, as written and compiled.
+pub(crate) fn regex(check: &mut Check, node: &Node) -> Option<(String, Regex)> {
+    let text = text(check, "regex", node)?;
+    match Regex::new(text) {
+        Ok(regex) => Some((text.to_owned(), regex)),
+        Err(error) => {
+            // Of a wrong syntax the library gives a drawing in several lines; the parser says what is wrong.
+            let why = match regex_syntax::parse(text) {
+                Err(regex_syntax::Error::Parse(error)) => error.kind().to_string(),
+                Err(regex_syntax::Error::Translate(error)) => error.kind().to_string(),
+                _ => error.to_string(),
+            };
+            let help = "the syntax is https://docs.rs/regex: Python's, without look-around and backreferences";
+            check.error(node.span, format!("`regex` cannot be read: {why}"), Some(help.into()));
+            None
+        }
+    }
+}
+
+pub(crate) fn required_text(
+    check: &mut Check,
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    example: &str,
+) -> Option<String> {
+    let node = fields.require(check, key, example)?;
+    let text = text(check, key, node)?;
+    if text.is_empty() {
+        check.error(node.span, format!("`{key}` is empty"), Some(format!("write `{key} = {example}`")));
+        return None;
+    }
+    Some(text.to_owned())
 }

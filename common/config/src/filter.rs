@@ -1,11 +1,9 @@
 //! `filters`: lm-eval's pipelines, `[{ name = "strict-match", steps = [{ type = "regex", ... }, "take_first"] }]`.
 
 use super::check::Check;
-use super::evaluation::one_or_several;
-use super::fields::{Fields, table, text};
+use super::fields::{Fields, one_or_several, table, text};
 use super::keys::PIPELINE;
-use super::postprocessor::json;
-use super::tree::{Node, Value};
+use super::tree::{Node, Value, json};
 use compass_diagnostic::spelling;
 use compass_plan::evaluation::FilterPipeline;
 use compass_postprocess::{Filter, NameError};

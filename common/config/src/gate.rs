@@ -1,12 +1,12 @@
 //! The policy of `compass-master gate`: what of a candidate is held against a baseline, and how much worse it may be.
 
 use super::check::Check;
-use super::choice::Choices;
 use super::fields::{Fields, number, number_from_zero, whole};
 use super::keys::{GATE, GATE_DEFAULT, GATE_RULE};
 use super::parse::parse;
 use super::source::Span;
 use super::tree::{Node, Value};
+use super::vocabulary::{Choices, plain};
 use compass_common::regular_file;
 use compass_diagnostic::{Diagnostics, Origin};
 use std::path::Path;
@@ -61,21 +61,11 @@ pub enum GateTier {
     Advisory,
 }
 
-const TIERS: Choices<'_, GateTier> = Choices {
-    now: &[("critical", GateTier::Critical), ("supporting", GateTier::Supporting), ("advisory", GateTier::Advisory)],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
+const TIERS: Choices<'_, GateTier> =
+    plain(&[("critical", GateTier::Critical), ("supporting", GateTier::Supporting), ("advisory", GateTier::Advisory)]);
 
-const CORRECTIONS: Choices<'_, GateCorrection> = Choices {
-    now: &[("holm", GateCorrection::Holm), ("bh", GateCorrection::BenjaminiHochberg), ("none", GateCorrection::None)],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
+const CORRECTIONS: Choices<'_, GateCorrection> =
+    plain(&[("holm", GateCorrection::Holm), ("bh", GateCorrection::BenjaminiHochberg), ("none", GateCorrection::None)]);
 
 impl GateTier {
     /// As the policy names it.

@@ -4,26 +4,8 @@ use super::check::Check;
 use super::fields::{Fields, text};
 use super::keys::HTTP_TLS;
 use super::paths;
-use serde::Serialize;
+use compass_settings::{HttpConfig, HttpTls};
 use std::net::SocketAddr;
-use std::path::PathBuf;
-
-/// The port of a run for people and Prometheus.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct HttpConfig {
-    pub address: SocketAddr,
-    /// The file with the token that readers must present; always there when the address is not loopback.
-    pub token_file: Option<PathBuf>,
-    /// What encrypts its connections.
-    pub tls: Option<HttpTls>,
-}
-
-/// A certificate and its private key, as PEM files.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct HttpTls {
-    pub cert: PathBuf,
-    pub key: PathBuf,
-}
 
 const HELP: &str = "write an address and a port, as in `http = \"127.0.0.1:8080\"`, or \"off\"";
 

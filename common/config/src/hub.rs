@@ -5,10 +5,8 @@
 //! are a split of a config follows the names that data sets on the hub have: `data/test-00000-of-00001.parquet`,
 //! `main/train-*.parquet`, `validation.jsonl`, `test/abstract_algebra.csv`, `auxiliary/dev_ids.json`.
 
-use super::file_format::FileFormat;
-use super::remote::{Choose, Remote, RemoteFault};
-use super::split_files::entries;
 use compass_common::regular_file;
+use compass_settings::{Choose, FileFormat, Remote, RemoteFault};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -365,4 +363,13 @@ fn missing_shard(files: &[&PathBuf], place: &str) -> Result<(), String> {
         Some(at) => Err(format!("shard {at} (from 0) of {count} is missing {place}")),
         None => Ok(()),
     }
+}
+
+/// What lies in a folder, by name; nothing when it cannot be read.
+pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
+    let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = listed.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.file_name().is_none_or(|name| !name.to_string_lossy().starts_with('.')));
+    paths.sort();
+    paths
 }

@@ -5,7 +5,7 @@ use super::import;
 use super::merge::{NAMED_LISTS, merge_files};
 use super::opencompass;
 use super::parse::parse;
-use super::source::Span;
+use super::source::{Span, invalid_utf8, reason};
 use super::tree::{Table, Value};
 use compass_common::regular_file;
 use std::collections::BTreeMap;
@@ -100,25 +100,6 @@ pub(super) fn is_python(path: &Path, text: &str) -> bool {
 fn has_encoding(bytes: &[u8]) -> bool {
     let names = |line: &[u8]| line.starts_with(b"#") && String::from_utf8_lossy(line).contains("coding");
     bytes.split(|byte| *byte == b'\n').take(2).any(names)
-}
-
-/// The first byte that is not UTF-8, with its line and column from 1, the column in characters.
-pub(super) fn invalid_utf8(bytes: &[u8], at: usize) -> String {
-    let (before, after) = bytes.split_at(at);
-    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-    let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
-    let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
-    let byte = after.first().copied().unwrap_or_default();
-    format!("byte 0x{byte:02x} at line {line}, column {column}")
-}
-
-pub(super) fn reason(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "no such file".into(),
-        std::io::ErrorKind::IsADirectory => "it is a directory".into(),
-        std::io::ErrorKind::PermissionDenied => "permission denied".into(),
-        _ => error.to_string(),
-    }
 }
 
 /// Takes `include` out of `table`.

@@ -3,26 +3,16 @@
 //! Which columns templates may name is not checked here: the data is not read yet.
 
 use super::check::Check;
-use super::choice::Choices;
-use super::decoding;
-use super::fields::Fields;
+use super::fields::{Fields, flag};
 use super::inferencer;
 use super::retriever;
 use super::source::Span;
 use super::template;
 use super::tree::{Node, Table};
+use super::vocabulary::LABEL_TYPES;
 use compass_plan::InferSpec;
-use compass_plan::prompt::{LabelType, PromptConfig, Template, column_name};
+use compass_plan::prompt::{PromptConfig, Template, column_name};
 use compass_plan::retriever::RetrieverKind;
-
-/// The types that labels can have.
-pub(super) const LABEL_TYPES: Choices<'static, LabelType> = Choices {
-    now: &[("text", LabelType::Text), ("integer", LabelType::Integer), ("boolean", LabelType::Boolean)],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
 
 /// What `infer_cfg` says.
 #[derive(Debug)]
@@ -78,7 +68,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
     let gen_prefix = text_template("gen_prefix", check);
     let target = text_template("target", check);
     let gold = text_template("gold", check);
-    let within = fields.get("target_within").map(|node| decoding::flag(check, "target_within", node));
+    let within = fields.get("target_within").map(|node| flag(check, "target_within", node));
     let target_within = within.flatten().unwrap_or(false);
     let label_type = fields.get("label_type").and_then(|node| LABEL_TYPES.pick(check, "label_type", node));
     let target_span = fields.table.get("target").map(|node| node.span);

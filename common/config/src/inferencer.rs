@@ -1,56 +1,13 @@
 //! `inferencer`: what is computed for each sample.
 
 use super::check::Check;
-use super::choice::Choices;
 use super::decoding;
 use super::fields::Fields;
 use super::keys::INFERENCER;
 use super::source::Span;
 use super::tree::Node;
-use compass_plan::{ChatMode, GenSpec, InferSpec};
-
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Name {
-    Ppl,
-    PplOnly,
-    InferencePpl,
-    Gen,
-    Loglikelihood,
-    MeanLoglikelihood,
-    Clp,
-    Rolling,
-    Chat,
-    SelfConsistency,
-}
-
-pub(super) const INFERENCERS: Choices<'_, Name> = Choices {
-    now: &[
-        ("ppl", Name::Ppl),
-        ("gen", Name::Gen),
-        ("loglikelihood", Name::Loglikelihood),
-        ("ll", Name::MeanLoglikelihood),
-        ("clp", Name::Clp),
-        ("ppl_only", Name::PplOnly),
-        ("inference_ppl_only", Name::InferencePpl),
-        ("rolling", Name::Rolling),
-        ("chat", Name::Chat),
-        ("sc", Name::SelfConsistency),
-    ],
-    aliases: &[],
-    later: &[
-        "min_k_percent",
-        "swce_loss",
-        "chat_ml",
-        "to_t",
-        "agent",
-        "attack",
-        "glm_choice",
-        "parallel_gen",
-        "parallel_chat",
-    ],
-    meanwhile: "use `ppl`, `gen`, `loglikelihood`, `ll`, `clp`, `ppl_only`, `rolling`, `chat` or `sc`",
-    suffix: Some("Inferencer"),
-};
+use super::vocabulary::{INFERENCERS, InferencerName, MODES};
+use compass_plan::{GenSpec, InferSpec};
 
 /// Reads the inferencer in `node`.
 pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
@@ -64,30 +21,30 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
     }
     if matches!(
         name,
-        Name::Ppl
-            | Name::PplOnly
-            | Name::InferencePpl
-            | Name::Clp
-            | Name::Loglikelihood
-            | Name::MeanLoglikelihood
-            | Name::Rolling
+        InferencerName::Ppl
+            | InferencerName::PplOnly
+            | InferencerName::InferencePpl
+            | InferencerName::Clp
+            | InferencerName::Loglikelihood
+            | InferencerName::MeanLoglikelihood
+            | InferencerName::Rolling
     ) {
         fields.get("labels");
         fields.get("max_out_len");
     }
     let spec = match name {
-        Name::Ppl => match fields.text(check, "normalizing_str") {
+        InferencerName::Ppl => match fields.text(check, "normalizing_str") {
             Some(text) => InferSpec::PplNormalized { normalizing_str: text.to_owned() },
             None => InferSpec::Ppl,
         },
-        Name::PplOnly => InferSpec::PplOnly,
-        Name::InferencePpl => InferSpec::InferencePpl,
-        Name::Clp => InferSpec::Clp,
-        Name::Rolling => InferSpec::Rolling,
-        Name::Loglikelihood => InferSpec::Loglikelihood,
-        Name::MeanLoglikelihood => InferSpec::MeanLoglikelihood,
-        Name::Gen => InferSpec::Gen(generation(check, &mut fields)),
-        Name::SelfConsistency => {
+        InferencerName::PplOnly => InferSpec::PplOnly,
+        InferencerName::InferencePpl => InferSpec::InferencePpl,
+        InferencerName::Clp => InferSpec::Clp,
+        InferencerName::Rolling => InferSpec::Rolling,
+        InferencerName::Loglikelihood => InferSpec::Loglikelihood,
+        InferencerName::MeanLoglikelihood => InferSpec::MeanLoglikelihood,
+        InferencerName::Gen => InferSpec::Gen(generation(check, &mut fields)),
+        InferencerName::SelfConsistency => {
             // OpenCompass's `SCInferencer`: so many drawn answers to each prompt. `eval_cfg.sc_size` takes their majority.
             fields.get("infer_type");
             let answers = fields.u32(check, "sc_size");
@@ -96,7 +53,7 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
             spec.decoding.do_sample = spec.decoding.do_sample.or(Some(true));
             InferSpec::Gen(spec)
         }
-        Name::Chat => {
+        InferencerName::Chat => {
             let mode = fields.get("infer_mode").and_then(|node| MODES.pick(check, "infer_mode", node));
             InferSpec::Chat { infer_mode: mode.unwrap_or_default(), gen_spec: generation(check, &mut fields) }
         }
@@ -104,14 +61,6 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
     fields.finish(check);
     Some(spec)
 }
-
-pub(super) const MODES: Choices<'_, ChatMode> = Choices {
-    now: &[("last", ChatMode::Last), ("every", ChatMode::Every), ("every_with_gt", ChatMode::EveryWithGt)],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
 
 fn generation(check: &mut Check, fields: &mut Fields<'_>) -> GenSpec {
     let max_out_len = fields.u32(check, "max_out_len");

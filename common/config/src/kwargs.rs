@@ -2,29 +2,12 @@
 //! and that is no loss.
 
 use super::check::Check;
-use super::choice::{Choices, Words};
 use super::fields::Fields;
 use super::keys::{Key, Kind, MODEL_KWARGS, Standing, TOKENIZER_KWARGS, TableKeys};
 use super::tree::{Node, Value};
+use super::vocabulary::{SIDES, TRUNCATION_SIDES};
 use compass_diagnostic::spelling;
 use serde_json::{Map, Value as Json};
-
-/// Where padding would stand, or a text that is too long is cut.
-const SIDES: Choices<'_, ()> =
-    Choices { now: &[("left", ()), ("right", ())], aliases: &[], later: &[], meanwhile: "", suffix: None };
-/// Where a text that is too long is cut: a side, or that of tokenizer_config.json.
-const TRUNCATION_SIDES: Choices<'_, ()> =
-    Choices { now: &[("left", ()), ("right", ()), ("own", ())], aliases: &[], later: &[], meanwhile: "", suffix: None };
-
-/// The names of [`SIDES`].
-pub(super) fn sides() -> Words {
-    SIDES.words()
-}
-
-/// The names of [`TRUNCATION_SIDES`].
-pub(super) fn truncation_sides() -> Words {
-    TRUNCATION_SIDES.words()
-}
 
 /// Reads both tables of a model; returns `tokenizer_kwargs` for the engine.
 pub(super) fn read(check: &mut Check, model: &mut Fields<'_>) -> Map<String, Json> {

@@ -3,8 +3,8 @@
 //! A flag that is ignored would let a job run where it was not meant to: on a login node, for want of `--slurm`.
 
 use super::check::Check;
-use super::launching::{PoolConfig, RunnerKind};
 use super::overrides::Overrides;
+use compass_settings::{PoolConfig, RunnerKind};
 
 /// Reports the flags that no launcher of the job takes. A runner's `type` of a file gives way to pools without a word: a
 /// base that is included may name one.

@@ -5,43 +5,10 @@
 use super::check::Check;
 use super::source::Span;
 use compass_diagnostic::Diagnostic;
-use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// What a job was asked for and does not run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    pub kind: LeftOutKind,
-    /// Its abbr.
-    pub name: String,
-    pub reason: String,
-}
-
-/// What is left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LeftOutKind {
-    Model,
-    Dataset,
-}
+use compass_settings::{LeftOut, LeftOutKind};
 
 /// What a refusal says of the flag.
 const FLAG: &str = "--skip-unsupported runs the rest";
-
-impl LeftOutKind {
-    fn noun(self) -> &'static str {
-        match self {
-            Self::Model => "model",
-            Self::Dataset => "data set",
-        }
-    }
-}
-
-impl fmt::Display for LeftOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} `{}` is left out: {}", self.kind.noun(), self.name, self.reason)
-    }
-}
 
 /// A remedy with that of the flag after it, unless it names the flag already.
 pub(super) fn or_skip(help: &str) -> String {
@@ -53,48 +20,6 @@ pub(super) fn leave_out(check: &mut Check, span: Option<Span>, kind: LeftOutKind
     if !check.unselected {
         check.left_out.push(LeftOut { kind, name, reason });
         check.left_out_at.push(span);
-    }
-}
-
-/// What is left out, a line for everything that has one reason.
-pub fn left_out_lines(left_out: &[LeftOut]) -> Vec<String> {
-    grouped(left_out).iter().map(|group| line(group)).collect()
-}
-
-/// What has one reason, with the position of each, in order.
-fn grouped(left_out: &[LeftOut]) -> Vec<Vec<(usize, &LeftOut)>> {
-    let mut groups: Vec<Vec<(usize, &LeftOut)>> = Vec::new();
-    for (at, left) in left_out.iter().enumerate() {
-        let is_alike = |group: &&mut Vec<(usize, &LeftOut)>| {
-            group.first().is_some_and(|(_, first)| first.kind == left.kind && first.reason == left.reason)
-        };
-        match groups.iter_mut().find(is_alike) {
-            Some(group) => group.push((at, left)),
-            None => groups.push(vec![(at, left)]),
-        }
-    }
-    groups
-}
-
-fn line(group: &[(usize, &LeftOut)]) -> String {
-    match group {
-        [] => String::new(),
-        [(_, only)] => only.to_string(),
-        [(_, first), ..] => {
-            let names: Vec<String> = group.iter().map(|(_, left)| format!("`{}`", left.name)).collect();
-            format!("{}s {} are left out: {}", first.kind.noun(), names.join(", "), first.reason)
-        }
-    }
-}
-
-/// Says what is left out.
-pub(super) fn tell(check: &mut Check) {
-    let places = std::mem::take(&mut check.left_out_at);
-    let left_out = std::mem::take(&mut check.left_out);
-    for group in grouped(&left_out) {
-        let span = group.first().and_then(|(at, _)| places.get(*at).copied().flatten());
-        let them = if group.len() == 1 { "it" } else { "them" };
-        check.tell_at(span, line(&group), &format!("the job runs without {them}, and its exit code is 1"));
     }
 }
 

@@ -24,7 +24,6 @@ mod evaluator_fit;
 mod evaluator_names;
 mod evaluator_parameters;
 mod fields;
-mod file_format;
 mod filter;
 mod for_each;
 mod gate;
@@ -39,7 +38,6 @@ mod inherit_preset;
 mod keys;
 mod kwargs;
 mod launcher_flags;
-mod launching;
 mod left_out;
 mod load;
 mod master;
@@ -67,10 +65,8 @@ mod presets_later;
 mod quantised;
 mod raw_template;
 mod reference;
-mod remote;
-mod resolved;
+mod resolve;
 mod retriever;
-mod row_expression;
 mod row_range;
 mod runner;
 mod runner_command;
@@ -84,7 +80,6 @@ mod split_columns;
 mod split_files;
 mod split_keep;
 mod split_lists;
-mod split_source;
 mod split_template;
 mod stage;
 mod store;
@@ -99,39 +94,23 @@ mod toml_text;
 mod tree;
 mod truncation;
 mod version;
+mod vocabulary;
 mod written;
 
-pub use aliyun::{AliyunConfig, DlcCommand, JobEnvironment};
 pub use base::{Base, load_base};
 pub use compass_diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 pub use convert::{Converted, convert};
 pub use data_cache::DataCache;
 pub use digest::digest;
-pub use file_format::FileFormat;
 pub use gate::{GateCorrection, GatePolicy, GateRule, GateTier, load_gate};
-pub use http::{HttpConfig, HttpTls};
 pub use hub::{dataset_files, dataset_snapshot, fetch_dataset};
-pub use launching::{CommandConfig, DlcConfig, Piece as CommandPiece, PoolConfig, RunnerKind, SlurmConfig};
-pub use left_out::{LeftOut, LeftOutKind, left_out_lines};
 pub use load::{Loaded, load, load_authority, load_datasets, preset_datasets};
 pub use master::default_listen;
 pub use model_presets::{ModelPreset, model_presets};
-pub use notify::{NotifyConfig, NotifyEvent};
-pub use opencompass::{
-    EvaluatedConfiguration, Interpreter, LoadedRows, Loader, LoaderCall, LoaderChain, LoaderWorld, NoRows, PythonWorld,
-    RowLoader, beside_name, is_own, library_module, tree_module, without_beside,
-};
-pub use overrides::{CustomDataset, DlcFlags, HfKind, HfModel, ModelFlags, Overrides, SlurmFlags};
-pub use presets::{Preset, presets};
+pub use opencompass::{LoaderChain, beside_name, library_module, tree_module, without_beside};
+pub use overrides::{CustomDataset, DlcFlags, HfKind, HfModel, ModelFlags, Overrides, PythonWorld, SlurmFlags};
+pub use presets::presets;
 pub use presets_later::preset_later;
 pub use reference::{reference_page, reference_parts, schema};
-pub use remote::{Choose, Remote, RemoteFault, RemoteFiles, RemoteFolder, RemoteModel};
-pub use resolved::{
-    Advertised, AuthorityConfig, Config, DatasetConfig, EtcdConfig, ModelConfig, RunnerConfig, StageConfig, StoreConfig,
-};
-pub use row_expression::{
-    Cast, ColumnConfig, Condition, Expression, Group, Key, Pattern, Piece, Repeat, Span as TextSpan, Test,
-};
-pub use split_circular::CircularConfig;
-pub use split_source::{ReadLimits, ReadOptions, SourceConfig, SourceFile};
+pub use source::Preset;
 pub use written::WrittenConfig;

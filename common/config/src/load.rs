@@ -1,24 +1,15 @@
 //! From a path to a configuration, or to everything that is wrong with it.
 
-use super::check::{Check, Reading};
-use super::data_cache::DataCache;
+use super::check::Check;
 use super::fields::Fields;
-use super::keys::TableKeys;
-use super::launching::come_from_elsewhere;
-use super::left_out::{self, LeftOutKind};
 use super::overrides::Overrides;
 use super::presets;
-use super::resolved::{AuthorityConfig, Config, DatasetConfig};
-use super::selection::{self, List};
-use super::source::Span;
+use super::resolve::{DATA_DIR, asked, finish, resolve};
 use super::tree::{Node, Table};
 use super::written::{self, WrittenConfig};
-use super::{
-    checkpoint, combination, command_line, dataset, for_each, include, inherit, inherit_preset, keys, launcher_flags,
-    master, model, model_presets, notify, opencompass, paths, pool, stage, summarizer, summary_cycle,
-};
+use super::{command_line, dataset, include, keys, master};
 use compass_diagnostic::{Diagnostic, Diagnostics};
-use compass_plan::partition::PartitionerKind;
+use compass_settings::{AuthorityConfig, Config, DatasetConfig};
 use std::path::{Path, PathBuf};
 
 /// A configuration that is right.
@@ -31,13 +22,6 @@ pub struct Loaded {
     pub written: WrittenConfig,
 }
 
-const MODELS: List = List { table: "model", names: "models", noun: "model", kind: LeftOutKind::Model };
-const DATASETS: List = List { table: "dataset", names: "datasets", noun: "data set", kind: LeftOutKind::Dataset };
-/// Where presets look for their data when no folder is named; relative to the current directory.
-pub(super) const DATA_DIR: &str = "data";
-/// Where OpenCompass puts its runs; relative to the current directory.
-const WORK_DIR: &str = "outputs/default";
-
 /// Reads `path`, if there is a file, and what it includes, puts `overrides` over it, and checks everything. Reads no file but
 /// configuration; of the others it only asks whether they exist.
 ///
@@ -46,7 +30,7 @@ const WORK_DIR: &str = "outputs/default";
 pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
     // Functions and transforms are tried as they are read.
     compass_python::link_interpreter();
-    let mut check = Check::of(overrides);
+    let mut check = asked(overrides);
     let config = if check.has_errors() { None } else { read(&mut check, path, overrides) };
     if config.is_none() && !check.has_errors() {
         // Whatever is missing has been reported. Should it not have been, nothing is started all the same.
@@ -55,7 +39,7 @@ pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagno
     }
     let written = config.as_ref().filter(|_| !check.has_errors() && !overrides.dry_run);
     let written = written.map(|(config, root)| written::written(&check, root.clone(), config, overrides));
-    let notes = check.finish_grouped()?;
+    let notes = finish(check)?;
     let (config, _) = config.ok_or_else(Diagnostics::default)?;
     Ok(Loaded { config, notes, written: written.unwrap_or_default() })
 }
@@ -66,126 +50,6 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         None => (Table::default(), command_line::nowhere(check)),
     };
     resolve(check, table, span, overrides)
-}
-
-/// What the merged tree of a configuration comes to, and that tree with all that it names in it.
-pub(super) fn resolve(
-    check: &mut Check,
-    mut table: Table,
-    span: Span,
-    overrides: &Overrides,
-) -> Option<(Config, Table)> {
-    inherit::resolve(check, &mut table);
-    for_each::expand(check, &mut table);
-    inherit_preset::resolve(check, &mut table);
-    let mut asked_models = model_presets::resolve(check, &mut table, overrides.models.as_deref());
-    let flagged = command_line::apply(check, &mut table, overrides);
-    let wanted_models = flagged.models.as_deref().or(overrides.models.as_deref());
-    let wanted_datasets = flagged.datasets.as_deref().or(overrides.datasets.as_deref());
-    let mut asked = presets::resolve(check, &mut table, wanted_datasets);
-    let names = |table: &Table, list, flag: Option<&[String]>| match flag.filter(|names| !names.is_empty()) {
-        Some(names) => names.to_vec(),
-        None => table
-            .get(list)
-            .map(Node::items)
-            .into_iter()
-            .flatten()
-            .filter_map(|node| Some(node.text()?.into()))
-            .collect(),
-    };
-    let names = (names(&table, "models", wanted_models), names(&table, "datasets", wanted_datasets));
-    opencompass::named_models(check, &mut table, &names.0, &mut asked_models);
-    opencompass::named_datasets(check, &mut table, &names.1, &mut asked);
-    if let Some(directory) = &overrides.checkpoint {
-        let wanted =
-            names.0.iter().flat_map(|name| asked_models.get(name).cloned().unwrap_or_else(|| vec![name.clone()]));
-        checkpoint::put(check, &mut table, &wanted.collect::<Vec<_>>(), directory);
-    }
-    if let Some(name) = &overrides.summarizer {
-        opencompass::named_summarizer(check, &mut table, name, span);
-    }
-    flags(check, overrides);
-    let mut root = Fields::new(&table, span, &keys::TOP);
-    root.get("include");
-    // Applied when the files were read: what they include may be in Python.
-    root.get("import");
-
-    let work_dir = match (&overrides.work_dir, root.get("work_dir")) {
-        (Some(dir), _) => flag_folder(check, dir),
-        (None, Some(node)) => paths::folder(check, "work_dir", node),
-        (None, None) => std::path::absolute(WORK_DIR).ok(),
-    };
-    let named = root.get("data_dir").filter(|node| !node.is_empty());
-    let data_dir: Option<PathBuf> = match check.flagged_dir.clone() {
-        Some(dir) => Some(dir),
-        None => named.and_then(|node| paths::resolve(check, "data_dir", node)),
-    };
-    check.data_root = data_dir.clone().unwrap_or_else(|| DATA_DIR.into());
-    let master = master::read(check, &mut root);
-
-    let pools = pool::read(check, &mut root);
-    check.elsewhere = pools.iter().flatten().flat_map(|pool| pool.paths.clone()).collect();
-    let chosen = selection::read(check, &mut root, &MODELS, wanted_models, &asked_models);
-    let models = each(check, &chosen, model::read, &keys::MODEL, LeftOutKind::Model);
-    let chosen = selection::read(check, &mut root, &DATASETS, wanted_datasets, &asked);
-    let read_dataset = |check: &mut Check, fields: Fields<'_>| dataset::read(check, fields, data_dir.as_deref());
-    let datasets = each(check, &chosen, read_dataset, &keys::DATASET, LeftOutKind::Dataset).map(|mut datasets| {
-        datasets.iter_mut().for_each(|dataset: &mut DatasetConfig| dataset.limit = overrides.limit.or(dataset.limit));
-        datasets
-    });
-
-    let mut infer = stage::read(check, &mut root, "infer", &keys::INFER, overrides, PartitionerKind::Balanced);
-    stage::size_flags(&mut infer, overrides);
-    let eval = stage::read(check, &mut root, "eval", &keys::EVAL, overrides, PartitionerKind::Naive);
-    let notify = notify::read(check, &mut root);
-    let summarizer = summarizer::read(check, &mut root);
-    if let (Some(summarizer), Some(datasets)) = (&summarizer, &datasets) {
-        let names: Vec<&str> = datasets.iter().map(|dataset| dataset.abbr.as_str()).collect();
-        summary_cycle::note(check, &summarizer.groups, &names);
-    }
-    let known =
-        combination::Names { asked_models: &asked_models, asked_datasets: &asked, ..combination::Names::of(&table) };
-    let not_combined = match (&models, &datasets) {
-        (Some(models), Some(datasets)) => combination::read(check, &mut root, &known, (models, datasets)),
-        _ => root.get("combination").is_none().then(Default::default),
-    };
-    if let (Some(pools), Some(models)) = (&pools, &models)
-        && !(overrides.served && pools.is_empty())
-    {
-        pool::fit(check, pools, models);
-    }
-    if let Some(pools) = &pools {
-        launcher_flags::fit(check, [&infer.runner.kind, &eval.runner.kind], pools, overrides);
-    }
-    root.finish(check);
-    let pools = pools?;
-    let from_elsewhere = come_from_elsewhere(&infer.runner.kind, &pools);
-    let listen_ports = master.ports();
-    let summarizer = summarizer?;
-    let config = Config {
-        work_dir: work_dir?,
-        data_dir,
-        authority: master.authority()?,
-        state_dir: master.state_dir?,
-        store: master.store,
-        worker_lease: master.worker_lease,
-        listen: master.listen.unwrap_or_else(|| master::default_listen(from_elsewhere)),
-        listen_ports,
-        advertise: master.advertise,
-        http: master.http,
-        models: models?,
-        datasets: datasets?,
-        infer,
-        eval,
-        pools,
-        summary_groups: summarizer.groups,
-        summary_rows: summarizer.rows,
-        not_combined: not_combined?,
-        left_out: check.left_out.clone(),
-        notify,
-        local_environment: overrides.local_environment.clone(),
-    };
-    Some((config, table))
 }
 
 /// What `[master]` of a file says of the authority that admits workers; without a file, its defaults. `home` is where `~` is.
@@ -249,72 +113,4 @@ pub fn preset_datasets(name: &str, data_dir: Option<&Path>) -> Option<Result<Vec
     check.data_root.clone_from(&data_dir);
     let datasets = datasets_of(&mut check, tables.items().iter(), Some(&data_dir));
     Some(check.finish().map(|_| datasets.unwrap_or_default()))
-}
-
-/// The folder with data sets that `--data-dir` names, or else COMPASS_DATA_CACHE.
-pub(super) fn flagged_dir(check: &mut Check, overrides: &Overrides) -> Option<PathBuf> {
-    if let Some(dir) = &overrides.data_dir {
-        return std::path::absolute(dir).ok();
-    }
-    let DataCache { folder, note } = DataCache::of(&std::path::absolute(overrides.data_cache.as_ref()?).ok()?);
-    if let Some((message, help)) = note {
-        check.tell(message, help);
-    }
-    Some(folder)
-}
-
-/// The folder that `--work-dir` names.
-fn flag_folder(check: &mut Check, dir: &Path) -> Option<PathBuf> {
-    let path = std::path::absolute(dir).ok();
-    if let Some(fault) = path.as_deref().and_then(paths::file_in_the_way) {
-        check.report(
-            None,
-            format!("`--work-dir` {fault}"),
-            Some("name a folder, or a place where one can be made".into()),
-        );
-    }
-    path
-}
-
-/// Reads every table, so that each is checked, and returns the wanted ones in order.
-fn each<T: Clone>(
-    check: &mut Check,
-    chosen: &selection::Selection<'_>,
-    mut read: impl FnMut(&mut Check, Fields<'_>) -> Option<T>,
-    keys: &'static TableKeys,
-    kind: LeftOutKind,
-) -> Option<Vec<T>> {
-    let mut all: Vec<Option<T>> = Vec::with_capacity(chosen.defined.len());
-    let mut left_out = Vec::new();
-    for (at, (table, span)) in chosen.defined.iter().enumerate() {
-        check.unselected = !chosen.wanted.contains(&at);
-        let before = check.count();
-        check.absent = None;
-        check.reading = Some(Reading { name: table.text("abbr").unwrap_or_default().to_owned(), span: *span });
-        all.push(read(check, Fields::new(table, *span, keys)));
-        check.reading = None;
-        if !check.unselected && left_out::settle(check, before, kind, *span, table.text("abbr")) {
-            left_out.push(at);
-        }
-    }
-    check.unselected = false;
-    let rest: Vec<usize> = chosen.wanted.iter().copied().filter(|at| !left_out.contains(at)).collect();
-    if rest.is_empty() {
-        left_out::nothing_left(check, kind);
-    }
-    rest.into_iter().map(|at| all.get(at).cloned().flatten()).collect()
-}
-
-/// Numbers given by flags obey the same bounds as those of the file.
-fn flags(check: &mut Check, overrides: &Overrides) {
-    for (flag, zero) in [
-        ("--max-num-workers", overrides.max_num_workers == Some(0)),
-        ("--max-workers-per-gpu", overrides.max_workers_per_gpu == Some(0)),
-        ("--max-partition-size", overrides.max_partition_size == Some(0)),
-        ("--gen-task-coef", overrides.gen_task_coef == Some(0)),
-    ] {
-        if zero {
-            check.report(None, format!("`{flag}` is out of range: 0"), Some("give a whole number of 1 or more".into()));
-        }
-    }
 }

@@ -2,12 +2,12 @@
 
 use super::check::Check;
 use super::fields::{Fields, text};
-use super::http::{self, HttpConfig};
+use super::http;
 use super::keys::MASTER;
-use super::resolved::{Advertised, AuthorityConfig, StoreConfig};
 use super::tree::Node;
 use super::{paths, store};
 use compass_common::join_token::DEFAULT_STATE;
+use compass_settings::{Advertised, AuthorityConfig, HttpConfig, StoreConfig};
 use compass_types::duration::{DURATION_HELP, parse_duration};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;

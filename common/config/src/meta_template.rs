@@ -2,7 +2,6 @@
 //! chat template.
 
 use super::check::Check;
-use super::choice::Words;
 use super::fields::{self, Fields, text};
 use super::keys::{META_MESSAGE, META_ROLE, META_TEMPLATE};
 use super::tree::{Node, Value};
@@ -11,11 +10,6 @@ use std::collections::BTreeSet;
 
 const EXAMPLE: &str =
     "{ round = [{ role = \"HUMAN\", begin = \"...\", end = \"\\n\" }, { role = \"BOT\", generate = true }] }";
-
-/// The name that stands for the model's own chat template.
-pub(super) fn words() -> Words {
-    Words { names: vec!["chat"], aliases: Vec::new(), suffix: None }
-}
 
 /// Reads the template in `node`; `None` when something is wrong, which is reported.
 pub(super) fn read(check: &mut Check, node: &Node) -> Option<MetaTemplate> {

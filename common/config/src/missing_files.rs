@@ -1,8 +1,6 @@
 //! Files with data that are not there. A preset may want two hundred of them: a folder that is missing is one error.
 
-use super::check::Reading;
-use super::presets::Preset;
-use super::source::{FileId, Span};
+use super::source::{FileId, Preset, Reading, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

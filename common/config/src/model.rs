@@ -3,68 +3,22 @@
 use super::abbr;
 use super::chat_template::{self, Chat};
 use super::check::Check;
-use super::choice::{Choices, Words};
-use super::decoding::{self, flag};
+use super::decoding;
 use super::endpoint;
-use super::fields::{Fields, whole};
+use super::fields::{Fields, flag, whole};
 use super::keys::{MODEL, RUN_CFG};
 use super::kwargs;
 use super::meta_template;
 use super::model_class;
 use super::model_files;
 use super::postprocessor;
-use super::resolved::ModelConfig;
 use super::tree::{Node, Value};
 use super::truncation;
+use super::vocabulary::{DEVICES, DTYPES, KINDS, PROFILES, SYSTEM};
 use compass_plan::prompt::{MetaStyle, MetaTemplate};
-use compass_plan::{BosPolicy, DeviceRequest, Dtype, EndpointApi, ModelKind, NumericProfile, RefusedSystem};
+use compass_plan::{BosPolicy, EndpointApi, ModelKind, NumericProfile};
+use compass_settings::ModelConfig;
 
-pub(super) const KINDS: Choices<'_, ModelKind> = Choices {
-    // `echo` answers with a hash of the prompt: no model at all, for tests of everything around one.
-    now: &[
-        ("hf", ModelKind::Hf),
-        ("llama", ModelKind::Llama),
-        ("internlm", ModelKind::InternLm),
-        ("openai", ModelKind::Endpoint),
-        ("echo", ModelKind::Echo),
-    ],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
-pub(super) const SYSTEM: Choices<'_, RefusedSystem> =
-    Choices { now: &[("user", RefusedSystem::User)], aliases: &[], later: &[], meanwhile: "", suffix: None };
-pub(super) const DTYPES: Choices<'_, Option<Dtype>> = Choices {
-    now: &[
-        ("auto", None),
-        ("float32", Some(Dtype::Float32)),
-        ("bfloat16", Some(Dtype::Bfloat16)),
-        ("float16", Some(Dtype::Float16)),
-    ],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
-pub(super) const DEVICES: Choices<'_, DeviceRequest> = Choices {
-    now: &[("auto", DeviceRequest::Auto), ("cpu", DeviceRequest::Cpu), ("cuda", DeviceRequest::Cuda)],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
-pub(super) const PROFILES: Choices<'_, NumericProfile> = Choices {
-    now: &[
-        ("canonical", NumericProfile::Canonical),
-        ("opencompass", NumericProfile::Opencompass),
-        ("lm-eval-hf", NumericProfile::LmEvalHf),
-    ],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
 /// Short answers are what most data sets want; one that wants long ones says so in its inferencer.
 const MAX_OUT_LEN: u32 = 64;
 
@@ -223,11 +177,6 @@ fn batch_size(check: &mut Check, node: &Node) {
         }
         _ => check.wrong_type("batch_size", node, "\"auto\" or a whole number", "\"auto\""),
     }
-}
-
-/// The names that `add_bos_token` and `batch_size` take.
-pub(super) fn auto() -> Words {
-    Words { names: vec!["auto"], aliases: Vec::new(), suffix: None }
 }
 
 fn bos(check: &mut Check, node: &Node) -> Option<BosPolicy> {

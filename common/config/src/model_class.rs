@@ -4,72 +4,16 @@
 //! what these settings come to is in `model_settings` and `model_generation`.
 
 use super::check::Check;
-use super::choice::{self, Words};
-use super::model::KINDS;
 use super::model_generation;
 use super::model_openai;
 use super::model_settings::{self, Ignored};
 use super::model_turbomind_api;
 use super::source::Span;
-use super::tree::{KeyValue, Node, Table, Value};
+use super::tree::{KeyValue, Table, Value, put};
 use super::truncation;
+use super::vocabulary::{CLASSES, Class, ENDPOINTS, Engine, KINDS, bare_class, class_names};
 use compass_diagnostic::spelling;
 
-/// A class: what it is here.
-#[derive(Debug)]
-pub(super) struct Class {
-    pub(super) name: &'static str,
-    /// The layout of its directory.
-    kind: &'static str,
-    /// Whether prompts go through the chat template.
-    pub(super) chat: bool,
-    pub(super) engine: Engine,
-}
-
-/// Whose settings a class takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Engine {
-    Transformers,
-    Lmdeploy,
-    Vllm,
-    /// The code that Meta or InternLM published with their weights: it has none.
-    Published,
-    /// A server: it has none.
-    Endpoint,
-}
-
-const fn class(name: &'static str, kind: &'static str, chat: bool, engine: Engine) -> Class {
-    Class { name, kind, chat, engine }
-}
-
-const CLASSES: &[Class] = &[
-    class("HuggingFaceBaseModel", "hf", false, Engine::Transformers),
-    class("HuggingFacewithChatTemplate", "hf", true, Engine::Transformers),
-    class("HuggingFace", "hf", false, Engine::Transformers),
-    class("HuggingFaceCausalLM", "hf", false, Engine::Transformers),
-    class("ModelScope", "hf", false, Engine::Transformers),
-    class("ModelScopeCausalLM", "hf", false, Engine::Transformers),
-    class("TurboMindModel", "hf", false, Engine::Lmdeploy),
-    class("TurboMindModelwithChatTemplate", "hf", true, Engine::Lmdeploy),
-    class("LmdeployPytorchModel", "hf", false, Engine::Lmdeploy),
-    class("VLLM", "hf", false, Engine::Vllm),
-    class("VLLMwithChatTemplate", "hf", true, Engine::Vllm),
-    class("Llama2", "llama", false, Engine::Published),
-    class("Llama2Chat", "llama", true, Engine::Published),
-    class("InternLM", "internlm", false, Engine::Published),
-    class("LLMv2", "internlm", false, Engine::Published),
-    class("OpenAI", "openai", true, Engine::Endpoint),
-    class("OpenAISDK", "openai", true, Engine::Endpoint),
-    class("TurboMindAPIModel", "openai", false, Engine::Endpoint),
-];
-
-/// Classes behind which no weights are, but an address.
-#[rustfmt::skip]
-const ENDPOINTS: &[&str] = &[
-    "AI360GPT", "Baidu", "BaiChuan", "Bailing", "BlueLM", "ByteDance", "Claude", "Deepseek", "Doubao", "ERNIEBot", "Gemini",
-    "Hunyuan", "KrGPT", "LightllmAPI", "LightllmChatAPI", "LiteLLM", "MiniMax", "Mistral", "MoonShot", "Nanbeige", "OpenAI",
-    "PanGu", "Qwen", "Rendu", "SenseTime", "StepFun", "TeleChat", "TurboMindAPI", "UniGPT", "XunFei", "Yayi", "YiAPI", "ZhiPu",
-];
 /// Classes with code of their own, and what they would take.
 const OTHERS: &[(&str, &str)] = &[
     ("Mixtral", "it reads Mistral's own files: name the Hugging Face directory, `type=HuggingFaceBaseModel`"),
@@ -102,34 +46,11 @@ const NO_EFFECT: &[&str] = &[
     "verbose",
 ];
 
-/// Whether a class is a server that is asked, not weights.
-pub(super) fn is_endpoint(written: &str) -> bool {
-    let name = choice::class(written);
-    CLASSES.iter().any(|class| class.name == name && class.engine == Engine::Endpoint)
-}
-
-/// Whether a class of OpenCompass asks a server, served here or not.
-pub(super) fn asks_a_server(written: &str) -> bool {
-    let name = choice::class(written);
-    is_endpoint(written) || name.ends_with("API") || ENDPOINTS.iter().any(|endpoint| name.starts_with(endpoint))
-}
-
-/// Names of the classes that are served, the usual ones first.
-pub(super) fn names() -> Vec<&'static str> {
-    CLASSES.iter().map(|class| class.name).collect()
-}
-
-/// What `type` takes: the kinds, and the classes.
-pub(super) fn words() -> Words {
-    let words = KINDS.words();
-    Words { aliases: words.aliases.into_iter().chain(names()).collect(), ..words }
-}
-
 /// The model with the keys of its kind. `None` where `type` names no class; in it, `None` when something is wrong, which is
 /// reported.
 pub(super) fn resolve(check: &mut Check, table: &Table, span: Span) -> Option<Option<Table>> {
     let written = table.text("type").filter(|written| !KINDS.now.iter().any(|(kind, _)| kind == written))?;
-    let name = choice::class(written);
+    let name = bare_class(written);
     let at = table.get("type").map_or(span, |node| node.span);
     match CLASSES.iter().find(|class| class.name == name) {
         Some(class) if class.name == "TurboMindAPIModel" => Some(model_turbomind_api::of_class(check, table, at)),
@@ -197,7 +118,7 @@ fn of_class(check: &mut Check, table: &Table, class: &Class, at: Span) -> Option
 
 fn refuse(check: &mut Check, at: Span, written: &str, name: &str) {
     let is_endpoint = ENDPOINTS.iter().any(|endpoint| name.starts_with(endpoint)) || name.ends_with("API");
-    let names = names();
+    let names = class_names();
     let other = OTHERS.iter().find(|(other, _)| *other == name);
     let help = match (other, is_endpoint, spelling::nearest(name, names.iter().copied())) {
         (Some((_, help)), ..) => (*help).to_owned(),
@@ -208,13 +129,6 @@ fn refuse(check: &mut Check, at: Span, written: &str, name: &str) {
         (None, false, None) => format!("served are {}", spelling::list(&names)),
     };
     check.not_yet(at, &format!("`{written}`"), &help);
-}
-
-/// Puts `value` where nothing stands at `key`.
-pub(super) fn put(model: &mut Table, key: &str, span: Span, value: Value) {
-    if model.get(key).is_none() {
-        model.entries.push(KeyValue { key: key.to_owned(), key_span: span, node: Node { value, span } });
-    }
 }
 
 fn replace(model: &mut Table, entry: KeyValue) {

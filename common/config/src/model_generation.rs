@@ -5,10 +5,10 @@
 
 use super::check::Check;
 use super::fields::any_table;
-use super::model_class::{Class, Engine, put};
 use super::model_settings::Ignored;
 use super::source::Span;
-use super::tree::{KeyValue, Node, Table, Value};
+use super::tree::{KeyValue, Node, Table, Value, put};
+use super::vocabulary::{Class, Engine};
 
 /// Below this temperature vLLM takes the likeliest token.
 const VLLM_GREEDY: f64 = 1e-5;

@@ -1,10 +1,9 @@
 //! OpenCompass's classes `OpenAI` and `OpenAISDK` as `type = "openai"` with an `endpoint`.
 
 use super::check::Check;
-use super::model_class::put;
 use super::model_settings::Ignored;
 use super::source::Span;
-use super::tree::{KeyValue, Node, Table, Value};
+use super::tree::{KeyValue, Node, Table, Value, put};
 
 /// Where the class asks unless it is told otherwise.
 const URL: &str = "https://api.openai.com/v1";

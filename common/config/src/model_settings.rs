@@ -5,10 +5,10 @@
 
 use super::check::Check;
 use super::fields::any_table;
-use super::model_class::{Class, Engine, put};
 use super::model_files::looks_like_hub_id;
 use super::source::Span;
-use super::tree::{KeyValue, Node, Table, Value};
+use super::tree::{KeyValue, Node, Table, Value, put};
+use super::vocabulary::{Class, Engine};
 
 /// Names of settings without effect, for one note.
 #[derive(Debug, Default)]

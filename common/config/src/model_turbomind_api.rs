@@ -2,11 +2,10 @@
 
 use super::check::Check;
 use super::fields::any_table;
-use super::model_class::put;
 use super::model_openai::{key, renamed};
 use super::model_settings::Ignored;
 use super::source::Span;
-use super::tree::{KeyValue, Table, Value};
+use super::tree::{KeyValue, Table, Value, put};
 
 /// Where the class asks unless it is told otherwise.
 const ADDRESS: &str = "http://0.0.0.0:23333";

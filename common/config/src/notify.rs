@@ -6,62 +6,14 @@ use super::keys::NOTIFY;
 use super::paths;
 use super::tree::Node;
 use compass_common::regular_file;
+use compass_settings::{NotifyConfig, NotifyEvent};
 use compass_types::duration::parse_duration;
-use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
 const IDLE: Duration = Duration::from_secs(15 * 60);
 const LEAST_IDLE: Duration = Duration::from_secs(60);
-
-/// Where a job sends notices, and which. Addresses are secrets: a client that has one can write to it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct NotifyConfig {
-    /// Gets a JSON object.
-    pub webhook: Option<String>,
-    /// A bot of Lark or Feishu; gets a text.
-    pub lark: Option<String>,
-    /// A program with its arguments; gets the JSON object as its standard input.
-    pub command: Vec<String>,
-    pub on: BTreeSet<NotifyEvent>,
-    /// How long nothing has come in before that is told.
-    pub idle: Duration,
-}
-
-/// What is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NotifyEvent {
-    /// The job has its table.
-    End,
-    /// The job ended without one.
-    Failure,
-    /// Nothing has come in for a while.
-    Idle,
-}
-
-impl NotifyEvent {
-    const ALL: [Self; 3] = [Self::End, Self::Failure, Self::Idle];
-
-    /// Its name in the configuration and in what is sent.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::End => "end",
-            Self::Failure => "failure",
-            Self::Idle => "idle",
-        }
-    }
-}
-
-impl std::fmt::Debug for NotifyConfig {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let NotifyConfig { webhook, lark, command, on, idle } = self;
-        let known = |address: &Option<String>| address.as_ref().map(|_| "...");
-        let mut shown = f.debug_struct("NotifyConfig");
-        shown.field("webhook", &known(webhook)).field("lark", &known(lark));
-        shown.field("command", command).field("on", on).field("idle", idle).finish()
-    }
-}
 
 /// Reads the table; `None` where there is none, or where something is wrong with it, which is reported.
 pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<NotifyConfig> {

@@ -1,7 +1,6 @@
 //! What the command line says over the file, as plain data.
 
-use super::opencompass::PythonWorld;
-use super::remote::Remote;
+use compass_settings::{Loader, Remote};
 use std::path::PathBuf;
 
 /// Values of flags; `None` leaves the file's word. Paths are relative to the current directory.
@@ -138,4 +137,21 @@ pub struct CustomDataset {
     pub columns: Option<Vec<String>>,
     /// The meta file beside the data, if there is one: its path, and its JSON or why it cannot be read.
     pub meta: Option<(String, Result<serde_json::Value, String>)>,
+}
+
+/// Where a configuration finds what it imports, beside its own folder. Plain data: the command line fills it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PythonWorld {
+    /// `--opencompass`: the folder that holds the package `opencompass`, the package itself, or its folder `configs`.
+    pub opencompass: Option<PathBuf>,
+    /// Folders of active Python environments (`VIRTUAL_ENV`, `CONDA_PREFIX`).
+    pub environments: Vec<PathBuf>,
+    /// Variables of the environment, which configurations may ask for.
+    pub variables: Vec<(String, String)>,
+    /// `--python`: the user's own Python, which reads what cannot be read without it. A path, or a name on the `PATH`.
+    pub interpreter: Option<PathBuf>,
+    /// `--python-network`: whether it may use the network.
+    pub network: bool,
+    /// Runs loader classes that the table of splits does not know.
+    pub loader: Option<Loader>,
 }

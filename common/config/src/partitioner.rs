@@ -1,34 +1,11 @@
 //! `partitioner`: how a stage is cut into tasks.
 
 use super::check::Check;
-use super::choice::Choices;
 use super::fields::Fields;
 use super::keys::PARTITIONER;
 use super::tree::Node;
+use super::vocabulary::{PARTITIONERS, PartitionerName, STRATEGIES};
 use compass_plan::partition::{PartitionStrategy, PartitionerKind};
-
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Name {
-    Naive,
-    Size,
-    NumWorker,
-    Balanced,
-}
-
-pub(super) const PARTITIONERS: Choices<'_, Name> = Choices {
-    now: &[("balanced", Name::Balanced), ("naive", Name::Naive), ("size", Name::Size), ("num_worker", Name::NumWorker)],
-    aliases: &[],
-    later: &["subjective_naive", "subjective_size", "subjective_num_worker"],
-    meanwhile: "use `balanced`",
-    suffix: Some("Partitioner"),
-};
-pub(super) const STRATEGIES: Choices<'_, PartitionStrategy> = Choices {
-    now: &[("heuristic", PartitionStrategy::Heuristic), ("split", PartitionStrategy::Split)],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
 
 /// OpenCompass's `SizePartitioner` defaults.
 pub(super) const MAX_TASK_SIZE: u64 = 40_000;
@@ -42,14 +19,14 @@ pub(super) fn read(check: &mut Check, node: &Node, workers: Option<u32>) -> Opti
     let (name, mut fields) = PARTITIONERS.tagged(check, "partitioner", node, &PARTITIONER)?;
     fields.of_type(PARTITIONERS.name_of(&name));
     let kind = match name {
-        Name::Naive => PartitionerKind::Naive,
-        Name::Balanced => PartitionerKind::Balanced,
-        Name::Size => PartitionerKind::Size {
+        PartitionerName::Naive => PartitionerKind::Naive,
+        PartitionerName::Balanced => PartitionerKind::Balanced,
+        PartitionerName::Size => PartitionerKind::Size {
             max_task_size: fields.u64(check, "max_task_size").unwrap_or(MAX_TASK_SIZE),
             gen_task_coef: fields.u64(check, "gen_task_coef").unwrap_or(GEN_TASK_COEF),
             strategy: strategy(check, &mut fields),
         },
-        Name::NumWorker => PartitionerKind::NumWorker {
+        PartitionerName::NumWorker => PartitionerKind::NumWorker {
             num_worker: fields.u32(check, "num_worker").or(workers).unwrap_or(NUM_WORKER),
             num_split: fields.u32(check, "num_split"),
             min_task_size: fields.u32(check, "min_task_size").unwrap_or(MIN_TASK_SIZE),

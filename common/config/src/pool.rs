@@ -1,17 +1,13 @@
 //! `[[pool]]`: places where workers are launched.
 
 use super::check::Check;
-use super::choice::Choices;
 use super::fields::{Fields, table, text};
 use super::keys::POOL;
-use super::launching::PoolConfig;
-use super::resolved::ModelConfig;
 use super::tree::{Node, Value};
+use super::vocabulary::OFFLINE;
 use super::{paths, runner};
 use compass_diagnostic::spelling;
-
-pub(super) const OFFLINE: Choices<'_, bool> =
-    Choices { now: &[("finish", false), ("continue", true)], aliases: &[], later: &[], meanwhile: "", suffix: None };
+use compass_settings::{ModelConfig, PoolConfig};
 
 /// Reads every pool. `None` when something is wrong, which is reported.
 pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<Vec<PoolConfig>> {

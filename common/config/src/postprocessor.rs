@@ -1,9 +1,9 @@
 //! `pred_postprocessor` and `dataset_postprocessor`: by name, with parameters, or several in a row.
 
 use super::check::Check;
-use super::evaluation::one_or_several;
+use super::fields::one_or_several;
 use super::opencompass;
-use super::tree::{Node, Table, Value};
+use super::tree::{Node, Table, Value, json};
 use compass_diagnostic::spelling;
 use compass_postprocess::{NameError, Postprocessor};
 use serde_json::{Map, Value as Json};
@@ -28,7 +28,7 @@ fn one(check: &mut Check, key: &str, node: &Node) -> Option<Postprocessor> {
         }
     };
     // A function of the user's own is that one, whatever has its name here.
-    let own = if opencompass::is_own(name) { of_tree(check, node, name, &parameters) } else { None };
+    let own = if compass_settings::is_own(name) { of_tree(check, node, name, &parameters) } else { None };
     let named = match own {
         Some(_) => Err(NameError::Unknown(name.to_owned())),
         None => Postprocessor::named(name, &parameters),
@@ -99,17 +99,4 @@ fn tag<'t>(check: &mut Check, key: &str, node: &Node, table: &'t Table) -> Optio
 fn parameters(table: &Table) -> Map<String, Json> {
     let others = table.entries.iter().filter(|entry| entry.key != "type");
     others.map(|entry| (entry.key.clone(), json(&entry.node))).collect()
-}
-
-/// The value as JSON; a date, which nothing takes, is null.
-pub(super) fn json(node: &Node) -> Json {
-    match &node.value {
-        Value::String(text) => text.as_str().into(),
-        Value::Integer(number) => (*number).into(),
-        Value::Float(number) => (*number).into(),
-        Value::Boolean(truth) => (*truth).into(),
-        Value::Datetime => Json::Null,
-        Value::Array(items) => items.iter().map(json).collect(),
-        Value::Table(table) => table.entries.iter().map(|entry| (entry.key.clone(), json(&entry.node))).collect(),
-    }
 }

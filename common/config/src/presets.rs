@@ -7,27 +7,14 @@ use super::check::Check;
 use super::merge::merge_files;
 use super::opencompass::is_asked;
 use super::parse::parse;
+use super::source::Preset;
 use super::tree::{Node, Table, Value};
 use super::version;
 use include_dir::{Dir, File, include_dir};
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/presets");
-
-/// What a preset says of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Preset {
-    /// The file's name, which holds OpenCompass's digest of the prompt where it has one.
-    pub name: String,
-    /// Further names.
-    pub aliases: Vec<String>,
-    /// One line for people.
-    pub about: String,
-    /// Where the data comes from, and which file of it goes where.
-    pub source: String,
-}
 
 /// Presets that a configuration asked for: by the name asked for, the abbrs of the data sets that it defines.
 pub(super) type Asked = BTreeMap<String, Vec<String>>;

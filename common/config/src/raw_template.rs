@@ -5,8 +5,7 @@
 //! roles its meta template knows; others read them as `HUMAN`, `BOT` and `SYSTEM`.
 
 use super::check::Check;
-use super::decoding::flag;
-use super::fields;
+use super::fields::{self, flag};
 use super::keys::{MESSAGE, MESSAGES};
 use super::tree::{Node, Value};
 use compass_plan::prompt::{Role, Rounds, TemplateLine};

@@ -1,39 +1,12 @@
 //! `retriever`: which training rows are shown as shots.
 
 use super::check::Check;
-use super::choice::Choices;
-use super::decoding::flag;
-use super::fields::{Fields, whole};
+use super::fields::{Fields, flag, whole};
 use super::keys::RETRIEVER;
 use super::tree::{Node, Value};
+use super::vocabulary::{RETRIEVERS, RetrieverName};
 use compass_plan::retriever::RetrieverKind;
 
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Name {
-    Zero,
-    FixK,
-    Random,
-    Bm25,
-    SlidingWindow,
-    FirstN,
-    Sampled,
-}
-
-pub(super) const RETRIEVERS: Choices<'_, Name> = Choices {
-    now: &[
-        ("zero", Name::Zero),
-        ("fix_k", Name::FixK),
-        ("random", Name::Random),
-        ("bm25", Name::Bm25),
-        ("sliding_window", Name::SlidingWindow),
-        ("first_n", Name::FirstN),
-        ("sampled", Name::Sampled),
-    ],
-    aliases: &[],
-    later: &["topk", "votek", "dpp", "mdl"],
-    meanwhile: "it ranks by a model's embeddings; use `bm25`, which ranks by words",
-    suffix: Some("Retriever"),
-};
 /// lm-eval's default seed for few-shot draws.
 const SEED: u64 = 1234;
 /// OpenCompass's for its `RandomRetriever`.
@@ -45,29 +18,29 @@ pub(super) fn read(check: &mut Check, node: &Node, same_rows: bool) -> Option<Re
     let (name, mut fields) = RETRIEVERS.tagged(check, "retriever", node, &RETRIEVER)?;
     fields.of_type(RETRIEVERS.name_of(&name));
     let kind = match name {
-        Name::Zero => Some(RetrieverKind::Zero),
-        Name::FixK => {
+        RetrieverName::Zero => Some(RetrieverKind::Zero),
+        RetrieverName::FixK => {
             let exclude_question = leave_out(check, &mut fields).unwrap_or(false);
             ids(check, &mut fields).map(|ids| RetrieverKind::FixK { ids, exclude_question })
         }
-        Name::Random => {
+        RetrieverName::Random => {
             let k = shots(check, &mut fields);
             let seed = fields.u32(check, "seed").unwrap_or(RANDOM_SEED);
             let exclude_question = leave_out(check, &mut fields).unwrap_or(false);
             k.map(|k| RetrieverKind::Random { k, seed, exclude_question })
         }
-        Name::Bm25 => {
+        RetrieverName::Bm25 => {
             let columns = fields.texts(check, "columns").unwrap_or_default();
             let columns = columns.into_iter().map(|(column, _)| column).collect();
             let exclude_question = leave_out(check, &mut fields).unwrap_or(false);
             shots(check, &mut fields).map(|k| RetrieverKind::Bm25 { k, columns, exclude_question })
         }
-        Name::SlidingWindow => shots(check, &mut fields).map(|k| RetrieverKind::SlidingWindow { k }),
-        Name::FirstN => {
+        RetrieverName::SlidingWindow => shots(check, &mut fields).map(|k| RetrieverKind::SlidingWindow { k }),
+        RetrieverName::FirstN => {
             let exclude_question = leave_out(check, &mut fields).unwrap_or(same_rows);
             shots(check, &mut fields).map(|k| RetrieverKind::FirstN { k, exclude_question })
         }
-        Name::Sampled => {
+        RetrieverName::Sampled => {
             let k = shots(check, &mut fields);
             let seed = fields.u64(check, "seed").unwrap_or(SEED);
             let exclude_question = leave_out(check, &mut fields).unwrap_or(same_rows);

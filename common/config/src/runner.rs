@@ -1,43 +1,19 @@
 //! `runner`: what launches workers, and how many.
 
 use super::check::Check;
-use super::choice::Choices;
 use super::fields::{Fields, text};
 use super::keys::{LAUNCHER, RUNNER};
-use super::launching::RunnerKind;
 use super::overrides::Overrides;
-use super::resolved::RunnerConfig;
 use super::tree::{Node, Value};
+use super::vocabulary::{LauncherName, RUNNERS};
 use super::{runner_command, runner_dlc, runner_slurm};
 use compass_plan::engine::ENGINE_TIMEOUT;
+use compass_settings::{RunnerConfig, RunnerKind};
 use compass_types::duration::{DURATION_HELP, parse_duration};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
-/// A launcher by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tag {
-    Local,
-    Slurm,
-    Dlc,
-    Command,
-    None,
-}
-
-pub(super) const RUNNERS: Choices<'_, Tag> = Choices {
-    now: &[
-        ("local", Tag::Local),
-        ("slurm", Tag::Slurm),
-        ("dlc", Tag::Dlc),
-        ("command", Tag::Command),
-        ("none", Tag::None),
-    ],
-    aliases: &[("slurm_sequential", Tag::Slurm)],
-    later: &["volc", "rjob", "local_api"],
-    meanwhile: "write `type = \"none\"` and start workers with the launcher yourself, or `type = \"local\"`",
-    suffix: Some("Runner"),
-};
 const RETRY: u32 = 2;
 const UNSCHEDULABLE_TIMEOUT: Duration = Duration::from_secs(600);
 const MAX_WORKERS_PER_GPU: u32 = 1;
@@ -72,10 +48,10 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         engine_timeout(check, &mut fields);
     }
     if let Some((tag, mut fields)) = known {
-        config.kind = match tag.unwrap_or(Tag::Local) {
+        config.kind = match tag.unwrap_or(LauncherName::Local) {
             // With `--slurm` it does not matter how jobs of DLC would be made.
-            Tag::Dlc if flags.slurm.asked => {
-                fields.of_type(RUNNERS.name_of(&Tag::Dlc));
+            LauncherName::Dlc if flags.slurm.asked => {
+                fields.of_type(RUNNERS.name_of(&LauncherName::Dlc));
                 fields.get("aliyun_cfg");
                 fields.get("preemptible");
                 RunnerKind::Local
@@ -129,14 +105,19 @@ fn timeout(
 }
 
 /// Reads the keys that belong to one launcher; `aliyun_cfg` is the file of the flag.
-pub(super) fn kind(check: &mut Check, tag: Tag, fields: &mut Fields<'_>, aliyun_cfg: Option<&Path>) -> RunnerKind {
+pub(super) fn kind(
+    check: &mut Check,
+    tag: LauncherName,
+    fields: &mut Fields<'_>,
+    aliyun_cfg: Option<&Path>,
+) -> RunnerKind {
     fields.of_type(RUNNERS.name_of(&tag));
     match tag {
-        Tag::Local => RunnerKind::Local,
-        Tag::None => RunnerKind::None,
-        Tag::Slurm => RunnerKind::Slurm(runner_slurm::read(check, fields)),
-        Tag::Dlc => RunnerKind::Dlc(Box::new(runner_dlc::read(check, fields, aliyun_cfg))),
-        Tag::Command => RunnerKind::Command(runner_command::read(check, fields)),
+        LauncherName::Local => RunnerKind::Local,
+        LauncherName::None => RunnerKind::None,
+        LauncherName::Slurm => RunnerKind::Slurm(runner_slurm::read(check, fields)),
+        LauncherName::Dlc => RunnerKind::Dlc(Box::new(runner_dlc::read(check, fields, aliyun_cfg))),
+        LauncherName::Command => RunnerKind::Command(runner_command::read(check, fields)),
     }
 }
 
@@ -167,7 +148,7 @@ fn over(check: &mut Check, config: &mut RunnerConfig, flags: &Overrides) {
 }
 
 /// As [`Choices::tagged`], with `type` left out (`None`) meaning `local`: `[infer.runner]` often sets only a number.
-fn tagged<'t>(check: &mut Check, node: &'t Node) -> Option<(Option<Tag>, Fields<'t>)> {
+fn tagged<'t>(check: &mut Check, node: &'t Node) -> Option<(Option<LauncherName>, Fields<'t>)> {
     match &node.value {
         Value::Table(table) if table.get("type").is_none() => {
             let mut fields = Fields::new(table, node.span, &RUNNER);

@@ -2,15 +2,15 @@
 
 use super::check::Check;
 use super::fields::{Fields, text};
-use super::launching::{CommandConfig, Piece};
 use super::tree::Value;
+use compass_settings::{CommandConfig, CommandPiece};
 
 const EXAMPLE: &str = "\"srun {task_cmd}\"";
-const PLACEHOLDERS: [(&str, Piece); 4] = [
-    ("task_cmd", Piece::TaskCommand),
-    ("task_word", Piece::TaskWord),
-    ("num_gpus", Piece::Gpus),
-    ("name", Piece::Name),
+const PLACEHOLDERS: [(&str, CommandPiece); 4] = [
+    ("task_cmd", CommandPiece::TaskCommand),
+    ("task_word", CommandPiece::TaskWord),
+    ("num_gpus", CommandPiece::Gpus),
+    ("name", CommandPiece::Name),
 ];
 
 /// Reads the template.
@@ -40,9 +40,9 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>) -> CommandConfig 
 }
 
 /// The template in pieces, by the rules of Python's `format`; the error is a message with its remedy.
-fn pieces(template: &str) -> Result<Vec<Piece>, (String, String)> {
+fn pieces(template: &str) -> Result<Vec<CommandPiece>, (String, String)> {
     let literal = "a brace of the shell's own is written twice: `${{VAR}}`; or write `$VAR`";
-    let mut found: Vec<Piece> = Vec::new();
+    let mut found: Vec<CommandPiece> = Vec::new();
     let mut plain = String::new();
     let mut rest = template;
     while let Some(at) = rest.find(['{', '}']) {
@@ -64,14 +64,14 @@ fn pieces(template: &str) -> Result<Vec<Piece>, (String, String)> {
                 format!("there are {{task_cmd}}, {{task_word}}, {{num_gpus}} and {{name}}; {literal}"),
             ));
         };
-        found.push(Piece::Shell(std::mem::take(&mut plain)));
+        found.push(CommandPiece::Shell(std::mem::take(&mut plain)));
         found.push(piece.clone());
         rest = after;
     }
     plain.push_str(rest);
-    found.push(Piece::Shell(plain));
-    found.retain(|piece| *piece != Piece::Shell(String::new()));
-    if !found.iter().any(|piece| matches!(piece, Piece::TaskCommand | Piece::TaskWord)) {
+    found.push(CommandPiece::Shell(plain));
+    found.retain(|piece| *piece != CommandPiece::Shell(String::new()));
+    if !found.iter().any(|piece| matches!(piece, CommandPiece::TaskCommand | CommandPiece::TaskWord)) {
         return Err((
             "`template` starts no worker: it has no `{task_cmd}`".into(),
             format!("write `template = {EXAMPLE}`"),
@@ -86,16 +86,16 @@ mod tests {
 
     #[test]
     fn a_template_is_pythons() {
-        let shell = |text: &str| Piece::Shell(text.into());
-        assert_eq!(pieces("srun {task_cmd}"), Ok(vec![shell("srun "), Piece::TaskCommand]));
+        let shell = |text: &str| CommandPiece::Shell(text.into());
+        assert_eq!(pieces("srun {task_cmd}"), Ok(vec![shell("srun "), CommandPiece::TaskCommand]));
         let all = pieces("A=${{HOME}} run -g{num_gpus} -n {name} sh -c {task_word};").unwrap();
         let expected = [
             shell("A=${HOME} run -g"),
-            Piece::Gpus,
+            CommandPiece::Gpus,
             shell(" -n "),
-            Piece::Name,
+            CommandPiece::Name,
             shell(" sh -c "),
-            Piece::TaskWord,
+            CommandPiece::TaskWord,
             shell(";"),
         ];
         assert_eq!(all, expected);

@@ -3,8 +3,8 @@
 use super::aliyun;
 use super::check::Check;
 use super::fields::Fields;
-use super::launching::DlcConfig;
 use super::tree::Value;
+use compass_settings::DlcConfig;
 use std::path::Path;
 
 /// Reads what DLC is told; `file` is that of `--aliyun-cfg`.

@@ -2,10 +2,10 @@
 
 use super::check::Check;
 use super::fields::Fields;
-use super::launching::SlurmConfig;
 use super::overrides::SlurmFlags;
 use super::paths;
 use super::tree::Value;
+use compass_settings::SlurmConfig;
 
 /// Reads what Slurm is told.
 pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>) -> SlurmConfig {

@@ -3,13 +3,14 @@
 use super::check::Check;
 use super::fields::Fields;
 use super::include;
-use super::left_out::{self, LeftOutKind};
+use super::left_out;
 use super::model_presets::model_presets;
 use super::presets::{self, Asked};
 use super::presets_later::preset_later;
 use super::source::Span;
 use super::tree::{Node, Table, Value};
 use compass_diagnostic::spelling;
+use compass_settings::LeftOutKind;
 use std::collections::BTreeMap;
 
 /// The tables of a list, with those that are wanted.

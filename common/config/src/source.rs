@@ -1,6 +1,7 @@
 //! The texts of the files that make up a configuration, and where in them a byte stands.
 
 use compass_diagnostic::{Origin, Snippet};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// A file by the order in which it was first named; 0 is the one on the command line.
@@ -40,6 +41,27 @@ pub(super) enum Shipped {
     Models,
     /// What flags stand for.
     Flags,
+}
+
+/// What a preset says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Preset {
+    /// The file's name, which holds OpenCompass's digest of the prompt where it has one.
+    pub name: String,
+    /// Further names.
+    pub aliases: Vec<String>,
+    /// One line for people.
+    pub about: String,
+    /// Where the data comes from, and which file of it goes where.
+    pub source: String,
+}
+
+/// A model or a data set that is being read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reading {
+    pub(super) name: String,
+    /// Its table.
+    pub(super) span: Span,
 }
 
 /// All files read so far.
@@ -162,4 +184,23 @@ impl Sources {
         let column = before.get(first..).unwrap_or("").chars().count() + 1;
         (before.matches('\n').count() + 1, column, line.strip_suffix('\r').unwrap_or(line))
     }
+}
+
+pub(crate) fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file".into(),
+        std::io::ErrorKind::IsADirectory => "it is a directory".into(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// The first byte that is not UTF-8, with its line and column from 1, the column in characters.
+pub(crate) fn invalid_utf8(bytes: &[u8], at: usize) -> String {
+    let (before, after) = bytes.split_at(at);
+    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+    let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+    let byte = after.first().copied().unwrap_or_default();
+    format!("byte 0x{byte:02x} at line {line}, column {column}")
 }

@@ -1,17 +1,16 @@
 //! `[dataset.test]` and `[dataset.train]`: the files of a split and what is made of their rows.
 
 use super::check::Check;
-use super::choice::Choices;
-use super::fields::{self, Fields};
-use super::file_format::FORMATS;
+use super::fields::{self, Fields, flag_of};
 use super::keys::SPLIT;
 use super::split_circular;
 use super::split_columns;
 use super::split_files;
 use super::split_keep;
 use super::split_lists;
-use super::split_source::{ReadLimits, ReadOptions, SourceConfig};
-use super::tree::{Node, Table, Value};
+use super::tree::{Node, Table};
+use super::vocabulary::FORMAT;
+use compass_settings::{ReadLimits, ReadOptions, SourceConfig};
 use std::ops::Range;
 use std::path::Path;
 
@@ -68,7 +67,7 @@ fn read_options(check: &mut Check, fields: &mut Fields<'_>) -> Option<ReadOption
         Some(node) => FORMAT.pick(check, "format", node).map(Some),
         None => Some(None),
     };
-    let header = flag(check, fields, "header");
+    let header = flag_of(check, fields, "header");
     let names = fields.texts(check, "names").unwrap_or_default();
     let twice = names.iter().enumerate().find(|(at, (name, _))| names[..*at].iter().any(|(other, _)| other == name));
     if let Some((_, (name, span))) = twice {
@@ -82,11 +81,11 @@ fn read_options(check: &mut Check, fields: &mut Fields<'_>) -> Option<ReadOption
         Some(node) => delimiter(check, node).map(Some),
         None => Some(None),
     };
-    let quoted = flag(check, fields, "quoted");
+    let quoted = flag_of(check, fields, "quoted");
     let rows = fields.text(check, "rows").filter(|path| !path.is_empty());
     let rows = rows.map(|path| path.split('.').map(str::to_owned).collect()).unwrap_or_default();
     let key_column = fields.text(check, "key_column").map(str::to_owned);
-    let whole = flag(check, fields, "whole").unwrap_or(false);
+    let whole = flag_of(check, fields, "whole").unwrap_or(false);
     let names = names.into_iter().map(|(name, _)| name).collect();
     let header = header.unwrap_or(true);
     let usual = ReadLimits::default();
@@ -96,18 +95,6 @@ fn read_options(check: &mut Check, fields: &mut Fields<'_>) -> Option<ReadOption
     };
     let (format, delimiter) = (format?, delimiter?);
     Some(ReadOptions { format, header, names, delimiter, quoted, rows, key_column, whole, limits })
-}
-
-/// The boolean at `key`.
-pub(super) fn flag(check: &mut Check, fields: &mut Fields<'_>, key: &'static str) -> Option<bool> {
-    let node = fields.get(key)?;
-    match node.value {
-        Value::Boolean(flag) => Some(flag),
-        _ => {
-            check.wrong_type(key, node, "a boolean", "true");
-            None
-        }
-    }
 }
 
 /// `[10:510]`, with either end left out.
@@ -153,6 +140,3 @@ fn read_lists(check: &mut Check, lists: &Table) -> Option<Vec<(String, Vec<Strin
         .collect();
     read.into_iter().collect()
 }
-
-pub(super) const FORMAT: Choices<'_, super::FileFormat> =
-    Choices { now: FORMATS, aliases: &[], later: &[], meanwhile: "", suffix: None };

@@ -1,36 +1,15 @@
 //! `circular` of a split: every row in several orders of its options, as OpenCompass's CircularEval asks them.
 
 use super::check::Check;
-use super::choice::Choices;
 use super::fields;
 use super::keys::CIRCULAR;
 use super::tree::Node;
+use super::vocabulary::ORDERS;
 use compass_plan::evaluation::Orders;
-use serde::Serialize;
+use compass_settings::CircularConfig;
 
 /// Most options that `all_possible` permutes: 8 give 40,320 rows of each.
 const MOST_PERMUTED: usize = 8;
-
-pub(super) const ORDERS: Choices<'_, Orders> = Choices {
-    now: &[("circular", Orders::Circular), ("all_possible", Orders::AllPossible)],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
-
-/// Options that stand in several orders: a row for each of them, with the columns `qid` (which question, from 0) and
-/// `circular_pattern` (the option that each option has become).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct CircularConfig {
-    /// Columns of the options, in the order of the data.
-    pub options: Vec<String>,
-    /// Column of the right answer.
-    pub answer: String,
-    /// Texts of the right answer, one for each option in order; empty where the answer names the column of the option.
-    pub answers: Vec<String>,
-    pub patterns: Orders,
-}
 
 /// Reads `circular`; `None` when something is wrong, which is reported.
 pub(super) fn read(check: &mut Check, node: &Node) -> Option<CircularConfig> {

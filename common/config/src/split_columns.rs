@@ -1,16 +1,15 @@
 //! `columns` of a split: one expression each, read by its verb. The grammar stands with the types.
 
 use super::check::Check;
-use super::choice::Choices;
-use super::fields::{self, Fields};
+use super::fields::{self, Fields, flag_of, literal, regex, required_text};
 use super::keys::COLUMN;
 use super::paths;
-use super::row_expression::{Cast, ColumnConfig, Expression, Group, Pattern, Piece};
-use super::split;
 use super::split_lists;
 use super::split_template;
 use super::tree::{KeyValue, Node, Table, Value};
+use super::vocabulary::AS;
 use compass_diagnostic::spelling;
+use compass_settings::{ColumnConfig, Expression, Group, Pattern, Piece};
 use regex::Regex;
 use std::path::Path;
 
@@ -118,7 +117,7 @@ fn expression(
         "item" => split_lists::item(check, of, fields),
         "items" => split_lists::items(check, of, fields),
         "splice" => split_lists::splice(check, of, fields),
-        "upper" => Some(Expression::Upper { of, first: split::flag(check, fields, "first").unwrap_or(false) }),
+        "upper" => Some(Expression::Upper { of, first: flag_of(check, fields, "first").unwrap_or(false) }),
         "letter_of" => base(check, fields).map(|base| Expression::LetterOf { of, base }),
         "index_of" => {
             let list = fields.text(check, "in").map(str::to_owned);
@@ -141,21 +140,6 @@ fn expression(
         }
     };
     read.filter(|_| text.is_some_and(|text| !text.is_empty() || verb == "format"))
-}
-
-pub(super) fn required_text(
-    check: &mut Check,
-    fields: &mut Fields<'_>,
-    key: &'static str,
-    example: &str,
-) -> Option<String> {
-    let node = fields.require(check, key, example)?;
-    let text = fields::text(check, key, node)?;
-    if text.is_empty() {
-        check.error(node.span, format!("`{key}` is empty"), Some(format!("write `{key} = {example}`")));
-        return None;
-    }
-    Some(text.to_owned())
 }
 
 fn base(check: &mut Check, fields: &mut Fields<'_>) -> Option<i64> {
@@ -221,50 +205,3 @@ fn replace(check: &mut Check, of: String, fields: &mut Fields<'_>) -> Option<Exp
     }
     Some(Expression::Replace { of, find, by })
 }
-
-/// The regular expression in `node`, as written and compiled.
-pub(super) fn regex(check: &mut Check, node: &Node) -> Option<(String, Regex)> {
-    let text = fields::text(check, "regex", node)?;
-    match Regex::new(text) {
-        Ok(regex) => Some((text.to_owned(), regex)),
-        Err(error) => {
-            // Of a wrong syntax the library gives a drawing in several lines; the parser says what is wrong.
-            let why = match regex_syntax::parse(text) {
-                Err(regex_syntax::Error::Parse(error)) => error.kind().to_string(),
-                Err(regex_syntax::Error::Translate(error)) => error.kind().to_string(),
-                _ => error.to_string(),
-            };
-            let help = "the syntax is https://docs.rs/regex: Python's, without look-around and backreferences";
-            check.error(node.span, format!("`regex` cannot be read: {why}"), Some(help.into()));
-            None
-        }
-    }
-}
-
-/// A value as data.
-pub(super) fn literal(check: &mut Check, key: &str, node: &Node) -> Option<serde_json::Value> {
-    match &node.value {
-        Value::String(text) => Some(text.as_str().into()),
-        Value::Integer(number) => Some((*number).into()),
-        Value::Boolean(flag) => Some((*flag).into()),
-        Value::Float(number) if number.is_finite() => Some((*number).into()),
-        Value::Array(items) => items.iter().map(|item| literal(check, key, item)).collect(),
-        Value::Table(table) => {
-            let entries = table.entries.iter();
-            let entries = entries.map(|entry| Some((entry.key.clone(), literal(check, key, &entry.node)?)));
-            entries.collect::<Option<serde_json::Map<_, _>>>().map(serde_json::Value::Object)
-        }
-        Value::Float(_) | Value::Datetime => {
-            check.error(node.span, format!("`{key}` cannot be {}", node.kind()), Some("write it in quotes".into()));
-            None
-        }
-    }
-}
-
-pub(super) const AS: Choices<'_, Cast> = Choices {
-    now: &[("int", Cast::Int), ("float", Cast::Float), ("text", Cast::Text)],
-    aliases: &[("str", Cast::Text)],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};

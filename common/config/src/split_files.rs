@@ -2,12 +2,11 @@
 //! or a list of these. Files come in the order of the list, and by name within each.
 
 use super::check::Check;
-use super::file_format::FileFormat;
 use super::hub;
 use super::paths;
-use super::remote::{RemoteFault, is_on_s3};
-use super::split_source::SourceFile;
 use super::tree::{Node, Value};
+use crate::hub::entries;
+use compass_settings::{FileFormat, RemoteFault, SourceFile, is_on_s3};
 use std::path::{Path, PathBuf};
 
 /// The files behind `path`; what names none is reported. `split` is looked for in the hub's folders; with `has_format`
@@ -161,15 +160,6 @@ fn matched(pattern: &str, name: &str) -> Option<String> {
         let others = after.starts_with(literal).then(|| matched(rest, after))??;
         Some(format!("{here}_{others}"))
     })
-}
-
-/// What lies in a folder, by name; nothing when it cannot be read.
-pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
-    let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = listed.map(|entry| entry.path()).collect();
-    paths.retain(|path| path.file_name().is_none_or(|name| !name.to_string_lossy().starts_with('.')));
-    paths.sort();
-    paths
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! `keep`: which rows of a split are used.
 
 use super::check::Check;
-use super::fields::{self, Fields};
+use super::fields::{self, Fields, flag_of, literal, regex};
 use super::keys::KEEP;
-use super::row_expression::{Condition, Test};
-use super::split;
-use super::split_columns::{literal, regex};
 use super::tree::{Node, Value};
+use compass_settings::{Condition, Test};
 
 /// One condition, or a list of which all must hold.
 pub(super) fn read(check: &mut Check, node: &Node) -> Option<Vec<Condition>> {
@@ -27,7 +25,7 @@ fn condition(check: &mut Check, node: &Node) -> Option<Condition> {
     let column = column.and_then(|node| fields::text(check, "column", node));
     let asked = TESTS.iter().filter(|key| fields.table.get(key).is_some()).count();
     let test = test(check, &mut fields);
-    let not = split::flag(check, &mut fields, "not").unwrap_or(false);
+    let not = flag_of(check, &mut fields, "not").unwrap_or(false);
     // A misspelt question is reported as an unknown key.
     let is_misspelt = fields.table.entries.iter().any(|entry| !KEEP.keys.iter().any(|key| key.name == entry.key));
     if asked > 1 || asked == 0 && !is_misspelt {
@@ -53,6 +51,6 @@ fn test(check: &mut Check, fields: &mut Fields<'_>) -> Option<Test> {
         }
     });
     let regex = fields.get("regex").and_then(|node| regex(check, node)).map(|(text, _)| Test::Regex(text));
-    let exists = split::flag(check, fields, "exists").map(Test::Exists);
+    let exists = flag_of(check, fields, "exists").map(Test::Exists);
     equals.or(among).or(regex).or(exists)
 }

@@ -1,13 +1,11 @@
 //! Columns and rows made of lists, and texts made of pieces: `each`, and the verbs that read several values of a row.
 
 use super::check::Check;
-use super::fields::{self, Fields};
+use super::fields::{self, Fields, flag_of, literal, required_text};
 use super::keys::SPAN;
-use super::row_expression::{Expression, Key, Repeat, Span};
-use super::split;
-use super::split_columns::{literal, required_text};
 use super::split_template;
 use super::tree::{Node, Table, Value};
+use compass_settings::{Expression, Key, Repeat, TextSpan};
 
 /// `each`: in order, columns and what their values are.
 pub(super) fn each(check: &mut Check, table: &Table) -> Option<Vec<(String, Repeat)>> {
@@ -100,7 +98,7 @@ pub(super) fn items(check: &mut Check, of: String, fields: &mut Fields<'_>) -> O
         None => Some(None),
     };
     let order = fields.text(check, "order").map(str::to_owned);
-    let unique = split::flag(check, fields, "unique").unwrap_or(false);
+    let unique = flag_of(check, fields, "unique").unwrap_or(false);
     Some(Expression::Items { of, at: at?, order, unique })
 }
 
@@ -123,16 +121,16 @@ pub(super) fn splice(check: &mut Check, of: String, fields: &mut Fields<'_>) -> 
         return None;
     };
     // All are read before any is missed, so that every error is found.
-    let spans: Vec<Option<Span>> = nodes.iter().map(|node| span(check, node)).collect();
+    let spans: Vec<Option<TextSpan>> = nodes.iter().map(|node| span(check, node)).collect();
     let spans = spans.into_iter().collect::<Option<Vec<_>>>();
     Some(Expression::Splice { of, by: by?.to_owned(), spans: spans? })
 }
 
-fn span(check: &mut Check, node: &Node) -> Option<Span> {
+fn span(check: &mut Check, node: &Node) -> Option<TextSpan> {
     let mut fields = fields::table(check, "spans", node, &SPAN)?;
     let at = required_text(check, &mut fields, "at", "\"...\"");
     let like = fields.text(check, "like").map(str::to_owned);
     let put = fields.require(check, "put", "\"...\"").and_then(|node| split_template::read(check, "put", node));
     fields.finish(check);
-    Some(Span { at: at?, like, put: put? })
+    Some(TextSpan { at: at?, like, put: put? })
 }

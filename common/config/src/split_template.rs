@@ -2,8 +2,8 @@
 
 use super::check::Check;
 use super::fields;
-use super::row_expression::Piece;
 use super::tree::Node;
+use compass_settings::Piece;
 
 /// The pieces of the template in `node`; braces that do not match are reported.
 pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Vec<Piece>> {

@@ -5,9 +5,9 @@ use super::fields::Fields;
 use super::keys::TableKeys;
 use super::overrides::Overrides;
 use super::partitioner::{self, GEN_TASK_COEF, MAX_TASK_SIZE};
-use super::resolved::StageConfig;
 use super::runner;
 use compass_plan::partition::{PartitionStrategy, PartitionerKind};
+use compass_settings::StageConfig;
 
 /// Reads the stage at `key`, which has these keys; `partitioner` is its default.
 pub(super) fn read(

@@ -4,8 +4,8 @@ use super::check::Check;
 use super::fields::{Fields, text};
 use super::keys::ETCD;
 use super::paths;
-use super::resolved::{EtcdConfig, StoreConfig};
 use super::tree::Node;
+use compass_settings::{EtcdConfig, StoreConfig};
 use std::path::PathBuf;
 
 const SCHEME: &str = "etcd://";

@@ -1,6 +1,7 @@
 //! TOML with origins: every key and value knows its file and bytes, whatever was merged or inherited around it.
 
 use super::source::Span;
+use serde_json::Value as Json;
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
@@ -112,5 +113,49 @@ impl Node {
             Value::Array(_) => "an array",
             Value::Table(_) => "a table",
         }
+    }
+}
+
+/// Puts `value` where nothing stands at `key`.
+pub(crate) fn put(model: &mut Table, key: &str, span: Span, value: Value) {
+    if model.get(key).is_none() {
+        model.entries.push(KeyValue { key: key.to_owned(), key_span: span, node: Node { value, span } });
+    }
+}
+
+/// An array of tables at one place.
+pub(crate) fn array(items: Vec<Node>, span: Span) -> Node {
+    Node { value: Value::Array(items), span }
+}
+
+/// Whether two values are equal, wherever they were written.
+pub(crate) fn same(a: &Node, b: &Node) -> bool {
+    match (&a.value, &b.value) {
+        (Value::String(a), Value::String(b)) => a == b,
+        (Value::Integer(a), Value::Integer(b)) => a == b,
+        (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
+        (Value::Boolean(a), Value::Boolean(b)) => a == b,
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Table(a), Value::Table(b)) => same_table(a, b),
+        _ => false,
+    }
+}
+
+/// Whether two tables have the same keys in the same order with the same values.
+pub(crate) fn same_table(a: &Table, b: &Table) -> bool {
+    let pairs = a.entries.iter().zip(&b.entries);
+    a.entries.len() == b.entries.len() && pairs.into_iter().all(|(a, b)| a.key == b.key && same(&a.node, &b.node))
+}
+
+/// The value as JSON; a date, which nothing takes, is null.
+pub(crate) fn json(node: &Node) -> Json {
+    match &node.value {
+        Value::String(text) => text.as_str().into(),
+        Value::Integer(number) => (*number).into(),
+        Value::Float(number) => (*number).into(),
+        Value::Boolean(truth) => (*truth).into(),
+        Value::Datetime => Json::Null,
+        Value::Array(items) => items.iter().map(json).collect(),
+        Value::Table(table) => table.entries.iter().map(|entry| (entry.key.clone(), json(&entry.node))).collect(),
     }
 }

@@ -2,31 +2,16 @@
 //! by theirs.
 
 use super::check::Check;
-use super::choice::{Choices, Words};
-use super::decoding::flag;
-use super::fields::Fields;
-use super::model_class::put;
+use super::fields::{Fields, flag};
 use super::source::Span;
-use super::tree::{Node, Table, Value};
+use super::tree::{Node, Table, Value, put};
+use super::vocabulary::DROP_MIDDLE;
 use compass_plan::{DropMiddle, Truncation};
 
 /// `max_seq_len` of the classes that wrote `generate` before transformers 4.33, where a configuration has none.
 const LEGACY_MAX_SEQ_LEN: i64 = 2048;
 /// Classes of that time, which cut a prompt so that the answer fits, too.
 const LEGACY: &[&str] = &["HuggingFace", "HuggingFaceCausalLM", "ModelScope", "ModelScopeCausalLM"];
-
-const DROP_MIDDLE: Choices<'_, DropMiddle> = Choices {
-    now: &[("tokens", DropMiddle::Tokens), ("texts", DropMiddle::Texts)],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
-
-/// The names that `drop_middle` takes.
-pub(super) fn words() -> Words {
-    DROP_MIDDLE.words()
-}
 
 /// Reads the keys of a model.
 pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>) -> Truncation {
@@ -70,7 +55,7 @@ pub(super) fn middle(table: &Table, name: &str, (key, node): (&str, &Node), at: 
     let how = match (key, name) {
         _ if !asks => return true,
         // As it is written where no class is named.
-        ("drop_middle", _) if node.text().is_some_and(|text| words().names.contains(&text)) => {
+        ("drop_middle", _) if node.text().is_some_and(|text| DROP_MIDDLE.words().names.contains(&text)) => {
             put(model, key, at, node.value.clone());
             return true;
         }

@@ -2,18 +2,17 @@
 //!
 //! The one file is checked before it is given away: read again it asks for the same samples, or there is none.
 
-use super::check::Check;
-use super::convert::comment;
-use super::launching::RunnerKind;
+use super::check::{Check, comment};
 use super::notify::is_address;
 use super::overrides::Overrides;
 use super::parse::parse;
-use super::resolved::Config;
+use super::resolve::{asked, resolve};
 use super::source::Span;
 use super::tree::{KeyValue, Node, Table, Value};
-use super::{convert_paths, digest, load, toml_text};
+use super::{convert_paths, digest, toml_text};
 use compass_plan::InferSpec;
 use compass_plan::partition::PartitionerKind;
+use compass_settings::{Config, RunnerKind};
 use std::path::Path;
 
 /// The texts of a configuration.
@@ -124,11 +123,11 @@ fn read_again(text: &str, config: &Config, flags: &Overrides) -> Result<Config, 
         scores_only: flags.scores_only,
         ..Overrides::default()
     };
-    let mut check = Check::of(&flags);
+    let mut check = asked(&flags);
     let path = config.work_dir.join("configs/resolved.toml");
     let file = check.sources.add(&path, path.clone(), text.to_owned());
     let span = Span { file, start: 0, end: 0 };
-    let read = parse(&mut check, file).and_then(|table| load::resolve(&mut check, table, span, &flags));
+    let read = parse(&mut check, file).and_then(|table| resolve(&mut check, table, span, &flags));
     match (check.finish(), read) {
         (Ok(_), Some((config, _))) => Ok(config),
         (Err(faults), _) => Err(faults.to_string().lines().next().unwrap_or_default().to_owned()),

@@ -2,7 +2,7 @@
 
 use crate::error::DataError;
 use compass_common::regular_file;
-use compass_config::ReadLimits;
+use compass_settings::ReadLimits;
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;

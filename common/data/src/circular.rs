@@ -2,8 +2,8 @@
 
 use crate::Row;
 use crate::json_lines::kind_of;
-use compass_config::CircularConfig;
 use compass_pyfmt::python_str;
+use compass_settings::CircularConfig;
 use serde_json::Value;
 
 /// Orders of options ready to be given to rows.

@@ -4,8 +4,8 @@
 use crate::bytes;
 use crate::error::DataError;
 use crate::quotes::{Quotes, TooLong};
-use crate::stream::{Placed, RowStream};
-use compass_config::{ReadLimits, ReadOptions};
+use crate::row_stream::{Placed, RowStream};
+use compass_settings::{ReadLimits, ReadOptions};
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -5,9 +5,9 @@ use crate::bytes;
 use crate::error::DataError;
 use crate::json_lines::kind_of;
 use crate::list_expression;
-use compass_config::{Cast, Expression, Group, Key, Pattern, Piece, ReadLimits};
 use compass_pyfmt::literal;
 use compass_pyfmt::{digits_beyond_64_bits, python_str, with_texts};
+use compass_settings::{Cast, Expression, Group, Key, Pattern, Piece, ReadLimits};
 use regex::{Captures, Regex};
 use serde_json::{Number, Value};
 

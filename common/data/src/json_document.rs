@@ -5,8 +5,8 @@ use crate::bytes;
 use crate::error::DataError;
 use crate::json_lines;
 use crate::json_spans::{LineCount, Member, column, members, syntax};
-use crate::stream::{Placed, RowStream};
-use compass_config::ReadOptions;
+use crate::row_stream::{Placed, RowStream};
+use compass_settings::ReadOptions;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

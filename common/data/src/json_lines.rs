@@ -2,11 +2,12 @@
 
 use crate::Row;
 use crate::error::DataError;
+use crate::json_spans::bare;
 use crate::json_spans::offset;
 use crate::lines::{SolidLines, TextLine};
-use crate::stream::{Placed, RowStream};
-use compass_config::ReadOptions;
+use crate::row_stream::{Placed, RowStream};
 use compass_pyfmt::{digits_beyond_64_bits, python_json_word, whole_numbers_kept};
+use compass_settings::ReadOptions;
 use serde_json::Value;
 use std::path::Path;
 
@@ -86,16 +87,6 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
         Value::String(_) => "a text",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
-    }
-}
-
-/// The message without the position that serde_json appends to it.
-pub(crate) fn bare(error: &serde_json::Error) -> String {
-    let message = error.to_string();
-    let position = format!(" at line {} column {}", error.line(), error.column());
-    match message.strip_suffix(&position).unwrap_or(&message) {
-        "invalid unicode code point" => "a byte is not UTF-8: save the file as UTF-8".to_owned(),
-        other => other.to_owned(),
     }
 }
 

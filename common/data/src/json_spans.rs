@@ -3,7 +3,6 @@
 //! Each row is then parsed alone, so that every bad row is named with its own place instead of the first one only, and
 //! no more than one is held.
 
-use crate::json_lines::bare;
 use serde::de::IgnoredAny;
 
 /// An element of a list, or a key with its value, as ranges of bytes with white space around them.
@@ -122,6 +121,16 @@ pub(crate) fn column(bytes: &[u8], at: usize) -> usize {
     let before = &bytes[..at.min(bytes.len())];
     let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
     String::from_utf8_lossy(&before[line_start..]).chars().count() + 1
+}
+
+/// The message without the position that serde_json appends to it.
+pub(crate) fn bare(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    match message.strip_suffix(&position).unwrap_or(&message) {
+        "invalid unicode code point" => "a byte is not UTF-8: save the file as UTF-8".to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 #[cfg(test)]

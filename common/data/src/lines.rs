@@ -3,7 +3,7 @@
 
 use crate::bytes;
 use crate::error::DataError;
-use compass_config::ReadLimits;
+use compass_settings::ReadLimits;
 use std::collections::VecDeque;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};

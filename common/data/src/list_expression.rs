@@ -2,8 +2,8 @@
 
 use crate::Row;
 use crate::expression::{Found, Lacking, Unfit, fill, found, item, look_up, place, position};
-use compass_config::{Key, Piece, TextSpan};
 use compass_pyfmt::python_str;
+use compass_settings::{Key, Piece, TextSpan};
 use serde_json::Value;
 
 /// The first that is there and not null.

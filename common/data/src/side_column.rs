@@ -5,7 +5,7 @@ use crate::error::{DataError, Faults};
 use crate::expression::{self, look_up};
 use crate::lines::SolidLines;
 use crate::stream;
-use compass_config::{Cast, Expression, ReadLimits, ReadOptions};
+use compass_settings::{Cast, Expression, ReadLimits, ReadOptions};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -2,20 +2,10 @@
 
 use crate::Row;
 use crate::error::DataError;
+use crate::row_stream::RowStream;
 use crate::{delimited, json_document, json_lines, text_rows};
-use compass_config::{FileFormat, ReadOptions};
+use compass_settings::{FileFormat, ReadOptions};
 use std::path::Path;
-
-/// A row and where it stands.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Placed {
-    pub row: Row,
-    /// The line that it begins on, from 1; `None` in a file without lines.
-    pub line: Option<usize>,
-}
-
-/// The rows of one file in order. A faulty row is an error in its place; what stops the reader is the last item.
-pub type RowStream = Box<dyn Iterator<Item = Result<Placed, DataError>>>;
 
 /// Opens a data file. Files compressed with gzip are read as what is in them. Of `skip` a columnar file need not read
 /// anything; other formats give these columns all the same.

@@ -4,8 +4,8 @@ use crate::Row;
 use crate::bytes;
 use crate::error::DataError;
 use crate::lines::Lines;
-use crate::stream::{Placed, RowStream};
-use compass_config::ReadOptions;
+use crate::row_stream::{Placed, RowStream};
+use compass_settings::ReadOptions;
 use std::path::Path;
 
 /// The column, unless `names` says otherwise; the Hugging Face hub's text reader calls it so too.

@@ -6,7 +6,7 @@
 use crate::stamp::{Stamper, Stamps, of_file};
 use compass_common::private_file;
 use compass_common::regular_file;
-use compass_config::LoaderWorld;
+use compass_settings::LoaderWorld;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};

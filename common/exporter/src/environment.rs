@@ -1,6 +1,6 @@
 //! The variables of the interpreter: the user's own, and those that say where it reads and writes.
 
-use compass_config::{Interpreter, LoaderWorld};
+use compass_settings::{Interpreter, LoaderWorld};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::symlink;

@@ -11,7 +11,7 @@ use crate::stamp::Stamper;
 use compass_common::regular_file;
 use compass_common::status_output::print_status;
 use compass_common::words::counted;
-use compass_config::{
+use compass_settings::{
     EvaluatedConfiguration, Interpreter, LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader, is_own,
 };
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Why an interpreter gave nothing, and what to do.
 
-use compass_config::NoRows;
+use compass_settings::NoRows;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -9,7 +9,7 @@ use crate::run_folder::RunFolder;
 use crate::sandbox::{Containment, View, detect};
 use crate::script::{self, Caches, Call, Event, Request, Split};
 use crate::stamp::Stamper;
-use compass_config::{Interpreter, LoaderWorld, NoRows};
+use compass_settings::{Interpreter, LoaderWorld, NoRows};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

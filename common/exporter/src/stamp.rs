@@ -1,7 +1,7 @@
 //! What something depends on, as digests: files, folders and variables of the environment.
 
 use crate::environment::{SET, variable};
-use compass_config::LoaderWorld;
+use compass_settings::LoaderWorld;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;

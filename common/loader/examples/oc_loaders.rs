@@ -7,8 +7,9 @@
 //!   table of splits asks for are made, empty; what loader classes ask for must lie in DATA, or is made of what `examples.json`
 //!   there has for the class.
 
-use compass_config::{LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, Overrides, PythonWorld, RowLoader, load};
+use compass_config::{Overrides, PythonWorld, load};
 use compass_loader::TreeLoader;
+use compass_settings::{LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, RowLoader};
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead as _;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 
 use crate::observed::Look;
 use compass_common::regular_file;
-use compass_config::{LoaderCall, LoaderWorld, is_own};
 use compass_python::LoadedSplit;
+use compass_settings::{LoaderCall, LoaderWorld, is_own};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;

@@ -3,8 +3,9 @@
 use crate::cache::{Cache, Record};
 use crate::observed::Look;
 use crate::world::TreeWorld;
-use compass_config::{LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader, beside_name, is_own, without_beside};
+use compass_config::{beside_name, without_beside};
 use compass_python::{LibraryCall, LibraryFault, Limits, load_rows};
+use compass_settings::{LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader, is_own};
 use std::path::PathBuf;
 
 /// What one class may use. Rows of a data set are more than a configuration is.

@@ -3,8 +3,9 @@
 use crate::observed::{self, Look};
 use crate::pandas;
 use crate::world::TreeWorld;
-use compass_config::{FileFormat, ReadOptions, dataset_files, dataset_snapshot, fetch_dataset};
+use compass_config::{dataset_files, dataset_snapshot, fetch_dataset};
 use compass_python::{FileFault, TableRequest, Tables};
+use compass_settings::{FileFormat, ReadOptions};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! The world of one evaluation: modules of the tree, data below the roots that may be read, and a record of every look.
 
 use crate::observed::Look;
-use compass_config::{LoaderCall, LoaderWorld};
 use compass_python::FileFault;
+use compass_settings::{LoaderCall, LoaderWorld};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use super::register::{EnrolmentRequest, Register, TokenTerms};
 use super::vault::{Vault, VaultError, random};
 use compass_common::encode::{self, EncodeError};
 use compass_common::join_token::JoinToken;
-use compass_config::{AuthorityConfig, StoreConfig};
+use compass_settings::{AuthorityConfig, StoreConfig};
 use compass_store::{SharedValue, StoreError};
 use compass_types::ids::Digest;
 use compass_types::secret::Secret;

@@ -7,7 +7,7 @@ use super::error::LaunchError;
 use super::launcher::{JobOutcome, JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending};
 use super::worker_command::{WorkerCommand, quoted};
 use compass_common::regular_file;
-use compass_config::{CommandConfig, CommandPiece};
+use compass_settings::{CommandConfig, CommandPiece};
 use compass_types::ids::WorkerId;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use super::pool::PoolReport;
 use compass_common::words::{counted, duration};
-use compass_config::RunnerKind;
+use compass_settings::RunnerKind;
 use compass_types::ids::WorkerId;
 
 /// A job that runs for so long without its worker reporting is worth a word, in milliseconds.

@@ -1,7 +1,7 @@
 //! The commands of Slurm, and what is meant when it refuses them. Pure.
 
 use super::worker_command::{WorkerCommand, quoted};
-use compass_config::SlurmConfig;
+use compass_settings::SlurmConfig;
 use std::path::PathBuf;
 
 /// Longest name of a job, as OpenCompass cuts it.

@@ -3,7 +3,7 @@
 use super::super::process::Said;
 use super::super::worker_command::{MasterAddresses, Programs, WorkerCommand};
 use super::*;
-use compass_config::SlurmConfig;
+use compass_settings::SlurmConfig;
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 

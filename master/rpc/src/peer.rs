@@ -125,7 +125,7 @@ impl tonic::service::Interceptor for AuthInterceptor {
 mod tests {
     use super::*;
     use compass_authority::TokenTerms;
-    use compass_config::{AuthorityConfig, StoreConfig};
+    use compass_settings::{AuthorityConfig, StoreConfig};
     use tonic::Code;
 
     fn worker(until: u64) -> PeerIdentity {

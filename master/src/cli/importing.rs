@@ -2,9 +2,10 @@
 
 use clap::Args;
 use compass_common::join_token::DEFAULT_STATE;
-use compass_config::{Loader, LoaderChain, RowLoader};
+use compass_config::LoaderChain;
 use compass_exporter::{Exporter, Limits};
 use compass_loader::TreeLoader;
+use compass_settings::{Loader, RowLoader};
 use std::path::PathBuf;
 use std::sync::Arc;
 

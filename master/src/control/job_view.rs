@@ -78,10 +78,10 @@ mod tests {
     use crate::estimate::SpeedStore;
     use crate::job::{Ended, JobRecord, SlotBound};
     use crate::pipeline::{JobHandle, WorkerView};
-    use compass_config::StoreConfig;
     use compass_diagnostic::Diagnostics;
     use compass_scheduler::Shortage;
     use compass_scheduler::broker::{FairShare, JobId};
+    use compass_settings::StoreConfig;
     use compass_store::LeadershipStatus;
     use compass_types::ids::{Digest, WorkerId};
     use std::collections::BTreeMap;

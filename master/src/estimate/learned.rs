@@ -257,7 +257,7 @@ mod tests {
     #[tokio::test]
     async fn what_masters_learn_at_the_same_moment_is_kept_of_all() {
         let folder = tempfile::tempdir().unwrap();
-        let store = SpeedStore::of(&compass_config::StoreConfig::Embedded, folder.path());
+        let store = SpeedStore::of(&compass_settings::StoreConfig::Embedded, folder.path());
         assert_eq!((store.read("r").await.unwrap(), store.read("../r").await.unwrap()), (None, None));
         assert!(!folder.path().join("speeds").exists(), "reading makes no folder");
         let learn = |at: i64| {

@@ -13,9 +13,9 @@ use super::rates::{Rates, roofline};
 use super::speed_store::Speeds;
 use super::tokens::{Measured, Tokenizers};
 use crate::pipeline::Planned;
-use compass_config::{Config, ModelConfig};
 use compass_plan::{DatasetPlan, DeviceRequest, ModelPlan};
 use compass_scheduler::{DeviceType, Duplicates, Recorded};
+use compass_settings::{Config, ModelConfig};
 use std::collections::BTreeSet;
 use std::ops::Add;
 

@@ -3,8 +3,8 @@
 
 use super::learned::{Learned, record_name};
 use crate::pipeline::RunFacts;
-use compass_config::{EtcdConfig, StoreConfig};
 use compass_plan::{ModelPlan, Plan};
+use compass_settings::{EtcdConfig, StoreConfig};
 use compass_store::{SharedValue, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 use super::notifier::Notifier;
 use crate::pipeline::RunView;
 use compass_common::words::counted;
-use compass_config::NotifyEvent;
 use compass_plan::engine::TokenCounters;
+use compass_settings::NotifyEvent;
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;

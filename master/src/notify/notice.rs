@@ -1,6 +1,6 @@
 //! What is told, as JSON for programs and as a text for people.
 
-use compass_config::NotifyEvent;
+use compass_settings::NotifyEvent;
 use serde_json::{Value, json};
 
 /// Most of a text that is sent, in bytes; what is longer stands in the run folder. A bot of Lark takes requests of 20 kB.

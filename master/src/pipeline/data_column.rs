@@ -5,10 +5,11 @@ use super::dataset_plan::plan_dataset;
 use super::folder::RunFolder;
 use super::plan_parts::PlanFiles;
 use super::rows::Rows;
-use compass_config::{DatasetConfig, load_datasets};
+use compass_config::load_datasets;
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::DatasetPlan;
 use compass_plan::prompt::RowSource as _;
+use compass_settings::DatasetConfig;
 use serde_json::Value;
 
 /// The value of `column` in each row of `planned`, by index of its sample; `None` in its place where a row has none.

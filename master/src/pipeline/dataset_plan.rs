@@ -7,12 +7,12 @@ use super::plan_folder::read_file;
 use super::plan_parts::{PartCutter, PlanFiles};
 use super::rows::{self, Faults, Rows};
 use compass_common::encode::{self, EncodeError};
-use compass_config::DatasetConfig;
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_eval::report::{prediction_record, pretty};
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::prompt::{RowSource, Shot, ShotFormat, WorkloadCounter, render_each};
 use compass_plan::{Body, DatasetPlan, EntryRuns, EvalSpec, InferSpec, Part, Sample};
+use compass_settings::DatasetConfig;
 use compass_types::ids::Digest;
 use compass_types::result::{Outcome, PromptFit, SampleResult};
 

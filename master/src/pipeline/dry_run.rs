@@ -9,11 +9,11 @@ use super::planned::Planned;
 use super::task_list::listing;
 use super::worker_endpoint::told;
 use compass_common::words::{counted, grouped};
-use compass_config::{Config, left_out_lines};
 use compass_launch::Programs;
 use compass_plan::partition::TaskList;
 use compass_plan::{DuplicateGroups, Plan};
 use compass_scheduler::{Duplicates, Recorded};
+use compass_settings::{Config, left_out_lines};
 use compass_types::ids::Digest;
 use std::fmt::Write as _;
 

@@ -450,7 +450,7 @@ fn quoted(word: &str) -> String {
 ///
 /// # Errors
 /// Those of the disk, and paths that are not UTF-8.
-pub fn keep_config(folder: &RunFolder, config: &compass_config::Config, stamp: &str) -> Result<(), FolderError> {
+pub fn keep_config(folder: &RunFolder, config: &compass_settings::Config, stamp: &str) -> Result<(), FolderError> {
     let json = encode::pretty_json("the configuration", config)?;
     write_atomically(&folder.configs().join(format!("{stamp}_{}.json", std::process::id())), &json)
 }

@@ -28,7 +28,6 @@ use crate::leader::Leader;
 use compass_common::encode::{self, EncodeError};
 use compass_common::status_output::{print_status, report, with_same_log};
 use compass_common::words::counted;
-use compass_config::Config;
 use compass_diagnostic::Diagnostic;
 use compass_launch::{Programs, is_local};
 use compass_ledger::{Committed, Committer, Ledger, Seal, TornEnd};
@@ -36,6 +35,7 @@ use compass_plan::partition::{PartitionError, PartitionerKind, TaskSpec, UnitSiz
 use compass_plan::{ModelKind, Plan, Unit};
 use compass_rpc::{JobKey, RunParameters};
 use compass_scheduler::{Duplicates, Labels, Limits, Recorded, Requires, SlotDemand, TaskView, Watch};
+use compass_settings::Config;
 use compass_store::{CoordinationStore, Keys, StoreTimeouts};
 use compass_types::ids::{Digest, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;

@@ -7,7 +7,6 @@ use super::worker_endpoint::WorkerEndpoint;
 use super::worker_source::StageRegistration;
 use compass_common::gpu_files::GpuFiles;
 use compass_common::status_output::print_status;
-use compass_config::{Config, ModelConfig, PoolConfig, RunnerKind};
 use compass_launch::{
     Autoscaler, Belonging, Bounds, CommandLauncher, DlcLauncher, DlcPlace, LaunchError, Launcher, LocalLauncher,
     MasterAddresses, Pool, PoolSpec, Programs, SlurmLauncher, SlurmOrder, WorkerCommand, find_worker, sees_gpu,
@@ -15,6 +14,7 @@ use compass_launch::{
 };
 use compass_plan::DeviceRequest;
 use compass_rpc::PoolTerms;
+use compass_settings::{Config, ModelConfig, PoolConfig, RunnerKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tokio::sync::watch;

@@ -6,8 +6,8 @@ use super::infer_error::InferError;
 use super::job_handle::JobHandle;
 use super::opening::{Opening, prefixes, read_lengths};
 use compass_common::status_output::{print_status, with_same_log};
-use compass_config::{Advertised, Config, StoreConfig};
 use compass_ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, Seal, StoreId};
+use compass_settings::{Advertised, Config, StoreConfig};
 use compass_store::{
     AnyStore, CoordinationStore, Damage, EmbeddedStore, EtcdStore, Keys, Leadership, LeadershipStatus, Op, RunRecord,
     StoreError, StoreTimeouts,

@@ -1,6 +1,6 @@
 //! Where models load: in which pools, as their configuration and the pools' say. No part of what they compute.
 
-use compass_config::{ModelConfig, PoolConfig};
+use compass_settings::{ModelConfig, PoolConfig};
 use compass_storage::Location;
 use compass_types::ids::ModelId;
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,12 @@
 //! What a model is pinned to when a job is planned: the digest of its weights, and what its generations begin from.
 
 use compass_common::regular_file;
-use compass_config::RemoteModel;
 use compass_ledger::{Kind, LedgerEntry};
 use compass_plan::weights::adapter::read_adapter;
 use compass_plan::weights::files::read_small;
 use compass_plan::weights::{Pin, WeightsDigest, read};
 use compass_plan::{GenerationDefaults, ModelPlan, Plan};
+use compass_settings::RemoteModel;
 use compass_storage::Location;
 use compass_types::ids::ModelId;
 use serde_json::{Map, Value};

@@ -3,10 +3,10 @@
 
 use super::plan_error::PlanError;
 use crate::descriptors::is_caused_by_exhaustion;
-use compass_config::SourceConfig;
 use compass_data::{DataError, Row, SplitRows, read_split};
 use compass_diagnostic::Diagnostic;
 use compass_plan::prompt::{PromptError, RowSource, Split};
+use compass_settings::SourceConfig;
 use compass_types::range::RangeSpec;
 use std::borrow::Cow;
 

@@ -4,8 +4,8 @@
 use super::host::host;
 use compass_authority::{Authority, AuthorityError, JoinFile, JoinFileError};
 use compass_common::join_token::{DEFAULT_STATE, is_loopback, loopback_name};
-use compass_config::{Advertised, Config};
 use compass_rpc::Access;
+use compass_settings::{Advertised, Config};
 use compass_types::ids::Digest;
 use std::net::SocketAddr;
 use std::path::Path;

@@ -3,10 +3,10 @@
 use super::folder::RunFolder;
 use super::infer_error::InferError;
 use super::model_placement::ModelPlacement;
-use compass_config::Config;
 use compass_launch::{PoolReport, Programs};
 use compass_rpc::Inbound;
 use compass_scheduler::SlotDemand;
+use compass_settings::Config;
 use compass_types::ids::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;

@@ -2,11 +2,12 @@
 
 use super::worker_dispatcher::WorkerDispatcher;
 use crate::pipeline::{self, WorkerEndpoint};
-use compass_config::{Base, Config, RunnerKind};
+use compass_config::Base;
 use compass_launch::{
     Autoscaler, Bounds, LaunchError, LaunchEvent, LocalLauncher, MasterAddresses, Pool, PoolReport, PoolSpec, Programs,
     WorkerCommand, explain, find_worker,
 };
+use compass_settings::{Config, RunnerKind};
 use compass_types::ids::WorkerId;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -10,9 +10,9 @@ use crate::job::{Failure, JobRequest, OpenedRun, SlotBound, now};
 use crate::pipeline::{JobHandle, ModelPlacement, plan_digest};
 use compass_common::run_log;
 use compass_common::status_output::report;
-use compass_config::Config;
 use compass_diagnostic::Diagnostic;
 use compass_scheduler::broker::JobId;
+use compass_settings::Config;
 use tokio::sync::{Mutex, watch};
 use tracing::Instrument as _;
 

@@ -9,9 +9,10 @@ use crate::job::{Failure, JobRecord};
 use crate::pipeline::RunFolder;
 use compass_common::encode;
 use compass_common::status_output::print_timed;
-use compass_config::{Base, EtcdConfig, StoreConfig};
+use compass_config::Base;
 use compass_diagnostic::Diagnostic;
 use compass_scheduler::broker::JobId;
+use compass_settings::{EtcdConfig, StoreConfig};
 use compass_store::{
     AnyStore, CoordinationStore, EmbeddedStore, EtcdStore, Leadership, LeadershipStatus, Op, StoreError, StoreTimeouts,
 };

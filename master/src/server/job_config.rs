@@ -1,8 +1,9 @@
 //! The configuration under which a server runs a job: the job's own terms at the server's place.
 
 use crate::job::{JobRecord, StageTerms};
-use compass_config::{Base, Config, PoolConfig, RunnerConfig, RunnerKind, StageConfig};
+use compass_config::Base;
 use compass_plan::partition::PartitionerKind;
+use compass_settings::{Config, PoolConfig, RunnerConfig, RunnerKind, StageConfig};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 

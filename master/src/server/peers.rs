@@ -1,7 +1,7 @@
 //! The addresses of the servers that share a store, in that store: one that leads tells its workers of those that stand by,
 //! so that they find the next leader. Nothing is removed but the oldest: an address that is gone costs a worker one try.
 
-use compass_config::StoreConfig;
+use compass_settings::StoreConfig;
 use compass_store::{SharedValue, StoreError};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

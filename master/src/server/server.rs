@@ -4,7 +4,7 @@ use super::ports::{BoundPorts, Ports};
 use super::worker_dispatcher::WorkerDispatcher;
 use crate::control::{ControlService, JobRegistry, Socket};
 use crate::pipeline::{InferError, WorkerEndpoint};
-use compass_config::Config;
+use compass_settings::Config;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 use tokio_util::sync::{CancellationToken, DropGuard};

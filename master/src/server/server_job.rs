@@ -5,8 +5,8 @@ use super::server::Server;
 use crate::job::{self, Failure, JobEnvironment, JobRequest, Mode, OpenedRun};
 use crate::notify::Notifier;
 use crate::pipeline::{JobHandle, ModelPlacement};
-use compass_config::Config;
 use compass_scheduler::broker::JobId;
+use compass_settings::Config;
 use std::sync::Arc;
 use tokio::sync::watch;
 

@@ -4,7 +4,7 @@ use super::subject::{Subject, planned_content};
 use crate::exit;
 use crate::job::{Failure, JobRequest, OpenedRun, open_in};
 use crate::pipeline::{FolderError, RunFolder, read_plan};
-use compass_config::Config;
+use compass_settings::Config;
 use compass_types::ids::Digest;
 use compass_watch::{Ending, Event};
 use std::path::{Path, PathBuf};

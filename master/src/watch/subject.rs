@@ -2,8 +2,9 @@
 
 use super::order::Order;
 use crate::job::Failure;
-use compass_config::{Config, Diagnostic, Overrides};
+use compass_config::{Diagnostic, Overrides};
 use compass_plan::{ModelKind, Plan};
+use compass_settings::Config;
 use compass_types::ids::Digest;
 use compass_watch::{ModelParts, content_of};
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 use super::access::{AccessError, BearerToken};
 use super::settings::HttpSettings;
 use super::tls::{HttpTlsError, acceptor};
-use compass_config::HttpConfig;
+use compass_settings::HttpConfig;
 use tokio_rustls::TlsAcceptor;
 
 /// Why they cannot be used.
@@ -44,7 +44,7 @@ impl HttpSecrets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_config::HttpTls;
+    use compass_settings::HttpTls;
 
     #[test]
     fn a_missing_certificate_is_found_without_a_port() {

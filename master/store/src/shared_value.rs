@@ -8,7 +8,7 @@ use super::etcd::EtcdBackend;
 use super::transaction::{Compare, Step, Transaction};
 use compass_common::backoff;
 use compass_common::regular_file;
-use compass_config::EtcdConfig;
+use compass_settings::EtcdConfig;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};

@@ -1,11 +1,12 @@
 //! The questions of one data set of a preset: read and rendered as the planner does it.
 
 use super::BenchFolder;
-use compass_config::{DatasetConfig, Overrides, load};
+use compass_config::{Overrides, load};
 use compass_data::read_split;
 use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::{Prompt, RenderedDataset, RenderedPrompt, render};
 use compass_plan::{Body, InferSpec};
+use compass_settings::DatasetConfig;
 
 /// A data set, ready to be run.
 pub struct Questions {

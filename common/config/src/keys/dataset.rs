@@ -2,7 +2,7 @@
 
 use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Named, Number, Table, Text, Texts};
 use super::key::{Kind, TableKeys, ignored, key, later};
-use crate::infer_cfg::LABEL_TYPES;
+use crate::vocabulary::LABEL_TYPES;
 
 /// A text, or `{ jinja = "..." }`.
 const TEXT_OR_JINJA: Kind = Either(&[Text, MapOf(&Text)]);

@@ -2,7 +2,7 @@
 
 use super::key::Kind::{Choice, Duration, MapOf, Number, Path, Table, Text, Whole};
 use super::key::{Kind, TableKeys, key};
-use crate::endpoint;
+use crate::vocabulary::APIS;
 
 pub(crate) static ENDPOINT: TableKeys = TableKeys {
     name: "endpoint",
@@ -14,7 +14,7 @@ pub(crate) static ENDPOINT: TableKeys = TableKeys {
         key("model", Text, "name of the model there").default("the first that the server lists at `/models`"),
         key(
             "api",
-            Choice(|| endpoint::APIS.words()),
+            Choice(|| APIS.words()),
             "`chat` sends messages, `completions` texts; only the latter can score options. `auto`: `completions` with \
              `chat = false`, else `chat`",
         )

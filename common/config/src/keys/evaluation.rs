@@ -5,7 +5,7 @@ use super::key::{Key, Kind, TableKeys, TypeKeys, ignored, key, later};
 use super::model::POSTPROCESSOR;
 use crate::evaluator_names::EVALUATORS;
 use crate::evaluator_parameters as parameters;
-use crate::split_circular::ORDERS;
+use crate::vocabulary::ORDERS;
 
 /// A number, or several.
 const NUMBERS: Kind = Either(&[Kind::from(1), ArrayOf(&Kind::from(1))]);

@@ -3,7 +3,7 @@
 use super::key::Kind::{Anything, Choice, Number, Text, Texts};
 use super::key::{Key, Kind, TableKeys, TypeKeys, ignored, key};
 use super::model::KWARGS;
-use crate::inferencer::{INFERENCERS, MODES};
+use crate::vocabulary::{INFERENCERS, MODES};
 
 /// Of what is scored and not generated.
 const SCORED: &[Key] = &[

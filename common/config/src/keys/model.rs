@@ -3,12 +3,14 @@
 use super::endpoint::ENDPOINT;
 use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Number, Path, Table, Text, Texts, Whole};
 use super::key::{Key, Kind, TableKeys, ignored, key};
-use crate::{chat_template, meta_template, model, model_class, truncation};
+use crate::vocabulary::{
+    DEVICES, DROP_MIDDLE, DTYPES, PROFILES, SIDES, SYSTEM, TRUNCATION_SIDES, auto, chat, model_types,
+};
 
 /// A postprocessor as models and data sets take it: a name, a table with `type`, or several.
 pub(super) const POSTPROCESSOR: Kind = Either(&[Text, MapOf(&Anything), ArrayOf(&Either(&[Text, MapOf(&Anything)]))]);
 /// `"left"` or `"right"`.
-const SIDE: Kind = Choice(crate::kwargs::sides);
+const SIDE: Kind = Choice(|| SIDES.words());
 /// A string, or several that are joined.
 const WORDS: Kind = Either(&[Text, Texts]);
 
@@ -31,7 +33,7 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         .default("required without `endpoint`"),
         key(
             "type",
-            Choice(model_class::words),
+            Choice(model_types),
             "layout of the directory: Hugging Face's, Meta's (params.json, consolidated.NN.pth, tokenizer.model), that of \
              InternLM's training code (model_config.pt, model_tpN_ppN.pt). `openai` is a server, see `endpoint`. `echo` answers with a hash of the prompt, for tests. \
              OpenCompass's classes (`HuggingFaceBaseModel`, `VLLMwithChatTemplate` ...) are understood too, with the settings of their engines",
@@ -57,7 +59,7 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         .default("`false`"),
         key(
             "drop_middle",
-            Either(&[Choice(truncation::words), Boolean]),
+            Either(&[Choice(|| DROP_MIDDLE.words()), Boolean]),
             "the middle of what is too long goes, not an end; `tokens` (`true`): both ends are joined as they are, `texts`: as texts that \
              are tokenised again",
         )
@@ -73,22 +75,22 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         key("min_out_len", Kind::from(0), "fewest tokens to generate where the data set does not say").default("0"),
         key(
             "dtype",
-            Choice(|| model::DTYPES.words()),
+            Choice(|| DTYPES.words()),
             "`auto`: the checkpoint's own where the configuration asks for GPUs, else float32; pinned in the plan",
         )
         .default("`auto`"),
         key(
             "device",
-            Choice(|| model::DEVICES.words()),
+            Choice(|| DEVICES.words()),
             "where the model runs; a GPU is never replaced by the CPU in silence",
         )
         .default("`auto`"),
-        key("add_bos_token", Either(&[Choice(model::auto), Boolean]), "the tokenizer's own rule, always, never")
+        key("add_bos_token", Either(&[Choice(auto), Boolean]), "the tokenizer's own rule, always, never")
             .takes("`\"auto\"`, `true`, `false`")
             .default("`\"auto\"`"),
         key(
             "profile",
-            Choice(|| model::PROFILES.words()),
+            Choice(|| PROFILES.words()),
             "whose formulas hold where they differ ([numbers](numbers.md))",
         )
         .default("`canonical`"),
@@ -100,14 +102,14 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         .default("`true`"),
         key(
             "chat",
-            Either(&[Choice(chat_template::auto), Boolean]),
+            Either(&[Choice(auto), Boolean]),
             "prompts go through the tokenizer's chat template; `auto`: where it has one",
         )
         .takes("`\"auto\"`, `true`, `false`")
         .default("`false`"),
         key(
             "system",
-            Choice(|| model::SYSTEM.words()),
+            Choice(|| SYSTEM.words()),
             "what becomes of a `description` or another system message where the chat template, or the endpoint, refuses the role: `user` \
              puts the text and an empty line before the user's message",
         )
@@ -121,7 +123,7 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         .default("`true`"),
         key(
             "meta_template",
-            Either(&[Choice(meta_template::words), Table(&META_TEMPLATE)]),
+            Either(&[Choice(chat), Table(&META_TEMPLATE)]),
             "how roles are wrapped, as OpenCompass writes it",
         )
         .takes("table or `\"chat\"`")
@@ -137,7 +139,7 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         key("model_kwargs", Table(&MODEL_KWARGS), "what OpenCompass hands to transformers").default("none"),
         key(
             "batch_size",
-            Either(&[Choice(model::auto), Kind::from(1)]),
+            Either(&[Choice(auto), Kind::from(1)]),
             "accepted; what runs at once follows from free memory",
         )
         .takes("`\"auto\"` or whole number")
@@ -167,7 +169,7 @@ pub(crate) static TOKENIZER_KWARGS: TableKeys = TableKeys {
             .default("`true`"),
         key(
             "truncation_side",
-            Choice(crate::kwargs::truncation_sides),
+            Choice(|| TRUNCATION_SIDES.words()),
             "which end of a text that is too long goes; `own`: what tokenizer_config.json says, else `right`, as for OpenCompass's \
              `HuggingFaceCausalLM`",
         )

@@ -2,7 +2,7 @@
 
 use super::key::Kind::{Choice, MapOf, Named, Path, Text, Texts};
 use super::key::{Kind, TableKeys, key};
-use crate::pool::OFFLINE;
+use crate::vocabulary::OFFLINE;
 
 pub(crate) static POOL: TableKeys = TableKeys {
     name: "pool",

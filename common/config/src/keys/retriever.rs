@@ -2,7 +2,7 @@
 
 use super::key::Kind::{ArrayOf, Boolean, Choice, Texts, Whole};
 use super::key::{Key, Kind, TableKeys, TypeKeys, key};
-use crate::retriever::RETRIEVERS;
+use crate::vocabulary::RETRIEVERS;
 
 const K: &[Key] = &[key("k", Kind::from(1), "number of shots").or(&["ice_num"]).required()];
 const LEAVE_OUT: Key = key("leave_out", Boolean, "leaves rows out that equal the question").or(&["exclude_question"]);

@@ -2,7 +2,7 @@
 
 use super::key::Kind::{Anything, Boolean, Choice, Duration, Either, Path, Table, Text, Texts};
 use super::key::{Kind, TableKeys, TypeKeys, ignored, key};
-use crate::runner::RUNNERS;
+use crate::vocabulary::RUNNERS;
 
 pub(crate) static RUNNER: TableKeys = TableKeys {
     name: "runner",

@@ -2,7 +2,7 @@
 
 use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Table, Text, Texts, Whole};
 use super::key::{Key, Kind, TableKeys, TypeKeys, key};
-use crate::{split, split_circular, split_columns};
+use crate::vocabulary::{AS, FORMAT, ORDERS};
 
 pub(crate) static SPLIT: TableKeys = TableKeys {
     name: "split",
@@ -16,7 +16,7 @@ pub(crate) static SPLIT: TableKeys = TableKeys {
         .takes("string or array")
         .required(),
         key("split", Text, "which split of a hub data set").default("`test` or `train`"),
-        key("format", Choice(|| split::FORMAT.words()), "layout of the files")
+        key("format", Choice(|| FORMAT.words()), "layout of the files")
             .default("by the name; `.gz` is read as what it holds"),
         key("header", Boolean, "csv, tsv: the first row names the columns").default("`true`"),
         key("names", Texts, "csv, tsv: names of the columns; txt: of its one column; json: of rows that are lists").default("the header's"),
@@ -86,7 +86,7 @@ pub(crate) static CIRCULAR: TableKeys = TableKeys {
         key("answers", Texts, "what the right answer says for each option; one that says none of it is a fault")
             .takes("array")
             .default("the names of the options"),
-        key("patterns", Choice(|| split_circular::ORDERS.words()), "which orders").default("`circular`"),
+        key("patterns", Choice(|| ORDERS.words()), "which orders").default("`circular`"),
     ],
     types: &[],
 };
@@ -110,7 +110,7 @@ pub(crate) static COLUMN: TableKeys = TableKeys {
     name: "column",
     title: "a column",
     keys: &[
-        key("as", Choice(|| split_columns::AS.words()), "the type that the value is brought to").default("as it is"),
+        key("as", Choice(|| AS.words()), "the type that the value is brought to").default("as it is"),
         key("default", Anything, "what stands where `PATH` is absent or null, or where nothing was found")
             .takes("any value")
             .default("a fault"),

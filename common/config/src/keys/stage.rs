@@ -2,7 +2,7 @@
 
 use super::key::Kind::{Choice, Either, Named, Table, Text, Whole};
 use super::key::{Key, Kind, TableKeys, TypeKeys, key};
-use crate::partitioner::{PARTITIONERS, STRATEGIES};
+use crate::vocabulary::{PARTITIONERS, STRATEGIES};
 
 static RUNNER_TAKES: [Kind; 2] = [Text, Table(&super::RUNNER)];
 const RUNNER: Key = key("runner", Either(&RUNNER_TAKES), "who launches workers, and how many")

@@ -4,20 +4,13 @@
 //! The evaluator follows imports of OpenCompass's package alone, so these modules stand in it under a name of their own.
 
 use super::host::{MOST_SOURCE, tree_module};
-use super::rows::LoaderWorld;
 use compass_common::regular_file;
 use compass_python::LibrarySource;
+use compass_settings::{LoaderWorld, is_own};
 use std::path::{Path, PathBuf};
 
-/// Where the names of OpenCompass's modules begin.
-const TREE: &str = "opencompass.";
 /// Where modules beside the configuration stand for the evaluator.
 const BESIDE: &str = "opencompass.beside.";
-
-/// Whether a name is that of something in a module of the user's own, which stands outside of OpenCompass.
-pub fn is_own(written: &str) -> bool {
-    written.contains('.') && !written.starts_with(TREE)
-}
 
 /// The evaluator's name of what `written` names in a module beside the configuration; `None` where there is no such module.
 pub fn beside_name(config: &Path, written: &str) -> Option<String> {

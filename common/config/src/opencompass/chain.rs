@@ -1,6 +1,6 @@
 //! Several ways to rows, tried in order.
 
-use super::rows::{EvaluatedConfiguration, LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader};
+use compass_settings::{EvaluatedConfiguration, LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader};
 use std::sync::Arc;
 
 /// Loaders in the order in which they are asked: each gets only the calls that those before it refused.

@@ -3,13 +3,14 @@
 //! Such a class reads the rows of the class that it names and asks each in several orders of its options. Here the rows are
 //! those of that class, whichever way they are read, and the split says the rest in its key `circular`.
 
-use super::beside::is_own;
+use super::class;
 use super::tree::{self, Places};
-use super::{array, class};
 use crate::check::Check;
 use crate::source::Span;
+use crate::tree::array;
 use crate::tree::{KeyValue, Node, Table, Value};
 use compass_python::{Node as PythonNode, Plain};
+use compass_settings::is_own;
 
 /// Parameters of `load` that the made class takes for itself.
 pub(super) const PARAMETERS: &[&str] = &["circular_patterns", "option_keys", "answer_key"];

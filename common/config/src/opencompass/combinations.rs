@@ -1,8 +1,9 @@
 //! `model_dataset_combinations`: which models run which data sets, by their names.
 
 use super::tree::Places;
-use super::{array, datasets, models};
+use super::{datasets, models};
 use crate::check::Check;
+use crate::tree::array;
 use crate::tree::{KeyValue, Node, Table, Value};
 use compass_python::{Node as PythonNode, Plain};
 

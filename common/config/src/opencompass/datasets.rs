@@ -1,19 +1,19 @@
 //! `datasets`: what is asked is the same here and there; which rows are asked, the loader class says.
 
-use super::beside::is_own;
 use super::circular::{self, Circular};
 use super::loaders::{Known, Loaders, Rows};
-use super::rows::{LoadedRows, LoaderCall, LoaderWorld, NoRows};
 use super::tree::{self, Places};
-use super::{array, class, continuation, functions, label_type, parameters, preset_form, prompt_version, unused};
+use super::{class, continuation, functions, label_type, parameters, preset_form, prompt_version, unused};
 use crate::check::Check;
 use crate::keys::{EVAL_CFG, INFER_CFG};
-use crate::left_out::{self, LeftOutKind};
+use crate::left_out;
 use crate::missing_files::some;
 use crate::source::Span;
+use crate::tree::array;
 use crate::tree::{KeyValue, Node, Table, Value};
 use crate::{evaluation, fields, infer_cfg, version};
 use compass_python::{Node as PythonNode, Plain};
+use compass_settings::{LeftOutKind, LoadedRows, LoaderCall, LoaderWorld, NoRows, is_own};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

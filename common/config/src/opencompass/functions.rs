@@ -4,15 +4,16 @@
 //! A function is traced when the configuration is read and tried on a few texts, so that what cannot be evaluated here is
 //! refused before anything runs. What it raises on a text is its own: such an answer is undecided.
 
-use super::PythonWorld;
-use super::beside::{beside_name, is_own, module_of, without_beside};
+use super::beside::{beside_name, module_of, without_beside};
 use super::host::{MOST_SOURCE, TreeHost, package, tree_module};
 use super::tree::Places;
 use crate::check::Check;
+use crate::overrides::PythonWorld;
 use crate::tree::{Node, Table, Value};
 use compass_common::regular_file;
 use compass_postprocess::{Interpreted, NameError, Postprocessor};
 use compass_python::{LibraryFault, Node as PythonNode, Place, Plain, trace_function};
+use compass_settings::is_own;
 use compass_types::function::FunctionSource;
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
 //! Where imports of a configuration are found: beside it, in an OpenCompass tree, and in what comes with the program.
 
-use super::{PythonWorld, preset_form, stand_in};
-use crate::include::{invalid_utf8, reason};
+use super::{preset_form, stand_in};
+use crate::overrides::PythonWorld;
 use crate::presets_later::preset_later;
+use crate::source::{invalid_utf8, reason};
 use crate::summary_files;
 use compass_common::regular_file;
 use compass_diagnostic::spelling;

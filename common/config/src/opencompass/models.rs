@@ -1,14 +1,15 @@
 //! `models`: tables as TOML has them. What a class stands for is said in [`crate::model_class`], for both.
 
 use super::tree::{self, Places};
-use super::{array, class, functions};
+use super::{class, functions};
 use crate::check::Check;
-use crate::left_out::{self, LeftOutKind};
-use crate::model::KINDS;
-use crate::model_class;
+use crate::left_out;
 use crate::source::Span;
+use crate::tree::array;
 use crate::tree::{KeyValue, Node, Table, Value};
+use crate::vocabulary::{KINDS, is_endpoint};
 use compass_python::{Node as PythonNode, Plain};
+use compass_settings::LeftOutKind;
 use std::path::Path;
 
 /// Keys whose values are paths, or names on the hub.
@@ -58,7 +59,7 @@ fn model(check: &mut Check, places: &Places, entry: &PythonNode) -> Option<Node>
         node.value = Value::String(dotted.to_owned());
     }
     // A name at a server is no path.
-    let paths = if model_class::is_endpoint(dotted) { &[][..] } else { PATHS };
+    let paths = if is_endpoint(dotted) { &[][..] } else { PATHS };
     for key in paths {
         if let Some(node) = entry.get(key).and_then(|node| tree::path(places, node))
             && let Some(there) = table.get_mut(key)

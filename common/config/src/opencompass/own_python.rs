@@ -2,9 +2,9 @@
 //!
 //! Its values have no places: all of them stand at the beginning of the file.
 
-use super::PythonWorld;
-use super::rows::{EvaluatedConfiguration, LoaderWorld, NoRows};
+use crate::overrides::PythonWorld;
 use compass_python::{Node, Place, Plain};
+use compass_settings::{EvaluatedConfiguration, LoaderWorld, NoRows};
 use serde_json::Value;
 
 /// The names of a configuration with their values, and what is told of where they come from.

@@ -215,13 +215,15 @@ fn close_template(node: &mut Node) {
 #[cfg(test)]
 mod tests {
     use super::super::host::TreeHost;
-    use super::super::{LoaderWorld, PythonWorld, datasets, stand_in, tree::Places};
+    use super::super::{datasets, stand_in, tree::Places};
     use crate::check::Check;
-    use crate::convert::same;
+    use crate::overrides::PythonWorld;
     use crate::presets;
     use crate::source::FileId;
     use crate::tree::Table;
+    use crate::tree::same;
     use compass_python::Limits;
+    use compass_settings::LoaderWorld;
     use std::path::Path;
 
     #[test]

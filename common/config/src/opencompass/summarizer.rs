@@ -1,8 +1,9 @@
 //! `summarizer`: the rows of the table in their order, and groups of data sets that it shows as one.
 
+use super::class;
 use super::tree::{self, Places};
-use super::{array, class};
 use crate::check::Check;
+use crate::tree::array;
 use crate::tree::{KeyValue, Node, Table, Value};
 use compass_python::{Node as PythonNode, Plain};
 

@@ -4,7 +4,7 @@
 //! arrays. What has no value outside of Python is reported where it stands.
 
 use crate::check::Check;
-use crate::command_line;
+use crate::custom_dataset::absolute;
 use crate::source::{FileId, Span};
 use crate::tree::{KeyValue, Node, Table, Value};
 use compass_python::{Node as PythonNode, Place, Plain};
@@ -98,7 +98,7 @@ pub(super) fn key(key: &PythonNode) -> Option<String> {
 /// A path that is relative to the current directory, as OpenCompass has them.
 pub(super) fn path(places: &Places, node: &PythonNode) -> Option<Node> {
     let text = node.text()?;
-    let absolute = command_line::absolute(text);
+    let absolute = absolute(text);
     let value = Value::String(absolute.as_str().unwrap_or(text).to_owned());
     Some(Node { value, span: places.span(node.place) })
 }

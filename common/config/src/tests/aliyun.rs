@@ -1,8 +1,9 @@
 //! The settings of DLC jobs, as teams have them: TOML, and Python's plain values.
 
 use super::fixture::Fixture;
-use crate::aliyun::{AliyunConfig, DlcCommand, JobEnvironment, read};
+use crate::aliyun::read;
 use crate::check::Check;
+use compass_settings::{AliyunConfig, DlcCommand, JobEnvironment};
 use std::path::PathBuf;
 
 fn load(fixture: &Fixture, name: &str, text: &str) -> (Option<AliyunConfig>, String) {

@@ -1,8 +1,9 @@
 //! CircularEval in configurations of OpenCompass and in TOML: options in several orders, and the evaluator of them.
 
 use super::fixture::{DATASET, Fixture, MODEL, Messages};
-use crate::{Config, load};
+use crate::load;
 use compass_plan::evaluation::{EvaluatorSpec, Orders};
+use compass_settings::Config;
 
 const SCRIPT: &str = "from mmengine.config import read_base\n\
     from opencompass.datasets.circular import CircularARCDataset, CircularCSQADataset, CircularEvaluator\n\

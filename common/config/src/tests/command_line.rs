@@ -1,9 +1,10 @@
 //! Flags over the file.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::{CustomDataset, HfKind, HfModel, Overrides, RunnerKind, digest};
+use crate::{CustomDataset, HfKind, HfModel, Overrides, digest};
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::partition::{PartitionStrategy, PartitionerKind};
+use compass_settings::RunnerKind;
 use std::path::PathBuf;
 
 #[test]

@@ -1,7 +1,8 @@
 //! A configuration in Python, written as TOML: what that comes to is what the Python comes to.
 
 use super::fixture::Fixture;
-use crate::{Config, convert, digest, load};
+use crate::{convert, digest, load};
+use compass_settings::Config;
 
 fn data(fixture: &Fixture) {
     for file in ["siqa/dev.jsonl", "siqa/dev-labels.lst", "piqa/dev.jsonl", "piqa/dev-labels.lst", "own.jsonl"] {

@@ -1,8 +1,8 @@
 //! Models behind an endpoint: what is accepted, what is refused and where, OpenCompass's classes.
 
 use super::fixture::{DATASET, Fixture};
-use crate::ModelConfig;
 use compass_plan::{Endpoint, EndpointApi, KeySource, ModelKind, Price};
+use compass_settings::ModelConfig;
 
 const URL: &str = "url = \"http://127.0.0.1:8000/v1\", model = \"tiny\"";
 

@@ -1,11 +1,12 @@
 //! The example of the contract, whole, with files that exist.
 
 use super::fixture::Fixture;
-use crate::{Cast, Expression, RunnerKind, load};
+use crate::load;
 use compass_plan::InferSpec;
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::partition::PartitionerKind;
 use compass_plan::prompt::Template;
+use compass_settings::{Cast, Expression, RunnerKind};
 use compass_types::range::RangeSpec;
 
 const EXAMPLE: &str = r#"

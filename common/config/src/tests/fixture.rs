@@ -1,6 +1,7 @@
 //! A folder with a model, data and configuration files, gone after the test.
 
-use crate::{Config, Diagnostic, Diagnostics, Loaded, Overrides, WrittenConfig, load};
+use crate::{Diagnostic, Diagnostics, Loaded, Overrides, WrittenConfig, load};
+use compass_settings::Config;
 use std::path::PathBuf;
 
 /// A model and a data set that are right, to put something wrong beside.

@@ -2,8 +2,8 @@
 //! assertions, and whatever a file says must not run into those.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::StoreConfig;
 use crate::keys::TABLES;
+use compass_settings::StoreConfig;
 
 /// A value that no key takes.
 const NOTHING: &str = "1979-05-27";

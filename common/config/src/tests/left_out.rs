@@ -1,7 +1,8 @@
 //! `--skip-unsupported`: what is not served is named and left out, and a mistake stays an error.
 
 use super::fixture::{Fixture, Messages};
-use crate::{Config, Diagnostics, LeftOutKind, load};
+use crate::{Diagnostics, load};
+use compass_settings::{Config, LeftOutKind};
 
 const ENTRY: &str = "dict(abbr='NAME', test=dict(path='data/test.jsonl'), reader_cfg=dict(input_columns=['q'], output_column='a'),\n\
     \x20   infer_cfg=dict(prompt_template=dict(type='PromptTemplate', template='{q}'), inferencer=dict(type='GenInferencer')),\n\

@@ -1,8 +1,9 @@
 //! OpenCompass's classes of models, in TOML and in Python: what they and their engines' settings come to.
 
 use super::fixture::{DATASET, Fixture};
-use crate::{Config, Diagnostics, ModelConfig, load};
+use crate::{Diagnostics, load};
 use compass_plan::{DropMiddle, Dtype, ModelKind, Truncation};
+use compass_settings::{Config, ModelConfig};
 
 fn toml(keys: &str) -> String {
     format!("[[model]]\nabbr = \"m\"\npath = \"models/tiny\"\n{keys}\n{DATASET}")

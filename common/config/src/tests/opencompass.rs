@@ -1,9 +1,9 @@
 //! Configurations of OpenCompass: what they come to is what TOML comes to, and what is wrong has its place in the .py.
 
 use super::fixture::{Fixture, Messages};
-use crate::{
-    Config, Diagnostics, EvaluatedConfiguration, LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, PythonWorld,
-    RowLoader, load, preset_datasets,
+use crate::{Diagnostics, PythonWorld, load, preset_datasets};
+use compass_settings::{
+    Config, EvaluatedConfiguration, LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, RowLoader,
 };
 
 const SCRIPT: &str = "from mmengine.config import read_base\n\nwith read_base():\n    from .datasets.siqa.siqa_gen import siqa_datasets\n\n\
@@ -31,7 +31,7 @@ fn a_preset_is_imported_without_a_tree() {
     let fixture = Fixture::new();
     let config = read(&fixture, SCRIPT).unwrap();
     let wanted = preset_datasets("siqa_gen", Some(&data(&fixture))).unwrap().unwrap();
-    let text = |sets: &[crate::DatasetConfig]| serde_json::to_string_pretty(sets).unwrap();
+    let text = |sets: &[compass_settings::DatasetConfig]| serde_json::to_string_pretty(sets).unwrap();
     assert_eq!(text(&config.datasets), text(&wanted));
 }
 

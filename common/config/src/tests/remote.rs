@@ -1,9 +1,10 @@
 //! Models and data that are elsewhere, found by an implementation of the test's own.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::{Choose, Loaded, Remote, RemoteFault, RemoteFiles, RemoteFolder};
+use crate::Loaded;
 use compass_plan::ModelKind;
 use compass_plan::weights::FileMark;
+use compass_settings::{Choose, Remote, RemoteFault, RemoteFiles, RemoteFolder};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! Mistakes in configurations of OpenCompass: each is found when the configuration is read, and told in terms of Python.
 
 use super::fixture::{Fixture, MODEL, Messages};
-use crate::{Config, Diagnostics, load};
+use crate::{Diagnostics, load};
+use compass_settings::Config;
 
 const SCRIPT: &str = "from mmengine.config import read_base\n\nwith read_base():\n    from .datasets.siqa.siqa_gen import siqa_datasets\n\n\
                       datasets = [*siqa_datasets]\nmodels = [dict(type='echo', abbr='m', path='m')]\n";

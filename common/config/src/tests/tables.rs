@@ -1,8 +1,9 @@
 //! `[summarizer]` and `[[combination]]`, in TOML and in Python, and what a tree has by name.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::{Config, Diagnostics, Loaded, load};
+use crate::{Diagnostics, Loaded, load};
 use compass_plan::summary::{Average, RowName};
+use compass_settings::Config;
 
 fn row(name: &str, metric: Option<&str>) -> RowName {
     RowName { name: name.into(), metric: metric.map(String::from) }
@@ -234,7 +235,7 @@ fn runners_of_other_clusters_are_refused_unless_a_flag_replaces_them() {
         let said = fixture.bad(&text);
         assert!(said.contains(&format!("`type = \"{runner}\"` is not yet supported")), "{said}");
         fixture.flags.slurm.asked = true;
-        assert!(matches!(fixture.good(&text).infer.runner.kind, crate::RunnerKind::Slurm(_)));
+        assert!(matches!(fixture.good(&text).infer.runner.kind, compass_settings::RunnerKind::Slurm(_)));
     }
     // How jobs of DLC would be made does not matter either.
     let text =

@@ -1,12 +1,12 @@
 //! What each key takes, and what it refuses.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::{Expression, StoreConfig};
 use compass_plan::evaluation::{ChoiceMetric, EvaluatorSpec};
 use compass_plan::prompt::{Options, Template};
 use compass_plan::retriever::RetrieverKind;
 use compass_plan::{BosPolicy, Decoding, DeviceRequest, Dtype, GenSpec, InferSpec, ModelKind, NumericProfile};
 use compass_postprocess::Postprocessor;
+use compass_settings::{Expression, StoreConfig};
 use compass_types::range::RangeSpec;
 
 fn with(from: &str, to: &str) -> String {

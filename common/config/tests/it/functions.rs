@@ -67,8 +67,7 @@ fn files_are_no_part_of_a_function() {
             "{body}: {refused}"
         );
     }
-    let caught =
-        "def f(text):\n    try:\n        return open('a').read()\n    except Exception:\n        return ''\n";
+    let caught = "def f(text):\n    try:\n        return open('a').read()\n    except Exception:\n        return ''\n";
     assert!(interpreted(caught, json!({})).refusal(&["a"]).is_some());
     let raises = "def f(text):\n    return text.split('=')[1]\n";
     assert_eq!(interpreted(raises, json!({})).refusal(&["a"]), None);

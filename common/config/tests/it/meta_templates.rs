@@ -1,8 +1,9 @@
 //! Prompts in rounds under meta templates, as OpenCompass 0.5.4's own code renders them (`goldens/meta_templates.py`).
 
-use compass_config::{DatasetConfig, ModelConfig, Overrides, load};
+use compass_config::{Overrides, load};
 use compass_plan::prompt::{Prompt, RenderedPrompt, Row, Shot, render, render_shots};
 use compass_plan::{Body, GenSpec, InferSpec};
+use compass_settings::{DatasetConfig, ModelConfig};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

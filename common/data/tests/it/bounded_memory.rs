@@ -4,8 +4,8 @@
 #![cfg(all(feature = "columnar", target_os = "linux"))]
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use compass_config::{SourceConfig, SourceFile};
 use compass_data::read_split;
+use compass_settings::{SourceConfig, SourceFile};
 use compass_types::range::RangeSpec;
 use parquet::arrow::ArrowWriter;
 use std::fs::File;

@@ -4,8 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_config::{ReadLimits, ReadOptions};
 use compass_data::{open, read};
+use compass_settings::{ReadLimits, ReadOptions};
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 //!
 //! Without the shared folder (`COMPASS_SHARED`, or `shared` beside the workspace) every test says that it was skipped.
 
-use compass_config::{ReadOptions, SourceConfig, SourceFile};
 use compass_data::{SplitRows, read_split};
+use compass_settings::{ReadOptions, SourceConfig, SourceFile};
 use compass_types::range::RangeSpec;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Configurations that only the interpreter can evaluate.
 
 use crate::site::Site;
-use compass_config::RowLoader as _;
+use compass_settings::RowLoader as _;
 
 #[test]
 fn a_configuration_is_what_mmengine_makes_of_it() {

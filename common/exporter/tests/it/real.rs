@@ -1,7 +1,7 @@
 //! The real OpenCompass: `COMPASS_OPENCOMPASS_PYTHON` names a Python that has it.
 
-use compass_config::{Interpreter, LoaderCall, LoaderWorld, RowLoader as _};
 use compass_exporter::{Exporter, Limits};
+use compass_settings::{Interpreter, LoaderCall, LoaderWorld, RowLoader as _};
 
 #[test]
 fn rows_of_the_real_loaders() {

@@ -1,7 +1,7 @@
 //! What loaders give.
 
 use crate::site::{Site, call};
-use compass_config::{LoaderWorld, RowLoader as _};
+use compass_settings::{LoaderWorld, RowLoader as _};
 
 #[test]
 fn rows_are_those_of_the_class_in_the_order_of_its_columns() {

@@ -1,8 +1,8 @@
 //! A folder with stand-ins for mmengine, datasets and OpenCompass, data, and a state folder; gone after the test.
 
-use compass_config::{Interpreter, LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader as _};
 use compass_exporter::{Exporter, Limits};
 use compass_needs::{Need, skipped};
+use compass_settings::{Interpreter, LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;

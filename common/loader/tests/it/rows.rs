@@ -3,8 +3,8 @@
 //! `vectors.json` holds what CPython printed for the loaders in `tree/` (made by `make_vectors.py`); `opencompass.json` the same
 //! for OpenCompass's own classes on small files (made by `make_opencompass.py`), whose source this test looks for.
 
-use compass_config::{LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader};
 use compass_loader::{Limits, TreeLoader};
+use compass_settings::{LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

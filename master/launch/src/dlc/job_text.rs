@@ -5,7 +5,7 @@
 //! seen by `ps` and in the console of DLC, so nothing in it is secret: a token is named by the path of its file.
 
 use super::super::worker_command::quoted;
-use compass_config::{AliyunConfig, DlcCommand, DlcConfig, JobEnvironment};
+use compass_settings::{AliyunConfig, DlcCommand, DlcConfig, JobEnvironment};
 
 const OFFLINE: [&str; 4] = ["HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_EVALUATE_OFFLINE", "HF_HUB_OFFLINE"];
 /// `dlc` takes names of so many characters.

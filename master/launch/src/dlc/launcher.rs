@@ -13,7 +13,7 @@ use super::jobs::Watched;
 use super::program::{DLC, ask, look};
 use compass_common::encode;
 use compass_common::regular_file;
-use compass_config::DlcConfig;
+use compass_settings::DlcConfig;
 use compass_types::ids::WorkerId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use crate::fenced::{FencedStore, StoreTimeouts};
 use crate::shared_term::SharedTerm;
 use compass_common::private_file::{self, PrivateFileError};
 use compass_common::regular_file;
-use compass_config::EtcdConfig;
+use compass_settings::EtcdConfig;
 use compass_types::ids::Digest;
 use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 use std::path::Path;

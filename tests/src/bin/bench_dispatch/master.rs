@@ -1,7 +1,6 @@
 //! The master's half, in a process of its own: everything of production but plan, partitioner and scores.
 
 use crate::options::{Options, Role, Store};
-use compass_config::EtcdConfig;
 use compass_ledger::{AssignmentLog, Committed, Committer, Ledger};
 use compass_master::leader::Leader;
 use compass_master::pipeline::RunView;
@@ -12,6 +11,7 @@ use compass_rpc::{
     Access, Answer, Inbound, JobKey, PlanFiles, RunParameters, Uploads, WorkerRouter, WorkerService, serve,
 };
 use compass_scheduler::{ConnectionId, Core, Limits, Recorded, Requires, SlotDemand, TaskView, Watch};
+use compass_settings::EtcdConfig;
 use compass_store::{AnyStore, CoordinationStore, EmbeddedStore, EtcdStore, Keys, Op, StoreTimeouts};
 use compass_tests::{Etcd, EtcdOptions};
 use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};

@@ -1,8 +1,8 @@
 //! Rows of loader classes that the table of splits does not know, over data that is made as they ask for it.
 
 use super::making::Classes;
-use compass_config::{LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader};
 use compass_loader::TreeLoader;
+use compass_settings::{LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader};
 use std::path::Path;
 use std::sync::Mutex;
 

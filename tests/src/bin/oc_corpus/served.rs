@@ -4,8 +4,9 @@ use super::corpus::File;
 use super::loader::MakingLoader;
 use super::making::{self, Classes, Making, Sources};
 use super::options::Options;
-use compass_config::{Config, Loader, Overrides, PythonWorld, RowLoader, load};
+use compass_config::{Overrides, PythonWorld, load};
 use compass_master::pipeline::{Planned, plan};
+use compass_settings::{Config, Loader, RowLoader};
 use std::path::Path;
 use std::sync::Arc;
 

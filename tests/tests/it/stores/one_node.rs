@@ -114,7 +114,7 @@ async fn a_standby_survives_compaction_and_broken_watches() {
     let place = config(&etcd.endpoints());
     let mut store = EtcdStore::open(&place, &job(), TIMEOUTS).unwrap();
     let leadership = store.campaign("a", Epoch(0)).await.unwrap();
-    let way = compass_config::EtcdConfig { endpoints: vec![proxy.address()], ..place };
+    let way = compass_settings::EtcdConfig { endpoints: vec![proxy.address()], ..place };
     let standby = EtcdStore::open(&way, &job(), TIMEOUTS).unwrap();
     let waiting = tokio::spawn(async move { standby.vacancy().await });
     for round in 0..5 {

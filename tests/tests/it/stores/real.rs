@@ -1,7 +1,7 @@
 //! The suite on a real etcd: how its benches open, die and lapse.
 
 use crate::stores::suite::Bench;
-use compass_config::EtcdConfig;
+use compass_settings::EtcdConfig;
 use compass_store::{CoordinationStore, EtcdStore, Keys, StoreError, StoreTimeouts};
 use compass_tests::{Mood, Proxy};
 use compass_types::ids::Digest;

@@ -2,7 +2,7 @@
 
 use crate::stores::real::{TIMEOUTS, config};
 use crate::stores::suite::{pairs, put};
-use compass_config::EtcdConfig;
+use compass_settings::EtcdConfig;
 use compass_store::{CoordinationStore, EtcdStore, Leadership, StoreError, StoreTimeouts};
 use compass_tests::{Etcd, EtcdOptions};
 use compass_types::ids::{Digest, Epoch};

@@ -1,12 +1,12 @@
 //! Prompts, labels and gold answers as OpenCompass 0.5.4 wrote them into its predictions.
 
 use super::shared;
-use compass_config::{Cast, ColumnConfig, Expression, Pattern, Piece};
 use compass_data::{Row, apply_range};
 use compass_plan::prompt::{PromptConfig, RenderedDataset, Template, render, render_shots};
 use compass_plan::retriever::RetrieverKind;
 use compass_plan::{Body, InferSpec};
 use compass_pyfmt::python_str;
+use compass_settings::{Cast, ColumnConfig, Expression, Pattern, Piece};
 use compass_types::range::RangeSpec;
 use serde_json::Value;
 

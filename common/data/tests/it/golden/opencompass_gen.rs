@@ -2,9 +2,9 @@
 
 use super::shared;
 use super::written::{dataset, printed, quoted, rendered};
-use compass_config::Expression;
 use compass_data::Row;
 use compass_plan::Body;
+use compass_settings::Expression;
 use serde_json::{Value, json};
 
 /// Every prompt and, where the record has one, the gold answer.

@@ -1,9 +1,9 @@
 //! Finds the shared data and reads what the tests need of it.
 
-use compass_config::{ColumnConfig, Expression, ReadOptions, SourceConfig, SourceFile};
 use compass_data::{Row, read_split};
 use compass_plan::Sample;
 use compass_plan::prompt::{RenderedDataset, Shot};
+use compass_settings::{ColumnConfig, Expression, ReadOptions, SourceConfig, SourceFile};
 use compass_types::range::RangeSpec;
 use serde_json::Value;
 

@@ -1,7 +1,8 @@
 //! Templates as an evaluation's TOML writes them, read by the configuration's own reader.
 
-use compass_config::{DatasetConfig, Overrides, load};
+use compass_config::{Overrides, load};
 use compass_plan::prompt::{Prompt, RenderedDataset, Row, Shot, render};
+use compass_settings::DatasetConfig;
 use serde_json::Value;
 
 /// A data set of the given `infer_cfg`, the lines of that table, and gold answers in `output`.

@@ -2,10 +2,10 @@
 //! wrote them.
 
 use super::layout::{layout, rendered, shared};
-use compass_config::DatasetConfig;
 use compass_plan::prompt::{Prompt, RenderedDataset, Shot, render_shots};
 use compass_plan::{Body, Sample};
 use compass_pyfmt::python_str;
+use compass_settings::DatasetConfig;
 use serde_json::{Map, Value};
 
 fn shots<'a>(rendered: &'a RenderedDataset, sample: &Sample) -> Vec<&'a Shot> {

@@ -1,8 +1,9 @@
 //! OpenCompass's data folder, rebuilt from the shared files: by links where the files agree, rewritten where they do not.
 
-use compass_config::{DatasetConfig, preset_datasets};
+use compass_config::preset_datasets;
 use compass_data::{DataError, Row, SplitRows, read_split};
 use compass_plan::prompt::{RenderedDataset, render};
+use compass_settings::DatasetConfig;
 use compass_types::range::RangeSpec;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -6,12 +6,13 @@
 //! `COMPASS_PEER_PROMPTS` names a further file of that kind, larger than what one would commit.
 
 use super::layout::rendered;
-use compass_config::{DatasetConfig, Overrides, load, preset_datasets};
+use compass_config::{Overrides, load, preset_datasets};
 use compass_plan::prompt::{
     MetaItem, MetaRole, MetaStyle, MetaTemplate, Mode, Prompt, RenderedDataset, RenderedPrompt, Shot,
 };
 use compass_plan::{Body, Sample};
 use compass_pyfmt::python_str;
+use compass_settings::DatasetConfig;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -2,8 +2,9 @@
 //! order of their columns, and what is wrong with a row.
 
 use super::fixture::{Fixture, json, python};
-use compass_config::{LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, Overrides, RowLoader, load};
+use compass_config::{Overrides, load};
 use compass_data::read_split;
+use compass_settings::{LoadedRows, Loader, LoaderCall, LoaderWorld, NoRows, RowLoader};
 use compass_types::range::RangeSpec;
 use serde_json::Value;
 use std::path::PathBuf;

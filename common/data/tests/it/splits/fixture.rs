@@ -1,7 +1,8 @@
 //! A folder with data files and a configuration that names them, gone after the test.
 
-use compass_config::{Config, Overrides, load};
+use compass_config::{Overrides, load};
 use compass_data::{SplitRows, read_split};
+use compass_settings::Config;
 use compass_types::range::RangeSpec;
 use serde_json::Value;
 use std::path::{Path, PathBuf};

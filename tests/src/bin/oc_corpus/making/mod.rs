@@ -17,7 +17,7 @@ mod write;
 pub(super) use classes::Classes;
 pub(super) use sources::Sources;
 
-use compass_config::{Config, SourceConfig};
+use compass_settings::{Config, SourceConfig};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -4,9 +4,9 @@
 //! `$any:a|b`, `$each:a|b` (in turn), `$list` (a list of texts, written as Python does), `$parts:SEP` (texts with SEP between
 //! them), `$gap` (a text with one `_`).
 
-use compass_config::{DatasetConfig, Expression, Key, SourceConfig, Test};
 use compass_plan::prompt::Template;
 use compass_pyfmt::python_str;
+use compass_settings::{DatasetConfig, Expression, Key, SourceConfig, Test};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

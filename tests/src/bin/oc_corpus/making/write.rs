@@ -1,8 +1,8 @@
 //! Writes a made data file in the format that its split reads.
 
 use super::text::Draw;
-use compass_config::{FileFormat, SourceConfig};
 use compass_pyfmt::python_str;
+use compass_settings::{FileFormat, SourceConfig};
 use serde_json::{Map, Value};
 use std::io;
 use std::path::Path;

@@ -1,12 +1,13 @@
 //! Whole lm-eval tasks on the demo's model, from their Jinja to their scores: `goldens/tasks.json` has its log.
 
 use crate::engine::support::{demo_model, golden};
-use compass_config::{DatasetConfig, Overrides, load};
+use compass_config::{Overrides, load};
 use compass_engine::DeviceChoice;
 use compass_eval::evaluator::{SampleValue, judge};
 use compass_plan::engine::{BatchSpec, Engine, Request};
 use compass_plan::prompt::{MetaTemplate, RenderedDataset, RenderedPrompt, Row, Shot, render};
 use compass_plan::{Body, ModelKind, ModelPlan, NumericProfile, Sample};
+use compass_settings::DatasetConfig;
 use compass_types::result::{Outcome, SampleResult};
 use serde_json::{Value, json};
 use std::path::Path;

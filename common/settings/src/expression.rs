@@ -176,7 +176,7 @@ pub enum Expression {
         of: String,
         /// What parts the pieces; empty for characters.
         by: String,
-        spans: Vec<Span>,
+        spans: Vec<TextSpan>,
     },
     Upper {
         of: String,
@@ -255,7 +255,7 @@ pub enum Key {
 
 /// Pieces of a text that one text takes the place of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Span {
+pub struct TextSpan {
     /// Path to the position of its first piece.
     pub at: String,
     /// Path to a text of as many pieces; without one it is one piece.

@@ -1,11 +1,10 @@
 //! The configuration once checked: plain data that the rest of the master trusts.
 
-use super::http::HttpConfig;
 use super::launching::{PoolConfig, RunnerKind};
 use super::left_out::LeftOut;
 use super::notify::NotifyConfig;
 use super::remote::RemoteModel;
-use super::split_source::SourceConfig;
+use super::source::SourceConfig;
 use compass_plan::partition::PartitionerKind;
 use compass_plan::prompt::{MetaTemplate, PromptConfig};
 use compass_plan::retriever::RetrieverKind;
@@ -243,4 +242,21 @@ pub struct RunnerConfig {
     pub unschedulable_timeout: Duration,
     /// An engine that computes nothing for so long is ended.
     pub engine_timeout: Duration,
+}
+
+/// The port of a run for people and Prometheus.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HttpConfig {
+    pub address: SocketAddr,
+    /// The file with the token that readers must present; always there when the address is not loopback.
+    pub token_file: Option<PathBuf>,
+    /// What encrypts its connections.
+    pub tls: Option<HttpTls>,
+}
+
+/// A certificate and its private key, as PEM files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HttpTls {
+    pub cert: PathBuf,
+    pub key: PathBuf,
 }

@@ -1,9 +1,9 @@
 //! What loader classes are asked for that the table does not know: their rows, read by a program that can run the class.
 //!
-//! Nothing is run here. The program gives an implementation in [`PythonWorld`](super::PythonWorld): it reads the class's own
+//! Nothing is run here. The program gives an implementation in `PythonWorld`: it reads the class's own
 //! source without Python, or asks an interpreter that the user names, and leaves the rows in files.
 
-use crate::remote::Remote;
+use super::remote::Remote;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,4 +100,9 @@ impl LoadedRows {
     pub fn file(&self, split: &str) -> Option<&Path> {
         self.splits.iter().find(|(name, _)| name == split).map(|(_, path)| path.as_path())
     }
+}
+
+/// Whether a name is that of something in a module of the user's own, which stands outside of OpenCompass.
+pub fn is_own(written: &str) -> bool {
+    written.contains('.') && !written.starts_with("opencompass.")
 }

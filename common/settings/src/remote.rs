@@ -1,6 +1,6 @@
 //! Models and data that are not in a directory on this host: in an object store, or on the hub.
 //!
-//! Nothing is fetched here. A program gives an implementation in [`Overrides::remote`](super::Overrides::remote); without
+//! Nothing is fetched here. A program gives an implementation in `Overrides::remote`; without
 //! one such paths are refused.
 
 use compass_plan::ModelKind;
@@ -103,6 +103,6 @@ impl PartialEq for RemoteModel {
 }
 
 /// Whether a path is in an object store.
-pub(super) fn is_on_s3(path: &str) -> bool {
+pub fn is_on_s3(path: &str) -> bool {
     path.contains("s3://")
 }

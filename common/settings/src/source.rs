@@ -1,9 +1,9 @@
 //! A split once checked: which files, how they are read, what is made of their rows.
 
+use super::expression::{ColumnConfig, Condition, Repeat};
 use super::file_format::FileFormat;
-use super::row_expression::{ColumnConfig, Condition, Repeat};
-use super::split_circular::CircularConfig;
 use compass_diagnostic::Origin;
+use compass_plan::evaluation::Orders;
 use serde::Serialize;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub struct SourceConfig {
 
 impl SourceConfig {
     /// Whether both are the same rows in the same order, wherever in the configuration that is said.
-    pub(super) fn has_rows_of(&self, other: &Self) -> bool {
+    pub fn has_rows_of(&self, other: &Self) -> bool {
         // What is serialized holds no origins. JSON refuses paths that are not UTF-8; such splits count as different.
         let contents = |source: &Self| serde_json::to_vec(source).ok();
         contents(self).is_some_and(|rows| contents(other) == Some(rows))
@@ -126,4 +126,17 @@ impl Default for ReadOptions {
             limits: ReadLimits::default(),
         }
     }
+}
+
+/// Options that stand in several orders: a row for each of them, with the columns `qid` (which question, from 0) and
+/// `circular_pattern` (the option that each option has become).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CircularConfig {
+    /// Columns of the options, in the order of the data.
+    pub options: Vec<String>,
+    /// Column of the right answer.
+    pub answer: String,
+    /// Texts of the right answer, one for each option in order; empty where the answer names the column of the option.
+    pub answers: Vec<String>,
+    pub patterns: Orders,
 }

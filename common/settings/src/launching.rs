@@ -1,6 +1,5 @@
 //! Who launches workers: the settings of each launcher, and of pools, once checked.
 
-use super::aliyun::AliyunConfig;
 use compass_types::path_rules::map_path;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -39,7 +38,7 @@ impl RunnerKind {
 }
 
 /// Whether workers may come from other hosts: pools take the place of the runner.
-pub(super) fn come_from_elsewhere(runner: &RunnerKind, pools: &[PoolConfig]) -> bool {
+pub fn come_from_elsewhere(runner: &RunnerKind, pools: &[PoolConfig]) -> bool {
     if pools.is_empty() { runner.is_remote() } else { pools.iter().any(|pool| pool.runner.is_remote()) }
 }
 
@@ -68,7 +67,7 @@ pub struct DlcConfig {
 /// `type = "command"`: a template of the user's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CommandConfig {
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<CommandPiece>,
     /// Whether the command passes its standard input on to the worker, which then ends when the master does.
     pub pipe: bool,
 }
@@ -76,7 +75,7 @@ pub struct CommandConfig {
 /// A piece of a command's template.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Piece {
+pub enum CommandPiece {
     /// Shell, as it is.
     Shell(String),
     /// The worker's command line: words of a shell.
@@ -122,4 +121,66 @@ impl PoolConfig {
     pub fn map_path(&self, path: &str) -> Option<String> {
         map_path(&self.paths, path)
     }
+}
+
+/// Keys of `aliyun_cfg`: how a job of Alibaba's Deep Learning Center (DLC) is made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AliyunConfig {
+    /// How the job's shell is prepared, and by that where Python and its like come from.
+    pub environment: JobEnvironment,
+    /// Of `dlc` on this host; `None` leaves it to `dlc`.
+    pub dlc_config_path: Option<PathBuf>,
+    pub workspace_id: String,
+    /// Empty: the workspace's own.
+    pub resource_id: String,
+    pub worker_image: String,
+    pub data_sources: Vec<String>,
+    pub huggingface_cache: Option<String>,
+    pub torch_cache: Option<String>,
+    pub hf_offline: bool,
+    pub http_proxy: Option<String>,
+    pub hf_endpoint: Option<String>,
+    /// `NAME=value`, in which `$OTHER` stands for another variable of the job.
+    pub extra_envs: Vec<(String, String)>,
+    /// A file of the job that sets that no other user may read.
+    pub env_file: Option<String>,
+    /// 1 to 9.
+    pub priority: u32,
+    /// At least so many, and 8 for each GPU.
+    pub worker_cpu: u32,
+    /// At least so many GiB, and 128 for each GPU.
+    pub worker_memory: u32,
+    pub job_command: DlcCommand,
+    /// Seconds between two looks at the jobs.
+    pub sleep_seconds: u32,
+    /// Run in the job before everything else, as it is.
+    pub pre_cmd: Option<String>,
+    /// `compass-worker` as the job sees it; `None` is this host's own, on a file system that both share.
+    pub worker_path: Option<String>,
+    /// The join token as the job sees it.
+    pub token_file: Option<String>,
+}
+
+/// How the job's shell is prepared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobEnvironment {
+    /// Sources the file, then `conda activate`.
+    Conda { bashrc: String, name: String },
+    /// Its `bin` comes first on PATH.
+    Python { path: String },
+    /// As the image has it.
+    #[default]
+    Image,
+}
+
+/// Which of its two forms this site's `dlc` has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DlcCommand {
+    /// `dlc submit pytorchjob`.
+    #[default]
+    Submit,
+    /// `dlc create job --kind PyTorchJob`.
+    Create,
 }

@@ -23,7 +23,7 @@ pub enum FileFormat {
 }
 
 /// Every format by the name that `format` takes; also the ends of file names.
-pub(super) const FORMATS: &[(&str, FileFormat)] = &[
+pub const FORMATS: &[(&str, FileFormat)] = &[
     ("jsonl", FileFormat::Jsonl),
     ("json", FileFormat::Json),
     ("csv", FileFormat::Csv),
