@@ -2,8 +2,8 @@
 //!
 //! No secret is in it: a key is named by the environment variable or the file that holds it where a worker runs.
 
+use crate::GenerationDefaults;
 use crate::weights::{FileMark, Pin, WeightsDigest};
-use crate::{GenerationDefaults, InferSpec};
 use compass_types::ids::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -121,29 +121,6 @@ impl Endpoint {
         Self { key: None, scores: false, budget: EndpointBudget::default(), ..self.clone() }
     }
 
-    /// Why it cannot run a kind of request; `None` where it can.
-    pub fn misfit(&self, infer: &InferSpec) -> Option<&'static str> {
-        match (infer, self.api) {
-            (InferSpec::Gen(_), _) | (InferSpec::Chat { .. }, EndpointApi::Chat) => None,
-            (InferSpec::Chat { .. }, EndpointApi::Completions) => {
-                Some("conversations are asked for with `api = \"chat\"`")
-            }
-            (InferSpec::Execute, _) => Some("an endpoint runs no programs"),
-            (_, EndpointApi::Chat) => Some(
-                "a chat endpoint gives no log-probabilities of the prompt, so that only `gen` and `chat` run on it; write \
-                 `api = \"completions\"` where the server scores prompts (vLLM, SGLang)",
-            ),
-            (InferSpec::PplNormalized { .. }, _) => Some("`normalizing_str` is not scored through an endpoint yet"),
-            (InferSpec::MeanLoglikelihood, _) => {
-                Some("OpenCompass's mean log-likelihood is not scored through an endpoint yet; write `loglikelihood`")
-            }
-            (InferSpec::Clp | InferSpec::Rolling | InferSpec::InferencePpl, _) => {
-                Some("it is not scored through an endpoint yet")
-            }
-            _ => None,
-        }
-    }
-
     /// What the model is known by: address, name, and what the server says of itself.
     pub fn pin(&self, reported: &Reported) -> Pin {
         let mark = |text: &str| FileMark { bytes: text.len() as u64, digest: Digest::of(text.as_bytes()) };
@@ -166,17 +143,10 @@ pub struct Reported {
     pub fingerprint: Option<String>,
 }
 
-impl InferSpec {
-    /// Whether texts are scored, not continued.
-    pub fn scores(&self) -> bool {
-        !matches!(self, Self::Gen(_) | Self::Chat { .. } | Self::Execute)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::GenSpec;
+    use crate::{GenSpec, InferSpec};
 
     fn endpoint(api: EndpointApi) -> Endpoint {
         Endpoint {

@@ -1,6 +1,6 @@
 //! What the planner resolved and pinned: nothing here is decided again by a worker.
 
-use super::{ChatMode, Decoding, Endpoint, GenSpec, Truncation};
+use super::{ChatMode, Decoding, Endpoint, EndpointApi, GenSpec, Truncation};
 use crate::evaluation::{EvaluatorSpec, FilterPipeline};
 use crate::prompt::{MetaTemplate, Mode};
 use crate::weights::Pin;
@@ -352,6 +352,38 @@ impl EvalSpec {
             majority_vote: false,
             k: Vec::new(),
             accuracy_alone: false,
+        }
+    }
+}
+
+impl InferSpec {
+    /// Whether texts are scored, not continued.
+    pub fn scores(&self) -> bool {
+        !matches!(self, Self::Gen(_) | Self::Chat { .. } | Self::Execute)
+    }
+}
+
+impl Endpoint {
+    /// Why it cannot run a kind of request; `None` where it can.
+    pub fn misfit(&self, infer: &InferSpec) -> Option<&'static str> {
+        match (infer, self.api) {
+            (InferSpec::Gen(_), _) | (InferSpec::Chat { .. }, EndpointApi::Chat) => None,
+            (InferSpec::Chat { .. }, EndpointApi::Completions) => {
+                Some("conversations are asked for with `api = \"chat\"`")
+            }
+            (InferSpec::Execute, _) => Some("an endpoint runs no programs"),
+            (_, EndpointApi::Chat) => Some(
+                "a chat endpoint gives no log-probabilities of the prompt, so that only `gen` and `chat` run on it; write \
+                 `api = \"completions\"` where the server scores prompts (vLLM, SGLang)",
+            ),
+            (InferSpec::PplNormalized { .. }, _) => Some("`normalizing_str` is not scored through an endpoint yet"),
+            (InferSpec::MeanLoglikelihood, _) => {
+                Some("OpenCompass's mean log-likelihood is not scored through an endpoint yet; write `loglikelihood`")
+            }
+            (InferSpec::Clp | InferSpec::Rolling | InferSpec::InferencePpl, _) => {
+                Some("it is not scored through an endpoint yet")
+            }
+            _ => None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The table for programs.
 
 use super::Summary;
+use super::notes::NOT_ASKED;
 use super::table::COLUMNS;
-use super::table_value::NOT_ASKED;
 use csv::{Terminator, WriterBuilder};
 use std::error::Error;
 

@@ -1,8 +1,9 @@
 //! Rows of groups out of the rows of their subsets.
 
 use super::Summary;
+use super::notes::MissingReason;
 use super::table::SummaryRow;
-use super::table_value::{MissingReason, TableValue, Uncertainty};
+use super::table_value::{TableValue, Uncertainty};
 use crate::evaluator::Counts;
 use compass_plan::summary::{Average, RowName, Subset, SummaryGroup, shipped_group, shipped_groups};
 use std::collections::BTreeSet;

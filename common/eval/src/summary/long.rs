@@ -4,8 +4,9 @@
 
 use super::Summary;
 use super::csv::written;
+use super::notes::MissingReason;
 use super::table::{COLUMNS, SummaryRow};
-use super::table_value::{MissingReason, TableValue, Uncertainty};
+use super::table_value::{TableValue, Uncertainty};
 use crate::evaluator::Counts;
 use csv::{ReaderBuilder, StringRecord};
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! What is known of one model on one data set, and what the table says of it.
 
-use super::table_value::{MissingReason, TableValue, Uncertainty};
+use super::notes::MissingReason;
+use super::table_value::{TableValue, Uncertainty};
 use crate::evaluator::{Counts, Metrics};
 
 /// One model on one data set.

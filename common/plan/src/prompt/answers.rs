@@ -2,6 +2,7 @@
 
 use super::format::{Row, safe_format};
 use super::jinja;
+use super::labels::each;
 use super::labels::{self, GoldKind};
 use super::template::Options;
 use compass_pyfmt::{digits_beyond_64_bits, python_str};
@@ -69,14 +70,6 @@ pub(super) fn read(options: &Options, row: &Row, gold: &Value, kind: GoldKind) -
     match answers.golds.is_empty() {
         true => Err("the gold answer is an empty list: no answer would be right".into()),
         false => Ok(answers),
-    }
-}
-
-/// The gold answers: the items of a list, else the gold itself.
-pub(super) fn each(gold: &Value) -> &[Value] {
-    match gold {
-        Value::Array(golds) => golds,
-        one => std::slice::from_ref(one),
     }
 }
 

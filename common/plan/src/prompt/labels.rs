@@ -19,7 +19,7 @@ impl GoldKind {
         let mut kind = None;
         for gold in golds {
             // Of several right answers each is a gold.
-            for gold in super::answers::each(&gold) {
+            for gold in each(&gold) {
                 let this = match gold {
                     Value::Number(number) if !number.is_f64() => Self::Integers,
                     Value::Bool(_) => Self::Booleans,
@@ -82,7 +82,7 @@ pub(super) fn position(labels: &[&str], gold: &Value) -> Result<usize, String> {
 /// In words, when there is none for one of them.
 pub(super) fn find<'a, T>(map: &'a [(impl AsRef<str>, T)], gold: &Value) -> Result<&'a T, String> {
     let labels: Vec<&str> = map.iter().map(|(label, _)| label.as_ref()).collect();
-    let golds = super::answers::each(gold).iter().map(|gold| position(&labels, gold));
+    let golds = each(gold).iter().map(|gold| position(&labels, gold));
     let golds = golds.collect::<Result<Vec<usize>, String>>()?;
     let first = golds.first().and_then(|&at| map.get(at)).map(|(_, entry)| entry);
     first.ok_or_else(|| "the gold answer is an empty list: no answer would be right".into())
@@ -106,6 +106,14 @@ pub(super) fn check<T>(map: &[(impl AsRef<str>, T)], gold: &Value) -> Result<(),
         _ => None,
     });
     find(map, circular.as_ref().unwrap_or(gold)).map(|_| ())
+}
+
+/// The gold answers: the items of a list, else the gold itself.
+pub(super) fn each(gold: &Value) -> &[Value] {
+    match gold {
+        Value::Array(golds) => golds,
+        one => std::slice::from_ref(one),
+    }
 }
 
 #[cfg(test)]

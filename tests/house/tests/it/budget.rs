@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Circles of files in all packages together. A commit that dissolves one lowers it; none raises it.
-const BUDGET: usize = 8;
+const BUDGET: usize = 5;
 
 /// The folders with a library, below the root of the workspace.
 fn packages(folder: &Path, found: &mut Vec<PathBuf>) {
