@@ -5,7 +5,7 @@
 #   deploy/test.sh           the gate
 #   deploy/test.sh --full    also the nightly tests and stages: real clusters, memory limits, random faults, corpora, benchmarks;
 #                            COMPASS_FULL=1 tells the tests, of which some then play more
-#   deploy/test.sh --stage set-up --stage lints    these stages alone, in the order of this file
+#   deploy/test.sh --stage set-up --stage words    these stages alone, in the order of this file
 #   deploy/test.sh --list    the names of all stages, those of --full last; then the tests that only --full runs
 #   COMPASS_REQUIRE=etcd,slurm   a test that skips for want of one of these fails instead; `all` for everything
 #                            (ceph, cgroup, etcd, netns, openssl, root, sandbox, shared, slurm)
@@ -152,9 +152,14 @@ formatting() {
   cargo fmt --all --check
 }
 
-lints() {
-  cargo clippy --version >/dev/null 2>&1 || { skipped "clippy is not installed (rustup component add clippy)"; return; }
-  cargo clippy --workspace --all-targets --features compass-tests/engine -- -D warnings
+# Clippy compiles what is tested (it is the compiler with lints), so that no package is checked a second time only for them.
+if CLIPPY=$(rustup which clippy-driver 2>/dev/null || command -v clippy-driver) && "$CLIPPY" --version >/dev/null 2>&1; then
+  export RUSTC_WORKSPACE_WRAPPER=$CLIPPY CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+fi
+
+build() {
+  [ -n "${RUSTC_WORKSPACE_WRAPPER-}" ] || skipped "lints: clippy is not installed (rustup component add clippy)"
+  cargo build "${WHOLE[@]}" --all-targets
 }
 
 # Whether a doc comment has a block of code of no named language, which is Rust.
@@ -249,19 +254,19 @@ nightly_tests() {
 
 stage "set-up" ./deploy/setup.sh
 stage "programs" programs
-# Tests and the programs that they start in one go: with the same features, nothing is built twice.
-stage "build" cargo build "${WHOLE[@]}" --all-targets
+# Tests and the programs that they start in one go, linted: with the same features, nothing is built twice.
+stage "build" build
 stage "formatting" formatting
 stage "words" deploy/words.sh
 stage "files" deploy/files.sh
-stage "lints" lints
 stage "scripts" scripts
 stage "tests" tests
 stage "process tests" process_tests_are_few
 stage "policy" policy
 stage "package" package
 
-# Release programs lie in their own folder: benchmarks and the simulation measure what is shipped.
+# Release programs lie in their own folder: benchmarks and the simulation measure what is shipped, which the plain compiler makes.
+unset RUSTC_WORKSPACE_WRAPPER CLIPPY_ARGS
 full "demo" 30 ./deploy/demo.sh
 full "release build" 60 cargo build --release "${WHOLE[@]}"
 full "sim --seeds 20000" 40 target/release/sim --seeds 20000
