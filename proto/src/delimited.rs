@@ -7,8 +7,8 @@ use prost::Message;
 use std::io::{self, Read, Write};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// Largest message on the engine link, in bytes.
-pub const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+/// Largest message on the engine link, in bytes: a part of a plan may hold all texts of a data set.
+pub const MAX_MESSAGE_BYTES: usize = 256 * 1024 * 1024;
 
 fn checked(length: u32) -> io::Result<usize> {
     let length = length as usize;

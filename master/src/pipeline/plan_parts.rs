@@ -74,7 +74,8 @@ impl PartCutter {
             let at = *self.known.entry(*shot).or_insert(next);
             if at == next {
                 let shown = shots.get(*shot as usize).cloned().unwrap_or_else(|| Shot::from(""));
-                self.bytes += shown.bytes();
+                // A shot that fills a part by itself would else be carried again with every sample that names it.
+                self.bytes += Some(shown.bytes()).filter(|bytes| *bytes < PART_BYTES).unwrap_or_default();
                 append(&mut self.shots, &encode::json("a shot", &shown)?);
             }
             *shot = at;
@@ -152,5 +153,17 @@ mod tests {
             }
         }
         assert!(PartCutter::default().finish(&mut files).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_shot_that_fills_a_part_is_carried_once() {
+        let shots = [Shot::from("x".repeat(2 * PART_BYTES))];
+        let (mut cutter, mut files) = (PartCutter::default(), PlanFiles::default());
+        for index in 0..PART_SAMPLES {
+            let body = Body::Gen { prompt: Prompt(vec![Segment::Shots]) };
+            let sample = Sample { index, gold: serde_json::Value::Null, shots: vec![0], body };
+            cutter.add(sample, &shots, &mut files).unwrap();
+        }
+        assert_eq!(cutter.finish(&mut files).unwrap().len(), 1);
     }
 }
