@@ -85,6 +85,10 @@ impl EchoEngine {
                 let text = read(render(text));
                 Outcome::Rolling(RollingScore { sum: -nll(&text), tokens: token_count(&text) })
             }
+            Body::Windows { slice, slices, characters } => {
+                let text = read(format!("{slice} of {slices}: {characters}"));
+                Outcome::Rolling(RollingScore { sum: -nll(&text), tokens: token_count(&text) })
+            }
             Body::Execute { .. } => Outcome::Failed { reason: "an engine cannot run programs".into() },
             Body::Chat { turns } => {
                 let asked = |at: &usize| turns.get(*at).is_some_and(|turn| turn.role == ASSISTANT);

@@ -313,6 +313,7 @@ fn text_of(sample: &Sample, options_read: usize) -> String {
             prompt.render(&[], &format)
         }
         Body::Chat { turns } => turns.iter().map(|turn| format!("{}: {}\n", turn.role, turn.content)).collect(),
+        Body::Windows { slice, slices, .. } => format!("slice {} of {slices} of all texts", slice + 1),
         Body::Execute { .. } => String::new(),
     }
 }

@@ -68,7 +68,11 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
     // What is scored whole has no right answer, what is said is right, and a conversation holds its own.
     let needs_gold = !matches!(
         infer.infer,
-        InferSpec::PplOnly | InferSpec::InferencePpl | InferSpec::Rolling | InferSpec::Chat { .. }
+        InferSpec::PplOnly
+            | InferSpec::InferencePpl
+            | InferSpec::Rolling
+            | InferSpec::SwceLoss { .. }
+            | InferSpec::Chat { .. }
     ) && infer.prompt.gold.is_none()
         && !said;
     if needs_gold && reader.output_column.is_none() {

@@ -22,9 +22,11 @@ enum Answer {
     MarkedNll,
     /// The log-likelihood of a whole text.
     Likelihood,
+    /// The log-likelihood of all texts as one.
+    Windows,
 }
 
-use Answer::{Continuation, Likelihood, MarkedNll, MeanNll, Text};
+use Answer::{Continuation, Likelihood, MarkedNll, MeanNll, Text, Windows};
 
 impl Answer {
     fn of(infer: &InferSpec) -> Self {
@@ -35,6 +37,7 @@ impl Answer {
             InferSpec::PplOnly => MeanNll,
             InferSpec::InferencePpl => MarkedNll,
             InferSpec::Rolling => Likelihood,
+            InferSpec::SwceLoss { .. } => Windows,
         }
     }
 
@@ -49,7 +52,7 @@ impl Answer {
             EvaluatorSpec::Perplexity => (&[Continuation, Likelihood], "`loglikelihood` with a `target`, or `rolling`"),
             EvaluatorSpec::AveragePpl => (&[MeanNll], "`ppl_only`"),
             EvaluatorSpec::AverageInferencePpl => (&[MarkedNll], "`inference_ppl_only`"),
-            EvaluatorSpec::Bpc => (&[Likelihood], "`rolling`"),
+            EvaluatorSpec::Bpc => (&[Likelihood, Windows], "`swce_loss` or `rolling`"),
             EvaluatorSpec::Score { .. }
             | EvaluatorSpec::Rouge { .. }
             | EvaluatorSpec::Bleu { .. }
@@ -73,6 +76,7 @@ impl Answer {
             MeanNll => "the mean NLL of whole texts, no answers",
             MarkedNll => "the NLL of marked tokens, no answers",
             Likelihood => "the log-likelihood of whole texts, no answers",
+            Windows => "the log-likelihood of all texts as one, no answers",
         }
     }
 }
@@ -98,6 +102,7 @@ pub(super) fn check(check: &mut Check, eval_cfg: &Node, infer: &InferSpec, promp
         let help = match brought {
             MarkedNll => format!("use `average_inference_ppl`, or an inferencer of {inferencers}"),
             MeanNll => format!("use `average_ppl`, or an inferencer of {inferencers}"),
+            Windows => format!("use `bpc`, or an inferencer of {inferencers}"),
             Likelihood => format!("use `perplexity` or `bpc`, or an inferencer of {inferencers}"),
             _ => format!("use it with {inferencers}"),
         };

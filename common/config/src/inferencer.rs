@@ -28,6 +28,7 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
             | InferencerName::Loglikelihood
             | InferencerName::MeanLoglikelihood
             | InferencerName::Rolling
+            | InferencerName::SwceLoss
     ) {
         fields.get("labels");
         fields.get("max_out_len");
@@ -41,6 +42,13 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
         InferencerName::InferencePpl => InferSpec::InferencePpl,
         InferencerName::Clp => InferSpec::Clp,
         InferencerName::Rolling => InferSpec::Rolling,
+        InferencerName::SwceLoss => {
+            fields.get("save_every");
+            InferSpec::SwceLoss {
+                block_size: fields.u32(check, "block_size").unwrap_or(1900),
+                stride: fields.u32(check, "stride").unwrap_or(512),
+            }
+        }
         InferencerName::Loglikelihood => InferSpec::Loglikelihood,
         InferencerName::MeanLoglikelihood => InferSpec::MeanLoglikelihood,
         InferencerName::Gen => InferSpec::Gen(generation(check, &mut fields)),

@@ -64,22 +64,13 @@ pub(crate) const INFERENCERS: Choices<'_, InferencerName> = Choices {
         ("ppl_only", InferencerName::PplOnly),
         ("inference_ppl_only", InferencerName::InferencePpl),
         ("rolling", InferencerName::Rolling),
+        ("swce_loss", InferencerName::SwceLoss),
         ("chat", InferencerName::Chat),
         ("sc", InferencerName::SelfConsistency),
     ],
     aliases: &[],
-    later: &[
-        "min_k_percent",
-        "swce_loss",
-        "chat_ml",
-        "to_t",
-        "agent",
-        "attack",
-        "glm_choice",
-        "parallel_gen",
-        "parallel_chat",
-    ],
-    meanwhile: "use `ppl`, `gen`, `loglikelihood`, `ll`, `clp`, `ppl_only`, `rolling`, `chat` or `sc`",
+    later: &["min_k_percent", "chat_ml", "to_t", "agent", "attack", "glm_choice", "parallel_gen", "parallel_chat"],
+    meanwhile: "use `ppl`, `gen`, `loglikelihood`, `ll`, `clp`, `ppl_only`, `rolling`, `swce_loss`, `chat` or `sc`",
     suffix: Some("Inferencer"),
 };
 
@@ -93,6 +84,7 @@ pub(crate) enum InferencerName {
     MeanLoglikelihood,
     Clp,
     Rolling,
+    SwceLoss,
     Chat,
     SelfConsistency,
 }

@@ -27,6 +27,7 @@ enum Variants {
     Gen { prompt: Prompt },
     Clp { prompt: Prompt, choices: Vec<String> },
     Rolling { text: Prompt, words: u32, bytes: u32 },
+    Windows { slice: u32, slices: u32, characters: u64 },
     Chat { turns: Vec<ChatTurn> },
     Execute { programs: Vec<Program> },
 }
@@ -140,6 +141,7 @@ mod tests {
             Body::Gen { prompt: question() },
             Body::Clp { prompt: question(), choices: vec!["yes".into()] },
             Body::Rolling { text: question(), words: 4, bytes: 14 },
+            Body::Windows { slice: 1, slices: 3, characters: 7 },
             Body::Chat { turns: vec![ChatTurn { role: "user".into(), content: "Hello".into() }] },
             Body::Execute { programs: Vec::new() },
         ];

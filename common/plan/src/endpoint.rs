@@ -191,6 +191,8 @@ mod tests {
         assert_eq!((chat.misfit(&generation), texts.misfit(&generation)), (None, None));
         assert!(chat.misfit(&InferSpec::Ppl).is_some_and(|why| why.contains("completions")));
         assert_eq!(texts.misfit(&InferSpec::Ppl), None);
+        let windows = InferSpec::SwceLoss { block_size: 8, stride: 4 };
+        assert!(texts.misfit(&windows).is_some_and(|why| why.contains("run it on the model's files")));
     }
 
     #[test]

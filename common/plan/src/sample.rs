@@ -51,6 +51,13 @@ pub enum Body {
         /// UTF-8 bytes.
         bytes: u32,
     },
+    /// One of `slices` equal runs of the windows over the texts that the only shot holds, one segment each.
+    Windows {
+        slice: u32,
+        slices: u32,
+        /// Unicode code points: this slice's share of those of all texts. Shares differ by one at most.
+        characters: u64,
+    },
     /// A conversation; the answers of the assistant are the data's own.
     Chat { turns: Vec<ChatTurn> },
     /// Programs to run, one per answer that was given; none where the sample has no answer.

@@ -56,7 +56,7 @@ impl Kind {
             }
             InferSpec::Loglikelihood | InferSpec::MeanLoglikelihood => Self::Loglikelihood,
             InferSpec::Clp => Self::Clp,
-            InferSpec::Rolling => Self::Rolling,
+            InferSpec::Rolling | InferSpec::SwceLoss { .. } => Self::Rolling,
             InferSpec::Gen(_) | InferSpec::Chat { .. } => Self::Generated,
             InferSpec::Execute => Self::Executed,
         }
@@ -174,7 +174,7 @@ fn entries_of(infer: &InferSpec, body: &Body) -> u32 {
             let answers = turns.iter().filter(|turn| turn.role == ASSISTANT).count();
             if matches!(infer, InferSpec::Chat { infer_mode: ChatMode::Last, .. }) { answers.min(1) } else { answers }
         }
-        Body::Gen { .. } | Body::Rolling { .. } => 1,
+        Body::Gen { .. } | Body::Rolling { .. } | Body::Windows { .. } => 1,
     };
     u32::try_from(count).unwrap_or(u32::MAX)
 }

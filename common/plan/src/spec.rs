@@ -239,6 +239,13 @@ pub enum InferSpec {
     Clp,
     /// lm-eval's `loglikelihood_rolling`: the log-probability of a whole text, in windows.
     Rolling,
+    /// `SWCELossInferencer`: the log-probability of the texts of all rows, one after the other, in windows that slide.
+    SwceLoss {
+        /// Tokens of a window that are fed.
+        block_size: u32,
+        /// Tokens from where a window begins to where the next does.
+        stride: u32,
+    },
     /// Generation.
     Gen(GenSpec),
     /// `ChatInferencer`: generation in a conversation of several turns.
@@ -255,7 +262,12 @@ impl InferSpec {
     /// Whether prompts are rendered to be scored or to be continued.
     pub fn prompt_mode(&self) -> Mode {
         match self {
-            Self::Ppl | Self::PplNormalized { .. } | Self::PplOnly | Self::InferencePpl | Self::Rolling => Mode::Ppl,
+            Self::Ppl
+            | Self::PplNormalized { .. }
+            | Self::PplOnly
+            | Self::InferencePpl
+            | Self::Rolling
+            | Self::SwceLoss { .. } => Mode::Ppl,
             // A context ends where the answer begins, which is where a model would begin to speak.
             Self::Loglikelihood
             | Self::MeanLoglikelihood
@@ -275,9 +287,18 @@ impl InferSpec {
             Self::Loglikelihood | Self::MeanLoglikelihood => "ll",
             Self::Clp => "clp",
             Self::Rolling => "rolling",
+            Self::SwceLoss { .. } => "swce_loss",
             Self::Gen(_) => "gen",
             Self::Chat { .. } => "chat",
             Self::Execute => "execute",
+        }
+    }
+
+    /// How often each character is read, about: windows that slide overlap.
+    pub fn overlap(&self) -> u64 {
+        match self {
+            Self::SwceLoss { block_size, stride } => u64::from(block_size.div_ceil((*stride).max(1)).max(1)),
+            _ => 1,
         }
     }
 
@@ -383,6 +404,10 @@ impl Endpoint {
             (InferSpec::Clp | InferSpec::Rolling | InferSpec::InferencePpl, _) => {
                 Some("it is not scored through an endpoint yet")
             }
+            (InferSpec::SwceLoss { .. }, _) => Some(
+                "its windows are cut between tokens of all texts, which an endpoint takes as texts; run it on the model's \
+                 files (`type = \"hf\"`)",
+            ),
             _ => None,
         }
     }

@@ -133,7 +133,8 @@ fn texts(request: &Request<'_>, batch: &BatchSpec) -> Vec<String> {
             options.iter().map(|option| begin(&option.context) + &option.continuation).collect()
         }
         Body::Chat { turns } => turns.iter().map(|turn| turn.content.clone()).collect(),
-        Body::Execute { .. } => Vec::new(),
+        // Slices read the texts together; their tokens follow from the characters.
+        Body::Windows { .. } | Body::Execute { .. } => Vec::new(),
     }
 }
 

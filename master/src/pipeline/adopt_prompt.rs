@@ -202,7 +202,7 @@ impl Asked<'_> {
             Body::Ppl { .. } | Body::Loglikelihood { .. } => labels,
             Body::Clp { .. } => of("prompt").into_iter().collect(),
             Body::Gen { .. } | Body::Chat { .. } => of("origin_prompt").into_iter().collect(),
-            Body::Rolling { .. } | Body::Execute { .. } => Vec::new(),
+            Body::Rolling { .. } | Body::Windows { .. } | Body::Execute { .. } => Vec::new(),
         }
     }
 

@@ -153,6 +153,6 @@ fn outcome(sample: &Sample, record: &Map<String, Value>) -> Option<Outcome> {
             Value::Array(several) => several.iter().map(generation).collect::<Option<_>>().map(Outcome::Generated),
             one => Some(Outcome::Generated(vec![generation(one)?])),
         },
-        Body::Rolling { .. } | Body::Execute { .. } => None,
+        Body::Rolling { .. } | Body::Windows { .. } | Body::Execute { .. } => None,
     }
 }

@@ -47,7 +47,8 @@ pub(super) fn recorded_dataset(
         let columns = |eval: &EvalSpec| eval.evaluator.beside_gold();
         (&planned.abbr, &planned.version, &planned.infer) == (&dataset.abbr, &version, &dataset.infer)
             && (columns(&dataset.eval).is_empty() || columns(&planned.eval) == columns(&dataset.eval))
-            && dataset.limit.is_none_or(|limit| planned.samples <= limit)
+            // The samples of `swce_loss` are no rows, which a limit counts.
+            && dataset.limit.is_none_or(|limit| planned.samples <= limit && !matches!(planned.infer, InferSpec::SwceLoss { .. }))
     };
     let Some(planned) = run.plan().datasets.iter().find(is_same) else {
         return Err(named(format!("{absent}; {} asked other prompts, and cannot be scored in its place", run.name())));
@@ -177,7 +178,7 @@ impl<'d> Build<'d> {
             shot_format: self.format,
             eval: dataset.eval.clone(),
             samples: self.samples,
-            characters: work.own_characters,
+            characters: work.own_characters * dataset.infer.overlap(),
             prefix_runs: work.prefix_runs,
             labels: self.labels,
             entries: self.entries.finish(),

@@ -12,7 +12,7 @@ use compass_common::encode;
 use compass_common::regular_file;
 use compass_diagnostic::Diagnostic;
 use compass_plan::prompt::MetaTemplate;
-use compass_plan::{DeviceRequest, Dtype, DuplicateGroups, Endpoint, ModelPlan, PLAN_FORMAT, Plan, Unit};
+use compass_plan::{DeviceRequest, Dtype, DuplicateGroups, Endpoint, InferSpec, ModelPlan, PLAN_FORMAT, Plan, Unit};
 use compass_settings::{Config, DatasetConfig, ModelConfig};
 use compass_types::ids::UnitId;
 use serde_json::Value;
@@ -62,6 +62,7 @@ fn plan_beside(config: &Config, run: Option<&EarlierRun>) -> Result<Planned, Pla
     }
     errors.found.extend(misfits(config));
     errors.found.extend(endpoint_misfits(config));
+    errors.found.extend(window_misfits(config));
     errors.none()?;
     let models = config.models.iter().map(|model| {
         bar.begin(&format!("weights of {}", model.abbr));
@@ -111,6 +112,30 @@ fn endpoint_misfits(config: &Config) -> Vec<Diagnostic> {
             let mode = dataset.infer.mode();
             let text = format!("model `{}` cannot run data set `{}` (`{mode}`): {why}", model.abbr, dataset.abbr);
             Diagnostic::error(text)
+        })
+        .collect()
+}
+
+/// Windows that are longer than what a model is said to read.
+fn window_misfits(config: &Config) -> Vec<Diagnostic> {
+    let limited = config.models.iter().filter_map(|model| Some((model, model.max_seq_len?)));
+    let pairs = limited.flat_map(|(model, longest)| {
+        config.datasets.iter().filter_map(move |dataset| match dataset.infer {
+            InferSpec::SwceLoss { block_size, .. } if block_size > longest && is_asked(config, model, dataset) => {
+                Some((model, longest, dataset, block_size))
+            }
+            _ => None,
+        })
+    });
+    pairs
+        .map(|(model, longest, dataset, block_size)| {
+            let (model, dataset) = (&model.abbr, &dataset.abbr);
+            let message = format!(
+                "model `{model}` reads {longest} tokens, and a window of data set `{dataset}` has {block_size}: its \
+                 `block_size` is too large"
+            );
+            let help = format!("write `block_size = {longest}` or less, or a longer `max_seq_len`");
+            Diagnostic::error(message).with_help(help)
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, shared_folder};
+use compass_tests::{Job, demo_model, shared_folder};
 use serde_json::Value;
 use std::path::Path;
 
@@ -102,6 +102,77 @@ fn lm_eval_rolling_single_continuations_and_generations_are_reproduced() {
     }
 }
 
+/// OpenCompass's own classes under torch gave the number: `make_swce.py` of the engine's goldens.
+#[test]
+#[ignore = "nightly"]
+fn bits_per_character_are_those_of_opencompass_however_they_are_computed() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../worker/engine/tests/engine/goldens/swce.json");
+    let golden = read(&golden);
+    let case = &golden["cases"][0];
+    let (block_size, stride) = (&case["block_size"], &case["stride"]);
+    let job = Job::new(&format!(
+        r#"
+[[model]]
+abbr = "demo"
+path = "{model}"
+
+[[dataset]]
+abbr = "texts"
+reader_cfg = {{ input_columns = ["content"] }}
+test = {{ path = "texts.jsonl" }}
+[dataset.infer_cfg]
+inferencer = {{ type = "SWCELossInferencer", block_size = {block_size}, stride = {stride} }}
+prompt_template = "{{content}}"
+[dataset.eval_cfg]
+evaluator = "BPCEvaluator"
+"#,
+        model = demo_model().display()
+    ));
+    let texts = golden["texts"].as_array().unwrap().iter();
+    job.write(
+        "texts.jsonl",
+        &texts.map(|text| serde_json::json!({ "content": text }).to_string() + "\n").collect::<String>(),
+    );
+    job.run(&[]).expect(0);
+    let (ours, theirs) = (job.result("demo", "texts")["bpc"].as_f64().unwrap(), case["bpc"].as_f64().unwrap());
+    assert!((ours - theirs).abs() < 1e-4, "{ours} and {theirs}");
+}
+
+#[test]
+#[ignore = "nightly"]
+fn a_window_that_a_model_cannot_read_is_refused_before_anything_starts() {
+    let config = |model: &str| {
+        format!(
+            r#"
+[[model]]
+abbr = "m"
+{model}
+
+[[dataset]]
+abbr = "texts"
+reader_cfg = {{ input_columns = ["q"] }}
+test = {{ path = "rows.jsonl" }}
+infer_cfg = {{ inferencer = {{ type = "swce_loss", block_size = 101 }}, prompt_template = "{{q}}" }}
+eval_cfg = {{ evaluator = "bpc" }}
+"#
+        )
+    };
+    let endpoint = r#"endpoint = { url = "http://127.0.0.1:9/v1", model = "m", api = "completions" }"#;
+    for (model, said, help) in [
+        (
+            "type = \"echo\"\nmax_seq_len = 100",
+            "reads 100 tokens, and a window of data set `texts` has 101",
+            "write `block_size = 100` or less",
+        ),
+        (endpoint, "cannot run data set `texts` (`swce_loss`)", "run it on the model's files"),
+    ] {
+        let job = Job::new(&config(model));
+        job.write("rows.jsonl", "{\"q\": \"one\"}\n");
+        let refused = job.run(&[]).expect(2);
+        assert!(refused.stderr.contains(said) && refused.stderr.contains(help), "{}", refused.stderr);
+    }
+}
+
 const ECHO: &str = r#"
 [[model]]
 abbr = "echo"
@@ -127,6 +198,13 @@ reader_cfg = { input_columns = ["q"] }
 test = { path = "rows.jsonl" }
 infer_cfg = { inferencer = "rolling", prompt_template = "{q}" }
 eval_cfg = { evaluator = "perplexity" }
+
+[[dataset]]
+abbr = "windows"
+reader_cfg = { input_columns = ["q"] }
+test = { path = "texts.jsonl" }
+infer_cfg = { inferencer = "swce_loss", prompt_template = "{q}" }
+eval_cfg = { evaluator = "bpc" }
 
 [[dataset]]
 abbr = "drawn"
@@ -157,16 +235,26 @@ fn every_kind_goes_through_a_job() {
         )
     };
     job.write("rows.jsonl", &(0..40).map(|at| row(at) + "\n").collect::<String>());
+    // Half a million characters: five slices.
+    let text = |at: u32| format!(r#"{{"q": "{}"}}"#, format!("{at} ").repeat(50_000));
+    job.write("texts.jsonl", &(0..5).map(|at| text(at) + "\n").collect::<String>());
     let one = job.run(&["--max-num-workers", "1"]).expect(0);
     let results = job.tree("results");
-    for (dataset, metric) in
-        [("clp", "accuracy"), ("alone", "average_ppl"), ("rolling", "word_perplexity"), ("normalized", "accuracy")]
-    {
+    for (dataset, metric) in [
+        ("clp", "accuracy"),
+        ("alone", "average_ppl"),
+        ("rolling", "word_perplexity"),
+        ("windows", "bpc"),
+        ("normalized", "accuracy"),
+    ] {
         let result = job.result("echo", dataset);
         assert!(result[metric].is_number(), "{dataset}: {result}");
         assert!(one.stdout.contains(dataset), "{}", one.stdout);
     }
     assert_eq!(job.predictions("echo", "drawn")["7"]["prediction"].as_array().unwrap().len(), 3);
+    let windows = job.predictions("echo", "windows");
+    assert_eq!(windows["4"]["slice"], serde_json::json!([4, 5]), "{windows}");
+    assert_eq!(windows.as_object().unwrap().len(), 5);
     assert!(job.predictions("echo", "clp")["0"]["prediction"].is_array(), "{}", job.predictions("echo", "clp")["0"]);
     job.run(&["--max-num-workers", "3"]).expect(0);
     assert_eq!(job.tree("results"), results, "three workers give what one gives");

@@ -59,6 +59,18 @@ pub(crate) static INFERENCER: TableKeys = TableKeys {
             keys: &[SCORED],
         },
         TypeKeys { name: "rolling", meaning: "lm-eval's log-likelihood of a whole text, in windows", keys: &[SCORED] },
+        TypeKeys {
+            name: "swce_loss",
+            meaning: "OpenCompass's cross entropy of the texts of all rows, read as one, in windows that slide",
+            keys: &[
+                &[
+                    key("block_size", Kind::from(1), "tokens of a window that are fed").default("1900"),
+                    key("stride", Kind::from(1), "tokens from one window to the next").default("512"),
+                    ignored("save_every", Anything, "every result is kept"),
+                ],
+                SCORED,
+            ],
+        },
         TypeKeys { name: "gen", meaning: "a generated answer", keys: &[GENERATED] },
         TypeKeys {
             name: "chat",

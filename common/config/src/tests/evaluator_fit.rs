@@ -34,6 +34,14 @@ fn an_answer_is_needed_to_be_right() {
     );
     let marked = config("InferencePPLOnlyInferencer", ONE, "evaluator = { type = \"AverageInferencePPLEvaluator\" }");
     assert_eq!(Fixture::new().good(&marked).datasets[0].infer.mode(), "inference_ppl_only");
+    for evaluator in ["acc", "perplexity"] {
+        assert_eq!(
+            places("swce_loss", ONE, &format!("evaluator = \"{evaluator}\"")),
+            [
+                "eval.toml:10:26: this evaluator cannot judge what `swce_loss` brings: the log-likelihood of all texts as one, no answers"
+            ]
+        );
+    }
     assert_eq!(
         places("ppl_only", ONE, "evaluator = { type = \"EMEvaluator\" }"),
         [

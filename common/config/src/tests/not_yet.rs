@@ -29,7 +29,7 @@ fn of_a_data_set() {
         let to = format!("inferencer = \"gen\", retriever = {{ type = \"{retriever}\", ice_num = 5 }}");
         refused(&with("inferencer = \"gen\"", &to), "9:56", &format!("`type = \"{retriever}\"`"));
     }
-    for inferencer in ["min_k_percent", "swce_loss", "ToTInferencer"] {
+    for inferencer in ["min_k_percent", "ToTInferencer"] {
         let to = format!("inferencer = \"{inferencer}\"");
         refused(&with("inferencer = \"gen\"", &to), "9:28", &format!("`inferencer = \"{inferencer}\"`"));
     }

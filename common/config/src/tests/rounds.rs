@@ -106,7 +106,7 @@ fn kinds_of_inference() {
         let text = with("prompt_template = \"{q}\"").replace("inferencer = \"gen\"", &format!("inferencer = {value}"));
         let evaluator = match value {
             "\"ppl_only\"" => "average_ppl",
-            "\"rolling\"" => "bpc",
+            value if value.contains("rolling") || value.to_lowercase().contains("swce") => "bpc",
             _ => "em",
         };
         Fixture::new().good(&text.replace("\"em\"", &format!("\"{evaluator}\""))).datasets.remove(0).infer
@@ -114,6 +114,9 @@ fn kinds_of_inference() {
     assert_eq!(infer("\"CLPInferencer\""), InferSpec::Clp);
     assert_eq!(infer("\"ppl_only\""), InferSpec::PplOnly);
     assert_eq!(infer("\"rolling\""), InferSpec::Rolling);
+    assert_eq!(infer("\"SWCELossInferencer\""), InferSpec::SwceLoss { block_size: 1900, stride: 512 });
+    let own = infer("{ type = \"swce_loss\", block_size = 100, stride = 7, save_every = 1, batch_size = 4 }");
+    assert_eq!(own, InferSpec::SwceLoss { block_size: 100, stride: 7 });
     let InferSpec::Chat { infer_mode, gen_spec } =
         infer("{ type = \"chat\", infer_mode = \"every_with_gt\", max_out_len = 9 }")
     else {

@@ -60,22 +60,27 @@ pub(super) fn average_inference_ppl(question: &ScoredAnswer<'_>) -> Result<Answe
     }
 }
 
-/// Bits per character, OpenCompass's `BPCEvaluator`, over the windows of `rolling`: -(sum of log p) / (characters ln 2).
+/// Bits per character, OpenCompass's `BPCEvaluator`, over the windows of `swce_loss`, which are its own, or of `rolling`:
+/// -(sum of log p) / (characters ln 2).
 ///
 /// # Errors
-/// The sample is not one whole text with its log-probability.
+/// The sample is neither one whole text with its log-probability nor a slice of such windows.
 pub(super) fn bpc(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
     match question.output {
-        &ParsedOutput::Likelihood(Likelihood::Sum { sum, characters, .. }) if sum.is_finite() => {
+        &ParsedOutput::Likelihood(
+            Likelihood::Sum { sum, characters, .. } | Likelihood::Windows { sum, characters },
+        ) if sum.is_finite() => {
             Ok(AnswerScore::default().series("bpc", Aggregation::BitsPerWeight, SampleValue::Weighted(sum, characters)))
         }
-        output => Err(unlikely(output, "bpc", "rolling")),
+        output => Err(unlikely(output, "bpc", "swce_loss` or `rolling")),
     }
 }
 
 fn unlikely(output: &ParsedOutput<'_>, evaluator: &str, inferencer: &str) -> Unscored {
     match output {
-        ParsedOutput::Likelihood(Likelihood::Sum { sum, .. }) if !sum.is_finite() => not_finite(),
+        ParsedOutput::Likelihood(Likelihood::Sum { sum, .. } | Likelihood::Windows { sum, .. }) if !sum.is_finite() => {
+            not_finite()
+        }
         _ => Unscored(format!("`{evaluator}` needs `inferencer = \"{inferencer}\"`")),
     }
 }
@@ -88,9 +93,61 @@ fn not_finite() -> Unscored {
 mod tests {
     use crate::evaluator::Accumulator;
     use crate::evaluator::fixture::*;
-    use compass_plan::EvalSpec;
     use compass_plan::evaluation::EvaluatorSpec;
+    use compass_plan::{Body, EvalSpec, Sample};
+    use compass_types::result::{Outcome, PromptFit, RollingScore, SampleResult};
     use serde_json::{Value, json};
+
+    /// Losses of the windows of one corpus, and what OpenCompass 0.5.4's `BPCEvaluator` makes of them.
+    #[test]
+    fn slices_add_up_to_bits_per_character() {
+        let (losses, characters) = (
+            [
+                1507.3841552734375,
+                443.0820007324219,
+                444.845458984375,
+                548.0338134765625,
+                476.0108947753906,
+                484.48199462890625,
+                476.3299560546875,
+                443.6136169433594,
+                472.21649169921875,
+                516.3115234375,
+                483.0367431640625,
+                492.771240234375,
+                416.9803771972656,
+                440.872314453125,
+                417.89532470703125,
+                472.3426513671875,
+                456.3201599121094,
+                484.82672119140625,
+                415.75946044921875,
+                500.3134460449219,
+                453.55023193359375,
+                477.9796447753906,
+                484.4211730957031,
+                455.1065673828125,
+                425.35675048828125,
+                486.8691711425781,
+                445.7005920410156,
+            ],
+            1941_u64,
+        );
+        let mut accumulator = Accumulator::new(&EvalSpec::new(EvaluatorSpec::Bpc));
+        for (slice, loss) in losses.iter().enumerate() {
+            let (slice, slices) = (slice as u64, losses.len() as u64);
+            let share = (slice + 1) * characters / slices - slice * characters / slices;
+            let (index, slices) = (slice as u32, slices as u32);
+            let body = Body::Windows { slice: index, slices, characters: share };
+            let sample = Sample { index, gold: Value::Null, shots: vec![0], body };
+            let outcome = Outcome::Rolling(RollingScore { sum: -loss, tokens: 64 });
+            let result = SampleResult { index, fit: PromptFit::default(), outcome };
+            assert!(accumulator.observe(&sample, &result));
+        }
+        let metrics = accumulator.finish();
+        let found = metrics.get("bpc").unwrap().value;
+        assert!((found - 10.12518657579061).abs() < 1e-6, "{found}");
+    }
 
     #[test]
     fn marked_tokens_weigh_alike_whatever_their_text() {

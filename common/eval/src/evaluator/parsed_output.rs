@@ -42,6 +42,8 @@ pub(super) enum Likelihood {
     Marked { nll: f64, tokens: u64 },
     /// The sum of log-probabilities, and what it may be divided by.
     Sum { sum: f64, words: u64, bytes: u64, characters: u64 },
+    /// The sum of log-probabilities over a slice of the windows of all texts, and its share of their characters.
+    Windows { sum: f64, characters: u64 },
 }
 
 /// The answers' own texts, and whether each is what the model would say.
@@ -113,6 +115,9 @@ impl<'a> ParsedOutput<'a> {
                 let characters = text.render(&[], &ShotFormat::default()).chars().count() as u64;
                 let (words, bytes) = (u64::from(*words), u64::from(*bytes));
                 Ok(Self::Likelihood(Likelihood::Sum { sum: score.sum, words, bytes, characters }))
+            }
+            (&Body::Windows { characters, .. }, Outcome::Rolling(score)) => {
+                Ok(Self::Likelihood(Likelihood::Windows { sum: score.sum, characters }))
             }
             (Body::Gen { .. } | Body::Chat { .. } | Body::Execute { .. }, Outcome::Executed(executions)) => {
                 if executions.is_empty() {

@@ -23,7 +23,8 @@ use serde_json::{Map, Value, json};
 /// - `clp`: "in-context examples", "testing input", prompt, choices, prediction (the choices' probabilities among
 ///   themselves), pred_label (the position of the greatest), gold.
 /// - `gen`: origin_prompt, prediction, gold. `ppl_only`: origin_prompt, ppl. `inference_ppl_only`: that and token_len. `rolling`:
-///   origin_prompt, Loglikelihood, tokens.
+///   origin_prompt, Loglikelihood, tokens. `swce_loss`, whose samples are slices of the windows of all texts: slice (its number, from
+///   0, and how many there are), characters (its share), Loglikelihood, tokens.
 /// - then, where messages were asked, prompt_sha: the beginning of the SHA-256 of what became of them, the text of the chat template or
 ///   the JSON that an endpoint got; of several, joined by a zero byte. A prompt that is a text stands above as it was tokenised.
 /// - then, when it applies: rendered_prompt (that text, of a sample that failed), shots_kept (fewer than planned), too_long (tokens
@@ -54,6 +55,10 @@ pub fn prediction_record(
         Body::Gen { prompt } | Body::Rolling { text: prompt, .. } => {
             record.insert("origin_prompt".into(), page.whole(prompt).printed());
         }
+        Body::Windows { slice, slices, characters } => {
+            record.insert("slice".into(), json!([slice, slices]));
+            record.insert("characters".into(), (*characters).into());
+        }
         Body::Execute { .. } => {}
         Body::Chat { turns } => {
             // Where the last answer alone is asked for, it is the history before it that a model is given.
@@ -75,7 +80,10 @@ pub fn prediction_record(
         }
         _ => {}
     }
-    let scored_alone = matches!(dataset.infer, InferSpec::PplOnly | InferSpec::InferencePpl | InferSpec::Rolling);
+    let scored_alone = matches!(
+        dataset.infer,
+        InferSpec::PplOnly | InferSpec::InferencePpl | InferSpec::Rolling | InferSpec::SwceLoss { .. }
+    );
     if let Some(score) = score.as_ref().ok().filter(|_| !scored_alone && !record.contains_key("prediction")) {
         record.insert("prediction".into(), with_texts(score.prediction.clone()));
     } else if let Outcome::Generated(generations) = &result.outcome {

@@ -124,7 +124,7 @@ fn prompts(body: &Body) -> Vec<&Prompt> {
             prompts.extend(options.iter().any(|option| option.context.is_none()).then_some(context));
             prompts
         }
-        Body::Chat { .. } | Body::Execute { .. } => Vec::new(),
+        Body::Windows { .. } | Body::Chat { .. } | Body::Execute { .. } => Vec::new(),
     }
 }
 
@@ -143,6 +143,7 @@ fn own_characters(sample: &Sample, shown: &[&Shot], format: &ShotFormat) -> u64 
             let context = |own: &Option<Prompt>| own.as_ref().map_or_else(|| shared.clone(), rest);
             options.iter().map(|option| context(&option.context) + &option.continuation).collect()
         }
+        Body::Windows { characters, .. } => return *characters,
         Body::Chat { turns } => return turns.iter().map(|turn| turn.content.chars().count() as u64).sum(),
         Body::Execute { programs } => return programs.iter().map(Program::characters).sum(),
     };

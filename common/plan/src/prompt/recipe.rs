@@ -86,6 +86,9 @@ pub(super) fn resolve<'a>(
     if shows_shots && matches!(question, RequestForm::Chat(_)) {
         return fail("a conversation takes no shots".into());
     }
+    if shows_shots && matches!(infer, InferSpec::SwceLoss { .. }) {
+        return fail("swce_loss reads the texts alone and takes no shots: write `retriever = \"zero\"`".into());
+    }
     let shot = match (&question, &config.prompt_template, &config.ice_template) {
         _ if !shows_shots => None,
         (_, Some(_), Some(showing)) => Some(ShotRecipe::Template(Forms::of(showing))),
@@ -195,6 +198,7 @@ fn question<'a>(
             | InferSpec::PplOnly
             | InferSpec::InferencePpl
             | InferSpec::Rolling
+            | InferSpec::SwceLoss { .. }
             | InferSpec::Chat { .. },
             _,
             Some(_),
@@ -205,6 +209,10 @@ fn question<'a>(
         (InferSpec::Gen(_) | InferSpec::PplOnly | InferSpec::Rolling, Forms::One(form), None) => {
             Ok(RequestForm::One(*form))
         }
+        (InferSpec::SwceLoss { .. }, Forms::One(form), None) if form.rounds().is_some() => {
+            fail(format!("{mode} reads texts, but `{name}` is in rounds: write it as one text"))
+        }
+        (InferSpec::SwceLoss { .. }, Forms::One(form), None) => Ok(RequestForm::One(*form)),
         (InferSpec::InferencePpl, Forms::One(form), None) => Ok(RequestForm::Marked(*form)),
         (InferSpec::Chat { .. }, Forms::One(form), None) => Ok(RequestForm::Chat(*form)),
         // OpenCompass: generation over a label map asks with the first label's text.

@@ -5,6 +5,7 @@
 //! shot, half of it from the template and half from the shot. A model's meta template is applied later, by `rendered`.
 
 use super::check;
+use super::corpus::Corpus;
 use super::error::{PromptError, RowErrors, Split};
 use super::form::{Form, Forms};
 use super::gold::Gold;
@@ -14,6 +15,7 @@ use super::question::Writer;
 use super::recipe::{Recipe, RequestForm, ShotRecipe, resolve};
 use super::rounds::TemplateLine;
 use super::row_source::{RowSource, each as each_row};
+use super::sample_sink::SampleSink;
 use super::shot::Shot;
 use super::shots::ShotBook;
 use super::structured::ShotFormat;
@@ -29,7 +31,7 @@ use std::collections::{BTreeSet, HashMap};
 pub struct RenderedDataset {
     /// Distinct shots; samples name them by position.
     pub shots: Vec<Shot>,
-    /// One per test row, in order, `index` from 0.
+    /// One per test row, in order, `index` from 0; of texts that are read as one, one per slice.
     pub samples: Vec<Sample>,
     /// How shots are joined.
     pub format: ShotFormat,
@@ -57,9 +59,6 @@ pub fn render(
     Ok(rendered)
 }
 
-/// Takes a sample with the shots known by then, of which it names some, and with how shots are joined.
-pub(super) type SampleSink<'s> = dyn FnMut(Sample, &[Shot], &ShotFormat) + 's;
-
 /// Renders all prompts, one row after the other, and hands each to `each`, which must forget them where this fails. Returns how
 /// many questions stand among their own shots.
 ///
@@ -69,6 +68,25 @@ pub(super) type SampleSink<'s> = dyn FnMut(Sample, &[Shot], &ShotFormat) + 's;
 /// # Errors
 /// Everything that is wrong, templates first; of the rows the first twenty and a count of the rest.
 pub fn render_each(
+    config: &PromptConfig,
+    infer: &InferSpec,
+    output_column: Option<&str>,
+    retriever: &RetrieverKind,
+    rows: (&dyn RowSource, &dyn RowSource),
+    each: &mut SampleSink<'_>,
+) -> Result<u32, Vec<PromptError>> {
+    if !matches!(infer, InferSpec::SwceLoss { .. }) {
+        return render_rows(config, infer, output_column, retriever, rows, each);
+    }
+    let mut corpus = Corpus::default();
+    let add = &mut |sample: Sample, _: &[Shot], _: &ShotFormat| corpus.add(&sample.body);
+    let own_questions = render_rows(config, infer, None, retriever, rows, add)?;
+    corpus.finish(each).map_err(|error| vec![error])?;
+    Ok(own_questions)
+}
+
+/// As [`render_each`], a sample per row.
+fn render_rows(
     config: &PromptConfig,
     infer: &InferSpec,
     output_column: Option<&str>,

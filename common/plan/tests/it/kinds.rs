@@ -83,6 +83,41 @@ fn whole_texts_need_no_gold() {
     assert_eq!(dataset.samples[0].gold, Value::Null);
 }
 
+const SWCE: InferSpec = InferSpec::SwceLoss { block_size: 1900, stride: 512 };
+
+#[test]
+fn all_texts_are_read_as_one() {
+    let test = rows(json!([{"content": "é"}, {"content": ""}, {"content": "x".repeat(250_000)}]));
+    let dataset = rendered(&text("{content}\n"), &SWCE, None, &test);
+    let texts: Vec<Segment> =
+        ["é\n", "\n", &format!("{}\n", "x".repeat(250_000))].map(|t| Segment::Question(t.into())).into();
+    assert_eq!(dataset.shots, [Shot::Turns(texts)]);
+    let body = |sample: &compass_plan::Sample| {
+        assert_eq!((&sample.shots, &sample.gold), (&vec![0], &Value::Null));
+        let Body::Windows { slice, slices, characters } = sample.body else { panic!() };
+        (sample.index, slice, slices, characters)
+    };
+    let found: Vec<_> = dataset.samples.iter().map(body).collect();
+    assert_eq!(found, [(0, 0, 3, 83_334), (1, 1, 3, 83_335), (2, 2, 3, 83_335)], "250004 characters in all");
+    // However long it is, a part has all slices.
+    let long = rows(json!([{"content": "x".repeat(30_000_000)}]));
+    assert_eq!(rendered(&text("{content}"), &SWCE, None, &long).samples.len(), 256);
+}
+
+#[test]
+fn texts_that_cannot_be_one_are_refused() {
+    let empty = rows(json!([{"content": ""}]));
+    assert!(said(&text("{content}"), &SWCE, &empty).contains("every text is empty"));
+    let test = rows(json!([{"content": "a"}]));
+    let options = PromptConfig { options: Some(Options::List(vec!["a".into()])), ..text("{content}") };
+    assert!(said(&options, &SWCE, &test).contains("swce_loss takes a text alone"));
+    let by_label = PromptConfig { prompt_template: Some(Template::Labels(labels(&[("1", "{content}")]))), ..text("") };
+    assert!(said(&by_label, &SWCE, &test).contains("swce_loss takes one text"));
+    let shots = RetrieverKind::FixK { ids: vec![0], exclude_question: false };
+    let errors = render(&text("</E>{content}"), &SWCE, None, &shots, &test, &test).unwrap_err();
+    assert!(errors[0].to_string().contains("takes no shots"), "{errors:?}");
+}
+
 #[test]
 fn what_counts_of_a_text_stands_in_its_label() {
     let test = rows(json!([{"text": "2+2=4", "label": [[4, 5, 1]]}]));

@@ -53,7 +53,7 @@ fn texts(rendered: &RenderedDataset, index: usize) -> Vec<String> {
         Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => {
             vec![prompt.render(&shots, format)]
         }
-        Body::Execute { .. } => unreachable!("nothing is rendered to be run"),
+        Body::Windows { .. } | Body::Execute { .. } => unreachable!("nothing of a row is rendered for them"),
         Body::Chat { turns } => turns.iter().map(|turn| turn.content.clone()).collect(),
         Body::Loglikelihood { context, options } => {
             let context = context.render(&shots, format);

@@ -58,7 +58,7 @@ pub(super) fn asked(dataset: &DatasetPlan, part: &Part, sample: &Sample, meta: O
             })
             .collect(),
         Body::Chat { turns } => turns.iter().map(|turn| json!({"role": turn.role, "prompt": turn.content})).collect(),
-        Body::Execute { .. } => Value::Null,
+        Body::Windows { .. } | Body::Execute { .. } => Value::Null,
     }
 }
 

@@ -73,7 +73,7 @@ fn made(dataset: &DatasetPlan, sample: &Sample) -> SampleResult {
             Outcome::Loglikelihood((0..options.len()).map(score).collect())
         }
         Body::Clp { choices, .. } => Outcome::Clp((0..choices.len()).map(|at| -draw(at)).collect()),
-        Body::Rolling { .. } => Outcome::Rolling(RollingScore { sum: -draw(0), tokens: 1 }),
+        Body::Rolling { .. } | Body::Windows { .. } => Outcome::Rolling(RollingScore { sum: -draw(0), tokens: 1 }),
         Body::Chat { turns } => {
             let answers = turns.iter().filter(|turn| turn.role == "assistant");
             Outcome::Generated(answers.map(|_| generated(&text)).collect())

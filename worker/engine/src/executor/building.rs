@@ -4,7 +4,7 @@ use super::answer::RunError;
 use super::notes::Notes;
 use super::prompting::{Prompted, Prompting};
 use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
-use super::{clp, loglikelihood, marked, ppl, rolling};
+use super::{clp, loglikelihood, marked, ppl, rolling, swce};
 use compass_plan::engine::{Added, BatchSpec, Caller, Request};
 use compass_plan::prompt::Shot;
 use compass_plan::{Body, InferSpec, Sample};
@@ -156,6 +156,9 @@ fn scoring_request<'r>(
         }
         (InferSpec::Clp, Body::Clp { prompt, choices }) => clp::build(builder, spec, request, (prompt, choices)),
         (InferSpec::Rolling, Body::Rolling { text, .. }) => rolling::build(builder, spec, request, text),
+        (&InferSpec::SwceLoss { block_size, stride }, &Body::Windows { slice, slices, .. }) => {
+            swce::build(builder, request, (block_size, stride), (slice, slices))
+        }
         (infer, _) => {
             let mode = infer.mode();
             Err(RunError::Sample(format!("the plan asks for `{mode}`, but the sample's prompt is of another kind")))

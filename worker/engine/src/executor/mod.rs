@@ -9,6 +9,7 @@ mod building;
 mod chat_format;
 mod clp;
 mod conversation;
+mod corpus_tokens;
 mod decode;
 mod fit;
 mod generate;
@@ -30,6 +31,7 @@ mod scoring_batch;
 mod scoring_request;
 mod settings;
 mod stop;
+mod swce;
 mod texts;
 mod windows;
 

@@ -4,6 +4,7 @@ use super::answer::RunError;
 use super::batching::Slots;
 use super::building::tokenizing_threads;
 use super::chat_format::{ChatFormat, stop_texts};
+use super::corpus_tokens::CorpusTokens;
 use super::generate;
 use super::marked;
 use super::notes::Notes;
@@ -47,6 +48,7 @@ pub(crate) struct Executor {
     /// What the arena holds.
     last_work: LastWork,
     prefix_tokens: PrefixTokens,
+    corpus_tokens: CorpusTokens,
 }
 
 /// Kind of work whose keys and values are in the arena.
@@ -124,6 +126,7 @@ impl Executor {
             tokenizing_threads: tokenizing_threads(is_cpu),
             last_work: LastWork::Scoring,
             prefix_tokens: PrefixTokens::default(),
+            corpus_tokens: CorpusTokens::default(),
         })
     }
 }
@@ -213,6 +216,7 @@ impl Executor {
             broken_width,
             chat,
             prefix_tokens,
+            corpus_tokens: &self.corpus_tokens,
             notes,
         };
         let building = Building { builder, threads: self.tokenizing_threads, spec, notes: &mut self.notes };

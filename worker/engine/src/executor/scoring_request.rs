@@ -3,6 +3,7 @@
 use super::answer::RunError;
 use super::bordered::Bordered;
 use super::chat_format::ChatFormat;
+use super::corpus_tokens::CorpusTokens;
 use super::fit::fit_shots;
 use super::notes::Notes;
 use super::prefix_tokens::{EncodeMode, PrefixTokens};
@@ -30,6 +31,7 @@ pub(super) struct ScoringRequestBuilder<'a> {
     /// Present if the model has a chat template.
     pub(super) chat: Option<&'a ChatFormat>,
     pub(super) prefix_tokens: &'a PrefixTokens,
+    pub(super) corpus_tokens: &'a CorpusTokens,
     pub(super) notes: Notes,
 }
 

@@ -149,7 +149,7 @@ fn asked(dataset: &DatasetConfig, rendered: &RenderedDataset, sample: &Sample, m
             })
             .collect(),
         Body::Chat { turns } => turns.iter().map(|turn| json!({"role": turn.role, "prompt": turn.content})).collect(),
-        Body::Execute { .. } => unreachable!("programs are made of answers, never of rows"),
+        Body::Windows { .. } | Body::Execute { .. } => unreachable!("they are of no single row"),
     }
 }
 

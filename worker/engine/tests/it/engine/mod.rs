@@ -19,5 +19,6 @@ mod same_as_opencompass;
 mod same_as_transformers;
 mod shared_prefixes;
 mod support;
+mod swce;
 mod tied_head;
 mod weights;
