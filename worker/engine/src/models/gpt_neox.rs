@@ -73,6 +73,8 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
     let activation =
         Activation::named(keys.hidden_act.as_deref().unwrap_or("gelu")).map_err(|what| config.fault(what))?;
     weights.allow_without("gpt_neox.");
+    // transformers 5's own name of the head.
+    weights.rename_prefix("lm_head.", "embed_out.");
     let embed_tokens = weights.take("gpt_neox.embed_in.weight", &[keys.vocab_size, hidden])?;
     let layers = (0..keys.num_hidden_layers).map(|number| {
         let layer = layer(&keys, weights, &format!("gpt_neox.layers.{number}"), shape, activation)?;

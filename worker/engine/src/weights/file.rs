@@ -2,7 +2,7 @@
 
 use super::UnchangedFile;
 use super::stored::{Directory, StoredKind, StoredTensor};
-use super::{safetensors_file, torch_file};
+use super::{fused_experts, safetensors_file, torch_file};
 use crate::fault::{device_fault, file_fault, missing_fault};
 use compass_common::regular_file;
 use compass_plan::engine::EngineFault;
@@ -36,7 +36,7 @@ impl MappedFile {
         }
         let pickled = path.extension().is_some_and(|ending| ["bin", "pth", "pt"].iter().any(|&known| ending == known));
         let tensors = if pickled { torch_file::directory(&map) } else { safetensors_file::directory(&map) };
-        let tensors = tensors.map_err(|what| file_fault(path, what))?;
+        let tensors = fused_experts::split(tensors.map_err(|what| file_fault(path, what))?);
         Ok(Self { path: path.to_path_buf(), unchanged, map, tensors })
     }
 

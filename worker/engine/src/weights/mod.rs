@@ -5,6 +5,7 @@ mod file;
 mod files;
 mod finite;
 mod fp8;
+mod fused_experts;
 mod merge;
 mod pickle;
 mod pickle_json;

@@ -13,3 +13,4 @@ mod pickles;
 mod spread;
 mod support;
 mod together;
+mod version_5;
