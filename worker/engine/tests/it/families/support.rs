@@ -80,9 +80,15 @@ pub(crate) fn message_in(folder: &Path) -> Result<(), String> {
     }
 }
 
+/// The folder of other goldens, which `save_cases.py` writes.
+pub(crate) fn other_goldens() -> Option<PathBuf> {
+    std::env::var_os("COMPASS_GOLDENS").map(PathBuf::from)
+}
+
 /// Every case with a golden, by name.
 pub(crate) fn golden_cases() -> Vec<(String, PathBuf)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
+    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
+    let folder = other_goldens().unwrap_or_else(own);
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut cases: Vec<_> = entries.filter(|path| path.join("golden.safetensors").exists()).collect();
     cases.sort();
