@@ -24,13 +24,13 @@ pub(crate) const MODELS: List = List { table: "model", names: "models", noun: "m
 pub(crate) const DATASETS: List =
     List { table: "dataset", names: "datasets", noun: "data set", kind: LeftOutKind::Dataset };
 
-/// Where presets look for their data when no folder is named; relative to the current directory.
+/// The folder of presets' data when none is named; relative to the current directory.
 pub(crate) const DATA_DIR: &str = "data";
 
-/// Where OpenCompass puts its runs; relative to the current directory.
+/// The folder of OpenCompass's runs; relative to the current directory.
 pub(crate) const WORK_DIR: &str = "outputs/default";
 
-/// What the merged tree of a configuration comes to, and that tree with all that it names in it.
+/// The configuration that a merged tree comes to, and that tree with all that it names in it.
 pub(crate) fn resolve(
     check: &mut Check,
     mut table: Table,

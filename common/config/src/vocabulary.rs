@@ -1,4 +1,4 @@
-//! What can be chosen by name, and the values that the names stand for. Tables of keys and readers both use it.
+//! Names that can be chosen, and the values that the names stand for. Tables of keys and readers both use them.
 
 use compass_plan::evaluation::Orders;
 use compass_plan::partition::PartitionStrategy;
@@ -6,7 +6,7 @@ use compass_plan::prompt::LabelType;
 use compass_plan::{ChatMode, DeviceRequest, DropMiddle, Dtype, EndpointApi, ModelKind, NumericProfile, RefusedSystem};
 use compass_settings::{Cast, FORMATS};
 
-/// What can be chosen for one key.
+/// The choices of one key.
 pub(crate) struct Choices<'c, T> {
     /// Served, with what each stands for; the first spelling of a thing is the one shown.
     pub(crate) now: &'c [(&'c str, T)],
@@ -14,7 +14,7 @@ pub(crate) struct Choices<'c, T> {
     pub(crate) aliases: &'c [(&'c str, T)],
     /// Named by the contract, served by a later version.
     pub(crate) later: &'c [&'c str],
-    /// What to use meanwhile.
+    /// Advice until then.
     pub(crate) meanwhile: &'c str,
     /// The end of OpenCompass's class names, where it has classes for this.
     pub(crate) suffix: Option<&'c str>,
@@ -31,7 +31,7 @@ pub(crate) struct Words {
 }
 
 impl<T> Choices<'static, T> {
-    /// What is served, by name.
+    /// The names that are served.
     pub(crate) fn words(&self) -> Words {
         let names = |list: &[(&'static str, T)]| list.iter().map(|(name, _)| *name).collect();
         Words { names: names(self.now), aliases: names(self.aliases), suffix: self.suffix }
@@ -316,7 +316,7 @@ pub(crate) fn class_names() -> Vec<&'static str> {
     CLASSES.iter().map(|class| class.name).collect()
 }
 
-/// What `type` takes: the kinds, and the classes.
+/// The names that `type` takes: kinds, and classes.
 pub(crate) fn model_types() -> Words {
     let words = KINDS.words();
     Words { aliases: words.aliases.into_iter().chain(class_names()).collect(), ..words }

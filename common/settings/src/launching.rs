@@ -103,7 +103,7 @@ pub struct PoolConfig {
     pub max_gpus: u32,
     /// Prefixes of model paths, and what stands in their place here; the longest that fits counts.
     pub paths: Vec<(String, String)>,
-    /// What its workers' environment gets.
+    /// Variables that its workers' environment gets.
     pub environment: Vec<(String, String)>,
     /// Whether its workers begin samples that were granted while no master answers.
     pub offline_continue: bool,
@@ -161,7 +161,7 @@ pub struct AliyunConfig {
     pub token_file: Option<String>,
 }
 
-/// How the job's shell is prepared.
+/// The preparation of the job's shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobEnvironment {

@@ -1,9 +1,9 @@
-//! What a job was asked for and does not run.
+//! Models and data sets that a job was asked for and does not run.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a job was asked for and does not run.
+/// A model or a data set that a job was asked for and does not run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     pub kind: LeftOutKind,
@@ -12,7 +12,7 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// What is left out.
+/// The kind of a thing that is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOutKind {
@@ -36,7 +36,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// What is left out, a line for everything that has one reason.
+/// One line for each reason, with all that is left out for it.
 pub fn left_out_lines(left_out: &[LeftOut]) -> Vec<String> {
     left_out_groups(left_out).iter().map(|group| left_out_line(group)).collect()
 }

@@ -1,4 +1,4 @@
-//! What a run is told, once checked: plain data that the rest of the program trusts, without what reads it.
+//! The settings of a run, once checked: plain data that the rest of the program trusts, without the readers that make it.
 //!
 //! `compass-config` makes it of files and flags. Packages that only need to know a setting (a launcher, a store, a reader of rows)
 //! depend on this one, and not on how configurations are written.

@@ -1,9 +1,9 @@
-//! Where a job sends notices.
+//! Receivers of a job's notices.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Where a job sends notices, and which. Addresses are secrets: a client that has one can write to it.
+/// The receivers of a job's notices, and which notices they get. Addresses are secrets: a client that has one can write to it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NotifyConfig {
     /// Gets a JSON object.
@@ -13,11 +13,11 @@ pub struct NotifyConfig {
     /// A program with its arguments; gets the JSON object as its standard input.
     pub command: Vec<String>,
     pub on: BTreeSet<NotifyEvent>,
-    /// How long nothing has come in before that is told.
+    /// Time without a result after which the job is called idle.
     pub idle: Duration,
 }
 
-/// What is told.
+/// An event that a notice tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NotifyEvent {
     /// The job has its table.

@@ -25,13 +25,13 @@ use std::time::Duration;
 /// All that a run is told. Every path is absolute.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Config {
-    /// Where the run folder is made.
+    /// Folder in which the run folder is made.
     pub work_dir: PathBuf,
     /// Where relative data paths are looked up that do not exist beside their file.
     pub data_dir: Option<PathBuf>,
     /// The embedded store and keys.
     pub state_dir: PathBuf,
-    /// Where leases live.
+    /// Store of the leases.
     pub store: StoreConfig,
     /// Port 0 takes a free one. What is not loopback is encrypted, and admits only workers with a certificate.
     pub listen: SocketAddr,
@@ -40,11 +40,11 @@ pub struct Config {
     pub worker_lease: Duration,
     /// Ports that may be tried from that of `listen` on: more than one where the user named none.
     pub listen_ports: u16,
-    /// What workers are told; `None` for this host's name and the port.
+    /// Address that workers are told; `None` for this host's name and the port.
     pub advertise: Option<Advertised>,
-    /// What admits workers of other hosts.
+    /// Authority that admits workers of other hosts.
     pub authority: AuthorityConfig,
-    /// Where the run is shown; `None` for nowhere.
+    /// Port that shows the run; `None` for none.
     pub http: Option<HttpConfig>,
     /// The models of this job, in order; never empty.
     pub models: Vec<ModelConfig>,
@@ -52,7 +52,7 @@ pub struct Config {
     pub datasets: Vec<DatasetConfig>,
     pub infer: StageConfig,
     pub eval: StageConfig,
-    /// Where inference workers are launched; empty leaves it to the runner.
+    /// Pools that launch inference workers; empty leaves it to the runner.
     pub pools: Vec<PoolConfig>,
     /// Groups that the table shows beside those that come with the program. They change no number of a data set, and are
     /// no part of the job's identity.
@@ -73,7 +73,7 @@ pub struct Config {
     pub local_environment: Vec<(String, String)>,
 }
 
-/// How workers reach this master.
+/// The address under which workers reach this master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Advertised {
     /// A name or an address; an IPv6 address in brackets.
@@ -93,7 +93,7 @@ pub struct AuthorityConfig {
     pub certificate_seconds: u64,
 }
 
-/// Where the leases of a job live.
+/// The store of a job's leases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreConfig {
@@ -108,7 +108,7 @@ pub enum StoreConfig {
 pub struct EtcdConfig {
     /// `host:port` of each member; never empty.
     pub endpoints: Vec<String>,
-    /// What every key begins with, without slashes around it.
+    /// Prefix of every key, without slashes around it.
     pub prefix: String,
     /// Time for which a leader that is not heard leads on; `None` for the usual time.
     #[serde(skip)]
@@ -147,7 +147,7 @@ pub struct ModelConfig {
     pub deterministic: bool,
     pub bos: BosPolicy,
     pub profile: NumericProfile,
-    /// How each role's words are wrapped; `None` joins them by newlines.
+    /// Wrapping of each role's words; `None` joins them by newlines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meta_template: Option<MetaTemplate>,
     /// Whether prompts go through the tokenizer's chat template.
@@ -156,7 +156,7 @@ pub struct ModelConfig {
     pub system: RefusedSystem,
     /// `tokenizer_kwargs` as written.
     pub tokenizer_kwargs: Map<String, Value>,
-    /// How a prompt that is too long is shortened.
+    /// Treatment of a prompt that is too long.
     pub truncation: Truncation,
     /// Whether `ll` data sets get sums of log-probabilities, not means.
     pub sums_loglikelihood: bool,
@@ -203,7 +203,7 @@ pub struct DatasetConfig {
     pub train_range: RangeSpec,
     /// The questions.
     pub test: SourceConfig,
-    /// Where shots are drawn from.
+    /// Rows from which shots are drawn.
     pub train: Option<SourceConfig>,
     pub retriever: RetrieverKind,
     pub prompt: PromptConfig,
@@ -217,7 +217,7 @@ pub struct DatasetConfig {
     pub absent: Option<String>,
 }
 
-/// How a stage is cut into tasks and which workers run them.
+/// The partitioner and the runner of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StageConfig {
     pub partitioner: PartitionerKind,
@@ -250,7 +250,7 @@ pub struct HttpConfig {
     pub address: SocketAddr,
     /// The file with the token that readers must present; always there when the address is not loopback.
     pub token_file: Option<PathBuf>,
-    /// What encrypts its connections.
+    /// Certificate of its connections.
     pub tls: Option<HttpTls>,
 }
 

@@ -21,7 +21,7 @@ pub struct ModulePart {
 /// A function with all the source that it can reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionSource {
-    /// Where it is defined: `opencompass.datasets.humaneval.humaneval_postprocess_v2`.
+    /// Module and name: `opencompass.datasets.humaneval.humaneval_postprocess_v2`.
     pub name: String,
     /// In the order of their names.
     pub modules: Vec<ModulePart>,
@@ -57,7 +57,7 @@ pub enum FunctionValue {
     Other(String),
 }
 
-/// Why a function returned nothing.
+/// The reason that a function returned nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionFault {
     /// CPython's class, `IndexError`; empty where the interpreter stopped by itself.

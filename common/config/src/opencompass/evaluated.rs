@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 /// A file that was evaluated.
 pub(super) struct Evaluated {
     pub(super) places: tree::Places,
-    /// What it defines, in its order.
+    /// The names that it defines, in its order.
     pub(super) names: Vec<(String, PythonNode)>,
     /// Its beginning.
     pub(super) span: Span,
 }
 
-/// What loaders may look at.
+/// The places that loaders may look at.
 pub(super) fn world(check: &Check, path: &Path, trees: &[PathBuf]) -> LoaderWorld {
     let program = check.python.interpreter.clone();
     LoaderWorld {

@@ -1,4 +1,4 @@
-//! Where samples go as they are rendered, one after the other.
+//! The receiver of samples as they are rendered, one after the other.
 
 use super::shot::Shot;
 use super::structured::ShotFormat;
