@@ -2,12 +2,16 @@
 //!
 //! The rest of the file is for jobs, which bring their own; it is read, so that a team's base can be named, and not checked.
 
-use super::check::Check;
-use super::fields::Fields;
-use super::notify;
-use super::overrides::Overrides;
-use super::tree::Table;
-use super::{command_line, include, keys, master, pool, stage};
+use crate::flags::command_line;
+use crate::flags::overrides::Overrides;
+use crate::keys;
+use crate::passes::include;
+use crate::read::fields::Fields;
+use crate::read::master::addresses;
+use crate::read::stages::stage;
+use crate::read::{notify, pool};
+use crate::report::check::Check;
+use crate::syntax::tree::Table;
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
 use compass_settings::{
@@ -54,7 +58,7 @@ fn read(check: &mut Check, path: Option<&Path>) -> Option<Base> {
         None => (Table::default(), command_line::nowhere(check)),
     };
     let mut root = Fields::new(&table, span, &keys::TOP);
-    let master = master::read(check, &mut root);
+    let master = addresses::read(check, &mut root);
     let infer = stage::read(check, &mut root, "infer", &keys::INFER, &Overrides::default(), PartitionerKind::Balanced);
     let pools = pool::read(check, &mut root);
     let notify = notify::read(check, &mut root);
@@ -65,7 +69,7 @@ fn read(check: &mut Check, path: Option<&Path>) -> Option<Base> {
         state_dir: master.state_dir?,
         store: master.store,
         worker_lease: master.worker_lease,
-        listen: master.listen.unwrap_or_else(|| master::default_listen(from_elsewhere)),
+        listen: master.listen.unwrap_or_else(|| addresses::default_listen(from_elsewhere)),
         advertise: master.advertise,
         http: master.http,
         runner: infer.runner,

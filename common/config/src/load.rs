@@ -1,13 +1,17 @@
 //! From a path to a configuration, or to everything that is wrong with it.
 
-use super::check::Check;
-use super::fields::Fields;
-use super::overrides::Overrides;
-use super::presets;
 use super::resolve::{DATA_DIR, asked, finish, resolve};
-use super::tree::{Node, Table};
 use super::written::{self, WrittenConfig};
-use super::{command_line, dataset, include, keys, master};
+use crate::flags::command_line;
+use crate::flags::overrides::Overrides;
+use crate::keys;
+use crate::passes::include;
+use crate::presets::data_sets;
+use crate::read::datasets::dataset;
+use crate::read::fields::Fields;
+use crate::read::master::addresses;
+use crate::report::check::Check;
+use crate::syntax::tree::{Node, Table};
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_settings::{AuthorityConfig, Config, DatasetConfig};
 use std::path::{Path, PathBuf};
@@ -61,12 +65,12 @@ pub fn load_authority(path: Option<&Path>, home: Option<PathBuf>) -> Result<Auth
     let authority = match path {
         Some(path) => include::read(&mut check, path).and_then(|(table, span)| {
             let mut root = Fields::new(&table, span, &keys::TOP);
-            master::read(&mut check, &mut root).authority()
+            addresses::read(&mut check, &mut root).authority()
         }),
         None => {
             let (table, span) = (Table::default(), command_line::nowhere(&mut check));
             let mut root = Fields::new(&table, span, &keys::TOP);
-            master::read(&mut check, &mut root).authority()
+            addresses::read(&mut check, &mut root).authority()
         }
     };
     check.finish()?;
@@ -107,10 +111,10 @@ fn datasets_of<'n>(
 pub fn preset_datasets(name: &str, data_dir: Option<&Path>) -> Option<Result<Vec<DatasetConfig>, Diagnostics>> {
     let mut check = Check::new(None);
     let mut table = Table::default();
-    presets::resolve(&mut check, &mut table, Some(&[name.to_owned()]));
+    data_sets::resolve(&mut check, &mut table, Some(&[name.to_owned()]));
     let tables = table.get("dataset")?;
     let data_dir = data_dir.map_or_else(|| DATA_DIR.into(), Path::to_path_buf);
-    check.data_root.clone_from(&data_dir);
+    check.environment.data_root.clone_from(&data_dir);
     let datasets = datasets_of(&mut check, tables.items().iter(), Some(&data_dir));
     Some(check.finish().map(|_| datasets.unwrap_or_default()))
 }

@@ -1,19 +1,24 @@
 //! From a merged tree to a configuration: the passes over it, in their order.
 
-use super::check::Check;
-use super::data_cache::DataCache;
-use super::fields::Fields;
 use super::keys::TableKeys;
-use super::left_out;
-use super::overrides::Overrides;
-use super::presets;
-use super::selection::{self, List};
-use super::source::{Reading, Shipped, Span};
-use super::tree::{Node, Table};
-use super::{
-    checkpoint, combination, command_line, dataset, for_each, inherit, inherit_preset, keys, launcher_flags, master,
-    model, model_presets, notify, opencompass, paths, pool, stage, summarizer, summary_cycle,
-};
+use crate::flags::data_cache::DataCache;
+use crate::flags::overrides::Overrides;
+use crate::flags::{checkpoint, command_line, launcher_fit};
+use crate::passes::selection::{self, List};
+use crate::passes::{for_each, inherit, inherit_preset};
+use crate::presets::{data_sets, models};
+use crate::read::datasets::dataset;
+use crate::read::fields::Fields;
+use crate::read::master::addresses;
+use crate::read::models::model;
+use crate::read::stages::stage;
+use crate::read::summary::{cycle, summarizer};
+use crate::read::{combination, notify, paths, pool};
+use crate::report::check::Check;
+use crate::report::left_out;
+use crate::syntax::source::{Reading, Shipped, Span};
+use crate::syntax::tree::{Node, Table};
+use crate::{keys, opencompass};
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
 use compass_settings::{Config, DatasetConfig, LeftOutKind, come_from_elsewhere};
@@ -40,11 +45,11 @@ pub(crate) fn resolve(
     inherit::resolve(check, &mut table);
     for_each::expand(check, &mut table);
     inherit_preset::resolve(check, &mut table);
-    let mut asked_models = model_presets::resolve(check, &mut table, overrides.models.as_deref());
+    let mut asked_models = models::resolve(check, &mut table, overrides.models.as_deref());
     let flagged = command_line::apply(check, &mut table, overrides);
     let wanted_models = flagged.models.as_deref().or(overrides.models.as_deref());
     let wanted_datasets = flagged.datasets.as_deref().or(overrides.datasets.as_deref());
-    let mut asked = presets::resolve(check, &mut table, wanted_datasets);
+    let mut asked = data_sets::resolve(check, &mut table, wanted_datasets);
     let names = |table: &Table, list, flag: Option<&[String]>| match flag.filter(|names| !names.is_empty()) {
         Some(names) => names.to_vec(),
         None => table
@@ -78,15 +83,15 @@ pub(crate) fn resolve(
         (None, None) => std::path::absolute(WORK_DIR).ok(),
     };
     let named = root.get("data_dir").filter(|node| !node.is_empty());
-    let data_dir: Option<PathBuf> = match check.flagged_dir.clone() {
+    let data_dir: Option<PathBuf> = match check.environment.flagged_dir.clone() {
         Some(dir) => Some(dir),
         None => named.and_then(|node| paths::resolve(check, "data_dir", node)),
     };
-    check.data_root = data_dir.clone().unwrap_or_else(|| DATA_DIR.into());
-    let master = master::read(check, &mut root);
+    check.environment.data_root = data_dir.clone().unwrap_or_else(|| DATA_DIR.into());
+    let master = addresses::read(check, &mut root);
 
     let pools = pool::read(check, &mut root);
-    check.elsewhere = pools.iter().flatten().flat_map(|pool| pool.paths.clone()).collect();
+    check.environment.elsewhere = pools.iter().flatten().flat_map(|pool| pool.paths.clone()).collect();
     let chosen = selection::read(check, &mut root, &MODELS, wanted_models, &asked_models);
     let models = each(check, &chosen, model::read, &keys::MODEL, LeftOutKind::Model);
     let chosen = selection::read(check, &mut root, &DATASETS, wanted_datasets, &asked);
@@ -103,7 +108,7 @@ pub(crate) fn resolve(
     let summarizer = summarizer::read(check, &mut root);
     if let (Some(summarizer), Some(datasets)) = (&summarizer, &datasets) {
         let names: Vec<&str> = datasets.iter().map(|dataset| dataset.abbr.as_str()).collect();
-        summary_cycle::note(check, &summarizer.groups, &names);
+        cycle::note(check, &summarizer.groups, &names);
     }
     let known =
         combination::Names { asked_models: &asked_models, asked_datasets: &asked, ..combination::Names::of(&table) };
@@ -117,7 +122,7 @@ pub(crate) fn resolve(
         pool::fit(check, pools, models);
     }
     if let Some(pools) = &pools {
-        launcher_flags::fit(check, [&infer.runner.kind, &eval.runner.kind], pools, overrides);
+        launcher_fit::fit(check, [&infer.runner.kind, &eval.runner.kind], pools, overrides);
     }
     root.finish(check);
     let pools = pools?;
@@ -131,7 +136,7 @@ pub(crate) fn resolve(
         state_dir: master.state_dir?,
         store: master.store,
         worker_lease: master.worker_lease,
-        listen: master.listen.unwrap_or_else(|| master::default_listen(from_elsewhere)),
+        listen: master.listen.unwrap_or_else(|| addresses::default_listen(from_elsewhere)),
         listen_ports,
         advertise: master.advertise,
         http: master.http,
@@ -166,17 +171,17 @@ pub(crate) fn flagged_dir(check: &mut Check, overrides: &Overrides) -> Option<Pa
 /// is imported would be what was meant.
 pub(crate) fn asked(overrides: &Overrides) -> Check {
     let mut check = Check::new(overrides.home.clone());
-    check.hub_caches.clone_from(&overrides.hub_caches);
-    check.remote.clone_from(&overrides.remote);
-    check.python.clone_from(&overrides.python);
-    check.skip_unsupported = overrides.skip_unsupported;
-    check.plans_only = overrides.dry_run;
-    check.scores_only = overrides.scores_only;
-    check.num_runs = overrides.dataset_num_runs;
+    check.environment.hub_caches.clone_from(&overrides.hub_caches);
+    check.environment.remote.clone_from(&overrides.remote);
+    check.environment.python.clone_from(&overrides.python);
+    check.environment.skip_unsupported = overrides.skip_unsupported;
+    check.environment.plans_only = overrides.dry_run;
+    check.environment.scores_only = overrides.scores_only;
+    check.environment.num_runs = overrides.dataset_num_runs;
     // Configurations in Python read rows while they are evaluated, and none of them names the folder.
-    check.flagged_dir = flagged_dir(&mut check, overrides);
-    check.data_root = check.flagged_dir.clone().unwrap_or_else(|| DATA_DIR.into());
-    let wrong = check.python.opencompass.as_deref().and_then(opencompass::no_tree);
+    check.environment.flagged_dir = flagged_dir(&mut check, overrides);
+    check.environment.data_root = check.environment.flagged_dir.clone().unwrap_or_else(|| DATA_DIR.into());
+    let wrong = check.environment.python.opencompass.as_deref().and_then(opencompass::no_tree);
     if let Some((message, help)) = wrong {
         check.report(None, format!("{message} (given by --opencompass)"), Some(help));
     }
@@ -188,14 +193,17 @@ pub(crate) fn finish(mut check: Check) -> Result<Vec<Diagnostic>, Diagnostics> {
     for file in check.files.named_in() {
         // What an import of a preset stands for is a file of its own, and comes from where the preset's data comes from.
         let Some(Shipped::Preset(name)) = check.sources.shipped(file) else { continue };
-        if let Some(preset) = presets::preset(&name) {
+        if let Some(preset) = data_sets::preset(&name) {
             check.presets.entry(file).or_insert(preset);
         }
     }
-    for group in std::mem::take(&mut check.files).grouped(&check.presets, &check.data_root) {
+    for group in std::mem::take(&mut check.files).grouped(&check.presets, &check.environment.data_root) {
         check.reading = group.reading;
-        let skip =
-            if check.skip_unsupported { "; --skip-unsupported leaves out what is not served, and this is" } else { "" };
+        let skip = if check.environment.skip_unsupported {
+            "; --skip-unsupported leaves out what is not served, and this is"
+        } else {
+            ""
+        };
         check.report(Some(group.span), group.message, Some(group.help + skip));
     }
     check.reading = None;

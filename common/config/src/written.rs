@@ -2,14 +2,16 @@
 //!
 //! The one file is checked before it is given away: read again it asks for the same samples, or there is none.
 
-use super::check::{Check, comment};
-use super::notify::is_address;
-use super::overrides::Overrides;
-use super::parse::parse;
 use super::resolve::{asked, resolve};
-use super::source::Span;
-use super::tree::{KeyValue, Node, Table, Value};
-use super::{convert_paths, digest, toml_text};
+use crate::convert::paths;
+use crate::digest;
+use crate::flags::overrides::Overrides;
+use crate::read::notify::is_address;
+use crate::report::check::{Check, comment};
+use crate::syntax::parse::parse;
+use crate::syntax::source::Span;
+use crate::syntax::toml_text;
+use crate::syntax::tree::{KeyValue, Node, Table, Value};
 use compass_plan::InferSpec;
 use compass_plan::partition::PartitionerKind;
 use compass_settings::{Config, RunnerKind};
@@ -68,16 +70,16 @@ fn resolved(check: &Check, mut root: Table, config: &Config, flags: &Overrides) 
         combinations(&mut root, config, &models, &datasets);
     }
     without_addresses(check, &mut root, config);
-    convert_paths::settle(check, &mut root, None, config.data_dir.as_deref());
+    paths::settle(check, &mut root, None, config.data_dir.as_deref());
     put(&mut root, "work_dir", text(&config.work_dir));
     if let Some(data_dir) = &config.data_dir {
         put(&mut root, "data_dir", text(data_dir));
     }
     if let Some(master) = inner(&mut root, "master") {
-        convert_paths::absolute(check, master, &FILES_OF_MASTERS);
+        paths::absolute(check, master, &FILES_OF_MASTERS);
         for within in ["etcd", "http_tls"] {
             if let Some(table) = inner(master, within) {
-                convert_paths::absolute(check, table, &FILES_OF_STORES);
+                paths::absolute(check, table, &FILES_OF_STORES);
             }
         }
     }
@@ -99,7 +101,7 @@ fn without_addresses(check: &Check, root: &mut Table, config: &Config) {
             drop(notify.remove(key));
         }
     }
-    convert_paths::absolute(check, notify, &ADDRESSES);
+    paths::absolute(check, notify, &ADDRESSES);
     if let (Some(program), Some(Node { value: Value::Array(words), .. })) =
         (config.notify.as_ref().and_then(|notify| notify.command.first()), notify.get_mut("command"))
         && let Some(first) = words.first_mut()

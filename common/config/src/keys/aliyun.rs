@@ -1,7 +1,7 @@
 //! `aliyun_cfg`: OpenCompass's keys, and three of Compass's.
 
-use super::key::Kind::{Anything, Boolean, Either, MapOf, Path, Text, Texts, Whole};
-use super::key::{Kind, TableKeys, ignored, key};
+use super::key::Kind::{self, Anything, Boolean, Either, MapOf, Path, Text, Texts, Whole};
+use super::key::{TableKeys, ignored, key};
 
 pub(crate) static ALIYUN: TableKeys = TableKeys {
     name: "aliyun_cfg",

@@ -1,8 +1,8 @@
 //! `[[dataset]]`, `reader_cfg` and `infer_cfg`.
 
-use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Named, Number, Table, Text, Texts};
-use super::key::{Kind, TableKeys, ignored, key, later};
-use crate::vocabulary::LABEL_TYPES;
+use super::key::Kind::{self, Anything, ArrayOf, Boolean, Choice, Either, MapOf, Named, Number, Table, Text, Texts};
+use super::key::{TableKeys, ignored, key, later};
+use super::vocabulary::LABEL_TYPES;
 
 /// A text, or `{ jinja = "..." }`.
 const TEXT_OR_JINJA: Kind = Either(&[Text, MapOf(&Text)]);

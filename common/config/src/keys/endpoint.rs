@@ -1,8 +1,8 @@
 //! `endpoint` of a model.
 
-use super::key::Kind::{Choice, Duration, MapOf, Number, Path, Table, Text, Whole};
-use super::key::{Kind, TableKeys, key};
-use crate::vocabulary::APIS;
+use super::key::Kind::{self, Choice, Duration, MapOf, Number, Path, Table, Text, Whole};
+use super::key::{TableKeys, key};
+use super::vocabulary::APIS;
 
 pub(crate) static ENDPOINT: TableKeys = TableKeys {
     name: "endpoint",

@@ -1,11 +1,11 @@
 //! `eval_cfg`, its filters and its evaluators.
 
-use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Named, Table, Text, Texts};
-use super::key::{Key, Kind, TableKeys, TypeKeys, ignored, key, later};
+use super::key::Kind::{self, Anything, ArrayOf, Boolean, Choice, Either, MapOf, Named, Table, Text, Texts};
+use super::key::{Key, TableKeys, TypeKeys, ignored, key, later};
 use super::model::POSTPROCESSOR;
-use crate::evaluator_names::EVALUATORS;
-use crate::evaluator_parameters as parameters;
-use crate::vocabulary::ORDERS;
+use super::vocabulary::ORDERS;
+use crate::read::evaluation::names::EVALUATORS;
+use crate::read::evaluation::parameters;
 
 /// A number, or several.
 const NUMBERS: Kind = Either(&[Kind::from(1), ArrayOf(&Kind::from(1))]);

@@ -1,9 +1,9 @@
 //! `inferencer`.
 
-use super::key::Kind::{Anything, Choice, Number, Text, Texts};
-use super::key::{Key, Kind, TableKeys, TypeKeys, ignored, key};
+use super::key::Kind::{self, Anything, Choice, Number, Text, Texts};
+use super::key::{Key, TableKeys, TypeKeys, ignored, key};
 use super::model::KWARGS;
-use crate::vocabulary::{INFERENCERS, MODES};
+use super::vocabulary::{INFERENCERS, MODES};
 
 /// Of what is scored and not generated.
 const SCORED: &[Key] = &[

@@ -2,7 +2,7 @@
 //!
 //! The readers, the suggestions for misspelt keys, the tables of the book and the schema for editors all follow from it.
 
-use crate::vocabulary::Words;
+use super::vocabulary::Words;
 
 /// The keys of one table of the configuration.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ pub(crate) enum Kind {
     /// A whole number within both bounds.
     Whole(i64, i64),
     Number,
-    /// A name out of those of a reader's [`Choices`](crate::vocabulary::Choices).
+    /// A name out of those of a reader's [`Choices`](super::vocabulary::Choices).
     Choice(fn() -> Words),
     Texts,
     ArrayOf(&'static Kind),

@@ -23,6 +23,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod top;
+pub(crate) mod vocabulary;
 
 pub(crate) use aliyun::ALIYUN;
 pub(crate) use combination::COMBINATION;

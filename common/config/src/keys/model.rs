@@ -1,9 +1,11 @@
 //! `[[model]]` and the tables in it.
 
 use super::endpoint::ENDPOINT;
-use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Number, Path, Table, Text, Texts, Whole};
-use super::key::{Key, Kind, TableKeys, ignored, key};
-use crate::vocabulary::{
+use super::key::Kind::{
+    self, Anything, ArrayOf, Boolean, Choice, Either, MapOf, Number, Path, Table, Text, Texts, Whole,
+};
+use super::key::{Key, TableKeys, ignored, key};
+use super::vocabulary::{
     DEVICES, DROP_MIDDLE, DTYPES, PROFILES, SIDES, SYSTEM, TRUNCATION_SIDES, auto, chat, model_types,
 };
 

@@ -1,8 +1,8 @@
 //! `[[pool]]`.
 
-use super::key::Kind::{Choice, MapOf, Named, Path, Text, Texts};
-use super::key::{Kind, TableKeys, key};
-use crate::vocabulary::OFFLINE;
+use super::key::Kind::{self, Choice, MapOf, Named, Path, Text, Texts};
+use super::key::{TableKeys, key};
+use super::vocabulary::OFFLINE;
 
 pub(crate) static POOL: TableKeys = TableKeys {
     name: "pool",

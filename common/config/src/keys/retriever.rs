@@ -1,8 +1,8 @@
 //! `retriever`.
 
-use super::key::Kind::{ArrayOf, Boolean, Choice, Texts, Whole};
-use super::key::{Key, Kind, TableKeys, TypeKeys, key};
-use crate::vocabulary::RETRIEVERS;
+use super::key::Kind::{self, ArrayOf, Boolean, Choice, Texts, Whole};
+use super::key::{Key, TableKeys, TypeKeys, key};
+use super::vocabulary::RETRIEVERS;
 
 const K: &[Key] = &[key("k", Kind::from(1), "number of shots").or(&["ice_num"]).required()];
 const LEAVE_OUT: Key = key("leave_out", Boolean, "leaves rows out that equal the question").or(&["exclude_question"]);

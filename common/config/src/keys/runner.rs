@@ -1,8 +1,8 @@
 //! `runner` of a stage, and the launchers that pools name too.
 
-use super::key::Kind::{Anything, Boolean, Choice, Duration, Either, Path, Table, Text, Texts};
-use super::key::{Kind, TableKeys, TypeKeys, ignored, key};
-use crate::vocabulary::RUNNERS;
+use super::key::Kind::{self, Anything, Boolean, Choice, Duration, Either, Path, Table, Text, Texts};
+use super::key::{TableKeys, TypeKeys, ignored, key};
+use super::vocabulary::RUNNERS;
 
 pub(crate) static RUNNER: TableKeys = TableKeys {
     name: "runner",

@@ -1,8 +1,8 @@
 //! `[dataset.test]` and `[dataset.train]`, their columns and conditions.
 
-use super::key::Kind::{Anything, ArrayOf, Boolean, Choice, Either, MapOf, Table, Text, Texts, Whole};
-use super::key::{Key, Kind, TableKeys, TypeKeys, key};
-use crate::vocabulary::{AS, FORMAT, ORDERS};
+use super::key::Kind::{self, Anything, ArrayOf, Boolean, Choice, Either, MapOf, Table, Text, Texts, Whole};
+use super::key::{Key, TableKeys, TypeKeys, key};
+use super::vocabulary::{AS, FORMAT, ORDERS};
 
 pub(crate) static SPLIT: TableKeys = TableKeys {
     name: "split",

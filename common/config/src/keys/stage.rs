@@ -1,8 +1,8 @@
 //! `[infer]`, `[eval]` and `partitioner`.
 
-use super::key::Kind::{Choice, Either, Named, Table, Text, Whole};
-use super::key::{Key, Kind, TableKeys, TypeKeys, key};
-use crate::vocabulary::{PARTITIONERS, STRATEGIES};
+use super::key::Kind::{self, Choice, Either, Named, Table, Text, Whole};
+use super::key::{Key, TableKeys, TypeKeys, key};
+use super::vocabulary::{PARTITIONERS, STRATEGIES};
 
 static RUNNER_TAKES: [Kind; 2] = [Text, Table(&super::RUNNER)];
 const RUNNER: Key = key("runner", Either(&RUNNER_TAKES), "who launches workers, and how many")

@@ -1,7 +1,7 @@
 //! Templates: dialogues in rounds, and messages.
 
-use super::key::Kind::{Anything, ArrayOf, Boolean, Either, Table, Text};
-use super::key::{Kind, TableKeys, ignored, key};
+use super::key::Kind::{self, Anything, ArrayOf, Boolean, Either, Table, Text};
+use super::key::{TableKeys, ignored, key};
 
 /// A line, or several.
 const LINES: Kind = Either(&[Text, Table(&LINE), ArrayOf(&Either(&[Text, Table(&LINE)]))]);

@@ -5,10 +5,9 @@
 
 use super::class;
 use super::tree::{self, Places};
-use crate::check::Check;
-use crate::source::Span;
-use crate::tree::array;
-use crate::tree::{KeyValue, Node, Table, Value};
+use crate::report::check::Check;
+use crate::syntax::source::Span;
+use crate::syntax::tree::{KeyValue, Node, Table, Value, array};
 use compass_python::{Node as PythonNode, Plain};
 use compass_settings::is_own;
 

@@ -2,9 +2,8 @@
 
 use super::tree::Places;
 use super::{datasets, models};
-use crate::check::Check;
-use crate::tree::array;
-use crate::tree::{KeyValue, Node, Table, Value};
+use crate::report::check::Check;
+use crate::syntax::tree::{KeyValue, Node, Table, Value, array};
 use compass_python::{Node as PythonNode, Plain};
 
 /// `[[combination]]` of every entry.

@@ -2,8 +2,8 @@
 //! configuration says it.
 
 use super::tree;
-use crate::source::Span;
-use crate::tree::{KeyValue, Node, Table, Value};
+use crate::syntax::source::Span;
+use crate::syntax::tree::{KeyValue, Node, Table, Value};
 
 /// The column that OpenCompass's `LLInferencer` looks for in each row.
 const COLUMN: &str = "cont";

@@ -4,14 +4,15 @@ use super::circular::{self, Circular};
 use super::loaders::{Known, Loaders, Rows};
 use super::tree::{self, Places};
 use super::{class, continuation, functions, label_type, parameters, preset_form, prompt_version, unused};
-use crate::check::Check;
 use crate::keys::{EVAL_CFG, INFER_CFG};
-use crate::left_out;
-use crate::missing_files::some;
-use crate::source::Span;
-use crate::tree::array;
-use crate::tree::{KeyValue, Node, Table, Value};
-use crate::{evaluation, fields, infer_cfg, version};
+use crate::read::datasets::{infer_cfg, version};
+use crate::read::evaluation::eval_cfg;
+use crate::read::fields;
+use crate::report::check::Check;
+use crate::report::left_out;
+use crate::report::missing_files::some;
+use crate::syntax::source::Span;
+use crate::syntax::tree::{KeyValue, Node, Table, Value, array};
 use compass_python::{Node as PythonNode, Plain};
 use compass_settings::{LeftOutKind, LoadedRows, LoaderCall, LoaderWorld, NoRows, is_own};
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,7 +77,7 @@ pub(super) fn read(check: &mut Check, places: &Places, world: &LoaderWorld, node
                     let left = finished(draft.table, &draft.parameters, draft.span);
                     let before = check.count();
                     let beside = left.table().map(|table| unserved(check, table)).unwrap_or_default();
-                    if check.skip_unsupported {
+                    if check.environment.skip_unsupported {
                         check.forget_since(before);
                         let name = left.table().and_then(|table| table.text("abbr")).unwrap_or_default().to_owned();
                         let reason =
@@ -172,7 +173,7 @@ fn unserved(check: &mut Check, table: &Table) -> Vec<String> {
         infer_cfg::read(check, infer, false);
     }
     if let Some(eval) = section("eval_cfg").and_then(|node| fields::table(check, "eval_cfg", node, &EVAL_CFG)) {
-        evaluation::read(check, eval);
+        eval_cfg::read(check, eval);
     }
     check.keep_unserved_since(before);
     let mut found: Vec<String> = check.errors_since(before).map(|(error, _)| error.message.clone()).collect();
@@ -195,7 +196,7 @@ fn quoted(classes: &[String]) -> String {
 
 /// The rows of every entry that the table does not know, in order.
 fn loaded(check: &Check, world: &LoaderWorld, entries: &[Entry<'_>]) -> Vec<Result<LoadedRows, NoRows>> {
-    let Some(loader) = &check.python.loader else { return Vec::new() };
+    let Some(loader) = &check.environment.python.loader else { return Vec::new() };
     let mut calls = Vec::new();
     let mut results: Vec<Option<NoRows>> = Vec::new();
     for entry in entries {
@@ -449,7 +450,7 @@ mod tests {
     #[test]
     fn what_lies_in_one_missing_folder_is_one_error() {
         let mut check = Check::default();
-        let at = crate::command_line::nowhere(&mut check);
+        let at = crate::flags::command_line::nowhere(&mut check);
         let one = |class: &str, name: &str, file: &str| Refused {
             class: class.to_owned(),
             name: name.to_owned(),

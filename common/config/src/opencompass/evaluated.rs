@@ -2,8 +2,8 @@
 
 use super::host::{self, TreeHost};
 use super::{own_python, tree};
-use crate::check::Check;
-use crate::source::Span;
+use crate::report::check::Check;
+use crate::syntax::source::Span;
 use compass_python::{Evaluation, Limits, Node as PythonNode, PythonError};
 use compass_settings::{Interpreter, LoaderWorld};
 use std::path::{Path, PathBuf};
@@ -19,15 +19,15 @@ pub(super) struct Evaluated {
 
 /// The places that loaders may look at.
 pub(super) fn world(check: &Check, path: &Path, trees: &[PathBuf]) -> LoaderWorld {
-    let program = check.python.interpreter.clone();
+    let program = check.environment.python.interpreter.clone();
     LoaderWorld {
         config: path.to_path_buf(),
         trees: trees.to_vec(),
-        data_dir: check.data_root.clone(),
-        hub_caches: check.hub_caches(),
-        remote: check.remote.clone(),
-        variables: check.python.variables.clone(),
-        interpreter: program.map(|program| Interpreter { program, network: check.python.network }),
+        data_dir: check.environment.data_root.clone(),
+        hub_caches: check.environment.hub_caches(),
+        remote: check.environment.remote.clone(),
+        variables: check.environment.python.variables.clone(),
+        interpreter: program.map(|program| Interpreter { program, network: check.environment.python.network }),
     }
 }
 
@@ -72,7 +72,7 @@ fn instead(
     world: &LoaderWorld,
     error: PythonError,
 ) -> Option<Vec<(String, PythonNode)>> {
-    match own_python::names(&check.python, world) {
+    match own_python::names(&check.environment.python, world) {
         Some(Ok((names, said))) => {
             let span = places.beginning()?;
             let message = format!("beyond what is evaluated here ({}): {said}", error.line());

@@ -7,9 +7,9 @@
 use super::beside::{beside_name, module_of, without_beside};
 use super::host::{MOST_SOURCE, TreeHost, package, tree_module};
 use super::tree::Places;
-use crate::check::Check;
-use crate::overrides::PythonWorld;
-use crate::tree::{Node, Table, Value};
+use crate::report::check::Check;
+use crate::report::environment::PythonWorld;
+use crate::syntax::tree::{Node, Table, Value};
 use compass_common::regular_file;
 use compass_postprocess::{Interpreted, NameError, Postprocessor};
 use compass_python::{LibraryFault, Node as PythonNode, Place, Plain, trace_function};

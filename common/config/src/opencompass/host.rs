@@ -1,10 +1,10 @@
 //! Where imports of a configuration are found: beside it, in an OpenCompass tree, and in what comes with the program.
 
 use super::{preset_form, stand_in};
-use crate::overrides::PythonWorld;
-use crate::presets_later::preset_later;
-use crate::source::{invalid_utf8, reason};
-use crate::summary_files;
+use crate::presets::later::preset_later;
+use crate::read::summary::files;
+use crate::report::environment::PythonWorld;
+use crate::syntax::source::{invalid_utf8, reason};
 use compass_common::regular_file;
 use compass_diagnostic::spelling;
 use compass_python::{FileKind, Host, Imported, LibrarySource};
@@ -165,7 +165,7 @@ impl TreeHost {
             // Groups come with the program, by the names of their files; OpenCompass's `example` lists groups that are in
             // every table.
             let file = parts.rsplit(|part| *part == "groups").next().map(|file| file.join("/")).unwrap_or_default();
-            return match summary_files::python(&file) {
+            return match files::python(&file) {
                 Some(groups) => Some(value("groups", format!("groups = {groups}\n"))),
                 None if name == "example" => Some(value("summarizer", "summarizer = {}\n".to_owned())),
                 None => None,
@@ -188,7 +188,7 @@ impl TreeHost {
                 stems.collect()
             })
             .unwrap_or_default();
-        let presets: Vec<String> = crate::presets::names();
+        let presets: Vec<String> = crate::presets::data_sets::names();
         let last = parts.last().copied().unwrap_or_default();
         if let Some((why, meanwhile)) = preset_later(last).filter(|_| parts.contains(&"datasets")) {
             let reason = format!("`{last}` is not yet supported: {why}");

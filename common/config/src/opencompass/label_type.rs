@@ -6,8 +6,8 @@
 //! `str(key)` (mmengine's `Config.dump`). The first label wins a tie, and is the one that is asked where an answer is generated.
 
 use super::class;
-use crate::source::Span;
-use crate::tree::{KeyValue, Node, Table, Value};
+use crate::syntax::source::Span;
+use crate::syntax::tree::{KeyValue, Node, Table, Value};
 use compass_python::{Node as PythonNode, Plain};
 
 /// Keys of one dialogue, which are not labels.
@@ -76,7 +76,7 @@ fn of_template(written: &PythonNode) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::FileId;
+    use crate::syntax::source::FileId;
     use compass_python::Place;
 
     fn node(value: Plain) -> PythonNode {

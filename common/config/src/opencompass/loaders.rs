@@ -1,8 +1,8 @@
 //! Which rows OpenCompass's loader classes stand for, as splits of ours. The table beside the presets was taken from them.
 
-use crate::check::Check;
-use crate::parse::parse;
-use crate::tree::{KeyValue, Node, Table, Value};
+use crate::report::check::Check;
+use crate::syntax::parse::parse;
+use crate::syntax::tree::{KeyValue, Node, Table, Value};
 use compass_python::{Node as PythonNode, Plain};
 use std::path::Path;
 

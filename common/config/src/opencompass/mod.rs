@@ -31,13 +31,13 @@ mod summarizer;
 mod tree;
 mod unused;
 
-use super::check::Check;
-use super::left_out;
-use super::source::Span;
-use super::tree::{KeyValue, Node, Table};
 use crate::opencompass::evaluated::Evaluated;
 use crate::opencompass::evaluated::evaluated;
 use crate::opencompass::evaluated::world;
+use crate::report::check::Check;
+use crate::report::left_out;
+use crate::syntax::source::Span;
+use crate::syntax::tree::{KeyValue, Node, Table};
 pub use beside::{beside_name, library_module, without_beside};
 pub use chain::LoaderChain;
 use compass_python::{Node as PythonNode, Plain};
@@ -60,7 +60,7 @@ pub(super) fn read(
     text: String,
     is_part: bool,
 ) -> Option<(Table, Span)> {
-    let host = TreeHost::new(path, check.python.clone());
+    let host = TreeHost::new(path, check.environment.python.clone());
     let Evaluated { places, names, span } = evaluated(check, &host, path, canonical, text)?;
     let mut root = Table::default();
     let world = world(check, path, host.trees());

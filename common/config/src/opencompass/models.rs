@@ -1,13 +1,12 @@
-//! `models`: tables as TOML has them. What a class stands for is said in [`crate::model_class`], for both.
+//! `models`: tables as TOML has them. What a class stands for is said in [`crate::read::models::class`], for both.
 
 use super::tree::{self, Places};
 use super::{class, functions};
-use crate::check::Check;
-use crate::left_out;
-use crate::source::Span;
-use crate::tree::array;
-use crate::tree::{KeyValue, Node, Table, Value};
-use crate::vocabulary::{KINDS, is_endpoint};
+use crate::keys::vocabulary::{KINDS, is_endpoint};
+use crate::report::check::Check;
+use crate::report::left_out;
+use crate::syntax::source::Span;
+use crate::syntax::tree::{KeyValue, Node, Table, Value, array};
 use compass_python::{Node as PythonNode, Plain};
 use compass_settings::LeftOutKind;
 use std::path::Path;

@@ -6,11 +6,11 @@
 use super::host::TreeHost;
 use super::tree::Places;
 use super::{Evaluated, datasets, evaluated, models, repeated, summarizer, world};
-use crate::check::Check;
-use crate::presets::Asked;
-use crate::source::Span;
-use crate::summary_files;
-use crate::tree::{KeyValue, Node, Table, Value};
+use crate::presets::data_sets::Asked;
+use crate::read::summary::files;
+use crate::report::check::Check;
+use crate::syntax::source::Span;
+use crate::syntax::tree::{KeyValue, Node, Table, Value};
 use compass_common::regular_file;
 use compass_diagnostic::spelling;
 use compass_python::Node as PythonNode;
@@ -93,7 +93,7 @@ pub(crate) fn named_summarizer(check: &mut Check, root: &mut Table, name: &str, 
     let node = match finder.evaluated(check, SUMMARIZERS, file) {
         Search::Found(found) => match found.names.iter().find(|(known, _)| known == key) {
             Some((_, node)) => summarizer::read(check, &found.places, node),
-            None if summary_files::has(file) => Some(crate::summarizer::of_groups(file, nowhere)),
+            None if files::has(file) => Some(crate::read::summary::summarizer::of_groups(file, nowhere)),
             None => {
                 let keys = found.names.iter().map(|(key, _)| key.as_str());
                 let message = format!("`{}` defines no `{key}`", found.path.display());
@@ -103,9 +103,9 @@ pub(crate) fn named_summarizer(check: &mut Check, root: &mut Table, name: &str, 
         },
         Search::Unusable => None,
         Search::Nothing if file == "example" => None,
-        Search::Nothing if summary_files::has(file) => Some(crate::summarizer::of_groups(file, nowhere)),
+        Search::Nothing if files::has(file) => Some(crate::read::summary::summarizer::of_groups(file, nowhere)),
         Search::Nothing => {
-            let near = spelling::nearest(file, summary_files::names().iter().map(String::as_str)).map(str::to_owned);
+            let near = spelling::nearest(file, files::names().iter().map(String::as_str)).map(str::to_owned);
             let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
             let help = format!("{near}it is a file of configs/summarizers in {}", finder.looked());
             check.report(None, format!("no summarizer `{file}` (given by --summarizer)"), Some(help));
@@ -174,7 +174,7 @@ struct Finder {
 
 impl Finder {
     fn new(check: &Check) -> Self {
-        Self { host: TreeHost::new(Path::new("configuration.py"), check.python.clone()) }
+        Self { host: TreeHost::new(Path::new("configuration.py"), check.environment.python.clone()) }
     }
 
     /// The first file of that name.

@@ -2,7 +2,7 @@
 //!
 //! Its values have no places: all of them stand at the beginning of the file.
 
-use crate::overrides::PythonWorld;
+use crate::report::environment::PythonWorld;
 use compass_python::{Node, Place, Plain};
 use compass_settings::{EvaluatedConfiguration, LoaderWorld, NoRows};
 use serde_json::Value;

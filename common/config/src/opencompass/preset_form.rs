@@ -5,7 +5,7 @@
 //! with `type` for each part, with OpenCompass's class where it has one. What a script leaves is closed again, so that a data set
 //! that it did not change is the preset to the last key, and its version is that of the preset.
 
-use crate::tree::{KeyValue, Node, Table, Value};
+use crate::syntax::tree::{KeyValue, Node, Table, Value};
 use compass_pyfmt::python_repr_text;
 use std::fmt::Write;
 
@@ -216,12 +216,12 @@ fn close_template(node: &mut Node) {
 mod tests {
     use super::super::host::TreeHost;
     use super::super::{datasets, stand_in, tree::Places};
-    use crate::check::Check;
-    use crate::overrides::PythonWorld;
-    use crate::presets;
-    use crate::source::FileId;
-    use crate::tree::Table;
-    use crate::tree::same;
+    use crate::presets::data_sets;
+    use crate::report::check::Check;
+    use crate::report::environment::PythonWorld;
+    use crate::syntax::source::FileId;
+    use crate::syntax::tree::Table;
+    use crate::syntax::tree::same;
     use compass_python::Limits;
     use compass_settings::LoaderWorld;
     use std::path::Path;
@@ -229,10 +229,10 @@ mod tests {
     #[test]
     fn a_preset_that_is_imported_is_the_preset() {
         let host = TreeHost::new(Path::new("/nowhere/eval.py"), PythonWorld::default());
-        for preset in presets::presets() {
+        for preset in data_sets::presets() {
             let name = preset.name;
             let mut root = Table::default();
-            presets::resolve(&mut Check::default(), &mut root, Some(std::slice::from_ref(&name)));
+            data_sets::resolve(&mut Check::default(), &mut root, Some(std::slice::from_ref(&name)));
             let text = stand_in::datasets(&name).unwrap();
             let names = compass_python::evaluate(Path::new("p.py"), text, &host, Limits::default()).result;
             let names = names.unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -3,9 +3,9 @@
 //! OpenCompass computes both and keeps what was written last, and its table has one row. Entries that are equal, as in
 //! `datasets = a + a`, are asked once here, which is said; others of one name are refused.
 
-use crate::check::{Check, comment};
-use crate::source::Span;
-use crate::tree::{Node, Value, same};
+use crate::report::check::{Check, comment};
+use crate::syntax::source::Span;
+use crate::syntax::tree::{Node, Value, same};
 use std::collections::BTreeMap;
 
 /// Leaves one of equal entries in `list`, the value of `key`, and reports different ones that share an `abbr`. `noun` is what

@@ -2,9 +2,9 @@
 
 use super::host::TreeHost;
 use super::{Evaluated, evaluated, tree};
-use crate::check::Check;
-use crate::source::Span;
-use crate::tree::{KeyValue, Node, Table, Value};
+use crate::report::check::Check;
+use crate::syntax::source::Span;
+use crate::syntax::tree::{KeyValue, Node, Table, Value};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub(crate) fn python_settings(
     text: String,
     wanted: &str,
 ) -> Option<(Table, Span)> {
-    let host = TreeHost::new(path, check.python.clone());
+    let host = TreeHost::new(path, check.environment.python.clone());
     let Evaluated { places, names, span } = evaluated(check, &host, path, canonical, text)?;
     if let Some((_, node)) = names.iter().rev().find(|(name, _)| name == wanted) {
         let at = places.span(node.place);

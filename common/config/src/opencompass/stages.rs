@@ -1,8 +1,8 @@
 //! `infer` and `eval`: partitioner, runner and task.
 
 use super::tree::{self, Places};
-use crate::check::Check;
-use crate::tree::{Node, Value};
+use crate::report::check::Check;
+use crate::syntax::tree::{Node, Value};
 use compass_python::Node as PythonNode;
 
 /// Keys of a stage that concern OpenCompass's own processes.

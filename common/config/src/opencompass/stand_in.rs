@@ -1,16 +1,16 @@
 //! Data sets and models that come with the program, written as the Python that imports of OpenCompass's files expect.
 
 use super::preset_form;
-use crate::check::Check;
-use crate::tree::{Node, Table, Value};
-use crate::{model_presets, presets};
+use crate::presets::{data_sets, models};
+use crate::report::check::Check;
+use crate::syntax::tree::{Node, Table, Value};
 use compass_pyfmt::{float_text, python_repr_text};
 use std::fmt::Write;
 
 /// The text of a file whose value `datasets` are the data sets of a preset; `None` where no preset has this name.
 pub(super) fn datasets(name: &str) -> Option<String> {
     let mut root = Table::default();
-    presets::resolve(&mut Check::default(), &mut root, Some(&[name.to_owned()]));
+    data_sets::resolve(&mut Check::default(), &mut root, Some(&[name.to_owned()]));
     let tables = root.get("dataset").map(Node::items).filter(|tables| !tables.is_empty())?;
     Some(preset_form::imports() + &list("datasets", tables))
 }
@@ -18,7 +18,7 @@ pub(super) fn datasets(name: &str) -> Option<String> {
 /// Likewise `models`, of a model that comes by name.
 pub(super) fn models(name: &str) -> Option<String> {
     let mut root = Table::default();
-    model_presets::resolve(&mut Check::default(), &mut root, Some(&[name.to_owned()]));
+    models::resolve(&mut Check::default(), &mut root, Some(&[name.to_owned()]));
     let tables = root.get("model").map(Node::items).filter(|tables| !tables.is_empty())?;
     Some(list("models", tables))
 }

@@ -2,9 +2,8 @@
 
 use super::class;
 use super::tree::{self, Places};
-use crate::check::Check;
-use crate::tree::array;
-use crate::tree::{KeyValue, Node, Table, Value};
+use crate::report::check::Check;
+use crate::syntax::tree::{KeyValue, Node, Table, Value, array};
 use compass_python::{Node as PythonNode, Plain};
 
 /// What is taken of it; the rest belongs to OpenCompass's other tables.

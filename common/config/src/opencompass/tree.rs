@@ -3,10 +3,10 @@
 //! `None` is a key that is not there. A class is its name without the packages around it, which is how TOML names it. Tuples are
 //! arrays. What has no value outside of Python is reported where it stands.
 
-use crate::check::Check;
-use crate::custom_dataset::absolute;
-use crate::source::{FileId, Span};
-use crate::tree::{KeyValue, Node, Table, Value};
+use crate::flags::custom_dataset::absolute;
+use crate::report::check::Check;
+use crate::syntax::source::{FileId, Span};
+use crate::syntax::tree::{KeyValue, Node, Table, Value};
 use compass_python::{Node as PythonNode, Place, Plain};
 
 /// The files of an evaluation as those of a configuration.

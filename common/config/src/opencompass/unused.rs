@@ -1,7 +1,7 @@
 //! What an entry of `datasets` names and OpenCompass never looks at: left out here, where it would be an error.
 
 use super::tree;
-use crate::tree::{KeyValue, Node, Table, Value};
+use crate::syntax::tree::{KeyValue, Node, Table, Value};
 
 /// Retrievers that compare rows by their input columns.
 const COMPARING: &[&str] = &["BM25Retriever", "TopkRetriever", "VotekRetriever", "DPPRetriever", "MDLRetriever"];

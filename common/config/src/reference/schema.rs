@@ -3,8 +3,8 @@
 //! It accepts whatever the program does and less than everything else: what only the program can tell, it leaves open. No
 //! key is required in it, because included files are merged key by key.
 
+use crate::keys::vocabulary::Words;
 use crate::keys::{Key, Kind, Standing, TABLES, TOP, TableKeys};
-use crate::vocabulary::Words;
 use serde_json::{Map, Value as Json, json};
 
 /// The schema of a configuration file.

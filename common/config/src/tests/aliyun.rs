@@ -1,8 +1,8 @@
 //! The settings of DLC jobs, as teams have them: TOML, and Python's plain values.
 
 use super::fixture::Fixture;
-use crate::aliyun::read;
-use crate::check::Check;
+use crate::read::stages::aliyun::read;
+use crate::report::check::Check;
 use compass_settings::{AliyunConfig, DlcCommand, JobEnvironment};
 use std::path::PathBuf;
 

@@ -1,7 +1,8 @@
 //! A configuration in Python, written as TOML: what that comes to is what the Python comes to.
 
 use super::fixture::Fixture;
-use crate::{convert, digest, load};
+use crate::convert::document::convert;
+use crate::{digest, load};
 use compass_settings::Config;
 
 fn data(fixture: &Fixture) {
@@ -93,7 +94,7 @@ fn what_a_script_writes_itself_keeps_its_files_and_its_order() {
 #[test]
 fn presets_of_every_form_are_written_and_read_back() {
     let fixture = Fixture::new();
-    for preset in crate::presets() {
+    for preset in crate::presets::data_sets::presets() {
         let script = format!(
             "with read_base():\n    from .datasets.{0} import all_datasets\ndatasets = all_datasets\nmodels = [dict(type='echo', abbr='m', path='m')]\n",
             preset.name

@@ -1,7 +1,7 @@
 //! Data sets by the name of a preset, and one table for many subjects.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::presets;
+use crate::presets::data_sets::presets;
 use compass_plan::InferSpec;
 
 fn with_data() -> Fixture {

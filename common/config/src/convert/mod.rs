@@ -1,0 +1,5 @@
+//! Configurations in Python, written as TOML.
+
+pub(crate) mod document;
+pub(crate) mod paths;
+pub(crate) mod secrets;

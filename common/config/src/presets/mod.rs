@@ -1,0 +1,5 @@
+//! What ships with the program under OpenCompass's names.
+
+pub(crate) mod data_sets;
+pub(crate) mod later;
+pub(crate) mod models;

@@ -1,0 +1,98 @@
+//! `inferencer`: what is computed for each sample.
+
+use crate::keys::INFERENCER;
+use crate::keys::vocabulary::{INFERENCERS, InferencerName, MODES};
+use crate::read::decoding;
+use crate::read::fields::Fields;
+use crate::report::check::Check;
+use crate::syntax::source::Span;
+use crate::syntax::tree::Node;
+use compass_plan::{GenSpec, InferSpec};
+
+/// Reads the inferencer in `node`.
+pub(crate) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
+    let (name, mut fields) = INFERENCERS.tagged(check, "inferencer", node, &INFERENCER)?;
+    fields.of_type(INFERENCERS.name_of(&name));
+    // OpenCompass's configurations carry these along; neither changes what is asked. `labels` is for the templates.
+    fields.get("batch_size");
+    if let Some(node) = fields.get("max_seq_len") {
+        let help = "the model's own `max_seq_len` decides which shots are left out";
+        check.note(node.span, "`max_seq_len` of an inferencer has no effect".into(), help);
+    }
+    if matches!(
+        name,
+        InferencerName::Ppl
+            | InferencerName::PplOnly
+            | InferencerName::InferencePpl
+            | InferencerName::Clp
+            | InferencerName::Loglikelihood
+            | InferencerName::MeanLoglikelihood
+            | InferencerName::Rolling
+            | InferencerName::SwceLoss
+    ) {
+        fields.get("labels");
+        fields.get("max_out_len");
+    }
+    let spec = match name {
+        InferencerName::Ppl => match fields.text(check, "normalizing_str") {
+            Some(text) => InferSpec::PplNormalized { normalizing_str: text.to_owned() },
+            None => InferSpec::Ppl,
+        },
+        InferencerName::PplOnly => InferSpec::PplOnly,
+        InferencerName::InferencePpl => InferSpec::InferencePpl,
+        InferencerName::Clp => InferSpec::Clp,
+        InferencerName::Rolling => InferSpec::Rolling,
+        InferencerName::SwceLoss => {
+            fields.get("save_every");
+            InferSpec::SwceLoss {
+                block_size: fields.u32(check, "block_size").unwrap_or(1900),
+                stride: fields.u32(check, "stride").unwrap_or(512),
+            }
+        }
+        InferencerName::Loglikelihood => InferSpec::Loglikelihood,
+        InferencerName::MeanLoglikelihood => InferSpec::MeanLoglikelihood,
+        InferencerName::Gen => InferSpec::Gen(generation(check, &mut fields)),
+        InferencerName::SelfConsistency => {
+            // OpenCompass's `SCInferencer`: so many drawn answers to each prompt. `eval_cfg.sc_size` takes their majority.
+            fields.get("infer_type");
+            let answers = fields.u32(check, "sc_size");
+            let mut spec = generation(check, &mut fields);
+            spec.decoding.num_return_sequences = answers.or(spec.decoding.num_return_sequences);
+            spec.decoding.do_sample = spec.decoding.do_sample.or(Some(true));
+            InferSpec::Gen(spec)
+        }
+        InferencerName::Chat => {
+            let mode = fields.get("infer_mode").and_then(|node| MODES.pick(check, "infer_mode", node));
+            InferSpec::Chat { infer_mode: mode.unwrap_or_default(), gen_spec: generation(check, &mut fields) }
+        }
+    };
+    fields.finish(check);
+    Some(spec)
+}
+
+fn generation(check: &mut Check, fields: &mut Fields<'_>) -> GenSpec {
+    let max_out_len = fields.u32(check, "max_out_len");
+    let stop = fields.either(check, "stopping_criteria");
+    let words = stop.and_then(|(key, node)| check.texts(key, node));
+    let stop = stop_strings(check, stop.map_or("stop", |(key, _)| key), words.unwrap_or_default());
+    let min_out_len = fields.u32(check, "min_out_len");
+    // OpenCompass's `GenInferencer` hands its own `temperature` on with the model's `generation_kwargs`.
+    let temperature = fields.get("temperature").and_then(|node| decoding::temperature(check, node));
+    let mut generation = decoding::read(check, fields);
+    generation.decoding.temperature = generation.decoding.temperature.or(temperature);
+    GenSpec {
+        max_out_len: max_out_len.or(generation.max_new_tokens),
+        min_out_len: min_out_len.or(generation.min_new_tokens),
+        stop,
+        decoding: generation.decoding,
+    }
+}
+
+/// Strings that end a generation; an empty one would end every generation at once and is reported.
+pub(crate) fn stop_strings(check: &mut Check, key: &str, words: Vec<(String, Span)>) -> Vec<String> {
+    for (_, span) in words.iter().filter(|(word, _)| word.is_empty()) {
+        let help = "remove it: it would end every generation before its first token";
+        check.error(*span, format!("`{key}` holds an empty string"), Some(help.into()));
+    }
+    words.into_iter().map(|(word, _)| word).collect()
+}

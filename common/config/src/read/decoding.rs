@@ -1,0 +1,92 @@
+//! `generation_kwargs`: how tokens are chosen, in transformers' words.
+
+use super::fields::{self, Fields, flag, whole};
+use crate::keys::GENERATION_KWARGS;
+use crate::report::check::Check;
+use crate::syntax::tree::{Node, Value};
+use compass_plan::Decoding;
+
+/// What `generation_kwargs` says.
+#[derive(Debug, Default)]
+pub(crate) struct GenerationKwargs {
+    pub(crate) decoding: Decoding,
+    pub(crate) max_new_tokens: Option<u32>,
+    pub(crate) min_new_tokens: Option<u32>,
+}
+
+/// Reads `generation_kwargs` of `owner`, a model or an inferencer.
+pub(crate) fn read(check: &mut Check, owner: &mut Fields<'_>) -> GenerationKwargs {
+    let Some(mut fields) = owner.table(check, "generation_kwargs", &GENERATION_KWARGS) else {
+        return GenerationKwargs::default();
+    };
+    let mut positive = |check: &mut Check, key, most: f64| {
+        let node = fields.get(key)?;
+        number(check, key, node, most)
+    };
+    let temperature = positive(check, "temperature", f64::INFINITY);
+    let top_p = positive(check, "top_p", 1.0);
+    let repetition_penalty = positive(check, "repetition_penalty", f64::INFINITY);
+    let do_sample = fields.get("do_sample").and_then(|node| flag(check, "do_sample", node));
+    let decoding = Decoding {
+        do_sample,
+        temperature,
+        top_k: fields.u32(check, "top_k"),
+        top_p,
+        repetition_penalty,
+        num_return_sequences: fields.u32(check, "num_return_sequences"),
+        seed: fields.u64(check, "seed"),
+        stop_ids: fields.get("eos_token_id").map_or(Vec::new(), |node| ids(check, node)),
+    };
+    if let Some(node) = fields.table.get("num_return_sequences")
+        && decoding.sequences() > 1
+        && !decoding.samples()
+    {
+        let help = "add `do_sample = true`, or leave it out: without draws all answers are the same";
+        check.error(
+            node.span,
+            "several answers to a prompt are wanted, but nothing is drawn".into(),
+            Some(help.into()),
+        );
+    }
+    if let Some(node) = fields.get("num_beams")
+        && !matches!(node.value, Value::Integer(1))
+    {
+        check.value_not_yet("num_beams", node, "remove it: there is no beam search");
+    }
+    let kwargs = GenerationKwargs {
+        decoding,
+        max_new_tokens: fields.u32(check, "max_new_tokens"),
+        min_new_tokens: fields.u32(check, "min_new_tokens"),
+    };
+    fields.finish(check);
+    kwargs
+}
+
+/// The value of an inferencer's `temperature`; 0 is what takes the likeliest token, as is done without it.
+pub(crate) fn temperature(check: &mut Check, node: &Node) -> Option<f64> {
+    if matches!(node.value, Value::Integer(0)) || matches!(node.value, Value::Float(0.0)) {
+        return None;
+    }
+    number(check, "temperature", node, f64::INFINITY)
+}
+
+/// A number above 0 and at most `most`.
+fn number(check: &mut Check, key: &str, node: &Node, most: f64) -> Option<f64> {
+    let number = fields::number(check, key, node, "1.0")?;
+    if number > 0.0 && number <= most && number.is_finite() {
+        return Some(number);
+    }
+    let bounds = if most.is_finite() { format!("above 0 and at most {most}") } else { "above 0".to_owned() };
+    check.error(node.span, format!("`{key}` is out of range: {number}"), Some(format!("write a number {bounds}")));
+    None
+}
+
+/// One token id or several.
+fn ids(check: &mut Check, node: &Node) -> Vec<u32> {
+    let items = match &node.value {
+        Value::Array(items) => items.as_slice(),
+        _ => std::slice::from_ref(node),
+    };
+    let read = items.iter().filter_map(|item| whole(check, "eos_token_id", item, 0..=i64::from(u32::MAX)));
+    read.filter_map(|id| u32::try_from(id).ok()).collect()
+}

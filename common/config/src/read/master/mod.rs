@@ -1,0 +1,5 @@
+//! `[master]`: addresses, the store, the port of the pages.
+
+pub(crate) mod addresses;
+pub(crate) mod http;
+pub(crate) mod store;

@@ -1,0 +1,195 @@
+//! `endpoint` of a model: the server that is asked in place of weights that are loaded.
+
+use crate::keys::vocabulary::APIS;
+use crate::keys::{ENDPOINT, ENDPOINT_PRICE};
+use crate::read::fields::{Fields, any_table, number_from_zero, text};
+use crate::read::paths;
+use crate::report::check::Check;
+use crate::syntax::tree::Node;
+use compass_plan::{Endpoint, EndpointApi, EndpointBudget, KEY_MARK, KeySource, Price};
+use compass_types::duration::{DURATION_HELP, parse_duration};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const TIMEOUTS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(86_400));
+
+/// Paths that users copy along with the address; requests add them.
+const REQUEST_PATHS: [&str; 2] = ["/chat/completions", "/completions"];
+
+/// Words in the names of headers that hold secrets.
+const SECRET_HEADERS: [&str; 6] = ["authorization", "key", "token", "secret", "cookie", "password"];
+
+/// Reads the table in `node`. `chat` says whether the model's prompts are messages, where that is known. `None` when something
+/// is wrong, which is reported.
+pub(crate) fn read(check: &mut Check, node: &Node, chat: Option<bool>) -> Option<Endpoint> {
+    let mut fields = crate::read::fields::table(check, "endpoint", node, &ENDPOINT)?;
+    let url = fields.require(check, "url", "\"http://127.0.0.1:8000/v1\"").and_then(|node| url(check, node));
+    // An empty name would be a slip; without the key the server's first model is meant.
+    let model = match fields.get("model") {
+        None => Some(""),
+        Some(node) if node.is_empty() => {
+            check.error(node.span, "`model` is empty".into(), Some("write its name, or remove the key".into()));
+            None
+        }
+        Some(node) => text(check, "model", node),
+    };
+    let wanted = fields.get("api").map(|node| (node, APIS.pick(check, "api", node)));
+    let key = key(check, &mut fields);
+    let headers = fields.get("headers").map_or(Some(BTreeMap::new()), |node| headers(check, node));
+    let mut budget = budget(check, &mut fields)?;
+    let price = fields.table(check, "price", &ENDPOINT_PRICE).map(|mut fields| {
+        let price = Price {
+            input: fields.get("input").and_then(|node| number_from_zero(check, "input", node)).unwrap_or_default(),
+            output: fields.get("output").and_then(|node| number_from_zero(check, "output", node)).unwrap_or_default(),
+        };
+        fields.finish(check);
+        price
+    });
+    if let Some(node) = fields.get("max_cost") {
+        budget.max_cost = number_from_zero(check, "max_cost", node);
+        if price.is_none() {
+            let help = "write `price = { input = ..., output = ... }`, for a million tokens";
+            check.error(node.span, "`max_cost` without a `price`".into(), Some(help.into()));
+        }
+    }
+    budget.price = price;
+    fields.finish(check);
+    let api = match (wanted, chat) {
+        (Some((_, None)), _) => return None,
+        (Some((node, Some(Some(EndpointApi::Completions)))), Some(true)) => {
+            let help = "write `api = \"chat\"`: the server puts messages into the model's template";
+            check.error(
+                node.span,
+                "`api = \"completions\"` for a model whose prompts are messages".into(),
+                Some(help.into()),
+            );
+            return None;
+        }
+        (Some((node, Some(Some(EndpointApi::Chat)))), Some(false)) => {
+            let help = "remove `chat = false`, or write `api = \"completions\"`";
+            check.error(node.span, "`api = \"chat\"` for a model whose prompts are texts".into(), Some(help.into()));
+            return None;
+        }
+        (Some((_, Some(Some(api)))), _) => api,
+        (_, Some(false)) => EndpointApi::Completions,
+        _ => EndpointApi::Chat,
+    };
+    Some(Endpoint { url: url?, model: model?.to_owned(), api, key: key?, headers: headers?, scores: false, budget })
+}
+
+fn url(check: &mut Check, node: &Node) -> Option<String> {
+    let written = text(check, "url", node)?;
+    let help = "write an address as in `url = \"https://host:port/v1\"`, with the path before `/chat/completions`";
+    let wrong = |check: &mut Check, why: &str, help: &str| {
+        check.error(node.span, format!("`url` {why}"), Some(help.into()));
+        None
+    };
+    let rest = written.strip_prefix("https://").or_else(|| written.strip_prefix("http://"));
+    let Some(rest) = rest.filter(|rest| !rest.is_empty() && !rest.starts_with('/')) else {
+        return wrong(check, "is not an address with http:// or https://", help);
+    };
+    if rest.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return wrong(check, "contains white space", help);
+    }
+    if rest.split('/').next().is_some_and(|host| host.contains('@')) {
+        let help = "name what holds the key in `key_env` or `key_file`; every run keeps its configuration";
+        return wrong(check, "contains a user or a password", help);
+    }
+    if rest.contains(['?', '#']) {
+        return wrong(check, "has a query", help);
+    }
+    let bare = written.trim_end_matches('/');
+    let bare = REQUEST_PATHS.iter().find_map(|path| bare.strip_suffix(path)).unwrap_or(bare);
+    Some(bare.trim_end_matches('/').to_owned())
+}
+
+/// What holds the key; `Some(None)` where there is none.
+fn key(check: &mut Check, fields: &mut Fields<'_>) -> Option<Option<KeySource>> {
+    let (env, file) = (fields.get("key_env"), fields.get("key_file"));
+    if let (Some(_), Some(node)) = (env, file) {
+        check.error(node.span, "`key_file` beside `key_env`".into(), Some("remove one of them".into()));
+        return None;
+    }
+    if let Some(node) = env {
+        let name = text(check, "key_env", node)?;
+        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_name {
+            let help = "write the name of the variable that holds the key, as in `key_env = \"OPENAI_API_KEY\"`, never the key \
+                        itself: every run keeps its configuration";
+            check.error(node.span, "`key_env` is not the name of an environment variable".into(), Some(help.into()));
+            return None;
+        }
+        return Some(Some(KeySource::Env(name.to_owned())));
+    }
+    let Some(node) = file else { return Some(None) };
+    // It has to be where workers run, which may not be here.
+    let path = paths::resolve(check, "key_file", node)?;
+    Some(Some(KeySource::File(path.display().to_string())))
+}
+
+fn headers(check: &mut Check, node: &Node) -> Option<BTreeMap<String, String>> {
+    let table = any_table(check, "headers", node)?;
+    let mut headers = BTreeMap::new();
+    let mut right = true;
+    for entry in &table.entries {
+        let Some(value) = text(check, &format!("headers.{}", entry.key), &entry.node) else {
+            right = false;
+            continue;
+        };
+        let name = entry.key.to_ascii_lowercase();
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        let is_secret = SECRET_HEADERS.iter().any(|word| name.contains(word)) && !value.contains(KEY_MARK);
+        let (message, help) = match (is_name, is_secret) {
+            (false, _) => (format!("`{}` is not the name of a header", entry.key), "write letters, digits and dashes"),
+            (true, true) => (
+                format!("the header `{}` looks like a secret", entry.key),
+                "write `{key}` where its key stands, and what holds that in `key_env` or `key_file`: every run keeps its \
+                 configuration",
+            ),
+            (true, false) if value.contains(|c: char| !(' '..='~').contains(&c)) => {
+                (format!("the header `{}` has a character that no header has", entry.key), "write ASCII")
+            }
+            (true, false) => {
+                headers.insert(name, value.to_owned());
+                continue;
+            }
+        };
+        check.error(entry.node.span, message, Some(help.into()));
+        right = false;
+    }
+    right.then_some(headers)
+}
+
+fn budget(check: &mut Check, fields: &mut Fields<'_>) -> Option<EndpointBudget> {
+    let usual = EndpointBudget::default();
+    let timeout = fields.get("timeout").map(|node| {
+        let written = text(check, "timeout", node)?;
+        let read = parse_duration(written).filter(|time| (TIMEOUTS.0..=TIMEOUTS.1).contains(time));
+        if read.is_none() {
+            check.error(node.span, format!("`timeout` cannot be `{written}`"), Some(DURATION_HELP.into()));
+        }
+        read
+    });
+    let budget = EndpointBudget {
+        max_concurrency: fields.u32(check, "max_concurrency").unwrap_or(usual.max_concurrency),
+        rpm: fields.u32(check, "rpm").unwrap_or(usual.rpm),
+        tpm: fields.u64(check, "tpm").unwrap_or(usual.tpm),
+        timeout_ms: match timeout {
+            Some(read) => u64::try_from(read?.as_millis()).unwrap_or(usual.timeout_ms),
+            None => usual.timeout_ms,
+        },
+        workers: fields.u32(check, "workers").unwrap_or(usual.workers),
+        ..usual
+    };
+    let bounds =
+        [("max_concurrency", u64::from(budget.max_concurrency)), ("rpm", budget.rpm.into()), ("tpm", budget.tpm)];
+    for (name, most) in bounds {
+        if let Some(node) = fields.table.get("workers").filter(|_| most > 0 && u64::from(budget.workers) > most) {
+            let message = format!("`workers = {}` is more than `{name} = {most}`", budget.workers);
+            check.error(node.span, message, Some("each worker needs a share of the budget: lower `workers`".into()));
+            return None;
+        }
+    }
+    Some(budget)
+}
