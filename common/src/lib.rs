@@ -1,8 +1,10 @@
-//! What every program of the house needs of its host: back-off, logs, what a person reads, its GPUs, private files, JSON, join tokens.
+//! What every program of the house needs of its host: its name, cores and descriptors, back-off, logs, what a person reads, its GPUs, private files, JSON, join tokens.
 
 pub mod backoff;
+pub mod descriptors;
 pub mod encode;
 pub mod gpu_files;
+pub mod host;
 pub mod job_log;
 pub mod join_token;
 pub mod log_time;

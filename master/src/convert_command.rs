@@ -1,11 +1,11 @@
 //! Runs `compass-master convert`: a configuration of OpenCompass, written as TOML.
 
-use crate::cli::JobArguments;
-use crate::exit;
-use crate::job::{Failure, Mode};
+use super::cli::job_arguments::JobArguments;
+use compass_cli::exit;
 use compass_common::status_output::{OutputError, print, print_status, report};
 use compass_config::Overrides;
 use compass_diagnostic::Diagnostic;
+use compass_jobs::{Failure, Mode};
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};

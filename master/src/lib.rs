@@ -1,29 +1,18 @@
-//! The master: plans a job, leases its tasks, records every sample once, and scores.
+//! The program `compass-master`: its command line, and the commands that are carried out here.
 //!
-//! Beside this package, each of them below it: `scheduler` decides and does nothing else; `store` and `ledger` make decisions
-//! durable; `rpc` and `launch` reach workers, and `authority` says which ones may work. Here `leader` holds back what is not
-//! durable; `pipeline` walks the data from the configuration to the table, `job` runs one such walk from its folder to its
-//! exit code; `server` lends it workers and answers for it; `web` shows it to people and to Prometheus.
+//! Below it, each in a package of its own: `server` lends workers to jobs and answers for them, `pages` shows them to people and to
+//! Prometheus, `recorded` reads and compares what has ended; `jobs` runs one job from its folder to its exit code; `run` leads a
+//! stage, `planning` and `scoring` stand before and after it, `progress` says how it goes, `run-folder` is where it is kept. At the
+//! bottom `scheduler` decides and does nothing else; `store` and `ledger` make decisions durable; `rpc` and `launch` reach workers,
+//! and `authority` says which ones may work.
 
 pub mod cli;
-pub mod compare;
-pub mod control;
 pub mod convert_command;
-pub mod descriptors;
-pub mod estimate;
-pub mod exit;
-pub mod job;
-pub mod leader;
-mod notify;
-pub mod pipeline;
+pub mod listing;
 mod remote_data;
 pub mod remote_files;
-mod runs;
-pub mod server;
 pub mod signals;
 pub mod token_command;
 pub mod view_command;
 pub mod viz_command;
 pub mod watch;
-pub mod web;
-mod wrapping;

@@ -1,27 +1,24 @@
 //! `compass-master`: reads the command line, does what it asks for, and exits with the code that says how that went.
 
 use clap::CommandFactory;
+use compass_cli::exit;
+use compass_cli::terminal::terminal_width;
 use compass_common::status_output::{OutputError, print, print_status, report};
-use compass_config::{Base, DataCache, Overrides, WrittenConfig};
+use compass_config::{DataCache, Overrides};
 use compass_diagnostic::Diagnostic;
+use compass_jobs::job::{self, check_http};
+use compass_jobs::{About, Failure, JobRequest, Mode, Submission, control};
 use compass_master::cli::{
-    Cli, Command, Explain, JobArguments, NameFilter, StateArguments, TokenArguments, data_cache, not_yet,
-    terminal_width, without_flags,
+    Cli, Command, Explain, JobArguments, StateArguments, TokenArguments, data_cache, not_yet, without_flags,
 };
-use compass_master::compare;
-use compass_master::control::{self, About, Submission};
-use compass_master::convert_command;
-use compass_master::estimate::{self, SpeedStore, Wishes};
-use compass_master::exit;
-use compass_master::job::{self, Failure, JobRequest, Mode, check_http};
-use compass_master::pipeline::{self, RunFolder};
-use compass_master::server::{self, run_alone};
 use compass_master::signals::watch_signals;
 use compass_master::token_command::{self, TokenCommandError};
-use compass_master::view_command;
-use compass_master::viz_command;
-use compass_master::watch;
-use compass_settings::Config;
+use compass_master::{convert_command, listing, view_command, viz_command, watch};
+use compass_planning::{SpeedStore, Wishes, estimate};
+use compass_recorded::{NameFilter, compare};
+use compass_run_folder::RunFolder;
+use compass_server::run_alone;
+use compass_settings::{Base, Config, WrittenConfig};
 use compass_types::ids::Digest;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -40,7 +37,7 @@ fn main() -> ExitCode {
         return ExitCode::from(exit::BAD_INPUT);
     }
     let cli = Cli::of_process();
-    compass_master::descriptors::raise_limit();
+    compass_common::descriptors::raise_limit();
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -65,7 +62,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         }
         Some(Command::Convert { job, output }) => convert_command::run(job, output.as_deref()),
         Some(Command::Models { filters }) => {
-            let listed = pipeline::list_models(filters, NameFilter::matches, terminal_width());
+            let listed = listing::list_models(filters, NameFilter::matches, terminal_width());
             show(listed.map_err(Failure::bad_input)?)
         }
         Some(Command::Compare(arguments)) => compare::run(arguments),
@@ -75,8 +72,9 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Viz(arguments)) => viz_command::run(arguments, without_flags),
         Some(Command::Token(arguments)) => token(arguments).await,
         Some(Command::Serve { config, status_file }) => {
-            let served = async { server::serve(base(config.as_deref())?, status_file.clone(), watch_signals()).await };
-            Box::pin(server::with_status_file(status_file.as_deref(), "serve", served)).await
+            let served =
+                async { compass_server::serve(base(config.as_deref())?, status_file.clone(), watch_signals()).await };
+            Box::pin(compass_server::with_status_file(status_file.as_deref(), "serve", served)).await
         }
         Some(Command::Submit { job, priority, wait, state_dir }) => {
             Box::pin(submit(job, *priority, *wait, state_dir.clone())).await
@@ -97,7 +95,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         None => {
             // What only looks leaves the file as it is.
             let told = cli.job.status_file.as_deref().filter(|_| !cli.job.dry_run && !cli.job.estimate);
-            Box::pin(server::with_status_file(told, "run", run_job(&cli.job))).await
+            Box::pin(compass_server::with_status_file(told, "run", run_job(&cli.job))).await
         }
     }
 }
@@ -184,8 +182,8 @@ async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
         return dry_run(cli, &config).await.map(|()| exit::SCORED);
     }
     if cli.estimate {
-        let slots = pipeline::planned_slots(&config, cli.debug);
-        let place = Place { slots, cores: pipeline::shared_cores(&config), server: None };
+        let slots = compass_run::planned_slots(&config, cli.debug);
+        let place = Place { slots, cores: compass_run::shared_cores(&config), server: None };
         return Box::pin(estimate(cli, &config, place)).await.map(|()| exit::SCORED);
     }
     let interrupted = watch_signals();
@@ -202,16 +200,16 @@ async fn dry_run(job: &JobArguments, config: &Config) -> Result<(), Failure> {
     check_http(config)?;
     if let Some(name) = &job.reuse {
         let folder = RunFolder::find(&config.work_dir, Some(name)).map_err(|error| Failure::of_folder(&error))?;
-        let (plan, digest, _) = pipeline::read_plan(&folder).map_err(|error| Failure::of_plan(&error))?;
-        let recorded = pipeline::recorded_lengths(config, &folder, digest, None).await;
+        let (plan, digest, _) = compass_run_folder::read_plan(&folder).map_err(|error| Failure::of_plan(&error))?;
+        let recorded = compass_run::recorded_lengths(config, &folder, digest, None).await;
         let recorded = recorded.map_err(|error| Failure::of_store(&error))?;
-        let tasks = pipeline::recorded_tasks(&folder, &plan, digest, &recorded);
+        let tasks = compass_run::recorded_tasks(&folder, &plan, digest, &recorded);
         if let Some(listing) = tasks.map_err(|error| Failure::of(exit::BAD_INPUT, &error))? {
             return print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)));
         }
     }
-    let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
-    let listing = pipeline::dry_run(config, &planned, job.unsafe_local_exec, job.debug);
+    let planned = compass_planning::plan(config).map_err(|error| Failure::of_plan(&error))?;
+    let listing = compass_run::dry_run(config, &planned, job.unsafe_local_exec, job.debug);
     let listing = listing.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }
@@ -227,7 +225,7 @@ struct Place {
 
 /// What the job will take, or what is left of it where a run is named.
 async fn estimate(job: &JobArguments, config: &Config, place: Place) -> Result<(), Failure> {
-    let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
+    let planned = compass_planning::plan(config).map_err(|error| Failure::of_plan(&error))?;
     let Place { slots, cores, server } = place;
     let kept = match &job.reuse {
         Some(name) => Some(Box::pin(job::kept_of(config, name, &planned)).await?),
@@ -249,10 +247,10 @@ async fn estimate(job: &JobArguments, config: &Config, place: Place) -> Result<(
 /// The presets, those of filters, or the one of a name with what it needs and a sample.
 fn list_datasets(names: &[NameFilter], data_dir: Option<&Path>) -> Result<u8, Failure> {
     let one = match names {
-        [name] => pipeline::show_preset(name.as_ref(), data_dir, terminal_width()),
+        [name] => listing::show_preset(name.as_ref(), data_dir, terminal_width()),
         _ => None,
     };
-    let listed = || pipeline::list_presets(names, NameFilter::matches, terminal_width());
+    let listed = || listing::list_presets(names, NameFilter::matches, terminal_width());
     show(one.map_or_else(listed, Ok).map_err(Failure::bad_input)?)
 }
 

@@ -1,6 +1,6 @@
 //! Signals that ask a process to stop.
 
-use crate::exit;
+use compass_cli::exit;
 use compass_common::status_output::print_status;
 use compass_launch::emergency_cleanup;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! Runs `compass-master token`: makes, lists and revokes join tokens in the authority that the configuration names.
 
-use crate::cli::{TokenAction, TokenArguments};
+pub use super::cli::token::{TokenAction, TokenArguments};
 use compass_authority::{Authority, AuthorityError, Register, TokenRecord, TokenState, TokenTerms, now};
 use compass_common::words::counted;
 use compass_config::{load_authority, load_base};

@@ -1,12 +1,12 @@
 //! Runs `compass-master view`: pages of recorded runs, with no job running.
 
-use crate::cli::ViewArguments;
-use crate::exit;
-use crate::job::Failure;
-use crate::pipeline::RunFolder;
-use crate::web::{BearerToken, HttpServer, HttpSettings};
+use super::cli::viewing::ViewArguments;
+use compass_cli::exit;
 use compass_common::status_output::{print_status, print_to_terminal};
 use compass_diagnostic::Diagnostic;
+use compass_jobs::{BearerToken, Failure, HttpSettings};
+use compass_pages::HttpServer;
+use compass_run_folder::RunFolder;
 use std::path::Path;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;

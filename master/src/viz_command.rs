@@ -2,16 +2,18 @@
 //!
 //! It reads the long form in the run folder and nothing else: neither the configuration nor the store is asked.
 
-use crate::cli::{NameFilter, VizArguments, terminal_width};
-use crate::exit;
-use crate::job::Failure;
-use crate::pipeline::latest_table;
+use super::cli::viewing::VizArguments;
+use compass_cli::exit;
+use compass_cli::terminal::terminal_width;
 use compass_common::regular_file;
 use compass_common::status_output::{OutputError, print, report};
 use compass_config::Overrides;
 use compass_diagnostic::Diagnostic;
 use compass_diagnostic::spelling::nearest;
 use compass_eval::summary::Summary;
+use compass_jobs::Failure;
+use compass_recorded::NameFilter;
+use compass_scoring::latest_table;
 use std::path::{Path, PathBuf};
 
 /// Where run folders are made by default.

@@ -2,8 +2,8 @@
 
 use crate::{Etcd, Job};
 use compass_ledger::{Kind, Ledger};
-use compass_master::pipeline::{RunFolder, read_plan};
 use compass_proto::v1;
+use compass_run_folder::{RunFolder, read_plan};
 use compass_settings::EtcdConfig;
 use compass_store::{CoordinationStore, EtcdStore, Keys, StoreTimeouts};
 use compass_types::ids::Digest;

@@ -14,32 +14,8 @@ use crate::report::check::Check;
 use crate::syntax::tree::Table;
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
-use compass_settings::{
-    Advertised, AuthorityConfig, HttpConfig, NotifyConfig, PoolConfig, RunnerConfig, StoreConfig, come_from_elsewhere,
-};
-use std::net::SocketAddr;
+use compass_settings::{Base, come_from_elsewhere};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// Settings of a master that stays. Every path is absolute.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Base {
-    pub state_dir: PathBuf,
-    pub store: StoreConfig,
-    /// As in a job's own configuration.
-    pub worker_lease: Duration,
-    pub listen: SocketAddr,
-    /// What workers are told; `None` for this host's name and the port.
-    pub advertise: Option<Advertised>,
-    /// What admits workers of other hosts.
-    pub authority: AuthorityConfig,
-    pub http: Option<HttpConfig>,
-    pub runner: RunnerConfig,
-    /// Where workers are launched; empty leaves it to the runner.
-    pub pools: Vec<PoolConfig>,
-    /// Where every job of it sends its notices.
-    pub notify: Option<NotifyConfig>,
-}
 
 /// Reads `[master]`, `[infer.runner]` and the pools of `path`, if there is a file, and of what it includes.
 ///

@@ -2,7 +2,6 @@
 
 mod base;
 mod convert;
-mod digest;
 mod flags;
 mod keys;
 mod load;
@@ -18,10 +17,9 @@ mod syntax;
 mod tests;
 mod written;
 
-pub use base::{Base, load_base};
+pub use base::load_base;
 pub use compass_diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 pub use convert::document::{Converted, convert};
-pub use digest::digest;
 pub use flags::data_cache::DataCache;
 pub use flags::overrides::{CustomDataset, DlcFlags, HfKind, HfModel, ModelFlags, Overrides, SlurmFlags};
 pub use load::{Loaded, load, load_authority, load_datasets, preset_datasets};
@@ -35,4 +33,3 @@ pub use read::master::addresses::default_listen;
 pub use reference::{reference_page, reference_parts, schema};
 pub use report::environment::PythonWorld;
 pub use syntax::source::Preset;
-pub use written::WrittenConfig;

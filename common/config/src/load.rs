@@ -1,7 +1,7 @@
 //! From a path to a configuration, or to everything that is wrong with it.
 
 use super::resolve::{DATA_DIR, asked, finish, resolve};
-use super::written::{self, WrittenConfig};
+use super::written;
 use crate::flags::command_line;
 use crate::flags::overrides::Overrides;
 use crate::keys;
@@ -13,7 +13,7 @@ use crate::read::master::addresses;
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Table};
 use compass_diagnostic::{Diagnostic, Diagnostics};
-use compass_settings::{AuthorityConfig, Config, DatasetConfig};
+use compass_settings::{AuthorityConfig, Config, DatasetConfig, WrittenConfig};
 use std::path::{Path, PathBuf};
 
 /// A configuration that is right.

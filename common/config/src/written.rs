@@ -4,7 +4,6 @@
 
 use super::resolve::{asked, resolve};
 use crate::convert::paths;
-use crate::digest;
 use crate::flags::overrides::Overrides;
 use crate::read::notify::is_address;
 use crate::report::check::{Check, comment};
@@ -14,24 +13,8 @@ use crate::syntax::toml_text;
 use crate::syntax::tree::{KeyValue, Node, Table, Value};
 use compass_plan::InferSpec;
 use compass_plan::partition::PartitionerKind;
-use compass_settings::{Config, RunnerKind};
+use compass_settings::{Config, RunnerKind, WrittenConfig, digest};
 use std::path::Path;
-
-/// The texts of a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrittenConfig {
-    /// The names of the files with their texts, the one of the command line first. What comes with the program is not among
-    /// them, and the addresses of notices stand in none: they are secrets.
-    pub files: Vec<(String, String)>,
-    /// One TOML file that stands for them and for the flags; or why there is none.
-    pub resolved: Result<String, String>,
-}
-
-impl Default for WrittenConfig {
-    fn default() -> Self {
-        Self { files: Vec::new(), resolved: Err("nothing is to be run".to_owned()) }
-    }
-}
 
 /// In the place of an address of notices.
 const SECRET: &str = "(not kept)";

@@ -3,6 +3,8 @@
 //! `compass-config` makes it of files and flags. Packages that only need to know a setting (a launcher, a store, a reader of rows)
 //! depend on this one, and not on how configurations are written.
 
+mod base;
+mod digest;
 mod expression;
 mod file_format;
 mod launching;
@@ -12,7 +14,10 @@ mod notify;
 mod remote;
 mod run;
 mod source;
+mod written;
 
+pub use base::Base;
+pub use digest::digest;
 pub use expression::{Cast, ColumnConfig, Condition, Expression, Group, Key, Pattern, Piece, Repeat, Test, TextSpan};
 pub use file_format::{FORMATS, FileFormat};
 pub use launching::{
@@ -30,3 +35,4 @@ pub use run::{
     StageConfig, StoreConfig,
 };
 pub use source::{CircularConfig, ReadLimits, ReadOptions, SourceConfig, SourceFile};
+pub use written::WrittenConfig;

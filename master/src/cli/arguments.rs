@@ -1,15 +1,14 @@
 //! The command line, with OpenCompass's names. Flags override the file.
 
-use super::comparing::{CompareArguments, GateArguments};
-use super::filter::{NameFilter, filter};
 use super::job_arguments::JobArguments;
 use super::missing_job::with_every_way;
 use super::number::within;
-use super::ranking::LeaderboardArguments;
 use super::token::TokenArguments;
 use super::viewing::{ViewArguments, VizArguments};
 use super::watching::WatchArguments;
 use clap::{Args, Parser, Subcommand};
+use compass_recorded::arguments::filter;
+use compass_recorded::{CompareArguments, GateArguments, LeaderboardArguments, NameFilter};
 use std::path::PathBuf;
 
 /// Evaluate language models: plan every prompt, lease the work to workers, count every sample once, print the table.

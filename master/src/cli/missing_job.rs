@@ -21,8 +21,8 @@ pub(super) fn with_every_way(mut error: clap::Error) -> clap::Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Cli;
     use super::*;
+    use crate::cli::arguments::Cli;
     use clap::Parser as _;
 
     #[test]

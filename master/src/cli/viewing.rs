@@ -1,7 +1,8 @@
 //! The command line of what is looked at: `view`, `viz`, `datasets`, `models`.
 
-use super::filter::{NameFilter, filter};
 use clap::Args;
+use compass_recorded::NameFilter;
+use compass_recorded::arguments::filter;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -61,6 +62,6 @@ const VIEW_EXAMPLES: &str = "Examples:
 impl ViewArguments {
     /// Where the runs are.
     pub fn work_dir(&self) -> PathBuf {
-        super::comparing::work_dir(self.work_dir.as_ref())
+        compass_recorded::arguments::work_dir(self.work_dir.as_ref())
     }
 }

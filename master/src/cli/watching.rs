@@ -2,11 +2,11 @@
 
 use super::job_arguments::JobArguments;
 use super::number::{above_zero, large_above_zero, within};
-use crate::job::Mode;
-use crate::watch::Order;
+use crate::watch::order::Order;
 use clap::Args;
 use compass_config::Overrides;
 use compass_diagnostic::Diagnostic;
+use compass_jobs::Mode;
 use compass_types::duration::{DURATION_HELP, parse_duration};
 use compass_watch::{Pattern, Policy, pattern};
 use std::path::PathBuf;

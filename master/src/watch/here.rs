@@ -1,9 +1,9 @@
 //! The job of a checkpoint in this process, with workers of its own.
 
 use super::jobs::{Jobs, Stop, Task};
-use crate::server::run_alone;
 use compass_common::job_log::JobLog;
 use compass_common::status_output::with_log;
+use compass_server::run_alone;
 use compass_watch::Ending;
 use std::sync::Arc;
 

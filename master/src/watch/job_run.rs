@@ -1,8 +1,7 @@
 //! The job of a content from its beginning to its end, in this process or with a server.
 
-use super::here;
 use super::jobs::{Jobs, Stop, Task};
-use super::served;
+use super::{here, served};
 use compass_watch::{Ending, Event};
 
 impl Jobs {

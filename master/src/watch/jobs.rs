@@ -1,9 +1,10 @@
 //! The job of one content: its run folder, its plan, and what tells the watch of it.
 
 use super::subject::{Subject, planned_content};
-use crate::exit;
-use crate::job::{Failure, JobRequest, OpenedRun, open_in};
-use crate::pipeline::{FolderError, RunFolder, read_plan};
+use compass_cli::exit;
+use compass_jobs::job::open_in;
+use compass_jobs::{Failure, JobRequest, OpenedRun};
+use compass_run_folder::{FolderError, RunFolder, read_plan};
 use compass_settings::Config;
 use compass_types::ids::Digest;
 use compass_watch::{Ending, Event};

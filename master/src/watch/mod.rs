@@ -7,7 +7,7 @@ mod folder;
 mod here;
 mod job_run;
 mod jobs;
-mod order;
+pub mod order;
 mod run;
 mod served;
 mod subject;

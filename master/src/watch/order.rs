@@ -1,11 +1,10 @@
 //! What a person asks of a watch.
 
 use compass_config::Overrides;
+use compass_jobs::JobRequest;
 use compass_watch::{Pattern, Policy};
 use std::path::PathBuf;
 use std::time::Duration;
-
-use crate::job::JobRequest;
 
 /// What a person asks of a watch.
 #[derive(Clone, Debug)]

@@ -4,15 +4,14 @@
 //! submits the same job in the same run folder, and the server runs it once.
 
 use super::jobs::{Jobs, ServerPlace, Stop, Task};
-use crate::control::{Followed, ServerOfJobs};
-use crate::exit;
-use crate::job::{Failure, JobRecord};
-use crate::pipeline;
+use compass_cli::exit;
 use compass_common::backoff;
 use compass_common::status_output::print_status;
 use compass_diagnostic::Diagnostic;
+use compass_jobs::{Failure, Followed, JobRecord, ServerOfJobs};
 use compass_types::ids::Digest;
 use compass_watch::{Ending, Event};
+
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -31,7 +30,7 @@ pub(super) async fn run(jobs: &Jobs, place: &ServerPlace, task: &Task) -> Result
         task.folder = Some(opened.folder.name());
         let digest = match &opened.plan {
             Some(read) => read.digest,
-            None => pipeline::plan_digest(&opened.folder).map_err(|error| Failure::of_plan(&error))?,
+            None => compass_run_folder::plan_digest(&opened.folder).map_err(|error| Failure::of_plan(&error))?,
         };
         let record = JobRecord::new(&config, &jobs.request, &opened, digest, place.priority);
         let record = JobRecord { key: Some(key(place, &task.content)), ..record };

@@ -1,8 +1,8 @@
 //! The configuration of the jobs: one for all checkpoints, with the place where each goes.
 
 use super::order::Order;
-use crate::job::Failure;
 use compass_config::{Diagnostic, Overrides};
+use compass_jobs::Failure;
 use compass_plan::{ModelKind, Plan};
 use compass_settings::Config;
 use compass_types::ids::Digest;
@@ -60,7 +60,7 @@ impl Subject {
 
     /// Names what is evaluated: another configuration evaluates every checkpoint again.
     pub(super) fn digest(&self) -> Digest {
-        compass_config::digest(&self.general)
+        compass_settings::digest(&self.general)
     }
 
     /// Whether the configuration says what it said when the watch began.
@@ -69,7 +69,7 @@ impl Subject {
     /// It does not, or it is wrong by now.
     pub(super) fn check_unchanged(&self) -> Result<(), Failure> {
         let now = load(self.config.as_deref(), &self.overrides, &self.checkpoint(PLACEHOLDER))?;
-        if compass_config::digest(&now) == self.digest() {
+        if compass_settings::digest(&now) == self.digest() {
             return Ok(());
         }
         let message = "the configuration asks for something else than when the watch began";

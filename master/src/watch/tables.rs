@@ -1,6 +1,5 @@
 //! The tables of jobs that have ended, read from their run folders once each.
 
-use crate::pipeline;
 use compass_common::regular_file;
 use compass_types::ids::Digest;
 use compass_watch::{EndingKind, EvaluationState, ResultRow, Watch, rows_of};
@@ -35,5 +34,5 @@ impl Tables {
 
 /// The latest table of a run.
 fn table(run: &Path) -> Option<Vec<ResultRow>> {
-    rows_of(&regular_file::read_text(&pipeline::latest_table(run)?, regular_file::SMALL).ok()?)
+    rows_of(&regular_file::read_text(&compass_scoring::latest_table(run)?, regular_file::SMALL).ok()?)
 }

@@ -8,7 +8,6 @@ use super::fault::GARBLES;
 use super::kind::Kind;
 use super::scenario::Scenario;
 use compass_eval::evaluator::Accumulator;
-use compass_master::pipeline::previous_assignments::task;
 use compass_plan::prompt::{PrefixRun, Prompt, ShotFormat};
 use compass_plan::{
     Body, DatasetPlan, Endpoint, EndpointApi, EndpointBudget, EvalSpec, ModelKind, ModelPlan, OptionPrompt,
@@ -16,6 +15,7 @@ use compass_plan::{
 };
 use compass_proto::v1;
 use compass_rpc::UnitTerms;
+use compass_run::task;
 use compass_scheduler::broker::JobId;
 use compass_scheduler::{Duplicates, Recorded, Requires, TaskView};
 use compass_store::Keys;

@@ -1,7 +1,7 @@
 //! Counts of a history that scripts ask for: what was begun and computed, by which worker, and how each job ended.
 
 use super::job::JobSample;
-use compass_master::leader::Leader;
+use compass_run::leader::Leader;
 use compass_scheduler::Progress;
 use std::collections::BTreeMap;
 

@@ -1,10 +1,11 @@
 //! Flags over the file.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::{CustomDataset, HfKind, HfModel, Overrides, digest};
+use crate::{CustomDataset, HfKind, HfModel, Overrides};
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::partition::{PartitionStrategy, PartitionerKind};
 use compass_settings::RunnerKind;
+use compass_settings::digest;
 use std::path::PathBuf;
 
 #[test]

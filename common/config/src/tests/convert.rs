@@ -2,8 +2,8 @@
 
 use super::fixture::Fixture;
 use crate::convert::document::convert;
-use crate::{digest, load};
-use compass_settings::Config;
+use crate::load;
+use compass_settings::{Config, digest};
 
 fn data(fixture: &Fixture) {
     for file in ["siqa/dev.jsonl", "siqa/dev-labels.lst", "piqa/dev.jsonl", "piqa/dev-labels.lst", "own.jsonl"] {

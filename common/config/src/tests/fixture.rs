@@ -1,7 +1,7 @@
 //! A folder with a model, data and configuration files, gone after the test.
 
-use crate::{Diagnostic, Diagnostics, Loaded, Overrides, WrittenConfig, load};
-use compass_settings::Config;
+use crate::{Diagnostic, Diagnostics, Loaded, Overrides, load};
+use compass_settings::{Config, WrittenConfig};
 use std::path::PathBuf;
 
 /// A model and a data set that are right, to put something wrong beside.

@@ -1,7 +1,8 @@
 //! `[[pool]]`, `pools` of a model, and the runners of Slurm.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::{SlurmFlags, digest};
+use crate::SlurmFlags;
+use compass_settings::digest;
 use compass_settings::{RunnerKind, SlurmConfig};
 
 const POOLS: &str = "

@@ -45,9 +45,13 @@ fn pairs_that_are_not_asked_for() {
         "{text}[[combination]]\nmodels = [\"m\", \"n\"]\ndatasets = [\"d\"]\n[[combination]]\nmodels = [\"n\"]\ndatasets = [\"e\"]\n"
     ));
     assert_eq!(some.not_combined.iter().collect::<Vec<_>>(), [&("m".to_owned(), "e".to_owned())]);
-    assert!(all.not_combined.is_empty() && crate::digest(&all) != crate::digest(&some));
+    assert!(all.not_combined.is_empty() && compass_settings::digest(&all) != compass_settings::digest(&some));
     let every = fixture.good(&format!("{text}[[combination]]\nmodels = [\"m\", \"n\"]\ndatasets = [\"d\", \"e\"]\n"));
-    assert_eq!(crate::digest(&every), crate::digest(&all), "all pairs are what there is without combinations");
+    assert_eq!(
+        compass_settings::digest(&every),
+        compass_settings::digest(&all),
+        "all pairs are what there is without combinations"
+    );
     let said = fixture.bad(&format!("{text}[[combination]]\nmodels = [\"mm\"]\ndatasets = [\"d\"]\n"));
     assert!(said.contains("`mm` of a [[combination]] is not among the models of the configuration"), "{said}");
     let said = fixture.bad(&format!("models = [\"n\"]\n{text}[[combination]]\nmodels = [\"m\"]\ndatasets = [\"d\"]\n"));

@@ -1,7 +1,8 @@
 //! What a run keeps of its configuration.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::{Overrides, digest, load};
+use crate::{Overrides, load};
+use compass_settings::digest;
 
 #[test]
 fn flags_includes_and_presets_are_in_the_one_file() {

@@ -2,14 +2,14 @@
 
 use crate::options::{Options, Role, Store};
 use compass_ledger::{AssignmentLog, Committed, Committer, Ledger};
-use compass_master::leader::Leader;
-use compass_master::pipeline::RunView;
-use compass_master::pipeline::{DemandPublisher, Driver, ProgressBoard, RunFacts, Setup};
 use compass_plan::{PLAN_FORMAT, Plan};
+use compass_progress::{ProgressBoard, RunFacts, RunView};
 use compass_proto::v1;
 use compass_rpc::{
     Access, Answer, Inbound, JobKey, PlanFiles, RunParameters, Uploads, WorkerRouter, WorkerService, serve,
 };
+use compass_run::leader::Leader;
+use compass_run::{DemandPublisher, Driver, Setup};
 use compass_scheduler::{ConnectionId, Core, Limits, Recorded, Requires, SlotDemand, TaskView, Watch};
 use compass_settings::EtcdConfig;
 use compass_store::{AnyStore, CoordinationStore, EmbeddedStore, EtcdStore, Keys, Op, StoreTimeouts};

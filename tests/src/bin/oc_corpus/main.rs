@@ -19,7 +19,7 @@ mod refusals;
 mod scoring;
 mod served;
 
-use compass_master::pipeline::Planned;
+use compass_run_folder::Planned;
 use making::Sources;
 use options::Options;
 use refusals::Refusals;

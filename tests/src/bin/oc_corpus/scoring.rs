@@ -1,9 +1,9 @@
 //! Made-up answers to every sample of a plan, and their scores.
 
 use compass_eval::evaluator::{Accumulator, programs};
-use compass_master::pipeline::Planned;
 use compass_plan::{Body, DatasetPlan, InferSpec, Part, Sample};
 use compass_pyfmt::python_str;
+use compass_run_folder::Planned;
 use compass_types::result::{
     Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, RollingScore, SampleResult,
 };

@@ -1,0 +1,15 @@
+//! The read-only HTTP port: pages for people, `/status.json`, `/metrics` for Prometheus, `/healthz`.
+
+mod events;
+mod headers;
+mod health;
+mod jobs;
+mod metrics;
+mod pages;
+mod port;
+mod requests;
+mod runs;
+mod server;
+mod session;
+
+pub use server::{HttpServer, ListenError};

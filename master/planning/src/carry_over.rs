@@ -1,0 +1,257 @@
+//! `-r` by content: what an earlier run computed and the new plan asks for again, whatever else changed.
+//!
+//! A sample is the same when its model, its prompts, its shots and the kind of request are; where it stands and how it is
+//! evaluated do not matter. A model with weights is the same when its weights are, wherever they lie; of one whose weights
+//! are not known, nothing is the same.
+
+use super::pins::{found_again, recorded_pin};
+use compass_common::encode::{self, EncodeError};
+use compass_ledger::{Kind, Ledger, LedgerError, TornEnd};
+use compass_plan::weights::Pin;
+use compass_plan::{Dtype, Endpoint, ModelPlan, Part, Plan, Sample, Unit};
+use compass_proto::{FailureMark, v1};
+use compass_run_folder::{PlanError, Planned, RunFolder, read_part};
+use compass_scheduler::{DeviceType, Recorded};
+use compass_types::ids::{Digest, ModelId, UnitId};
+use compass_types::result::{Outcome, SampleResult};
+use prost::Message as _;
+use std::collections::BTreeMap;
+
+/// Why nothing can be taken over from a run.
+#[derive(Debug, thiserror::Error)]
+pub enum CarryOverError {
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+}
+
+/// The samples that a master does not run again that resumes the run in `folder` by the same plan, those that failed for a reason of
+/// their own among them; `lengths` are as for [`Ledger::read`].
+///
+/// # Errors
+/// Its ledger is damaged.
+pub fn recorded(folder: &RunFolder, plan: Digest, lengths: &BTreeMap<String, u64>) -> Result<Recorded, LedgerError> {
+    let mut recorded = Recorded::default();
+    Ledger::new(folder.ledger(), plan).read(lengths, &mut |entry| {
+        if let (Kind::Sample, Ok(mark)) = (entry.kind(), FailureMark::decode(entry.payload.as_slice()))
+            && !(mark.failed.is_some() && mark.engine_failed)
+        {
+            recorded.arrive(UnitId(entry.unit), mark.index, &entry.payload, DeviceType::from_number(entry.device));
+        }
+    })?;
+    Ok(recorded)
+}
+
+/// An earlier run whose results may be those of a new plan.
+#[derive(Debug)]
+pub struct EarlierRun {
+    folder: RunFolder,
+    plan: Plan,
+    results: BTreeMap<(UnitId, u32), SampleResult>,
+    /// What its models are pinned to, by position: by its plan, or by the first worker that loaded them.
+    pins: BTreeMap<ModelId, Pin>,
+    /// What of its ledger cannot be read, in words.
+    damage: Vec<String>,
+}
+
+/// What of an earlier run answers a new plan.
+#[derive(Debug, Default)]
+pub struct CarriedOver {
+    /// Under the units and positions of the new plan.
+    pub results: Vec<(UnitId, SampleResult)>,
+    /// What models of the new plan are pinned to by these results, where the plan does not pin them.
+    pub pins: BTreeMap<ModelId, Pin>,
+}
+
+impl EarlierRun {
+    /// Reads the run in `folder`; `recorded` is as for [`Ledger::load`]. Samples that failed are left out: they are tried
+    /// again.
+    ///
+    /// # Errors
+    /// Its ledger is damaged.
+    pub fn read(
+        folder: &RunFolder,
+        plan: Plan,
+        digest: Digest,
+        recorded: &BTreeMap<String, u64>,
+    ) -> Result<Self, CarryOverError> {
+        let mut pins = BTreeMap::new();
+        let mut results: BTreeMap<(UnitId, u32), SampleResult> = BTreeMap::new();
+        let summary = Ledger::new(folder.ledger(), digest).read(recorded, &mut |entry| {
+            if let Some((model, pin)) = recorded_pin(&entry) {
+                pins.entry(model).or_insert(pin);
+            }
+            if entry.kind() != Kind::Sample {
+                return;
+            }
+            let result = v1::SampleResult::decode(entry.payload.as_slice()).ok().map(SampleResult::try_from);
+            if let Some(Ok(result)) = result
+                && !matches!(result.outcome, Outcome::Failed { .. })
+            {
+                results.entry((UnitId(entry.unit), result.index)).or_insert(result);
+            }
+        })?;
+        let damage = TornEnd::damage(&summary.torn).collect();
+        pins.extend(plan.models().filter_map(|(at, model)| Some((at, model.pin.clone()?))));
+        Ok(Self { folder: folder.clone(), plan, results, pins, damage })
+    }
+
+    /// What of its ledger cannot be read, in words: results in it are not taken over.
+    pub fn damage(&self) -> &[String] {
+        &self.damage
+    }
+
+    /// Which of its models have other weights by now, as far as this host can read them: how each differs, in words.
+    pub fn overwritten(&self) -> Vec<String> {
+        let differs = |(at, model): (ModelId, &ModelPlan)| {
+            let difference = self.pins.get(&at)?.difference(&found_again(model).ok()?)?;
+            Some(format!("model `{}`: {}: {difference}", model.abbr, model.path))
+        };
+        self.plan.models().filter_map(differs).collect()
+    }
+
+    /// Of the models of `planned`, those whose results in this run do not count for it, and why, in words.
+    pub fn left_behind(&self, planned: &Plan) -> Vec<String> {
+        let why = |model: &ModelPlan| {
+            let (at, _) = self.plan.models().find(|(_, other)| is_same_but_for_weights(other, model))?;
+            let difference = match (self.pins.get(&at), &model.pin) {
+                (Some(before), Some(now)) => before.difference(now)?,
+                (None, _) if model.has_weights() && self.has_results(at) => "its weights were not recorded".to_owned(),
+                _ => return None,
+            };
+            Some(format!("model `{}`: nothing of {} is kept: {difference}", model.abbr, self.folder.name()))
+        };
+        planned.models.iter().filter_map(why).collect()
+    }
+
+    /// A model of a plan as this run had it: for work on its results alone, whatever lies at its path by now. One that is
+    /// `absent` is known by its name, and by what does not follow from its files.
+    pub fn as_before(&self, planned: ModelPlan, absent: bool) -> ModelPlan {
+        let is_same = |other: &ModelPlan| match absent {
+            true => other.abbr == planned.abbr && unread(other) == unread(&planned),
+            false => is_same_but_for_weights(other, &planned),
+        };
+        let Some((at, known)) = self.plan.models().find(|(_, other)| is_same(other)) else { return planned };
+        let pin = self.pins.get(&at).cloned();
+        let pred_postprocessors = planned.pred_postprocessors.clone();
+        match absent {
+            true => ModelPlan { pin, pred_postprocessors, ..known.clone() },
+            false => ModelPlan { pin: pin.or(planned.pin), ..planned },
+        }
+    }
+
+    /// Whether a plan made by [`plan_scores`](super::planner::plan_scores) is this run's own.
+    pub fn is_planned_as(&self, plan: &Plan) -> bool {
+        let own = self.plan.models.iter().map(|model| self.as_before(model.clone(), false));
+        own.eq(plan.models.iter().cloned())
+            && (&self.plan.datasets, &self.plan.left_out) == (&plan.datasets, &plan.left_out)
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub fn folder(&self) -> &RunFolder {
+        &self.folder
+    }
+
+    /// The run's name.
+    pub fn name(&self) -> String {
+        self.folder.name()
+    }
+
+    /// How many samples have a result.
+    pub fn recorded(&self) -> u64 {
+        self.results.len() as u64
+    }
+
+    fn has_results(&self, model: ModelId) -> bool {
+        self.results.keys().any(|(unit, _)| self.plan.model_of(*unit) == model)
+    }
+
+    /// Its results that answer samples of `planned`.
+    ///
+    /// # Errors
+    /// Its plan is damaged.
+    pub fn answers(mut self, planned: &Planned) -> Result<CarriedOver, CarryOverError> {
+        let (mut known, mut by_path) = (BTreeMap::new(), BTreeMap::new());
+        for unit in self.plan.units() {
+            let pin = self.pins.get(&self.plan.model_of(unit.id));
+            for part in &unit.dataset.parts {
+                let part = read_part(&self.folder, part)?;
+                for sample in &part.samples {
+                    let Some(result) = self.results.remove(&(unit.id, sample.index)) else { continue };
+                    if let Some(pin) = pin {
+                        by_path.insert(content(unit, None, &part, sample)?, (result.clone(), pin));
+                    }
+                    if pin.is_some() || !unit.model.has_weights() {
+                        known.insert(content(unit, pin, &part, sample)?, result);
+                    }
+                }
+            }
+        }
+        let mut carried = CarriedOver::default();
+        for unit in planned.plan.units() {
+            let model = planned.plan.model_of(unit.id);
+            for bytes in unit.dataset.parts.iter().filter_map(|part| planned.parts.get(&part.digest)) {
+                let Ok(part) = serde_json::from_slice::<Part>(&bytes) else { continue };
+                for sample in &part.samples {
+                    let content = content(unit, unit.model.pin.as_ref(), &part, sample)?;
+                    let pinned = carried.pins.get(&model);
+                    let result = match by_path.get(&content) {
+                        // This host cannot tell what lies there now. Workers can: they are held to what was there.
+                        Some((result, pin)) if pinned.is_none_or(|other| other == *pin) => {
+                            carried.pins.insert(model, (*pin).clone());
+                            Some(result)
+                        }
+                        Some(_) => None,
+                        None => known.get(&content),
+                    };
+                    if let Some(result) = result {
+                        carried.results.push((unit.id, SampleResult { index: sample.index, ..result.clone() }));
+                    }
+                }
+            }
+        }
+        Ok(carried)
+    }
+}
+
+/// A model without what has no part in its numbers.
+fn bare(model: &ModelPlan) -> ModelPlan {
+    let endpoint = model.endpoint.as_ref().map(Endpoint::identity);
+    ModelPlan { abbr: String::new(), pred_postprocessors: Vec::new(), pin: None, endpoint, ..model.clone() }
+}
+
+/// A model without what its files say: where they are, whether there is a chat template, of which type the weights are.
+fn unread(model: &ModelPlan) -> ModelPlan {
+    ModelPlan {
+        path: String::new(),
+        tokenizer_path: String::new(),
+        peft_path: model.peft_path.as_ref().map(|_| String::new()),
+        chat: false,
+        dtype: Dtype::Float32,
+        ..bare(model)
+    }
+}
+
+fn is_same_but_for_weights(one: &ModelPlan, other: &ModelPlan) -> bool {
+    bare(one) == bare(other)
+}
+
+/// What the result of a sample depends on. Weights that are known stand for the paths where they lie.
+fn content(unit: Unit<'_>, pin: Option<&Pin>, part: &Part, sample: &Sample) -> Result<Digest, EncodeError> {
+    let mut model = bare(unit.model);
+    if let Some(pin) = pin {
+        model.pin = Some(pin.clone());
+        model.path.clear();
+        model.tokenizer_path.clear();
+        model.peft_path = None;
+    }
+    let shots: Vec<_> = sample.shots.iter().map(|&at| part.shots.get(at as usize)).collect();
+    let all = (&model, &unit.dataset.infer, &unit.dataset.shot_format, shots, &sample.body);
+    Ok(Digest::of(&encode::json("what a sample asks", &all)?))
+}

@@ -1,0 +1,9 @@
+//! Flags and arguments of the commands.
+
+mod comparing;
+mod filter;
+mod ranking;
+
+pub use comparing::{CompareArguments, CorrectionName, GateArguments, work_dir};
+pub use filter::{NameFilter, filter};
+pub use ranking::{LeaderboardArguments, STEP};

@@ -1,0 +1,9 @@
+//! Recorded runs, opened for reading: their samples page by page, and their comparison.
+
+pub mod arguments;
+pub mod compare;
+mod data_column;
+pub mod runs;
+
+pub use arguments::{CompareArguments, GateArguments, LeaderboardArguments, NameFilter, STEP};
+pub use runs::{FailureClass, Found, Key, Listed, LogTail, Mark, OpenedRun, RunLog, SampleFacts, SampleQuery, Shelf};

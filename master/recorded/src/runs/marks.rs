@@ -1,0 +1,79 @@
+//! What is known of each sample at a glance: a byte each, so that a million samples are filtered in memory.
+
+use compass_eval::evaluator::judge;
+use compass_plan::{EvalSpec, Sample};
+use compass_types::result::{Finish, Outcome, SampleResult};
+use serde::{Deserialize, Serialize};
+
+/// Something that a sample may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Mark {
+    Right = 1,
+    Wrong = 2,
+    /// It has a result and no score.
+    Failed = 4,
+    /// Another option had exactly the winning score.
+    Tie = 8,
+    /// The prompt did not fit, or the answer was cut off.
+    Truncated = 16,
+    /// It has no result.
+    Missing = 32,
+}
+
+impl Mark {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 6] = [Self::Right, Self::Wrong, Self::Failed, Self::Tie, Self::Truncated, Self::Missing];
+
+    /// As a person reads it, and as a query says it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::Wrong => "wrong",
+            Self::Failed => "failed",
+            Self::Tie => "tie",
+            Self::Truncated => "truncated",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+/// The marks of a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks(u8);
+
+impl Marks {
+    /// Scores a sample and keeps what it is. Of several answers one that is wrong makes it wrong.
+    pub(super) fn of(sample: &Sample, result: Option<&SampleResult>, spec: &EvalSpec) -> Self {
+        let Some(result) = result else { return Self(Mark::Missing as u8) };
+        let mut marks = match judge(sample, result, spec) {
+            Err(_) => Mark::Failed as u8,
+            Ok(score) => {
+                let right = match score.correct.as_slice() {
+                    [] => 0,
+                    all if all.iter().all(|right| *right) => Mark::Right as u8,
+                    _ => Mark::Wrong as u8,
+                };
+                right | if score.tie { Mark::Tie as u8 } else { 0 }
+            }
+        };
+        let is_cut = match &result.outcome {
+            Outcome::Generated(answers) => answers.iter().any(|answer| answer.finish == Finish::Length),
+            _ => false,
+        };
+        if is_cut || result.fit.truncated_from > 0 {
+            marks |= Mark::Truncated as u8;
+        }
+        Self(marks)
+    }
+
+    pub(super) fn has(self, mark: Mark) -> bool {
+        self.0 & mark as u8 != 0
+    }
+
+    /// Their names.
+    pub(super) fn names(self) -> Vec<&'static str> {
+        Mark::ALL.into_iter().filter(|mark| self.has(*mark)).map(Mark::name).collect()
+    }
+}

@@ -1,0 +1,137 @@
+//! What happened to samples that have a score, said once for all models and data sets: prompts that did not fit `max_seq_len` as
+//! they were planned, on the screen; answers whose score a reader would not expect, below the table.
+
+use super::reasons;
+use compass_common::words::{counted, grouped};
+use compass_diagnostic::Diagnostic;
+use serde_json::{Map, Value};
+
+/// Most results that a note names.
+const NAMED: usize = 6;
+
+/// A list of samples in a results document, and what it says of one and of several.
+#[derive(Debug)]
+struct Happening {
+    key: &'static str,
+    one: &'static str,
+    several: &'static str,
+}
+
+const FIT: [Happening; 2] = [
+    Happening {
+        key: "too_long",
+        one: "is too long for max_seq_len and was truncated",
+        several: "are too long for max_seq_len and were truncated",
+    },
+    Happening {
+        key: "fewer_shots",
+        one: "was asked with fewer examples than planned, to fit max_seq_len",
+        several: "were asked with fewer examples than planned, to fit max_seq_len",
+    },
+];
+
+const JUDGED: [Happening; 2] = [
+    Happening {
+        key: "empty_right",
+        one: "counts as right with an empty answer, as the evaluator compares",
+        several: "count as right with an empty answer, as the evaluator compares",
+    },
+    Happening {
+        key: "gold_unread",
+        one: "has a gold answer in which `dataset_postprocessor` finds nothing: no answer equals it",
+        several: "have a gold answer in which `dataset_postprocessor` finds nothing: no answer equals it",
+    },
+];
+
+/// The indices of samples by result (`model/dataset`), in the plan's order.
+type Listed = Vec<(String, Vec<Value>)>;
+
+/// Samples to which something happened.
+#[derive(Debug, Default)]
+pub(super) struct SampleNotes {
+    fit: [Listed; FIT.len()],
+    judged: [Listed; JUDGED.len()],
+}
+
+impl SampleNotes {
+    /// Takes note of what the document of a result says.
+    pub(crate) fn add(&mut self, name: &str, document: &Map<String, Value>) {
+        let all = FIT.iter().zip(&mut self.fit).chain(JUDGED.iter().zip(&mut self.judged));
+        for (happening, listed) in all {
+            let indices = document.get(happening.key).and_then(Value::as_array);
+            listed.extend(indices.map(|indices| (name.to_owned(), indices.clone())));
+        }
+    }
+
+    /// A note for each way in which prompts did not fit.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = Diagnostic> {
+        FIT.iter().zip(&self.fit).filter_map(|(happening, listed)| Some(Diagnostic::note(said(listed, happening)?)))
+    }
+
+    /// A line below the table for each kind of score that a reader would not expect.
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
+        JUDGED.iter().zip(&self.judged).filter_map(|(happening, listed)| said(listed, happening))
+    }
+}
+
+fn said(results: &Listed, happening: &Happening) -> Option<String> {
+    let all: u64 = results.iter().map(|(_, indices)| indices.len() as u64).sum();
+    let what = if all == 1 { happening.one } else { happening.several };
+    Some(match results.as_slice() {
+        [] => return None,
+        [(name, indices)] => format!("{name}: {} {what}: {}", counted(all, "sample"), reasons::some(indices)),
+        several => {
+            let result = |(name, indices): &(String, Vec<Value>)| format!("{name} {}", grouped(indices.len() as u64));
+            let named: Vec<String> = several.iter().take(NAMED).map(result).collect();
+            let more = several.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("{} samples of {} results {what}: {}{more}", grouped(all), several.len(), named.join(", "))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn add(notes: &mut SampleNotes, name: &str, document: Value) {
+        notes.add(name, document.as_object().unwrap());
+    }
+
+    #[test]
+    fn many_results_have_one_note() {
+        let mut notes = SampleNotes::default();
+        add(&mut notes, "m/a", json!({"too_long": [3]}));
+        assert_eq!(said(&notes), ["m/a: 1 sample is too long for max_seq_len and was truncated: 3"]);
+        add(&mut notes, "m/b", json!({}));
+        for at in 0..38 {
+            add(&mut notes, &format!("m/d{at}"), json!({"too_long": vec![1; 79], "fewer_shots": [1, 2]}));
+        }
+        let [long, shots] = said(&notes).try_into().unwrap();
+        assert_eq!(
+            long,
+            "3,003 samples of 39 results are too long for max_seq_len and were truncated: m/a 1, m/d0 79, m/d1 79, m/d2 79, \
+             m/d3 79, m/d4 79 and 33 more"
+        );
+        assert!(shots.starts_with("76 samples of 38 results were asked with fewer examples than planned"), "{shots}");
+    }
+
+    #[test]
+    fn scores_that_a_reader_would_not_expect_stand_below_the_table() {
+        let mut notes = SampleNotes::default();
+        add(&mut notes, "m/a", json!({"empty_right": [3, 8], "gold_unread": [5]}));
+        assert_eq!(
+            notes.remarks().collect::<Vec<_>>(),
+            [
+                "m/a: 2 samples count as right with an empty answer, as the evaluator compares: 3, 8",
+                "m/a: 1 sample has a gold answer in which `dataset_postprocessor` finds nothing: no answer equals it: 5",
+            ]
+        );
+        assert_eq!(said(&notes), [""; 0]);
+    }
+
+    fn said(notes: &SampleNotes) -> Vec<String> {
+        notes.notes().map(|note| note.message).collect()
+    }
+}

@@ -1,0 +1,140 @@
+//! A worker's shard report is checked against the fold of the ledger, and never makes a number.
+
+use super::score::{Answers, Evidence, Executions, score};
+use compass_diagnostic::Diagnostic;
+use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
+use compass_eval::report::Details;
+use compass_ledger::{Kind, Ledger, LedgerEntry, Reopened};
+use compass_plan::prompt::Shot;
+use compass_proto::v1;
+use compass_run_folder::{RunFolder, write_plan};
+use compass_types::ids::{Epoch, UnitId};
+use compass_types::intervals::IntervalSet;
+use compass_types::result::{Outcome, PromptFit, SampleResult};
+
+use compass_plan::*;
+use compass_plans::{planned, planned_of, result, sample};
+use prost::Message as _;
+use std::collections::BTreeMap;
+
+/// Scores a run whose worker, with evaluators of `eval_version`, recorded option 0 for both samples and claims `claimed` for
+/// the second.
+fn score_with_claim(claimed: usize, eval_version: u32) -> (Vec<Diagnostic>, bool, serde_json::Value) {
+    let work_dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(work_dir.path(), "run").unwrap();
+    let planned = planned();
+    let digest = write_plan(&folder, &planned).unwrap();
+    let mut claim = Accumulator::new(&planned.plan.datasets[0].eval);
+    claim.observe(&sample(0), &result(0, 0));
+    claim.observe(&sample(1), &result(1, claimed));
+    let report = v1::ShardReport {
+        samples: vec![v1::Interval { first: 0, end: 2 }],
+        eval_version,
+        state: claim.digest().0.to_vec(),
+        ..Default::default()
+    };
+    let entry =
+        |kind: Kind, payload| LedgerEntry { kind: kind.into(), worker: "w".into(), payload, ..LedgerEntry::default() };
+    let mut segment = Ledger::new(folder.ledger(), digest).create_segment(Epoch(1), "master").unwrap();
+    let recorded = |index| entry(Kind::Sample, v1::SampleResult::from(&result(index, 0)).encode_to_vec());
+    segment.append(&[recorded(0), recorded(1), entry(Kind::Report, report.encode_to_vec())]).unwrap();
+    let answers = Answers::read(&folder, digest, &BTreeMap::new()).unwrap();
+    let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
+    let mut told = 0;
+    let scored =
+        score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |samples| told += samples).unwrap();
+    assert_eq!(told, 2, "every sample is counted once");
+    let results = std::fs::read(folder.results("m", "d")).unwrap();
+    (scored.notices, scored.complete, serde_json::from_slice(&results).unwrap())
+}
+
+#[test]
+fn a_report_that_disagrees_is_an_error_and_the_ledger_makes_the_number() {
+    let (notices, complete, results) = score_with_claim(0, EVAL_VERSION);
+    assert_eq!((notices, complete), (vec![], true));
+    assert_eq!(results["accuracy"], 100.0);
+    let (notices, complete, results) = score_with_claim(1, EVAL_VERSION);
+    assert!(!complete);
+    assert!(
+        notices[0].to_string().starts_with("error: m/d: worker w reported other shard metrics for samples 0..2"),
+        "{notices:?}"
+    );
+    assert_eq!(results["accuracy"], 100.0, "the claim is checked, never counted");
+}
+
+#[test]
+fn questions_among_their_own_shots_are_said_below_the_table() {
+    let work_dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(work_dir.path(), "run").unwrap();
+    let mut planned = planned();
+    planned.plan.datasets[0].own_questions = 2;
+    write_plan(&folder, &planned).unwrap();
+    let evidence = Evidence { answers: Answers::default(), failures: &[], executions: Executions::default() };
+    let scored = score(&folder, &planned.plan, evidence, None, &mut |_| {}).unwrap();
+    let said = "d: 2 of 2 questions are shown with their answer, among their own shots: `leave_out = true`";
+    assert!(scored.summary.text().contains(said), "{}", scored.summary.text());
+}
+
+#[test]
+fn a_report_of_another_version_is_not_compared() {
+    for claimed in [0, 1] {
+        let (notices, complete, results) = score_with_claim(claimed, EVAL_VERSION + 1);
+        assert_eq!((notices, complete), (vec![], true));
+        assert_eq!(results["accuracy"], 100.0);
+    }
+}
+
+#[test]
+fn samples_that_were_asked_with_fewer_examples_are_named() {
+    let work_dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(work_dir.path(), "run").unwrap();
+    let samples = [0, 1].map(|index| Sample { shots: vec![0, 1], ..sample(index) });
+    let planned = planned_of(Part { shots: vec![Shot::from("one"), Shot::from("two")], samples: samples.to_vec() });
+    let digest = write_plan(&folder, &planned).unwrap();
+    let recorded = [(0, 2), (1, 1)].map(|(index, shots_kept)| {
+        let result = SampleResult { fit: PromptFit { shots_kept, ..PromptFit::default() }, ..result(index, 0) };
+        let payload = v1::SampleResult::from(&result).encode_to_vec();
+        LedgerEntry { kind: Kind::Sample.into(), worker: "w".into(), payload, ..LedgerEntry::default() }
+    });
+    Ledger::new(folder.ledger(), digest).create_segment(Epoch(1), "master").unwrap().append(&recorded).unwrap();
+    let answers = Answers::read(&folder, digest, &BTreeMap::new()).unwrap();
+    let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
+    let scored = score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |_| {}).unwrap();
+    let expected = "m/d: 1 sample was asked with fewer examples than planned, to fit max_seq_len: 1";
+    assert_eq!((scored.notices, scored.complete), (vec![Diagnostic::note(expected)], true));
+    let results: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.results("m", "d")).unwrap()).unwrap();
+    assert_eq!(results["fewer_shots"], serde_json::json!([1]));
+}
+
+#[test]
+fn a_report_on_a_failure_that_counts_no_more_says_nothing() {
+    let work_dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(work_dir.path(), "run").unwrap();
+    let planned = planned();
+    let digest = write_plan(&folder, &planned).unwrap();
+    let failure = SampleResult { outcome: Outcome::Failed { reason: "the engine died".into() }, ..result(1, 0) };
+    let mut claim = Accumulator::new(&planned.plan.datasets[0].eval);
+    claim.observe(&sample(0), &result(0, 0));
+    claim.observe(&sample(1), &failure);
+    let report = v1::ShardReport {
+        samples: vec![v1::Interval { first: 0, end: 2 }],
+        eval_version: EVAL_VERSION,
+        state: claim.digest().0.to_vec(),
+        ..Default::default()
+    };
+    let entry =
+        |kind: Kind, payload| LedgerEntry { kind: kind.into(), worker: "w".into(), payload, ..LedgerEntry::default() };
+    let recorded = |result: &SampleResult| entry(Kind::Sample, v1::SampleResult::from(result).encode_to_vec());
+    let ledger = Ledger::new(folder.ledger(), digest);
+    let first = [recorded(&result(0, 0)), recorded(&failure), entry(Kind::Report, report.encode_to_vec())];
+    ledger.create_segment(Epoch(1), "master").unwrap().append(&first).unwrap();
+    let mut again = ledger.create_segment(Epoch(2), "master").unwrap();
+    let reopened = Reopened([(UnitId(0), IntervalSet::range(1, 2))].into());
+    again.append(&reopened.entries(Epoch(2)).unwrap()).unwrap();
+    again.append(&[recorded(&result(1, 0))]).unwrap();
+    let answers = Answers::read(&folder, digest, &BTreeMap::new()).unwrap();
+    assert_eq!(answers.count(), 2);
+    let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
+    let scored = score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |_| {}).unwrap();
+    assert_eq!((scored.notices, scored.complete), (vec![], true));
+}
