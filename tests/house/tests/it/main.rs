@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its fixtures too")]
 
 mod budget;
+mod packages;
 mod tree;
 
 use compass_house::{Package, arrows};
