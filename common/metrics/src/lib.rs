@@ -11,7 +11,6 @@ pub mod option;
 pub mod overlap;
 pub mod rouge;
 pub mod statistics;
-mod sum;
 mod text;
 pub mod translation;
 

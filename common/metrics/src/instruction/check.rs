@@ -1,9 +1,9 @@
 //! From an instruction to its rule.
 
-use super::case::{is_lower, is_upper};
 use super::kind::Instruction;
 use super::language::speaks;
-use super::{format, json, keyword, punkt, word_tokenizer};
+use super::text_rules::{is_lower, is_upper};
+use super::{format, punkt, text_rules, word_tokenizer};
 use crate::text::strip;
 use compass_pyfmt::is_word;
 
@@ -11,11 +11,11 @@ impl Instruction {
     /// Whether a response that is not blank follows the instruction (lm-eval's `check_following`).
     pub fn check(&self, response: &str) -> bool {
         match self {
-            Self::KeywordExistence(keywords) => keywords.iter().all(|keyword| keyword::count(keyword, response) > 0),
+            Self::KeywordExistence(keywords) => keywords.iter().all(|keyword| text_rules::count(keyword, response) > 0),
             Self::KeywordFrequency { keyword, frequency, relation } => {
-                relation.holds(keyword::count(keyword, response), *frequency)
+                relation.holds(text_rules::count(keyword, response), *frequency)
             }
-            Self::ForbiddenWords(words) => !words.iter().any(|word| keyword::has_word(word, response)),
+            Self::ForbiddenWords(words) => !words.iter().any(|word| text_rules::has_word(word, response)),
             Self::LetterFrequency { letter, frequency, relation } => {
                 relation.holds(response.to_lowercase().chars().filter(|c| c == letter).count(), *frequency)
             }
@@ -40,7 +40,7 @@ impl Instruction {
             }
             Self::NumberHighlightedSections(least) => format::highlights(response) >= *least,
             Self::MultipleSections { splitter, sections } => format::sections(response, splitter) >= *sections,
-            Self::JsonFormat => json::is_json(response),
+            Self::JsonFormat => text_rules::is_json(response),
             Self::Title => format::has_title(response),
             Self::TwoResponses => format::two_responses(response),
             Self::RepeatPrompt(prompt) => strip(response).to_lowercase().starts_with(&strip(prompt).to_lowercase()),

@@ -1,17 +1,15 @@
 //! IFEval (Zhou et al. 2023): whether a response follows instructions that a rule can check, as lm-eval checks them.
 
-mod case;
 mod check;
 mod follow;
 mod format;
-mod json;
-mod keyword;
 mod kind;
 mod language;
 mod parse;
 mod punkt;
 mod punkt_facts;
 mod punkt_token;
+mod text_rules;
 mod word_tokenizer;
 
 pub use follow::{IfevalSample, IfevalStats, follow};

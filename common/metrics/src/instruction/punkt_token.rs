@@ -1,6 +1,6 @@
 //! Punkt's tokens: how a candidate's surroundings are cut, and what a token looks like.
 
-use super::case::{is_lower, is_upper};
+use super::text_rules::{is_lower, is_upper};
 use crate::text::Pattern;
 use compass_pyfmt::{is_space, is_word};
 

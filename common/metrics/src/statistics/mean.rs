@@ -1,4 +1,11 @@
-//! Means and closed-form standard errors, summed from left to right as lm-eval's `api/metrics.py` does.
+//! Sums that may be empty.
+
+/// The sum in order, from 0.0: `Iterator::sum` of no numbers is -0.0, which is printed with its sign.
+pub(crate) fn sum(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |sum, value| sum + value)
+}
+
+// Means and closed-form standard errors, summed from left to right as lm-eval's `api/metrics.py` does.
 
 /// The arithmetic mean; NaN of nothing.
 pub fn mean(values: &[f64]) -> f64 {

@@ -1,6 +1,6 @@
 //! Pass rates of repeated samples: pass@k (Chen et al. 2021) and G-Pass@k (Liu et al. 2024).
 
-use crate::sum::sum;
+use super::mean::sum;
 
 /// The unbiased estimate of passing at least once in `k` draws, of `n` samples with `c` right: 1 - C(n-c, k) / C(n, k).
 pub fn pass_at_k(n: u64, c: u64, k: u64) -> f64 {

@@ -1,8 +1,8 @@
 //! DROP as lm-eval scores it: Dua et al. 2019, spans aligned one to one.
 
-use crate::text::{collapse, is_punctuation, replace_articles, split, strip};
-use compass_pyfmt::float;
-use compass_pyfmt::float_text;
+use super::exact_match::normalize_answer;
+use crate::text::{Pattern, collapse, is_punctuation, replace_articles, split, strip};
+use compass_pyfmt::{float, float_text};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -73,4 +73,22 @@ fn normalize(answer: &str) -> String {
 /// NumPy's `round(x, 2)`: scaled, rounded half to even, scaled back.
 fn round2(number: f64) -> f64 {
     (number * 100.0).round_ties_even() / 100.0
+}
+
+// DROP as OpenCompass scores it (`DropOpenAIEvaluator`, after OpenAI's simple-evals).
+
+/// Whether the extracted answer and one of the references (separated by `|`) are substrings of one another.
+///
+/// The answer is what follows the first `Answer:` on its line in any case, else the whole prediction.
+pub fn drop_fuzzy(prediction: &str, references: &str) -> bool {
+    static ANSWER: Pattern = Pattern::new(r"(?i)Answer[\s\x1c-\x1f]*:[\s\x1c-\x1f]*([^\n]+)");
+    let answer = ANSWER.captures(prediction).and_then(|found| found.get(1)).map_or(prediction, |found| found.as_str());
+    let answer = normalize_answer(answer);
+    references.split('|').any(|reference| {
+        let reference = normalize_answer(reference);
+        if answer.is_empty() || reference.is_empty() {
+            return answer == reference;
+        }
+        answer.contains(&reference) || reference.contains(&answer)
+    })
 }
