@@ -157,7 +157,9 @@ fn scoring_request<'r>(
         (InferSpec::Clp, Body::Clp { prompt, choices }) => clp::build(builder, spec, request, (prompt, choices)),
         (InferSpec::Rolling, Body::Rolling { text, .. }) => rolling::build(builder, spec, request, text),
         (&InferSpec::SwceLoss { block_size, stride }, &Body::Windows { slice, slices, .. }) => {
-            swce::build(builder, request, (block_size, stride), (slice, slices))
+            let windows = swce::Windows { block_size: block_size as usize, stride: stride as usize };
+            let slice = swce::Slice { slice: slice as usize, slices: slices as usize };
+            swce::build(builder, request, windows, slice)
         }
         (infer, _) => {
             let mode = infer.mode();

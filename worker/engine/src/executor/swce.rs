@@ -14,33 +14,47 @@ use compass_plan::prompt::{Segment, Shot};
 use compass_types::result::{Outcome, PromptFit, RollingScore};
 use std::ops::Range;
 
+/// Windows of `block_size + 1` tokens that begin every `stride` tokens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Windows {
+    pub(super) block_size: usize,
+    pub(super) stride: usize,
+}
+
+/// One of the `slices` into which the windows of a corpus are cut, counted from 0.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slice {
+    pub(super) slice: usize,
+    pub(super) slices: usize,
+}
+
 /// Returns the request for the sum of log p over what one slice's windows count.
 pub(super) fn build<'r>(
     builder: &ScoringRequestBuilder<'_>,
     request: &Request<'_>,
-    (block_size, stride): (u32, u32),
-    (slice, slices): (u32, u32),
+    windows: Windows,
+    slice: Slice,
 ) -> Result<ScoringRequest<'r>, RunError> {
-    let (block, stride, limit) = (block_size as usize, stride as usize, builder.texts.limit);
-    if block > limit {
+    let (block_size, limit) = (windows.block_size, builder.texts.limit);
+    if block_size > limit {
         return Err(RunError::Sample(format!(
-            "a window of block_size {block} does not fit into the model's {limit} tokens: write `block_size = {limit}` or less"
+            "a window of block_size {block_size} does not fit into the model's {limit} tokens: write `block_size = {limit}` or less"
         )));
     }
     let tokens = builder.corpus_tokens.of(&builder.texts, &texts_of(request))?;
-    let windows = windows(tokens.len(), block, stride);
-    if windows == 0 {
+    let count = windows.count(tokens.len());
+    if count == 0 {
         let tokens = tokens.len();
         return Err(RunError::Sample(format!(
             "all texts together have {tokens} tokens, fewer than the {} of one window: write `block_size = {}` or less",
-            block + 1,
+            block_size + 1,
             tokens.saturating_sub(1)
         )));
     }
-    let own = slice_of(windows, slice as usize, slices as usize);
-    let inputs: Vec<ScoringInput> = own.map(|window| input(&tokens, window, block, stride)).collect();
+    let inputs: Vec<ScoringInput> = slice.of(count).map(|window| windows.input(&tokens, window)).collect();
     let counted = inputs.iter().map(|input| input.fed.len() + 1 - input.first).sum::<usize>() as u32;
-    let fit = PromptFit { shots_kept: request.shots.len() as u32, tokens: block_size + 1, ..PromptFit::default() };
+    let fit =
+        PromptFit { shots_kept: request.shots.len() as u32, tokens: block_size as u32 + 1, ..PromptFit::default() };
     let finish = move |scores: &[Scored]| {
         let mut total = 0.0;
         for window in scores {
@@ -65,22 +79,26 @@ fn texts_of<'a>(request: &Request<'a>) -> Vec<&'a str> {
         .collect()
 }
 
-/// Number of whole windows of so many tokens: `floor((n - (block + 1)) / stride + 1)`.
-fn windows(tokens: usize, block: usize, stride: usize) -> usize {
-    tokens.checked_sub(block + 1).map_or(0, |left| left / stride.max(1) + 1)
+impl Windows {
+    /// Number of whole windows in `tokens` tokens: `floor((tokens - (block_size + 1)) / stride + 1)`.
+    fn count(self, tokens: usize) -> usize {
+        tokens.checked_sub(self.block_size + 1).map_or(0, |left| left / self.stride.max(1) + 1)
+    }
+
+    /// A window, with the targets that count.
+    fn input(self, tokens: &[u32], window: usize) -> ScoringInput {
+        let begin = window * self.stride;
+        let counted = if window == 0 { self.block_size } else { self.stride.min(self.block_size) };
+        ScoringInput::scores(tokens[begin..=begin + self.block_size].to_vec(), self.block_size + 1 - counted)
+    }
 }
 
-/// The windows of a slice: every window is in one.
-fn slice_of(windows: usize, slice: usize, slices: usize) -> Range<usize> {
-    let slices = slices.max(1);
-    slice * windows / slices..(slice + 1) * windows / slices
-}
-
-/// A window, with the targets that count.
-fn input(tokens: &[u32], window: usize, block: usize, stride: usize) -> ScoringInput {
-    let begin = window * stride;
-    let counted = if window == 0 { block } else { stride.min(block) };
-    ScoringInput::scores(tokens[begin..=begin + block].to_vec(), block + 1 - counted)
+impl Slice {
+    /// The windows of this slice, of `windows`: every window is in one slice.
+    fn of(self, windows: usize) -> Range<usize> {
+        let slices = self.slices.max(1);
+        self.slice * windows / slices..(self.slice + 1) * windows / slices
+    }
 }
 
 #[cfg(test)]
@@ -88,14 +106,14 @@ mod tests {
     use super::*;
 
     /// Targets that count, window by window.
-    fn counted(tokens: u32, block: usize, stride: usize) -> Vec<Vec<u32>> {
+    fn counted(tokens: u32, windows: Windows) -> Vec<Vec<u32>> {
         let ids: Vec<u32> = (0..tokens).collect();
         let targets = |window| {
-            let input = input(&ids, window, block, stride);
-            assert_eq!(input.fed.len(), block);
+            let input = windows.input(&ids, window);
+            assert_eq!(input.fed.len(), windows.block_size);
             input.fed[input.first..].iter().chain(&input.next).copied().collect()
         };
-        (0..windows(ids.len(), block, stride)).map(targets).collect()
+        (0..windows.count(ids.len())).map(targets).collect()
     }
 
     /// Targets that the mask of OpenCompass 0.5.4's `SlidingWindowEvalDataset` leaves, printed under its own code.
@@ -106,7 +124,8 @@ mod tests {
         for case in &cases {
             let number = |key: &str| case[key].as_u64().unwrap();
             let theirs: Vec<Vec<u32>> = serde_json::from_value(case["targets"].clone()).unwrap();
-            let ours = counted(number("tokens") as u32, number("block") as usize, number("stride") as usize);
+            let windows = Windows { block_size: number("block") as usize, stride: number("stride") as usize };
+            let ours = counted(number("tokens") as u32, windows);
             assert_eq!(ours, theirs, "{case}");
         }
     }
@@ -115,7 +134,7 @@ mod tests {
     fn every_window_is_in_one_slice() {
         for windows in 0..30 {
             for slices in 1..9 {
-                let all: Vec<usize> = (0..slices).flat_map(|slice| slice_of(windows, slice, slices)).collect();
+                let all: Vec<usize> = (0..slices).flat_map(|slice| Slice { slice, slices }.of(windows)).collect();
                 assert_eq!(all, (0..windows).collect::<Vec<_>>());
             }
         }
