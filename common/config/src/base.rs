@@ -4,11 +4,11 @@
 
 use crate::flags::command_line;
 use crate::flags::overrides::Overrides;
-use crate::keys;
 use crate::passes::include;
 use crate::read::fields::Fields;
 use crate::read::master::addresses;
-use crate::read::stages::stage;
+use crate::read::stages::stage::{self, INFER};
+use crate::read::top::TOP;
 use crate::read::{notify, pool};
 use crate::report::check::Check;
 use crate::syntax::tree::Table;
@@ -33,9 +33,9 @@ fn read(check: &mut Check, path: Option<&Path>) -> Option<Base> {
         Some(path) => include::read(check, path)?,
         None => (Table::default(), command_line::nowhere(check)),
     };
-    let mut root = Fields::new(&table, span, &keys::TOP);
+    let mut root = Fields::new(&table, span, &TOP);
     let master = addresses::read(check, &mut root);
-    let infer = stage::read(check, &mut root, "infer", &keys::INFER, &Overrides::default(), PartitionerKind::Balanced);
+    let infer = stage::read(check, &mut root, "infer", &INFER, &Overrides::default(), PartitionerKind::Balanced);
     let pools = pool::read(check, &mut root);
     let notify = notify::read(check, &mut root);
     let pools = pools?;

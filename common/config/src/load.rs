@@ -4,12 +4,12 @@ use super::resolve::{DATA_DIR, asked, finish, resolve};
 use super::written;
 use crate::flags::command_line;
 use crate::flags::overrides::Overrides;
-use crate::keys;
 use crate::passes::include;
 use crate::presets::data_sets;
-use crate::read::datasets::dataset;
+use crate::read::datasets::dataset::{self, DATASET};
 use crate::read::fields::Fields;
 use crate::read::master::addresses;
+use crate::read::top::TOP;
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Table};
 use compass_diagnostic::{Diagnostic, Diagnostics};
@@ -64,12 +64,12 @@ pub fn load_authority(path: Option<&Path>, home: Option<PathBuf>) -> Result<Auth
     let mut check = Check::new(home);
     let authority = match path {
         Some(path) => include::read(&mut check, path).and_then(|(table, span)| {
-            let mut root = Fields::new(&table, span, &keys::TOP);
+            let mut root = Fields::new(&table, span, &TOP);
             addresses::read(&mut check, &mut root).authority()
         }),
         None => {
             let (table, span) = (Table::default(), command_line::nowhere(&mut check));
-            let mut root = Fields::new(&table, span, &keys::TOP);
+            let mut root = Fields::new(&table, span, &TOP);
             addresses::read(&mut check, &mut root).authority()
         }
     };
@@ -100,7 +100,7 @@ fn datasets_of<'n>(
 ) -> Option<Vec<DatasetConfig>> {
     let tables = tables.filter_map(|node| Some((node.table()?, node.span)));
     let datasets: Vec<_> =
-        tables.map(|(table, span)| dataset::read(check, Fields::new(table, span, &keys::DATASET), data_dir)).collect();
+        tables.map(|(table, span)| dataset::read(check, Fields::new(table, span, &DATASET), data_dir)).collect();
     datasets.into_iter().collect()
 }
 

@@ -4,21 +4,22 @@ use super::keys::TableKeys;
 use crate::flags::data_cache::DataCache;
 use crate::flags::overrides::Overrides;
 use crate::flags::{checkpoint, command_line, launcher_fit};
+use crate::opencompass;
 use crate::passes::selection::{self, List};
 use crate::passes::{for_each, inherit, inherit_preset};
 use crate::presets::{data_sets, models};
-use crate::read::datasets::dataset;
+use crate::read::datasets::dataset::{self, DATASET};
 use crate::read::fields::Fields;
 use crate::read::master::addresses;
-use crate::read::models::model;
-use crate::read::stages::stage;
+use crate::read::models::model::{self, MODEL};
+use crate::read::stages::stage::{self, EVAL, INFER};
 use crate::read::summary::{cycle, summarizer};
+use crate::read::top::TOP;
 use crate::read::{combination, notify, paths, pool};
 use crate::report::check::Check;
 use crate::report::left_out;
 use crate::syntax::source::{Reading, Shipped, Span};
 use crate::syntax::tree::{Node, Table};
-use crate::{keys, opencompass};
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::partition::PartitionerKind;
 use compass_settings::{Config, DatasetConfig, LeftOutKind, come_from_elsewhere};
@@ -72,7 +73,7 @@ pub(crate) fn resolve(
         opencompass::named_summarizer(check, &mut table, name, span);
     }
     flags(check, overrides);
-    let mut root = Fields::new(&table, span, &keys::TOP);
+    let mut root = Fields::new(&table, span, &TOP);
     root.get("include");
     // Applied when the files were read: what they include may be in Python.
     root.get("import");
@@ -93,17 +94,17 @@ pub(crate) fn resolve(
     let pools = pool::read(check, &mut root);
     check.environment.elsewhere = pools.iter().flatten().flat_map(|pool| pool.paths.clone()).collect();
     let chosen = selection::read(check, &mut root, &MODELS, wanted_models, &asked_models);
-    let models = each(check, &chosen, model::read, &keys::MODEL, LeftOutKind::Model);
+    let models = each(check, &chosen, model::read, &MODEL, LeftOutKind::Model);
     let chosen = selection::read(check, &mut root, &DATASETS, wanted_datasets, &asked);
     let read_dataset = |check: &mut Check, fields: Fields<'_>| dataset::read(check, fields, data_dir.as_deref());
-    let datasets = each(check, &chosen, read_dataset, &keys::DATASET, LeftOutKind::Dataset).map(|mut datasets| {
+    let datasets = each(check, &chosen, read_dataset, &DATASET, LeftOutKind::Dataset).map(|mut datasets| {
         datasets.iter_mut().for_each(|dataset: &mut DatasetConfig| dataset.limit = overrides.limit.or(dataset.limit));
         datasets
     });
 
-    let mut infer = stage::read(check, &mut root, "infer", &keys::INFER, overrides, PartitionerKind::Balanced);
+    let mut infer = stage::read(check, &mut root, "infer", &INFER, overrides, PartitionerKind::Balanced);
     stage::size_flags(&mut infer, overrides);
-    let eval = stage::read(check, &mut root, "eval", &keys::EVAL, overrides, PartitionerKind::Naive);
+    let eval = stage::read(check, &mut root, "eval", &EVAL, overrides, PartitionerKind::Naive);
     let notify = notify::read(check, &mut root);
     let summarizer = summarizer::read(check, &mut root);
     if let (Some(summarizer), Some(datasets)) = (&summarizer, &datasets) {

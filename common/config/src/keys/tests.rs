@@ -1,6 +1,7 @@
 //! The tables agree with the readers: what a reader asks for and what it never reads is found by its own assertions.
 
-use super::{Kind, TABLES, TypeKeys};
+use super::{Kind, TypeKeys};
+use crate::reference::TABLES;
 use std::collections::BTreeSet;
 
 #[test]

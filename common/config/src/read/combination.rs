@@ -1,7 +1,7 @@
 //! `[[combination]]`: which models run which data sets. Without any, every model runs every data set.
 
 use super::fields::{Fields, table};
-use crate::keys::COMBINATION;
+use crate::keys::{Kind, TableKeys, key};
 use crate::presets::data_sets::Asked;
 use crate::report::check::Check;
 use crate::syntax::source::Span;
@@ -9,6 +9,18 @@ use crate::syntax::tree::{Node, Table, Value};
 use compass_diagnostic::spelling;
 use compass_settings::{DatasetConfig, ModelConfig};
 use std::collections::BTreeSet;
+
+pub(crate) static COMBINATION: TableKeys = TableKeys {
+    name: "combination",
+    title: "[[combination]]",
+    keys: &[
+        key("models", Kind::Texts, "models that run these data sets").takes("array of names").required(),
+        key("datasets", Kind::Texts, "data sets that these models run: an `abbr`, or a preset")
+            .takes("array of names")
+            .required(),
+    ],
+    types: &[],
+};
 
 /// The abbrs of what a configuration defines, chosen for the job or not.
 pub(crate) struct Names<'n> {

@@ -1,10 +1,43 @@
 //! `generation_kwargs`: how tokens are chosen, in transformers' words.
 
 use super::fields::{self, Fields, flag, whole};
-use crate::keys::GENERATION_KWARGS;
+use crate::keys::{Key, Kind, TableKeys, key};
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Value};
 use compass_plan::Decoding;
+
+/// Tokens of an answer are given in three places.
+pub(super) const KWARGS: Key =
+    key("generation_kwargs", Kind::Table(&GENERATION_KWARGS), "how tokens are chosen").default("none");
+
+pub(crate) static GENERATION_KWARGS: TableKeys = TableKeys {
+    name: "generation_kwargs",
+    title: "`generation_kwargs`",
+    keys: &[
+        key("do_sample", Kind::Boolean, "whether tokens are drawn; a temperature alone draws nothing").default("`false`"),
+        key("temperature", Kind::Number, "divides the logits").takes("number above 0").default("generation_config.json, else 1"),
+        key("top_k", Kind::from(0), "only the k most probable tokens; 0 lets all")
+            .default("generation_config.json, else 50 when drawing"),
+        key("top_p", Kind::Number, "nucleus").takes("number in (0, 1]").default("generation_config.json, else 1"),
+        key("repetition_penalty", Kind::Number, "also changes greedy answers")
+            .takes("number above 0")
+            .default("generation_config.json, else 1"),
+        key("num_return_sequences", Kind::from(1), "answers to each prompt; above 1 it needs `do_sample`").default("1"),
+        key(
+            "seed",
+            Kind::Whole(0, i64::MAX),
+            "every draw follows from the seed, the sample and the sequence alone, so that neighbours and workers do not change it",
+        )
+        .default("0"),
+        key("eos_token_id", Kind::Either(&[Kind::from(0), Kind::ArrayOf(&Kind::from(0))]), "further token ids that end a generation")
+            .takes("id or array")
+            .default("none"),
+        key("max_new_tokens", Kind::from(1), "as `max_out_len`, which overrides it"),
+        key("min_new_tokens", Kind::from(0), "as `min_out_len`, which overrides it"),
+        key("num_beams", Kind::Whole(1, 1), "other values are refused: there is no beam search").takes("1").default("1"),
+    ],
+    types: &[],
+};
 
 /// What `generation_kwargs` says.
 #[derive(Debug, Default)]

@@ -235,6 +235,7 @@ pub(crate) fn any_table<'t>(check: &mut Check, key: &str, node: &'t Node) -> Opt
     node.table()
 }
 
+/// The boolean in `node`.
 pub(crate) fn flag(check: &mut Check, key: &str, node: &Node) -> Option<bool> {
     match node.value {
         Value::Boolean(flag) => Some(flag),
@@ -256,13 +257,7 @@ pub(crate) fn one_or_several(node: &Node) -> &[Node] {
 /// The boolean at `key`.
 pub(crate) fn flag_of(check: &mut Check, fields: &mut Fields<'_>, key: &'static str) -> Option<bool> {
     let node = fields.get(key)?;
-    match node.value {
-        Value::Boolean(flag) => Some(flag),
-        _ => {
-            check.wrong_type(key, node, "a boolean", "true");
-            None
-        }
-    }
+    flag(check, key, node)
 }
 
 /// A value as data.

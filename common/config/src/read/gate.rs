@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, number, number_from_zero, whole};
 use crate::keys::vocabulary::{Choices, plain};
-use crate::keys::{GATE, GATE_DEFAULT, GATE_RULE};
+use crate::keys::{Kind, TableKeys, key};
 use crate::report::check::Check;
 use crate::syntax::parse::parse;
 use crate::syntax::source::Span;
@@ -10,6 +10,44 @@ use crate::syntax::tree::{Node, Value};
 use compass_common::regular_file;
 use compass_diagnostic::{Diagnostics, Origin};
 use std::path::Path;
+
+pub(crate) static GATE: TableKeys = TableKeys {
+    name: "gate",
+    title: "the policy",
+    keys: &[
+        key("default", Kind::Table(&GATE_DEFAULT), "what holds for rules that do not say it"),
+        key("rule", Kind::Tables(&GATE_RULE), "what is judged").required(),
+    ],
+    types: &[],
+};
+
+pub(crate) static GATE_DEFAULT: TableKeys = TableKeys {
+    name: "gate_default",
+    title: "[default]",
+    keys: &[
+        key("margin", Kind::Number, "by how much a number may be worse, in its unit").default("none"),
+        key("relative", Kind::Number, "by how many percent of the baseline's number it may be worse").default("none"),
+        key("min_samples", Kind::Whole(1, i64::MAX), "fewest pairs that are judged").default("`1`"),
+        key("confidence", Kind::Number, "of the intervals").default("`0.95`"),
+        key("correction", Kind::Text, "of several no-gos: `holm`, `bh` or `none`").default("`holm`"),
+    ],
+    types: &[],
+};
+
+pub(crate) static GATE_RULE: TableKeys = TableKeys {
+    name: "gate_rule",
+    title: "[[rule]]",
+    keys: &[
+        key("dataset", Kind::Text, "data sets and groups: a name, or a pattern with `*`").required(),
+        key("metric", Kind::Text, "which metric").default("the first of each data set"),
+        key("tier", Kind::Text, "`critical`, `supporting` or `advisory`").default("`critical`"),
+        key("margin", Kind::Number, "see [default]").default("that of [default]"),
+        key("relative", Kind::Number, "see [default]; with both, both have to hold").default("that of [default]"),
+        key("min_samples", Kind::Whole(1, i64::MAX), "see [default]").default("that of [default]"),
+        key("required", Kind::Boolean, "whether the candidate has to have what the baseline has").default("`true`"),
+    ],
+    types: &[],
+};
 
 /// Largest policy.
 const MOST_BYTES: u64 = 1 << 20;

@@ -2,11 +2,40 @@
 
 use super::fields::{table, text};
 use super::paths;
-use crate::keys::IMPORT;
+use crate::keys::{Kind, TableKeys, key};
 use crate::opencompass;
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Table, Value};
 use std::path::PathBuf;
+
+pub(crate) static IMPORT: TableKeys = TableKeys {
+    name: "import",
+    title: "[import]",
+    keys: &[
+        key(
+            "python",
+            Kind::Path,
+            "the Python in whose environment OpenCompass is installed: its own loaders read the data sets that cannot be read without \
+             it (`--python`); a path, or a name that is looked for on the `PATH`",
+        )
+        .default("none: no Python is started"),
+        key(
+            "python_network",
+            Kind::Boolean,
+            "whether that Python may use the network, and write what it downloads to the hub's cache and the data folder \
+             (`--python-network`)",
+        )
+        .default("`false`"),
+        key(
+            "opencompass",
+            Kind::Path,
+            "folder that holds the package `opencompass`, or the package: where imports of `opencompass.configs` are found \
+             (`--opencompass`)",
+        )
+        .default("beside the file, above it, in the environment of `python`, in the active environment"),
+    ],
+    types: &[],
+};
 
 /// Takes over what the table says. It is read before the file's includes, which may be in Python.
 pub(crate) fn apply(check: &mut Check, root: &Table) {

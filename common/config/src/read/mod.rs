@@ -18,3 +18,4 @@ pub(crate) mod splits;
 pub(crate) mod stages;
 pub(crate) mod summary;
 pub(crate) mod templates;
+pub(crate) mod top;

@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, text};
 use super::paths;
-use crate::keys::NOTIFY;
+use crate::keys::{Kind, TableKeys, key};
 use crate::report::check::Check;
 use crate::syntax::tree::Node;
 use compass_common::regular_file;
@@ -11,6 +11,38 @@ use compass_types::duration::parse_duration;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
+
+pub(crate) static NOTIFY: TableKeys = TableKeys {
+    name: "notify",
+    title: "[notify]",
+    keys: &[
+        key("webhook", Kind::Text, "where a JSON object is posted")
+            .takes("`http(s)://` address, or the path of a file that holds one")
+            .default("none"),
+        key(
+            "lark",
+            Kind::Text,
+            "the same for a bot of Lark or Feishu, which gets a text (`lark_bot_url` of OpenCompass)",
+        )
+        .or(&["lark_bot_url"])
+        .takes("`http(s)://` address, or the path of a file that holds one")
+        .default("none"),
+        key("command", Kind::Texts, "program with its arguments; the JSON object is its standard input")
+            .takes("array of texts")
+            .default("none"),
+        key(
+            "on",
+            Kind::Texts,
+            "when: `end` (with the table), `failure` (with the reason), `idle` (nothing runs; with the reasons)",
+        )
+        .takes("array of `end`, `failure`, `idle`")
+        .default("all three"),
+        key("idle", Kind::Duration, "how long nothing has come in before that is `idle`")
+            .takes("duration, 1m or more")
+            .default("`15m`"),
+    ],
+    types: &[],
+};
 
 const IDLE: Duration = Duration::from_secs(15 * 60);
 const LEAST_IDLE: Duration = Duration::from_secs(60);

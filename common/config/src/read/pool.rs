@@ -3,12 +3,44 @@
 use super::fields::{Fields, table, text};
 use super::paths;
 use super::stages::runner;
-use crate::keys::POOL;
 use crate::keys::vocabulary::OFFLINE;
+use crate::keys::{Kind, TableKeys, key};
+use crate::read::stages::runner::LAUNCHER;
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Value};
 use compass_diagnostic::spelling;
 use compass_settings::{ModelConfig, PoolConfig};
+
+pub(crate) static POOL: TableKeys = TableKeys {
+    name: "pool",
+    title: "[[pool]]",
+    keys: &[
+        key("name", Kind::Text, "the pool's name").takes("1 to 64 letters, digits, `-`, `_`, `.`").required(),
+        key("launcher", Kind::Named(&LAUNCHER), "as a runner's `type` with its keys").required(),
+        key("labels", Kind::Texts, "other names by which a model may ask for it").default("none"),
+        key("max_num_workers", Kind::from(1), "replica slots at most").default("the job's bound"),
+        key("min_num_workers", Kind::from(0), "replica slots that stay while the job lasts, idle or not").default("0"),
+        key("max_gpus", Kind::from(0), "GPUs at most").default("0, no bound"),
+        key(
+            "paths",
+            Kind::MapOf(&Kind::Text),
+            "prefixes of model paths, and what stands in their place there; the longest that fits counts",
+        )
+        .takes("table of prefixes")
+        .default("none"),
+        key("environment", Kind::MapOf(&Kind::Text), "what its workers' environment gets")
+            .takes("table of strings")
+            .default("none"),
+        key(
+            "offline",
+            Kind::Choice(|| OFFLINE.words()),
+            "what a pool that is cut off does with granted work that has not begun",
+        )
+        .default("`finish`"),
+        key("worker", Kind::Path, "`compass-worker` there").default("this host's program"),
+    ],
+    types: &[],
+};
 
 /// Reads every pool. `None` when something is wrong, which is reported.
 pub(crate) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<Vec<PoolConfig>> {

@@ -4,7 +4,9 @@
 //! - `types: TABLE`: its types with their meanings.
 //! - `type keys: TABLE`: the keys that only go with some of its types.
 
-use crate::keys::{Key, Kind, Standing, TABLES, TOP, TableKeys};
+use crate::keys::{Key, Kind, Standing, TableKeys};
+use crate::read::top::TOP;
+use crate::reference::TABLES;
 use std::fmt::Write as _;
 
 const BEGIN: &str = "<!-- ";

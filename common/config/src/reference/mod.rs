@@ -2,6 +2,8 @@
 
 mod markdown;
 mod schema;
+mod tables;
 
 pub use markdown::{reference_page, reference_parts};
 pub use schema::schema;
+pub(crate) use tables::TABLES;

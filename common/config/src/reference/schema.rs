@@ -4,7 +4,9 @@
 //! key is required in it, because included files are merged key by key.
 
 use crate::keys::vocabulary::Words;
-use crate::keys::{Key, Kind, Standing, TABLES, TOP, TableKeys};
+use crate::keys::{Key, Kind, Standing, TableKeys};
+use crate::read::top::TOP;
+use crate::reference::TABLES;
 use serde_json::{Map, Value as Json, json};
 
 /// The schema of a configuration file.

@@ -2,7 +2,7 @@
 //! assertions, and whatever a file says must not run into those.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::keys::TABLES;
+use crate::reference::TABLES;
 use compass_settings::StoreConfig;
 
 /// A value that no key takes.

@@ -2,12 +2,15 @@
 
 use super::infer_cfg::{self, InferCfg};
 use super::{row_range, version};
-use crate::keys::{EVAL_CFG, INFER_CFG, READER_CFG, TableKeys};
+use crate::keys::{Kind, TableKeys, key, later};
 use crate::read::abbr;
+use crate::read::datasets::infer_cfg::INFER_CFG;
+use crate::read::datasets::inferencer::INFERENCER;
+use crate::read::evaluation::eval_cfg::{self, EVAL_CFG};
+use crate::read::evaluation::fit;
 use crate::read::evaluation::parameters::several_k;
-use crate::read::evaluation::{eval_cfg, fit};
 use crate::read::fields::{Fields, text};
-use crate::read::splits::split;
+use crate::read::splits::split::{self, SPLIT};
 use crate::report::check::Check;
 use crate::syntax::source::Span;
 use crate::syntax::tree::{Node, Value};
@@ -17,6 +20,76 @@ use compass_plan::retriever::RetrieverKind;
 use compass_settings::DatasetConfig;
 use compass_types::range::RangeSpec;
 use std::path::Path;
+
+const RANGE: Kind = Kind::Either(&[Kind::Text, Kind::Number]);
+
+const SPLITS_HELP: &str = "name each split's file in [dataset.test] and [dataset.train]";
+
+pub(crate) static DATASET: TableKeys = TableKeys {
+    name: "dataset",
+    title: "[[dataset]]",
+    keys: &[
+        key("abbr", Kind::Text, "name in the table and in paths").required(),
+        key("reader_cfg", Kind::Table(&READER_CFG), "columns and ranges").required(),
+        key("test", Kind::Table(&SPLIT), "the rows that are asked ([data sets](datasets.md))").required(),
+        key("train", Kind::Table(&SPLIT), "the rows from which shots are drawn").default("none"),
+        key("infer_cfg", Kind::Table(&INFER_CFG), "retriever, inferencer, templates").required(),
+        key("eval_cfg", Kind::Table(&EVAL_CFG), "evaluator, postprocessors, filters").required(),
+        key(
+            "preset",
+            Kind::Text,
+            "takes every key of a preset (`siqa_gen`, or `mmlu_ppl/lukaemon_mmlu_virology` for one of its data sets), then \
+             overrides; of a preset with several data sets, `abbr` holds `${abbr}`, which is each one's own",
+        )
+        .takes("preset's name")
+        .default("none"),
+        key("inferencer", Kind::Named(&INFERENCER), "beside `preset`: that of `infer_cfg`, over the preset's")
+            .default("the preset's"),
+        key("version", Kind::Text, "what the column of that name shows")
+            .default("the digest in a preset's name while its `infer_cfg` is the preset's own, else that of the prompts"),
+        key("limit", Kind::from(1), "at most so many of its samples, the first ones of its range; `--limit` overrides")
+            .default("none"),
+        key("n", Kind::from(1), "OpenCompass's: so many runs of a generation, averaged").default("none"),
+        key(
+            "k",
+            Kind::Either(&[Kind::from(1), Kind::ArrayOf(&Kind::from(1))]),
+            "beside `n`: the k of pass@k and G-Pass@k, none above `n`",
+        )
+        .takes("number or array")
+        .default("1"),
+        key(
+            "for_each",
+            Kind::MapOf(&Kind::Texts),
+            "one data set written once for many: `${name}` is replaced in every string, position by position",
+        )
+        .takes("table from name to list")
+        .default("none"),
+    ],
+    types: &[],
+};
+
+pub(crate) static READER_CFG: TableKeys = TableKeys {
+    name: "reader_cfg",
+    title: "`reader_cfg`",
+    keys: &[
+        key("input_columns", Kind::Either(&[Kind::Text, Kind::Texts]), "columns that the templates use")
+            .takes("array, or string with spaces")
+            .required(),
+        key(
+            "output_column",
+            Kind::Text,
+            "the column with the right answer; required unless `gold` or `target` says it",
+        )
+        .default("none"),
+        key("test_range", RANGE, "rows of `test`: `\"[:100]\"`, `\"[:50][0:8]\"`, `100`, `0.1`")
+            .takes("slice, number or share")
+            .default("all rows"),
+        key("train_range", RANGE, "rows of `train`").takes("slice, number or share").default("all rows"),
+        later("test_split", SPLITS_HELP),
+        later("train_split", SPLITS_HELP),
+    ],
+    types: &[],
+};
 
 /// Reads a data set; `None` when something is wrong, which is reported.
 pub(crate) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&Path>) -> Option<DatasetConfig> {

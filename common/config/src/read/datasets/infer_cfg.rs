@@ -4,14 +4,71 @@
 
 use super::{inferencer, retriever};
 use crate::keys::vocabulary::LABEL_TYPES;
+use crate::keys::{Kind, TableKeys, ignored, key};
+use crate::read::datasets::inferencer::INFERENCER;
+use crate::read::datasets::retriever::RETRIEVER;
 use crate::read::fields::{Fields, flag};
-use crate::read::templates::template;
+use crate::read::templates::raw_template::MESSAGES;
+use crate::read::templates::template::{self, ROUNDS};
 use crate::report::check::Check;
 use crate::syntax::source::Span;
 use crate::syntax::tree::{Node, Table};
 use compass_plan::InferSpec;
 use compass_plan::prompt::{PromptConfig, Template, column_name};
 use compass_plan::retriever::RetrieverKind;
+
+/// A text, or `{ jinja = "..." }`.
+const TEXT_OR_JINJA: Kind = Kind::Either(&[Kind::Text, Kind::MapOf(&Kind::Text)]);
+
+/// A text, rounds, messages, Jinja, or a table from label to one of these.
+const TEMPLATE: Kind =
+    Kind::Either(&[Kind::Text, Kind::Table(&ROUNDS), Kind::Table(&MESSAGES), Kind::MapOf(&Kind::Anything)]);
+
+pub(crate) static INFER_CFG: TableKeys = TableKeys {
+    name: "infer_cfg",
+    title: "`infer_cfg`",
+    keys: &[
+        key("retriever", Kind::Named(&RETRIEVER), "which rows are shown as shots").default("`zero`"),
+        key("inferencer", Kind::Named(&INFERENCER), "what is computed").required(),
+        key("prompt_template", TEMPLATE, "how a row is asked").takes("template").default("the shot's"),
+        key("ice_template", TEMPLATE, "how a shot is written").takes("template").default("the prompt's"),
+        key(
+            "options",
+            Kind::Either(&[Kind::Text, Kind::Texts, Kind::MapOf(&TEXT_OR_JINJA)]),
+            "the answers to compare, for `loglikelihood`, `ll` and `clp`",
+        )
+        .takes("`\"{column}\"`, array, table or Jinja")
+        .default("none"),
+        key(
+            "gold",
+            TEXT_OR_JINJA,
+            "the right answer: a position, the answer itself, or a list where several are right",
+        )
+        .takes("text or Jinja")
+        .default("the output column"),
+        key(
+            "target",
+            TEXT_OR_JINJA,
+            "the one continuation of a log-likelihood, or what the shots of a generation show (lm-eval's `doc_to_target`)",
+        )
+        .takes("text or Jinja")
+        .default("none"),
+        key("target_within", Kind::Boolean, "whether the labels' texts end with the `target` themselves").default("`false`"),
+        key("label_type", Kind::Choice(|| LABEL_TYPES.words()), "the type of labels in predictions, as a template in Python has it")
+            .default("the gold answers'"),
+        key("description", TEXT_OR_JINJA, "before everything").takes("text or Jinja").default("none"),
+        ignored("max_out_len", Kind::Anything, "OpenCompass ignores it here as well; it is a key of `inferencer`"),
+        key("gen_prefix", TEXT_OR_JINJA, "what every answer begins with").takes("text or Jinja").default("none"),
+        key("dialogue", Kind::Text, "column that holds a conversation, for `chat`").default("none"),
+        key("ice_token", Kind::Text, "where shots go in the prompt template").default("`</E>`"),
+        key("ice_separator", Kind::Text, "between two shots").default("`\"\\n\"`"),
+        key("ice_eos_token", Kind::Text, "after the last shot").default("`\"\\n\"`"),
+        key("target_delimiter", Kind::Text, "between context and answer when `options` or `target` is used").default("`\" \"`"),
+        key("fewshot_delimiter", Kind::Text, "after each shot that has no ice token to go to").default("`\"\\n\\n\"`"),
+        key("sep_token", Kind::Text, "where `normalizing_str` parts prompts").default("none"),
+    ],
+    types: &[],
+};
 
 /// What `infer_cfg` says.
 #[derive(Debug)]

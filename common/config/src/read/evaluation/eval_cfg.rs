@@ -1,11 +1,46 @@
 //! `eval_cfg`: how outputs become metrics.
 
+use super::evaluator::{self, NUMBERS};
 use super::parameters::several_k;
-use super::{evaluator, filter, postprocessor};
+use super::{filter, postprocessor};
+use crate::keys::{Kind, TableKeys, ignored, key, later};
+use crate::read::evaluation::evaluator::EVALUATOR;
+use crate::read::evaluation::filter::PIPELINE;
+use crate::read::evaluation::postprocessor::POSTPROCESSOR;
 use crate::read::fields::Fields;
 use crate::report::check::Check;
 use compass_plan::EvalSpec;
 use compass_plan::evaluation::EvaluatorSpec;
+
+pub(crate) static EVAL_CFG: TableKeys = TableKeys {
+    name: "eval_cfg",
+    title: "`eval_cfg`",
+    keys: &[
+        key("evaluator", Kind::Named(&EVALUATOR), "[evaluators](evaluators.md)").required(),
+        key("pred_postprocessor", POSTPROCESSOR, "from answer to prediction")
+            .takes("name, table or array of them")
+            .default("none"),
+        key("dataset_postprocessor", POSTPROCESSOR, "from gold answer to what is compared")
+            .takes("name, table or array of them")
+            .default("none"),
+        key(
+            "filters",
+            Kind::Either(&[Kind::Table(&PIPELINE), Kind::ArrayOf(&Kind::Table(&PIPELINE))]),
+            "lm-eval's pipelines, each with metrics of its own",
+        )
+        .takes("array of pipelines")
+        .default("none"),
+        key("k", NUMBERS, "with several answers to each prompt: the k of pass@k, G-Pass@k and mG-Pass@k")
+            .takes("number or array")
+            .default("none"),
+        key("sc_size", Kind::from(1), "the majority of the answers is the prediction").default("none"),
+        ignored("pred_role", Kind::Anything, "OpenCompass ignores it as well"),
+        ignored("ds_split", Kind::Anything, "OpenCompass ignores it as well"),
+        ignored("ds_column", Kind::Anything, "OpenCompass ignores it as well"),
+        later("num_gpus", "remove it: evaluation runs in the master"),
+    ],
+    types: &[],
+};
 
 /// Reads `eval_cfg`; `None` when something is wrong, which is reported.
 pub(crate) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec> {

@@ -1,6 +1,6 @@
 //! `filters`: lm-eval's pipelines, `[{ name = "strict-match", steps = [{ type = "regex", ... }, "take_first"] }]`.
 
-use crate::keys::PIPELINE;
+use crate::keys::{Kind, TableKeys, key};
 use crate::read::fields::{Fields, one_or_several, table, text};
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Value, json};
@@ -8,6 +8,27 @@ use compass_diagnostic::spelling;
 use compass_plan::evaluation::FilterPipeline;
 use compass_postprocess::{Filter, NameError};
 use serde_json::Map;
+
+pub(crate) static PIPELINE: TableKeys = TableKeys {
+    name: "filters",
+    title: "`filters`",
+    keys: &[
+        key("name", Kind::Text, "stands in the names of the metrics").required(),
+        key(
+            "steps",
+            Kind::Either(&[
+                Kind::Text,
+                Kind::MapOf(&Kind::Anything),
+                Kind::ArrayOf(&Kind::Either(&[Kind::Text, Kind::MapOf(&Kind::Anything)])),
+            ]),
+            "lm-eval's filters in order, each a name or a table with `type` (or `function`) and its parameters",
+        )
+        .or(&["filter"])
+        .takes("array of filters")
+        .required(),
+    ],
+    types: &[],
+};
 
 /// The pipelines in `node`. lm-eval's own keys `filter` and `function` are understood for `steps` and `type`.
 pub(crate) fn read(check: &mut Check, node: &Node) -> Option<Vec<FilterPipeline>> {

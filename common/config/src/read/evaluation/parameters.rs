@@ -4,12 +4,9 @@ use crate::keys::vocabulary::{Choices, ORDERS, plain};
 use crate::read::fields::{Fields, one_or_several, whole};
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Value};
-use compass_plan::evaluation::BleuTokenizer;
-use compass_plan::evaluation::GaokaoQuestion;
-use compass_plan::evaluation::Language;
-use compass_plan::evaluation::Stemming;
 use compass_plan::evaluation::{
-    ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average, MbppAnswer, TextCheck, TextScore,
+    BleuTokenizer, ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average, GaokaoQuestion, Language, MbppAnswer,
+    Stemming, TextCheck, TextScore,
 };
 use compass_postprocess::{FirstOption, Letters};
 use regex::Regex;

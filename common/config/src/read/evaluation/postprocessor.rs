@@ -1,5 +1,6 @@
 //! `pred_postprocessor` and `dataset_postprocessor`: by name, with parameters, or several in a row.
 
+use crate::keys::Kind;
 use crate::opencompass;
 use crate::read::fields::one_or_several;
 use crate::report::check::Check;
@@ -7,6 +8,13 @@ use crate::syntax::tree::{Node, Table, Value, json};
 use compass_diagnostic::spelling;
 use compass_postprocess::{NameError, Postprocessor};
 use serde_json::{Map, Value as Json};
+
+/// A postprocessor as models and data sets take it: a name, a table with `type`, or several.
+pub(crate) const POSTPROCESSOR: Kind = Kind::Either(&[
+    Kind::Text,
+    Kind::MapOf(&Kind::Anything),
+    Kind::ArrayOf(&Kind::Either(&[Kind::Text, Kind::MapOf(&Kind::Anything)])),
+]);
 
 /// Where a person finds their names: there are too many for a line.
 const LISTED: &str = "the chapter on evaluators (docs/src/evaluators.md) lists those that come with the program";

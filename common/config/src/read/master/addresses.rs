@@ -1,8 +1,10 @@
 //! `[master]`: addresses, store, state, and the authority that admits workers.
 
 use super::{http, store};
-use crate::keys::MASTER;
+use crate::keys::{Kind, TableKeys, hidden, key};
 use crate::read::fields::{Fields, text};
+use crate::read::master::http::HTTP_TLS;
+use crate::read::master::store::ETCD;
 use crate::read::paths;
 use crate::report::check::Check;
 use crate::syntax::tree::Node;
@@ -12,6 +14,44 @@ use compass_types::duration::{DURATION_HELP, parse_duration};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
+
+pub(crate) static MASTER: TableKeys = TableKeys {
+    name: "master",
+    title: "[master]",
+    keys: &[
+        key("listen", Kind::Text, "where workers connect").takes("`\"address:port\"`").default(
+            "a free port of `127.0.0.1` when all workers are local, else `0.0.0.0:50051` or one of the next 15 ports",
+        ),
+        key("advertise", Kind::Text, "what workers are told")
+            .takes("`\"host\"` or `\"host:port\"`")
+            .default("this host's name and the port"),
+        key("http", Kind::Text, "status page, `/metrics`, `/healthz`; other hosts only with a token")
+            .takes("`\"address:port\"` or `\"off\"`")
+            .default("`\"off\"`"),
+        key(
+            "http_token_file",
+            Kind::Path,
+            "file whose first line opens the pages, and which programs send as `Authorization: Bearer ...`; a random secret of at least 32 characters",
+        )
+        .default("none"),
+        key("http_tls", Kind::Table(&HTTP_TLS), "encrypts the pages' connections: `{ cert = \"...\", key = \"...\" }`")
+            .default("none"),
+        key("store", Kind::Text, "where leadership and leases live; the prefix is `compass` unless written")
+            .takes("`\"embedded\"` or `\"etcd://h1:2379,h2:2379/prefix\"`")
+            .default("`\"embedded\"`"),
+        key("etcd", Kind::Table(&ETCD), "access to the store, only beside a store in etcd").default("none"),
+        key("state_dir", Kind::Path, "embedded store, keys, sockets: a disk on this host, never a network file system")
+            .default("`~/.local/state/compass`"),
+        key("key_file", Kind::Path, "key that seals the authority's secrets; masters that share a store share it")
+            .default("`authority.key` in `state_dir`"),
+        key("certificate_ttl", Kind::Duration, "life of a worker's certificate; renewed after two thirds")
+            .takes("duration, 5s or more")
+            .default("`\"24h\"`"),
+        hidden("worker_lease", Kind::Duration),
+        hidden("store_lease", Kind::Duration),
+    ],
+    types: &[],
+};
 
 /// What the table says; a folder that could not be told has been reported.
 pub(crate) struct MasterConfig {

@@ -1,11 +1,21 @@
 //! `[master] http`, `http_token_file` and `http_tls`: the read-only port of a run.
 
-use crate::keys::HTTP_TLS;
+use crate::keys::{Kind, TableKeys, key};
 use crate::read::fields::{Fields, text};
 use crate::read::paths;
 use crate::report::check::Check;
 use compass_settings::{HttpConfig, HttpTls};
 use std::net::SocketAddr;
+
+pub(crate) static HTTP_TLS: TableKeys = TableKeys {
+    name: "master.http_tls",
+    title: "[master.http_tls]",
+    keys: &[
+        key("cert", Kind::Path, "certificate of the host with those that signed it, PEM").required(),
+        key("key", Kind::Path, "its private key, PEM; no other user may read it").required(),
+    ],
+    types: &[],
+};
 
 const HELP: &str = "write an address and a port, as in `http = \"127.0.0.1:8080\"`, or \"off\"";
 

@@ -1,12 +1,25 @@
 //! `[master] store` and `[master.etcd]`: where leases live.
 
-use crate::keys::ETCD;
+use crate::keys::{Kind, TableKeys, key};
 use crate::read::fields::{Fields, text};
 use crate::read::paths;
 use crate::report::check::Check;
 use crate::syntax::tree::Node;
 use compass_settings::{EtcdConfig, StoreConfig};
 use std::path::PathBuf;
+
+pub(crate) static ETCD: TableKeys = TableKeys {
+    name: "master.etcd",
+    title: "[master.etcd]",
+    keys: &[
+        key("user", Kind::Text, "name of the user, beside `password_file`").default("none"),
+        key("password_file", Kind::Path, "file that holds the password on one line, beside `user`").default("none"),
+        key("ca", Kind::Path, "PEM file; with it the connection is encrypted").default("none"),
+        key("cert", Kind::Path, "certificate of this client, PEM; beside `key` and `ca`").default("none"),
+        key("key", Kind::Path, "key of this client, PEM; beside `cert`").default("none"),
+    ],
+    types: &[],
+};
 
 const SCHEME: &str = "etcd://";
 const EXAMPLE: &str =

@@ -1,7 +1,7 @@
 //! `endpoint` of a model: the server that is asked in place of weights that are loaded.
 
 use crate::keys::vocabulary::APIS;
-use crate::keys::{ENDPOINT, ENDPOINT_PRICE};
+use crate::keys::{Kind, TableKeys, key};
 use crate::read::fields::{Fields, any_table, number_from_zero, text};
 use crate::read::paths;
 use crate::report::check::Check;
@@ -10,6 +10,56 @@ use compass_plan::{Endpoint, EndpointApi, EndpointBudget, KEY_MARK, KeySource, P
 use compass_types::duration::{DURATION_HELP, parse_duration};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+pub(crate) static ENDPOINT: TableKeys = TableKeys {
+    name: "endpoint",
+    title: "`endpoint`",
+    keys: &[
+        key("url", Kind::Text, "address of the server, with the path before `/chat/completions`")
+            .takes("`https://host/v1`")
+            .required(),
+        key("model", Kind::Text, "name of the model there").default("the first that the server lists at `/models`"),
+        key(
+            "api",
+            Kind::Choice(|| APIS.words()),
+            "`chat` sends messages, `completions` texts; only the latter can score options. `auto`: `completions` with \
+             `chat = false`, else `chat`",
+        )
+        .default("`auto`"),
+        key("key_env", Kind::Text, "environment variable that holds the key where workers run").default("no key"),
+        key("key_file", Kind::Path, "file whose first line is the key, where workers run").default("no key"),
+        key("headers", Kind::MapOf(&Kind::Text), "sent with every request; `{key}` in a value stands for the key")
+            .takes("table of strings")
+            .default("none"),
+        key(
+            "max_concurrency",
+            Kind::Whole(1, 4096),
+            "requests at once, of the whole job; fewer while the server asks for it",
+        )
+        .default("64"),
+        key("rpm", Kind::from(0), "requests a minute, of the whole job; 0 sets no limit").default("0"),
+        key("tpm", Kind::Whole(0, i64::MAX), "tokens a minute, read and generated, of the whole job; 0 sets no limit")
+            .default("0"),
+        key("workers", Kind::Whole(1, 1024), "worker slots that ask at once; each has an equal share of the budget")
+            .default("1"),
+        key("timeout", Kind::Duration, "how long one request may take, `1s` to `24h`").default("`5m`"),
+        key("price", Kind::Table(&ENDPOINT_PRICE), "money for a million tokens").default("none"),
+        key("max_cost", Kind::Number, "money after which no more samples are asked for; needs `price`")
+            .takes("number")
+            .default("no limit"),
+    ],
+    types: &[],
+};
+
+pub(crate) static ENDPOINT_PRICE: TableKeys = TableKeys {
+    name: "endpoint.price",
+    title: "`price`",
+    keys: &[
+        key("input", Kind::Number, "for a million tokens that are read").takes("number").default("0"),
+        key("output", Kind::Number, "for a million tokens that are generated").takes("number").default("0"),
+    ],
+    types: &[],
+};
 
 const TIMEOUTS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(86_400));
 
@@ -34,7 +84,7 @@ pub(crate) fn read(check: &mut Check, node: &Node, chat: Option<bool>) -> Option
         Some(node) => text(check, "model", node),
     };
     let wanted = fields.get("api").map(|node| (node, APIS.pick(check, "api", node)));
-    let key = key(check, &mut fields);
+    let key = key_source(check, &mut fields);
     let headers = fields.get("headers").map_or(Some(BTreeMap::new()), |node| headers(check, node));
     let mut budget = budget(check, &mut fields)?;
     let price = fields.table(check, "price", &ENDPOINT_PRICE).map(|mut fields| {
@@ -104,7 +154,7 @@ fn url(check: &mut Check, node: &Node) -> Option<String> {
 }
 
 /// What holds the key; `Some(None)` where there is none.
-fn key(check: &mut Check, fields: &mut Fields<'_>) -> Option<Option<KeySource>> {
+fn key_source(check: &mut Check, fields: &mut Fields<'_>) -> Option<Option<KeySource>> {
     let (env, file) = (fields.get("key_env"), fields.get("key_file"));
     if let (Some(_), Some(node)) = (env, file) {
         check.error(node.span, "`key_file` beside `key_env`".into(), Some("remove one of them".into()));

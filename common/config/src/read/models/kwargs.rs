@@ -2,12 +2,47 @@
 //! and that is no loss.
 
 use crate::keys::vocabulary::{SIDES, TRUNCATION_SIDES};
-use crate::keys::{Key, Kind, MODEL_KWARGS, Standing, TOKENIZER_KWARGS, TableKeys};
+use crate::keys::{Key, Kind, Standing, TableKeys, ignored, key};
 use crate::read::fields::Fields;
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Value};
 use compass_diagnostic::spelling;
 use serde_json::{Map, Value as Json};
+
+/// `"left"` or `"right"`.
+pub(crate) const SIDE: Kind = Kind::Choice(|| SIDES.words());
+
+pub(crate) static TOKENIZER_KWARGS: TableKeys = TableKeys {
+    name: "tokenizer_kwargs",
+    title: "`tokenizer_kwargs`",
+    keys: &[
+        ignored("padding_side", SIDE, "sequences are not padded to each other"),
+        key("truncation", Kind::Either(&[SIDE, Kind::Boolean]), "OpenCompass's old name of `truncation_side`; `false` is refused")
+            .takes("`left`, `right`, `true`")
+            .default("`true`"),
+        key(
+            "truncation_side",
+            Kind::Choice(|| TRUNCATION_SIDES.words()),
+            "which end of a text that is too long goes; `own`: what tokenizer_config.json says, else `right`, as for OpenCompass's \
+             `HuggingFaceCausalLM`",
+        )
+        .default("`left`"),
+        ignored("use_fast", Kind::Boolean, "there is one tokenizer, which gives the fast class's tokens"),
+        ignored("trust_remote_code", Kind::Boolean, "no code of the model's directory is ever run"),
+    ],
+    types: &[],
+};
+
+pub(crate) static MODEL_KWARGS: TableKeys = TableKeys {
+    name: "model_kwargs",
+    title: "`model_kwargs`",
+    keys: &[
+        ignored("device_map", Kind::Anything, "`device` and `run_cfg.num_gpus` decide where the model runs"),
+        ignored("torch_dtype", Kind::Anything, "`dtype` decides the number format"),
+        ignored("trust_remote_code", Kind::Anything, "no code of the model's directory is ever run"),
+    ],
+    types: &[],
+};
 
 /// Reads both tables of a model; returns `tokenizer_kwargs` for the engine.
 pub(crate) fn read(check: &mut Check, model: &mut Fields<'_>) -> Map<String, Json> {

@@ -1,12 +1,78 @@
 //! `meta_template`: how a model's roles are wrapped. A table as OpenCompass writes it, or `"chat"` for the model's own
 //! chat template.
 
-use crate::keys::{META_MESSAGE, META_ROLE, META_TEMPLATE};
+use crate::keys::{Kind, TableKeys, key};
 use crate::read::fields::{self, Fields, text};
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Value};
 use compass_plan::prompt::{Message, MetaItem, MetaRole, MetaStyle, MetaTemplate, chat_role};
 use std::collections::BTreeSet;
+
+/// A string, or several that are joined.
+pub(crate) const WORDS: Kind = Kind::Either(&[Kind::Text, Kind::Texts]);
+
+pub(crate) static META_TEMPLATE: TableKeys = TableKeys {
+    name: "meta_template",
+    title: "`meta_template`",
+    keys: &[
+        key(
+            "round",
+            Kind::ArrayOf(&Kind::Either(&[Kind::Text, Kind::Table(&META_ROLE)])),
+            "one round of the dialogue; one role has `generate = true`",
+        )
+        .takes("array of roles and strings")
+        .required(),
+        key(
+            "begin",
+            Kind::Either(&[
+                Kind::Text,
+                Kind::Table(&META_MESSAGE),
+                Kind::ArrayOf(&Kind::Either(&[Kind::Text, Kind::Table(&META_MESSAGE)])),
+            ]),
+            "before the dialogue; with `api_role` a message or several",
+        )
+        .takes("string or array of strings")
+        .default("none"),
+        key("end", WORDS, "after the dialogue").takes("string or array of strings").default("none"),
+        key(
+            "reserved_roles",
+            Kind::ArrayOf(&Kind::Table(&META_ROLE)),
+            "roles that templates may name beside those of `round`",
+        )
+        .takes("array of roles")
+        .default("none"),
+        key("eos_token_id", Kind::from(0), "ends an answer").default("none"),
+    ],
+    types: &[],
+};
+
+pub(crate) static META_ROLE: TableKeys = TableKeys {
+    name: "meta_template.role",
+    title: "a role",
+    keys: &[
+        key("role", Kind::Text, "name of the role, as templates have it").required(),
+        key("begin", WORDS, "before what the role says").takes("string or array of strings").default("none"),
+        key("prompt", WORDS, "what it says where the template leaves it out")
+            .takes("string or array of strings")
+            .default("none"),
+        key("end", WORDS, "after what the role says").takes("string or array of strings").default("none"),
+        key("generate", Kind::Boolean, "whether the model answers in this role").default("`false`"),
+        key("api_role", Kind::Text, "given to all roles it makes a chat, given to none one text")
+            .takes("`HUMAN`, `BOT`, `SYSTEM`")
+            .default("none"),
+    ],
+    types: &[],
+};
+
+pub(crate) static META_MESSAGE: TableKeys = TableKeys {
+    name: "meta_template.message",
+    title: "a message of `begin`",
+    keys: &[
+        key("role", Kind::Text, "who says it").or(&["api_role"]).takes("`HUMAN`, `BOT`, `SYSTEM`").required(),
+        key("prompt", Kind::Text, "what is said").required(),
+    ],
+    types: &[],
+};
 
 const EXAMPLE: &str =
     "{ round = [{ role = \"HUMAN\", begin = \"...\", end = \"\\n\" }, { role = \"BOT\", generate = true }] }";

@@ -1,17 +1,163 @@
 //! One [[model]].
 
 use super::chat_template::{self, Chat};
-use super::{class, endpoint, files, kwargs, meta_template, truncation};
-use crate::keys::vocabulary::{DEVICES, DTYPES, KINDS, PROFILES, SYSTEM};
-use crate::keys::{MODEL, RUN_CFG};
-use crate::read::evaluation::postprocessor;
+use super::meta_template::{self};
+use super::{class, endpoint, files, kwargs, truncation};
+use crate::keys::vocabulary::{DEVICES, DROP_MIDDLE, DTYPES, KINDS, PROFILES, SYSTEM, auto, chat, model_types};
+use crate::keys::{Kind, TableKeys, key};
+use crate::read::abbr;
+use crate::read::decoding::{self, KWARGS};
+use crate::read::evaluation::postprocessor::{self, POSTPROCESSOR};
 use crate::read::fields::{Fields, flag, whole};
-use crate::read::{abbr, decoding};
+use crate::read::models::endpoint::ENDPOINT;
+use crate::read::models::kwargs::{MODEL_KWARGS, TOKENIZER_KWARGS};
+use crate::read::models::meta_template::META_TEMPLATE;
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Value};
 use compass_plan::prompt::{MetaStyle, MetaTemplate};
 use compass_plan::{BosPolicy, EndpointApi, ModelKind, NumericProfile};
 use compass_settings::ModelConfig;
+
+pub(crate) static MODEL: TableKeys = TableKeys {
+    name: "model",
+    title: "[[model]]",
+    keys: &[
+        key("abbr", Kind::Text, "name in the table and in paths").required(),
+        key(
+            "path",
+            Kind::Path,
+            "directory of the model, its repository on the hub, or a folder in an object store; the local hub cache \
+             comes first (`HF_HUB_CACHE`, `HUGGINGFACE_HUB_CACHE`, `$HF_HOME/hub`, `~/.cache/huggingface/hub`)",
+        )
+        .takes("path, `owner/name` or `profile:s3://bucket/prefix/`")
+        .default("required without `endpoint`"),
+        key(
+            "type",
+            Kind::Choice(model_types),
+            "layout of the directory: Hugging Face's, Meta's (params.json, consolidated.NN.pth, tokenizer.model), that of \
+             InternLM's training code (model_config.pt, model_tpN_ppN.pt). `openai` is a server, see `endpoint`. `echo` answers with a hash of the prompt, for tests. \
+             OpenCompass's classes (`HuggingFaceBaseModel`, `VLLMwithChatTemplate` ...) are understood too, with the settings of their engines",
+        )
+        .default("`hf`"),
+        key("endpoint", Kind::Table(&ENDPOINT), "a server that is asked in place of weights ([models behind an endpoint](endpoints.md)); `path` is left out")
+            .default("none"),
+        key("inherit", Kind::Text, "takes every key of another model, then overrides").takes("`abbr`").default("none"),
+        key("tokenizer_path", Kind::Path, "directory of the tokenizer, or its `tokenizer.model`").default("`path`"),
+        key(
+            "max_seq_len",
+            Kind::from(1),
+            "longest input in tokens; where it is written, shots that do not fit are left out before tokens are cut",
+        )
+        .default("what config.json says"),
+        key("max_prompt_len", Kind::from(1), "most tokens of a text before which nothing is cut, where that is less than `max_seq_len`")
+            .default("`max_seq_len`"),
+        key(
+            "reserve_max_out_len",
+            Kind::Boolean,
+            "a prompt that is continued is cut so that `max_out_len` tokens fit behind it, as by OpenCompass's `HuggingFaceCausalLM`",
+        )
+        .default("`false`"),
+        key(
+            "drop_middle",
+            Kind::Either(&[Kind::Choice(|| DROP_MIDDLE.words()), Kind::Boolean]),
+            "the middle of what is too long goes, not an end; `tokens` (`true`): both ends are joined as they are, `texts`: as texts that \
+             are tokenised again",
+        )
+        .takes("`true`, `false`, `\"tokens\"`, `\"texts\"`")
+        .default("`false`"),
+        key(
+            "sum_loglikelihood",
+            Kind::Boolean,
+            "`ll` data sets compare sums of the continuation's log-probabilities, as with OpenCompass's `HuggingFaceCausalLM`, not means",
+        )
+        .default("`false`"),
+        key("max_out_len", Kind::from(1), "tokens to generate where the data set does not say").default("64"),
+        key("min_out_len", Kind::from(0), "fewest tokens to generate where the data set does not say").default("0"),
+        key(
+            "dtype",
+            Kind::Choice(|| DTYPES.words()),
+            "`auto`: the checkpoint's own where the configuration asks for GPUs, else float32; pinned in the plan",
+        )
+        .default("`auto`"),
+        key(
+            "device",
+            Kind::Choice(|| DEVICES.words()),
+            "where the model runs; a GPU is never replaced by the CPU in silence",
+        )
+        .default("`auto`"),
+        key("add_bos_token", Kind::Either(&[Kind::Choice(auto), Kind::Boolean]), "the tokenizer's own rule, always, never")
+            .takes("`\"auto\"`, `true`, `false`")
+            .default("`\"auto\"`"),
+        key(
+            "profile",
+            Kind::Choice(|| PROFILES.words()),
+            "whose formulas hold where they differ ([numbers](numbers.md))",
+        )
+        .default("`canonical`"),
+        key(
+            "deterministic",
+            Kind::Boolean,
+            "on a GPU: a sample's numbers do not depend on what is computed beside it; `false` is faster where few texts are long",
+        )
+        .default("`true`"),
+        key(
+            "chat",
+            Kind::Either(&[Kind::Choice(auto), Kind::Boolean]),
+            "prompts go through the tokenizer's chat template; `auto`: where it has one",
+        )
+        .takes("`\"auto\"`, `true`, `false`")
+        .default("`false`"),
+        key(
+            "system",
+            Kind::Choice(|| SYSTEM.words()),
+            "what becomes of a `description` or another system message where the chat template, or the endpoint, refuses the role: `user` \
+             puts the text and an empty line before the user's message",
+        )
+        .takes("`\"user\"`")
+        .default("such a sample fails"),
+        key(
+            "fewshot_as_multiturn",
+            Kind::Boolean,
+            "with a chat: shots as turns of their own, or in the question's turn",
+        )
+        .default("`true`"),
+        key(
+            "meta_template",
+            Kind::Either(&[Kind::Choice(chat), Kind::Table(&META_TEMPLATE)]),
+            "how roles are wrapped, as OpenCompass writes it",
+        )
+        .takes("table or `\"chat\"`")
+        .default("none"),
+        key("run_cfg", Kind::Table(&RUN_CFG), "what one replica takes").default("`{ num_gpus = 0 }`"),
+        KWARGS,
+        key("stop_words", Kind::Texts, "strings that end a generation").default("none"),
+        key("pred_postprocessor", POSTPROCESSOR, "applied to this model's answers before the data set's")
+            .takes("postprocessor")
+            .default("none"),
+        key("pools", Kind::Texts, "names or labels of the pools where it may run").default("wherever its files are"),
+        key("tokenizer_kwargs", Kind::Table(&TOKENIZER_KWARGS), "what OpenCompass hands to the tokenizer").default("none"),
+        key("model_kwargs", Kind::Table(&MODEL_KWARGS), "what OpenCompass hands to transformers").default("none"),
+        key(
+            "batch_size",
+            Kind::Either(&[Kind::Choice(auto), Kind::from(1)]),
+            "accepted; what runs at once follows from free memory",
+        )
+        .takes("`\"auto\"` or whole number")
+        .default("`\"auto\"`"),
+        key("peft_path", Kind::Path, "directory of a LoRA or DoRA adapter as `peft` saves it, merged into the weights"),
+    ],
+    types: &[],
+};
+
+pub(crate) static RUN_CFG: TableKeys = TableKeys {
+    name: "run_cfg",
+    title: "`run_cfg`",
+    keys: &[
+        key("num_gpus", Kind::from(0), "GPUs of one replica").default("0"),
+        key("num_procs", Kind::from(1), "processes of one replica: 1, or as many as `num_gpus`").default("1"),
+    ],
+    types: &[],
+};
 
 /// Short answers are what most data sets want; one that wants long ones says so in its inferencer.
 const MAX_OUT_LEN: u32 = 64;

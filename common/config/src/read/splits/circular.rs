@@ -1,12 +1,26 @@
 //! `circular` of a split: every row in several orders of its options, as OpenCompass's CircularEval asks them.
 
-use crate::keys::CIRCULAR;
 use crate::keys::vocabulary::ORDERS;
+use crate::keys::{Kind, TableKeys, key};
 use crate::read::fields;
 use crate::report::check::Check;
 use crate::syntax::tree::Node;
 use compass_plan::evaluation::Orders;
 use compass_settings::CircularConfig;
+
+pub(crate) static CIRCULAR: TableKeys = TableKeys {
+    name: "circular",
+    title: "`circular`",
+    keys: &[
+        key("options", Kind::Texts, "columns of the options").takes("array").required(),
+        key("answer", Kind::Text, "column of the right answer; one that names no option stays").required(),
+        key("answers", Kind::Texts, "what the right answer says for each option; one that says none of it is a fault")
+            .takes("array")
+            .default("the names of the options"),
+        key("patterns", Kind::Choice(|| ORDERS.words()), "which orders").default("`circular`"),
+    ],
+    types: &[],
+};
 
 /// Most options that `all_possible` permutes: 8 give 40,320 rows of each.
 const MOST_PERMUTED: usize = 8;

@@ -1,16 +1,166 @@
 //! `columns` of a split: one expression each, read by its verb. The grammar stands with the types.
 
 use super::{lists, row_template};
-use crate::keys::COLUMN;
 use crate::keys::vocabulary::AS;
+use crate::keys::{Key, Kind, TableKeys, TypeKeys, key};
 use crate::read::fields::{self, Fields, flag_of, literal, regex, required_text};
 use crate::read::paths;
+use crate::read::splits::lists::SPAN;
 use crate::report::check::Check;
 use crate::syntax::tree::{KeyValue, Node, Table, Value};
 use compass_diagnostic::spelling;
 use compass_settings::{ColumnConfig, Expression, Group, Pattern, Piece};
 use regex::Regex;
 use std::path::Path;
+
+const BASE: &[Key] = &[key("base", Kind::Whole(0, 1), "number of the letter A").takes("0 or 1").default("0")];
+
+const REGEX: Key = key("regex", Kind::Text, "a regular expression");
+
+/// The types are the verbs, of which a column has exactly one as a key.
+pub(crate) static COLUMN: TableKeys = TableKeys {
+    name: "column",
+    title: "a column",
+    keys: &[
+        key("as", Kind::Choice(|| AS.words()), "the type that the value is brought to").default("as it is"),
+        key("default", Kind::Anything, "what stands where `PATH` is absent or null, or where nothing was found")
+            .takes("any value")
+            .default("a fault"),
+    ],
+    types: &[
+        verb("from", &[&[key("from", Kind::Text, "`PATH`")]]),
+        verb("const", &[&[key("const", Kind::Anything, "any value")]]),
+        verb("format", &[&[key("format", Kind::Text, "`TEMPLATE`")]]),
+        verb(
+            "join",
+            &[&[
+                key("join", Kind::Either(&[Kind::Text, Kind::Texts]), "several `PATH`s, or one of a list"),
+                key("with", Kind::Text, "between two values").default("nothing"),
+                key("each", Kind::Text, "of one list: `TEMPLATE` of an item, with `{item}`, `{letter}` and `{number}`")
+                    .default("the item"),
+                key(
+                    "skip",
+                    Kind::ArrayOf(&Kind::Anything),
+                    "of one list: items that are left out, without moving the letters",
+                )
+                .takes("array")
+                .default("none"),
+            ]],
+        ),
+        verb(
+            "split",
+            &[&[
+                key("split", Kind::Text, "`PATH`"),
+                key("by", Kind::Text, "where the text is split").required(),
+                key("at", Kind::Whole(i64::MIN, i64::MAX), "which piece").default("the list"),
+            ]],
+        ),
+        verb(
+            "item",
+            &[&[
+                key("item", Kind::Text, "`PATH`"),
+                key(
+                    "at",
+                    Kind::Either(&[Kind::Text, Kind::Whole(i64::MIN, i64::MAX)]),
+                    "position, from the end when negative, or key",
+                )
+                .default("this or `at_column`"),
+                key("at_column", Kind::Text, "`PATH` of the position or key").default("this or `at`"),
+            ]],
+        ),
+        verb("letter_of", &[&[key("letter_of", Kind::Text, "`PATH`")], BASE]),
+        verb(
+            "index_of",
+            &[
+                &[
+                    key("index_of", Kind::Text, "`PATH`"),
+                    key("in", Kind::Text, "`PATH` of the list that is searched").default("none"),
+                ],
+                BASE,
+            ],
+        ),
+        verb(
+            "map",
+            &[&[
+                key("map", Kind::Text, "`PATH`"),
+                key("to", Kind::MapOf(&Kind::Anything), "the values by what a prompt would print").required(),
+            ]],
+        ),
+        verb(
+            "capture",
+            &[&[
+                key("capture", Kind::Text, "`PATH`"),
+                REGEX.required(),
+                key("group", Kind::Either(&[Kind::Text, Kind::Whole(0, 1000)]), "number or name of a group")
+                    .default("the first, else the match"),
+            ]],
+        ),
+        verb(
+            "replace",
+            &[&[
+                key("replace", Kind::Text, "`PATH`"),
+                REGEX.default("this or `find`"),
+                key("find", Kind::Text, "a text as it is").default("this or `regex`"),
+                key("by", Kind::Text, "`TEMPLATE`, in which `{1}` is a group of the regex").required(),
+            ]],
+        ),
+        verb(
+            "strip",
+            &[&[
+                key("strip", Kind::Text, "`PATH`"),
+                key("chars", Kind::Text, "what goes off both ends").default("white space"),
+            ]],
+        ),
+        verb("json", &[&[key("json", Kind::Text, "`PATH`")]]),
+        verb("lines_of", &[&[key("lines_of", Kind::Text, "a file")]]),
+        verb(
+            "rows_of",
+            &[&[key("rows_of", Kind::Text, "a file"), key("column", Kind::Text, "`PATH` in its rows").required()]],
+        ),
+        verb("text_of", &[&[key("text_of", Kind::Text, "a file")]]),
+        verb("object", &[&[key("object", Kind::Texts, "several `PATH`s")]]),
+        verb("list", &[&[key("list", Kind::Texts, "several `PATH`s")]]),
+        verb(
+            "items",
+            &[&[
+                key("items", Kind::Text, "`PATH` of a list"),
+                key("at", Kind::Either(&[Kind::Text, Kind::Whole(i64::MIN, i64::MAX)]), "position or key in each item")
+                    .default("the items"),
+                key("order", Kind::Text, "`PATH` of a list of positions, in whose order the items come")
+                    .default("as they are"),
+                key("unique", Kind::Boolean, "of equal items the first alone").default("`false`"),
+            ]],
+        ),
+        verb("first_of", &[&[key("first_of", Kind::Texts, "several `PATH`s")]]),
+        verb("cycle", &[&[key("cycle", Kind::ArrayOf(&Kind::Anything), "values that rows take in turn")]]),
+        verb("number", &[&[key("number", Kind::Whole(i64::MIN, i64::MAX), "what the first row is counted as")]]),
+        verb(
+            "splice",
+            &[&[
+                key("splice", Kind::Text, "`PATH`"),
+                key("by", Kind::Text, "what parts the pieces; `\"\"` for characters").required(),
+                key(
+                    "spans",
+                    Kind::ArrayOf(&Kind::Table(&SPAN)),
+                    "pieces that are replaced; where two overlap, the first counts",
+                )
+                .takes("array of spans")
+                .required(),
+            ]],
+        ),
+        verb(
+            "upper",
+            &[&[
+                key("upper", Kind::Text, "`PATH`"),
+                key("first", Kind::Boolean, "the first letter alone").default("`false`"),
+            ]],
+        ),
+    ],
+};
+
+const fn verb(name: &'static str, keys: &'static [&'static [Key]]) -> TypeKeys {
+    TypeKeys { name, meaning: "", keys }
+}
 
 /// Every verb; a column has exactly one.
 fn verbs() -> impl Iterator<Item = &'static str> {

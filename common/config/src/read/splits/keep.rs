@@ -1,10 +1,24 @@
 //! `keep`: which rows of a split are used.
 
-use crate::keys::KEEP;
+use crate::keys::{Kind, TableKeys, key};
 use crate::read::fields::{self, Fields, flag_of, literal, regex};
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Value};
 use compass_settings::{Condition, Test};
+
+pub(crate) static KEEP: TableKeys = TableKeys {
+    name: "keep",
+    title: "`keep`",
+    keys: &[
+        key("column", Kind::Text, "what is asked").required(),
+        key("equals", Kind::Anything, "the value is this one").takes("any value").default("one of four"),
+        key("in", Kind::ArrayOf(&Kind::Anything), "the value is one of these").takes("array").default("one of four"),
+        key("regex", Kind::Text, "the value matches").default("one of four"),
+        key("exists", Kind::Boolean, "whether there is a value").default("one of four"),
+        key("not", Kind::Boolean, "the reverse").default("`false`"),
+    ],
+    types: &[],
+};
 
 /// One condition, or a list of which all must hold.
 pub(crate) fn read(check: &mut Check, node: &Node) -> Option<Vec<Condition>> {

@@ -1,11 +1,22 @@
 //! Columns and rows made of lists, and texts made of pieces: `each`, and the verbs that read several values of a row.
 
 use super::row_template;
-use crate::keys::SPAN;
+use crate::keys::{Kind, TableKeys, key};
 use crate::read::fields::{self, Fields, flag_of, literal, required_text};
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Table, Value};
 use compass_settings::{Expression, Key, Repeat, TextSpan};
+
+pub(crate) static SPAN: TableKeys = TableKeys {
+    name: "span",
+    title: "a span",
+    keys: &[
+        key("at", Kind::Text, "`PATH` of the position of its first piece, from 0").required(),
+        key("like", Kind::Text, "`PATH` of a text that has as many pieces").default("one piece"),
+        key("put", Kind::Text, "`TEMPLATE` that stands in its place").required(),
+    ],
+    types: &[],
+};
 
 /// `each`: in order, columns and what their values are.
 pub(crate) fn each(check: &mut Check, table: &Table) -> Option<Vec<(String, Repeat)>> {
@@ -79,7 +90,7 @@ pub(crate) fn cycle(check: &mut Check, node: &Node) -> Option<Expression> {
 
 pub(crate) fn item(check: &mut Check, of: String, fields: &mut Fields<'_>) -> Option<Expression> {
     let at = match fields.get("at_column") {
-        None => fields.require(check, "at", "0").and_then(|node| key(check, node)),
+        None => fields.require(check, "at", "0").and_then(|node| field_key(check, node)),
         Some(node) => {
             if let Some(at) = fields.get("at") {
                 let help = "remove one: `at` is the same for every row, `at_column` is not";
@@ -94,7 +105,7 @@ pub(crate) fn item(check: &mut Check, of: String, fields: &mut Fields<'_>) -> Op
 
 pub(crate) fn items(check: &mut Check, of: String, fields: &mut Fields<'_>) -> Option<Expression> {
     let at = match fields.get("at") {
-        Some(node) => key(check, node).map(Some),
+        Some(node) => field_key(check, node).map(Some),
         None => Some(None),
     };
     let order = fields.text(check, "order").map(str::to_owned);
@@ -102,7 +113,7 @@ pub(crate) fn items(check: &mut Check, of: String, fields: &mut Fields<'_>) -> O
     Some(Expression::Items { of, at: at?, order, unique })
 }
 
-fn key(check: &mut Check, node: &Node) -> Option<Key> {
+fn field_key(check: &mut Check, node: &Node) -> Option<Key> {
     match &node.value {
         Value::Integer(at) => Some(Key::At(*at)),
         Value::String(name) => Some(Key::Name(name.clone())),

@@ -1,14 +1,76 @@
 //! `[dataset.test]` and `[dataset.train]`: the files of a split and what is made of their rows.
 
 use super::{circular, columns, files, keep, lists};
-use crate::keys::SPLIT;
 use crate::keys::vocabulary::FORMAT;
+use crate::keys::{Kind, TableKeys, key};
 use crate::read::fields::{self, Fields, flag_of};
+use crate::read::splits::circular::CIRCULAR;
+use crate::read::splits::columns::COLUMN;
+use crate::read::splits::keep::KEEP;
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Table};
 use compass_settings::{ReadLimits, ReadOptions, SourceConfig};
 use std::ops::Range;
 use std::path::Path;
+
+pub(crate) static SPLIT: TableKeys = TableKeys {
+    name: "split",
+    title: "[dataset.test]",
+    keys: &[
+        key(
+            "path",
+            Kind::Either(&[Kind::Text, Kind::Texts]),
+            "a file, a folder of one kind of file, a name with `*`, or `hub:owner/name[@revision][/config]`",
+        )
+        .takes("string or array")
+        .required(),
+        key("split", Kind::Text, "which split of a hub data set").default("`test` or `train`"),
+        key("format", Kind::Choice(|| FORMAT.words()), "layout of the files")
+            .default("by the name; `.gz` is read as what it holds"),
+        key("header", Kind::Boolean, "csv, tsv: the first row names the columns").default("`true`"),
+        key("names", Kind::Texts, "csv, tsv: names of the columns; txt: of its one column; json: of rows that are lists").default("the header's"),
+        key("delimiter", Kind::Text, "csv, tsv: between two values").takes("one ASCII character").default("the format's own"),
+        key("quoted", Kind::Boolean, "whether `\"` quotes").default("csv `true`, tsv `false`"),
+        key("rows", Kind::Text, "json: where the rows are, as in `data.test`").takes("dotted path").default("the document"),
+        key("key_column", Kind::Text, "json: rows are the values of an object, whose keys become this column")
+            .default("none"),
+        key("whole", Kind::Boolean, "txt: the file is one row").default("`false`"),
+        key("file_column", Kind::Text, "column that gets what `*` stood for, else the file's name").default("none"),
+        key("max_line_mb", Kind::from(1), "bound of a line or record, in millions of bytes").default("64"),
+        key("max_document_mb", Kind::from(1), "bound of a file that is read whole").default("1024"),
+        key(
+            "each",
+            Kind::MapOf(&Kind::Either(&[Kind::Text, Kind::ArrayOf(&Kind::Anything)])),
+            "`{ qa = \"paragraph.qas\" }`: before all else, a row for every item of that list, in a new column; several nest; \
+             of an array, a row for every value",
+        )
+        .takes("table from column to `PATH` or array")
+        .default("none"),
+        key("columns", Kind::MapOf(&Kind::Table(&COLUMN)), "new columns").takes("table").default("none"),
+        key(
+            "lists_to_columns",
+            Kind::MapOf(&Kind::Texts),
+            "`{ choices = [\"A\", \"B\", \"C\", \"D\"] }`: an item a column; the list goes",
+        )
+        .takes("table")
+        .default("none"),
+        key("keep", Kind::Either(&[Kind::Table(&KEEP), Kind::ArrayOf(&Kind::Table(&KEEP))]), "rows that are used; all conditions must hold")
+            .takes("condition or array")
+            .default("all rows"),
+        key("slice", Kind::Text, "rows that there are, of those: `\"[10:510]\"`; `test_range` takes from them").default("all"),
+        key("drop_columns", Kind::Texts, "columns that go").takes("array").default("none"),
+        key("order", Kind::Texts, "columns that stand first").takes("array").default("as read"),
+        key("only", Kind::Texts, "these columns alone, in this order").takes("array").default("all"),
+        key(
+            "circular",
+            Kind::Table(&CIRCULAR),
+            "last of all, a row for every order of its options, with the columns `qid` and `circular_pattern`: CircularEval",
+        )
+        .takes("table")
+        .default("none"),
+    ],
+    types: &[],
+};
 
 /// Reads a split and checks that its files exist.
 pub(crate) fn read(check: &mut Check, key: &'static str, node: &Node, data_dir: Option<&Path>) -> Option<SourceConfig> {

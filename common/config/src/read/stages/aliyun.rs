@@ -4,9 +4,9 @@
 //! (`bashrc_path`, caches, the worker) are those of the job's machine, so they are not looked for here. What is secret has no
 //! place in it: it would stand on the command line of `dlc`, where everybody on this host can read it.
 
-use crate::keys::ALIYUN;
+use crate::keys::{Kind, TableKeys, ignored, key};
 use crate::opencompass::{json_settings, python_settings};
-use crate::read::fields::Fields;
+use crate::read::fields::{self, Fields, flag_of};
 use crate::read::paths;
 use crate::report::check::Check;
 use crate::syntax::parse;
@@ -15,6 +15,49 @@ use crate::syntax::tree::{Node, Table, Value};
 use compass_common::regular_file;
 use compass_settings::{AliyunConfig, DlcCommand, JobEnvironment};
 use std::path::{Path, PathBuf};
+
+pub(crate) static ALIYUN: TableKeys = TableKeys {
+    name: "aliyun_cfg",
+    title: "`aliyun_cfg`",
+    keys: &[
+        key("workspace_id", Kind::Text, "of the jobs").required(),
+        key("worker_image", Kind::Text, "of the jobs").required(),
+        key("resource_id", Kind::Text, "quota").default("the workspace's own"),
+        key("data_sources", Kind::Either(&[Kind::Text, Kind::Texts]), "data sets of the workspace that the jobs mount")
+            .takes("array of ids, or one text with commas")
+            .default("none"),
+        key("bashrc_path", Kind::Text, "file that prepares the job's shell, beside `conda_env_name`").default("none"),
+        key("conda_env_name", Kind::Text, "environment that the shell activates, beside `bashrc_path`").default("none"),
+        key("python_env_path", Kind::Text, "environment whose `bin` comes first, without a `bashrc_path`")
+            .default("the image's own"),
+        key("dlc_config_path", Kind::Path, "what `dlc config` wrote, on this host").default("`dlc`'s own"),
+        key("dlc_job_cmd", Kind::Text, "`create` for a `dlc` that knows `create job`")
+            .takes("`submit`, `create`")
+            .default("`submit`"),
+        key("dlc_sleep_time", Kind::from(0), "seconds between two looks at the jobs").default("10"),
+        key("priority", Kind::Whole(1, 9), "of the jobs, 1 to 9").default("1"),
+        key("worker_cpu", Kind::from(1), "at least so many, and 8 for each GPU").default("12"),
+        key("worker_memory", Kind::from(1), "at least so many GiB, and 128 for each GPU").default("192"),
+        key("huggingface_cache", Kind::Text, "variable of the job").default("none"),
+        key("torch_cache", Kind::Text, "variable of the job").default("none"),
+        key("hf_endpoint", Kind::Text, "variable of the job").default("none"),
+        key("http_proxy", Kind::Text, "variable of the job; a proxy with a password is refused").default("none"),
+        key("hf_offline", Kind::Boolean, "no network for the hub's libraries").default("`true`"),
+        key(
+            "extra_envs",
+            Kind::Either(&[Kind::Texts, Kind::MapOf(&Kind::Text)]),
+            "variables of the job; `$OTHER` is filled in; secrets are refused",
+        )
+        .takes("array of `NAME=value`, or a table")
+        .default("none"),
+        key("env_file", Kind::Text, "file of the job to source, for secrets").default("none"),
+        key("pre_cmd", Kind::Text, "run in the job before everything else").default("none"),
+        key("worker_path", Kind::Text, "`compass-worker` as the job sees it").default("this host's own"),
+        key("token_file", Kind::Text, "the join token as the job sees it").default("none"),
+        ignored("ali_submit_dlc_path", Kind::Anything, "jobs are submitted with `dlc`"),
+    ],
+    types: &[],
+};
 
 /// Where OpenCompass looks for the file unless told.
 const USUAL_FILE: &str = "~/.aliyun.cfg";
@@ -112,7 +155,7 @@ fn settings(check: &mut Check, table: &Table, span: Span) -> Option<AliyunConfig
         let (what, message) = ("`ali_submit_dlc_path`", "`ali_submit_dlc_path` is ignored".into());
         check.unneeded(entry.key_span, what, message, "jobs are submitted with `dlc`");
     }
-    let hf_offline = truth(check, &mut fields, "hf_offline").unwrap_or(true);
+    let hf_offline = flag_of(check, &mut fields, "hf_offline").unwrap_or(true);
     let huggingface_cache = text(check, &mut fields, "huggingface_cache");
     let torch_cache = text(check, &mut fields, "torch_cache");
     let hf_endpoint = text(check, &mut fields, "hf_endpoint");
@@ -153,23 +196,12 @@ fn given(text: Option<&str>) -> Option<String> {
 
 fn id(check: &mut Check, fields: &mut Fields<'_>, key: &'static str, example: &str) -> Option<String> {
     let node = fields.require(check, key, example)?;
-    let text = crate::read::fields::text(check, key, node)?;
+    let text = fields::text(check, key, node)?;
     if text.is_empty() {
         check.error(node.span, format!("`{key}` is empty"), Some(format!("write `{key} = {example}`")));
         return None;
     }
     Some(text.into())
-}
-
-fn truth(check: &mut Check, fields: &mut Fields<'_>, key: &'static str) -> Option<bool> {
-    let node = fields.get(key)?;
-    match node.value {
-        Value::Boolean(truth) => Some(truth),
-        _ => {
-            check.wrong_type(key, node, "a boolean", "true");
-            None
-        }
-    }
 }
 
 /// `bashrc_path` comes before `python_env_path`, as in OpenCompass, and wants `conda_env_name`.
@@ -222,7 +254,7 @@ fn data_sources(check: &mut Check, fields: &mut Fields<'_>) -> Vec<String> {
 
 fn http_proxy(check: &mut Check, fields: &mut Fields<'_>) -> Option<String> {
     let node = fields.get("http_proxy")?;
-    let url = given(crate::read::fields::text(check, "http_proxy", node))?;
+    let url = given(fields::text(check, "http_proxy", node))?;
     let authority = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
     if authority.split('/').next().is_some_and(|host| host.contains('@')) {
         // The line that is shown with an error must not show it either.
@@ -237,7 +269,7 @@ fn extra_envs(check: &mut Check, fields: &mut Fields<'_>) -> Vec<(String, String
         None => Vec::new(),
         Some(Node { value: Value::Table(table), .. }) => {
             let pairs = table.entries.iter().filter_map(|entry| {
-                let value = crate::read::fields::text(check, &entry.key, &entry.node)?;
+                let value = fields::text(check, &entry.key, &entry.node)?;
                 Some((format!("{}={value}", entry.key), entry.key_span))
             });
             pairs.collect()
@@ -284,7 +316,7 @@ fn secret(check: &mut Check, at: Span, what: &str) {
 
 fn job_command(check: &mut Check, fields: &mut Fields<'_>) -> DlcCommand {
     let Some(node) = fields.get("dlc_job_cmd") else { return DlcCommand::Submit };
-    match crate::read::fields::text(check, "dlc_job_cmd", node) {
+    match fields::text(check, "dlc_job_cmd", node) {
         Some("create") => DlcCommand::Create,
         Some("" | "submit") | None => DlcCommand::Submit,
         Some(other) => {

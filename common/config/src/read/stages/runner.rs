@@ -3,8 +3,9 @@
 use super::{command, dlc, slurm};
 use crate::flags::overrides::Overrides;
 use crate::keys::vocabulary::{LauncherName, RUNNERS};
-use crate::keys::{LAUNCHER, RUNNER};
+use crate::keys::{Kind, TableKeys, TypeKeys, ignored, key};
 use crate::read::fields::{Fields, text};
+use crate::read::stages::aliyun::ALIYUN;
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Value};
 use compass_plan::engine::ENGINE_TIMEOUT;
@@ -13,6 +14,105 @@ use compass_types::duration::{DURATION_HELP, parse_duration};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
+
+pub(crate) static RUNNER: TableKeys = TableKeys {
+    name: "runner",
+    title: "`runner`",
+    keys: &[
+        key(
+            "type",
+            Kind::Choice(|| RUNNERS.words()),
+            "who launches workers ([launchers](launchers.md)); left out where there are pools",
+        )
+        .default("`local`"),
+        key("max_num_workers", Kind::from(1), "replica slots of the job")
+            .default("what GPUs or cores allow; one job of a remote launcher"),
+        key("max_workers_per_gpu", Kind::from(1), "most replicas that share a GPU; checked when a model is loaded")
+            .default("1"),
+        key("max_gpus", Kind::from(0), "GPUs of the whole job over all launchers").default("0, no bound"),
+        key(
+            "retry",
+            Kind::from(0),
+            "tries that follow a failed one: of a task that failed for no reason of its node, and of launches in a row; launches have \
+             [defaults of their own](launchers.md#tries)",
+        )
+        .default("2"),
+        key(
+            "unschedulable_timeout",
+            Kind::Duration,
+            "how long a model waits when no connected worker can load it, or a sample when none has room for it; then it fails",
+        )
+        .default("`\"10m\"`"),
+        key(
+            "engine_timeout",
+            Kind::Duration,
+            "an engine that computes nothing for so long is ended, and its samples run again in smaller batches",
+        )
+        .takes("duration, 5s to 30d")
+        .default("`\"30m\"`"),
+        ignored("task", Kind::Anything, "OpenCompass's `OpenICLInferTask` and `OpenICLEvalTask` are accepted"),
+    ],
+    types: &LAUNCHERS,
+};
+
+/// `launcher` of a pool.
+pub(crate) static LAUNCHER: TableKeys = TableKeys {
+    name: "launcher",
+    title: "`launcher`",
+    keys: &[key("type", Kind::Choice(|| RUNNERS.words()), "")],
+    types: &LAUNCHERS,
+};
+
+static LAUNCHERS: [TypeKeys; 5] = [
+    TypeKeys { name: "local", meaning: "processes on this host", keys: &[] },
+    TypeKeys {
+        name: "slurm",
+        meaning: "jobs of `sbatch`",
+        keys: &[&[
+            key("partition", Kind::Text, "of the jobs").default("the site's own"),
+            key("quotatype", Kind::Text, "of the jobs, only where the site has it").default("none"),
+            key("qos", Kind::Text, "of the jobs").default("none"),
+            key("extra_command", Kind::Either(&[Kind::Text, Kind::Texts]), "further arguments of `sbatch`")
+                .takes("array, or one line")
+                .default("none"),
+            key("log_dir", Kind::Path, "where jobs write their output: a folder that this host and every node reach")
+                .default("`logs/` of the run; `compass-master serve`: none is kept"),
+        ]],
+    },
+    TypeKeys {
+        name: "dlc",
+        meaning: "jobs of Alibaba's `dlc`",
+        keys: &[&[
+            key(
+                "aliyun_cfg",
+                Kind::Either(&[Kind::Text, Kind::Table(&ALIYUN)]),
+                "settings of the jobs, or the file that holds them",
+            )
+            .takes("path or table")
+            .default("`~/.aliyun.cfg`"),
+            key("preemptible", Kind::Boolean, "whether jobs of higher priority may take the place of these")
+                .default("`false`"),
+            ignored("eval_with_gpu", Kind::Anything, "a key of OpenCompass's"),
+            ignored("keep_tmp_file", Kind::Anything, "a key of OpenCompass's"),
+            ignored("lark_bot_url", Kind::Anything, "a key of OpenCompass's"),
+        ]],
+    },
+    TypeKeys {
+        name: "command",
+        meaning: "a line of shell for each worker",
+        keys: &[&[
+            key(
+                "template",
+                Kind::Text,
+                "the line; `{task_cmd}`, `{task_word}`, `{num_gpus}`, `{name}`, `{{` for a brace",
+            )
+            .required(),
+            key("pipe", Kind::Boolean, "the line passes standard input on, and its worker ends when the master does")
+                .default("`true`"),
+        ]],
+    },
+    TypeKeys { name: "none", meaning: "nothing is launched; workers are started by hand", keys: &[] },
+];
 
 const RETRY: u32 = 2;
 const UNSCHEDULABLE_TIMEOUT: Duration = Duration::from_secs(600);

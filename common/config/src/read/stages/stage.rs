@@ -1,13 +1,32 @@
 //! `[infer]` and `[eval]`: partitioner and runner of a stage, with the flags over them.
 
 use super::partitioner::{self, GEN_TASK_COEF, MAX_TASK_SIZE};
-use super::runner;
+use super::runner::{self, RUNNER};
 use crate::flags::overrides::Overrides;
-use crate::keys::TableKeys;
+use crate::keys::{Key, Kind, TableKeys, key};
 use crate::read::fields::Fields;
+use crate::read::stages::partitioner::PARTITIONER;
 use crate::report::check::Check;
 use compass_plan::partition::{PartitionStrategy, PartitionerKind};
 use compass_settings::StageConfig;
+
+static RUNNER_TAKES: [Kind; 2] = [Kind::Text, Kind::Table(&RUNNER)];
+
+const RUNNER_KEY: Key = key("runner", Kind::Either(&RUNNER_TAKES), "who launches workers, and how many")
+    .takes("name or table")
+    .default("`local`");
+
+const PARTITIONER_KEY: Key = key("partitioner", Kind::Named(&PARTITIONER), "how the stage is cut into tasks");
+
+pub(crate) static INFER: TableKeys = TableKeys {
+    name: "infer",
+    title: "[infer]",
+    keys: &[PARTITIONER_KEY.default("`balanced`"), RUNNER_KEY],
+    types: &[],
+};
+
+pub(crate) static EVAL: TableKeys =
+    TableKeys { name: "eval", title: "[eval]", keys: &[PARTITIONER_KEY.default("`naive`"), RUNNER_KEY], types: &[] };
 
 /// Reads the stage at `key`, which has these keys; `partitioner` is its default.
 pub(crate) fn read(

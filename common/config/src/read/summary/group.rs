@@ -1,12 +1,48 @@
 //! `[[summary_group]]`: data sets that the table also shows as one.
 
-use crate::keys::SUMMARY_GROUP;
+use crate::keys::{Kind, TableKeys, key};
 use crate::read::fields::{Fields, text};
 use crate::report::check::Check;
 use crate::syntax::tree::{KeyValue, Node, Value};
 use compass_diagnostic::spelling;
 use compass_plan::summary::{Average, Subset, SummaryGroup, Transform, shipped_group, shipped_groups};
 use std::collections::BTreeMap;
+
+pub(crate) static SUMMARY_GROUP: TableKeys = TableKeys {
+    name: "summary_group",
+    title: "[[summary_group]]",
+    keys: &[
+        key(
+            "name",
+            Kind::Text,
+            "row of the table; the groups of the presets (mmlu, ceval, bbh ...) are there without being written",
+        )
+        .required(),
+        key("subsets", Kind::ArrayOf(&Kind::Either(&[Kind::Text, Kind::Texts])), "what is averaged")
+            .takes("array of names, or of `[\"name\", \"metric\"]`")
+            .default("required for a new name"),
+        key("metric", Kind::Text, "what the group's number is called").default("by its kind: `naive_average`, `weighted_average` ..."),
+        key("weights", Kind::Either(&[Kind::ArrayOf(&Kind::Number), Kind::MapOf(&Kind::Number)]), "weighted mean")
+            .takes("table or array of numbers")
+            .default("none"),
+        key(
+            "weight_by_size",
+            Kind::Boolean,
+            "lm-eval's mean of a group, over data sets, those of groups within the group too: each weighs as many samples as it has, or, with `false`, as much as any other",
+        )
+        .default("none: the mean of the subsets, groups among them, as in OpenCompass"),
+        key("sum", Kind::Boolean, "the sum; at most one of `weights`, `weight_by_size`, `sum`, `harmonic` and `std`").default("`false`"),
+        key("harmonic", Kind::Boolean, "the harmonic mean").or(&["harmonic_mean"]).default("`false`"),
+        key("std", Kind::Boolean, "the standard deviation").default("`false`"),
+        key(
+            "transforms",
+            Kind::MapOf(&Kind::Text),
+            "Python expressions of `x`, a subset's number, by subset: what is taken in its place",
+        )
+        .default("none"),
+    ],
+    types: &[],
+};
 
 const TITLE: &str = "[[summary_group]]";
 

@@ -1,11 +1,43 @@
 //! `[summarizer]`: which rows the table shows in which order, and OpenCompass's groups, by name or written out.
 
 use super::{files, group};
-use crate::keys::SUMMARIZER;
+use crate::keys::{Kind, TableKeys, ignored, key};
 use crate::read::fields::{Fields, text};
+use crate::read::summary::group::SUMMARY_GROUP;
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Table, Value};
 use compass_plan::summary::{RowName, SummaryGroup};
+
+pub(crate) static SUMMARIZER: TableKeys = TableKeys {
+    name: "summarizer",
+    title: "[summarizer]",
+    keys: &[
+        key(
+            "dataset_abbrs",
+            Kind::ArrayOf(&Kind::Either(&[Kind::Text, Kind::Texts])),
+            "the rows that the table shows, in this order: data sets and groups, by their first metric or by the one named; any \
+             other text is a heading, and `\"\"` a blank row",
+        )
+        .takes("array of names, or of `[\"name\", \"metric\"]`")
+        .default("every data set, then every group"),
+        key(
+            "groups",
+            Kind::Texts,
+            "OpenCompass's groups by the names of its files (`mmlu`, `ceval`, `cmmlu`, `bbh`, `mathbench` ...)",
+        )
+        .takes("array of names")
+        .default("none"),
+        key(
+            "summary_groups",
+            Kind::Tables(&SUMMARY_GROUP),
+            "as [[summary_group]], but shown only where every subset is in the job, or where `dataset_abbrs` names it",
+        )
+        .default("none"),
+        ignored("type", Kind::Anything, "there is one table, that of OpenCompass's `DefaultSummarizer`"),
+        ignored("prompt_db", Kind::Anything, "a key of OpenCompass's"),
+    ],
+    types: &[],
+};
 
 /// What the table shows beside the data sets.
 #[derive(Debug, Default)]

@@ -4,11 +4,41 @@
 //! the ice token, and that message is the dialogue. A model with a chat template gets the messages as they are, whichever
 //! roles its meta template knows; others read them as `HUMAN`, `BOT` and `SYSTEM`.
 
-use crate::keys::{MESSAGE, MESSAGES};
+use crate::keys::{Kind, TableKeys, ignored, key};
 use crate::read::fields::{self, flag};
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Value};
 use compass_plan::prompt::{Role, Rounds, TemplateLine};
+
+pub(crate) static MESSAGES: TableKeys = TableKeys {
+    name: "template.messages",
+    title: "messages",
+    keys: &[
+        key(
+            "messages",
+            Kind::ArrayOf(&Kind::Either(&[Kind::Text, Kind::Table(&MESSAGE)])),
+            "the conversation; a string is a text of its own",
+        )
+        .takes("array of messages and strings")
+        .required(),
+        key("format_variables", Kind::Boolean, "whether columns are filled in; `false` only where no text has a brace")
+            .default("`true`"),
+        ignored("type", Kind::Text, "OpenCompass's `RawPromptTemplate`"),
+        ignored("ice_token", Kind::Anything, "that of `infer_cfg` counts"),
+    ],
+    types: &[],
+};
+
+pub(crate) static MESSAGE: TableKeys = TableKeys {
+    name: "template.message",
+    title: "a message of `messages`",
+    keys: &[
+        key("role", Kind::Text, "who says it").takes("`system`, `user`, `assistant`").required(),
+        key("content", Kind::Text, "what is said").required(),
+        key("expand_column", Kind::Text, "in place of both: column that holds messages").default("none"),
+    ],
+    types: &[],
+};
 
 const EXAMPLE: &str = "[{ role = \"user\", content = \"{question}\" }]";
 

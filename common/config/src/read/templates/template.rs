@@ -1,10 +1,38 @@
 //! Templates and options as the configuration writes them.
 
-use crate::keys::{LINE, ROUNDS};
+use crate::keys::{Kind, TableKeys, key};
 use crate::read::fields;
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Table, Value};
 use compass_plan::prompt::{Options, Role, Rounds, Template, TemplateLine, TemplateText, jinja_fault};
+
+/// A line, or several.
+const LINES: Kind =
+    Kind::Either(&[Kind::Text, Kind::Table(&LINE), Kind::ArrayOf(&Kind::Either(&[Kind::Text, Kind::Table(&LINE)]))]);
+
+pub(crate) static ROUNDS: TableKeys = TableKeys {
+    name: "template.rounds",
+    title: "a dialogue",
+    keys: &[
+        key("begin", LINES, "before the dialogue; shots go to its ice token").takes("lines").default("none"),
+        key("round", LINES, "the dialogue").takes("lines").required(),
+        key("end", LINES, "after the dialogue").takes("lines").default("none"),
+    ],
+    types: &[],
+};
+
+pub(crate) static LINE: TableKeys = TableKeys {
+    name: "template.line",
+    title: "a line",
+    keys: &[
+        key("role", Kind::Text, "who says it: a role of the model's `meta_template`").required(),
+        key("prompt", Kind::Text, "what is said").default("the role's own"),
+        key("fallback_role", Kind::Text, "who says it where the model has no such role").default("none"),
+        key("begin", Kind::Text, "before what is said").default("the role's own"),
+        key("end", Kind::Text, "after what is said").default("the role's own"),
+    ],
+    types: &[],
+};
 
 const EXAMPLE: &str = "[{ role = \"HUMAN\", prompt = \"...\" }, { role = \"BOT\", prompt = \"...\" }]";
 
