@@ -33,7 +33,8 @@ async fn two_grants_give_all_results_and_reports() {
     let mut collected = Collected::default();
     collected.until(&mut session, true, |collected| collected.reports.len() == 2).await;
     collected.assert_answers(&plan, 45, &[]);
-    assert_eq!(collected.credits, [3], "one grant more than slots");
+    // Later ones follow measured times.
+    assert_eq!(collected.credits.first(), Some(&3), "one grant more than slots, before anything is measured");
     let mut loads: Vec<_> =
         collected.facts.iter().filter_map(|facts| Some((facts.model, facts.load.as_ref()?.slot))).collect();
     loads.sort();
