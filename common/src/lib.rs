@@ -1,4 +1,5 @@
-//! What every program of the house needs of its host: its name, cores and descriptors, back-off, logs, what a person reads, its GPUs, private files, JSON, join tokens.
+//! Needs of every program of the house: the host's name, cores, descriptors and GPUs, back-off, logs, what a person reads, private
+//! files, JSON, join tokens.
 
 pub mod backoff;
 pub mod descriptors;

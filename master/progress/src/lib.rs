@@ -1,4 +1,4 @@
-//! How a run stands: its record, its view, and the lines that people read meanwhile.
+//! State of a run: its record, its view, and the lines that people read meanwhile.
 
 mod board;
 mod facts;

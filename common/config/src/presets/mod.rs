@@ -1,4 +1,4 @@
-//! What ships with the program under OpenCompass's names.
+//! Data sets and models that ship with the program under OpenCompass's names.
 
 pub(crate) mod data_sets;
 pub(crate) mod later;

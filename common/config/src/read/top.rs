@@ -1,4 +1,5 @@
 //! The top level of a file.
+
 use crate::keys::{Kind, TableKeys, key};
 use crate::read::combination::COMBINATION;
 use crate::read::datasets::dataset::DATASET;

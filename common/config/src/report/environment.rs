@@ -6,32 +6,32 @@ use std::path::PathBuf;
 /// Folders, services and switches that hold for all tables.
 #[derive(Debug, Default)]
 pub(crate) struct Environment {
-    /// What `~` stands for.
+    /// The folder that `~` stands for.
     pub(crate) home: Option<PathBuf>,
     /// The folders of the hub's local caches, where the environment names any.
     pub(crate) hub_caches: Vec<PathBuf>,
     /// Finds what is in object stores and on the hub.
     pub(crate) remote: Option<Remote>,
-    /// Where configurations in Python find what they import.
+    /// Surroundings of configurations in Python.
     pub(crate) python: PythonWorld,
     /// The folder of the data that the command line or the environment names.
     pub(crate) flagged_dir: Option<PathBuf>,
-    /// Where the paths of presets begin.
+    /// The folder in which the paths of presets begin.
     pub(crate) data_root: PathBuf,
     /// Prefixes of paths that pools have under another name: files there need not be here.
     pub(crate) elsewhere: Vec<(String, String)>,
-    /// Whether nothing will be started: what a run would be refused for because it is not there is a note.
+    /// Nothing will be started: a missing file that a run would be refused for is a note.
     pub(crate) plans_only: bool,
-    /// Whether only results that a run has are scored: what they were computed from need not be there.
+    /// Only results that a run has are scored: the files that they were computed from may be gone.
     pub(crate) scores_only: bool,
-    /// Whether what is not served is left out instead of stopping the job.
+    /// Models and data sets that are not served are left out and do not stop the job.
     pub(crate) skip_unsupported: bool,
-    /// How often everything that is generated runs, where the command line says so.
+    /// Runs of everything that is generated, by the command line.
     pub(crate) num_runs: Option<u32>,
 }
 
 impl Environment {
-    /// Where repositories of the Hugging Face hub are looked for, the first that has one.
+    /// Folders in which repositories of the Hugging Face hub are looked for, in order.
     pub(crate) fn hub_caches(&self) -> Vec<PathBuf> {
         if !self.hub_caches.is_empty() {
             return self.hub_caches.clone();

@@ -1,4 +1,4 @@
-//! Dependencies of the packages, by their manifests: who may use whom, and which outside crates have a reason.
+//! Dependencies of the packages, by their manifests: the layers, and the reason of each outside crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use crate::syntax::source::Span;
 use crate::syntax::tree::Node;
 use compass_plan::{GenSpec, InferSpec};
 
-/// Of what is scored and not generated.
+/// Keys of inferencers that score and do not generate.
 const SCORED: &[Key] = &[
     key("labels", Kind::Texts, "which labels of the template are compared").default("all"),
     ignored("max_out_len", Kind::Anything, "nothing is generated"),
