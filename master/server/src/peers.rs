@@ -11,8 +11,8 @@ use tokio::sync::watch;
 const NAME: &str = "servers";
 /// Addresses that are kept, the latest first.
 const MOST: usize = 8;
-/// Interval at which a leader reads the list of standby servers.
-const LOOK: Duration = Duration::from_secs(5);
+/// Interval at which a leader reads the list of standby servers: workers launched sooner do not know a new one.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Servers of one store.
 #[derive(Debug)]

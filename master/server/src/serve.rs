@@ -12,7 +12,7 @@ use super::server_job::Job;
 use super::status_file::StatusFile;
 use compass_cli::exit;
 use compass_common::job_log::{JobLog, LogLine};
-use compass_common::status_output::{print_timed, report, with_log};
+use compass_common::status_output::{print_timed, with_log};
 use compass_common::words::counted;
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_jobs::control::{self, usual_state_dir};
@@ -258,7 +258,8 @@ impl Jobs {
                 Err(failure) if failure.code == exit::LEADERSHIP_LOST && self.is_shared => {
                     // What its workers hold is still the job's, under any leader.
                     self.server.dispatcher.expect(job.plan, id.clone());
-                    report(failure.diagnostics);
+                    // A follower of the job is not told: the job goes on, and the next leader speaks.
+                    tracing::debug!(why = %failure.diagnostics.message(), "another master leads this job");
                 }
                 ended => return ended,
             }

@@ -23,6 +23,8 @@ use tonic::{Code, Status, Streaming};
 const STATUS: Duration = Duration::from_secs(3);
 /// How long it may take to explain something, which a scheduler is asked for.
 const EXPLANATION: Duration = Duration::from_secs(10);
+/// Interval of pings on a connection, and how long one may go unanswered: a server that is stopped keeps its connections open.
+const PING: Duration = Duration::from_secs(30);
 
 /// A connection to the control service of one master.
 #[derive(Clone, Debug)]
@@ -60,7 +62,7 @@ pub(super) fn refused(status: &Status) -> Failure {
 impl Master {
     async fn connect(live: &Live) -> Option<Self> {
         let endpoint = Endpoint::from_shared(format!("unix:{}", live.path.display())).ok()?;
-        let channel = endpoint.connect().await.ok()?;
+        let channel = endpoint.http2_keep_alive_interval(PING).keep_alive_timeout(PING).connect().await.ok()?;
         Some(Self { client: ControlClient::new(channel), name: name(live) })
     }
 
@@ -101,6 +103,19 @@ impl Master {
     /// There is none, or it hangs; what to do about it is said.
     pub(super) async fn server(state_dir: &Path) -> Result<Self, Failure> {
         Self::serving(state_dir, "server").await
+    }
+
+    /// Whether the server of a state folder has died or hangs, and one that stands by is about to take its place.
+    pub(super) async fn is_in_succession(state_dir: &Path) -> bool {
+        let has_died = find(state_dir).await.dead_server.is_some();
+        let masters = Self::all(state_dir).await;
+        let stands_by = masters.known.iter().any(|known| known.status.stands_by.is_some());
+        stands_by && (has_died || !masters.silent.is_empty())
+    }
+
+    /// Whether both are connections to one process.
+    pub(super) fn is_same_as(&self, other: &Self) -> bool {
+        self.name == other.name
     }
 
     /// As [`Self::server`], where any master would do: `wanted` is what the failure calls it.

@@ -1,6 +1,6 @@
 //! `submit`: a job for a server. Planned here, so that the submitter sees all errors, and nothing was started.
 
-use super::client::Master;
+use super::client::{Known, Master};
 use super::usual::{place, serve_command, usual_state_dir};
 use crate::job::{Failure, JobRecord, JobRequest, Mode, open_run, why_it_ended};
 use compass_cli::exit;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 
 /// How long another server is looked for once the one that had a job went away: while none is seen to stand by, and at most.
 const SUCCESSION: Duration = Duration::from_secs(3);
@@ -43,15 +43,15 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
                 .with_help("run them here: compass-master --config ... -m eval -r RUN"),
         ));
     }
-    let mut server = Master::server(&config.state_dir).await?;
+    let server = Mutex::new(server_of(&config.state_dir).await?);
     if config.notify.is_some() {
         let note = Diagnostic::note("[notify] of a submitted job has no effect: the server tells of every job");
         report(note.with_help("write it in the file that `compass-master serve --config` names"));
     }
-    let asked = server.clone();
     let is_known = AtomicBool::new(request.reuse.is_some());
     let known = async |plan: &Digest| {
-        let folder = asked.clone().find(plan).await?;
+        let mut server = server.lock().await;
+        let folder = under_any(&mut server, &config.state_dir, async |server| server.find(plan).await).await?;
         is_known.fetch_or(folder.is_some(), Ordering::Relaxed);
         Ok(folder.and_then(|folder| RunFolder::at(&folder)))
     };
@@ -59,7 +59,10 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
     let plan = compass_run_folder::plan_digest(&opened.folder).map_err(|error| Failure::of_plan(&error))?;
     let record = JobRecord::new(config, &request, &opened, plan, priority);
     let job = serde_json::to_vec(&record).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-    let accepted = server.submit(job).await.inspect_err(|failure| {
+    let mut server = server.into_inner();
+    // A plan runs once, however often it is handed over.
+    let accepted = under_any(&mut server, &config.state_dir, async |server| server.submit(job.clone()).await).await;
+    let accepted = accepted.inspect_err(|failure| {
         // Refused for good, it was not kept, and its folder is of no use; after any other failure it may have been.
         if failure.code == exit::BAD_INPUT && !is_known.load(Ordering::Relaxed) {
             let _ = std::fs::remove_dir_all(opened.folder.root());
@@ -88,6 +91,37 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
     let accepted_now = if accepted.attached { "" } else { "accepted; " };
     print_status(format!("{accepted_now}see it with: compass-master status {}{place}", accepted.job));
     Ok(exit::SCORED)
+}
+
+/// The server of a state folder; the next one, where it has died or hangs and another stands by.
+async fn server_of(state_dir: &Path) -> Result<Master, Failure> {
+    match Master::server(state_dir).await {
+        Err(failure) if Master::is_in_succession(state_dir).await => {
+            print_status("the server is gone or hangs; waiting for the one that stands by");
+            next_server(state_dir, |_| true).await.ok_or(failure)
+        }
+        found => found,
+    }
+}
+
+/// Asks a server; where it goes away or loses its lead meanwhile, the one that takes its place.
+async fn under_any<T>(
+    server: &mut Master,
+    state_dir: &Path,
+    ask: impl AsyncFn(&mut Master) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let begun = Instant::now();
+    loop {
+        let failure = match ask(server).await {
+            Err(failure) if failure.code != exit::BAD_INPUT && begun.elapsed() < LONGEST_SUCCESSION => failure,
+            done => return done,
+        };
+        let Some(next) = next_server(state_dir, |known| !known.master.is_same_as(server)).await else {
+            return Err(failure);
+        };
+        print_status("the server went away; another one is asked");
+        *server = next;
+    }
 }
 
 /// Receives the exit code of the first signal that asks this client to stop; nothing where signals cannot be watched.
@@ -123,7 +157,8 @@ async fn follow(mut server: Master, job: String, folder: &RunFolder, state_dir: 
         if let Some(code) = follow_under(&mut server, &job, folder).await? {
             return Ok(code);
         }
-        let Some(next) = successor(&job, state_dir).await else {
+        let has_job = |known: &Known| known.status.jobs.iter().any(|known| known.job == job);
+        let Some(next) = next_server(state_dir, has_job).await else {
             let help = format!("start it again with {}; it goes on with job {job}", serve_command(state_dir));
             return Err(Failure::new(exit::INFRASTRUCTURE, Diagnostic::error("the server went away").with_help(help)));
         };
@@ -132,20 +167,19 @@ async fn follow(mut server: Master, job: String, folder: &RunFolder, state_dir: 
     }
 }
 
-/// The server that has the job of one that went away: one that stood by, or the same one started again. `None` where this host
-/// has none.
-async fn successor(job: &str, state_dir: &Path) -> Option<Master> {
+/// A server in the place of one that went away: one that stood by, or the same one started again. `None` where this host has none
+/// that `is_wanted`.
+async fn next_server(state_dir: &Path, is_wanted: impl Fn(&Known) -> bool) -> Option<Master> {
     let begun = Instant::now();
     let mut until = begun + SUCCESSION;
     let usual = usual_state_dir().filter(|usual| usual != state_dir);
     while Instant::now() < until {
         for folder in std::iter::once(state_dir).chain(usual.as_deref()) {
             for known in Master::all(folder).await.known {
-                if known.status.kind == "serve" && known.status.jobs.iter().any(|known| known.job == job) {
-                    return Some(known.master);
-                }
                 if known.status.stands_by.is_some() {
                     until = (Instant::now() + SUCCESSION).min(begun + LONGEST_SUCCESSION);
+                } else if known.status.kind == "serve" && is_wanted(&known) {
+                    return Some(known.master);
                 }
             }
         }

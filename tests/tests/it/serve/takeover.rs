@@ -86,12 +86,36 @@ fn with_etcd(test: &str) -> Option<(Etcd, Served)> {
 fn a_server_that_was_stopped_for_too_long_is_fenced_and_the_other_has_its_jobs() {
     let Some((_etcd, served)) = with_etcd("a_server_that_was_stopped_for_too_long") else { return };
     let (first, second, jobs) = two_jobs_and_two_servers(&served);
+    let waiting = ["submit", "--config", "a.toml", "--wait"];
+    let waiting = served.job.command_line(&waiting).spawn_logged(&served.job.path("wait.log"));
+    wait_until("it waits", || served.job.log("wait.log").contains("running already").then_some(()));
     first.signal("STOP");
     wait_until("the other leads", || served.job.log("standby.log").contains("this server leads now").then_some(()));
     first.signal("CONT");
     first.finish().expect(4);
     assert!(served.job.log(served.log).contains("another server leads by now"), "{}", served.job.log(served.log));
     the_second_goes_on(&served, &jobs);
+    waiting.finish().expect(0);
+    let heard = served.job.log("wait.log");
+    // The job goes on, and its submitter has nothing to resume.
+    assert!(heard.contains("another one goes on with job") && !heard.contains("resume with"), "{heard}");
+    assert!(!heard.contains("error"), "{heard}");
+    second.signal("TERM");
+    second.finish().expect(143);
+}
+
+#[test]
+#[ignore = "nightly"]
+fn a_job_that_is_submitted_while_no_server_leads_goes_to_the_next() {
+    let Some((_etcd, served)) = with_etcd("a_job_that_is_submitted_while_no_server_leads") else { return };
+    let first = served.start();
+    let second = served.stand_by("standby.log");
+    first.signal("KILL");
+    first.finish();
+    let submitted = served.submit("a", &named("first", SMALL_TASKS), &[]).expect(0);
+    assert!(submitted.stderr.contains("waiting for the one that stands by"), "{}", submitted.stderr);
+    let (a, _) = accepted(&submitted);
+    assert_eq!(served.status(&a)["expected_samples"], 240);
     second.signal("TERM");
     second.finish().expect(143);
 }
