@@ -7,7 +7,7 @@ use std::process::Command;
 fn survives(arguments: &[&str], differences: &str) {
     let output = Command::new(env!("CARGO_BIN_EXE_chaos")).args(arguments).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    // Where etcd is missing it says so, and plays nothing.
+    // Where etcd or Slurm is missing it says so, and plays nothing.
     eprint!("{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}");
     let last = said.lines().last().unwrap_or_default();
@@ -18,6 +18,12 @@ fn survives(arguments: &[&str], differences: &str) {
 #[ignore = "nightly"]
 fn three_histories_on_the_echo_engine() {
     survives(&["--runs", "3", "--seed", "1"], "runs: 3, differences: 0");
+}
+
+#[test]
+#[ignore = "nightly"]
+fn three_histories_of_servers_with_slurm() {
+    survives(&["--runs", "3", "--seed", "104", "--model", "served"], "runs: 3, differences: 0");
 }
 
 #[cfg(feature = "engine")]

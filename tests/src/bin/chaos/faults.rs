@@ -24,38 +24,65 @@ pub(crate) enum Fault {
     Segment,
     /// The run folder is moved away, and back.
     Folder,
+    /// Pipes lie where files are expected.
+    Pipes,
+    /// Slurm cancels a worker's job.
+    SlurmJob,
+    /// `sbatch` says that it failed, and did not.
+    Sbatch,
 }
 
-/// Name, and how often it is drawn beside the others.
-const TABLE: [(&str, u64, Fault); 12] = [
-    ("master-killed", 2, Fault::MasterKilled),
-    ("master-stopped", 2, Fault::MasterStopped),
-    ("worker-killed", 1, Fault::WorkerKilled),
-    ("worker-stopped", 1, Fault::WorkerStopped),
-    ("worker-wires", 2, Fault::WorkerWires),
-    ("etcd-wires", 2, Fault::EtcdWires),
-    ("member-killed", 2, Fault::MemberKilled),
-    ("first-member", 2, Fault::FirstMember),
-    ("bad-node", 1, Fault::BadNode),
-    ("liar", 2, Fault::Liar),
-    ("segment", 1, Fault::Segment),
-    ("folder", 1, Fault::Folder),
+/// Which histories a fault can befall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Two masters of one run.
+    Run,
+    /// Two servers whose jobs run under a Slurm.
+    Served,
+}
+
+const RUN: &[Kind] = &[Kind::Run];
+const SERVED: &[Kind] = &[Kind::Served];
+const BOTH: &[Kind] = &[Kind::Run, Kind::Served];
+
+/// Name, how often it is drawn beside the others, and what it can befall.
+const TABLE: [(&str, u64, Fault, &[Kind]); 15] = [
+    ("master-killed", 2, Fault::MasterKilled, BOTH),
+    ("master-stopped", 2, Fault::MasterStopped, BOTH),
+    ("worker-killed", 1, Fault::WorkerKilled, RUN),
+    ("worker-stopped", 1, Fault::WorkerStopped, RUN),
+    ("worker-wires", 2, Fault::WorkerWires, RUN),
+    ("etcd-wires", 2, Fault::EtcdWires, RUN),
+    ("member-killed", 2, Fault::MemberKilled, BOTH),
+    ("first-member", 2, Fault::FirstMember, RUN),
+    ("bad-node", 1, Fault::BadNode, RUN),
+    ("liar", 2, Fault::Liar, RUN),
+    ("segment", 1, Fault::Segment, RUN),
+    ("folder", 1, Fault::Folder, RUN),
+    ("pipes", 1, Fault::Pipes, BOTH),
+    ("slurm-job", 2, Fault::SlurmJob, SERVED),
+    ("sbatch", 2, Fault::Sbatch, SERVED),
 ];
 
 /// Faults that may be drawn.
 #[derive(Clone, Debug)]
-pub(crate) struct Faults(Vec<(u64, Fault)>);
+pub(crate) struct Faults(Vec<(u64, Fault, &'static [Kind])>);
 
 impl Faults {
     /// All there are.
     pub(crate) fn all() -> Self {
-        Self(TABLE.iter().map(|row| (row.1, row.2)).collect())
+        Self(TABLE.iter().map(|row| (row.1, row.2, row.3)).collect())
     }
 
     /// Names separated by commas; `None` where one is unknown.
     pub(crate) fn named(names: &str) -> Option<Self> {
-        let of = |name: &str| TABLE.iter().find(|row| row.0 == name).map(|row| (row.1, row.2));
+        let of = |name: &str| TABLE.iter().find(|row| row.0 == name).map(|row| (row.1, row.2, row.3));
         names.split(',').map(of).collect::<Option<Vec<_>>>().map(Self)
+    }
+
+    /// Those that can befall histories of a kind.
+    pub(crate) fn of(&self, kind: Kind) -> Self {
+        Self(self.0.iter().filter(|row| row.2.contains(&kind)).copied().collect())
     }
 
     /// All names, for the usage.
@@ -63,14 +90,14 @@ impl Faults {
         TABLE.map(|row| row.0).join(",")
     }
 
-    pub(crate) fn draw(&self, rng: &mut Rng) -> Fault {
-        let mut at = rng.below(self.0.iter().map(|(weight, _)| weight).sum());
-        for &(weight, fault) in &self.0 {
-            if at < weight {
-                return fault;
-            }
-            at -= weight;
-        }
-        Fault::MasterKilled
+    /// One of them; `None` where there is none.
+    pub(crate) fn draw(&self, rng: &mut Rng) -> Option<Fault> {
+        let all = self.0.iter().map(|row| row.0).sum();
+        let mut at = if all == 0 { return None } else { rng.below(all) };
+        self.0.iter().find_map(|&(weight, fault, _)| {
+            let is_it = at < weight;
+            at = at.saturating_sub(weight);
+            is_it.then_some(fault)
+        })
     }
 }

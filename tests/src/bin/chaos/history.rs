@@ -4,6 +4,7 @@ use crate::cluster::{Cluster, MASTERS, WORKERS};
 use crate::faults::{Fault, Faults};
 use crate::judge::Judge;
 use crate::liar;
+use crate::pipes;
 use compass_tests::{Etcd, Mood, wait_until};
 use compass_types::seeded::Rng;
 use std::collections::BTreeMap;
@@ -181,7 +182,7 @@ impl History {
 
     /// Draws a fault and lets it happen, where it can: what is down already is left alone.
     fn strike(&mut self, cluster: &mut Cluster, etcd: &mut Etcd, judge: &mut Judge) {
-        let fault = self.faults.draw(&mut self.rng);
+        let Some(fault) = self.faults.draw(&mut self.rng) else { return };
         let (worker, master) = (self.rng.below(WORKERS as u64) as usize, self.rng.below(MASTERS as u64) as usize);
         let member = self.rng.below(3) as usize;
         let ms = if self.rng.chance(500) { self.rng.between(100, 2_000) } else { self.rng.between(2_000, LONGEST_MS) };
@@ -259,6 +260,7 @@ impl History {
                 self.folder_away = true;
                 self.later(ms, Cure::MoveFolderBack);
             }
+            Fault::Pipes if !self.folder_away && pipes::lay(&cluster.job.path("out")) => self.note("pipes laid"),
             _ => self.note("moment of peace"),
         }
     }
