@@ -36,6 +36,3 @@ pub use library::{
 pub use node::{Node, Plain};
 pub use place::{FileId, Place, SourceFile};
 pub use run::{Evaluation, evaluate};
-
-#[cfg(test)]
-mod tests;

@@ -31,8 +31,6 @@ mod shrink;
 mod spool;
 mod store;
 mod tally;
-#[cfg(test)]
-mod tests;
 mod worker;
 mod world;
 

@@ -85,7 +85,7 @@ const LARGE_EVERY: u32 = 5;
 
 impl Scenario {
     /// One worker and one master, a few samples, and nothing goes wrong.
-    pub(super) fn plain(seed: u64) -> Self {
+    pub fn plain(seed: u64) -> Self {
         Self {
             seed,
             masters: 1,

@@ -2,4 +2,8 @@
 
 #![warn(clippy::disallowed_methods)]
 
+mod configurations;
 mod differential;
+mod hostile;
+mod mutations;
+mod traced_functions;

@@ -11,8 +11,6 @@ mod placement;
 mod results;
 mod serve;
 mod standby;
-#[cfg(test)]
-mod tests;
 
 pub use all::SCRIPTS;
 pub use moved::Moved;

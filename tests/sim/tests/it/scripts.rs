@@ -1,7 +1,6 @@
 //! Every script holds over its seeds, and fails on its mutant; the book lists it with what it stands for.
 
-use super::{Moved, SCRIPTS};
-use crate::mutant::Mutant;
+use compass_sim::{Moved, Mutant, SCRIPTS};
 use std::collections::BTreeSet;
 
 const BOOK: &str = include_str!("../../../../docs/src/design/simulation.md");

@@ -1,9 +1,8 @@
 //! Python as configurations use it.
 
-mod hostile;
-mod mutations;
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use crate::{Evaluation, FileKind, Host, Imported, Limits, Plain, evaluate};
+use compass_python::{Evaluation, FileKind, Host, Imported, Limits, Plain, evaluate};
 use std::path::{Path, PathBuf};
 
 /// Files by name; nothing else is there.
@@ -28,16 +27,16 @@ impl Host for Files {
     }
 }
 
-fn run(text: &str, files: &'static [(&'static str, &'static str)]) -> Evaluation {
+pub(crate) fn run(text: &str, files: &'static [(&'static str, &'static str)]) -> Evaluation {
     evaluate(Path::new("eval.py"), text.to_owned(), &Files(files), Limits::default())
 }
 
-fn run_within(text: &str, limits: Limits) -> Evaluation {
+pub(crate) fn run_within(text: &str, limits: Limits) -> Evaluation {
     evaluate(Path::new("eval.py"), text.to_owned(), &Files(&[]), limits)
 }
 
 /// The value of `x`.
-fn x(text: &str) -> Plain {
+pub(crate) fn x(text: &str) -> Plain {
     let names = run(text, &[]).result.unwrap_or_else(|error| unreachable!("{text}: {error}"));
     names.into_iter().find(|(name, _)| name == "x").map(|(_, node)| node.value).unwrap()
 }

@@ -1,7 +1,7 @@
 //! Files that would exhaust whatever reads them: each is an error with its place, or what CPython gives.
 
-use super::{run_within, x};
-use crate::{Evaluation, Limits, Plain};
+use crate::configurations::{run_within, x};
+use compass_python::{Evaluation, Limits, Plain};
 
 /// Smaller than those of a run, so that reaching them takes no time.
 const LIMITS: Limits = Limits { steps: 1_000_000, bytes: 32 << 20, depth: 200, file_bytes: 1 << 20 };
@@ -110,7 +110,8 @@ fn what_goes_through_a_dict_that_holds_itself_ends() {
     // Imported dicts copy what is stored in them, and merge what they are updated with.
     let files = &[("c", "c = dict(k=1)\n")];
     for text in ["c['a'] = a", "c.a = [a]", "c.update(a=a)", "c.c = c\nc.update(c)"] {
-        let evaluation = super::run(&format!("with read_base():\n    from c import c\n{own}{text}\n"), files);
+        let evaluation =
+            crate::configurations::run(&format!("with read_base():\n    from c import c\n{own}{text}\n"), files);
         let said = evaluation.result.map_or_else(|error| error.line(), |_| format!("no error: {text}"));
         assert!(said.contains("RecursionError"), "{text}: {said}");
     }

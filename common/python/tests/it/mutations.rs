@@ -1,8 +1,8 @@
 //! Files of every construct, changed at random: values or an error with a place, never a panic. `COMPASS_FULL=1` plays 100,000
 //! instead of 2,000, `COMPASS_FUZZ_ROUNDS` as many as it says, and `COMPASS_OPENCOMPASS_TREE` adds the files of a tree.
 
-use super::run_within;
-use crate::Limits;
+use crate::configurations::run_within;
+use compass_python::Limits;
 use std::path::{Path, PathBuf};
 
 const ROUNDS: u64 = 2_000;

@@ -1,6 +1,6 @@
 //! Many seeds hold every rule; what can go wrong did go wrong among them; and every mutant is found.
 
-use super::*;
+use compass_sim::{Mutant, Scenario, run, shrink};
 use std::collections::BTreeMap;
 
 const SEEDS: u64 = 2_000;
@@ -143,7 +143,7 @@ fn first_seed(mutant: Mutant) -> u64 {
     }
 }
 
-/// Those of [`Mutant::SCRIPTED`] are found by scripts instead: `scripts/tests.rs` asserts it.
+/// Those of [`Mutant::SCRIPTED`] are found by scripts instead: `scripts.rs` asserts it.
 #[test]
 fn every_mutant_is_found() {
     let mut survivors = Vec::new();
