@@ -5,7 +5,7 @@ use compass_cli::exit;
 use compass_cli::terminal::terminal_width;
 use compass_common::status_output::{OutputError, print, print_status, report};
 use compass_config::{DataCache, Overrides};
-use compass_diagnostic::Diagnostic;
+use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_jobs::job::{self, check_http};
 use compass_jobs::{About, Failure, JobRequest, Mode, Submission, control};
 use compass_master::cli::{
@@ -18,7 +18,7 @@ use compass_planning::{SpeedStore, Wishes, estimate};
 use compass_recorded::{NameFilter, compare};
 use compass_run_folder::RunFolder;
 use compass_server::run_alone;
-use compass_settings::{Base, Config, WrittenConfig};
+use compass_settings::{Base, Config, DatasetConfig, WrittenConfig};
 use compass_types::ids::Digest;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -65,8 +65,11 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
             let listed = listing::list_models(filters, NameFilter::matches, terminal_width());
             show(listed.map_err(Failure::bad_input)?)
         }
-        Some(Command::Compare(arguments)) => compare::run(arguments),
-        Some(Command::Gate(arguments)) => compare::gate(arguments),
+        Some(Command::Compare(arguments)) => compare::run(arguments, dataset_of_run),
+        Some(Command::Gate(arguments)) => {
+            let policy = compass_config::load_gate(&arguments.policy).map_err(Failure::bad_input)?;
+            compare::gate(arguments, policy, dataset_of_run)
+        }
         Some(Command::Leaderboard(arguments)) => compare::leaderboard(arguments),
         Some(Command::View(arguments)) => view_command::run(arguments, watch_signals()).await,
         Some(Command::Viz(arguments)) => viz_command::run(arguments, without_flags),
@@ -98,6 +101,11 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
             Box::pin(compass_server::with_status_file(told, "run", run_job(&cli.job))).await
         }
     }
+}
+
+/// A data set of the configuration that a run keeps.
+fn dataset_of_run(resolved: &Path, abbr: &str) -> Result<Option<DatasetConfig>, Diagnostics> {
+    Ok(compass_config::load_datasets(resolved, |known| known == abbr)?.pop())
 }
 
 /// What a master that stays takes from a file.

@@ -28,7 +28,7 @@ pub use presets::data_sets::presets;
 pub use presets::later::preset_later;
 pub use presets::models::{ModelPreset, model_presets};
 pub use read::datasets::hub::{dataset_files, dataset_snapshot, fetch_dataset};
-pub use read::gate::{GateCorrection, GatePolicy, GateRule, GateTier, load_gate};
+pub use read::gate::load_gate;
 pub use read::master::addresses::default_listen;
 pub use reference::{reference_page, reference_parts, schema};
 pub use report::environment::PythonWorld;

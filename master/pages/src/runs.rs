@@ -300,7 +300,7 @@ impl Pair {
             flips: FLIPS,
             may_be_empty: false,
         };
-        compared((&folder(&self.a)?, &folder(&self.b)?), &options, |_| true)
+        compared((&folder(&self.a)?, &folder(&self.b)?), &options, None, |_| true)
     }
 }
 

@@ -1,7 +1,6 @@
 //! A column of the data that a run was made of. A run keeps of each row its prompts and its gold answer; the other columns are
 //! read again from the files, which counts only where they still make the very plan of that run.
 
-use compass_config::load_datasets;
 use compass_diagnostic::{Diagnostic, Diagnostics};
 use compass_plan::DatasetPlan;
 use compass_plan::prompt::RowSource as _;
@@ -9,6 +8,10 @@ use compass_planning::{Rows, plan_dataset};
 use compass_run_folder::{PlanFiles, RunFolder};
 use compass_settings::DatasetConfig;
 use serde_json::Value;
+use std::path::Path;
+
+/// Reads a data set of the configuration that a run keeps, by its name: the program that compares knows how these are written.
+pub type DatasetReader = fn(&Path, &str) -> Result<Option<DatasetConfig>, Diagnostics>;
 
 /// The value of `column` in each row of `planned`, by index of its sample; `None` in its place where a row has none.
 ///
@@ -18,6 +21,7 @@ pub(crate) fn data_column(
     folder: &RunFolder,
     planned: &DatasetPlan,
     column: &str,
+    read: DatasetReader,
 ) -> Result<Vec<Option<Value>>, Diagnostics> {
     let dataset = &planned.abbr;
     let resolved = folder.resolved_config();
@@ -27,13 +31,12 @@ pub(crate) fn data_column(
             format!("`{column}` is no column of {dataset}'s gold answers, and {} is missing", resolved.display());
         return Err(refused(message, "without it nothing says from which files the other columns can be read"));
     }
-    let found = load_datasets(&resolved, |abbr| abbr == dataset)?;
-    let Some(config) = found.first() else {
+    let Some(config) = read(&resolved, dataset)? else {
         let message = format!("{} has no data set {dataset}", resolved.display());
         return Err(refused(message, "the run was planned from another configuration"));
     };
-    let rows = rows(config)?;
-    let again = plan_dataset(config, &mut PlanFiles::default()).map_err(|faults| Diagnostics::from(faults.found))?;
+    let rows = rows(&config)?;
+    let again = plan_dataset(&config, &mut PlanFiles::default()).map_err(|faults| Diagnostics::from(faults.found))?;
     if again.0.parts != planned.parts {
         let message = format!("the data of {dataset} is not what the run {} was made of", folder.shown());
         let help = format!("bring back {} as it was: `{column}` is read from there", rows.files());

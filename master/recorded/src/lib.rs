@@ -6,4 +6,5 @@ mod data_column;
 pub mod runs;
 
 pub use arguments::{CompareArguments, GateArguments, LeaderboardArguments, NameFilter, STEP};
+pub use data_column::DatasetReader;
 pub use runs::{FailureClass, Found, Key, Listed, LogTail, Mark, OpenedRun, RunLog, SampleFacts, SampleQuery, Shelf};

@@ -8,7 +8,8 @@ use crate::syntax::parse::parse;
 use crate::syntax::source::Span;
 use crate::syntax::tree::{Node, Value};
 use compass_common::regular_file;
-use compass_diagnostic::{Diagnostics, Origin};
+use compass_diagnostic::Diagnostics;
+use compass_settings::{GateCorrection, GatePolicy, GateRule, GateTier};
 use std::path::Path;
 
 pub(crate) static GATE: TableKeys = TableKeys {
@@ -53,64 +54,11 @@ pub(crate) static GATE_RULE: TableKeys = TableKeys {
 const MOST_BYTES: u64 = 1 << 20;
 const CONFIDENCE: f64 = 0.95;
 
-/// A policy.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GatePolicy {
-    pub confidence: f64,
-    pub correction: GateCorrection,
-    /// At least one.
-    pub rules: Vec<GateRule>,
-}
-
-/// The correction of several tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GateCorrection {
-    Holm,
-    BenjaminiHochberg,
-    None,
-}
-
-/// What is judged, and how strictly. Of `margin` and `relative` there is one at least.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GateRule {
-    /// Where it stands.
-    pub origin: Origin,
-    /// A name of a data set or a group, or a pattern with `*`.
-    pub dataset: String,
-    /// The first of each data set unless given.
-    pub metric: Option<String>,
-    pub tier: GateTier,
-    /// In the unit of the metric: points of percentages.
-    pub margin: Option<f64>,
-    /// In percent of the baseline's number.
-    pub relative: Option<f64>,
-    pub min_samples: u64,
-    pub required: bool,
-}
-
-/// What a rule decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GateTier {
-    /// A breach is a no-go, and what cannot be told keeps the gate from a go.
-    Critical,
-    /// A breach is a no-go.
-    Supporting,
-    /// It is shown.
-    Advisory,
-}
-
 const TIERS: Choices<'_, GateTier> =
     plain(&[("critical", GateTier::Critical), ("supporting", GateTier::Supporting), ("advisory", GateTier::Advisory)]);
 
 const CORRECTIONS: Choices<'_, GateCorrection> =
     plain(&[("holm", GateCorrection::Holm), ("bh", GateCorrection::BenjaminiHochberg), ("none", GateCorrection::None)]);
-
-impl GateTier {
-    /// As the policy names it.
-    pub fn name(self) -> &'static str {
-        TIERS.name_of(&self)
-    }
-}
 
 /// Reads a policy.
 ///
@@ -274,7 +222,7 @@ mod tests {
             (None, Some(2.5), false),
             "a rule says how it is judged"
         );
-        assert_eq!((second.origin.line, second.tier.name()), (7, "advisory"));
+        assert_eq!((second.origin.line, second.tier), (7, GateTier::Advisory));
     }
 
     #[test]

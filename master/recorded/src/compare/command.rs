@@ -2,7 +2,8 @@
 
 use super::files::write_file;
 use super::flips::flips;
-use super::reading::{find_run, open_both};
+use super::reading::{Clusters, find_run, open_both};
+use crate::DatasetReader;
 use crate::arguments::CompareArguments;
 use crate::arguments::NameFilter;
 use compass_cli::exit;
@@ -19,7 +20,7 @@ use compass_run_folder::RunFolder;
 ///
 /// # Errors
 /// A run cannot be read, they cannot be compared, or a report cannot be written.
-pub fn run(arguments: &CompareArguments) -> Result<u8, Failure> {
+pub fn run(arguments: &CompareArguments, datasets: DatasetReader) -> Result<u8, Failure> {
     let work_dir = arguments.work_dir();
     let cluster = arguments.cluster();
     let is_asked = |name: &str| arguments.datasets.is_empty() || NameFilter::any(&arguments.datasets, name);
@@ -37,7 +38,7 @@ pub fn run(arguments: &CompareArguments) -> Result<u8, Failure> {
         flips: arguments.flips,
         may_be_empty: false,
     };
-    let (comparison, flips) = compared((&folders.0, &folders.1), &options, is_asked)?;
+    let (comparison, flips) = compared((&folders.0, &folders.1), &options, Some(datasets), is_asked)?;
     if let Some(path) = &arguments.json {
         write_file(path, &format!("{:#}\n", json(&comparison, &flips)))?;
     }
@@ -52,16 +53,18 @@ pub fn run(arguments: &CompareArguments) -> Result<u8, Failure> {
     Ok(code(&comparison))
 }
 
-/// Two runs compared, with the texts of what flipped. Waits for the disk.
+/// Two runs compared, with the texts of what flipped. Only with `datasets` can samples be clustered by a column that their gold
+/// answers lack. Waits for the disk.
 ///
 /// # Errors
 /// A run cannot be read, or they cannot be compared.
 pub fn compared(
     folders: (&RunFolder, &RunFolder),
     options: &Options,
+    datasets: Option<DatasetReader>,
     is_asked: impl Fn(&str) -> bool + Sync,
 ) -> Result<(Comparison, Vec<Flip>), Failure> {
-    let (a, b) = open_both(folders, &options.cluster, is_asked)?;
+    let (a, b) = open_both(folders, Clusters { by: &options.cluster, datasets }, is_asked)?;
     let comparison = compare(&a.data, &b.data, options).map_err(refused)?;
     let flips = flips(&comparison, &a, &b)?;
     Ok((comparison, flips))

@@ -3,7 +3,8 @@
 use super::command::refused;
 use super::facts;
 use super::files::write_file;
-use super::reading::{find_run, open_both};
+use super::reading::{Clusters, find_run, open_both};
+use crate::DatasetReader;
 use crate::arguments::GateArguments;
 use crate::arguments::NameFilter;
 use compass_cli::exit;
@@ -12,23 +13,23 @@ use compass_common::status_output::{OutputError, print};
 use compass_compare::gate::{Decision, Rule, Tier, judge};
 use compass_compare::report::{gate_junit, gate_markdown, gate_text};
 use compass_compare::{Correction, Options};
-use compass_config::{GateCorrection, GateRule, GateTier, load_gate};
 use compass_jobs::Failure;
 use compass_plan::summary::SummaryGroup;
+use compass_settings::{GateCorrection, GatePolicy, GateRule, GateTier};
 
 /// Judges a candidate against a baseline by a policy. The exit code is the decision: 0 go, 1 no-go, 5 cannot tell.
 ///
 /// # Errors
-/// The policy or a run cannot be read, they cannot be compared, or a report cannot be written.
-pub fn run(arguments: &GateArguments) -> Result<u8, Failure> {
-    let policy = load_gate(&arguments.policy).map_err(Failure::bad_input)?;
+/// A run cannot be read, the two cannot be compared, or a report cannot be written.
+pub fn run(arguments: &GateArguments, policy: GatePolicy, datasets: DatasetReader) -> Result<u8, Failure> {
     let work_dir = arguments.work_dir();
     let cluster = arguments.cluster();
     let folders = (find_run(&arguments.baseline, &work_dir)?, find_run(&arguments.candidate, &work_dir)?);
     let rules: Vec<Rule> = policy.rules.into_iter().map(rule).collect();
     let groups = facts::groups(&folders.0);
+    let clusters = Clusters { by: &cluster, datasets: Some(datasets) };
     // What no rule names is not read: nothing in it can keep the gate from its answer.
-    let (a, b) = open_both((&folders.0, &folders.1), &cluster, |name| is_asked(&rules, &groups, name))?;
+    let (a, b) = open_both((&folders.0, &folders.1), clusters, |name| is_asked(&rules, &groups, name))?;
     let options = Options {
         models: arguments.models.clone(),
         metrics: Vec::new(),

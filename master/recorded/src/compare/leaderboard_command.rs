@@ -1,7 +1,7 @@
 //! Runs `compass-master leaderboard`.
 
 use super::files::write_file;
-use super::reading::{find_run, open};
+use super::reading::{Clusters, find_run, open};
 use crate::arguments::{LeaderboardArguments, STEP};
 use compass_cli::exit;
 use compass_cli::terminal::terminal_width;
@@ -71,7 +71,7 @@ pub fn board_of(runs: &[RunData], step: &Regex) -> Board {
 /// # Errors
 /// The run is damaged, or has no result.
 pub fn read_run(folder: &RunFolder) -> Result<RunData, Failure> {
-    Ok(open(folder, &ClusterBy::Passage, |_| true)?.data)
+    Ok(open(folder, Clusters { by: &ClusterBy::Passage, datasets: None }, |_| true)?.data)
 }
 
 /// What to say where a pattern of the user's finds the step of some models alone, or of none.

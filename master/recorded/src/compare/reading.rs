@@ -1,7 +1,7 @@
 //! From a run folder to what is compared.
 
 use super::facts;
-use crate::data_column::data_column;
+use crate::data_column::{DatasetReader, data_column};
 use compass_cli::exit;
 use compass_compare::{ClusterBy, QuestionReader, RunData, SampleFacts, UnitBuilder, UnitData};
 use compass_diagnostic::Diagnostic;
@@ -62,13 +62,36 @@ fn help_of(folder: &Path) -> String {
     }
 }
 
+/// By what samples are clustered.
+#[derive(Clone, Copy)]
+pub(crate) struct Clusters<'a> {
+    pub by: &'a ClusterBy,
+    /// Reads the columns that gold answers lack.
+    pub datasets: Option<DatasetReader>,
+}
+
+impl<'a> Clusters<'a> {
+    fn column(self) -> Option<Column<'a>> {
+        match self.by {
+            ClusterBy::Column(name) => Some(Column { name, datasets: self.datasets }),
+            ClusterBy::Passage | ClusterBy::Nothing => None,
+        }
+    }
+}
+
+/// The column of the clusters.
+#[derive(Clone, Copy)]
+struct Column<'a> {
+    name: &'a str,
+    datasets: Option<DatasetReader>,
+}
+
 /// A data set of one run.
 #[derive(Clone, Copy)]
 struct Side<'a> {
     recorded: &'a RecordedRun,
     dataset: &'a DatasetPlan,
-    /// The column of the clusters.
-    column: Option<&'a str>,
+    column: Option<Column<'a>>,
 }
 
 impl Side<'_> {
@@ -88,7 +111,7 @@ type ReadUnits = (Vec<(UnitId, UnitData)>, bool);
 /// A part is damaged or missing; with the position of its run in `sides`.
 fn read_units(sides: &[Side<'_>]) -> Result<Vec<ReadUnits>, (usize, PlanError)> {
     let Some(first) = sides.first() else { return Ok(Vec::new()) };
-    let mut questions = QuestionReader::new(first.dataset, first.column);
+    let mut questions = QuestionReader::new(first.dataset, first.column.map(|column| column.name));
     let builders = |side: &Side<'_>| {
         let units = side.recorded.plan.units().filter(|unit| std::ptr::eq(unit.dataset, side.dataset));
         units.map(|unit| (unit.id, UnitBuilder::new(unit))).collect::<Vec<_>>()
@@ -166,7 +189,7 @@ fn run_data(folder: &RunFolder, recorded: &RecordedRun, mut units: Vec<(UnitId, 
 
 /// Reads runs, what they ask alike once, on two threads.
 fn read_all<'a>(
-    runs: &[(&'a RunFolder, &'a RecordedRun, Option<&'a str>)],
+    runs: &[(&'a RunFolder, &'a RecordedRun, Option<Column<'a>>)],
     is_asked: impl Fn(&str) -> bool,
 ) -> Result<Vec<Vec<(UnitId, UnitData)>>, Failure> {
     // Each with the positions of the runs.
@@ -208,8 +231,8 @@ fn read_all<'a>(
         })?;
         for ((&at, side), (mut read, found)) in of.iter().zip(sides).zip(read) {
             let (Some((folder, ..)), Some(units)) = (runs.get(at), units.get_mut(at)) else { continue };
-            if let (Some(column), false) = (side.column, found) {
-                let values = data_column(folder, side.dataset, column).map_err(Failure::bad_input)?;
+            if let (Some(Column { name, datasets: Some(read_dataset) }), false) = (side.column, found) {
+                let values = data_column(folder, side.dataset, name, read_dataset).map_err(Failure::bad_input)?;
                 read.iter_mut().for_each(|(_, unit)| unit.cluster_by(&values));
             }
             units.append(&mut read);
@@ -218,24 +241,17 @@ fn read_all<'a>(
     Ok(units)
 }
 
-fn column_of(cluster: &ClusterBy) -> Option<&str> {
-    match cluster {
-        ClusterBy::Column(name) => Some(name.as_str()),
-        ClusterBy::Passage | ClusterBy::Nothing => None,
-    }
-}
-
 /// Reads a run. Waits for the disk.
 ///
 /// # Errors
 /// It is damaged, holds no result, or neither its gold answers nor its data have the column of the clusters.
 pub(crate) fn open(
     folder: &RunFolder,
-    cluster: &ClusterBy,
+    clusters: Clusters<'_>,
     is_asked: impl Fn(&str) -> bool,
 ) -> Result<OpenRun, Failure> {
     let recorded = read_run(folder)?;
-    let units = read_all(&[(folder, &recorded, column_of(cluster))], is_asked)?.pop().unwrap_or_default();
+    let units = read_all(&[(folder, &recorded, clusters.column())], is_asked)?.pop().unwrap_or_default();
     Ok(OpenRun { data: run_data(folder, &recorded, units), recorded })
 }
 
@@ -245,7 +261,7 @@ pub(crate) fn open(
 /// As [`open`]; of two the first run's.
 pub(crate) fn open_both(
     folders: (&RunFolder, &RunFolder),
-    cluster: &ClusterBy,
+    clusters: Clusters<'_>,
     is_asked: impl Fn(&str) -> bool + Sync,
 ) -> Result<(OpenRun, OpenRun), Failure> {
     let (a, b) = std::thread::scope(|scope| {
@@ -254,7 +270,7 @@ pub(crate) fn open_both(
         (first, second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     let (a, b) = (a?, b?);
-    let mut units = read_all(&[(folders.0, &a, column_of(cluster)), (folders.1, &b, None)], is_asked)?.into_iter();
+    let mut units = read_all(&[(folders.0, &a, clusters.column()), (folders.1, &b, None)], is_asked)?.into_iter();
     let of_a = run_data(folders.0, &a, units.next().unwrap_or_default());
     let of_b = run_data(folders.1, &b, units.next().unwrap_or_default());
     Ok((OpenRun { data: of_a, recorded: a }, OpenRun { data: of_b, recorded: b }))

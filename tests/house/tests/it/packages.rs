@@ -51,10 +51,10 @@ fn above(dependency: &str, packages: &BTreeMap<String, BTreeSet<String>>) -> Vec
 #[test]
 fn layers_are_those_of_the_architecture() {
     let packages = packages();
-    // How configurations are written is known to the programs, and to the commands that read a file of their own.
-    let readers = ["loader", "master", "pages", "recorded", "server", "tests"].map(|name| format!("compass-{name}"));
+    // How configurations are written is known to the programs alone.
+    let readers = ["loader", "master", "tests"].map(|name| format!("compass-{name}"));
     assert_eq!(above("compass-config", &packages), readers);
-    let interpreting = ["config", "faults", "loader", "master", "pages", "recorded", "server", "tests", "worker"];
+    let interpreting = ["config", "faults", "loader", "master", "tests", "worker"];
     assert_eq!(above("compass-python", &packages), interpreting.map(|name| format!("compass-{name}")));
     for (program, other) in [("compass-master", "compass-worker"), ("compass-worker", "compass-master")] {
         assert!(!below(program, &packages).contains(other), "{program} depends on {other}");

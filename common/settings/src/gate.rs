@@ -1,0 +1,49 @@
+//! The policy of a gate: what is judged, how strictly, and how sure one has to be.
+
+use compass_diagnostic::Origin;
+
+/// A policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GatePolicy {
+    pub confidence: f64,
+    pub correction: GateCorrection,
+    /// At least one.
+    pub rules: Vec<GateRule>,
+}
+
+/// The correction of several tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateCorrection {
+    Holm,
+    BenjaminiHochberg,
+    None,
+}
+
+/// What is judged, and how strictly. Of `margin` and `relative` there is one at least.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GateRule {
+    /// Where it stands.
+    pub origin: Origin,
+    /// A name of a data set or a group, or a pattern with `*`.
+    pub dataset: String,
+    /// The first of each data set unless given.
+    pub metric: Option<String>,
+    pub tier: GateTier,
+    /// In the unit of the metric: points of percentages.
+    pub margin: Option<f64>,
+    /// In percent of the baseline's number.
+    pub relative: Option<f64>,
+    pub min_samples: u64,
+    pub required: bool,
+}
+
+/// What a rule decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateTier {
+    /// A breach is a no-go, and what cannot be told keeps the gate from a go.
+    Critical,
+    /// A breach is a no-go.
+    Supporting,
+    /// It is shown.
+    Advisory,
+}
