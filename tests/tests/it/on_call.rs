@@ -92,8 +92,9 @@ fn the_screen_stands_in_the_log_and_the_table_can_be_shown_in_parts() {
         "{log}"
     );
     let shown = job.command_line(&["viz", "-w", "out"]).run().expect(0).stdout;
-    let table: Vec<&str> = run.stdout.lines().filter(|line| !line.is_empty()).collect();
-    let name = table.last().and_then(|line| line.split_whitespace().next()).unwrap();
+    // Below the table there are notes.
+    let row = run.stdout.lines().take_while(|line| !line.is_empty()).last().unwrap();
+    let name = row.split_whitespace().next().unwrap();
     assert!(shown.lines().any(|line| line.starts_with(name)), "{shown}");
     let part = job.command_line(&["viz", "-w", "out", "--datasets", name, "--csv"]).run().expect(0).stdout;
     assert!(part.starts_with("dataset,version,metric,mode,model,value,") && part.lines().count() >= 2, "{part}");

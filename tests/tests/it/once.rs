@@ -75,7 +75,7 @@ fn a_sample_that_kills_its_engine_is_found_and_the_rest_gets_through() {
     let listing = job.run(&["-r", "--dry-run"]).expect(0).stdout;
     let guilty = listing.lines().find(|line| line.contains("echo/answer_gen") && line.contains("1 of them failed"));
     let number = guilty.unwrap_or_else(|| panic!("{listing}"))["task ".len()..].split(':').next().unwrap();
-    let mut command = Command::new(program("compass-worker"));
+    let mut command = Command::new(program("worker-with-faults"));
     command.args(["--once", "--task", number, "--plan"]).arg(job.latest());
     let output = command.env("COMPASS_FAULT_DIE_ON", "What is 57?").output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));

@@ -45,12 +45,12 @@ fn by_pool(job: &Job) -> Vec<(String, u64)> {
 fn several_pools_work_side_by_side() {
     let expected = undisturbed();
     let mut job = job("", POOLS);
-    // No sample begins before the one worker of the left pool and the two of the right one have work.
+    // No sample begins before the one slot of the left pool and the two of the right one have work.
     job.hold_after(0);
     let master = job.start(&[]);
-    let has_work = |log: &Vec<u8>| String::from_utf8_lossy(log).contains("model loaded");
-    wait_until("all workers have work", || {
-        (job.tree("logs/infer").values().filter(|log| has_work(log)).count() == 3).then_some(())
+    let loaded = |log: &Vec<u8>| String::from_utf8_lossy(log).matches("model loaded").count();
+    wait_until("all slots have work", || {
+        (job.tree("logs/infer").values().map(loaded).sum::<usize>() == 3).then_some(())
     });
     job.gate().open();
     master.finish().expect(0);
