@@ -3,6 +3,7 @@
 use super::infer_error::InferError;
 use super::job_handle::JobHandle;
 use super::opening::{Opening, prefixes, read_lengths};
+use super::worker_endpoint::check_authority;
 use compass_common::host::host;
 use compass_common::status_output::{print_status, with_same_log};
 use compass_ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, Seal, StoreId};
@@ -128,6 +129,8 @@ pub(super) async fn campaign(
                 let address = would_listen(config.listen, config.advertise.as_ref());
                 let for_whom = format!("{holder} leads this run; from here workers would dial {address}");
                 if !waited {
+                    let checked = check_authority(&config.authority).await;
+                    checked.map_err(|error| InferError::PortsFailed(Box::new(error)))?;
                     print_status(format!("standing by: {for_whom}"));
                 }
                 waited = true;

@@ -44,5 +44,5 @@ pub use model_placement::ModelPlacement;
 pub use opening::Opening;
 pub use previous_assignments::task;
 pub use task_list::recorded_tasks;
-pub use worker_endpoint::{EndpointError, WorkerEndpoint, listen};
+pub use worker_endpoint::{EndpointError, WorkerEndpoint, check_authority, listen};
 pub use worker_source::{StageRegistration, StageWorkers, WorkerSource};

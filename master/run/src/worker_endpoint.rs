@@ -5,7 +5,7 @@ use compass_authority::{Authority, AuthorityError, JoinFile, JoinFileError};
 use compass_common::host::host;
 use compass_common::join_token::{DEFAULT_STATE, is_loopback, loopback_name};
 use compass_rpc::Access;
-use compass_settings::{Advertised, Config};
+use compass_settings::{Advertised, AuthorityConfig, Config};
 use compass_types::ids::Digest;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -58,6 +58,15 @@ pub async fn listen(address: SocketAddr, ports: u16) -> std::io::Result<TcpListe
             bound => return bound,
         }
     }
+}
+
+/// Opens the authority and closes it again: a master that stands by finds out now that it could let no worker in.
+///
+/// # Errors
+/// The authority of the store cannot be opened from here.
+pub async fn check_authority(config: &AuthorityConfig) -> Result<(), EndpointError> {
+    Authority::open(config).await?;
+    Ok(())
 }
 
 impl WorkerEndpoint {

@@ -20,9 +20,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use tokio::sync::watch;
 
-/// The embedded store's name in the state folder, and where a server's keys lie in etcd.
-const NAME: &str = "serve";
-const JOBS: &str = "serve/jobs/";
 /// Jobs that have ended are remembered, so many of them.
 pub(super) const ENDED: usize = 100;
 
@@ -54,7 +51,7 @@ impl Book {
     }
 
     async fn open_embedded(state_dir: &Path, holder: &str) -> Result<Self, Failure> {
-        let opened = EmbeddedStore::open(state_dir, NAME).map_err(|error| match error {
+        let opened = EmbeddedStore::open(state_dir, JobRecord::PLACE).map_err(|error| match error {
             StoreError::Held { holder } => {
                 let message = format!("a server works in {} already: {holder}", state_dir.display());
                 let help = "submit jobs to it, or give this one another `state_dir` in [master]; with `store = \
@@ -75,7 +72,7 @@ impl Book {
         interrupted: &mut watch::Receiver<Option<u8>>,
     ) -> Result<Option<Self>, Failure> {
         let failed = |error: StoreError| Failure::of_store(&error);
-        let store = EtcdStore::open_at(etcd, NAME, StoreTimeouts::default()).map_err(failed)?;
+        let store = EtcdStore::open_at(etcd, JobRecord::PLACE, StoreTimeouts::default()).map_err(failed)?;
         let mut store = AnyStore::Etcd(Box::new(store));
         let mut took_over = false;
         loop {
@@ -88,7 +85,7 @@ impl Book {
                 }
                 Err(StoreError::Held { holder }) => {
                     if !took_over {
-                        let jobs = read(&store).await.map_err(failed)?;
+                        let jobs = JobRecord::all(&store).await.map_err(failed)?;
                         let unseen = jobs.iter().find(|(_, job)| job.ended.is_none() && !is_seen(job));
                         if let Some((_, job)) = unseen {
                             return Err(Failure::bad_input(unseen_by_standby(&holder, job)));
@@ -97,6 +94,8 @@ impl Book {
                     let address = compass_run::would_listen(base.listen, base.advertise.as_ref());
                     let for_whom = format!("{holder} serves; from here workers would dial {address}");
                     if !took_over {
+                        let checked = compass_run::check_authority(&base.authority).await;
+                        checked.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
                         print_timed(format!("standing by: {for_whom}"));
                         // The one that leads tells its workers of this one.
                         let joined = Peers::of(&base.store).map_err(failed)?.join(&address).await;
@@ -136,7 +135,7 @@ impl Book {
 
     /// All jobs in the order in which they were accepted; of those that have ended only the [`ENDED`] that ended last.
     pub(crate) async fn all(&mut self) -> Result<Vec<JobRecord>, StoreError> {
-        let jobs = read(&self.store).await?;
+        let jobs = JobRecord::all(&self.store).await?;
         let mut ended: Vec<(&str, &str)> =
             jobs.iter().filter_map(|(key, job)| Some((job.ended.as_ref()?.at.as_str(), key.as_str()))).collect();
         // Of those that ended in the same second the later accepted: `jobs` is in that order, and the sort is stable.
@@ -154,7 +153,7 @@ impl Book {
     /// Forgets jobs for good.
     pub(crate) async fn forget(&mut self, jobs: &[JobId]) -> Result<(), StoreError> {
         for jobs in jobs.chunks(ENDED) {
-            let ops = jobs.iter().map(|id| Op::Delete { key: format!("{JOBS}{id}") }).collect();
+            let ops = jobs.iter().map(|id| Op::Delete { key: JobRecord::key(id) }).collect();
             self.store.commit(&self.leadership, ops).await?;
         }
         Ok(())
@@ -164,7 +163,7 @@ impl Book {
     pub(crate) async fn keep(&mut self, job: &JobRecord) -> Result<(), StoreError> {
         let id = JobId::of(&job.plan);
         let value = encode::json(&format!("the record of job {id}"), job)?;
-        let key = format!("{JOBS}{id}");
+        let key = JobRecord::key(&id);
         self.store.commit(&self.leadership, vec![Op::Put { key, value }]).await
     }
 }
@@ -184,16 +183,4 @@ fn unseen_by_standby(holder: &str, job: &JobRecord) -> Diagnostic {
         "servers of one store share the disk that their jobs' work_dir is on; one with jobs of its own needs another \
          prefix behind the members in `store`",
     )
-}
-
-async fn read(store: &AnyStore) -> Result<Vec<(String, JobRecord)>, StoreError> {
-    let mut jobs: Vec<(String, JobRecord)> = Vec::new();
-    for (key, bytes) in store.scan_all(JOBS).await? {
-        match serde_json::from_slice(&bytes) {
-            Ok(job) => jobs.push((key, job)),
-            Err(error) => tracing::warn!(key, %error, "a job of another version is left alone"),
-        }
-    }
-    jobs.sort_by(|(_, a), (_, b)| a.submitted.cmp(&b.submitted));
-    Ok(jobs)
 }

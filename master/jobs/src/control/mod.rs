@@ -5,6 +5,7 @@
 
 mod client;
 mod commands;
+mod elsewhere;
 mod job_view;
 mod keyed;
 mod planning;

@@ -1,6 +1,7 @@
 //! `submit`: a job for a server. Planned here, so that the submitter sees all errors, and nothing was started.
 
 use super::client::{Known, Master};
+use super::elsewhere::end_elsewhere;
 use super::usual::{place, serve_command, usual_state_dir};
 use crate::job::{Failure, JobRecord, JobRequest, Mode, open_run, why_it_ended};
 use compass_cli::exit;
@@ -10,7 +11,7 @@ use compass_diagnostic::Diagnostic;
 use compass_progress::FollowedBar;
 use compass_proto::v1::follow_reply::Body;
 use compass_run_folder::RunFolder;
-use compass_settings::Config;
+use compass_settings::{Config, StoreConfig};
 use compass_types::ids::Digest;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,7 +78,7 @@ pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failu
     let place = place(&config.state_dir);
     if wait {
         let (job, mut stopped) = (accepted.job.clone(), watch_for_stop());
-        let followed = Box::pin(follow(server, accepted.job, &folder, &config.state_dir));
+        let followed = Box::pin(follow(server, accepted.job, &folder, config));
         // The bar goes with the future.
         let ended = tokio::select! {
             ended = followed => Ok(ended),
@@ -152,18 +153,42 @@ fn fitting(table: String, folder: &Path) -> String {
 }
 
 /// Says what the job says, to its end, under whichever server has it.
-async fn follow(mut server: Master, job: String, folder: &RunFolder, state_dir: &Path) -> Result<u8, Failure> {
+async fn follow(mut server: Master, job: String, folder: &RunFolder, config: &Config) -> Result<u8, Failure> {
+    let state_dir = &config.state_dir;
     loop {
         if let Some(code) = follow_under(&mut server, &job, folder).await? {
             return Ok(code);
         }
         let has_job = |known: &Known| known.status.jobs.iter().any(|known| known.job == job);
         let Some(next) = next_server(state_dir, has_job).await else {
+            if let Some(code) = follow_elsewhere(&job, folder, &config.store).await? {
+                return Ok(code);
+            }
             let help = format!("start it again with {}; it goes on with job {job}", serve_command(state_dir));
             return Err(Failure::new(exit::INFRASTRUCTURE, Diagnostic::error("the server went away").with_help(help)));
         };
         print_status(format!("the server went away; another one goes on with job {job}"));
         server = next;
+    }
+}
+
+/// Waits for the end of a job under a server on another host; `None` where none has it.
+async fn follow_elsewhere(job: &str, folder: &RunFolder, store: &StoreConfig) -> Result<Option<u8>, Failure> {
+    let say = || print_status(format!("the server went away; one on another host goes on with job {job}"));
+    let ended = end_elsewhere(store, job, say).await.map_err(|error| Failure::of_store(&error))?;
+    let Some(ended) = ended else { return Ok(None) };
+    let width = terminal_width().unwrap_or(usize::MAX);
+    if let Some(table) = compass_scoring::latest_table_within(folder.root(), width) {
+        print(table + "\n").map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
+    }
+    outcome(ended.exit_code, ended.reason, ended.help).map(Some)
+}
+
+/// What a job that ended gives its client.
+fn outcome(code: u8, reason: String, help: Option<String>) -> Result<u8, Failure> {
+    match why_it_ended(reason, help) {
+        None => Ok(code),
+        Some(why) => Err(Failure::new(code, why)),
     }
 }
 
@@ -206,10 +231,7 @@ async fn follow_under(server: &mut Master, job: &str, folder: &RunFolder) -> Res
                 bar.clear();
                 let code = u8::try_from(ended.exit_code).unwrap_or(exit::INFRASTRUCTURE);
                 let help = Some(ended.help).filter(|help| !help.is_empty());
-                return match why_it_ended(ended.reason, help) {
-                    None => Ok(Some(code)),
-                    Some(why) => Err(Failure::new(code, why)),
-                };
+                return outcome(code, ended.reason, help).map(Some);
             }
             None => {}
         }

@@ -9,7 +9,9 @@ use compass_plan::partition::PartitionerKind;
 use compass_plan::summary::{RowName, SummaryGroup};
 use compass_run::ModelPlacement;
 use compass_run_folder::RunFolder;
+use compass_scheduler::broker::JobId;
 use compass_settings::{Config, LeftOut, RunnerConfig, StageConfig};
+use compass_store::{CoordinationStore, StoreError};
 use compass_types::ids::Digest;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -50,6 +52,33 @@ pub struct JobRecord {
     /// Why nothing more of it is wanted.
     pub cancelled: Option<String>,
     pub ended: Option<Ended>,
+}
+
+impl JobRecord {
+    /// Where a server's keys lie in a store.
+    pub const PLACE: &str = "serve";
+    const KEYS: &str = "serve/jobs/";
+
+    /// Where the record of a job lies.
+    pub fn key(job: &JobId) -> String {
+        format!("{}{job}", Self::KEYS)
+    }
+
+    /// The records of a store with their keys, in the order in which the jobs were accepted.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn all(store: &impl CoordinationStore) -> Result<Vec<(String, Self)>, StoreError> {
+        let mut jobs: Vec<(String, Self)> = Vec::new();
+        for (key, bytes) in store.scan_all(Self::KEYS).await? {
+            match serde_json::from_slice(&bytes) {
+                Ok(job) => jobs.push((key, job)),
+                Err(error) => tracing::warn!(key, %error, "a job of another version is left alone"),
+            }
+        }
+        jobs.sort_by(|(_, a), (_, b)| a.submitted.cmp(&b.submitted));
+        Ok(jobs)
+    }
 }
 
 /// The keys that bound the slots of a stage.

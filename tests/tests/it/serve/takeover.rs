@@ -115,7 +115,47 @@ fn a_job_that_is_submitted_while_no_server_leads_goes_to_the_next() {
     let submitted = served.submit("a", &named("first", SMALL_TASKS), &[]).expect(0);
     assert!(submitted.stderr.contains("waiting for the one that stands by"), "{}", submitted.stderr);
     let (a, _) = accepted(&submitted);
-    assert_eq!(served.status(&a)["expected_samples"], 240);
+    wait_until("the job is open", || {
+        served.status(&a)["expected_samples"].as_u64().filter(|expected| *expected == 240)
+    });
+    second.signal("TERM");
+    second.finish().expect(143);
+}
+
+#[test]
+#[ignore = "nightly"]
+fn who_waits_on_one_host_hears_of_the_end_under_a_server_of_another() {
+    let Some((_etcd, mut served)) = with_etcd("who_waits_on_one_host") else { return };
+    let first = served.start();
+    let a = accepted(&served.submit("a", &named("first", SMALL_TASKS), &[]).expect(0)).0;
+    // What the submitter knows of the store, as its file shares the server's `[master]`.
+    let store = |text: String| text.lines().find(|line| line.starts_with("store")).unwrap().to_owned();
+    let store = store(served.job.log("eval.toml"));
+    served.job.write("a.toml", &served.job.log("a.toml").replace("[master]", &format!("[master]\n{store}")));
+    let waiting = ["submit", "--config", "a.toml", "--wait"];
+    let waiting = served.job.command_line(&waiting).spawn_watched(&served.job.path("wait.log"));
+    wait_until("it waits", || served.job.log("wait.log").contains("running already").then_some(()));
+    // The other host has a state folder and a home of its own.
+    let (own, elsewhere) = (served.job.path("state"), served.job.path("elsewhere"));
+    let (own, elsewhere) = (own.display().to_string(), elsewhere.display().to_string());
+    served.job.write("eval.toml", &served.job.log("eval.toml").replace(&own, &elsewhere));
+    let home = served.job.path("other-home").display().to_string();
+    served.job.set_env("HOME", &home);
+    // Without the key of the authority it could let no worker in, which it says before it is needed.
+    let keyless = served.command(&["serve"]).expect(3);
+    assert!(keyless.stderr.contains("sealed with another key"), "{}", keyless.stderr);
+    std::fs::copy(format!("{own}/authority.key"), format!("{elsewhere}/authority.key")).unwrap();
+    let second = served.stand_by("standby.log");
+    first.signal("KILL");
+    first.finish();
+    served.job.gate().open();
+    wait_until("it leads", || served.job.log("standby.log").contains("this server leads now").then_some(()));
+    wait_until("it answers", || served.command(&["status"]).code.filter(|code| *code == 0));
+    assert_eq!(served.wait_for_end(&a)["exit_code"], 0);
+    let heard = waiting.finish().expect(0);
+    assert!(heard.stdout.contains("choice_ppl"), "{}", heard.stdout);
+    let said = served.job.log("wait.log");
+    assert!(said.contains(&format!("one on another host goes on with job {a}")), "{said}");
     second.signal("TERM");
     second.finish().expect(143);
 }
