@@ -99,7 +99,7 @@ async fn server_of(state_dir: &Path) -> Result<Master, Failure> {
     match Master::server(state_dir).await {
         Err(failure) if Master::is_in_succession(state_dir).await => {
             print_status("the server is gone or hangs; waiting for the one that stands by");
-            next_server(state_dir, |_| true).await.ok_or(failure)
+            next_server(&[state_dir], |_| true).await.ok_or(failure)
         }
         found => found,
     }
@@ -117,7 +117,7 @@ async fn under_any<T>(
             Err(failure) if failure.code != exit::BAD_INPUT && begun.elapsed() < LONGEST_SUCCESSION => failure,
             done => return done,
         };
-        let Some(next) = next_server(state_dir, |known| !known.master.is_same_as(server)).await else {
+        let Some(next) = next_server(&[state_dir], |known| !known.master.is_same_as(server)).await else {
             return Err(failure);
         };
         print_status("the server went away; another one is asked");
@@ -159,8 +159,11 @@ async fn follow(mut server: Master, job: String, folder: &RunFolder, config: &Co
         if let Some(code) = follow_under(&mut server, &job, folder).await? {
             return Ok(code);
         }
+        // One of another state folder may have it as well.
+        let usual = usual_state_dir().filter(|usual| usual != state_dir);
+        let folders: Vec<&Path> = std::iter::once(state_dir.as_path()).chain(usual.as_deref()).collect();
         let has_job = |known: &Known| known.status.jobs.iter().any(|known| known.job == job);
-        let Some(next) = next_server(state_dir, has_job).await else {
+        let Some(next) = next_server(&folders, has_job).await else {
             if let Some(code) = follow_elsewhere(&job, folder, &config.store).await? {
                 return Ok(code);
             }
@@ -192,14 +195,13 @@ fn outcome(code: u8, reason: String, help: Option<String>) -> Result<u8, Failure
     }
 }
 
-/// A server in the place of one that went away: one that stood by, or the same one started again. `None` where this host has none
-/// that `is_wanted`.
-async fn next_server(state_dir: &Path, is_wanted: impl Fn(&Known) -> bool) -> Option<Master> {
+/// A server of these state folders in the place of one that went away: one that stood by, or the same one started again. `None` where
+/// there is none that `is_wanted`.
+async fn next_server(folders: &[&Path], is_wanted: impl Fn(&Known) -> bool) -> Option<Master> {
     let begun = Instant::now();
     let mut until = begun + SUCCESSION;
-    let usual = usual_state_dir().filter(|usual| usual != state_dir);
     while Instant::now() < until {
-        for folder in std::iter::once(state_dir).chain(usual.as_deref()) {
+        for folder in folders {
             for known in Master::all(folder).await.known {
                 if known.status.stands_by.is_some() {
                     until = (Instant::now() + SUCCESSION).min(begun + LONGEST_SUCCESSION);
@@ -215,7 +217,11 @@ async fn next_server(state_dir: &Path, is_wanted: impl Fn(&Known) -> bool) -> Op
 
 /// Says what the job says, until it ends with a code; `None` once the server is gone.
 async fn follow_under(server: &mut Master, job: &str, folder: &RunFolder) -> Result<Option<u8>, Failure> {
-    let mut said = server.follow(job.to_owned(), is_terminal()).await?;
+    let mut said = match server.follow(job.to_owned(), is_terminal()).await {
+        Err(failure) if failure.code == exit::BAD_INPUT => return Err(failure),
+        Err(_) => return Ok(None),
+        Ok(said) => said,
+    };
     let mut bar = FollowedBar::default();
     loop {
         let Ok(Some(reply)) = said.message().await else { return Ok(None) };
