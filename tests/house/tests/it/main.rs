@@ -6,6 +6,7 @@
 mod budget;
 mod packages;
 mod tree;
+mod voice;
 
 use compass_house::{Package, arrows};
 use tree::Tree;
