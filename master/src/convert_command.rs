@@ -10,7 +10,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Why the file was not written.
+/// Reason why the file was not written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}")]
 struct WriteError {
@@ -49,7 +49,7 @@ pub fn run(job: &JobArguments, output: Option<&Path>) -> Result<u8, Failure> {
     Ok(exit::SCORED)
 }
 
-/// Whether flags say more than where the configuration and its data are found.
+/// Returns whether flags say more than where the configuration and its data are found.
 fn changes_the_job(job: &JobArguments, flags: &Overrides) -> bool {
     let import = Overrides {
         home: flags.home.clone(),

@@ -9,7 +9,7 @@ use compass_planning::rendered_sample;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// How far lines that are broken are set in.
+/// Indent of lines that are broken.
 const INDENT: usize = 4;
 
 /// One line for each preset that a filter means, no wider than `width`; without filters for all. `matches` says whether a filter
@@ -123,8 +123,8 @@ fn shown_name(preset: &Preset) -> String {
     }
 }
 
-/// What a preset evaluates, where its data comes from and whether it is there, and its first sample as it would be asked; `None`
-/// where no preset is called `name`. Lines that are wider than `width` are broken, but for the sample.
+/// Describes what a preset evaluates, where its data comes from and whether it is there, and its first sample as it would be asked;
+/// `None` where no preset is called `name`. Lines that are wider than `width` are broken, but for the sample.
 pub fn show_preset(name: &str, data_dir: Option<&Path>, width: Option<usize>) -> Option<String> {
     let all = presets();
     let preset = all.iter().find(|preset| preset.name == name || preset.aliases.iter().any(|alias| alias == name))?;

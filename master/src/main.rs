@@ -108,7 +108,7 @@ fn dataset_of_run(resolved: &Path, abbr: &str) -> Result<Option<DatasetConfig>, 
     Ok(compass_config::load_datasets(resolved, |known| known == abbr)?.pop())
 }
 
-/// What a master that stays takes from a file.
+/// Reads what a master that stays takes from a file.
 fn base(path: Option<&Path>) -> Result<Base, Failure> {
     let loaded = compass_config::load_base(path, std::env::home_dir());
     let (base, notes) = loaded.map_err(Failure::bad_input)?;
@@ -231,7 +231,7 @@ struct Place {
     server: Option<control::ServerCapacity>,
 }
 
-/// What the job will take, or what is left of it where a run is named.
+/// Estimates what the job will take, or what is left of it where a run is named.
 async fn estimate(job: &JobArguments, config: &Config, place: Place) -> Result<(), Failure> {
     let planned = compass_planning::plan(config).map_err(|error| Failure::of_plan(&error))?;
     let Place { slots, cores, server } = place;

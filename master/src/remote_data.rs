@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Data on this node.
 pub(super) struct FetchedData {
-    /// What stands for the path that was asked for: the file, the folder, or the pattern in it.
+    /// Path in place of the one that was asked for: the file, the folder, or the pattern in it.
     pub(super) place: PathBuf,
     /// Keeps it there.
     pub(super) held: Fetched,
@@ -86,7 +86,7 @@ fn found(
     Ok((location.clone(), listing, None))
 }
 
-/// Whether a name fits a pattern, in which each `*` stands for any characters.
+/// Returns whether a name fits a pattern, in which each `*` matches any characters.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(after) = name.strip_prefix(first) else { return false };

@@ -42,12 +42,12 @@ async fn forward(interrupt: watch::Sender<Option<u8>>) {
     }
 }
 
-/// What a signal asks for.
+/// Request of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
     /// To stop.
     First,
-    /// What the first one asked for: `timeout` signals its child and then its process group.
+    /// The first one's request again: `timeout` signals its child and then its process group.
     TheSame,
     /// To stop at once.
     Second,

@@ -12,7 +12,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Why nothing was done.
+/// Reason why nothing was done.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenCommandError {
     #[error(transparent)]
@@ -36,7 +36,7 @@ pub enum TokenCommandError {
 }
 
 impl TokenCommandError {
-    /// Whether what was typed is to blame.
+    /// Returns whether what was typed is to blame.
     pub fn is_bad_input(&self) -> bool {
         match self {
             Self::NoPool { .. }
@@ -52,15 +52,15 @@ impl TokenCommandError {
     }
 }
 
-/// What to print: data, and words about it.
+/// Output to print: data, and words about it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TokenOutput {
     pub stdout: String,
     pub stderr: String,
 }
 
-/// Whether the master will know the pool: else its workers would be refused, one by one, on nodes that were waited for. Without a
-/// file any name will do: that of the master is not known.
+/// Checks that the master will know the pool: else its workers would be refused, one by one, on nodes that were waited for. Without a
+/// file any name will do: the master's file is not known.
 fn has_pool(pools: &[PoolConfig], pool: &str, config: Option<&Path>) -> Result<(), TokenCommandError> {
     match config {
         _ if pools.iter().any(|known| known.name == pool) => Ok(()),

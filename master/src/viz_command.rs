@@ -16,7 +16,7 @@ use compass_recorded::NameFilter;
 use compass_scoring::latest_table;
 use std::path::{Path, PathBuf};
 
-/// Where run folders are made by default.
+/// Folder in which run folders are made by default.
 const WORK_DIR: &str = "outputs/default";
 
 /// Names that a remedy lists.

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-/// What is wrong.
+/// A fault of the text, and its place.
 pub(crate) struct Fault {
     pub(crate) range: Range<usize>,
     pub(crate) text: String,
-    /// Whether it is a bracket that is open at the end: an error on its own line comes before it.
+    /// Set if it is a bracket that is open at the end: an error on its own line comes before it.
     pub(crate) is_open: bool,
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn fault(source: &str) -> Option<Fault> {
     Some(Fault { range: from..from + 1, text, is_open: true })
 }
 
-/// Where a text that begins with a quote ends; where it breaks off.
+/// Returns the end of a text that begins with a quote; as an error, the place where it breaks off.
 fn end_of_text(bytes: &[u8], start: usize) -> Result<usize, usize> {
     let quote = bytes.get(start).copied().unwrap_or(b'"');
     let is_triple = bytes.get(start..start + 3) == Some(&[quote; 3]);

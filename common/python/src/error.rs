@@ -1,4 +1,4 @@
-//! What goes wrong: exceptions, which Python can catch, and limits, which it cannot.
+//! Errors of an evaluation: exceptions, which Python can catch, and limits, which it cannot.
 
 use crate::limits::Exhausted;
 use crate::place::Place;
@@ -9,7 +9,7 @@ use std::rc::Rc;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.line())]
 pub struct PythonError {
-    /// Where; `None` where a whole file is meant, which `text` names.
+    /// Place of the error; `None` where a whole file is meant, which `text` names.
     pub place: Option<Place>,
     /// The places of the calls and imports that led there, the innermost first.
     pub trace: Vec<Place>,
@@ -17,7 +17,7 @@ pub struct PythonError {
     pub class: String,
     /// CPython's text.
     pub text: String,
-    /// What to do.
+    /// Advice on what to do.
     pub help: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl PythonError {
 
 pub(crate) type Result<T, E = Stop> = std::result::Result<T, E>;
 
-/// Why an evaluation stops, here or altogether.
+/// Reason why an evaluation stops, here or altogether.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Raised(Box<Raised>),
@@ -48,7 +48,7 @@ pub(crate) struct Raised {
     pub(crate) place: Option<Place>,
     pub(crate) trace: Vec<Place>,
     pub(crate) help: Option<String>,
-    /// What is not evaluated here must not pass for what CPython would raise: no `except` catches it.
+    /// Set for what is not evaluated here: it must not pass for what CPython would raise, and no `except` catches it.
     pub(crate) is_final: bool,
 }
 
@@ -77,7 +77,7 @@ impl Stop {
         self
     }
 
-    /// What this evaluator does not do, though CPython does.
+    /// Reports what this evaluator does not do, though CPython does.
     pub(crate) fn unsupported(what: impl Into<String>) -> Self {
         Self::new("NotImplementedError", what)
             .with_help("this is evaluated without Python here, which is a part of the language: write it more plainly")
@@ -91,7 +91,7 @@ impl Stop {
         self
     }
 
-    /// Whether it is an exception of the built-in class itself, not of one below it.
+    /// Returns whether it is an exception of the built-in class itself, not of one below it.
     pub(crate) fn is_of(&self, class: &str) -> bool {
         matches!(self, Self::Raised(raised) if raised.exception.builtin == class)
     }

@@ -1,9 +1,9 @@
-//! What an evaluation may ask of the world.
+//! Questions that an evaluation may ask of the world.
 
 use crate::library::FileKind;
 use std::path::{Path, PathBuf};
 
-/// What stands behind an import of a configuration.
+/// Target of an import of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Imported {
     /// Another file: its path, as it is to be shown, and its text.
@@ -26,7 +26,7 @@ pub trait Host {
     /// A variable of the environment.
     fn variable(&self, name: &str) -> Option<String>;
 
-    /// What stands at a path; `None` where nothing does, or where it may not be known.
+    /// Returns the kind of what is at a path; `None` where there is nothing, or where it may not be known.
     fn path_kind(&self, path: &Path) -> Option<FileKind> {
         self.read(path).is_ok().then_some(FileKind::File)
     }
@@ -36,7 +36,7 @@ pub trait Host {
         None
     }
 
-    /// What to do about a key that a dict written in `file` does not have; `None` where nothing is known of it.
+    /// Says what to do about a key that a dict written in `file` does not have; `None` where nothing is known of it.
     fn missing_key(&self, _file: &Path, _key: &str) -> Option<String> {
         None
     }

@@ -1,4 +1,4 @@
-//! What an evaluation may use. No file can exceed it: an endless loop, a list that grows without bound and a function that
+//! Limits of an evaluation. No file can exceed them: an endless loop, a list that grows without bound and a function that
 //! calls itself end with an error at their place.
 
 pub(crate) use compass_types::function::Limits;
@@ -27,7 +27,7 @@ pub(crate) fn look_at(parts: u64) -> bool {
     })
 }
 
-/// What is left of the limits.
+/// Remainder of the limits.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limits: Limits,
@@ -78,7 +78,7 @@ impl Budget {
 }
 
 impl Exhausted {
-    /// What is said of it, and what to do.
+    /// Returns its description, and advice on what to do.
     pub(crate) fn told(self) -> (String, String) {
         match self {
             Self::Steps(steps) => (

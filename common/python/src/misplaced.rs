@@ -5,7 +5,7 @@
 use ruff_python_ast::{ExceptHandler, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-/// What a statement lies in.
+/// Surroundings of a statement.
 #[derive(Clone, Copy, Default)]
 struct Around {
     is_function: bool,

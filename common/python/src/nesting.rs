@@ -1,11 +1,11 @@
-//! How deep the brackets and prefixes of a text lie inside each other, before it is parsed: a parser goes down a level for each.
+//! Depth of the brackets and prefixes of a text inside each other, before it is parsed: a parser goes down a level for each.
 
 use std::ops::Range;
 
 /// Far above what people write, and below what the stack of an evaluation holds.
 const DEEPEST: u32 = 10_000;
 
-/// Where a text goes too deep, and what CPython says of it. Texts within quotes are not told from others: none has so many
+/// Finds where a text goes too deep, and what CPython says of it. Texts within quotes are not told from others: none has that many
 /// brackets that are not closed.
 pub(crate) fn too_deep(text: &str) -> Option<(Range<usize>, &'static str)> {
     const BRACKETS: &str = "too many nested parentheses";

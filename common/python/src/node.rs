@@ -1,4 +1,4 @@
-//! What an evaluation leaves: plain data with places, which may leave the thread that made it.
+//! Results of an evaluation: plain data with places, which may leave the thread that made it.
 
 use crate::place::Place;
 
@@ -23,7 +23,7 @@ pub enum Plain {
     Dict(Vec<(Node, Node)>),
     /// A name that was imported and not evaluated: `opencompass.models.HuggingFaceBaseModel`.
     Symbol(String),
-    /// What has no value outside of Python: a function, a class, a module, a set ...; its kind, with the article.
+    /// An object without a value outside of Python: a function, a class, a module, a set ...; its kind, with the article.
     Other(&'static str),
 }
 

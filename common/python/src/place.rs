@@ -1,4 +1,4 @@
-//! Where in which file something stands.
+//! Places in files.
 
 use ruff_text_size::TextRange;
 use std::path::PathBuf;

@@ -9,16 +9,16 @@ use crate::place::{Place, SourceFile};
 use crate::value::{Value, to_node};
 use std::path::Path;
 
-/// Of the thread that evaluates: what the deepest tree that fits a file needs to be parsed, walked and freed. Only what is used
-/// of it takes memory.
+/// Stack size of the thread that evaluates: the deepest tree that fits a file needs it to be parsed, walked and freed. Only the used
+/// part of it takes memory.
 const STACK: usize = 1 << 30;
 
-/// What a file came to.
+/// Outcome of a file.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     /// Every file that was read, the one asked for first.
     pub files: Vec<SourceFile>,
-    /// What `print` was given, with the places of the calls, as far as a person would read it.
+    /// Texts that `print` was given, with the places of the calls, as far as a person would read them.
     pub printed: Vec<(Place, String)>,
     /// The names of the module in the order in which they were bound, imported modules and functions left out; or what is
     /// wrong.

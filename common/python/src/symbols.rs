@@ -14,7 +14,7 @@ pub(crate) fn refused(module: &[Stmt]) -> Option<(TextRange, String)> {
     symbols.refused
 }
 
-/// What a scope does with a name so far.
+/// Uses of a name in a scope so far.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     is_parameter: bool,
@@ -27,7 +27,7 @@ struct Names {
     is_module: bool,
     is_function: bool,
     seen: HashMap<String, Seen>,
-    /// Of a function: all names that it binds.
+    /// All names that a function binds.
     bound: Vec<String>,
 }
 

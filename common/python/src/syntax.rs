@@ -1,4 +1,4 @@
-//! What CPython calls an error of the parser: its class and its text, where they are those of a common mistake.
+//! CPython's names for an error of the parser: its class and its text, where it is a common mistake.
 
 use ruff_python_parser::{LexicalErrorType, ParseError, ParseErrorType};
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -52,7 +52,7 @@ fn unfinished(header: &str, before: &str) -> String {
     format!("expected an indented block after {header} on line {line}")
 }
 
-/// Whether the line of an error begins with tabs and one above it with spaces, or the other way round.
+/// Returns whether the line of an error begins with tabs and one above it with spaces, or the other way round.
 fn mixes(source: &str, before: &str) -> bool {
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();

@@ -121,7 +121,7 @@ impl ModelArguments {
         self.hf_path.clone().map(|path| HfModel { path, kind })
     }
 
-    /// What holds for every model.
+    /// Returns what holds for every model.
     pub(super) fn flags(&self) -> ModelFlags {
         ModelFlags {
             tokenizer_path: self.tokenizer_path.clone(),

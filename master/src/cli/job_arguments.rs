@@ -167,7 +167,7 @@ impl JobArguments {
         flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag)
     }
 
-    /// What results documents hold.
+    /// Returns the contents of results documents.
     pub fn details(&self) -> Details {
         if self.dump_eval_details.eq_ignore_ascii_case("false") { Details::Omit } else { Details::Include }
     }
@@ -177,7 +177,7 @@ impl JobArguments {
         self.config.as_deref().or(self.script.as_deref())
     }
 
-    /// What they ask of the job beside its configuration.
+    /// Returns what they ask of the job beside its configuration.
     pub fn request(&self) -> JobRequest {
         JobRequest {
             mode: self.mode,
@@ -192,7 +192,7 @@ impl JobArguments {
         }
     }
 
-    /// What the flags say about the configuration.
+    /// Returns what the flags say about the configuration.
     pub fn overrides(&self) -> Overrides {
         Overrides {
             served: false,
@@ -229,7 +229,7 @@ impl JobArguments {
 }
 
 impl JobArguments {
-    /// Where configurations in Python find what they import.
+    /// Returns the world in which configurations in Python find what they import.
     fn python(&self) -> PythonWorld {
         PythonWorld {
             opencompass: self.opencompass.clone(),
@@ -240,7 +240,7 @@ impl JobArguments {
     }
 }
 
-/// What the environment says of Python.
+/// Reads what the environment says of Python.
 fn python_without_flags() -> PythonWorld {
     let folder = |key| std::env::var_os(key).filter(|value| !value.is_empty()).map(PathBuf::from);
     PythonWorld {
@@ -253,7 +253,7 @@ fn python_without_flags() -> PythonWorld {
     }
 }
 
-/// What a command without the flags of a job reads a configuration with: where the environment says that things are.
+/// Returns the overrides with which a command without the flags of a job reads a configuration: the environment says where things are.
 pub fn without_flags() -> Overrides {
     let storage = StorageArguments::default();
     Overrides {
@@ -278,7 +278,7 @@ fn configuration(word: &str) -> Result<PathBuf, String> {
     Err("no such command, and no configuration (a .toml or a .py file)".to_owned())
 }
 
-/// Where the environment says that OpenCompass's data is.
+/// Returns the folder in which OpenCompass's data is, as the environment says.
 pub fn data_cache() -> Option<PathBuf> {
     std::env::var_os("COMPASS_DATA_CACHE").filter(|value| !value.is_empty()).map(PathBuf::from)
 }

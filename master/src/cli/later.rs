@@ -1,4 +1,4 @@
-//! What the command line of the contract names and a later version serves.
+//! Parts of the contract's command line that a later version serves.
 
 use compass_diagnostic::Diagnostic;
 

@@ -38,12 +38,12 @@ pub struct LaunchArguments {
 }
 
 impl LaunchArguments {
-    /// What is said of DLC.
+    /// Returns the flags about DLC.
     pub fn dlc_flags(&self) -> DlcFlags {
         DlcFlags { asked: self.dlc, aliyun_cfg: self.aliyun_cfg.clone() }
     }
 
-    /// What is said of Slurm.
+    /// Returns the flags about Slurm.
     pub fn slurm_flags(&self) -> SlurmFlags {
         SlurmFlags {
             asked: self.slurm,

@@ -1,4 +1,4 @@
-//! What is said where the command line describes no job: every way to do so, not only a configuration.
+//! Message for a command line that describes no job: it names every way to do so, not only a configuration.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 

@@ -2,11 +2,11 @@
 
 use compass_launch::quoted;
 
-/// What is left out: a resumed run is named by its own `-r`.
+/// Flags that are left out: a resumed run is named by its own `-r`.
 const REUSE: [&str; 2] = ["-r", "--reuse"];
-/// What is left out of `submit`, too: the run goes on where no server is.
+/// Flags that are left out of `submit`, too: the run continues where no server is.
 const OF_SUBMIT: [&str; 5] = ["-r", "--reuse", "--wait", "--priority", "--state-dir"];
-/// Of these, the flag without a value.
+/// The flag among these that has no value.
 const WITHOUT_VALUE: &str = "--wait";
 
 /// The command line of this process for a shell, the program by its name, so that `-r RUN` may follow.

@@ -60,7 +60,7 @@ const VIEW_EXAMPLES: &str = "Examples:
   ssh -L 8080:127.0.0.1:8080 HOST compass-master view out    from another host";
 
 impl ViewArguments {
-    /// Where the runs are.
+    /// Returns the folder in which the runs are.
     pub fn work_dir(&self) -> PathBuf {
         compass_recorded::arguments::work_dir(self.work_dir.as_ref())
     }

@@ -73,10 +73,10 @@ pub struct WatchArguments {
 }
 
 impl WatchArguments {
-    /// What is asked for.
+    /// Returns the order that is asked for.
     ///
     /// # Errors
-    /// A flag that a watch has no use for, or a pattern that is none.
+    /// A flag that a watch has no use for, or a pattern that is not valid.
     pub fn order(&self) -> Result<Order, Diagnostic> {
         let job = &self.job;
         let useless = [

@@ -17,9 +17,9 @@ pub(super) struct Folder {
     path: PathBuf,
     pattern: Pattern,
     markers: Vec<String>,
-    /// Whether a file beside the checkpoints says up to which step they are whole.
+    /// Set if a file beside the checkpoints says up to which step they are whole.
     has_latest: bool,
-    /// When the folder had changed last before it was listed last, and when that was.
+    /// Time of the folder's last change before it was listed last, and time of that listing.
     listed: Option<(SystemTime, SystemTime)>,
 }
 

@@ -31,33 +31,33 @@ pub(super) struct Task {
     pub(super) name: String,
     /// The name of its run folder, where it has one by now.
     pub(super) folder: Option<String>,
-    /// How often it could not begin.
+    /// Number of times that it could not begin.
     pub(super) postponed: u32,
 }
 
-/// What all jobs have in common.
+/// Common parts of all jobs.
 #[derive(Clone, Debug)]
 pub(super) struct Jobs {
     pub(super) subject: Arc<Subject>,
     pub(super) request: JobRequest,
-    /// Where they are submitted; `None` where they run in this process.
+    /// Server to which they are submitted; `None` where they run in this process.
     pub(super) server: Option<ServerPlace>,
     pub(super) told: mpsc::Sender<Told>,
     pub(super) interrupted: watch::Receiver<Option<u8>>,
 }
 
-/// Where jobs are submitted, and how.
+/// Server to which jobs are submitted, and the way to submit them.
 #[derive(Clone, Debug)]
 pub(super) struct ServerPlace {
     pub(super) state_dir: PathBuf,
     pub(super) priority: u32,
     /// Names this watch: with it and its content, a submission is told from every other.
     pub(super) evaluated: Digest,
-    /// Whether it was said that no server answers.
+    /// Set if it was said that no server answers.
     pub(super) is_away: Arc<AtomicBool>,
 }
 
-/// Why a job goes no further now.
+/// Reason why a job goes no further now.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// Another content lies at the path.
@@ -73,12 +73,12 @@ impl From<Failure> for Stop {
     }
 }
 
-/// Whether the host is to blame, and not what was asked.
+/// Returns whether the host is to blame, and not what was asked.
 fn is_passing(failure: &Failure) -> bool {
     matches!(failure.code, exit::INFRASTRUCTURE | exit::LEADERSHIP_LOST)
 }
 
-/// Whether the run folder at `root` is that of a content. Its name does not tell: it may have been removed, and made again in
+/// Returns whether the run folder at `root` is made for a content. Its name does not tell: it may have been removed, and made again in
 /// the same second for another one. A folder that names no content is one of an earlier version: its plan tells.
 fn is_made_for(root: &Path, content: &Digest) -> bool {
     match RunFolder::made_for(root) {
@@ -89,13 +89,13 @@ fn is_made_for(root: &Path, content: &Digest) -> bool {
     }
 }
 
-/// Whether something was recorded in the run folder at `root`.
+/// Returns whether something was recorded in the run folder at `root`.
 fn has_results(root: &Path) -> bool {
     std::fs::read_dir(root.join("ledger")).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 impl Jobs {
-    /// What a failure means: another try where the host is to blame, an end where the input is.
+    /// Returns the event of a failure: another try where the host is to blame, an end where the input is.
     pub(super) fn failed(&self, task: &Task, failure: &Failure) -> Event {
         let (content, name) = (task.content, &task.name);
         if is_passing(failure) && task.postponed + 1 < TRIES {
@@ -167,7 +167,7 @@ impl Jobs {
         found == compass_watch::Examined::Whole(task.content)
     }
 
-    /// Why a job is not begun: the process is asked to stop.
+    /// Returns whether the process is asked to stop: then no job is begun.
     pub(super) fn is_interrupted(&self) -> bool {
         self.interrupted.borrow().is_some()
     }

@@ -1,6 +1,6 @@
 //! `compass-master watch`: one job for each checkpoint of a folder, as they appear.
 //!
-//! What begins when is decided in `compass-watch`, which does nothing else. Here the folder is listed, checkpoints are read,
+//! `compass-watch` decides what begins when, and does nothing else. Here the folder is listed, checkpoints are read,
 //! jobs are run in this process or handed to a server, and the curve is written.
 
 mod folder;

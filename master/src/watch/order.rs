@@ -1,4 +1,4 @@
-//! What a person asks of a watch.
+//! Request of a person to a watch.
 
 use compass_config::Overrides;
 use compass_jobs::JobRequest;
@@ -6,7 +6,7 @@ use compass_watch::{Pattern, Policy};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a person asks of a watch.
+/// Request of a person to a watch.
 #[derive(Clone, Debug)]
 pub struct Order {
     /// The folder in which checkpoints appear.
@@ -17,9 +17,9 @@ pub struct Order {
     pub policy: Policy,
     /// Between two looks at the folder.
     pub pause: Duration,
-    /// Whether it looks once and ends with the jobs that it began.
+    /// Set if it looks once and ends with the jobs that it began.
     pub once: bool,
-    /// Whether jobs run in this process, rather than with a server.
+    /// Set if jobs run in this process, rather than with a server.
     pub here: bool,
     /// The share of the jobs in a server's workers.
     pub priority: u32,

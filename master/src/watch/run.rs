@@ -106,13 +106,13 @@ struct Watcher {
     jobs: Jobs,
     running: JoinSet<()>,
     tables: Tables,
-    /// Where the curve is written.
+    /// Path to which the curve is written.
     curve: PathBuf,
     /// The curve as it was written last, and the revision of the watch that it is of.
     written: Option<(u64, String)>,
     /// Its clock begins here.
     begun: Instant,
-    /// Whether the folder could not be listed the last time.
+    /// Set if the folder could not be listed the last time.
     is_deaf: bool,
 }
 

@@ -77,7 +77,7 @@ fn say_away(place: &ServerPlace, failure: &Failure) {
     }
 }
 
-/// What tells the submission of a content by this watch from every other.
+/// Returns the key that tells the submission of a content by this watch from every other.
 fn key(place: &ServerPlace, content: &Digest) -> String {
     Digest::of(format!("{} {content}", place.evaluated).as_bytes()).to_string()
 }

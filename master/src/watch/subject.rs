@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// A name that no checkpoint has: the configuration is checked with it before there is any.
 const PLACEHOLDER: &str = "${checkpoint}";
 
-/// What is evaluated of every checkpoint.
+/// Subject of the evaluation of every checkpoint.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
     /// Whole, so that jobs of a server find it.
@@ -20,7 +20,7 @@ pub(super) struct Subject {
     config: Option<PathBuf>,
     overrides: Overrides,
     state_dir: Option<PathBuf>,
-    /// Where the models of a checkpoint have their files, below it or elsewhere.
+    /// Places at which the models of a checkpoint have their files, below it or elsewhere.
     parts: Vec<ModelParts>,
     /// As it is for no checkpoint in particular.
     pub(super) general: Config,
@@ -63,7 +63,7 @@ impl Subject {
         compass_settings::digest(&self.general)
     }
 
-    /// Whether the configuration says what it said when the watch began.
+    /// Checks that the configuration says what it said when the watch began.
     ///
     /// # Errors
     /// It does not, or it is wrong by now.
@@ -82,7 +82,7 @@ impl Subject {
         self.folder.join(name)
     }
 
-    /// Where the models have their files for a checkpoint.
+    /// Returns the places at which the models have their files for a checkpoint.
     pub(super) fn parts(&self, name: &str) -> Vec<ModelParts> {
         let general = self.checkpoint(PLACEHOLDER);
         let own = |path: &PathBuf| match path.strip_prefix(&general) {
@@ -131,7 +131,7 @@ impl Subject {
     }
 }
 
-/// What is not there is no error: a checkpoint that went away is told by its content.
+/// Loads the configuration. A missing path is no error: a checkpoint that went away is told by its content.
 fn load(path: Option<&Path>, overrides: &Overrides, checkpoint: &Path) -> Result<Config, Failure> {
     let overrides = Overrides { checkpoint: Some(checkpoint.to_owned()), dry_run: true, ..overrides.clone() };
     Ok(compass_config::load(path, &overrides).map_err(Failure::bad_input)?.config)

@@ -8,13 +8,13 @@ use crate::value::{Body, Class, Exception, Function, Instance, Native, Slot, Sym
 use crate::{methods, modules};
 use std::rc::Rc;
 
-/// What a call is given.
+/// Arguments of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Arguments {
     pub(crate) positional: Vec<Slot>,
     /// With the places of their names.
     pub(crate) keywords: Vec<(Rc<str>, Place, Slot)>,
-    /// Where the call is written.
+    /// Place at which the call is written.
     pub(crate) place: Place,
 }
 
@@ -223,7 +223,7 @@ impl Interpreter<'_> {
 /// Special methods that change what an object of a class is, and are not evaluated here.
 const NOT_EVALUATED: &[&str] = &["__new__", "__setattr__", "__delattr__", "__getattribute__", "__init_subclass__"];
 
-/// What to write in place of a call of something that is not evaluated: a class is named, a function is called for its value.
+/// Says what to write in place of a call of something that is not evaluated: a class is named, a function is called for its value.
 fn remedy(symbol: &Symbol) -> String {
     let last = symbol.last();
     if last.starts_with(char::is_uppercase) {

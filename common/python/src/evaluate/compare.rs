@@ -130,7 +130,7 @@ impl Interpreter<'_> {
         Ok(true)
     }
 
-    /// Whether one of the elements is the item, or equal to it.
+    /// Returns whether one of the elements is the item, or equal to it.
     pub(crate) fn is_among(&mut self, items: &[Slot], item: &Value) -> Result<bool> {
         for slot in items {
             if slot.value.is(item) || self.equal(&slot.value, item)? {
@@ -225,7 +225,7 @@ fn as_keys(value: &Value) -> Option<foldhash::HashSet<Key>> {
     }
 }
 
-/// Whether an object with a method of its own for comparisons may be in these.
+/// Returns whether an object with a method of its own for comparisons may be in these.
 fn holds_objects(items: &[Slot]) -> bool {
     items.iter().any(|slot| match &slot.value {
         Value::Instance(_) => true,
@@ -299,7 +299,7 @@ fn compared(left: &Value, right: &Value, depth: u32) -> Option<bool> {
     })
 }
 
-/// How the two stand: `None` where they have no order, `Some(None)` where one is NaN.
+/// Compares the two: `None` where they have no order, `Some(None)` where one is NaN.
 fn order(left: &Value, right: &Value) -> Result<Option<Option<Ordering>>> {
     if let (Some(a), Some(b)) = (left.as_int(), right.as_int()) {
         return Ok(Some(Some(a.cmp(&b))));

@@ -87,7 +87,7 @@ impl Interpreter<'_> {
 pub(crate) struct GeneratorExpression {
     expression: Rc<ExprGenerator>,
     inside: Rc<Scope>,
-    /// What each `for` that has begun goes through.
+    /// Items of each `for` that has begun.
     levels: Vec<Items>,
 }
 

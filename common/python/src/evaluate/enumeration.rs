@@ -6,7 +6,7 @@ use crate::value::{Class, Dict, Exception, Instance, Slot, Value, repr};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Whether a class with these bases is an enumeration.
+/// Returns whether a class with these bases is an enumeration.
 ///
 /// # Errors
 /// Its members would be values of another type as well, or combine.

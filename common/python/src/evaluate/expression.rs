@@ -28,7 +28,7 @@ impl Interpreter<'_> {
             .map_err(|stop| stop.at(Place::of(scope.file, expression.range())))
     }
 
-    /// Whether an expression is true.
+    /// Returns whether an expression is true.
     pub(crate) fn is_true(&mut self, scope: &Rc<Scope>, expression: &Expr) -> Result<bool> {
         let value = self.evaluate(scope, expression)?;
         self.truth(&value).map_err(|stop| stop.at(Place::of(scope.file, expression.range())))

@@ -1,6 +1,6 @@
 //! Functions with a `yield`: each call makes a generator, which runs from one `yield` to the next.
 //!
-//! Where it stands is a path of frames, one for each statement around the `yield`; going on walks that path from the body of the
+//! Its position is a path of frames, one for each statement around the `yield`; to continue, it walks that path from the body of the
 //! function. A `yield` is a statement of its own, or the whole value of an assignment or of a `return`; within another expression
 //! it is refused at its place.
 
@@ -21,7 +21,7 @@ pub(crate) struct Generator {
     function: Rc<Function>,
     scope: Rc<Scope>,
     frames: Vec<Frame>,
-    /// What `send` gave: the value of the `yield` that it stands at.
+    /// Value that `send` gave: the value of the `yield` at which it is.
     sent: Value,
 }
 
@@ -31,7 +31,7 @@ impl std::fmt::Debug for Generator {
     }
 }
 
-/// Where a statement stands that has a `yield` in it.
+/// Position in a statement that has a `yield` in it.
 enum Frame {
     /// The statement of a block that runs, or runs next.
     Block(usize),
@@ -61,13 +61,13 @@ enum Phase {
     Finally(Result<Flow>),
 }
 
-/// How a statement left off.
+/// Outcome of a statement's step.
 enum Step {
     Yield(Slot),
     Flow(Flow),
 }
 
-/// What a `yield` came to.
+/// Outcome of a `yield`.
 enum Yielded {
     Given(Slot),
     Value(Slot),
@@ -78,12 +78,12 @@ impl Generator {
         Self { function: Rc::clone(function), scope, frames: Vec::new(), sent: Value::None }
     }
 
-    /// Whether it has given no element yet.
+    /// Returns whether it has given no element yet.
     pub(crate) fn is_new(&self) -> bool {
         self.frames.is_empty()
     }
 
-    /// Whether something has to be done before it may be given up.
+    /// Returns whether something has to be done before it may be given up.
     pub(crate) fn has_cleanup(&self) -> bool {
         self.frames.iter().any(|frame| matches!(frame, Frame::Try(_) | Frame::With(_)))
     }
@@ -118,7 +118,7 @@ impl Yielding {
         yielding.statements
     }
 
-    /// Whether a lambda of this expression is a generator.
+    /// Returns whether a lambda of this expression is a generator.
     pub(crate) fn is_in(expression: &Expr) -> bool {
         let mut yielding = Self::default();
         yielding.visit_expr(expression);

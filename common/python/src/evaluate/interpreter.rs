@@ -11,10 +11,10 @@ use ruff_text_size::Ranged;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// How often a near name is looked for in one evaluation.
+/// Most searches for a near name in one evaluation.
 const SUGGESTIONS: u32 = 200;
 
-/// What the walk carries with it.
+/// State that the walk carries with it.
 pub(crate) struct Interpreter<'h> {
     pub(crate) host: &'h dyn Host,
     pub(crate) budget: Budget,
@@ -27,9 +27,9 @@ pub(crate) struct Interpreter<'h> {
     pub(crate) importing: Vec<FileId>,
     calls: u32,
     nested: u32,
-    /// How often a near name may still be looked for.
+    /// Number of searches for a near name that are left.
     suggestions: u32,
-    /// What `print` was given in configurations.
+    /// Texts that `print` was given in configurations.
     pub(crate) printed: Vec<(Place, String)>,
     /// Variables of the environment that the evaluation has set for itself.
     pub(crate) environment: HashMap<String, String>,
@@ -188,7 +188,7 @@ fn too_long(path: &Path, bytes: usize, most: usize) -> Option<Stop> {
     (bytes > most).then(|| Stop::new("ValueError", text))
 }
 
-/// What is not even parsed.
+/// Refuses what is not even parsed.
 fn refused(text: &str, file: FileId) -> Option<Stop> {
     let place = |range: std::ops::Range<usize>| {
         let bound = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);

@@ -1,5 +1,5 @@
-//! What can be iterated over, and iterators: each element is computed when it is asked for, and several readers of one iterator
-//! share where it is, as in CPython.
+//! Values that can be iterated over, and iterators: each element is computed when it is asked for, and several readers of one
+//! iterator share its position, as in CPython.
 
 use super::comprehension::GeneratorExpression;
 use super::generator::Generator;
@@ -33,7 +33,7 @@ pub(crate) enum Items {
     /// With whether all must be of one length.
     Zip(Vec<Items>, bool, Place),
     Enumerate(Box<Items>, i128, Place),
-    /// What `itertools` makes.
+    /// An iterator that `itertools` makes.
     Tool(Box<crate::modules::Tool>),
     Generator(Box<Generator>),
     Expression(Box<GeneratorExpression>),
@@ -79,7 +79,7 @@ impl Items {
         }
     }
 
-    /// Whether it is over for good once it has given its last element.
+    /// Returns whether it is over for good once it has given its last element.
     fn ends(&self) -> bool {
         !matches!(
             self,
@@ -94,14 +94,14 @@ impl Items {
     }
 }
 
-/// Whether CPython goes through a set in an order that a program can rely on: texts are in another one in every run.
+/// Returns whether CPython goes through a set in an order that a program can rely on: texts are in another one in every run.
 fn has_an_order(set: &crate::value::Set) -> bool {
     let items = set.items.borrow();
     items.len() > 1 && items.values().any(|value| !matches!(value, Value::Text(_)))
 }
 
 impl Interpreter<'_> {
-    /// What a `for` goes through. `place` is what elements without a place of their own get.
+    /// Returns the items that a `for` goes through. Elements without a place of their own get `place`.
     ///
     /// # Errors
     /// `TypeError` for what is not iterable.
@@ -391,7 +391,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// What a generator has returned, which it says once.
+/// Returns the value that a generator has returned, which it gives once.
 pub(super) fn returned(shared: &Rc<RefCell<Items>>) -> Value {
     if !matches!(&*shared.borrow(), Items::Returned(_)) {
         return Value::None;

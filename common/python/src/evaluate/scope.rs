@@ -1,4 +1,4 @@
-//! Where names are looked up: the module, functions and comprehensions inside each other, classes.
+//! Scopes in which names are looked up: the module, functions and comprehensions inside each other, classes.
 
 use crate::place::FileId;
 use crate::value::{Class, DictCell, Slot};
@@ -8,7 +8,7 @@ use ruff_python_ast::{Expr, ExprContext, Stmt};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What a scope belongs to.
+/// Kind of code that a scope belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Module,
@@ -27,16 +27,16 @@ pub(crate) struct Scope {
     pub(crate) globals: Rc<DictCell>,
     pub(crate) parent: Option<Rc<Scope>>,
     names: RefCell<HashMap<Rc<str>, Slot>>,
-    /// Of a function: the names that it assigns.
+    /// Names that a function assigns, in its scope.
     locals: Rc<HashSet<Rc<str>>>,
     /// Declared `global`, or `nonlocal`.
     global: RefCell<HashSet<Rc<str>>>,
     nonlocal: RefCell<HashSet<Rc<str>>>,
-    /// Of a method: the class that defines it, and the name of its first parameter, for `super()`.
+    /// Class that defines a method, and the name of its first parameter, for `super()`, in its scope.
     pub(crate) method: RefCell<Option<(Rc<Class>, Rc<str>)>>,
 }
 
-/// What a look-up finds.
+/// Result of a look-up.
 pub(crate) enum Found {
     Value(Slot),
     /// A name of this function that has no value yet.
@@ -176,7 +176,7 @@ pub(crate) fn assigned(statements: &[Stmt]) -> HashSet<Rc<str>> {
     Body::of(statements).assigned
 }
 
-/// What the body of a function says of itself before it runs.
+/// Facts that the body of a function tells of itself before it runs.
 #[derive(Default)]
 pub(crate) struct Body {
     pub(crate) assigned: HashSet<Rc<str>>,

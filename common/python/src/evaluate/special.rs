@@ -6,7 +6,7 @@ use crate::place::Place;
 use crate::value::{Instance, Slot, Value};
 use ruff_python_ast::{CmpOp, Operator};
 
-/// Whether a value is an object whose class has this method.
+/// Returns whether a value is an object whose class has this method.
 pub(crate) fn has(value: &Value, name: &str) -> bool {
     matches!(value, Value::Instance(instance) if instance.class.member(name).is_some())
 }
@@ -30,7 +30,7 @@ fn methods(op: Operator) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// Whether it is `NotImplemented`.
+/// Returns whether it is `NotImplemented`.
 fn is_declined(value: &Value) -> bool {
     matches!(value, Value::Native(native) if native.name == "NotImplemented")
 }
@@ -57,7 +57,7 @@ impl Interpreter<'_> {
         Ok(true)
     }
 
-    /// What `__len__` gives.
+    /// Returns the result of `__len__`.
     pub(crate) fn length_of(&mut self, value: &Value) -> Result<i128> {
         let length = self.call_special(value, "__len__", &[])?;
         let length = length.as_int().ok_or_else(|| {

@@ -11,7 +11,7 @@ use ruff_text_size::Ranged;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Where a block goes on.
+/// Way in which a block continues.
 pub(crate) enum Flow {
     Next,
     Break,
@@ -394,7 +394,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// What a class may stand on.
+/// Checks that a class may have this base.
 fn check_base(base: &Value) -> Result<()> {
     match base {
         Value::Class(_) | Value::Symbol(_) | Value::Object(_) | Value::Module(_) => Ok(()),
@@ -461,7 +461,7 @@ pub(crate) fn with_parameters(
     names
 }
 
-/// Whether it is `with read_base():`.
+/// Returns whether it is `with read_base():`.
 pub(crate) fn is_read_base(with: &StmtWith) -> bool {
     let [item] = with.items.as_slice() else { return false };
     let Expr::Call(call) = &item.context_expr else { return false };
@@ -472,7 +472,7 @@ pub(super) fn is_bare_raise(raised: &Raised) -> bool {
     raised.exception.builtin == "RuntimeError" && raised.exception.text() == "No active exception to reraise"
 }
 
-/// Whether `except classes` catches it.
+/// Returns whether `except classes` catches it.
 fn catches(classes: &Value, exception: &Exception) -> bool {
     match classes {
         Value::Native(native) => builtin_class(native.name).is_some_and(|above| is_subclass(exception.builtin, above)),

@@ -1,6 +1,6 @@
 //! A function with all the source that it can reach, and nothing else of its tree.
 //!
-//! Of every module that it needs, the statements that bind what is used are kept, in their order; the rest of the tree may change
+//! The closure keeps the statements of every needed module that bind what is used, in their order; the rest of the tree may change
 //! without a change of what the function is. Other packages than the tree and the modules known here are refused before
 //! anything runs, by their place: a function that needs them would fail on some answers only.
 
@@ -67,7 +67,7 @@ struct Closure<'m> {
 }
 
 impl Closure<'_> {
-    /// Whether the tree has this module; it is parsed then.
+    /// Returns whether the tree has this module; it is parsed then.
     fn has(&mut self, dotted: &str) -> Result<bool, LibraryFault> {
         if self.modules.contains_key(dotted) {
             return Ok(true);
@@ -92,7 +92,7 @@ impl Closure<'_> {
         Ok(true)
     }
 
-    /// Where a name of a module is defined: there, or where it is re-exported from.
+    /// Finds where a name of a module is defined: there, or where it is re-exported from.
     fn defined(&mut self, module: &str, name: &str) -> Result<Option<(String, String)>, LibraryFault> {
         let (mut module, mut name) = (module.to_owned(), name.to_owned());
         for _ in 0..MOST_HOPS {
@@ -108,7 +108,7 @@ impl Closure<'_> {
         Ok(None)
     }
 
-    /// What binds `name` at the level of a module: the last statement that does, else a star.
+    /// Finds what binds `name` at the level of a module: the last statement that does, else a star.
     fn binding(&mut self, module: &str, name: &str) -> Result<Option<Binding>, LibraryFault> {
         self.binding_beyond(module, name, &mut BTreeSet::new())
     }
@@ -232,7 +232,7 @@ impl Closure<'_> {
         self.follow(module, from, name)
     }
 
-    /// What an import names: a known module, or a part of the tree.
+    /// Follows an import to what it names: a known module, or a part of the tree.
     fn follow(&mut self, module: &str, from: &str, name: Option<&str>) -> Result<(), LibraryFault> {
         let reads_files = FILES.contains(&from);
         if name == Some("get_logger") || !reads_files && modules::module(from, true).is_some() {
@@ -322,7 +322,7 @@ fn bound_names(statement: &Stmt) -> Vec<String> {
     }
 }
 
-/// Whether a statement that is not an import binds `name`.
+/// Returns whether a statement that is not an import binds `name`.
 fn binds(statement: &Stmt, name: &str) -> bool {
     match statement {
         Stmt::FunctionDef(function) => function.name.as_str() == name,
@@ -332,7 +332,7 @@ fn binds(statement: &Stmt, name: &str) -> bool {
     }
 }
 
-/// Whether a statement may change what `name` stands for: `X.append(1)`, `X["a"] = 1`, a loop that fills it.
+/// Returns whether a statement may change the value of `name`: `X.append(1)`, `X["a"] = 1`, a loop that fills it.
 fn changes(statement: &Stmt, name: &str) -> bool {
     let mut mentions = Mentions::default();
     match statement {
@@ -349,7 +349,7 @@ fn changes(statement: &Stmt, name: &str) -> bool {
 #[derive(Default)]
 struct Mentions {
     used: BTreeSet<String>,
-    /// Of decorators and annotations.
+    /// Names of decorators and annotations.
     foreign: BTreeSet<String>,
     /// Imports inside of functions: level, module, name.
     imported: Vec<(u32, String, Option<String>)>,

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Of its thread, as for configurations.
+/// Stack size of its thread, as for configurations.
 const STACK: usize = 1 << 30;
 
 type Given = std::result::Result<FunctionValue, FunctionFault>;

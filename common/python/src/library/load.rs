@@ -13,15 +13,15 @@ use compass_pyfmt::{float_text, json_text};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// Of the thread that evaluates, as for configurations.
+/// Stack size of the thread that evaluates, as for configurations.
 const STACK: usize = 1 << 30;
 
-/// Which class is to load what.
+/// Class that is to load data, and its parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LibraryCall {
     /// `opencompass.datasets.CMRCDataset`.
     pub class: String,
-    /// What `load` is given, by name.
+    /// Arguments of `load`, by name.
     pub parameters: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -34,7 +34,7 @@ pub struct LoadedSplit {
     pub lines: Vec<String>,
 }
 
-/// Why there are no rows.
+/// Reason why there are no rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.line())]
 pub struct LibraryFault {
@@ -46,12 +46,12 @@ pub struct LibraryFault {
     pub help: Option<String>,
 }
 
-/// What a class came to.
+/// Outcome of a class's `load`.
 #[derive(Clone, Debug)]
 pub struct LibraryLoad {
     /// Files of the tree that were evaluated, in order.
     pub files: Vec<(PathBuf, String)>,
-    /// Where `load` is written.
+    /// Place at which `load` is written.
     pub place: Option<(PathBuf, usize)>,
     pub result: Result<Vec<LoadedSplit>, LibraryFault>,
 }

@@ -21,18 +21,18 @@ use std::path::{Path, PathBuf};
 pub struct LibrarySource {
     pub path: PathBuf,
     pub text: String,
-    /// Whether it is the `__init__.py` of a package.
+    /// Set if it is the `__init__.py` of a package.
     pub is_package: bool,
 }
 
-/// What stands at a path.
+/// Kind of what is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     File,
     Folder,
 }
 
-/// Why a file is not read.
+/// Reason why a file is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileFault {
     /// It is not there; the path that was looked for.
@@ -42,7 +42,7 @@ pub enum FileFault {
     Other(String),
 }
 
-/// What `load_dataset` is asked for.
+/// Request to `load_dataset`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableRequest {
     /// A kind of files (`json`, `csv`, ...), a folder, or a repository of the hub.
@@ -68,7 +68,7 @@ pub trait Library: Host + Sync {
     /// It is not there, or may not be read.
     fn bytes(&self, path: &Path) -> Result<Vec<u8>, FileFault>;
 
-    /// What stands at a path that may be read.
+    /// Returns the kind of what is at a path that may be read.
     fn kind(&self, path: &Path) -> Option<FileKind>;
 
     /// Names in a folder, in order.
@@ -77,7 +77,7 @@ pub trait Library: Host + Sync {
     /// It is not there, or may not be read.
     fn list(&self, path: &Path) -> Result<Vec<String>, FileFault>;
 
-    /// Where the data is that a loader names by a relative path.
+    /// Returns the path of the data that a loader names by a relative path.
     ///
     /// # Errors
     /// It is nowhere.

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// What evaluating library code holds beside the walk.
+/// State that an evaluation of library code holds beside the walk.
 pub(crate) struct Tree<'h> {
     pub(crate) host: &'h dyn Library,
     sources: HashMap<String, Option<LibrarySource>>,
@@ -118,7 +118,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// What a symbol stands for, or itself.
+    /// Returns the value of a symbol, or the symbol itself.
     pub(crate) fn resolved(&mut self, symbol: &Symbol) -> Result<Value> {
         Ok(self.resolve(symbol.dotted())?.unwrap_or_else(|| Value::Symbol(symbol.clone())))
     }
@@ -194,7 +194,7 @@ impl Interpreter<'_> {
         Ok(None)
     }
 
-    /// Whether a module has `name`, by its text alone.
+    /// Returns whether a module has `name`, by its text alone.
     fn defines(&mut self, dotted: &str, name: &str, depth: u32) -> Result<bool> {
         let Some(source) = self.library.as_mut().and_then(|tree| tree.source(dotted)) else { return Ok(false) };
         if depth > 8 {
@@ -279,7 +279,7 @@ impl Interpreter<'_> {
         Ok(Some(module))
     }
 
-    /// Whether a decorator is of another package, or of a registry: it gives back what it is given.
+    /// Returns whether a decorator is of another package, or of a registry: it gives back what it is given.
     pub(crate) fn is_foreign(&self, scope: &Rc<Scope>, decorator: &Expr) -> bool {
         if self.library.is_none() {
             return false;

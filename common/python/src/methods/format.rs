@@ -63,7 +63,7 @@ fn parse(spec: &str) -> Option<Spec> {
     (at + usize::from(parsed.kind.is_some()) == chars.len()).then_some(parsed)
 }
 
-/// What `format(value, spec)` gives.
+/// Returns the result of `format(value, spec)`.
 ///
 /// # Errors
 /// `ValueError` for a specification that the type does not know, as in CPython.

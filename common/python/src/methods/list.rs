@@ -103,7 +103,7 @@ pub(super) fn search(
     }
 }
 
-/// Where the first element is that is the value, or equal to it.
+/// Returns the position of the first element that is the value, or equal to it.
 fn position(interpreter: &mut Interpreter<'_>, items: &[Slot], value: &Value) -> Result<Option<usize>> {
     for (at, item) in items.iter().enumerate() {
         if item.value.is(value) || interpreter.equal(&item.value, value)? {

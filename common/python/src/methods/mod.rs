@@ -40,7 +40,7 @@ const NOT_EVALUATED: &[&str] = &[
     "symmetric_difference_update",
 ];
 
-/// Whether values of this type have the method `name`.
+/// Returns whether values of this type have the method `name`.
 pub(crate) fn has(value: &Value, name: &str) -> bool {
     names(value).contains(&name)
 }

@@ -340,7 +340,7 @@ pub(super) fn call(interpreter: &mut Interpreter<'_>, name: &str, mut arguments:
     }
 }
 
-/// Whether an attribute is missing; what is not evaluated here is no answer.
+/// Returns whether an attribute is missing; what is not evaluated here is no answer.
 fn is_missing(stop: &Stop) -> bool {
     stop.is_of("AttributeError")
 }

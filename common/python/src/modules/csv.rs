@@ -7,7 +7,7 @@ use crate::place::Place;
 use crate::value::{Dict, Slot, Value};
 use std::rc::Rc;
 
-/// How a file is written.
+/// Format in which a file is written.
 struct Dialect {
     delimiter: char,
     /// `None` where nothing is quoted.

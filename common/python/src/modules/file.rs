@@ -12,7 +12,7 @@ pub(super) const METHODS: &[&str] = &["close", "read", "readline", "readlines"];
 const CLASS: &str = "TextIOWrapper";
 const MISSING: &str = "No such file or directory";
 
-/// Whether it is an open file.
+/// Returns whether it is an open file.
 pub(crate) fn is_file(value: &Value) -> bool {
     matches!(value, Value::Instance(instance) if &*instance.class.name == CLASS)
 }

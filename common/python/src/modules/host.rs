@@ -66,7 +66,7 @@ pub(super) fn class_member(class: Native, name: &str) -> Option<Value> {
     found.map(|(_, _, full)| native("datasets", full))
 }
 
-/// Whether `module.name` is one of these functions.
+/// Returns whether `module.name` is one of these functions.
 pub(super) fn has(module: &str, name: &str) -> bool {
     module == "opencompass"
         || NAMES.iter().any(|(known, names)| *known == module && names.contains(&name))

@@ -10,7 +10,7 @@ use ruff_python_ast::Operator;
 /// An iterator of `itertools` between two elements.
 #[derive(Debug)]
 pub(crate) enum Tool {
-    /// What gives the iterables, and the one that is read.
+    /// Source of the iterables, and the one that is read.
     Chain(Items, Option<Items>),
     /// Elements that are skipped before the next one, those that may still be read, and the step.
     Slice {
@@ -24,7 +24,7 @@ pub(crate) enum Tool {
         step: Value,
         place: Place,
     },
-    /// What is read for the first time, and then what was read.
+    /// Items that are read for the first time, and then the elements that were read.
     Cycle {
         items: Option<Items>,
         read: Vec<Slot>,

@@ -263,7 +263,7 @@ fn lone_surrogate() -> Stop {
     Stop::unsupported("half of a pair of surrogates in a text of JSON")
 }
 
-/// How `dumps` writes.
+/// Style in which `dumps` writes.
 pub(super) struct Style {
     pub(super) is_ascii: bool,
     pub(super) indent: Option<String>,

@@ -1,4 +1,4 @@
-//! What is known of the standard library: paths, numbers, copies, and names that only annotate.
+//! Known parts of the standard library: paths, numbers, copies, and names that only annotate.
 
 use super::types;
 use crate::error::{Result, Stop, type_error, value_error};

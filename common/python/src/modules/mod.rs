@@ -1,4 +1,4 @@
-//! What configurations use of Python's built-in names and of its standard library.
+//! Python's built-in names, and the parts of its standard library, that configurations use.
 
 mod builtins;
 mod csv;
@@ -82,7 +82,7 @@ pub(crate) fn call(interpreter: &mut Interpreter<'_>, function: Native, argument
     }
 }
 
-/// Whether `name` is a method of an object that the language made: a file.
+/// Returns whether `name` is a method of an object that the language made: a file.
 pub(crate) fn is_object_method(object: &Value, name: &str) -> bool {
     is_file(object) && file::METHODS.contains(&name)
 }

@@ -1,4 +1,4 @@
-//! What the `datasets` library makes of the values of a column: one type for all of them, as Arrow infers it.
+//! Conversion of a column's values as the `datasets` library does it: one type for all of them, as Arrow infers it.
 //!
 //! Integers beside floats become floats, dicts get the keys of all, in the order of their first appearance, and tuples are
 //! lists. Values of different types in one column are an error there, and here.

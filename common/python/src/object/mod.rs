@@ -70,7 +70,7 @@ impl Object {
         }
     }
 
-    /// What `str` gives.
+    /// Returns the result of `str`.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Path(path) => path.to_string(),
@@ -213,7 +213,7 @@ fn super_member(interpreter: &mut Interpreter<'_>, class: &Rc<Class>, receiver: 
     }
 }
 
-/// What OpenCompass's `BaseDataset.__init__` does before it makes a reader: the data set is an attribute of the instance.
+/// Does what OpenCompass's `BaseDataset.__init__` does before it makes a reader: the data set is an attribute of the instance.
 pub(crate) fn base_init(
     interpreter: &mut Interpreter<'_>,
     instance: &Value,
@@ -256,7 +256,7 @@ pub(crate) fn slice(interpreter: &mut Interpreter<'_>, object: &Rc<Object>, slic
     }
 }
 
-/// What a `for` goes through.
+/// Returns the items that a `for` goes through.
 pub(crate) fn items(interpreter: &mut Interpreter<'_>, object: &Rc<Object>, place: Place) -> Result<Vec<Slot>> {
     match &**object {
         Object::Table(table) => {

@@ -206,7 +206,7 @@ fn renamed(table: &Table, names: &[(Rc<str>, Rc<str>)]) -> Result<Table> {
     Ok(Table { columns: columns.into(), rows: Rc::clone(&table.rows) })
 }
 
-/// What `map` and `filter` call, and with what beside the row.
+/// Function that `map` and `filter` call, and its arguments beside the row.
 struct Function {
     function: Value,
     with_indices: bool,

@@ -17,8 +17,8 @@ fn too_deep() -> Stop {
         .with_help("a list or a dict of it holds itself, or lies a thousand deep")
 }
 
-/// What mmengine makes of an imported value: every dict becomes a `ConfigDict` of its own, every list and tuple a new one. What
-/// two names shared they share no more.
+/// Copies an imported value as mmengine does: every dict becomes a `ConfigDict` of its own, every list and tuple a new one. Two
+/// names no longer share what they shared.
 pub(crate) fn config_copy(budget: &mut Budget, value: &Value, depth: u32) -> Result<Value> {
     if depth > DEEPEST {
         return Err(too_deep());
@@ -45,7 +45,7 @@ pub(crate) fn config_copy(budget: &mut Budget, value: &Value, depth: u32) -> Res
     })
 }
 
-/// What a `ConfigDict` makes of a value that is stored in it: plain dicts become `ConfigDict`s, lists and tuples new ones; a
+/// Converts a value as a `ConfigDict` does that stores it: plain dicts become `ConfigDict`s, lists and tuples new ones; a
 /// `ConfigDict` is stored as it is.
 pub(crate) fn stored_in_config(budget: &mut Budget, value: &Value) -> Result<Value> {
     stored(budget, value, 0)

@@ -15,11 +15,11 @@ pub(crate) type DictCell = RefCell<Dict>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dict {
     entries: IndexMap<Key, Entry>,
-    /// Whether it is a `ConfigDict`: its entries are attributes too, and what is stored in it is copied.
+    /// Set if it is a `ConfigDict`: its entries are attributes too, and what is stored in it is copied.
     pub(crate) config: bool,
-    /// What a missing key is made by: of `collections.defaultdict` and `Counter`.
+    /// Maker of missing keys, in `collections.defaultdict` and `Counter`.
     pub(crate) default: Option<Value>,
-    /// Whether it is a `DatasetDict`.
+    /// Set if it is a `DatasetDict`.
     pub(crate) splits: bool,
 }
 
@@ -126,7 +126,7 @@ impl Dict {
         self.entries.values()
     }
 
-    /// Whether `other` holds equal values under equal keys.
+    /// Returns whether `other` has as many keys, and all of these: values are not compared.
     pub(crate) fn keys_match(&self, other: &Self) -> bool {
         self.len() == other.len() && self.entries.keys().all(|key| other.entries.contains_key(key))
     }
@@ -136,14 +136,14 @@ impl Dict {
     }
 }
 
-/// What `keys()`, `values()` or `items()` of a dict gave.
+/// Result of `keys()`, `values()` or `items()` of a dict.
 #[derive(Debug)]
 pub(crate) struct View {
     pub(crate) dict: Rc<DictCell>,
     pub(crate) kind: ViewKind,
 }
 
-/// What a view shows of each entry.
+/// Part of each entry that a view shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ViewKind {
     Keys,
@@ -160,7 +160,7 @@ impl ViewKind {
         }
     }
 
-    /// What it shows of an entry.
+    /// Returns the part that it shows of an entry.
     pub(crate) fn of(self, entry: &Entry) -> Slot {
         match self {
             Self::Keys => entry.key.clone(),

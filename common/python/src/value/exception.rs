@@ -12,7 +12,7 @@ pub(crate) struct Exception {
     /// A class that the file defines.
     pub(crate) class: Option<Rc<Class>>,
     pub(crate) arguments: RefCell<Vec<Value>>,
-    /// Of a class that the file defines.
+    /// Attributes of an exception whose class the file defines.
     pub(crate) attributes: RefCell<super::Dict>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn builtin_class(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether `class` is `above`, or below it.
+/// Returns whether `class` is `above`, or below it.
 pub(crate) fn is_subclass(class: &str, above: &str) -> bool {
     let mut class = class;
     loop {
@@ -102,7 +102,7 @@ impl Exception {
         self.class.as_ref().map_or(self.builtin, |class| &class.name)
     }
 
-    /// What `str` gives.
+    /// Returns the result of `str`.
     pub(crate) fn text(&self) -> String {
         match self.arguments.borrow().as_slice() {
             [] => String::new(),

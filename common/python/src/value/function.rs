@@ -1,4 +1,4 @@
-//! What can be called: functions of the file, functions of the language, methods, classes.
+//! Callable values: functions of the file, functions of the language, methods, classes.
 
 use super::{Dict, Slot, Value};
 use foldhash::HashSet;
@@ -11,17 +11,17 @@ use std::rc::Rc;
 pub(crate) struct Function {
     pub(crate) name: Rc<str>,
     pub(crate) parameters: Rc<Parameters>,
-    /// Of the parameters that have one, in order, positional before keyword-only.
+    /// Defaults of the parameters that have one, in order, positional before keyword-only.
     pub(crate) defaults: Vec<(Rc<str>, Slot)>,
     pub(crate) body: Body,
     /// Names that the body assigns: its own, unless declared `global` or `nonlocal`.
     pub(crate) locals: Rc<HashSet<Rc<str>>>,
-    /// Whether it has a `yield`: a call makes a generator.
+    /// Set if it has a `yield`: a call makes a generator.
     pub(crate) is_generator: bool,
     /// Places in the text of the statements that have a `yield` in them.
     pub(crate) yielding: BTreeSet<u32>,
     pub(crate) scope: Rc<crate::evaluate::Scope>,
-    /// Whether `abstractmethod` stands above it.
+    /// Set if it is decorated with `abstractmethod`.
     pub(crate) is_abstract: Cell<bool>,
     /// The class that defines it, for `super()`.
     pub(crate) owner: RefCell<std::rc::Weak<Class>>,
@@ -44,7 +44,7 @@ impl Function {
         }
     }
 
-    /// Whether a class of this name defines it.
+    /// Returns whether a class of this name defines it.
     pub(crate) fn is_of(&self, class: &str) -> bool {
         self.owner.borrow().upgrade().is_some_and(|owner| &*owner.name == class)
     }
@@ -57,7 +57,7 @@ impl Function {
     }
 }
 
-/// What a function does.
+/// Body of a function.
 #[derive(Clone)]
 pub(crate) enum Body {
     Statements(Rc<[Stmt]>),
@@ -82,7 +82,7 @@ impl Native {
         Self { module: "builtins", name }
     }
 
-    /// Whether it is a class.
+    /// Returns whether it is a class.
     pub(crate) fn is_type(self) -> bool {
         const TYPES: &[&str] = &[
             "bool",
@@ -141,7 +141,7 @@ pub(crate) struct Class {
     pub(crate) above: Vec<Rc<Class>>,
     /// Methods that are declared and not defined, by their names in order: no object of the class can be made.
     pub(crate) abstract_names: Vec<Rc<str>>,
-    /// Of an enumeration: its members, in their order.
+    /// Members of an enumeration, in their order.
     pub(crate) enumerated: RefCell<Option<Vec<Value>>>,
 }
 
@@ -207,7 +207,7 @@ impl Class {
         after.iter().find_map(|class| class.members.borrow().get_text(name).map(|slot| slot.value.clone()))
     }
 
-    /// Whether it is an enumeration.
+    /// Returns whether it is an enumeration.
     pub(crate) fn is_enum(&self) -> bool {
         self.enumerated.borrow().is_some()
     }
@@ -239,7 +239,7 @@ impl Class {
         })
     }
 
-    /// Whether it is `other`, or below it.
+    /// Returns whether it is `other`, or below it.
     pub(crate) fn is_below(self: &Rc<Self>, other: &Rc<Self>) -> bool {
         Rc::ptr_eq(self, other) || self.above.iter().any(|class| Rc::ptr_eq(class, other))
     }

@@ -1,4 +1,4 @@
-//! What a dict or a set finds its elements by: Python's equality and hash. `1`, `1.0` and `True` are one key.
+//! Key by which a dict or a set finds its elements: Python's equality and hash. `1`, `1.0` and `True` are one key.
 
 use super::{Symbol, Value};
 use crate::error::{Result, Stop, type_error};

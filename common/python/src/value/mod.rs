@@ -43,7 +43,7 @@ pub(crate) enum Value {
     Set(Rc<Set>),
     Range(Rc<Range>),
     Slice(Rc<Slice>),
-    /// What `items()`, `keys()` and `values()` of a dict gave: they show the dict as it is.
+    /// A result of `items()`, `keys()` or `values()` of a dict: it shows the dict as it is.
     View(Rc<View>),
     Iterator(Rc<RefCell<Items>>),
     Function(Rc<Function>),
@@ -56,7 +56,7 @@ pub(crate) enum Value {
     Symbol(Symbol),
     /// A module of the standard library, by its name.
     Module(&'static str),
-    /// What only library code makes: data sets, patterns, generators of random numbers, ...
+    /// An object that only library code makes: data sets, patterns, generators of random numbers, ...
     Object(Rc<Object>),
 }
 
@@ -237,7 +237,7 @@ impl Value {
         }
     }
 
-    /// Whether the two are one object (`is`).
+    /// Returns whether the two are one object (`is`).
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::None, Self::None) | (Self::Ellipsis, Self::Ellipsis) => true,

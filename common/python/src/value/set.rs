@@ -11,13 +11,13 @@ pub(crate) struct Set {
     pub(crate) layout: Cell<Layout>,
 }
 
-/// How the table of a set came to be.
+/// Origin of the table of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// By removals, or of other sets.
     #[default]
     Unknown,
-    /// Of single elements, one after the other.
+    /// Made of single elements, one after the other.
     Added,
     /// Written as constants: CPython may make a frozen set of them, and the set of that one.
     Written,

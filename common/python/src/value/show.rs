@@ -12,7 +12,7 @@ const DEEPEST: usize = 1_000;
 /// Longest text of a value within a message.
 const LONGEST: usize = 1 << 16;
 
-/// What `str(value)` gives, for a message: cut off where it is long.
+/// Returns the result of `str(value)`, for a message: cut off where it is long.
 pub(crate) fn str_of(value: &Value) -> String {
     match value {
         Value::Text(text) => text.to_string(),
@@ -22,7 +22,7 @@ pub(crate) fn str_of(value: &Value) -> String {
     }
 }
 
-/// What `repr(value)` gives, for a message: cut off where it is long.
+/// Returns the result of `repr(value)`, for a message: cut off where it is long.
 pub(crate) fn repr(value: &Value) -> String {
     let mut writer =
         Writer { text: String::new(), open: Vec::new(), most: LONGEST, is_cut: false, interpreter: None, failed: None };
@@ -30,7 +30,7 @@ pub(crate) fn repr(value: &Value) -> String {
     writer.text
 }
 
-/// What `str(value)` gives.
+/// Returns the result of `str(value)`.
 ///
 /// # Errors
 /// It has more bytes than may be made, or lies too deep; what a method of the file raises.
@@ -54,7 +54,7 @@ pub(crate) fn written(interpreter: &mut Interpreter<'_>, value: &Value) -> Resul
     }
 }
 
-/// What `repr(value)` gives.
+/// Returns the result of `repr(value)`.
 ///
 /// # Errors
 /// As [`written`].
@@ -84,7 +84,7 @@ pub(crate) fn written_repr(interpreter: &mut Interpreter<'_>, value: &Value) -> 
     Ok(text)
 }
 
-/// What `__str__` or `__repr__` of an object gives.
+/// Returns the result of `__str__` or `__repr__` of an object.
 fn told(interpreter: &mut Interpreter<'_>, value: &Value, name: &str) -> Result<String> {
     text_of(interpreter.call_special(value, name, &[])?, name)
 }
