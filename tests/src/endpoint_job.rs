@@ -42,7 +42,7 @@ pub fn endpoint_rows(job: &Job, samples: u32, question: impl Fn(u32) -> String) 
     job.write("rows.jsonl", &rows);
 }
 
-/// What the job's table says of its data set.
+/// Returns the score of the data set in the job's table.
 pub fn endpoint_score(job: &Job) -> Option<f64> {
     let result = job.result("served", "questions");
     result["score"].as_f64().or(result["accuracy"].as_f64())

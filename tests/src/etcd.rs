@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How a cluster is started.
+/// Settings with which a cluster is started.
 #[derive(Clone, Debug, Default)]
 pub struct EtcdOptions {
     /// Further flags of every member.
@@ -32,7 +32,7 @@ pub struct Etcd {
 }
 
 impl Etcd {
-    /// Where etcd is: COMPASS_ETCD, or on PATH. Without it says loudly that `test` is skipped.
+    /// Finds etcd: COMPASS_ETCD, or on PATH. Without it says loudly that `test` is skipped.
     pub fn program(test: &str) -> Option<PathBuf> {
         let named = std::env::var_os("COMPASS_ETCD").map(PathBuf::from);
         let on_path = std::env::var_os("PATH").unwrap_or_default();

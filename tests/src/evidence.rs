@@ -1,4 +1,4 @@
-//! What a run has committed, by what its ledger holds and its store in etcd says of it: the judge of a history.
+//! Results that a run has committed, by what its ledger holds and its store in etcd says of it: the judge of a history.
 
 use crate::{Etcd, Job};
 use compass_ledger::{Kind, Ledger};

@@ -34,7 +34,7 @@ impl FakeDlc {
         dlc
     }
 
-    /// What goes wrong: `name=number`, one in each line.
+    /// Sets the faults: `name=number`, one in each line.
     pub fn faults(&self, faults: &str) {
         let partial = self.state.join("faults.partial");
         let written = fs::write(&partial, faults).and_then(|()| fs::rename(&partial, self.state.join("faults")));

@@ -157,7 +157,7 @@ impl Job {
         Running { child: child.unwrap_or_else(|error| unreachable!("cannot start a master: {error}")) }
     }
 
-    /// What such a file holds by now.
+    /// Returns the current content of the file.
     pub fn log(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
@@ -331,7 +331,7 @@ impl Running {
         self.child.id()
     }
 
-    /// Whether it has ended on its own.
+    /// Returns whether it has ended on its own.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().is_ok_and(|status| status.is_some())
     }

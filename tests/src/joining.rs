@@ -1,4 +1,4 @@
-//! How a worker that a test plays joins a master: with the token that the master left, as any worker does.
+//! Join of a worker that a test plays: with the token that the master left, as any worker does.
 
 use crate::job::Job;
 use crate::processes::wait_until;
@@ -20,7 +20,7 @@ use tokio_rustls::rustls::{self, ClientConfig, DigitallySignedStruct, SignatureS
 use tonic::transport::{Channel, Endpoint};
 use tower::service_fn;
 
-/// Why a played worker did not join.
+/// Reason why a played worker did not join.
 pub type JoinError = Box<dyn Error + Send + Sync>;
 
 /// The file with the token that a master of this job has left in its state folder: for workers that reach the master at

@@ -19,7 +19,7 @@ pub fn peak_rss_mib(pid: u32) -> Option<f64> {
     status_mib(pid, "VmHWM")
 }
 
-/// How many files and sockets a process has open.
+/// Returns the number of files and sockets that a process has open.
 pub fn open_files(pid: u32) -> Option<usize> {
     Some(fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count())
 }

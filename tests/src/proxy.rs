@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How the proxy treats what passes.
+/// The proxy's treatment of what passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
     Pass,
@@ -31,7 +31,7 @@ struct State {
     connections: AtomicUsize,
 }
 
-/// How often a connection looks at the mood.
+/// Interval at which a connection looks at the mood.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Proxy {
@@ -53,7 +53,7 @@ impl Proxy {
         Self { address, state }
     }
 
-    /// Where it listens, `host:port`.
+    /// Returns the address on which it listens, `host:port`.
     pub fn address(&self) -> String {
         self.address.to_string()
     }

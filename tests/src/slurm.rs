@@ -69,7 +69,7 @@ impl Slurm {
         self.folder.path().display().to_string()
     }
 
-    /// What SLURM_CONF is to be.
+    /// Returns the value for SLURM_CONF.
     pub fn conf(&self) -> String {
         self.folder.path().join("slurm.conf").display().to_string()
     }
@@ -102,12 +102,12 @@ impl Slurm {
         answer["jobs"].as_array().into_iter().flatten().flat_map(job).collect()
     }
 
-    /// Those of them that a master launched.
+    /// Returns the jobs that a master launched.
     pub fn ours(&self) -> Vec<SlurmJob> {
         self.jobs().into_iter().filter(|job| job.comment.starts_with("compass ")).collect()
     }
 
-    /// Those of them that run.
+    /// Returns the jobs of a master that run.
     pub fn running(&self) -> Vec<SlurmJob> {
         self.ours().into_iter().filter(|job| job.state == "RUNNING").collect()
     }
@@ -180,7 +180,7 @@ impl QueueWatch {
 }
 
 impl SlurmJob {
-    /// Whether it waits or runs.
+    /// Returns whether it waits or runs.
     pub fn is_live(&self) -> bool {
         ["PENDING", "RUNNING", "COMPLETING", "CONFIGURING"].contains(&self.state.as_str())
     }

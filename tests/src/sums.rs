@@ -1,4 +1,4 @@
-//! What tests ask of the demo's model: which of two numbers is larger, and their sum.
+//! Questions that tests ask of the demo's model: which of two numbers is larger, and their sum.
 
 use std::fmt::Write as _;
 

@@ -32,7 +32,7 @@ impl Worker {
         Self { process, log }
     }
 
-    /// What it has said by now.
+    /// Returns its output by now.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
@@ -56,7 +56,7 @@ impl Drop for Worker {
     }
 }
 
-/// Where the master whose standard error goes to `log` of the job says that workers find it.
+/// Returns the address at which workers find the master whose standard error goes to `log` of the job, as the master says.
 pub fn told_address(job: &Job, log: &str) -> String {
     wait_until("the master says where it listens", || {
         let text = job.log(log);

@@ -37,7 +37,7 @@ pub enum FaultKind {
     Cut { worker: usize },
     /// Nothing gets through between the worker and the masters; what was sent comes afterwards, if it still can.
     Partition { worker: usize, ms: u64 },
-    /// What the worker is told takes up to so much longer, and what it says too, unless only `answers` are late.
+    /// Messages to the worker take up to `by` ms longer, and its own messages too, unless only `answers` are late.
     Lag { worker: usize, by: u64, answers: bool, ms: u64 },
     /// Frames of the worker's come twice or in another order.
     Stutter { worker: usize, ms: u64 },

@@ -1,4 +1,4 @@
-//! Whether a worker has nothing to do for long, while a task waits that another one was granted and has not begun, or that no
+//! Watch for workers that have nothing to do for long, while a task waits that another one was granted and has not begun, or that no
 //! worker of another job has.
 
 use super::job::JobSample;
@@ -7,12 +7,12 @@ use compass_scheduler::invariants::I1;
 use compass_types::ids::GrantId;
 use std::collections::BTreeMap;
 
-/// How long that may last. Much longer than two ways to a worker and back, as estimates of speeds need samples; and shorter
-/// than what a worker is at.
+/// Longest time for which that may last. Much longer than two ways to a worker and back, as estimates of speeds need samples; and
+/// shorter than what a worker is at.
 const LONG_MS: u64 = 4_000;
 
-/// How long a job may have tasks that no worker has while one has nothing to do: a worker that is on its way to it finishes
-/// first what it has begun elsewhere.
+/// Longest time for which a job may have tasks that no worker has while one has nothing to do: a worker that is on its way to it
+/// finishes first what it has begun elsewhere.
 const LONG_WITHOUT_WORKER_MS: u64 = 15_000;
 
 /// Since when things stand as they do.
@@ -75,7 +75,7 @@ impl World {
         self.watched = watched;
     }
 
-    /// Which jobs have tasks that no worker has, and since when.
+    /// Notes the jobs that have tasks that no worker has, and since when.
     fn look_for_pending(&mut self, watched: &mut Watched) {
         let now = self.now;
         for job in 0..self.jobs.len() {

@@ -1,4 +1,4 @@
-//! Who is meant by what happens, and what faults do.
+//! Recipients of what happens, and effects of faults.
 
 use super::fault::{Fault, FaultKind};
 use super::links::Weather;
@@ -87,7 +87,7 @@ impl World {
         }
     }
 
-    /// Whether this process of the master is up.
+    /// Returns whether this process of the master is up.
     pub(super) fn is_up(&self, master: usize, life: u64) -> bool {
         self.masters[master].up && self.masters[master].life == life
     }

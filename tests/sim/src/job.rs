@@ -26,7 +26,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use v1::sample_result::Outcome;
 
-/// Where long texts are asked for, one sample in so many has one.
+/// Distance of samples with long texts, where those are asked for: one sample in this number has one.
 const LONG_EVERY: u32 = 5;
 
 /// Characters of a sample beside what it shares with others.
@@ -195,7 +195,7 @@ impl Job {
         self.shape.units.iter().enumerate().map(|(at, &samples)| (self.unit(at), samples)).collect()
     }
 
-    /// What a leader knows of the units.
+    /// Returns the facts that a leader knows about the units.
     pub(super) fn terms(&self) -> BTreeMap<UnitId, UnitTerms> {
         let unit = |(unit, _): (u32, u32)| {
             let known = self.plan.unit(UnitId(unit))?;
@@ -204,24 +204,24 @@ impl Job {
         self.units().into_iter().filter_map(unit).collect()
     }
 
-    /// What a sample asks: equal for samples with equal requests.
+    /// Returns the request of a sample: equal for samples with equal requests.
     pub(super) fn asked(&self, (unit, index): SampleKey) -> (usize, u32) {
         self.shape.asked(self.dataset(unit), index)
     }
 
-    /// Whether no worker can run a sample.
+    /// Returns whether no worker can run a sample.
     pub(super) fn is_poison(&self, key: SampleKey) -> bool {
         self.shape.poison.is_some_and(|poison| self.asked(poison) == self.asked(key))
     }
 
-    /// Whether this is a result of a sample of the unit, whichever worker computed it.
+    /// Returns whether this is a result of a sample of the unit, whichever worker computed it.
     pub(super) fn fits(&self, unit: u32, result: &v1::SampleResult) -> bool {
         let shape = self.plan.unit(UnitId(unit)).map(|unit| unit.shape());
         let known = SampleResult::try_from(result.clone());
         shape.zip(known.ok()).is_some_and(|(shape, known)| shape.misfit(known.index, &known.outcome).is_none())
     }
 
-    /// What a worker makes of a sample; `by` is its number where results are unsteady, else 0.
+    /// Returns a worker's result of a sample; `by` is the worker's number where results are unsteady, else 0.
     pub(super) fn result(&self, key: SampleKey, by: u64) -> v1::SampleResult {
         let (of, asked) = self.asked(key);
         let of_job = if self.number == 0 { String::new() } else { format!(" of job {}", self.number) };

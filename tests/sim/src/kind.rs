@@ -3,7 +3,7 @@
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::{GenSpec, InferSpec};
 
-/// How a data set is asked and judged. By number, for a scenario to draw.
+/// Way in which a data set is asked and judged. By number, for a scenario to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Options,

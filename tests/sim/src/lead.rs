@@ -1,7 +1,7 @@
-//! How a master comes to lead, stays in the lead and writes under it: the server as a whole, where several jobs share it, and
+//! A master's way to the lead, its stay there and its writes under it: the server as a whole, where several jobs share it, and
 //! every job on its own.
 //!
-//! What it asks the store, and what it makes of the replies, is the shipped term's; when it asks again is this file's.
+//! The shipped term decides what it asks the store and what it makes of the replies; this file decides when it asks again.
 
 use super::master::Phase;
 use super::store::{Answer, Request};
@@ -10,10 +10,10 @@ use compass_scheduler::invariants;
 use compass_store::{Campaigned, Candidacy, CommitOutcome, Op, Reply, Term as Lead};
 use compass_types::ids::Epoch;
 
-/// How long a master waits for the store's answer, before it asks again.
+/// Time for which a master waits for the store's answer, before it asks again.
 const CALL_MS: u64 = 500;
 
-/// What is led.
+/// Subject of a lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Led {
     /// The server: the book of its jobs, and the ports.
@@ -21,7 +21,7 @@ pub(super) enum Led {
     Job(usize),
 }
 
-/// Why the store was asked.
+/// Reason why the store was asked.
 #[derive(Clone, Debug)]
 pub(super) enum Purpose {
     LeaseToCampaign,

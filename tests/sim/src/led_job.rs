@@ -48,7 +48,7 @@ pub(super) struct LedJob {
     pub(super) segment: String,
     key: JobKey,
     commit: GroupCommit,
-    /// How long the segment is with what is appended and not synced yet.
+    /// Length of the segment with what is appended and not synced yet.
     appended: Option<u64>,
     /// The attentive clock: what it shows, and when it was looked at.
     clock: u64,

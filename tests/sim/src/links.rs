@@ -11,11 +11,11 @@ pub(super) struct Link {
     pub(super) worker_life: u64,
     /// As the worker counts its connections.
     pub(super) number: u64,
-    /// When its hello left, by the worker's clock.
+    /// Time at which its hello left, by the worker's clock.
     pub(super) hello_sent: u64,
     /// The job whose leader has it.
     pub(super) job: Option<usize>,
-    /// Whether its end is on its way to the master.
+    /// Set if its end is on its way to the master.
     pub(super) is_closing: bool,
     pub(super) master: usize,
     pub(super) master_life: u64,
@@ -32,7 +32,7 @@ impl Link {
     }
 }
 
-/// What the network does to one worker until when.
+/// Effects of the network on one worker, each with its end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weather {
     pub(super) parted_until: u64,
@@ -82,7 +82,7 @@ impl Links {
         self.all.len() - 1
     }
 
-    /// When content that travels beside the frames has arrived.
+    /// Returns the time at which content that travels beside the frames arrives.
     pub(super) fn bulk(&self, now: u64, worker: usize, rng: &mut Rng) -> u64 {
         let delayed = self.delay(now, worker, true, rng) + rng.between(1, 12);
         if self.bulk_passes { now + rng.between(2, 24) } else { delayed }
@@ -97,7 +97,7 @@ impl Links {
         if now < weather.parted_until { base.max(weather.parted_until + rng.between(1, 400)) } else { base }
     }
 
-    /// When a frame up comes to the master: once, unless a box in between repeats it.
+    /// Returns the times at which a frame up comes to the master: one, unless a box in between repeats it.
     pub(super) fn up(&mut self, now: u64, link: usize, rng: &mut Rng) -> Vec<u64> {
         let worker = self.all[link].worker;
         let at = self.delay(now, worker, true, rng);
@@ -114,7 +114,7 @@ impl Links {
         vec![in_order]
     }
 
-    /// When a frame down comes to the worker.
+    /// Returns the time at which a frame down comes to the worker.
     pub(super) fn down(&mut self, now: u64, link: usize, rng: &mut Rng) -> u64 {
         let at = self.delay(now, self.all[link].worker, false, rng).max(self.all[link].last_down);
         self.all[link].last_down = at;

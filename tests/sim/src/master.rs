@@ -51,9 +51,9 @@ pub(super) enum Phase {
 pub(super) struct JobRun {
     pub(super) term: Term,
     pub(super) phase: Phase,
-    /// What is being written, in one transaction.
+    /// Operations that are being written, in one transaction.
     pub(super) writes: Option<Vec<Op>>,
-    /// Whether the master has taken it from the server's book.
+    /// Set if the master has taken it from the server's book.
     pub(super) has_begun: bool,
     /// Since when nothing is left to do but to hear the last of its workers.
     pub(super) settled: Option<u64>,
@@ -75,7 +75,7 @@ pub(super) struct Master {
     pub(super) dispatcher: Dispatcher,
     /// Hellos on connections that wait for a job.
     pub(super) waiting: BTreeMap<usize, Waiting>,
-    /// What workers bring in place of frames that are too large.
+    /// Content that workers bring in place of frames that are too large.
     pub(super) uploads: Uploads,
     pub(super) calls: BTreeMap<u64, Call>,
     pub(super) last_call: u64,
@@ -100,17 +100,17 @@ impl Master {
         }
     }
 
-    /// Whether it leads a job.
+    /// Returns whether it leads a job.
     pub(super) fn leads(&self, job: usize) -> bool {
         matches!(self.jobs[job].phase, Phase::Leading(_))
     }
 
-    /// Whether it leads any.
+    /// Returns whether it leads any job.
     pub(super) fn is_leading(&self) -> bool {
         (0..self.jobs.len()).any(|job| self.leads(job))
     }
 
-    /// Whether its ports are open: of a master with one job when it leads that, of a server when it leads as one.
+    /// Returns whether its ports are open: a master with one job opens them when it leads that, a server when it leads as one.
     pub(super) fn is_serving(&self) -> bool {
         if self.jobs.len() == 1 { self.leads(0) } else { self.server.lead.is_some() }
     }
@@ -165,7 +165,7 @@ impl World {
         }
     }
 
-    /// Whether several jobs share the server.
+    /// Returns whether several jobs share the server.
     pub(super) fn is_shared(&self) -> bool {
         self.jobs.len() > 1
     }

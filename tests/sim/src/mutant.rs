@@ -90,7 +90,7 @@ pub enum Mutant {
 }
 
 impl Mutant {
-    /// Those that drawn histories find.
+    /// Mutants that drawn histories find.
     pub const ALL: [Self; 23] = [
         Self::GrantBeforeDurable,
         Self::StaleEpochAccepted,
@@ -117,7 +117,7 @@ impl Mutant {
         Self::JobNotExpected,
     ];
 
-    /// Those that scripts find, each at the moment that it needs.
+    /// Mutants that scripts find, each at the moment that it needs.
     pub const SCRIPTED: [Self; 19] = [
         Self::EngineDeathUnheard,
         Self::LostWorkerHeard,

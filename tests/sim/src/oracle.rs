@@ -15,21 +15,21 @@ use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What the oracle knows of one job.
+/// The oracle's knowledge of one job.
 #[derive(Debug)]
 struct JobHistory {
     /// Samples within recorded lengths: unit and index, with the result's bytes.
     believed: BTreeMap<(u32, u32), Vec<u8>>,
     /// Bytes of each segment that were looked at.
     lengths: BTreeMap<String, u64>,
-    /// Who was granted a sample last, durably.
+    /// Worker that was granted a sample last, durably.
     holders: BTreeMap<(u32, u32), String>,
     /// The durable attempt of each sample's task, with its epoch.
     attempts: BTreeMap<(u32, u32), BTreeMap<Epoch, Attempt>>,
     epoch: Epoch,
-    /// Who was ever granted a sample, durably.
+    /// Workers that were ever granted a sample, durably.
     ever: BTreeMap<(u32, u32), BTreeSet<String>>,
-    /// Who was ever granted a sample that asks this.
+    /// Workers that were ever granted a sample that asks this.
     askers: BTreeMap<(usize, u32), BTreeSet<String>>,
     /// Grants that workers were told of.
     grants: BTreeSet<(String, GrantId)>,
@@ -40,7 +40,7 @@ struct JobHistory {
     barred: BTreeSet<(Epoch, String, u64, u32)>,
     /// Samples that get the result of another.
     duplicates: BTreeSet<(u32, u32)>,
-    /// What results look like.
+    /// Terms of the units: they tell what results look like.
     units: BTreeMap<UnitId, UnitTerms>,
 }
 
@@ -49,7 +49,7 @@ struct JobHistory {
 pub(super) struct Oracle {
     jobs: Vec<JobHistory>,
     pub(super) violations: Vec<Violation>,
-    /// How often each thing worth seeing happened.
+    /// Number of times that each thing worth seeing happened.
     pub(super) seen: BTreeMap<&'static str, u64>,
     /// The history in words, when it is wanted.
     pub(super) trace: Option<Vec<String>>,
@@ -76,7 +76,7 @@ impl JobHistory {
         }
     }
 
-    /// Whether a worker was ever granted a sample.
+    /// Returns whether a worker was ever granted a sample.
     fn ever_had(&self, worker: &str, unit: u32, index: u32) -> bool {
         self.ever.get(&(unit, index)).is_some_and(|workers| workers.contains(worker))
     }
@@ -93,7 +93,7 @@ impl Oracle {
         }
     }
 
-    /// Whether a sample is recorded, as the store tells.
+    /// Returns whether a sample is recorded, as the store tells.
     pub(super) fn believes(&self, (job, unit, index): JobSample) -> bool {
         self.jobs[job].believed.contains_key(&(unit, index))
     }
@@ -182,7 +182,7 @@ impl Oracle {
         }
     }
 
-    /// Whether a worker was ever granted a sample.
+    /// Returns whether a worker was ever granted a sample.
     pub(super) fn ever_had(&self, worker: &str, (job, unit, index): JobSample) -> bool {
         self.jobs[job].ever_had(worker, unit, index)
     }
@@ -211,7 +211,7 @@ impl Oracle {
         }
     }
 
-    /// What a new leader, or the report, makes of store and disk.
+    /// Checks what a new leader, or the report, makes of store and disk.
     pub(super) fn loaded(&mut self, job: usize, found: &BTreeMap<(u32, u32), Vec<u8>>) {
         let believed = &self.jobs[job].believed;
         let lost = believed.keys().find(|key| !found.contains_key(key)).copied();
@@ -307,7 +307,7 @@ impl Oracle {
         }
     }
 
-    /// Whether a sample's result may be that it failed: it cannot be run, or engines died on it again and again.
+    /// Returns whether a sample's result may be that it failed: it cannot be run, or engines died on it again and again.
     pub(super) fn may_fail(&self, job: usize, key: SampleKey) -> bool {
         let history = &self.jobs[job];
         history.job.is_poison(key) || history.deaths.get(&history.job.asked(key)).is_some_and(|deaths| *deaths >= 2)

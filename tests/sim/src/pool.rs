@@ -9,16 +9,16 @@ use compass_scheduler::{ConnectionId, Event};
 use compass_types::ids::WorkerId;
 use v1::master_frame::Body;
 
-/// How often a worker that waits is told so.
+/// Interval at which a worker that waits is told so.
 const WAIT_EVERY_MS: u64 = 2_000;
-/// How long a job that is over listens to its workers' reports.
+/// Time for which a job that is over listens to its workers' reports.
 const LAST_REPORTS_MS: u64 = 5_000;
 
 /// A hello that no job has taken yet.
 #[derive(Debug)]
 pub(super) struct Waiting {
     hello: Box<v1::Hello>,
-    /// Whether its worker was told to wait.
+    /// Set if its worker was told to wait.
     was_told: bool,
 }
 

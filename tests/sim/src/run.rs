@@ -11,20 +11,20 @@ use prost::Message as _;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What came of a history.
+/// Outcome of a history.
 #[derive(Debug)]
 pub struct SimulatedRun {
     /// The first rules that were broken; empty when all is well.
     pub violations: Vec<Violation>,
-    /// How often each thing worth seeing happened.
+    /// Number of times that each thing worth seeing happened.
     pub seen: BTreeMap<&'static str, u64>,
     /// The history in words, if it was asked for.
     pub trace: Vec<String>,
-    /// When it ended, in simulated milliseconds.
+    /// Its end, in simulated milliseconds.
     pub ended: u64,
 }
 
-/// When a job with fair workers must be over: the last fault's end, leases and windows, and the work itself, slowly.
+/// Returns the time by which a job with fair workers must be over: the last fault's end, leases and windows, and the work itself, slowly.
 fn deadline(scenario: &Scenario) -> u64 {
     let longest = scenario.faults.iter().map(|fault| match fault.kind {
         FaultKind::WorkerCrash { back_after: ms, .. }
@@ -102,7 +102,7 @@ fn judge_the_end(world: &mut World, number: usize, until: u64) {
     broken.into_iter().for_each(|detail| world.oracle.violation(C4, detail));
 }
 
-/// Whether a recorded result says that its sample cannot be run.
+/// Returns whether a recorded result says that its sample cannot be run.
 fn has_failed(result: &[u8]) -> bool {
     let decoded = v1::SampleResult::decode(result).ok().and_then(|result| result.outcome);
     matches!(decoded, Some(v1::sample_result::Outcome::Failed(_)))

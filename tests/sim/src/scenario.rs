@@ -7,7 +7,7 @@ use compass_types::seeded::Rng;
 /// A job beside the first one, in the same server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FurtherJob {
-    /// When it is submitted.
+    /// Time at which it is submitted.
     pub begins: u64,
     /// Its share of the workers grows with it.
     pub weight: u32,
@@ -20,32 +20,33 @@ pub struct FurtherJob {
 /// Sizes and faults of a history. Times in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
-    /// Of all delays within the history.
+    /// Seed of all delays within the history.
     pub seed: u64,
     pub masters: usize,
     /// Slots of each worker.
     pub workers: Vec<u32>,
     /// Samples of each unit.
     pub units: Vec<u32>,
-    /// Where some samples ask the same: of the first two units those whose indices have one remainder by this number.
+    /// Number of distinct requests, where some samples ask the same: samples of the first two units do whose indices have one
+    /// remainder by it.
     pub distinct: Option<u32>,
     /// Samples of a task at most.
     pub task_samples: u32,
-    /// Whether tasks may be cut for workers that have nothing to do.
+    /// Set if tasks may be cut for workers that have nothing to do.
     pub split: bool,
-    /// How long a sample takes.
+    /// Duration of a sample.
     pub sample_ms: u64,
     /// Samples that an engine gives back together.
     pub burst: u32,
     /// Samples of a part of the plan at most: batches are no larger.
     pub part_samples: u32,
-    /// How the units are asked and judged, by number.
+    /// Ways in which the units are asked and judged, by number.
     pub kinds: Vec<u8>,
     /// Length of the long texts among the answers, in bytes.
     pub long_bytes: u32,
-    /// How long it takes to load a model.
+    /// Duration of a model's load.
     pub load_ms: u64,
-    /// Whether partitions and delays meet the sessions alone: content travels on connections of its own.
+    /// Set if partitions and delays meet the sessions alone: content travels on connections of its own.
     pub bulk_passes: bool,
     /// Workers that cannot load a model.
     pub unable: Vec<(usize, u32)>,
@@ -61,7 +62,7 @@ pub struct Scenario {
     pub far: Vec<usize>,
     /// A sample that no worker can run.
     pub poison: Option<(u32, u32)>,
-    /// Whether results differ from worker to worker.
+    /// Set if results differ from worker to worker.
     pub unsteady: bool,
     pub faults: Vec<Fault>,
     /// Jobs that share the server with the first one, which all else is about.
@@ -306,12 +307,12 @@ impl Scenario {
         self.pools.iter().find(|(at, _)| *at == worker).map_or("", |(_, pool)| pool)
     }
 
-    /// How many jobs there are.
+    /// Returns the number of jobs.
     pub(super) fn jobs(&self) -> usize {
         1 + self.further.len()
     }
 
-    /// When a job is submitted.
+    /// Returns the time at which a job is submitted.
     pub(super) fn begins(&self, job: usize) -> u64 {
         job.checked_sub(1).and_then(|at| self.further.get(at)).map_or(0, |further| further.begins)
     }
@@ -377,7 +378,7 @@ impl Scenario {
         Kind::numbered(self.kinds.get(unit).copied().unwrap_or(0))
     }
 
-    /// What a sample asks: equal for samples with equal requests.
+    /// Returns the request of a sample: equal for samples with equal requests.
     pub(super) fn asked(&self, unit: usize, index: u32) -> (usize, u32) {
         match self.distinct {
             Some(distinct) if unit < 2 => (0, index % distinct.max(1)),
@@ -385,29 +386,29 @@ impl Scenario {
         }
     }
 
-    /// Whether what a sample asks has no room in the memory of a worker.
+    /// Returns whether the request of a sample has no room in the memory of a worker.
     pub(super) fn has_no_room(&self, worker: usize, (_, asked): (usize, u32)) -> bool {
         asked % LARGE_EVERY == 1 && self.small.contains(&worker)
     }
 
-    /// Whether no worker that can load the models has room for what a sample asks, at some time.
+    /// Returns whether no worker that can load the models has room for the request of a sample, at some time.
     pub(super) fn may_lack_room(&self, asked: (usize, u32)) -> bool {
         let goes_right = self.faults.is_empty() && self.unable.is_empty();
         !goes_right && (0..self.workers.len()).any(|worker| self.has_no_room(worker, asked))
     }
 
-    /// Whether no worker can load a model.
+    /// Returns whether no worker can load a model.
     pub(super) fn no_worker_can_load(&self, model: u32) -> bool {
         (0..self.workers.len()).all(|worker| self.unable.contains(&(worker, model)))
     }
 
-    /// Whether some worker hands in what is not true.
+    /// Returns whether some worker sends results that are not true.
     pub(super) fn has_untrue_workers(&self) -> bool {
         let is_untrue = |fault: &Fault| matches!(fault.kind, FaultKind::Garbles { .. } | FaultKind::Lies { .. });
         self.faults.iter().any(is_untrue)
     }
 
-    /// Whether every result of a sample is the one that belongs to it: nothing fails, nothing lies.
+    /// Returns whether every result of a sample is the one that belongs to it: nothing fails, nothing lies.
     pub(super) fn is_plain(&self) -> bool {
         let breaks =
             |fault: &Fault| matches!(fault.kind, FaultKind::EngineBreaks { .. } | FaultKind::DeviceLost { .. });
@@ -471,7 +472,7 @@ impl Scenario {
         }
     }
 
-    /// What the leader asks the store is held up on its way until another leads: only the fence tells the two apart.
+    /// A leader's requests to the store are held up on their way until another leads: only the fence tells the two apart.
     fn held_up_and_outlived(seed: u64, rng: &mut Rng) -> Self {
         let kind = FaultKind::Isolation { master: 0, ms: rng.between(4_000, 12_000), held: true };
         Self {
@@ -498,7 +499,7 @@ impl Scenario {
         Self { workers, units, task_samples, split: false, sample_ms, ..Self::plain(seed) }
     }
 
-    /// Whether nothing goes wrong, and any worker may take any task at once.
+    /// Returns whether nothing goes wrong, and any worker may take any task at once.
     pub(super) fn is_quiet(&self) -> bool {
         let goes_right =
             self.faults.is_empty() && self.unable.is_empty() && self.small.is_empty() && self.poison.is_none();

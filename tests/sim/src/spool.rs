@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What became of a worker's spool, for the world to see.
+/// Events of a worker's spool, for the world to see.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SpoolUse {
     used: Arc<AtomicBool>,
@@ -13,12 +13,12 @@ pub(super) struct SpoolUse {
 }
 
 impl SpoolUse {
-    /// Whether something was put aside since this was asked last.
+    /// Returns whether something was put aside since this was asked last.
     pub(super) fn take_used(&self) -> bool {
         self.used.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether there was no room for something since this was asked last.
+    /// Returns whether there was no room for something since this was asked last.
     pub(super) fn take_full(&self) -> bool {
         self.full.swap(false, Ordering::Relaxed)
     }

@@ -9,10 +9,10 @@ use compass_store::{Fate, Keys, Names, Op, Reply, SimTrouble, Transaction};
 use compass_types::ids::Epoch;
 use std::collections::BTreeMap;
 
-/// How long the lease of a leader that is not heard lasts, in milliseconds.
+/// Lifetime of the lease of a leader that is not heard, in milliseconds.
 pub(super) const LEASE_MS: u64 = 2_000;
 
-/// What a master asks.
+/// A master's request.
 #[derive(Clone, Debug)]
 pub(super) enum Request {
     /// A lease to hang the leader's key on.
@@ -36,11 +36,11 @@ pub(super) enum Request {
     },
 }
 
-/// What it is answered.
+/// The store's answer to a request.
 #[derive(Clone, Debug)]
 pub(super) enum Answer {
     Lease(i64),
-    /// Whether the lease goes on.
+    /// Set if the lease continues.
     Alive(bool),
     Entries(BTreeMap<String, Vec<u8>>),
     Transacted(Result<Reply, SimTrouble>),
@@ -106,7 +106,7 @@ impl World {
         }
     }
 
-    /// Where the keys of a lead lie.
+    /// Returns the names of a lead's keys.
     pub(super) fn names(&self, led: Led) -> Names {
         match led {
             Led::Server => Names::below("serve/"),
@@ -114,13 +114,13 @@ impl World {
         }
     }
 
-    /// What the store holds.
+    /// Returns the store's entries.
     pub(super) fn recorded(&mut self) -> BTreeMap<String, Vec<u8>> {
         let entries = self.store.range(self.now, "", None, usize::MAX);
         entries.into_iter().map(|entry| (entry.key, entry.value)).collect()
     }
 
-    /// How long a message between a master and the store is on its way.
+    /// Draws the time for which a message between a master and the store is on its way.
     pub(super) fn rpc_pause(&mut self) -> u64 {
         if self.rng.chance(15) { self.rng.between(200, 900) } else { self.rng.between(1, 8) }
     }

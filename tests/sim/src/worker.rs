@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use v1::worker_frame::Body;
 
-/// How long a worker dials a master that does not answer, and how long it waits for the answer to its hello.
+/// Time for which a worker dials a master that does not answer, and time for which it waits for the answer to its hello.
 const CONNECT_MS: u64 = 3_000;
 const ANSWER_MS: u64 = 10_000;
 /// The pool that goes on while it is cut off.
@@ -45,7 +45,7 @@ pub(super) struct Worker {
     pub(super) times: u64,
     pub(super) slow_until: u64,
     pub(super) device_lost: bool,
-    /// When its process began, where its clock shows 0.
+    /// Time at which its process began, where its clock shows 0.
     born: u64,
     core: Option<Box<AgentCore>>,
     /// The connection that it dialled last, by its own count; in the world, once there is one.
@@ -53,7 +53,7 @@ pub(super) struct Worker {
     pub(super) link: Option<usize>,
     opened: bool,
     pub(super) engines: Vec<Engine>,
-    /// When it wakes on its own, and which of its wakes that is.
+    /// Time at which it wakes on its own, and the number of that wake.
     wakes_at: u64,
     wake: u64,
     /// The job whose leader welcomed its process last, and whether that told it to leave.
@@ -61,13 +61,13 @@ pub(super) struct Worker {
     pub(super) leaving: bool,
     /// Claims that its hellos make beside what it holds.
     pub(super) claims: Vec<v1::HeldGrant>,
-    /// How many of its next results do not fit the plan, and in which way.
+    /// Number of its next results that do not fit the plan, and the way in which they do not.
     pub(super) garbles: (u32, u64),
     /// Samples whose results went out in a frame that is not acknowledged, as far as they fit the plan.
     under_way: BTreeMap<u64, Vec<JobSample>>,
     /// By frame: grants that it handed back since it cannot load their model, with their jobs and units.
     unable: BTreeMap<u64, (usize, GrantId, u32)>,
-    /// When a leader heard it last, and when the latest silence ended that was so long that its grants may go to others.
+    /// Time at which a leader heard it last, and end of the latest silence that was so long that its grants may go to others.
     pub(super) heard_at: u64,
     pub(super) silent_until: u64,
     /// The highest number that any of its connections carried.
@@ -76,7 +76,7 @@ pub(super) struct Worker {
     brought: Arc<Vec<u8>>,
     /// Grants that its process was told of, by job.
     pub(super) granted: BTreeMap<(usize, GrantId), Told>,
-    /// What became of its spool.
+    /// Events of its spool.
     spool: SpoolUse,
 }
 
@@ -116,12 +116,12 @@ impl Worker {
         }
     }
 
-    /// Whether an engine of it computes.
+    /// Returns whether an engine of it computes.
     pub(super) fn is_busy(&self) -> bool {
         self.engines.iter().any(Engine::is_busy)
     }
 
-    /// Whether it is there, connected, and computes nothing.
+    /// Returns whether it is there, connected, and computes nothing.
     pub(super) fn is_idle(&self) -> bool {
         self.alive && self.opened && self.link.is_some() && !self.leaving && !self.is_busy()
     }
@@ -135,7 +135,7 @@ impl Worker {
         self.opened && self.link.is_some() && self.choked_until <= now
     }
 
-    /// What a frame to it acknowledges of what it cannot load.
+    /// Returns the models it cannot load that a frame to it acknowledges.
     pub(super) fn is_acknowledged_unable(&mut self, frame: &v1::MasterFrame) -> Vec<(usize, GrantId, u32)> {
         let ack = match &frame.body {
             Some(v1::master_frame::Body::Welcome(welcome)) => welcome.last_ack.max(frame.ack),
@@ -215,7 +215,7 @@ impl World {
         }
     }
 
-    /// Whether this process of the worker lives.
+    /// Returns whether this process of the worker lives.
     pub(super) fn lives(&self, at: usize, life: u64) -> bool {
         self.workers[at].alive && self.workers[at].life == life
     }
@@ -443,7 +443,7 @@ impl World {
         self.agent(at, Input::Link { link: number, news });
     }
 
-    /// What a frame means for what the world knows of the worker.
+    /// Updates the world's knowledge of the worker by a frame that it is told.
     fn is_told(&mut self, at: usize, job: Option<usize>, frame: &v1::MasterFrame) {
         use v1::master_frame::Body as Told;
         let mut ack = frame.ack;

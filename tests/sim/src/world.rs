@@ -34,12 +34,12 @@ pub(super) enum Lasting {
     MasterStopped(usize),
 }
 
-/// What lasts ends after this time, in the order of its kind and number, each with a span of its own for what it holds up.
+/// A lasting fault ends after this time, in the order of its kind and number, each with a span of its own for what it holds up.
 const OPEN_END: u64 = 1 << 60;
 const LASTING_SPAN: u64 = 1 << 40;
 
 impl Lasting {
-    /// When it ends: later than any history.
+    /// Returns its end: later than any history.
     pub(super) fn until(self) -> u64 {
         let number = match self {
             Self::WorkerGone(at) => 4 * at,
@@ -51,7 +51,7 @@ impl Lasting {
     }
 }
 
-/// What comes up to a master.
+/// A message that comes up to a master.
 #[derive(Clone, Debug)]
 pub(super) enum Up {
     Hello(Box<v1::Hello>),
@@ -144,7 +144,7 @@ pub(super) enum Happening {
     IsToWait {
         link: usize,
     },
-    /// What the leader of a job appended is on its disk.
+    /// The records that the leader of a job appended are on its disk.
     Synced {
         master: usize,
         life: u64,
@@ -216,7 +216,7 @@ pub(super) struct World {
     pub(super) jobs: Vec<Arc<Job>>,
     pub(super) mutant: Option<Mutant>,
     pub(super) store: SimStore,
-    /// Whether it has been down: leases begin again when it is back.
+    /// Set if it has been down: leases begin again when it is back.
     pub(super) store_was_down: bool,
     /// Until when the store does nothing, and until when its answers are lost.
     pub(super) store_down_until: u64,
@@ -228,7 +228,7 @@ pub(super) struct World {
     pub(super) workers: Vec<Worker>,
     pub(super) oracle: Oracle,
     pub(super) cancelled: Vec<bool>,
-    /// Who has begun a sample, and its result is not acknowledged yet.
+    /// Workers that have begun a sample whose result is not acknowledged yet.
     pub(super) begun: BTreeMap<JobSample, Begun>,
     /// Samples that each job gave up, once it is over.
     pub(super) over: Vec<Option<Vec<(u32, u32)>>>,
@@ -236,7 +236,7 @@ pub(super) struct World {
     pub(super) aside: Rng,
     queue: BinaryHeap<Scheduled>,
     order: u64,
-    /// What the clock of uploads showed at the beginning; only differences count.
+    /// Clock of uploads at the beginning; only differences count.
     began: Instant,
     pub(super) watched: Watched,
     /// Counts for scripts; other histories have none.
@@ -310,7 +310,7 @@ impl World {
         true
     }
 
-    /// When the process that this is for goes on, if it is stopped.
+    /// Returns the time at which the process that this is for continues, if it is stopped.
     fn stopped(&self, happening: &Happening) -> Option<u64> {
         let until = match happening {
             Happening::MasterTick { master, .. }

@@ -1,11 +1,11 @@
 //! The command line of the benchmarks that run a model.
 
-/// What to measure.
+/// Subject of a measurement.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// A small model and questions of one's own: seconds, and no reference data.
     pub small: bool,
-    /// Of the model's weights.
+    /// Seed of the model's weights.
     pub seed: u64,
     /// Threads of libtorch, on every side. An engine has one, and more cores run more engines.
     pub threads: u32,

@@ -1,4 +1,4 @@
-//! Where a benchmark finds its model, tokenizer and data: made by the benchmark, or beside the checkout.
+//! Folder in which a benchmark finds its model, tokenizer and data: made by the benchmark, or beside the checkout.
 
 use super::{Options, RandomLlama, self_made};
 use crate::{demo_model, shared_folder};
@@ -7,11 +7,11 @@ use std::path::PathBuf;
 /// The folders of one run of a benchmark.
 pub struct BenchFolder {
     folder: tempfile::TempDir,
-    /// What presets take for the data folder.
+    /// Path that presets take for the data folder.
     pub data: PathBuf,
     /// The tokenizer's folder.
     pub tokenizer: PathBuf,
-    /// What the model looks like.
+    /// Shape of the model.
     pub shape: RandomLlama,
 }
 

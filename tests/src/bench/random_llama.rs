@@ -46,7 +46,7 @@ impl RandomLlama {
         eos_every: 0,
     };
 
-    /// How many parameters that is.
+    /// Returns the number of parameters.
     pub fn parameters(&self) -> usize {
         self.tensors().iter().map(|(_, shape)| shape.iter().product::<usize>()).sum()
     }

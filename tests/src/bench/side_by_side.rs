@@ -2,7 +2,7 @@
 
 use super::Seconds;
 
-/// What the baseline must reach of transformers' tokens per second to be worth measuring against.
+/// Share of transformers' tokens per second that the baseline must reach to be worth measuring against.
 const LEAST: f64 = 0.8;
 
 /// Runs `ours` and `theirs` on each of `batches` in turn, after one of each that does not count, and prints how fast the

@@ -13,7 +13,7 @@ pub struct Watch {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seconds {
     pub wall: f64,
-    /// Of all threads together.
+    /// Processor time of all threads together.
     pub processor: f64,
 }
 
@@ -56,8 +56,8 @@ pub fn print_ratio(usual: Seconds, engine: Seconds) {
     println!("ratio: {:.2}", usual.wall / engine.wall);
 }
 
-/// What Linux has counted for this process's threads: utime and stime of /proc/self/stat, in hundredths of a second. Not a
-/// number elsewhere.
+/// Returns the seconds that Linux has counted for this process's threads: utime and stime of /proc/self/stat, in hundredths of a
+/// second. Not a number elsewhere.
 fn processor_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name in brackets may hold spaces; the state follows it, and eleven fields later the times.

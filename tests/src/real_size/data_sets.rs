@@ -1,12 +1,12 @@
 //! Forty data sets: one for each evaluator that keeps an item per sample, and a few that only count, for comparison.
 //!
-//! Those whose answers are programs are missing: what they keep comes from the sandbox, not from an engine.
+//! Data sets whose answers are programs are missing: what they keep comes from the sandbox, not from an engine.
 
 use super::expected::{Expected, always, chosen, first_chosen, mean_nll, right, right_within};
 use super::question::Question;
 use serde_json::{Value, json};
 
-/// What is asked of the engine.
+/// Request to the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     Generation,

@@ -1,4 +1,4 @@
-//! What a metric must be: the mean over all rows of a number that each row's question tells.
+//! Expected metrics: each is the mean over all rows of a number that each row's question tells.
 
 use super::question::{Question, echo_nll, echo_tokens};
 
@@ -7,9 +7,9 @@ use super::question::{Question, echo_nll, echo_tokens};
 pub struct Expected {
     /// Its name in the results.
     pub metric: &'static str,
-    /// What one row adds to the mean.
+    /// Addend of one row to the mean.
     pub of: fn(&Question) -> f64,
-    /// How far the metric may be from it: rounding, or a bootstrap's chance.
+    /// Largest distance of the metric from it: rounding, or a bootstrap's chance.
     pub tolerance: f64,
 }
 

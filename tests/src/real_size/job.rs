@@ -4,7 +4,7 @@ use super::data_sets::{DATA_SETS, DataSet};
 use crate::job::Job;
 use std::fmt::Write as _;
 
-/// How large a job is.
+/// Size of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RealSize {
     /// Models of the echo engine.

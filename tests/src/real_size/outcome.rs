@@ -1,4 +1,4 @@
-//! What became of a finished run of real size, held against what it must be.
+//! Outcome of a finished run of real size, held against what it must be.
 
 use super::job::RealSize;
 use crate::job::Job;
@@ -21,13 +21,13 @@ pub struct RunFindings {
     pub divergences: u64,
     /// Samples that were run, duplicates counted, as the engines traced them; `None` without a trace.
     pub run: Option<u64>,
-    /// Of those, runs beyond the first of a sample.
+    /// Runs beyond the first of a sample, among `run`.
     pub run_again: u64,
     /// Tokens computed.
     pub computed: u64,
     /// Digest of all files in `results/`.
     pub results: Option<Digest>,
-    /// What is wrong, in words; empty where everything is as it must be.
+    /// Faults, in words; empty where everything is as it must be.
     pub faults: Vec<String>,
 }
 

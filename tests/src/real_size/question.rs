@@ -16,11 +16,11 @@ pub struct Question {
     pub prompt: String,
     /// Column `q`: the prompt without the name of its data set.
     pub text: String,
-    /// What the engine generates.
+    /// Text that the engine generates.
     pub answer: String,
     /// Last word of prompt and answer.
     pub letter: &'static str,
-    /// Whether the gold answer is made to be right.
+    /// Set if the gold answer is made to be right.
     pub is_right: bool,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn echo_nll(text: &str) -> f64 {
     f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(1 << 24)
 }
 
-/// What the echo engine counts as a text's tokens.
+/// Returns the number of tokens that the echo engine counts in a text.
 pub(super) fn echo_tokens(text: &str) -> u32 {
     text.chars().count() as u32 / 4 + 1
 }

@@ -1,4 +1,4 @@
-//! What came of a training run: which contents were planned, and what their tables say.
+//! Outcome of a training run: which contents were planned, and what their tables say.
 
 use super::trainer::Written;
 use compass_types::ids::Digest;
@@ -13,7 +13,7 @@ pub struct Evidence {
     runs: BTreeMap<String, Vec<PathBuf>>,
 }
 
-/// How contents compare.
+/// Comparison of contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Contents with all their numbers.
@@ -37,7 +37,7 @@ impl Evidence {
         Self { runs }
     }
 
-    /// Whether a job was planned for what was written.
+    /// Returns whether a job was planned for what was written.
     pub fn is_planned(&self, one: &Written) -> bool {
         self.runs.contains_key(&one.content.to_string())
     }

@@ -15,7 +15,7 @@ const CHUNKS_BETWEEN_KILLS: (u64, u64) = (8, 640);
 /// Longest wait for one more checkpoint to be evaluated.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
-/// What happened, for people.
+/// Events of a training run, for people.
 #[derive(Debug)]
 pub struct TrainingRun {
     pub checkpoints: u64,

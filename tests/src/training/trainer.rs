@@ -17,16 +17,16 @@ const SLOWEST_CHUNK_MS: u64 = 12;
 /// Longer than any watch of a test waits for a checkpoint to rest.
 const STALL: Duration = Duration::from_millis(1600);
 
-/// What was written.
+/// A written checkpoint.
 #[derive(Clone, Debug)]
 pub struct Written {
     /// The checkpoint.
     pub name: String,
-    /// Which variant it was.
+    /// Number of its variant.
     pub number: u64,
-    /// Of its weights.
+    /// Digest of its weights.
     pub content: Digest,
-    /// Whether it is there to the end.
+    /// Set if it is there to the end.
     pub stays: bool,
 }
 
@@ -35,9 +35,9 @@ pub struct Trainer<F: FnMut(u64)> {
     after_chunk: F,
     chunks: u64,
     rng: Rng,
-    /// Where its checkpoints appear.
+    /// Folder in which its checkpoints appear.
     folder: PathBuf,
-    /// Where each variant lies whole, by its number.
+    /// Folder in which each variant lies whole, by its number.
     staging: PathBuf,
     next: u64,
     written: Vec<Written>,

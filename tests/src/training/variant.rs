@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Of so many numbers one is turned round.
+/// One number in as many as this is turned round.
 const TURNED: u64 = 16;
 /// Questions of the job.
 const ROWS: usize = 40;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::ops::RangeBounds;
 
-/// Whether a recorded result says that its sample cannot be run.
+/// Returns whether a recorded result says that its sample cannot be run.
 fn has_failed(result: &[u8]) -> bool {
     let decoded = v1::SampleResult::decode(result).ok().and_then(|result| result.outcome);
     matches!(decoded, Some(v1::sample_result::Outcome::Failed(_)))
@@ -184,7 +184,7 @@ impl Play {
         self
     }
 
-    /// How often something worth seeing happened.
+    /// Checks the number of times that something worth seeing happened.
     pub(crate) fn saw(self, what: &str, expected: impl RangeBounds<u64> + Debug) -> Self {
         let found = self.world.oracle.seen.get(what).copied().unwrap_or(0);
         self.count(what, found, expected)

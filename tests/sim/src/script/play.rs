@@ -20,7 +20,7 @@ const END_MS: u64 = 120_000;
 #[derive(Debug)]
 pub(crate) struct Play {
     pub(super) world: World,
-    /// When the moment before came.
+    /// Time of the moment before.
     pub(super) since: u64,
     bounds: Vec<Moment>,
 }
@@ -87,7 +87,7 @@ impl Play {
         self
     }
 
-    /// What came of it.
+    /// Ends the play and returns its outcome.
     pub(crate) fn end(self) -> SimulatedRun {
         let (ended, oracle) = (self.world.now, self.world.oracle);
         let trace = oracle.trace.unwrap_or_default();

@@ -88,7 +88,7 @@ impl Script {
         self.with(|scenario| scenario.sample_ms = ms)
     }
 
-    /// How long it takes to load a model.
+    /// Sets the duration of a model's load.
     pub(crate) fn load_ms(self, ms: u64) -> Self {
         self.with(|scenario| scenario.load_ms = ms)
     }
@@ -148,7 +148,7 @@ impl Script {
         self.with(|scenario| scenario.not_finite = Some((unit, index)))
     }
 
-    /// Of the first two units, samples whose indices have one remainder by this number ask the same.
+    /// Samples of the first two units ask the same if their indices have one remainder by this number.
     pub(crate) fn distinct(self, requests: u32) -> Self {
         self.with(|scenario| scenario.distinct = Some(requests))
     }

@@ -1,5 +1,5 @@
-//! Where tasks run: not on workers that cannot load their model, in the pools that a model names, on every worker that has
-//! nothing to do, and with no more loads than pay.
+//! Places of tasks: not workers that cannot load their model, the pools that a model names, every worker that has
+//! nothing to do, and no more loads than pay.
 
 use super::moved::Moved;
 use crate::mutant::Mutant;

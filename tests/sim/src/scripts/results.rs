@@ -1,4 +1,4 @@
-//! Whose results count, and which: one that was never granted, one that does not fit the plan, one that differs.
+//! Results that count and results that do not: one that was never granted, one that does not fit the plan, one that differs.
 
 use super::moved::Moved;
 use crate::mutant::Mutant;

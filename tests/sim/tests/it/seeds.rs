@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 const SEEDS: u64 = 2_000;
 
-/// What the seeds must have brought about.
+/// Events that the seeds must have brought about.
 const SOMETIMES: [&str; 60] = [
     "a request to the store was lost",
     "a transaction was fenced",
@@ -143,7 +143,7 @@ fn first_seed(mutant: Mutant) -> u64 {
     }
 }
 
-/// Those of [`Mutant::SCRIPTED`] are found by scripts instead: `scripts.rs` asserts it.
+/// Mutants of [`Mutant::SCRIPTED`] are found by scripts instead: `scripts.rs` asserts it.
 #[test]
 fn every_mutant_is_found() {
     let mut survivors = Vec::new();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 
-/// How often the tally is looked at.
+/// Interval between two looks at the tally.
 const LOOK: Duration = Duration::from_millis(1);
 
 pub(crate) struct Measured {

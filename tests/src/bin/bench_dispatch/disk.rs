@@ -1,4 +1,4 @@
-//! How long this disk takes to make something durable: without it no rate says anything.
+//! Time that this disk takes to make something durable: without it no rate says anything.
 
 use std::fs::File;
 use std::io::Write;

@@ -57,7 +57,7 @@ fn peak_rss_mib() -> f64 {
     kib.unwrap_or(0.0) / 1024.0
 }
 
-/// Where a master works, and its etcd.
+/// Folder in which a master works, and its etcd.
 pub(crate) struct MasterFolder {
     options: Options,
     folder: tempfile::TempDir,

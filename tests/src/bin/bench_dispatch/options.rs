@@ -46,11 +46,11 @@ pub(crate) struct Options {
     pub(crate) samples: u32,
     /// Grants that a worker holds at once.
     pub(crate) credit: u32,
-    /// How long a worker takes for a task, in milliseconds.
+    /// Time that a worker takes for a task, in milliseconds.
     pub(crate) pace_ms: u64,
-    /// Whether one worker falls silent with what it holds.
+    /// Set if one worker falls silent with what it holds.
     pub(crate) vanish: bool,
-    /// How often few workers and many are compared; 0 for one run of `workers`.
+    /// Number of times that few workers and many are compared; 0 for one run of `workers`.
     pub(crate) compare: u32,
     /// Threads of this process for its sessions.
     pub(crate) threads: usize,
@@ -115,7 +115,7 @@ impl Options {
         (worker / PER_CONNECTION) as usize
     }
 
-    /// What the master's process is told.
+    /// Returns the arguments of the master's process.
     pub(crate) fn for_master(&self, folder: &str, endpoints: &str) -> Vec<String> {
         let numbers = [("--tasks", self.tasks), ("--workers", self.workers), ("--samples", self.samples)];
         let mut words = vec!["--as-master".into(), "--store".into(), self.store.name().into()];

@@ -19,13 +19,13 @@ const HEARTBEAT: Duration = Duration::from_secs(2);
 /// Tasks after which the worker that is to vanish does.
 const VANISHES_AFTER: u32 = 3;
 
-/// What all sessions count together.
+/// Counts of all sessions together.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) attached: AtomicU32,
     /// Tasks whose results the master has acknowledged: durable.
     pub(crate) durable: AtomicU32,
-    /// When the silent worker was heard last, and when others were first granted what it held; microseconds, 0 for never.
+    /// Times at which the silent worker was heard last and at which others were first granted what it held; microseconds, 0 for never.
     pub(crate) silent_at: AtomicU64,
     pub(crate) regranted_at: AtomicU64,
     /// A task that the silent worker holds, and one more: 0 for none.

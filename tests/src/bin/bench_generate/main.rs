@@ -77,7 +77,7 @@ fn engine(place: &BenchFolder, options: &Options, set: &Questions) -> Result<(Se
     Ok((seconds, results))
 }
 
-/// Whether the answers are the baseline's.
+/// Returns whether the answers are the baseline's.
 fn compare(results: &[SampleResult], usual: &usual::Usual) -> bool {
     let (mut same, mut shortest, mut longest) = (0, u32::MAX, 0);
     for (at, (result, theirs)) in results.iter().zip(&usual.answers).enumerate() {

@@ -12,7 +12,7 @@ const BATCH: usize = 8;
 /// Batches that are run in turn with transformers.
 const IN_TURN: usize = 2;
 
-/// What the baseline found.
+/// Findings of the baseline.
 pub(crate) struct Usual {
     /// Tokenising included.
     pub(crate) seconds: Seconds,

@@ -7,13 +7,13 @@ use compass_types::seeded::Rng;
 
 /// Workers of every job.
 pub(crate) const WORKERS: usize = 8;
-/// How long the job would take if no worker ever idled and none waited, in milliseconds.
+/// Duration of the job if no worker ever idled and none waited, in milliseconds.
 const BOUND_MS: f64 = 1_000_000.0;
 
 /// A job, its workers, and the truth about both.
 #[derive(Debug)]
 pub(crate) struct Job {
-    /// What the partitioners see.
+    /// Units as the partitioners see them.
     pub(crate) units: Vec<UnitSize>,
     /// Milliseconds of each sample of each unit on a worker of speed 1: unknown to the scheduler.
     pub(crate) durations: Vec<Vec<f64>>,

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 /// The most that `balanced` may take, over the bound.
 const PROMISE: f64 = 1.05;
 
-/// How many jobs, and the seed of the first.
+/// Reads the number of jobs, and the seed of the first.
 fn options() -> Option<(u64, u64)> {
     let (mut jobs, mut first) = (20, 0);
     let mut words = std::env::args().skip(1);
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
     if mean <= PROMISE { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Where the time beyond the bound went, which is the sum of these three.
+/// Describes the time beyond the bound, which is the sum of these three.
 fn why(played: &Played, bound: f64) -> String {
     let share = |ms: f64| 100.0 * ms / bound;
     let Batch { worker, began_ms, ended_ms, samples, longest_ms } = &played.last;

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 const PACK: usize = 16;
 /// One way between master and worker, with what makes a grant durable.
 const LATENCY_MS: u64 = 25;
-/// How long a worker takes to load a model.
+/// Time that a worker takes to load a model.
 const LOAD_MS: u64 = 5_000;
 
 const TICK_MS: u64 = 1_000;
@@ -34,15 +34,15 @@ pub(crate) struct Batch {
     pub(crate) began_ms: u64,
     pub(crate) ended_ms: u64,
     pub(crate) samples: usize,
-    /// What its longest sample took there.
+    /// Time that its longest sample took there.
     pub(crate) longest_ms: f64,
 }
 
-/// How a job went.
+/// Course of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Played {
     pub(crate) makespan_ms: f64,
-    /// What all workers together could have done meanwhile and did not, as a time of all of them: while they loaded models,
+    /// Work that all workers together could have done meanwhile and did not, as a time of all of them: while they loaded models,
     pub(crate) loading_ms: f64,
     /// while they had nothing to do and got something later,
     pub(crate) waiting_ms: f64,
@@ -88,7 +88,7 @@ fn name(at: usize) -> WorkerId {
     WorkerId(format!("w{at}"))
 }
 
-/// How the job goes under a partitioner; `None` if it did not end.
+/// Plays the job under a partitioner; `None` if it did not end.
 pub(crate) fn play(job: &Job, kind: &PartitionerKind) -> Option<Played> {
     let specs = partition(kind, &job.units, job.speeds.len() as u32).ok()?;
     let sizes: BTreeMap<UnitId, &UnitSize> = job.units.iter().map(|unit| (unit.id, unit)).collect();

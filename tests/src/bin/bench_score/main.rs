@@ -92,7 +92,7 @@ fn engine(
     Ok((seconds, all))
 }
 
-/// Whether the engine's losses are the baseline's, which are known for some questions: by data set, (question, per-token
+/// Returns whether the engine's losses are the baseline's, which are known for some questions: by data set, (question, per-token
 /// losses of its options).
 fn compare(results: &[Vec<SampleResult>], losses: &[Vec<(usize, Vec<f64>)>]) -> Result<bool, String> {
     let (mut largest, mut same, mut all) = (0f64, 0, 0);

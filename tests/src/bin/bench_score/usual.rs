@@ -12,7 +12,7 @@ const BATCH: usize = 8;
 /// Batches that are run in turn with transformers.
 const IN_TURN: usize = 3;
 
-/// What the baseline found.
+/// Findings of the baseline.
 pub(crate) struct Usual {
     /// For all questions: measured on some, and multiplied by the tokens of all over theirs.
     pub(crate) seconds: Seconds,

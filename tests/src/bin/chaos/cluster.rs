@@ -26,7 +26,7 @@ const SMALL_TASKS: &str =
 /// Lines of each log that a failure shows.
 const TAIL: usize = 30;
 
-/// What the workers run.
+/// Model that the workers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Model {
     Echo,
@@ -104,7 +104,7 @@ impl Process {
         Ok(Self(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()?))
     }
 
-    /// How it ended, if it has.
+    /// Returns its exit status, if it has ended.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.0.try_wait().ok().flatten()
     }
@@ -139,11 +139,11 @@ pub(crate) struct Cluster {
     pub(crate) to_etcd: Vec<Vec<Proxy>>,
     /// From each worker to each master.
     pub(crate) to_masters: Vec<Vec<Proxy>>,
-    /// Where each master listens.
+    /// Port on which each master listens.
     pub(crate) ports: Vec<u16>,
     /// A worker that lacks the model, if one has joined.
     bad_node: Option<Process>,
-    /// Where the run folder was moved to, and from.
+    /// Paths that the run folder was moved to, and from.
     moved: Option<(PathBuf, PathBuf)>,
     model: Model,
     /// The endpoint of [`Model::Endpoint`].

@@ -2,7 +2,7 @@
 
 use compass_types::seeded::Rng;
 
-/// What goes wrong.
+/// A fault of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     MasterKilled,
@@ -32,7 +32,7 @@ pub(crate) enum Fault {
     Sbatch,
 }
 
-/// Which histories a fault can befall.
+/// Kind of the histories that a fault can befall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Two masters of one run.
@@ -80,7 +80,7 @@ impl Faults {
         names.split(',').map(of).collect::<Option<Vec<_>>>().map(Self)
     }
 
-    /// Those that can befall histories of a kind.
+    /// Returns the faults that can befall histories of a kind.
     pub(crate) fn of(&self, kind: Kind) -> Self {
         Self(self.0.iter().filter(|row| row.2.contains(&kind)).copied().collect())
     }

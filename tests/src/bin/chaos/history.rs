@@ -15,15 +15,15 @@ const FAULTS: u64 = 8;
 const MOST_WORKER_KILLS: u32 = 3;
 /// Longer than a leader's lease, so that one that is stopped so long is led by another meanwhile.
 const LONGEST_MS: u64 = 9_000;
-/// How long the member that is listed first stays away: longer than etcd elects, and than a leader's lease.
+/// Time for which the member that is listed first stays away: longer than etcd elects, and than a leader's lease.
 const FIRST_MEMBER_MS: u64 = 12_000;
-/// How long a master may take to give up a store that it found in trouble.
+/// Longest time until a master gives up a store that it found in trouble.
 const AFTERMATH: Duration = Duration::from_secs(30);
-/// How long a history may take after its last fault.
+/// Longest time that a history takes after its last fault.
 const TIMEOUT: Duration = Duration::from_secs(240);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What ends a fault.
+/// Action that ends a fault.
 #[derive(Clone, Copy, Debug)]
 enum Cure {
     StartMaster(usize),
@@ -43,7 +43,7 @@ pub(crate) struct History {
     cures: Vec<(Instant, Cure)>,
     counts: BTreeMap<&'static str, u32>,
     worker_kills: u32,
-    /// What each master suffers at the moment; one that is down or asleep is left alone.
+    /// Set for each master that suffers a fault at the moment; one that is down or asleep is left alone.
     master_down: [bool; MASTERS],
     worker_down: [bool; WORKERS],
     member_down: [bool; 3],
@@ -75,7 +75,7 @@ impl History {
         }
     }
 
-    /// What happened, in words.
+    /// Describes what happened, in words.
     pub(crate) fn told(&self) -> String {
         let each = self.counts.iter().map(|(what, count)| format!("{count} {what}"));
         each.collect::<Vec<_>>().join(", ")
@@ -153,7 +153,7 @@ impl History {
         Ok(None)
     }
 
-    /// Whether etcd had a majority, and masters their ways to it, for so long that no master can be troubled by what was.
+    /// Returns whether etcd had a majority, and masters their ways to it, for so long that no master can be troubled by what was.
     fn etcd_was_well(&mut self) -> bool {
         let now = Instant::now();
         let members = self.member_down.iter().filter(|down| **down).count();

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Checks what is committed while a history runs, and everything when it is over.
 #[derive(Default)]
 pub(crate) struct Judge {
-    /// What was committed at some moment; what a later look finds must agree with it.
+    /// Results that were committed at some moment; a later look must agree with them.
     seen: BTreeMap<(u32, u32), Vec<u8>>,
     looks: u32,
     complaint: Option<String>,
@@ -44,7 +44,7 @@ impl Judge {
         self.seen.extend(now.samples.clone());
     }
 
-    /// How often it looked meanwhile, or what is wrong.
+    /// Returns the number of its looks meanwhile, or what is wrong.
     pub(crate) fn outcome(mut self, etcd: &Etcd, cluster: &Cluster, expected: &(Tree, Tree)) -> Result<u32, String> {
         let last = committed(etcd, &cluster.prefix, &cluster.job).map_err(|error| format!("C3: {error}"))?;
         self.compare(&last);

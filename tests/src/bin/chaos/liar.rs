@@ -15,9 +15,9 @@ use tokio_stream::wrappers::ReceiverStream;
 
 /// Units of the plan that it makes claims about.
 const UNITS: u32 = 3;
-/// How long it waits for a master's word; one that stands by or is stopped never says any.
+/// Time for which it waits for a master's word; one that is on standby or is stopped never says any.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// How long it stays after it has spoken: an answer that ends the session comes meanwhile, else it leaves.
+/// Time for which it stays after it has spoken: an answer that ends the session comes meanwhile, else it leaves.
 const STAY: Duration = Duration::from_millis(500);
 
 static LIARS: AtomicU32 = AtomicU32::new(0);

@@ -36,7 +36,7 @@ use std::time::Instant;
 
 const USAGE: &str = "usage: chaos [--runs N] [--seed S] [--model echo|demo|endpoint|served] [--faults NAME,NAME]";
 
-/// What a history is about.
+/// Subject of a history.
 #[derive(Clone, Copy, Debug)]
 enum Subject {
     /// Two masters of one run.
@@ -50,7 +50,7 @@ impl Subject {
         if name == "served" { Some(Self::Served) } else { Model::named(name).map(Self::Run) }
     }
 
-    /// That of a seed, where the command line names none.
+    /// Returns the subject of a seed, where the command line names none.
     fn of(seed: u64) -> Self {
         match seed {
             seed if seed.is_multiple_of(5) => Self::Served,
@@ -128,7 +128,7 @@ fn play(options: &Options) -> Result<Option<u64>, Box<dyn Error>> {
     Ok(Some(differences))
 }
 
-/// What histories share, each begun when the first of them needs it.
+/// Resources that histories share, each begun when the first of them needs it.
 #[derive(Default)]
 struct Lab {
     slurm: Option<Slurm>,
@@ -137,7 +137,7 @@ struct Lab {
     served: Option<(Tree, Tree)>,
 }
 
-/// What happened, and what it came to: good in words, or a difference with the ends of all logs.
+/// Events of a history, and its outcome: good in words, or a difference with the ends of all logs.
 type Played = (String, Result<String, String>);
 
 fn run(model: Model, seed: u64, options: &Options, etcd: &mut Etcd, lab: &mut Lab) -> Result<Played, Box<dyn Error>> {

@@ -28,7 +28,7 @@ const SMALL_TASKS: &str = "[infer.partitioner]\ntype = \"size\"\nmax_task_size =
 /// Lines of each log that a failure shows.
 const TAIL: usize = 150;
 
-/// What ends a fault.
+/// Action that ends a fault.
 #[derive(Clone, Copy, Debug)]
 enum Cure {
     StartServer(usize),
@@ -113,7 +113,7 @@ impl<'a> Servers<'a> {
         Ok(history)
     }
 
-    /// What happened, in words.
+    /// Describes what happened, in words.
     pub(crate) fn told(&self) -> String {
         let each = self.counts.iter().map(|(what, count)| format!("{count} {what}"));
         each.collect::<Vec<_>>().join(", ")
@@ -147,7 +147,7 @@ impl<'a> Servers<'a> {
         self.judge(expected)
     }
 
-    /// Whether somebody waits for a job; one who stopped waiting must have heard that it ended well.
+    /// Returns whether somebody waits for a job; one who stopped waiting must have heard that it ended well.
     fn is_waited_for(&mut self) -> Result<bool, String> {
         while let Some(at) = self.waiting.iter_mut().position(Running::has_ended) {
             let code = self.waiting.remove(at).finish().code;

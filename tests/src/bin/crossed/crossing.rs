@@ -52,7 +52,7 @@ impl Lab {
         Some(Self { completions, chat, slurm, rows: options.rows, limit: options.limit, _folder: folder })
     }
 
-    /// Whether this machine can run a combination.
+    /// Returns whether this machine can run a combination.
     pub(crate) fn offers(&self, job: &Combination) -> bool {
         self.slurm.is_some() || !job.is("runner", "slurm2")
     }
@@ -187,7 +187,7 @@ struct Crossing<'a> {
     workers: Vec<Worker>,
 }
 
-/// What ended it before it had an exit code.
+/// Cause of its end before it had an exit code.
 enum Ended {
     Code(Option<i32>),
     /// Its time was up.

@@ -34,7 +34,7 @@ impl Combination {
         of.and_then(|((_, values), place)| values.get(place).copied()).unwrap_or("")
     }
 
-    /// Whether a factor has a value.
+    /// Returns whether a factor has a value.
     pub(crate) fn is(&self, factor: &str, value: &str) -> bool {
         self.value(factor) == value
     }
@@ -73,7 +73,7 @@ impl fmt::Display for Combination {
     }
 }
 
-/// Whether the program offers a combination; where values are still open, whether it may.
+/// Returns whether the program offers a combination; where values are still open, whether it may.
 fn is_possible(partial: &[Option<usize>; FACTORS.len()]) -> bool {
     let value = |factor: &str| {
         let place = FACTORS.iter().position(|(name, _)| *name == factor)?;

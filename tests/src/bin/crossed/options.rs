@@ -18,7 +18,7 @@ pub(crate) enum Choice {
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) choice: Choice,
-    /// Of the covering array.
+    /// Seed of the covering array.
     pub(crate) seed: u64,
     /// Rows of the first data set.
     pub(crate) rows: usize,

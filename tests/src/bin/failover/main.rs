@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether nothing was lost or run again; true as well where etcd is missing, which is said.
+/// Returns whether nothing was lost or run again; true as well where etcd is missing, which is said.
 fn take_overs(runs: u32) -> Result<bool, Box<dyn std::error::Error>> {
     let Some(Measured { seconds, lost, again }) = measure(runs)? else { return Ok(true) };
     println!(

@@ -15,7 +15,7 @@ const DELAY_MS: &str = "300";
 pub(crate) const SMALL_TASKS: &str =
     "[infer.runner]\ntype = \"none\"\n[infer.partitioner]\ntype = \"size\"\nmax_task_size = 6\ngen_task_coef = 2";
 
-/// What one run came to.
+/// Measurements of one run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
     /// From the kill to the first new grant.
@@ -116,7 +116,7 @@ pub(crate) fn wait_for(job: &Job, log: &str, words: &str) {
     wait_until(words, || job.log(log).contains(words).then_some(()));
 }
 
-/// Whether a worker was granted something after the second leader's welcome.
+/// Returns whether a worker was granted something after the second leader's welcome.
 fn granted_anew(log: &str) -> bool {
     let welcome = log.find("welcomed by the master epoch=2");
     welcome.is_some_and(|at| log[at..].contains(": grant task="))

@@ -1,6 +1,6 @@
 //! Options as `dlc` takes them: `--key value` or `--key=value`, each known, each once.
 
-/// What was given.
+/// Arguments that were given.
 #[derive(Debug)]
 pub(super) struct Arguments<'w>(Vec<(&'w str, &'w str)>);
 

@@ -1,17 +1,17 @@
-//! What goes wrong, by the file `faults` of the state folder: a line `name=number` for each.
+//! Faults of the service, by the file `faults` of the state folder: a line `name=number` for each.
 //!
-//! | name | the first so many times |
+//! | name | as often as the number says, from the first time on |
 //! |---|---|
 //! | `submit_400` | a submission is refused |
 //! | `no_table` | a submission fails, and answers without a table |
 //! | `lost_table` | a submission succeeds, and answers without a table |
 //! | `get_fails` | the state of a job cannot be read |
-//! | `garbage`, `bash_warning` | a line stands before the state's JSON |
+//! | `garbage`, `bash_warning` | a line precedes the state's JSON |
 //! | `preempt` | a job is stopped by preemption when it runs |
 //! | `fail` | a job fails before its command is run |
 //! | `silent` | a job's command is replaced by one that does nothing |
 //!
-//! `slow_ms` makes every answer so slow, `queue` leaves every job in its queue.
+//! `slow_ms` delays every answer by its number of milliseconds, `queue` leaves every job in its queue.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ impl Faults {
         line.trim().parse().ok()
     }
 
-    /// Whether the fault strikes this time.
+    /// Returns whether the fault strikes this time.
     pub(super) fn strikes(&self, name: &str) -> bool {
         let times = self.number(name).unwrap_or(0);
         (0..times).any(|time| std::fs::File::create_new(self.state.join(format!("struck.{name}.{time}"))).is_ok())

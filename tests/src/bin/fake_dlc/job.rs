@@ -42,7 +42,7 @@ impl Status {
         }
     }
 
-    /// Whether nothing follows.
+    /// Returns whether nothing follows.
     pub(super) fn is_over(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed | Self::Stopped)
     }
@@ -91,7 +91,7 @@ impl Job {
         &self.state
     }
 
-    /// Whether anybody is still interested in the job.
+    /// Returns whether anybody is still interested in the job.
     pub(super) fn is_there(&self) -> bool {
         self.folder.is_dir()
     }
@@ -124,7 +124,7 @@ impl Job {
         let _ = fs::write(self.folder.join(what), "");
     }
 
-    /// Whether the supervisor is asked for it.
+    /// Returns whether the supervisor is asked for it.
     pub(super) fn is_asked(&self, what: &str) -> bool {
         self.folder.join(what).exists()
     }
@@ -134,7 +134,7 @@ impl Job {
         let _ = fs::remove_file(self.folder.join(what));
     }
 
-    /// What `dlc get job` prints.
+    /// Returns the document that `dlc get job` prints.
     pub(super) fn document(&self) -> Option<Value> {
         let (asked, state) = (self.read("asked.json")?, self.read("status.json")?);
         let reason = state["reason"].as_str().unwrap_or_default();
@@ -151,12 +151,12 @@ impl Job {
         }))
     }
 
-    /// Where a line of the log goes.
+    /// Returns the path of the log.
     pub(super) fn log_path(&self) -> PathBuf {
         self.folder.join("log")
     }
 
-    /// When each line of the log was written, and the line.
+    /// Returns the time at which each line of the log was written, and the line.
     pub(super) fn log_lines(&self) -> Vec<(String, String)> {
         let text = fs::read(self.log_path()).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);

@@ -113,7 +113,7 @@ fn submit(state: &std::path::Path, faults: &Faults, rest: &[&str], workers: &str
     Ok(())
 }
 
-/// What the service answers with code 400.
+/// Refuses what the service answers with code 400.
 fn check(arguments: &Arguments<'_>, workers: &str) -> Result<(), String> {
     let bad = |what: &str| Err(format!("code: 400, {what} request id: {}", request_id()));
     for required in ["--command", "--name", "--workspace_id", "--worker_image", workers] {

@@ -23,7 +23,7 @@ pub(super) fn start(job: &Job) -> Result<(), String> {
     command.spawn().map(drop).map_err(|error| error.to_string())
 }
 
-/// How a job's command came to its end.
+/// End of a job's command.
 enum End {
     Exited(bool),
     NodeFailed,

@@ -1,4 +1,4 @@
-//! What a plan asks of models of several kinds, in the shape of OpenCompass's own records.
+//! Requests of a plan to models of several kinds, in the shape of OpenCompass's own records.
 
 use compass_plan::prompt::{MetaItem, MetaRole, MetaStyle, MetaTemplate, Mode, Prompt, RenderedPrompt};
 use compass_plan::{Body, DatasetPlan, Part, Sample};
@@ -34,7 +34,7 @@ pub(super) fn meta(model: &str) -> Option<MetaTemplate> {
     }
 }
 
-/// What the sample asks.
+/// Returns the request of the sample.
 pub(super) fn asked(dataset: &DatasetPlan, part: &Part, sample: &Sample, meta: Option<&MetaTemplate>) -> Value {
     let shots = part.shots_of(sample);
     let format = &dataset.shot_format;
@@ -62,7 +62,7 @@ pub(super) fn asked(dataset: &DatasetPlan, part: &Part, sample: &Sample, meta: O
     }
 }
 
-/// What an OpenCompass record says was asked.
+/// Returns the request that an OpenCompass record tells of.
 pub(super) fn recorded(record: &Value) -> Value {
     let labels: serde_json::Map<String, Value> = record
         .as_object()

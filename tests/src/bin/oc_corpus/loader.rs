@@ -6,7 +6,7 @@ use compass_settings::{LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader};
 use std::path::Path;
 use std::sync::Mutex;
 
-/// How often data is made for one class before it counts as refused.
+/// Number of times that data is made for one class before it counts as refused.
 const ROUNDS: usize = 80;
 
 /// The loader that the master uses without an interpreter, over made data.

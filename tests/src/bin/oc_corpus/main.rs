@@ -96,7 +96,7 @@ struct Served {
     plan: Option<Planned>,
 }
 
-/// What every file came to, in their order. Files have nothing in common, so each processor takes the next one.
+/// Returns the outcome of every file, in their order. Files have nothing in common, so each processor takes the next one.
 fn all_served(options: &Options, work: &Path, files: &[corpus::File]) -> Vec<Result<Served, String>> {
     let sources = Arc::new(Sources::new(&options.tree));
     let next = AtomicUsize::new(0);

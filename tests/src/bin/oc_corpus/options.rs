@@ -10,11 +10,11 @@ pub(super) struct Options {
     /// The folder that holds the package `opencompass`.
     pub(super) tree: PathBuf,
     pub(super) list: bool,
-    /// Whether every refused file is named.
+    /// Set if every refused file is named.
     pub(super) all: bool,
     pub(super) only: Option<String>,
     pub(super) keep: Option<PathBuf>,
-    /// Where the whole report of every refused file is written.
+    /// Path to which the whole report of every refused file is written.
     pub(super) reports: Option<PathBuf>,
     /// The interpreter that has OpenCompass's dependencies.
     pub(super) peer: Option<PathBuf>,

@@ -35,14 +35,14 @@ pub(super) fn run(python: &Path, options: &Options, work: &Path, files: &[&File]
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("the peer's script ended with {status}"))) }
 }
 
-/// What was found by comparing.
+/// Findings of the comparison.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
     /// Files of which at least one data set was compared, and nothing differed.
     same: Vec<String>,
     /// Files by what differs.
     different: BTreeMap<&'static str, Vec<(String, String)>>,
-    /// What OpenCompass itself could not do.
+    /// Failures of OpenCompass itself.
     peer_failed: Vec<(String, String)>,
     prompts: u64,
     scores: u64,
@@ -82,7 +82,7 @@ impl Comparison {
         self.different.entry(kind).or_default().push((format!("{} {abbr}", file.name), how));
     }
 
-    /// Whether anything was compared.
+    /// Returns whether anything was compared.
     fn dataset(&mut self, work: &Path, file: &File, served: &Planned, dataset: &DatasetPlan, record: &Value) -> bool {
         let root = work.join("peer").join(&file.name);
         let parts = parts(served, dataset);
@@ -223,7 +223,7 @@ fn read(path: &Path) -> Option<Value> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// Whether two prompts are the same. The order of labels counts: it decides ties.
+/// Returns whether two prompts are the same. The order of labels counts: it decides ties.
 fn is_same(found: &Value, expected: &Value) -> bool {
     // As texts, because objects are equal in any order of their keys.
     let text = |value: &Value| value.to_string();

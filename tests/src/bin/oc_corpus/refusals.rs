@@ -36,7 +36,7 @@ const KINDS: [(&str, &[&str]); 8] = [
 pub(super) struct Refusals {
     /// Names of files by the kind and the reason.
     by_kind: BTreeMap<usize, BTreeMap<String, Vec<String>>>,
-    /// Where whole reports are written.
+    /// Path to which whole reports are written.
     reports: Option<PathBuf>,
 }
 

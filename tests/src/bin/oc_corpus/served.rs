@@ -11,7 +11,7 @@ use compass_settings::{Config, Loader, RowLoader};
 use std::path::Path;
 use std::sync::Arc;
 
-/// How often data is made for one file before it counts as refused.
+/// Number of times that data is made for one file before it counts as refused.
 const ATTEMPTS: usize = 40;
 
 /// Plans every data set of the file, over data that is made below `work`.

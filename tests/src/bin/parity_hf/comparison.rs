@@ -9,7 +9,7 @@ use std::path::Path;
 const DTYPES: [(&str, Dtype); 3] =
     [("float32", Dtype::Float32), ("bfloat16", Dtype::Bfloat16), ("float16", Dtype::Float16)];
 
-/// How far all sequences of a model are off, in one dtype and one way of computing.
+/// Distance of all sequences of a model, in one dtype and one way of computing.
 #[derive(Debug)]
 pub(crate) struct Comparison {
     dtype: Dtype,
@@ -27,7 +27,7 @@ impl Comparison {
         self.differing == 0
     }
 
-    /// Whether it is near enough: fp32 within `largest`; the other dtypes have no bound, but must be finite.
+    /// Returns whether it is near enough: fp32 within `largest`; the other dtypes have no bound, but must be finite.
     pub(crate) fn passes(&self, largest: f64) -> bool {
         self.off.is_finite() && (self.dtype != Dtype::Float32 || self.off <= largest)
     }

@@ -73,7 +73,7 @@ fn kept_in(folder: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// What was compared.
+/// Report of a comparison.
 struct Report<'a> {
     options: &'a Options,
     largest: f64,

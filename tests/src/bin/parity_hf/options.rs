@@ -6,17 +6,17 @@ use std::path::PathBuf;
 const USAGE: &str =
     "usage: parity-hf [--seed N] [--threads N] [--device cpu|cuda:N] [--keep DIR | --from DIR] [NAME...]";
 
-/// What to compare.
+/// Subject of a comparison.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) seed: u32,
-    /// Of libtorch, on both sides.
+    /// Threads of libtorch, on both sides.
     pub(crate) threads: u32,
-    /// Where this side computes; transformers computes on the CPU.
+    /// Device of this side; transformers computes on the CPU.
     pub(crate) device: DeviceChoice,
-    /// Where the models and what transformers computes of them stay, for another machine to compare with.
+    /// Folder in which the models and what transformers computes of them stay, for another machine to compare with.
     pub(crate) keep: Option<PathBuf>,
-    /// Where an earlier call kept them: no Python is needed.
+    /// Folder in which an earlier call kept them: no Python is needed.
     pub(crate) from: Option<PathBuf>,
     /// Models by name; all when empty.
     pub(crate) names: Vec<String>,

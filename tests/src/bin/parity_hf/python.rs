@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 /// The script, found when this was built: the program is run from a checkout.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bin/parity_hf/reference.py");
 
-/// Where the script finds the cases of the committed goldens.
+/// Path at which the script finds the cases of the committed goldens.
 const GOLDENS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../worker/engine/tests/goldens");
 
-/// What the numbers are those of: the libtorch linked here, and the transformers whose order of operations is followed.
+/// Versions to which the numbers belong: the libtorch linked here, and the transformers whose order of operations is followed.
 const TORCH: &str = "2.11.";
 const TRANSFORMERS: &str = "4.57.";
 

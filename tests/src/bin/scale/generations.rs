@@ -45,8 +45,8 @@ type = "{partitioner}"
     job
 }
 
-/// What became of its latest run. What the model writes to sums that it never learnt is not foreseen; that all runs write the
-/// same is for the caller to compare.
+/// Returns the outcome of its latest run. The model's answers to sums that it never learnt are not foreseen; the caller compares
+/// whether all runs write the same.
 pub(crate) fn outcome(job: &Job, count: u32) -> RunFindings {
     let (facts, result) = (job.facts(), job.result("demo", "sums"));
     let number = |key: &str| facts[key].as_u64().unwrap_or(u64::MAX);

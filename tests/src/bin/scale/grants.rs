@@ -1,4 +1,4 @@
-//! How long workers wait for their next grant, at a real master with a real plan: sessions that take a second for a task.
+//! Time for which workers wait for their next grant, at a real master with a real plan: sessions that take a second for a task.
 //!
 //! Each session joins as a worker does and holds one grant while it works on another, as agents do beside their master. A wait
 //! runs from when results are sent until the grant in their place is heard; those for the first ones count as well. Sessions
@@ -24,18 +24,18 @@ const CREDIT: u32 = 2;
 /// Samples of a frame, so that none outgrows one.
 const PER_FRAME: usize = 1_000;
 
-/// Where the sessions join.
+/// Address and token with which the sessions join.
 pub(crate) struct SessionTarget {
     pub(crate) address: String,
     pub(crate) token: PathBuf,
     pub(crate) size: RealSize,
 }
 
-/// What the sessions measured, in milliseconds, shortest first.
+/// Measurements of the sessions, in milliseconds, shortest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waits {
     pub(crate) grants: Vec<f64>,
-    /// How late the sessions' own timers were: what this machine adds to every wait.
+    /// Lateness of the sessions' own timers: what this machine adds to every wait.
     pub(crate) timers: Vec<f64>,
 }
 

@@ -32,7 +32,7 @@ const PARTS: [(&str, Part); 5] = [
 ];
 const PARTITIONERS: [&str; 4] = ["balanced", "size", "num_worker", "naive"];
 
-/// What is run.
+/// Parts to run, and their options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) parts: Vec<Part>,

@@ -4,14 +4,14 @@ use compass_tests::{Job, Running, Worker, peak_rss_mib, rss_mib, told_address, w
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often the processes are looked at.
+/// Interval between two looks at the processes.
 const LOOK: Duration = Duration::from_millis(50);
 /// Looks from one sum over all agents to the next, which takes a read for each of them.
 const LOOKS_PER_SUM: u32 = 40;
 /// Longest run; a master that has not ended by then hangs.
 const TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// How a run went.
+/// Course of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Watched {
     pub(crate) code: Option<i32>,
@@ -76,7 +76,7 @@ fn agent(job: &Job, address: &str, number: usize, trace: Option<&Path>) -> Worke
     Worker::start(command, job.path(&format!("agent-{number}.log")))
 }
 
-/// How a finished run opens again.
+/// Second opening of a finished run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Opened {
     /// Until the master has plan and ledger, and knows that nothing is left to be run.
@@ -113,7 +113,7 @@ pub(crate) fn open_again(job: &Job) -> Result<Opened, String> {
     }
 }
 
-/// Whether the master has said that inference is done.
+/// Returns whether the master has said that inference is done.
 fn is_open(log: &str) -> bool {
     log.lines().any(|line| line.contains("  infer  ") && line.contains("  done"))
 }

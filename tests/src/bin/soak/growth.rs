@@ -1,6 +1,6 @@
-//! Whether a quantity stays flat: the mean of its second tenth of the time against that of its last.
+//! Test that a quantity stays flat: the mean of its second tenth of the time against that of its last.
 
-/// What is measured again and again, with what it may grow by.
+/// A quantity that is measured again and again, with what it may grow by.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     name: &'static str,
@@ -29,7 +29,7 @@ impl Series {
         of_it.iter().sum::<f64>() / of_it.len() as f64
     }
 
-    /// Whether it stays flat; without values in either tenth it does not.
+    /// Returns whether it stays flat; without values in either tenth it does not.
     pub(crate) fn is_flat(&self) -> bool {
         let (early, late) = (self.mean(1), self.mean(TENTHS - 1));
         late <= early * (1.0 + self.share) + self.amount

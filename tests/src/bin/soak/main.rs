@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// From one worker that goes to the next. What a killed one held waits for its lease, half a minute: with more of them most jobs
 /// would only wait.
 const REPLACE: Duration = Duration::from_secs(4);
-/// How long no job runs while the idle processor time is taken.
+/// Time without a running job in which the idle processor time is taken.
 const QUIET: Duration = Duration::from_secs(4);
 /// The longest until all jobs have ended.
 const TIMEOUT: Duration = Duration::from_secs(120);

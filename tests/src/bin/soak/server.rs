@@ -64,17 +64,17 @@ impl Server {
         self.job.log(LOG)
     }
 
-    /// Where its workers dial.
+    /// Returns the address that its workers dial.
     pub(crate) fn address(&self) -> String {
         compass_tests::told_address(&self.job, LOG)
     }
 
-    /// How many jobs have been submitted and not ended.
+    /// Returns the number of jobs that have been submitted and not ended.
     pub(crate) fn open(&self) -> usize {
         self.open.len()
     }
 
-    /// What the server says of the jobs that have not ended, and the end of its log.
+    /// Returns what the server says of the jobs that have not ended, and the end of its log.
     pub(crate) fn explain_open(&self) -> String {
         let jobs: Vec<String> = self
             .open

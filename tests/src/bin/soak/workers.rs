@@ -6,7 +6,7 @@ use compass_types::seeded::Rng;
 
 /// Workers at any time.
 const WORKERS: usize = 4;
-/// What a sample takes, so that kills hit samples that run.
+/// Time that a sample takes, so that kills hit samples that run.
 const DELAY_MS: &str = "4";
 
 /// The workers of a server.

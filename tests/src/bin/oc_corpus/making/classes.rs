@@ -23,7 +23,7 @@ const ROWS: usize = 30;
 const KINDS: usize = 8;
 const SPLITS: [&str; 3] = ["train", "validation", "test"];
 
-/// What is made for one file of data sets.
+/// Classes and data that are made for one file of data sets.
 #[derive(Debug)]
 pub(in super::super) struct Classes {
     sources: Arc<Sources>,
@@ -35,11 +35,11 @@ pub(in super::super) struct Classes {
     asked: BTreeMap<String, Asked>,
 }
 
-/// What one class asks for.
+/// Data that one class asks for.
 #[derive(Debug, Default)]
 struct Asked {
     row: Value,
-    /// Of a `.json` file as a whole, where it is not a list of rows.
+    /// Content of a `.json` file as a whole, where it is not a list of rows.
     document: Value,
     /// Shapes by the ends of paths.
     files: Map<String, Value>,
@@ -54,9 +54,9 @@ struct Asked {
     /// Files that a folder of the class has.
     names: Vec<String>,
     made: Vec<PathBuf>,
-    /// How often each error came.
+    /// Number of times that each error came.
     errors: BTreeMap<String, usize>,
-    /// What was tried on the last error: the place of a value, and what stood there.
+    /// Attempt at the last error: the place of a value, and its former content.
     tried: Option<(Vec<Step>, Value)>,
 }
 
@@ -127,7 +127,7 @@ impl Classes {
         any
     }
 
-    /// What the source of a class says of its data.
+    /// Reads what the source of a class says of its data.
     fn begin(&self, class: &str) -> Asked {
         let words = self.sources.class(class).words;
         let mut asked = Asked { row: json!({}), ..Asked::default() };

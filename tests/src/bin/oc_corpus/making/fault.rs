@@ -1,8 +1,8 @@
-//! What the error of a loader says is missing.
+//! Missing data, as the error of a loader names it.
 
 use std::path::PathBuf;
 
-/// What is not there.
+/// A thing that is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
     Path(PathBuf),

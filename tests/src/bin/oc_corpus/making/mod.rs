@@ -27,7 +27,7 @@ const KNOWN: &str = include_str!("known.json");
 /// Ends of names that are data files.
 const ENDS: [&str; 9] = [".jsonl", ".json", ".csv", ".tsv", ".txt", ".parquet", ".lst", ".md", ".tab"];
 
-/// What was made for one file of data sets.
+/// Data that was made for one file of data sets.
 pub(super) struct Making {
     data: PathBuf,
     /// The shape of a row of every file that is filled, as its splits ask for it.

@@ -1,6 +1,6 @@
-//! What the source of a loader reads of its data: which keys, of what, and as what kind of value.
+//! Reads of a loader's source in its data: which keys, of what, and as what kind of value.
 //!
-//! A guess by the words of the source. What it misses, the loader's own errors say.
+//! The result is a guess by the words of the source. What it misses, the loader's own errors say.
 
 use super::tokens::Token;
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ pub(super) struct At {
     pub(super) steps: Vec<Step>,
 }
 
-/// What a value is used as.
+/// Use of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Any,
@@ -95,7 +95,7 @@ pub(super) fn reads(tokens: &[Token]) -> Vec<Read> {
     found
 }
 
-/// What names stand for.
+/// Meanings of names.
 #[derive(Debug, Default)]
 struct Names(BTreeMap<String, At>);
 
@@ -226,7 +226,7 @@ fn closed(tokens: &[Token], open: usize) -> usize {
     tokens.len()
 }
 
-/// What the words around a value make of it.
+/// Returns the use that the words around a value make of it.
 fn around(tokens: &[Token], begin: usize, end: usize) -> Use {
     let before = |back: usize| begin.checked_sub(back).and_then(|at| tokens.get(at));
     let called = before(1).filter(|token| token.is('(')).and(before(2)).and_then(Token::name);

@@ -1,4 +1,4 @@
-//! What a row of a file must look like, found from what a split makes of it.
+//! Shape of the rows of a file, found from what a split makes of them.
 //!
 //! A shape is JSON in which texts that begin with `$` stand for what is drawn: `$text`, `$word`, `$letter`, `$int:0:3`,
 //! `$any:a|b`, `$each:a|b` (in turn), `$list` (a list of texts, written as Python does), `$parts:SEP` (texts with SEP between
@@ -110,7 +110,7 @@ fn labels(dataset: &DatasetConfig) -> Vec<String> {
     }
 }
 
-/// Whether a gold answer of this name is a text rather than a letter.
+/// Returns whether a gold answer of this name is a text rather than a letter.
 fn is_wordy(name: &str) -> bool {
     ["solution", "target", "summary", "completion", "text", "answers"].iter().any(|word| name.contains(word))
 }

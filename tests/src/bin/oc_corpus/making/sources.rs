@@ -86,7 +86,7 @@ impl Sources {
         words.extend(own);
     }
 
-    /// What is read in a line, and in those that may go on with it, of a file of this name; the class says which of several.
+    /// Returns the reads in a line, and in the lines that may continue it, of a file of this name; the class says which of several.
     pub(super) fn line(&self, class: &str, file: &str, line: usize) -> Vec<Read> {
         let name = class.rsplit('.').next().unwrap_or(class);
         let own = self.classes.get(name).and_then(|paths| paths.first());

@@ -48,7 +48,7 @@ const ENDS: [&str; 7] = ["", "", " ", "?", ".", "\t", "\n"];
 /// Draws for one file.
 pub(super) struct Draw {
     rng: Rng,
-    /// How often each `$each` was drawn.
+    /// Number of times that each `$each` was drawn.
     turns: BTreeMap<String, usize>,
 }
 
@@ -135,7 +135,7 @@ fn told(text: &str) -> Value {
     }
 }
 
-/// Whether several values of this shape differ.
+/// Returns whether several values of this shape differ.
 fn is_drawn(shape: &Value) -> bool {
     match shape {
         Value::String(token) => token.starts_with('$'),

@@ -86,7 +86,7 @@ pub(super) fn tokens(source: &str, first: usize) -> Vec<Token> {
     found
 }
 
-/// What stands in the quotes that `rest` begins with, and how many bytes it takes with them.
+/// Returns the text in the quotes that `rest` begins with, and the number of bytes it takes with them.
 fn quoted(rest: &str, quote: char) -> (String, usize) {
     let three = quote.to_string().repeat(3);
     let end = if rest.starts_with(&three) { three } else { quote.to_string() };
@@ -108,7 +108,7 @@ fn quoted(rest: &str, quote: char) -> (String, usize) {
     (text, rest.len())
 }
 
-/// What stands between single braces.
+/// Returns the texts between single braces.
 pub(super) fn braces(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).filter_map(|part| part.split_once('}')).map(|(inside, _)| inside)
 }
