@@ -70,7 +70,7 @@ pub(crate) fn clusters(a: &UnitData, pairs: &[(u32, u32)], by: &ClusterBy) -> Op
 }
 
 impl Clusters {
-    /// Of labels, numbered as they first occur.
+    /// Groups labels, numbered as they first occur.
     pub(crate) fn of(labels: impl Iterator<Item = u64>) -> Self {
         let mut numbers: HashMap<u64, u32> = HashMap::new();
         let of: Vec<u32> = labels
@@ -82,7 +82,7 @@ impl Clusters {
         Self { of, count: numbers.len() }
     }
 
-    /// Those of the pairs at these places.
+    /// Returns the clusters of the pairs at these places.
     pub(crate) fn at(&self, places: &[u32]) -> Self {
         Self::of(places.iter().map(|&at| u64::from(self.of[at as usize])))
     }

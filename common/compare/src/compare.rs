@@ -12,7 +12,7 @@ use super::run::{Facts, RunData, differences};
 use super::values::{Form, Values, metrics};
 use std::collections::BTreeSet;
 
-/// Of what was left out, so much is named in one error.
+/// Most things left out that one error names.
 const MOST_LEFT_OUT: usize = 6;
 
 /// Compares two runs.
@@ -97,7 +97,7 @@ pub fn compare(a: &RunData, b: &RunData, options: &Options) -> Result<Comparison
     Ok(found)
 }
 
-/// What may help where nothing could be compared for these reasons.
+/// Returns the advice that may help where nothing could be compared for these reasons.
 fn remedy(left_out: &[String]) -> &'static str {
     let any = |part: &str| left_out.iter().any(|why| why.contains(part));
     if any(ONE_CLUSTER) {
@@ -253,10 +253,10 @@ fn compare_units(a: &UnitData, b: &UnitData, options: &Options, found: &mut Comp
     Ok(())
 }
 
-/// What is said of a unit that has no result at all.
+/// Words on a unit that has no result at all.
 const WITHOUT_RESULT: &str = "has a result";
 
-/// Why nothing of a unit can be compared, where that is so.
+/// Returns the reason why nothing of a unit can be compared, where there is one.
 fn without_values(unit: &UnitData, metrics: &[Values<'_>], run: &str) -> Option<String> {
     let (dataset, all) = (&unit.dataset, unit.samples.len());
     if !unit.samples.iter().any(|sample| sample.has_result) {
@@ -265,7 +265,7 @@ fn without_values(unit: &UnitData, metrics: &[Values<'_>], run: &str) -> Option<
     metrics.is_empty().then(|| format!("{dataset}: no sample of {run} has a score"))
 }
 
-/// Whether a metric is asked for that stands at a position in its data set.
+/// Returns whether a metric is asked for that is at a position in its data set.
 fn is_asked(options: &Options, name: &str, at: usize) -> bool {
     let is_first = options.first_metric && at == 0 && name != BITS_PER_BYTE;
     is_first || options.metrics.iter().any(|asked| asked == "*" || asked == name)
@@ -281,7 +281,7 @@ pub(crate) fn is_percent(values: &Values<'_>) -> bool {
     }
 }
 
-/// Which pairs are right in one run only; `None` of a metric that knows no right and wrong.
+/// Returns the pairs that are right in one run only; `None` of a metric that knows no right and wrong.
 fn flipped(
     one: &Values<'_>,
     other: &Values<'_>,

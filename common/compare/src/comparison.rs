@@ -1,4 +1,4 @@
-//! What is asked of a comparison of two runs, what it finds, and why there is none.
+//! Options of a comparison of two runs, its findings, and the reasons why there may be none.
 
 use super::clusters::ClusterBy;
 use super::pairing::Pairing;
@@ -6,14 +6,14 @@ use super::row::Row;
 use super::run::Difference;
 use compass_stats::{benjamini_hochberg, holm};
 
-/// What is compared, and how.
+/// Subject and method of a comparison.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Which models of the first run are which of the second, where the names do not say it.
+    /// Models of the first run with their counterparts in the second, where the names do not say it.
     pub models: Vec<(String, String)>,
     /// Metrics by name, `*` for all.
     pub metrics: Vec<String>,
-    /// Whether the first metric of each data set is asked for beside them.
+    /// Set if the first metric of each data set is asked for beside them.
     pub first_metric: bool,
     /// The share of the first run's number by which the second may be worse: differences are taken from what is left of it.
     pub relative: f64,
@@ -22,11 +22,11 @@ pub struct Options {
     pub margin: Option<f64>,
     pub correction: Correction,
     pub confidence: f64,
-    /// Whether runs of which less than [`LEAST_SHARE`] pairs are compared.
+    /// Set if runs of which less than [`LEAST_SHARE`] pairs are compared.
     pub allow_partial: bool,
     /// Flips that are kept of each data set.
     pub flips: usize,
-    /// Whether two runs that have nothing to compare are an answer, and no error.
+    /// Set if two runs that have nothing to compare are an answer, and no error.
     pub may_be_empty: bool,
 }
 
@@ -67,20 +67,20 @@ pub struct Comparison {
     pub a: String,
     pub b: String,
     pub plans: (String, String),
-    /// What else than the model's answers may explain a difference: shown first.
+    /// Differences other than the model's answers that may explain a difference: shown first.
     pub differences: Vec<Difference>,
     /// Data sets in the order of the first run, then groups.
     pub rows: Vec<Row>,
-    /// What was asked for and is not compared, with the reasons.
+    /// Requests that are not compared, with the reasons.
     pub left_out: Vec<String>,
-    /// Of each pair of units: what pairs, and what does not.
+    /// Pairing of each pair of units: what pairs, and what does not.
     pub paired: Vec<PairedUnit>,
     pub correction: Correction,
     pub confidence: f64,
     pub margin: Option<f64>,
 }
 
-/// How the samples of a data set paired.
+/// Pairing of the samples of a data set.
 #[derive(Clone, Debug)]
 pub struct PairedUnit {
     pub model_a: String,
@@ -94,7 +94,7 @@ pub struct PairedUnit {
     pub clusters: Option<usize>,
 }
 
-/// Why two runs are not compared. Its text is a lowercase fragment; the remedy stands apart.
+/// Reason why two runs are not compared. Its text is a lowercase fragment; the remedy is apart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct CompareError {

@@ -14,7 +14,7 @@ use std::f64::consts::LN_2;
 /// The number of the samples drawn, which are positions among those that it was made for, and may be there more than once.
 pub(crate) type Statistic<'a> = Box<dyn Fn(&[u32]) -> Option<f64> + 'a>;
 
-/// Whether a sample at a position has a value.
+/// Returns whether a sample at a position has a value.
 pub(crate) fn has_value(column: &Column, at: u32) -> bool {
     match column {
         Column::Items(items) => items[at as usize].is_some(),

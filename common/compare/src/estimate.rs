@@ -37,7 +37,7 @@ pub struct Estimate {
     /// Two-sided, of no difference.
     pub p: f64,
     pub method: Method,
-    /// What the interval may reach whatever the answers without a score would have been, the interval itself included; `None`
+    /// Range that the interval may reach whatever the answers without a score would have been, the interval itself included; `None`
     /// where the values have no bounds.
     pub bounds: Option<Interval>,
     /// The smallest difference that would be found with [`POWER`]; `None` where nothing would be.
@@ -46,11 +46,11 @@ pub struct Estimate {
     /// question.
     pub variance: Option<(f64, f64)>,
     pub clusters: Option<usize>,
-    /// How the interval is made: the widest of these.
+    /// Ways in which the interval is made: the widest of these.
     pub(crate) reach: Vec<Reach>,
 }
 
-/// How a difference was tested.
+/// Test of a difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
     /// McNemar's exact test and Tango's interval.
@@ -63,7 +63,7 @@ pub enum Method {
     Normal,
 }
 
-/// What holds for all metrics of two units.
+/// Facts that hold for all metrics of two units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'a> {
     pub pairs: &'a [(u32, u32)],
@@ -80,13 +80,13 @@ impl Setting<'_> {
         two_sided_z(self.confidence)
     }
 
-    /// What the first run's values are multiplied by before they are taken off, where its number is `a`: a share of a negative
-    /// number is one of its size.
+    /// Returns the factor that the first run's values are multiplied by before they are taken off, where its number is `a`: a
+    /// share of a negative number is one of its size.
     fn scale(&self, a: f64) -> f64 {
         if a < 0.0 { 1.0 + self.relative } else { 1.0 - self.relative }
     }
 
-    /// Of these places among the pairs.
+    /// Returns the clusters of these places among the pairs.
     fn clusters_at(&self, places: &[u32]) -> Option<Clusters> {
         self.clusters.map(|clusters| clusters.at(places))
     }
@@ -228,9 +228,9 @@ const FEW: u64 = 25;
 
 impl Tested {
     /// The interval of clusters of right and wrong answers. Where few pairs are discordant it is at least that of pairs which are
-    /// not clustered: the t interval does not hold there, and clusters tell no more than their pairs do. Where the sums of all clusters are alike, their robust error
-    /// is 0, which is no evidence: then Tango's interval as though each cluster was one pair, which is what holds where all
-    /// answers of a cluster stand or fall together.
+    /// not clustered: the t interval does not hold there, and clusters tell no more than their pairs do. Where the sums of all
+    /// clusters are alike, their robust error is 0, which is no evidence: then Tango's interval as though each cluster was one
+    /// pair, which is what holds where all answers of a cluster stand or fall together.
     fn widened_to_hits(self, gained: u64, lost: u64, pairs: u64, setting: Setting<'_>) -> Self {
         if self.stderr > NO_SPREAD && gained + lost >= FEW {
             return self;
@@ -480,7 +480,7 @@ fn corpus(a: &Form<'_>, b: &Form<'_>, setting: Setting<'_>) -> Result<Estimate, 
     })
 }
 
-/// How far apart two numbers of the corpus can be; `None` where there is no end.
+/// Returns the greatest distance of two numbers of the corpus; `None` where there is no end.
 fn range(rule: &Aggregation) -> Option<f64> {
     match rule {
         Aggregation::F1 { .. } | Aggregation::AucRoc | Aggregation::Bleu { .. } | Aggregation::Chrf { .. } => {
@@ -496,7 +496,7 @@ fn least_p(units: usize) -> f64 {
     0.5_f64.powi(i32::try_from(units).unwrap_or(i32::MAX).saturating_sub(1))
 }
 
-/// Whether so many units can tell of any difference at all.
+/// Returns whether this number of units can tell of any difference at all.
 fn can_reject(units: usize, setting: Setting<'_>) -> bool {
     least_p(units) <= 1.0 - setting.confidence
 }

@@ -14,7 +14,7 @@ pub struct Flip {
     /// Indices of the sample in both runs.
     pub index_a: u32,
     pub index_b: u32,
-    /// Whether the second run is the right one.
+    /// Set if the second run is the right one.
     pub gained: bool,
     pub question: String,
     pub gold: String,

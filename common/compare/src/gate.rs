@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// A rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Where it stands: `gate.toml:3:1`.
+    /// Place of the rule: `gate.toml:3:1`.
     pub place: String,
     /// A name of a data set or a group, or a pattern with `*`.
     pub dataset: String,
@@ -29,7 +29,7 @@ pub struct Rule {
     pub required: bool,
 }
 
-/// What a rule decides.
+/// Weight of a rule in the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
     /// A breach is a no-go, and what cannot be told keeps the gate from a go.
@@ -51,7 +51,7 @@ impl Tier {
     }
 }
 
-/// What a gate comes to.
+/// Outcome of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     Go,
@@ -78,26 +78,26 @@ pub struct RuleOutcome {
     pub place: String,
     pub dataset: String,
     pub metric: String,
-    /// What the rule allows, in its own words: `-1 point`, `-2 % of the baseline`. The same for every pair of runs.
+    /// Difference that the rule allows, in its own words: `-1 point`, `-2 % of the baseline`. The same for every pair of runs.
     pub allowed: String,
     /// The difference that this comes to, in the unit of the metric; `None` where nothing is compared.
     pub allowance: Option<f64>,
     /// The plain difference, candidate minus baseline; `None` where the candidate does not have it.
     pub row: Option<Row>,
-    /// What was judged.
+    /// Estimate and margin that were judged.
     held: Option<Held>,
     pub decision: Decision,
-    /// Why, in words.
+    /// Reason, in words.
     pub why: String,
-    /// How many pairs would tell.
+    /// Number of pairs that would tell.
     pub needed: Option<u64>,
 }
 
 /// An estimate, and the margin that it is held against.
 #[derive(Clone, Debug)]
 struct Held {
-    /// Of a relative margin the difference from what it leaves of the baseline's number, so that the baseline's own error is in
-    /// the interval.
+    /// The estimate that is judged. For a relative margin: the difference from what it leaves of the baseline's number, so that the
+    /// baseline's own error is in the interval.
     estimate: Estimate,
     direction: Direction,
     margin: f64,
@@ -115,7 +115,7 @@ pub struct Gate {
     pub decision: Decision,
     pub outcomes: Vec<RuleOutcome>,
     pub comparison: Comparison,
-    /// Of rules that are not required and found nothing.
+    /// Notes on rules that are not required and found nothing.
     pub skipped: Vec<String>,
 }
 
@@ -280,7 +280,7 @@ fn mark(value: f64) -> &'static str {
     }
 }
 
-/// What an absolute margin allows, in words and as a difference.
+/// Returns the loss that an absolute margin allows, in words and as a difference.
 fn allowed(row: &Row, margin: f64) -> (String, f64) {
     let unit = match (row.is_percent, margin.abs() == 1.0) {
         (false, _) => "",
@@ -291,8 +291,8 @@ fn allowed(row: &Row, margin: f64) -> (String, f64) {
     (format!("{}{}{unit}", mark(allowance), margin.abs()), allowance)
 }
 
-/// Why a data set is not compared: what was left out under its whole name. `text_bleu: only in a` is no reason of `text`, and
-/// where one name goes on after a space, the longest one is meant.
+/// Returns the reason why a data set is not compared: what was left out under its whole name. `text_bleu: only in a` is no reason
+/// of `text`, and where one name continues after a space, the longest one is meant.
 fn reason(left_out: &[String], name: &str, names: &[&str]) -> Option<String> {
     let is_of = |why: &str, name: &str| why.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', ' ']));
     let is_meant =

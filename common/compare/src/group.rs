@@ -39,7 +39,7 @@ pub(crate) fn add(a: &RunData, b: &RunData, models: &[(String, String)], found: 
     found.rows.extend(rows);
 }
 
-/// What a group weighs its data sets with. `Err(None)` where it is not part of the run, as groups that come with presets are.
+/// Returns the weights of a group's data sets. `Err(None)` where it is not part of the run, as groups that come with presets are.
 fn weights(
     name: &str,
     groups: &[SummaryGroup],

@@ -1,4 +1,4 @@
-//! What is kept of one model on one data set to be compared: for every sample what was asked, and its value of every metric.
+//! Observations of one model on one data set, kept to be compared: for every sample what was asked, and its value of every metric.
 //!
 //! Some forty bytes a sample and a few for each metric: texts are digested, never kept.
 
@@ -78,7 +78,7 @@ pub enum Hit {
 pub struct QuestionReader {
     head: Vec<u8>,
     cluster: Option<String>,
-    /// Whether a gold answer had the column of the clusters.
+    /// Set if a gold answer had the column of the clusters.
     column_found: bool,
     shots: Vec<[u8; 32]>,
     before: String,
@@ -165,7 +165,7 @@ impl QuestionReader {
         facts
     }
 
-    /// Whether the column of the clusters was there.
+    /// Returns whether the column of the clusters was there.
     pub fn found_column(&self) -> bool {
         self.column_found
     }
@@ -183,7 +183,7 @@ impl QuestionReader {
 }
 
 impl UnitBuilder {
-    /// Of a unit without samples yet.
+    /// Makes a builder of a unit without samples yet.
     pub fn new(unit: Unit<'_>) -> Self {
         let data = UnitData {
             model: unit.model.abbr.clone(),
@@ -274,7 +274,7 @@ impl UnitBuilder {
         }
     }
 
-    /// What was observed.
+    /// Returns the observations.
     pub fn finish(mut self) -> UnitData {
         let samples = self.unit.samples.len();
         for series in &mut self.unit.series {
@@ -318,7 +318,7 @@ fn text_of(sample: &Sample, options_read: usize) -> String {
     }
 }
 
-/// What texts have in common at their beginning, up to the end of a word; all of the first one where that is nothing.
+/// Returns the common beginning of texts, up to the end of a word; all of the first one where they have nothing in common.
 fn common_words(mut texts: impl Iterator<Item = String>) -> String {
     let first = texts.next().unwrap_or_default();
     let mut common = first.len();

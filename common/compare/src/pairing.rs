@@ -1,8 +1,8 @@
-//! Which sample of one run is the same question as which of the other: by content, never by position.
+//! Pairing of samples of two runs that are the same question: by content, never by position.
 
 use super::observed::{SampleFacts, UnitData};
 
-/// What pairs of two runs of a data set, and what does not.
+/// Pairs of two runs of a data set, and the samples without one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairing {
     /// Positions in both, in the order of the questions' digests: the order of the rows has no part in any number.

@@ -1,4 +1,4 @@
-//! How far an interval reaches to either side of its difference with another number of pairs.
+//! Reach of an interval to either side of its difference with another number of pairs.
 
 use compass_stats::{normal_tail, tango_of_shares, two_sided_t, two_sided_z};
 
@@ -13,9 +13,9 @@ pub(crate) enum Reach {
     Tango { gained: f64, lost: f64, units: f64, scale: f64 },
     /// Student's t of a standard error, with a degree of freedom less than there are units.
     Student { stderr: f64, units: f64 },
-    /// Of the bootstrap, whose ends come closer with the square root of the pairs.
+    /// Interval of the bootstrap, whose ends come closer with the square root of the pairs.
     Bootstrap { down: f64, up: f64 },
-    /// Of the subsets of a group, whose pairs stay in proportion.
+    /// Intervals of the subsets of a group, whose pairs stay in proportion.
     Group(Vec<Part>),
 }
 

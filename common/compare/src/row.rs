@@ -14,7 +14,7 @@ pub struct Row {
     pub dataset: String,
     pub metric: String,
     pub is_group: bool,
-    /// Whether the number is in percent, so that a difference is in points.
+    /// Set if the number is in percent, so that a difference is in points.
     pub is_percent: bool,
     pub direction: Direction,
     pub estimate: Estimate,
@@ -23,7 +23,7 @@ pub struct Row {
     pub conclusion: Conclusion,
 }
 
-/// What a row says.
+/// Statement of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Conclusion {
     /// The second run is better, worse, or cannot be told from the first.
@@ -54,8 +54,7 @@ impl Conclusion {
     }
 }
 
-/// Where an estimate stands against a margin of non-inferiority: on the interval, and with what answers without a score could
-/// change.
+/// Compares an estimate with a margin of non-inferiority: on the interval, and with what answers without a score could change.
 pub fn against_margin(estimate: &Estimate, direction: Direction, margin: f64, confidence: f64) -> Conclusion {
     let oriented = |interval: Interval| if direction == Direction::Higher { interval } else { interval.negated() };
     let interval = oriented(estimate.interval);
@@ -91,7 +90,7 @@ impl Row {
         };
     }
 
-    /// Whether nothing at all differs.
+    /// Returns whether nothing at all differs.
     pub fn is_identical(&self) -> bool {
         let estimate = &self.estimate;
         let no_pair_differs = match estimate.method {
@@ -106,7 +105,7 @@ impl Row {
         format!("{} {}", self.dataset, self.metric)
     }
 
-    /// How it was tested, in a few words.
+    /// Names the method of its test in a few words.
     pub fn method(&self) -> String {
         let clustered = match self.estimate.clusters {
             Some(count) => format!(", {count} clusters"),

@@ -1,4 +1,4 @@
-//! What is known of a run that is compared: its models and data sets as facts with names, its values, its groups.
+//! Facts of a run that is compared: its models and data sets as facts with names, its values, its groups.
 
 use super::observed::UnitData;
 use compass_plan::summary::SummaryGroup;
@@ -15,7 +15,7 @@ pub struct RunData {
     pub models: BTreeMap<String, Facts>,
     /// By abbr: what is asked of a data set, by name.
     pub datasets: BTreeMap<String, Facts>,
-    /// Of the run as a whole: the version that planned it, its devices.
+    /// Facts of the run as a whole: the version that planned it, its devices.
     pub facts: Facts,
     pub units: Vec<UnitData>,
     pub groups: Vec<SummaryGroup>,

@@ -11,7 +11,7 @@ pub(crate) struct Values<'a> {
     pub name: String,
     pub form: Form<'a>,
     pub direction: Direction,
-    /// What a value is multiplied by to be in the metric's unit.
+    /// Factor of a value that puts it in the metric's unit.
     pub factor: f64,
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum Form<'a> {
     Hits(Cow<'a, [Hit]>),
     /// A score by position, NaN without one; with the answers of which each is the mean, where there are several.
     Scores { values: Cow<'a, [f64]>, answers: Option<Answers<'a>> },
-    /// Of the corpus.
+    /// Items of the corpus, with the rule that makes its number of them.
     Corpus { items: &'a Column, rule: &'a Aggregation },
     /// Not comparable question by question, and why.
     None(&'static str),
@@ -36,14 +36,14 @@ pub(crate) struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
-    /// Those of the sample at a position.
+    /// Returns the answers of the sample at a position.
     pub(crate) fn at(&self, position: u32) -> &'a [f32] {
         let start = position as usize * self.of;
         self.values.get(start..start + self.of).unwrap_or_default()
     }
 }
 
-/// Which way is better.
+/// Direction in which values are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Higher,
@@ -60,7 +60,7 @@ impl Direction {
 /// Metrics of which less is better and whose rule does not say so.
 const LOWER: [&str; 4] = ["brier_score", "average_ppl", "likelihood_diff", "pct_stereotype"];
 
-/// Which way a metric is better.
+/// Returns the direction in which a metric is better.
 pub fn direction(rule: &Aggregation, name: &str) -> Direction {
     let base = name.split([',', ' ']).next().unwrap_or(name);
     match rule {

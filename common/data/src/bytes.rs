@@ -45,12 +45,12 @@ pub(crate) fn load(path: &Path, limits: ReadLimits) -> Result<Vec<u8>, DataError
     Ok(bytes)
 }
 
-/// What is wrong with a line or a record that nothing ends.
+/// Describes the fault of a line or a record that nothing ends.
 pub(crate) fn line_too_long(limits: ReadLimits) -> String {
     format!("the line is longer than {} MB: raise `max_line_mb` of the split, if it is meant to be", limits.line_mb)
 }
 
-/// What keeps a file from being opened: something else than a regular file is never read.
+/// Makes the error of a file that cannot be opened: something else than a regular file is never read.
 pub(crate) fn open_fault(path: &Path, error: io::Error) -> DataError {
     match error.kind() {
         io::ErrorKind::InvalidInput => {
@@ -60,7 +60,7 @@ pub(crate) fn open_fault(path: &Path, error: io::Error) -> DataError {
     }
 }
 
-/// What a failed read of an open file means: of plain files the disk is to blame, of compressed ones the file.
+/// Makes the error of a failed read of an open file: of plain files the disk is to blame, of compressed ones the file.
 pub(crate) fn read_fault(path: &Path, error: io::Error) -> DataError {
     let reason = match error.kind() {
         io::ErrorKind::UnexpectedEof => "the gzip stream ends early: the file is cut off; copy or download it again",

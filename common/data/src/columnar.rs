@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 
 /// Rows that are decoded at once: few, as a row of a long-context set may be a megabyte.
 const BATCH: usize = 256;
-/// What an Arrow file begins with, and a stream does not.
+/// Bytes that an Arrow file begins with, and a stream does not.
 const ARROW_FILE: &[u8] = b"ARROW1";
-/// What a stream that was written to its end ends with.
+/// Bytes that a stream ends with if it was written to its end.
 const END_OF_STREAM: &[u8] = b"\xff\xff\xff\xff\0\0\0\0";
 
-/// Of a file over which its reader stumbled.
+/// Fault of a file over which its reader stumbled.
 const NO_SENSE: &str = "its lengths and offsets make no sense";
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;

@@ -125,7 +125,8 @@ fn texts(path: &Path, record: &ByteRecord, line: usize, names: &[String]) -> Res
 /// of a `\r\n` it leaves the `\n` for the next.
 #[derive(Debug, Default)]
 struct Lines {
-    /// Whether lines end in `\r\n`, told by the first record.
+    /// Set to `true` if lines end in `\r
+    /// `, told by the first record.
     is_crlf: Option<bool>,
 }
 

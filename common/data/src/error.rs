@@ -1,4 +1,4 @@
-//! What is wrong with a data file, with the place where a person can put it right.
+//! Faults of a data file, with the place where a person can put them right.
 
 use compass_common::words::counted;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ pub enum DataError {
         "{} has {rows} rows, but {} has {labels} lines: they must have as many", main.display(), other.display()
     )]
     RowCount { main: PathBuf, rows: usize, other: PathBuf, labels: usize },
-    /// What is asked of a split does not fit what its files hold.
+    /// The request for a split does not fit what its files hold.
     #[error("{0}")]
     Split(String),
 }
@@ -67,7 +67,7 @@ const MOST_ROWS: usize = 20;
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     listed: Vec<DataError>,
-    /// Of faults of rows by their message: the position in `listed`, and how many further rows have it.
+    /// Alike faults of rows by their message: the position in `listed`, and how many further rows have it.
     alike: HashMap<String, (usize, usize)>,
     rows: usize,
     /// The file of the last row left out.

@@ -19,7 +19,7 @@ pub(crate) struct Compiled<'s> {
     text: Option<String>,
 }
 
-/// What a row lacks for a column; the `default` of the column stands in.
+/// Lack of a row for a column; the `default` of the column stands in.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Lacking(pub(crate) String);
@@ -43,7 +43,7 @@ impl Unfit {
     }
 }
 
-/// What a column is, or that there is nothing to compute it from.
+/// Value of a column, or the statement that there is nothing to compute it from.
 pub(crate) enum Found {
     Value(Value),
     Nothing(Lacking),
@@ -252,7 +252,7 @@ pub(crate) fn look_up<'r>(row: &'r Row, path: &str) -> Option<&'r Value> {
     })
 }
 
-/// What stands at a place of a list or an object.
+/// Returns the value at a place of a list or an object.
 pub(crate) fn place(value: &Value, at: &Key, path: &str, row: &Row) -> Result<Found, Unfit> {
     Ok(match at {
         Key::At(at) => item(list_of(value, path)?, *at, path),
@@ -324,7 +324,7 @@ fn index(text: &str, path: &str, base: i64) -> Result<i64, Unfit> {
     }
 }
 
-/// Whether a key of `to` stands for the value: as a prompt prints it, or as JSON writes it (`true`, `null`).
+/// Returns whether a key of `to` names the value: as a prompt prints it, or as JSON writes it (`true`, `null`).
 fn names(key: &str, value: &Value) -> bool {
     let as_json = if value.is_string() { None } else { Some(value.to_string()) };
     python_str(value) == key || as_json.is_some_and(|json| json == key)

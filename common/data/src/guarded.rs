@@ -8,7 +8,7 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `work` gives; `None` when it panicked, of which nothing is printed.
+/// Returns the result of `work`; `None` when it panicked, of which nothing is printed.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -42,7 +42,7 @@ struct Document {
     lines: LineCount,
 }
 
-/// How the rows lie in what holds them.
+/// Arrangement of the rows in what holds them.
 enum Shape {
     /// The elements of a list, or the values of an object.
     Rows(Vec<Member>),
@@ -58,7 +58,7 @@ impl Document {
         DataError::Row { path: self.path.clone(), line, column, message }
     }
 
-    /// Where the text of a value begins.
+    /// Returns the position where the text of a value begins.
     fn start(&self, (start, end): (usize, usize)) -> usize {
         end - self.bytes[start..end].trim_ascii_start().len()
     }
@@ -155,7 +155,7 @@ struct DocumentRows {
     shape: Shape,
     at: usize,
     key_column: Option<String>,
-    /// Of rows that are lists.
+    /// Names of the columns, for rows that are lists.
     names: Vec<String>,
 }
 

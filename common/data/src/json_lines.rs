@@ -32,13 +32,13 @@ fn row(line: &TextLine, names: &[String]) -> Result<Row, (usize, String)> {
     }
 }
 
-/// What keeps a text from being JSON.
+/// Fault that keeps a text from being JSON.
 #[derive(Debug)]
 pub(crate) struct JsonFault {
     /// The byte at which it is found, from 0.
     pub(crate) at: usize,
     pub(crate) message: String,
-    /// Whether the text ends too early.
+    /// Set if the text ends too early.
     is_eof: bool,
 }
 

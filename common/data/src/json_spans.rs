@@ -1,4 +1,4 @@
-//! Where the members of a JSON list or object stand, found without parsing them.
+//! Positions of the members of a JSON list or object, found without parsing them.
 //!
 //! Each row is then parsed alone, so that every bad row is named with its own place instead of the first one only, and
 //! no more than one is held.
@@ -78,7 +78,7 @@ pub(crate) fn members(bytes: &[u8], (start, end): (usize, usize)) -> Option<Vec<
     None
 }
 
-/// Where and why a parser gives up on the whole: line, column, message.
+/// Returns where and why a parser gives up on the whole: line, column, message.
 pub(crate) fn syntax(bytes: &[u8]) -> (usize, usize, String) {
     match serde_json::from_slice::<IgnoredAny>(bytes) {
         Err(error) => {

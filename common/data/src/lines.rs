@@ -14,7 +14,7 @@ pub(crate) struct TextLine {
     /// From 1.
     pub(crate) number: usize,
     pub(crate) text: String,
-    /// Whether a newline follows; the last line of a file that was cut off has none.
+    /// Set if a newline follows; the last line of a file that was cut off has none.
     pub(crate) ended: bool,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Quotes {
     /// Most bytes of a record.
     limit: u64,
     state: State,
-    /// Of the byte that was read last.
+    /// Position of the byte that was read last.
     at: TextPosition,
     opened: TextPosition,
     record_line: usize,
@@ -50,7 +50,7 @@ impl Quotes {
         Self { reader, delimiter, quoted, limit, state, at, opened, record_line: 1, record_bytes: 0, ended: false }
     }
 
-    /// Where the quotation mark stands that the end of the file left open.
+    /// Returns the position of the quotation mark that the end of the file left open.
     pub(crate) fn unclosed(&self) -> Option<TextPosition> {
         (self.ended && self.state == State::Quoted).then_some(self.opened)
     }

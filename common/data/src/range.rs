@@ -1,4 +1,4 @@
-//! Which rows a range takes: OpenCompass's `load_partial_dataset`, slices without Python's `eval`.
+//! Rows that a range takes: OpenCompass's `load_partial_dataset`, slices without Python's `eval`.
 
 use compass_pyfmt::PythonRandom;
 use compass_types::range::RangeSpec;

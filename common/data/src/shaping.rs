@@ -1,4 +1,4 @@
-//! What a split makes of each row: side columns, computed columns, conditions, names and order.
+//! Shaping of each row by a split: side columns, computed columns, conditions, names and order.
 
 use crate::Row;
 use crate::error::{DataError, Faults};
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 pub(crate) struct Shaping<'s> {
     source: &'s SourceConfig,
     columns: Vec<(&'s ColumnConfig, Compiled<'s>, Option<SideColumn>)>,
-    /// Whether the condition is asked before the columns are computed: it is about none of them.
+    /// Conditions, with `true` for one that is asked before the columns are computed: it is about none of them.
     conditions: Vec<(&'s Condition, Option<Regex>, bool)>,
     /// Columns to drop or to put first that no row had so far.
     unseen: BTreeSet<&'s str>,

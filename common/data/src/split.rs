@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub struct SplitRows {
     /// The rows that are used, each once, in the order of the files.
     table: RowTable,
-    /// Of each row of the table, in step.
+    /// Origin of each row of the table, in step.
     places: Vec<RowOrigin>,
     /// Positions in the table.
     order: Vec<u32>,
@@ -36,7 +36,7 @@ pub struct SplitRows {
     pub kept: usize,
 }
 
-/// Where a row was read. Small, since there is one for each row.
+/// Place where a row was read. Small, since there is one for each row.
 #[derive(Clone, Copy, Debug, Default)]
 struct RowOrigin {
     file: u32,
@@ -53,7 +53,7 @@ impl SplitRows {
         self.places.get(*self.order.get(at)? as usize).copied()
     }
 
-    /// Where row `at` of what was taken stands: `path:line:1`, or its position in a file without lines.
+    /// Returns the place of row `at` of what was taken: `path:line:1`, or its position in a file without lines.
     pub fn place(&self, at: usize) -> String {
         let place = self.origin(at).unwrap_or_default();
         let path = self.files.get(place.file as usize).map_or(Path::new(""), PathBuf::as_path).display();
@@ -108,7 +108,7 @@ impl RowSource for SplitRows {
         self.get(at).map(Cow::Owned)
     }
 
-    /// Those of all rows that were read: what `limit` takes away has its columns too.
+    /// Returns the columns of all rows that were read: what `limit` takes away has its columns too.
     fn columns(&self) -> Vec<String> {
         let mut columns = self.table.columns().to_vec();
         for own in ["subdivision", "idx"].into_iter().filter(|_| self.numbered.is_some()) {
@@ -154,7 +154,7 @@ pub fn read_split(source: &SourceConfig, key: &str, range: &RangeSpec) -> Result
     Ok(SplitRows { table, places, order, numbered: None, files, in_files, kept })
 }
 
-/// What reading all files once gave.
+/// Results of reading all files once.
 #[derive(Default)]
 struct Pass {
     in_files: usize,
@@ -165,7 +165,7 @@ struct Pass {
     questions: usize,
     /// The rows that are wanted, in the order of the files.
     table: RowTable,
-    /// Of each of them.
+    /// Origin of each of them.
     places: Vec<RowOrigin>,
 }
 
@@ -239,7 +239,7 @@ fn read_pass(
 }
 
 impl Pass {
-    /// What only the whole of a split shows.
+    /// Checks what only the whole of a split shows.
     fn check(&self, source: &SourceConfig, shaping: &Shaping<'_>, sides_are_whole: bool, faults: &mut Faults) {
         let uneven = shaping.side_columns().find(|side| sides_are_whole && side.values.len() != self.in_files);
         if let (Some(side), Some(main)) = (uneven, source.files.first()) {

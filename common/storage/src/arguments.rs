@@ -22,7 +22,7 @@ pub struct StorageArguments {
 }
 
 impl StorageArguments {
-    /// What they come to, with the environment of this process.
+    /// Returns the options that they come to, with the environment of this process.
     pub fn options(&self) -> StorageOptions {
         StorageOptions {
             variables: Variables::of_process(),

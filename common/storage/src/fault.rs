@@ -1,15 +1,15 @@
-//! Why files that are elsewhere cannot be had: what, where, and what to check.
+//! Failures to get files that are elsewhere: what, where, and what to check.
 
-/// What kind of a failure it is.
+/// Kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// What is configured here is missing or wrong: a profile, a variable, an address.
+    /// The configuration here is missing or wrong: a profile, a variable, an address.
     Configuration,
     /// Nothing lies there.
     Missing,
     /// The credentials are not accepted, or do not suffice.
     Denied,
-    /// What lies there has changed since it was listed.
+    /// The content there has changed since it was listed.
     Changed,
     /// The endpoint does not answer as it should; another try may succeed.
     Unavailable,
@@ -24,7 +24,7 @@ pub struct StorageFault {
     pub kind: FaultKind,
     /// One sentence with the profile, the endpoint, the bucket and the key.
     pub message: String,
-    /// What to do.
+    /// Advice on what to do.
     pub help: String,
 }
 
@@ -38,7 +38,7 @@ impl StorageFault {
         format!("{}; help: {}", self.message, self.help)
     }
 
-    /// Whether another try may succeed without a person.
+    /// Returns whether another try may succeed without a person.
     pub fn may_be_retried(&self) -> bool {
         self.kind == FaultKind::Unavailable
     }

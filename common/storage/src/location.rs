@@ -1,9 +1,9 @@
-//! What a person writes for files that are elsewhere: `profile:s3://bucket/prefix/`, `s3://bucket/prefix/` and
+//! Locations as a person writes them for files that are elsewhere: `profile:s3://bucket/prefix/`, `s3://bucket/prefix/` and
 //! `hub:owner/name@revision`.
 
 use std::fmt;
 
-/// Where files are that are not in a directory on this host.
+/// Location of files that are not in a directory on this host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location {
     S3(S3Location),
@@ -30,7 +30,7 @@ pub struct HubRepository {
     pub revision: String,
 }
 
-/// What a repository of the hub holds: the hub has names of their own for each.
+/// Kind of a repository of the hub, by what it holds: the hub has names of their own for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HubKind {
     Model,
@@ -41,7 +41,7 @@ const S3: &str = "s3://";
 const HUB: &str = "hub:";
 
 impl Location {
-    /// Whether a path is meant as a place that is not a directory of a host.
+    /// Returns whether a path is meant as a place that is not a directory of a host.
     pub fn is_one(text: &str) -> bool {
         text.starts_with(HUB) || text.contains(S3)
     }

@@ -1,9 +1,9 @@
-//! What a listing tells of each file.
+//! Marks of files: a listing has one of each.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is known of a file before it is read.
+/// Facts of a file that are known before it is read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectMark {
     /// Its size.

@@ -142,7 +142,7 @@ impl Storage {
         Ok(marks)
     }
 
-    /// What is in a model's folder; a location that ends in `.model` is that file alone.
+    /// Lists a model's folder; a location that ends in `.model` is that file alone.
     fn list_model(&self, location: &Location) -> Result<(Location, Listing), StorageFault> {
         match location {
             Location::S3(s3) if s3.prefix.ends_with(".model") => {
@@ -187,7 +187,7 @@ impl Storage {
     }
 }
 
-/// Whether a directory has a model's configuration and all of its weights.
+/// Returns whether a directory has a model's configuration and all of its weights.
 pub fn is_loadable(folder: &Path, kind: ModelKind) -> bool {
     let weights =
         weights_among(&names_in(folder), kind, &mut |name| regular_file::read(&folder.join(name), regular_file::SMALL));

@@ -17,10 +17,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 /// Files that are fetched at the same time; each is read in several pieces at once.
 const FILES_AT_ONCE: usize = 2;
 
-/// What a program knows of storage.
+/// Knowledge of a program about storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StorageOptions {
-    /// Of the environment.
+    /// Variables of the environment.
     pub variables: Variables,
     /// `petreloss.conf`, where it is not the one of PETRELOSS_CONF or of the home directory.
     pub petreloss_conf: Option<PathBuf>,
@@ -73,7 +73,7 @@ impl Storage {
         Self { options, net: OnceLock::new(), buckets: Mutex::default() }
     }
 
-    /// What is there.
+    /// Lists the files at a location.
     ///
     /// # Errors
     /// Why it cannot be told.
@@ -90,7 +90,7 @@ impl Storage {
         }
     }
 
-    /// What is there of one object; its name is that of the listing.
+    /// Lists one object; its name is the one in the listing.
     ///
     /// # Errors
     /// Why it cannot be told.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What is read of the environment.
+/// Names of the variables that are read of the environment.
 const NAMES: [&str; 25] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -36,7 +36,7 @@ const NAMES: [&str; 25] = [
 pub struct Variables(BTreeMap<String, String>);
 
 impl Variables {
-    /// Those of this process.
+    /// Returns the variables of this process.
     pub fn of_process() -> Self {
         NAMES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect()
     }

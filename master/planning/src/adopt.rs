@@ -4,7 +4,7 @@
 //! other rows, or of another template, are never mixed in. What is missing is an error where nothing can be run, and is left
 //! to be run where it can; never a silent end.
 //!
-//! Of a data set with `n` OpenCompass asks all rows `n` times over: record `at` is an answer to sample `at` modulo the rows.
+//! For a data set with `n`, OpenCompass asks all rows `n` times over: record `at` is an answer to sample `at` modulo the rows.
 
 use super::adopt_files::{Records, ShardFile, Shards};
 use super::adopt_record::{Adopter, Mismatch};
@@ -17,7 +17,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What becomes of samples without a prediction.
+/// Treatment of samples without a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gaps {
     /// Nothing is run: shards in the middle have to be there.
@@ -26,13 +26,13 @@ pub enum Gaps {
     Run,
 }
 
-/// What a folder of predictions holds for the samples of a plan.
+/// Contents of a folder of predictions for the samples of a plan.
 #[derive(Debug, Default)]
 pub struct Adopted {
     pub results: Vec<(UnitId, SampleResult)>,
     /// Units for which there is no file at all, as `model/dataset`.
     pub without: Vec<String>,
-    /// What differs in how the prompts of a model were put, in words.
+    /// Differences in how the prompts of a model were put, in words.
     pub notes: BTreeSet<String>,
 }
 
@@ -143,7 +143,8 @@ fn gathered(results: Vec<SampleResult>, times: usize) -> Vec<SampleResult> {
     all.into_values().filter(is_whole).collect()
 }
 
-/// Where a shard may begin after shards that are missing, likeliest first: all but the last have one length there.
+/// Returns the positions where a shard may begin after shards that are missing, likeliest first: all but the last have one length
+/// there.
 fn starts(shards: &Shards, read: &[Records], at: usize, next: usize, samples: usize) -> Vec<usize> {
     let last = read.len() - 1;
     let length = read.iter().take(last).map(Records::length).max();

@@ -23,7 +23,7 @@ pub(super) struct Shards {
 pub(super) struct ShardFile {
     pub number: Option<u32>,
     pub path: PathBuf,
-    /// Whether it is one that OpenCompass was still writing: `tmp_<abbr>_1.jsonl`, in older versions `tmp_<abbr>_1.json`.
+    /// Set if OpenCompass was still writing the file: `tmp_<abbr>_1.jsonl`, in older versions `tmp_<abbr>_1.json`.
     pub(super) is_partial: bool,
 }
 
@@ -68,14 +68,15 @@ impl Shards {
         self.files.is_empty()
     }
 
-    /// What is missing between the shards that are there, in words.
+    /// Describes in words the gap between the shards that are there.
     pub(crate) fn gap(&self) -> Option<String> {
         let folder = self.files.first()?.path.parent().unwrap_or(Path::new("."));
         (!self.missing.is_empty())
             .then(|| format!("{}: {} shards, but not {}", folder.display(), self.files.len(), self.missing.join(", ")))
     }
 
-    /// Whether the shard at `at` begins where the file before it ends: none is missing between them, and that one is whole.
+    /// Returns whether the shard at `at` begins where the file before it ends: no shard is missing between them, and that one is
+    /// whole.
     pub(super) fn follows(&self, at: usize) -> bool {
         let Some(number) = self.files.get(at).and_then(|file| file.number) else { return true };
         match at.checked_sub(1).and_then(|at| self.files.get(at)) {
@@ -114,7 +115,7 @@ impl Records {
         self.0.len()
     }
 
-    /// How many samples the file is of, whether or not each has a record.
+    /// Returns the number of samples that the file is of, whether or not each has a record.
     pub(crate) fn length(&self) -> usize {
         self.0.last_key_value().map_or(0, |(at, _)| at + 1)
     }

@@ -1,4 +1,4 @@
-//! Whether the gold answer of a record is that of a sample.
+//! Comparison of the gold answer of a record with that of a sample.
 //!
 //! OpenCompass stores what its loader has made of the output column. Where presets leave a part of that to a
 //! `dataset_postprocessor` (the boxed answer of MATH's solutions), its gold answer is ours after that; where a gold answer is
@@ -10,7 +10,7 @@ use compass_plan::{EvalSpec, Sample};
 use compass_pyfmt::python_str;
 use serde_json::Value;
 
-/// Whether `theirs` is the gold answer of `sample`.
+/// Returns whether `theirs` is the gold answer of `sample`.
 pub fn is_gold_of(eval: &EvalSpec, sample: &Sample, theirs: &Value) -> bool {
     if sample.gold.is_null() {
         // A conversation holds its own, and what is scored whole has none.
@@ -36,7 +36,7 @@ fn sorted(answers: &Value) -> Option<Vec<&str>> {
     Some(texts)
 }
 
-/// Whether `theirs` is `ours`, apart from keys without a value, and at the top from further columns of the row.
+/// Returns whether `theirs` is `ours`, apart from keys without a value, and at the top from further columns of the row.
 fn covers(theirs: &Value, ours: &Value, is_row: bool) -> bool {
     match (theirs, ours) {
         (Value::Object(theirs), Value::Object(ours)) => {

@@ -1,4 +1,4 @@
-//! Whether a record of OpenCompass was asked as a sample is: its prompts are those that the plan renders.
+//! Comparison of prompts: a record of OpenCompass was asked as a sample is if its prompts are the ones that the plan renders.
 //!
 //! Shots that were left out, from the last on, to fit a model's length are no difference. A record without a prompt says
 //! nothing.
@@ -18,7 +18,7 @@ pub(super) struct Asked<'p> {
     pub sample: &'p Sample,
 }
 
-/// What a record says of its prompts.
+/// A record's statement about its prompts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Nothing,
@@ -29,10 +29,10 @@ pub(super) enum Found {
     },
 }
 
-/// Where two prompts part.
+/// The place where two prompts part.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Difference {
-    /// Of which of several prompts: ` of label A`, ` in message 2`.
+    /// The prompt of several that differs: ` of label A`, ` in message 2`.
     place: String,
     /// Code points that agree.
     at: usize,
@@ -55,7 +55,7 @@ const SHOWN: usize = 40;
 struct Words(Vec<(String, String)>);
 
 impl Words {
-    /// Of a text, or of a list of messages with OpenCompass's keys or those of services; `None` of anything else, or of
+    /// Reads a text, or a list of messages with OpenCompass's keys or the keys of services; `None` for anything else, or for
     /// nothing at all.
     fn of(value: &Value) -> Option<Self> {
         match value {
@@ -75,7 +75,7 @@ impl Words {
         }
     }
 
-    /// Whether both say the same: a text alone is what the user says.
+    /// Returns whether both say the same: a text alone is what the user says.
     fn says(&self, other: &Self) -> bool {
         if self == other {
             return true;
@@ -92,7 +92,7 @@ impl Words {
         self.0.first().is_some_and(|(role, _)| role.is_empty())
     }
 
-    /// Where `theirs` parts from it.
+    /// Returns the place where `theirs` parts from it.
     fn difference(&self, theirs: &Self, label: &str) -> Difference {
         let same = self.0.iter().zip(&theirs.0).take_while(|(ours, theirs)| ours == theirs).count();
         let of = |words: &Self| words.0.get(same).map(|(role, text)| (role.clone(), text.clone())).unwrap_or_default();
@@ -161,7 +161,8 @@ impl Asked<'_> {
         }
     }
 
-    /// How many shots stayed where all prompts agree; or the first difference, and whether both are texts or both messages.
+    /// Returns the number of shots that stayed where all prompts agree; or the first difference, and whether both are texts or both
+    /// messages.
     fn same(&self, theirs: &[(String, Words)], meta: Option<&MetaTemplate>) -> Result<u32, (Difference, bool)> {
         let all = self.sample.shots.len() as u32;
         let whole = self.record(meta, all);

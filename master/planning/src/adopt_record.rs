@@ -1,4 +1,4 @@
-//! Whether a record of OpenCompass answers a sample, and the scores in it.
+//! Match of a record of OpenCompass with a sample that it may answer, and the scores in it.
 
 use super::adopt_gold::is_gold_of;
 use super::adopt_prompt::{Asked, Difference, Found};
@@ -8,7 +8,7 @@ use compass_pyfmt::python_str;
 use compass_types::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
 use serde_json::{Map, Value};
 
-/// Why a record is not the answer to a sample.
+/// Reason why a record is not the answer to a sample.
 #[derive(Debug)]
 pub(super) enum Mismatch {
     /// It has another gold answer.
@@ -31,7 +31,7 @@ impl Mismatch {
         }
     }
 
-    /// What to do.
+    /// Returns the advice on what to do.
     pub(crate) fn help(&self) -> &'static str {
         match self {
             Self::Gold { .. } | Self::Prompt(_) => {
@@ -47,7 +47,7 @@ impl Mismatch {
 #[derive(Clone, Debug)]
 pub(super) struct Adopter<'p> {
     pub unit: Unit<'p>,
-    /// How prompts may have been put, the model's own way first; one alone once a record has told which.
+    /// Ways in which prompts may have been put, the model's own way first; one alone once a record has told which.
     metas: Vec<Option<MetaTemplate>>,
     own: Option<MetaTemplate>,
 }
@@ -66,7 +66,7 @@ impl<'p> Adopter<'p> {
         Self { unit, metas, own }
     }
 
-    /// What the plan says otherwise of how prompts are put, in words.
+    /// Describes in words how the plan's way of putting prompts differs from the records'.
     pub(crate) fn note(&self) -> Option<String> {
         let [told] = self.metas.as_slice() else { return None };
         let model = &self.unit.model.abbr;
@@ -103,7 +103,7 @@ impl<'p> Adopter<'p> {
     }
 }
 
-/// How OpenCompass speaks to services: each role for itself, where a chat model's `SYSTEM` speaks as `HUMAN`.
+/// Returns OpenCompass's way of speaking to services: each role for itself, where a chat model's `SYSTEM` speaks as `HUMAN`.
 fn of_services() -> MetaTemplate {
     let role = |role: &str, api_role: &str, generate| MetaRole {
         role: role.to_owned(),

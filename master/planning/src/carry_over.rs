@@ -17,7 +17,7 @@ use compass_types::result::{Outcome, SampleResult};
 use prost::Message as _;
 use std::collections::BTreeMap;
 
-/// Why nothing can be taken over from a run.
+/// Reason why nothing can be taken over from a run.
 #[derive(Debug, thiserror::Error)]
 pub enum CarryOverError {
     #[error(transparent)]
@@ -51,18 +51,18 @@ pub struct EarlierRun {
     folder: RunFolder,
     plan: Plan,
     results: BTreeMap<(UnitId, u32), SampleResult>,
-    /// What its models are pinned to, by position: by its plan, or by the first worker that loaded them.
+    /// Pins of its models, by position: by its plan, or by the first worker that loaded them.
     pins: BTreeMap<ModelId, Pin>,
-    /// What of its ledger cannot be read, in words.
+    /// Unreadable parts of its ledger, in words.
     damage: Vec<String>,
 }
 
-/// What of an earlier run answers a new plan.
+/// Results and pins of an earlier run that answer a new plan.
 #[derive(Debug, Default)]
 pub struct CarriedOver {
     /// Under the units and positions of the new plan.
     pub results: Vec<(UnitId, SampleResult)>,
-    /// What models of the new plan are pinned to by these results, where the plan does not pin them.
+    /// Pins of models of the new plan by these results, where the plan does not pin them.
     pub pins: BTreeMap<ModelId, Pin>,
 }
 
@@ -99,12 +99,12 @@ impl EarlierRun {
         Ok(Self { folder: folder.clone(), plan, results, pins, damage })
     }
 
-    /// What of its ledger cannot be read, in words: results in it are not taken over.
+    /// Returns the unreadable parts of its ledger, in words: results in them are not taken over.
     pub fn damage(&self) -> &[String] {
         &self.damage
     }
 
-    /// Which of its models have other weights by now, as far as this host can read them: how each differs, in words.
+    /// Lists its models that have other weights by now, as far as this host can read them: how each differs, in words.
     pub fn overwritten(&self) -> Vec<String> {
         let differs = |(at, model): (ModelId, &ModelPlan)| {
             let difference = self.pins.get(&at)?.difference(&found_again(model).ok()?)?;
@@ -113,7 +113,7 @@ impl EarlierRun {
         self.plan.models().filter_map(differs).collect()
     }
 
-    /// Of the models of `planned`, those whose results in this run do not count for it, and why, in words.
+    /// Lists the models of `planned` whose results in this run do not count for it, and why, in words.
     pub fn left_behind(&self, planned: &Plan) -> Vec<String> {
         let why = |model: &ModelPlan| {
             let (at, _) = self.plan.models().find(|(_, other)| is_same_but_for_weights(other, model))?;
@@ -143,7 +143,7 @@ impl EarlierRun {
         }
     }
 
-    /// Whether a plan made by [`plan_scores`](super::planner::plan_scores) is this run's own.
+    /// Returns whether a plan made by [`plan_scores`](super::planner::plan_scores) is this run's own.
     pub fn is_planned_as(&self, plan: &Plan) -> bool {
         let own = self.plan.models.iter().map(|model| self.as_before(model.clone(), false));
         own.eq(plan.models.iter().cloned())
@@ -163,7 +163,7 @@ impl EarlierRun {
         self.folder.name()
     }
 
-    /// How many samples have a result.
+    /// Returns the number of samples that have a result.
     pub fn recorded(&self) -> u64 {
         self.results.len() as u64
     }
@@ -242,7 +242,7 @@ fn is_same_but_for_weights(one: &ModelPlan, other: &ModelPlan) -> bool {
     bare(one) == bare(other)
 }
 
-/// What the result of a sample depends on. Weights that are known stand for the paths where they lie.
+/// Digests everything that the result of a sample depends on. Weights that are known replace the paths where they lie.
 fn content(unit: Unit<'_>, pin: Option<&Pin>, part: &Part, sample: &Sample) -> Result<Digest, EncodeError> {
     let mut model = bare(unit.model);
     if let Some(pin) = pin {

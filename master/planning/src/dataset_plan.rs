@@ -106,7 +106,7 @@ fn version_of(dataset: &DatasetConfig) -> Result<String, EncodeError> {
     Ok(dataset.version.clone().unwrap_or_else(of_prompts))
 }
 
-/// What the version is the digest of: how often everything is asked is not part of it, as in OpenCompass.
+/// Returns the content that the version is the digest of: how often everything is asked is not part of it, as in OpenCompass.
 fn asked_once(infer: &InferSpec) -> InferSpec {
     let mut infer = infer.clone();
     if let InferSpec::Gen(generation) = &mut infer {
@@ -125,7 +125,7 @@ struct Build<'d> {
     format: ShotFormat,
     samples: u32,
     labels: Option<u32>,
-    /// What went wrong first.
+    /// The first error.
     fault: Option<PlanError>,
 }
 
@@ -187,7 +187,7 @@ impl<'d> Build<'d> {
     }
 }
 
-/// What programs are made of, for gold answers of an evaluator that runs programs and needs more than the gold column.
+/// Columns that programs are made of, for gold answers of an evaluator that runs programs and needs more than the gold column.
 struct ProgramColumns<'d> {
     evaluator: &'d EvaluatorSpec,
     columns: &'static [&'static str],
@@ -240,7 +240,7 @@ pub fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Diagnostics
 /// Digests of what the samples of a data set ask a model, in order: equal where every model answers alike.
 struct Requests<'d> {
     dataset: &'d DatasetConfig,
-    /// Of what all of them have in common, once the first sample is there.
+    /// Digest of what all of them have in common, once the first sample is there.
     kind: Option<Digest>,
     shots: Vec<Digest>,
     digests: Vec<Digest>,

@@ -1,4 +1,4 @@
-//! What was asked of endpoints and what it cost, for `logs/run.json` and the notes below the table; and what it may cost, before.
+//! Requests to endpoints and their cost, for `logs/run.json` and the notes below the table; and what they may cost, before.
 
 use compass_plan::{ENDPOINT_REFUSED, Endpoint, InferSpec, ModelPlan, Plan};
 use compass_progress::EndpointFacts;
@@ -22,7 +22,7 @@ fn generated(result: &SampleResult) -> u64 {
     }
 }
 
-/// What the recorded answers used, by the name of the model.
+/// Returns the usage of the recorded answers, by the name of the model.
 pub fn usage(plan: &Plan, answers: &Answers) -> BTreeMap<String, EndpointFacts> {
     let named = |(model, endpoint): (&ModelPlan, &Endpoint)| {
         let facts =
@@ -60,7 +60,7 @@ pub fn notes(plan: &Plan, answers: &Answers) -> Vec<String> {
     usage(plan, answers).into_iter().map(note).collect()
 }
 
-/// What the questions of a job may use and cost, before anything is asked; models without a price are left out.
+/// Estimates the usage and cost of the questions of a job, before anything is asked; models without a price are left out.
 pub fn estimates(plan: &Plan) -> Vec<String> {
     let estimate = |(model, endpoint): (&ModelPlan, &Endpoint)| {
         let price = endpoint.budget.price?;
@@ -82,7 +82,7 @@ pub fn estimates(plan: &Plan) -> Vec<String> {
     endpoints(plan).filter_map(estimate).collect()
 }
 
-/// Whether an endpoint refused the job: another try would find the same until somebody has changed the configuration.
+/// Returns whether an endpoint refused the job: another try would find the same until somebody has changed the configuration.
 pub fn is_refused(failures: &[(UnitId, IntervalSet, String)]) -> bool {
     failures.iter().any(|(.., reason)| reason.contains(ENDPOINT_REFUSED))
 }

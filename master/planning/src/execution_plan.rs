@@ -108,7 +108,7 @@ pub fn outline(plan: &Plan) -> Plan {
     Plan { format: PLAN_FORMAT, config: plan.config, models, datasets, duplicates: None, left_out: Default::default() }
 }
 
-/// Whether any data set's answers are programs.
+/// Returns whether any data set's answers are programs.
 pub fn has_programs(plan: &Plan) -> bool {
     executing(plan).next().is_some()
 }

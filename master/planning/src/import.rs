@@ -23,7 +23,8 @@ pub fn import_adopted(folder: &RunFolder, plan: Digest, results: &[(UnitId, Samp
     import(folder, plan, ADOPTED_WORKER, &carried)
 }
 
-/// Writes results, and what they pin models to, as a segment of their own. `from` names where they come from: the place of the worker's name.
+/// Writes results, and what they pin models to, as a segment of their own. `from` names where they come from: the place of the
+/// worker's name.
 ///
 /// # Errors
 /// The run has imported before, or the disk refuses.

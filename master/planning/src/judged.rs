@@ -23,13 +23,13 @@ pub struct RecordedRun {
     folder: RunFolder,
     pub plan: Plan,
     pub digest: Digest,
-    /// What its models are pinned to, by position.
+    /// Pins of its models, by position.
     pub pins: BTreeMap<ModelId, Pin>,
     /// By unit and index of the sample.
     results: BTreeMap<UnitId, Vec<Option<Kept>>>,
     /// Names of the workers whose results these are.
     workers: Vec<String>,
-    /// What became of answers as programs.
+    /// Results of answers that ran as programs.
     executions: BTreeMap<UnitId, BTreeMap<u32, SampleResult>>,
 }
 
@@ -143,7 +143,7 @@ impl RecordedRun {
         read_part(&self.folder, part)
     }
 
-    /// Whether a part of the plan is there and whole, without reading what it says.
+    /// Checks that a part of the plan is there and whole, without reading what it says.
     ///
     /// # Errors
     /// It is damaged or missing.
@@ -162,7 +162,7 @@ impl RecordedRun {
         Some((result, self.workers.get(kept.worker as usize).map_or("", String::as_str)))
     }
 
-    /// Whether anything at all was recorded.
+    /// Returns whether nothing at all was recorded.
     pub fn is_empty(&self) -> bool {
         self.results.is_empty()
     }

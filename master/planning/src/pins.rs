@@ -1,4 +1,4 @@
-//! What a model is pinned to when a job is planned: the digest of its weights, and what its generations begin from.
+//! Pins of a model when a job is planned: the digest of its weights, and what its generations begin from.
 
 use compass_common::regular_file;
 use compass_ledger::{Kind, LedgerEntry};
@@ -13,8 +13,9 @@ use serde_json::{Map, Value};
 use std::io;
 use std::path::Path;
 
-/// What is to hold of `model`, with the adapter in `adapter`, for a whole job. `None` where this host cannot read it: its directory may be another
-/// cluster's. The first worker that loads it then says what holds, and one that cannot load it says why.
+/// Returns the pin that is to hold of `model`, with the adapter in `adapter`, for a whole job. `None` where this host cannot read
+/// it: its directory may be another cluster's. The first worker that loads it then says what holds, and one that cannot load it
+/// says why.
 pub(super) fn pin(model: &ModelPlan, adapter: Option<&Path>) -> Option<Pin> {
     // What an endpoint reports of itself is known where it is asked.
     if !model.has_weights() || model.endpoint.is_some() {
@@ -51,7 +52,7 @@ pub(super) fn pin_elsewhere(model: &ModelPlan, remote: &RemoteModel, adapter: Op
     }
 }
 
-/// Whether all models of a plan are pinned, and lie at their paths as they are, as far as this host can read them.
+/// Returns whether all models of a plan are pinned, and lie at their paths as they are, as far as this host can read them.
 pub fn holds(plan: &Plan) -> bool {
     let differs =
         |model: &ModelPlan, planned: &Pin| found_again(model).is_ok_and(|now| planned.difference(&now).is_some());
@@ -62,13 +63,14 @@ pub fn holds(plan: &Plan) -> bool {
     plan.models.iter().all(holds)
 }
 
-/// Whether all files of a model are at paths of hosts: nothing is asked of an object store, or of the hub, once a job is planned.
+/// Returns whether all files of a model are at paths of hosts: nothing is asked of an object store, or of the hub, once a job is
+/// planned.
 pub fn is_on_hosts(model: &ModelPlan) -> bool {
     let paths = [Some(&model.path), Some(&model.tokenizer_path), model.peft_path.as_ref()];
     !paths.into_iter().flatten().any(|path| Location::is_one(path))
 }
 
-/// What holds by now of a model that was planned.
+/// Returns the pin that holds by now of a model that was planned.
 ///
 /// # Errors
 /// This host cannot read it.
@@ -85,7 +87,7 @@ fn find(model: &ModelPlan, adapter: Option<&Path>) -> io::Result<Pin> {
     Ok(Pin { weights, generation: generation(directory)? })
 }
 
-/// What the makers of a model want of a generation.
+/// Returns the defaults that the makers of a model want of a generation.
 fn generation(directory: &Path) -> io::Result<GenerationDefaults> {
     let file: Map<String, Value> =
         match regular_file::read(&directory.join("generation_config.json"), regular_file::SMALL) {

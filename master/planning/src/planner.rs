@@ -92,7 +92,7 @@ fn left_out(config: &Config, plan: &Plan) -> BTreeSet<UnitId> {
     plan.units().filter(is_left_out).map(|unit| unit.id).collect()
 }
 
-/// Whether the model runs the data set.
+/// Returns whether the model runs the data set.
 fn is_asked(config: &Config, model: &ModelConfig, dataset: &DatasetConfig) -> bool {
     config.not_combined.iter().all(|(left, data)| *left != model.abbr || *data != dataset.abbr)
 }

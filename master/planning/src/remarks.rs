@@ -1,5 +1,5 @@
-//! What engines remark on the files of models, for the notes below the table. It is read from `logs/run.json`, so that a run that is scored
-//! again has the same notes.
+//! Remarks of engines on the files of models, for the notes below the table. They are read from `logs/run.json`, so that a run that
+//! is scored again has the same notes.
 
 use compass_common::regular_file;
 use compass_plan::Plan;

@@ -10,11 +10,11 @@ use compass_settings::SourceConfig;
 use compass_types::range::RangeSpec;
 use std::borrow::Cow;
 
-/// What is wrong with data.
+/// Faults of data.
 #[derive(Debug, Default)]
 pub struct Faults {
     pub found: Vec<Diagnostic>,
-    /// Whether a file could not be opened for lack of file descriptors, so that nothing is known of it.
+    /// Set if a file could not be opened for lack of file descriptors, so that nothing is known of it.
     pub lacks_descriptors: bool,
 }
 
@@ -75,7 +75,7 @@ impl Rows {
         self.0.files()
     }
 
-    /// What is wrong when there is no row to ask.
+    /// Describes the fault when there is no row to ask.
     pub(super) fn nothing_to_ask(&self) -> Option<String> {
         let path = self.0.files();
         match (self.0.len(), self.0.in_files, self.0.kept) {
@@ -88,7 +88,7 @@ impl Rows {
         }
     }
 
-    /// What is wrong when no row at all has a column that `key` names; rows of a real set seldom lack one.
+    /// Describes the fault when no row at all has a column that `key` names; rows of a real set seldom lack one.
     pub(super) fn unknown_column(&self, key: &str, column: &str) -> Option<String> {
         if self.0.columns().iter().any(|known| known == column) {
             return None;

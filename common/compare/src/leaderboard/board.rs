@@ -21,7 +21,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// Whether it is a curve.
+    /// Returns whether it is a curve.
     pub fn has_steps(&self) -> bool {
         !self.entries.is_empty() && self.entries.iter().all(|entry| entry.step.is_some())
     }
@@ -81,7 +81,7 @@ pub fn board(runs: &[RunData], step: &dyn Fn(&str) -> Option<u64>) -> Board {
 /// Steps, and entries of one, that a note names.
 const NAMED: usize = 4;
 
-/// What to say where several entries have one step: a curve has one point for a step.
+/// Returns the note where several entries have one step: a curve has one point for a step.
 fn shared_steps(entries: &[Entry]) -> Option<String> {
     let mut by_step: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {

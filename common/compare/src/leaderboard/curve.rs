@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 200.0;
-/// Where the curve begins, unless a label of the axis needs more.
+/// Left end of the curve, unless a label of the axis needs more.
 const LEFT: f64 = 52.0;
 /// Width of a character of a label.
 const CHARACTER: f64 = 6.5;

@@ -15,7 +15,7 @@ pub struct Entry {
     pub cells: BTreeMap<String, Vec<Cell>>,
     /// The mean of the percentages of the data sets that every entry has.
     pub average: Option<f64>,
-    /// Of what is tied with the best, 1; of what is tied with the best of the rest, 2; ...
+    /// Rank among entries that are tied: 1 for what is tied with the best; 2 for what is tied with the best of the rest; ...
     pub tier: Option<u32>,
 }
 

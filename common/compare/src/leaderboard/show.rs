@@ -43,7 +43,7 @@ fn row(board: &Board, entry: &Entry) -> Vec<String> {
     row
 }
 
-/// Whether a metric of a data set is a percentage.
+/// Returns whether a metric of a data set is a percentage.
 fn is_percent(board: &Board, dataset: &str, metric: &str) -> bool {
     let mut cells = board.entries.iter().filter_map(|entry| entry.cells.get(dataset)).flatten();
     cells.find(|cell| cell.metric == metric).is_some_and(|cell| cell.is_percent)
@@ -153,7 +153,7 @@ pub fn board_html(board: &Board) -> String {
     page("Leaderboard", &board_body(board))
 }
 
-/// What stands in it, for a page that has the style of reports.
+/// Returns the content of the board, for a page that has the style of reports.
 pub fn board_body(board: &Board) -> String {
     let mut out = String::from("<h1>Leaderboard</h1>\n");
     table(&mut out, &head(board), board.entries.iter().map(|entry| row(board, entry)));

@@ -1,4 +1,4 @@
-//! Which data sets are worth running: how far the trend of the last steps goes, over how much neighbours differ.
+//! Data sets that are worth running: how far the trend of the last steps goes, over how much neighbours differ.
 
 use super::board::Board;
 
@@ -13,13 +13,14 @@ pub struct Signal {
     pub dataset: String,
     pub metric: String,
     pub steps: usize,
-    /// How far the least-squares line goes from the first of these steps to the last, ...
+    /// Change of the least-squares line from the first of these steps to the last, ...
     pub trend: f64,
     /// ... over the standard deviation of the differences of neighbours. `None` where neighbours do not differ.
     pub ratio: Option<f64>,
 }
 
-/// Of every metric that at least four steps have, the best first. A step that several entries have counts once, the first.
+/// Returns the signal of every metric that at least four steps have, the best first. A step that several entries have counts once,
+/// the first.
 pub fn signals(board: &Board) -> Vec<Signal> {
     if !board.has_steps() {
         return Vec::new();

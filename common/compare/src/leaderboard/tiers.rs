@@ -39,7 +39,7 @@ pub(super) fn tiers(entries: &mut [(Entry, usize)], runs: &[RunData], averaged: 
     Some("entries of one tier cannot be told from its best (paired, Holm, 5 %)".into())
 }
 
-/// Of no difference between the averages of two entries.
+/// Returns the p-value of no difference between the averages of two entries.
 fn p_value(a: &(Entry, usize), b: &(Entry, usize), runs: &[RunData], averaged: &[String]) -> Result<f64, String> {
     let (mut difference, mut parts, mut only) = (0.0, Vec::new(), 1.0);
     for dataset in averaged {

@@ -44,7 +44,7 @@ pub fn html_text(text: &str) -> String {
     escaped
 }
 
-/// What XML may hold of a text, escaped.
+/// Returns the part of a text that XML may hold, escaped.
 pub(super) fn xml_text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in plain_text(text).chars() {

@@ -22,7 +22,7 @@ fn ends(row: &Row) -> [f64; 3] {
     if row.is_percent { ends } else { ends.map(relative) }
 }
 
-/// How far the axis reaches to either side.
+/// Returns the reach of the axis to either side.
 fn reach(rows: &[Row]) -> f64 {
     let furthest = rows.iter().flat_map(ends).map(f64::abs).filter(|value| value.is_finite()).fold(0.0, f64::max);
     if furthest > 0.0 { furthest } else { 1.0 }

@@ -7,7 +7,7 @@ use super::text::provenance;
 use crate::gate::{Decision, Gate, RuleOutcome};
 use std::fmt::Write;
 
-/// What a gate comes to, in one sentence.
+/// Says in one sentence what a gate comes to.
 pub fn gate_headline(gate: &Gate) -> String {
     let count = |decision| gate.outcomes.iter().filter(|one| one.decision == decision).count();
     let needed = gate.outcomes.iter().filter(|one| one.decision == Decision::CannotTell).filter_map(|one| one.needed);

@@ -53,7 +53,7 @@ pub fn html(comparison: &Comparison, flips: &[Flip]) -> String {
     page(&format!("{} and {}", comparison.a, comparison.b), &html_body(comparison, flips))
 }
 
-/// What stands in it, for a page that has [`STYLE`].
+/// Returns the content of the comparison, for a page that has [`STYLE`].
 pub fn html_body(comparison: &Comparison, flips: &[Flip]) -> String {
     let mut out = format!("<h1>Comparison</h1>\n<p><strong>{}</strong></p>\n", text(&headline(comparison)));
     if !comparison.differences.is_empty() {

@@ -31,7 +31,7 @@ pub(crate) struct Table {
     pub(crate) names: usize,
     /// ... and so many are words, as the last one may be too; the others are numbers.
     pub(crate) words: usize,
-    /// Whether rows may become columns; only where one column names a row.
+    /// Set if rows may become columns; only where one column names a row.
     pub(crate) turns: bool,
 }
 

@@ -63,7 +63,7 @@ pub(super) fn models_of(row: &Row) -> String {
     if row.model_a == row.model_b { row.model_a.clone() } else { format!("{} / {}", row.model_a, row.model_b) }
 }
 
-/// What the comparison says, in one sentence.
+/// Says in one sentence what the comparison finds.
 pub fn headline(comparison: &Comparison) -> String {
     let Comparison { a, b, rows, .. } = comparison;
     let count = |is_meant: fn(&Conclusion) -> bool| rows.iter().filter(|row| is_meant(&row.conclusion)).count();
@@ -89,7 +89,8 @@ pub fn headline(comparison: &Comparison) -> String {
     }
 }
 
-/// What else than the model may explain a difference, with a heading and an empty line after it; both runs by these names.
+/// Lists the differences other than the model that may explain a difference, with a heading and an empty line after it; both runs
+/// by these names.
 pub(super) fn provenance(comparison: &Comparison, [a, b]: [&str; 2]) -> Vec<String> {
     let differences = &comparison.differences;
     if differences.is_empty() {
@@ -107,7 +108,7 @@ pub(super) fn provenance(comparison: &Comparison, [a, b]: [&str; 2]) -> Vec<Stri
     lines
 }
 
-/// What stands below the table.
+/// Returns the notes below the table.
 pub fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
     let unit =

@@ -1,8 +1,8 @@
-//! How much evidence few pairs, few clusters, or pairs of which none differs are.
+//! Evidence of few pairs, of few clusters, and of pairs of which none differs.
 
 use super::*;
 
-/// How many pairs would tell, of runs in which no pair of `samples` differs.
+/// Returns the number of pairs that would tell, of runs in which no pair of `samples` differs.
 fn needed(a: UnitData, b: UnitData, margin: f64) -> Option<u64> {
     let found = compare(&run("a", vec![a]), &run("b", vec![b]), &Options { margin: Some(margin), ..options() });
     match row(&found.unwrap(), "d").conclusion {

@@ -8,7 +8,7 @@ use crate::text::strip;
 use compass_pyfmt::is_word;
 
 impl Instruction {
-    /// Whether a response that is not blank follows the instruction (lm-eval's `check_following`).
+    /// Returns whether a response that is not blank follows the instruction (lm-eval's `check_following`).
     pub fn check(&self, response: &str) -> bool {
         match self {
             Self::KeywordExistence(keywords) => keywords.iter().all(|keyword| text_rules::count(keyword, response) > 0),

@@ -19,7 +19,7 @@ pub(super) fn paragraphs(text: &str) -> Option<i64> {
     Some(count)
 }
 
-/// Whether there are so many paragraphs (empty lines between them) and the nth, from 1, begins with `first_word`.
+/// Returns whether there are `paragraphs` paragraphs (empty lines between them) and the nth, from 1, begins with `first_word`.
 pub(super) fn nth_paragraph(text: &str, paragraphs: i64, nth: i64, first_word: &str) -> bool {
     let parts: Vec<&str> = text.split("\n\n").collect();
     let count = parts.iter().filter(|part| !strip(part).is_empty()).count() as i64;
@@ -37,7 +37,7 @@ pub(super) fn placeholders(text: &str) -> i64 {
     PLACEHOLDER.find_iter(text).count() as i64
 }
 
-/// Whether a postscript begins somewhere; other markers than the two usual ones are patterns.
+/// Returns whether a postscript begins somewhere; other markers than the two usual ones are patterns.
 pub(super) fn postscript(text: &str, marker: &str) -> bool {
     static PPS: Pattern = Pattern::new(r"p\.[\s\x1c-\x1f]?p\.[\s\x1c-\x1f]?s");
     static PS: Pattern = Pattern::new(r"p\.[\s\x1c-\x1f]?s\.");
@@ -70,7 +70,7 @@ pub(super) fn highlights(text: &str) -> i64 {
     (single + double) as i64
 }
 
-/// How often the word (a pattern) and a number begin a section.
+/// Counts the times that the word (a pattern) and a number begin a section.
 pub(super) fn sections(text: &str, splitter: &str) -> i64 {
     let heads = |word: &str| RegexBuilder::new(&format!(r"\s?{word}\s?\d+\s?")).build().ok();
     let pattern = heads(splitter).or_else(|| heads(&regex::escape(splitter)));

@@ -1,6 +1,6 @@
 //! The 25 instructions of IFEval with their arguments.
 
-/// How a count compares with its threshold.
+/// Relation of a count to its threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// `less than`.
@@ -10,7 +10,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Whether `count` stands in this relation to `threshold`.
+    /// Returns whether `count` is in this relation to `threshold`.
     pub fn holds(self, count: usize, threshold: i64) -> bool {
         let count = count as i64;
         match self {

@@ -1,4 +1,4 @@
-//! Which language a text is in.
+//! Language of a text.
 //!
 //! lm-eval asks langdetect, which draws at random and may change its mind; here whatlang decides, always in the same way,
 //! from the text in lower case. The two agree on texts of some length. Albanian, Somali and Swahili, which langdetect knows
@@ -23,12 +23,12 @@ fn detect(text: &str) -> Option<Lang> {
 /// Languages that langdetect knows and this detector does not.
 const UNTOLD: [&str; 3] = ["so", "sq", "sw"];
 
-/// Whether a text can be told to be in the language. A code that no detector knows is told: no text is in it.
+/// Returns whether a text can be told to be in the language. A code that no detector knows is told: no text is in it.
 pub(super) fn is_told(language: &str) -> bool {
     !UNTOLD.contains(&language)
 }
 
-/// Whether the text is in the language; a text without letters is in any, as lm-eval has it.
+/// Returns whether the text is in the language; a text without letters is in any, as lm-eval has it.
 pub(super) fn speaks(text: &str, language: &str) -> bool {
     match detect(text) {
         None => true,

@@ -5,7 +5,7 @@ use super::language::is_told;
 use crate::text::strip;
 use serde_json::{Map, Value};
 
-/// Why an instruction cannot be checked.
+/// Reason why an instruction cannot be checked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InstructionError {
     /// No such id.

@@ -34,13 +34,13 @@ fn closing_marks(sentence: &[char]) -> Option<(usize, usize)> {
 
 /// A mark that may end a sentence.
 struct Candidate {
-    /// Where the mark stands.
+    /// Position of the mark.
     mark: usize,
-    /// Where the word before it begins.
+    /// Beginning of the word before it.
     word: usize,
-    /// Where what follows it ends.
+    /// End of what follows it.
     context_end: usize,
-    /// Where the next sentence would begin.
+    /// Position where the next sentence would begin.
     next: usize,
 }
 
@@ -59,7 +59,7 @@ fn slices(text: &[char]) -> Vec<(usize, usize)> {
     out
 }
 
-/// Of marks that follow one another without white space, only the last is a candidate.
+/// Finds the candidates. Only the last of marks that follow one another without white space is one.
 fn candidates(text: &[char]) -> Vec<Candidate> {
     let mut out: Vec<Candidate> = Vec::new();
     let (mut previous_start, mut previous_stop) = (0, 0);
@@ -87,7 +87,7 @@ fn candidates(text: &[char]) -> Vec<Candidate> {
     out
 }
 
-/// Whether a token that ends a sentence is followed by another one.
+/// Returns whether a token that ends a sentence is followed by another one.
 fn has_break(context: &str) -> bool {
     let mut tokens = tokens(context);
     tokens.iter_mut().for_each(first_pass);
@@ -139,7 +139,7 @@ fn second_pass(token: &mut Token, next: &Token) {
     }
 }
 
-/// Whether the spelling of a token says that it begins a sentence; `None` when it does not tell.
+/// Returns whether the spelling of a token says that it begins a sentence; `None` when it does not tell.
 fn spelling_of_beginning(token: &Token) -> Option<bool> {
     if matches!(token.text.as_str(), ";" | ":" | "," | "." | "!" | "?") {
         return Some(false);

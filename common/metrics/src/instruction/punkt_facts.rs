@@ -1,5 +1,5 @@
-//! What NLTK's Punkt model for English (Kiss and Strunk 2006, trained on the Wall Street Journal) knows, as far as decisions
-//! rest on it.
+//! Facts that NLTK's Punkt model for English (Kiss and Strunk 2006, trained on the Wall Street Journal) knows, as far as decisions
+//! rest on them.
 
 /// Abbreviations without their final full stop.
 #[rustfmt::skip]

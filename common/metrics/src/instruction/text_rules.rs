@@ -6,12 +6,12 @@ use serde::de::IgnoredAny;
 
 // `str.isupper()` and `str.islower()`.
 
-/// Whether there are cased characters and all of them are upper case.
+/// Returns whether there are cased characters and all of them are upper case.
 pub(super) fn is_upper(text: &str) -> bool {
     text.chars().any(char::is_uppercase) && !text.chars().any(|c| c.is_lowercase() || is_title(c))
 }
 
-/// Whether there are cased characters and all of them are lower case.
+/// Returns whether there are cased characters and all of them are lower case.
 pub(super) fn is_lower(text: &str) -> bool {
     text.chars().any(char::is_lowercase) && !text.chars().any(|c| c.is_uppercase() || is_title(c))
 }
@@ -27,12 +27,12 @@ fn is_title(c: char) -> bool {
 
 // Keywords, which are patterns to the peer.
 
-/// How often the pattern is found, in any case.
+/// Counts the matches of the pattern, in any case.
 pub(super) fn count(keyword: &str, text: &str) -> usize {
     compile(keyword, &regex::escape(keyword)).map_or(0, |pattern| pattern.find_iter(text).count())
 }
 
-/// Whether the pattern is found with borders of words on either side, in any case.
+/// Returns whether the pattern is found with borders of words on either side, in any case.
 pub(super) fn has_word(word: &str, text: &str) -> bool {
     compile(&format!(r"\b{word}\b"), &format!(r"\b{}\b", regex::escape(word))).is_some_and(|found| found.is_match(text))
 }
@@ -45,7 +45,7 @@ fn compile(pattern: &str, literal: &str) -> Option<Regex> {
 
 // `json.loads`, as far as it succeeds.
 
-/// Whether the response, without a fence around it, is JSON to CPython, to which `NaN` and `Infinity` are numbers.
+/// Returns whether the response, without a fence around it, is JSON to CPython, to which `NaN` and `Infinity` are numbers.
 pub(super) fn is_json(response: &str) -> bool {
     let mut text = strip(response);
     for fence in ["```json", "```Json", "```JSON", "```"] {

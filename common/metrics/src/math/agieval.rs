@@ -34,7 +34,7 @@ fn right_of_equals(text: &str) -> &str {
     text.rsplit_once('=').map_or(text, |(_, right)| right.trim_start_matches(' '))
 }
 
-/// What follows the last `The answer is therefore`, then `答案是`.
+/// Returns the text after the last `The answer is therefore`, then `答案是`.
 fn without_prefix(text: &str) -> String {
     let mut text = text;
     for prefix in ["The answer is therefore", "答案是"] {
@@ -46,7 +46,7 @@ fn without_prefix(text: &str) -> String {
     text.to_string()
 }
 
-/// What follows the last equals sign, up to a backslash and n; else the last number that no letter or digit follows.
+/// Returns the text after the last equals sign, up to a backslash and n; else the last number that no letter or digit follows.
 fn without_dollars(text: &str) -> Option<String> {
     if text.contains('=') {
         let right = right_of_equals(text).trim_end_matches('.');
@@ -68,7 +68,7 @@ fn without_dollars(text: &str) -> Option<String> {
 
 static NUMBER: Pattern = Pattern::new(r"(?:\$)?\d+(?:\.\d+)?");
 
-/// Where a match of `\$?\d+(?:\.\d+)?(?![\w\d])` that begins at `found.start` ends: the pattern gives digits back until no
+/// Returns the end of a match of `\$?\d+(?:\.\d+)?(?![\w\d])` that begins at `found.start`: the pattern gives digits back until no
 /// word character follows.
 fn longest_unfollowed(text: &str, found: std::ops::Range<usize>) -> Option<usize> {
     static WHOLE: Pattern = Pattern::new(r"^(?:\$)?\d+(?:\.\d+)?$");

@@ -6,7 +6,7 @@ use super::fraction::Peer;
 use super::strip::{strip_v1, strip_v2};
 use compass_pyfmt::{float, int};
 
-/// Which normaliser OpenCompass's `MATHEvaluator` uses first.
+/// The normaliser that OpenCompass's `MATHEvaluator` uses first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MathVersion {
     /// Hendrycks's own.

@@ -8,7 +8,7 @@ use compass_pyfmt::int;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Raised;
 
-/// What a peer does with texts that its copy was not made for.
+/// Behaviour of a peer on texts that its copy was not made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Peer {
     /// A `\frac` at the very end raises; else it leaves the text as it was.
@@ -48,13 +48,13 @@ pub(super) fn fix_a_slash_b(text: &str, peer: Peer) -> Result<String, Raised> {
     if plain(over) && plain(under) { Ok(format!("\\frac{{{over}}}{{{under}}}")) } else { Ok(text.into()) }
 }
 
-/// Whether `str(int(text)) == text`.
+/// Returns whether `str(int(text)) == text`.
 fn plain(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     text == "0" || (digits.starts_with(|c: char| matches!(c, '1'..='9')) && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What precedes `\text{ `, which only units begin with.
+/// Returns the text before `\text{ `, which only units begin with.
 pub(super) fn remove_right_units(text: &str) -> Result<&str, Raised> {
     let mut parts = text.split("\\text{ ");
     match (parts.next(), parts.next(), parts.next()) {

@@ -8,8 +8,8 @@ use super::strip::replace_all;
 use crate::text::{Pattern, strip};
 use compass_pyfmt::is_word;
 
-/// Whether two normalised answers are equal. lm-eval asks sympy; what is not a sum of products of numbers, symbols and roots
-/// is undecided unless the texts are the same.
+/// Equality of two normalised answers. lm-eval asks sympy; what is not a sum of products of numbers, symbols and roots is undecided
+/// unless the texts are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MinervaResult {
     /// The same text, or the same value.

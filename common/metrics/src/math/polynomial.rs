@@ -103,7 +103,7 @@ impl Polynomial {
         Some(product)
     }
 
-    /// Of one term; what divides by a sum is not taken apart.
+    /// Returns the inverse of a single term; what divides by a sum is not taken apart.
     pub(super) fn inverted(&self) -> Option<Self> {
         let (product, factor) = self.0.first_key_value().filter(|_| self.0.len() == 1)?;
         let symbols = product.symbols.iter().map(|(name, power)| (name.clone(), -power)).collect();

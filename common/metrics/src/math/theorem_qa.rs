@@ -15,7 +15,7 @@ pub enum TheoremAnswer {
     Text,
 }
 
-/// What came of the comparison.
+/// Outcome of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TheoremResult {
     /// Equal as text or as numbers.

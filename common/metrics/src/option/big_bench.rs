@@ -6,8 +6,8 @@ use compass_pyfmt::{is_space, is_word};
 
 // BIG-Bench Extra Hard: OpenCompass's `BBEHEvaluator` and `BBEHEvaluator_mcq`.
 
-/// Whether the processed prediction is the reference in lower case, or that without the quotation marks and brackets
-/// around it, or, of lists, the same but for spaces around commas.
+/// Returns whether the processed prediction is the reference in lower case, or that without the quotation marks and brackets around
+/// it, or, of lists, the same but for spaces around commas.
 pub fn bbeh_freeform_equal(prediction: &str, reference: &str) -> bool {
     static COMMA: Pattern = Pattern::new(r"[\s\x1c-\x1f]*,[\s\x1c-\x1f]*");
     let (predicted, reference) = (bbeh_freeform(prediction), reference.to_lowercase());
@@ -17,14 +17,14 @@ pub fn bbeh_freeform_equal(prediction: &str, reference: &str) -> bool {
         || (reference.contains(',') && joined(&predicted) == joined(&reference))
 }
 
-/// Whether the processed prediction is the reference's letter.
+/// Returns whether the processed prediction is the reference's letter.
 pub fn bbeh_choice_equal(prediction: &str, reference: &str) -> bool {
     bbeh_mcq(prediction) == reference.to_lowercase().trim_matches(['(', ')'])
 }
 
 // BIG-Bench Hard, free-form: OpenCompass's `BBHEvaluator`.
 
-/// Whether both sides are the same once postprocessed, in any case. (BBH's choices compare as they are.)
+/// Returns whether both sides are the same once postprocessed, in any case. (BBH's choices compare as they are.)
 pub fn bbh_freeform_equal(prediction: &str, reference: &str) -> bool {
     casefold(&freeform(prediction)) == casefold(&freeform(reference))
 }

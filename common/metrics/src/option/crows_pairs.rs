@@ -11,7 +11,7 @@ pub struct CrowsPairsStats {
     pub valid: u64,
     /// Predictions equal to the reference.
     pub matches: u64,
-    /// Of these, valid ones.
+    /// Matches that are valid.
     pub valid_matches: u64,
 }
 

@@ -23,7 +23,7 @@ pub struct GaokaoScore {
     pub points: u32,
     /// Points that can be earned. The metric is 100 times the sum of points over the sum of these.
     pub out_of: u32,
-    /// Whether every answer is right.
+    /// Set if every answer is right.
     pub correct: bool,
 }
 

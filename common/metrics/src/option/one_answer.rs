@@ -5,8 +5,8 @@ use compass_postprocess::general;
 
 // MMLU-Pro without letters in the prompt: OpenCompass's `MMLUProBaseEvaluator`.
 
-/// Whether the first line of the prediction is the letter or the text of the reference, written `B. the text`. A reference
-/// of another form, such as one with a second `. `, equals nothing.
+/// Returns whether the first line of the prediction is the letter or the text of the reference, written `B. the text`. A reference
+/// of another form, for example one with a second `. `, equals nothing.
 pub fn mmlu_pro_equal(prediction: &str, reference: &str) -> bool {
     let line = strip(prediction.split('\n').next().unwrap_or_default());
     let mut parts = reference.split(". ");
@@ -17,7 +17,7 @@ pub fn mmlu_pro_equal(prediction: &str, reference: &str) -> bool {
 
 // LAMBADA as OpenCompass scores it (`LambadaEvaluator`).
 
-/// Whether the prediction's first word, up to any punctuation, is the reference, both postprocessed.
+/// Returns whether the prediction's first word, up to any punctuation, is the reference, both postprocessed.
 pub fn lambada_equal(prediction: &str, reference: &str) -> bool {
     let word = strip(prediction).split(' ').next().unwrap_or_default();
     let word = word.split(is_lambada_punctuation).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Which option an answer means: OpenCompass's `OptionSimAccEvaluator`, for multiple choice of one's own.
+//! Option that an answer means: OpenCompass's `OptionSimAccEvaluator`, for multiple choice of one's own.
 
 use crate::overlap::levenshtein;
 use crate::text::strip;

@@ -77,7 +77,7 @@ fn round2(number: f64) -> f64 {
 
 // DROP as OpenCompass scores it (`DropOpenAIEvaluator`, after OpenAI's simple-evals).
 
-/// Whether the extracted answer and one of the references (separated by `|`) are substrings of one another.
+/// Returns whether the extracted answer and one of the references (separated by `|`) are substrings of one another.
 ///
 /// The answer is what follows the first `Answer:` on its line in any case, else the whole prediction.
 pub fn drop_fuzzy(prediction: &str, references: &str) -> bool {

@@ -46,7 +46,7 @@ pub struct ExactMatch {
 }
 
 impl ExactMatch {
-    /// Whether both sides are equal once what is to be ignored is gone.
+    /// Returns whether both sides are equal once what is to be ignored is gone.
     pub fn matches(&self, prediction: &str, reference: &str) -> bool {
         self.reduce(prediction) == self.reduce(reference)
     }

@@ -1,4 +1,4 @@
-//! How much of an answer is in the reference: SQuAD, TriviaQA, Natural Questions, DROP and LongBench.
+//! Share of an answer that is in the reference: SQuAD, TriviaQA, Natural Questions, DROP and LongBench.
 
 mod drop;
 mod edit_distance;

@@ -27,8 +27,8 @@ pub fn squad_f1(prediction: &str, references: &[&str]) -> f64 {
 
 // TyDi QA: OpenCompass's `TydiQAEvaluator`.
 
-/// Of the first line of the prediction, in lower case: 1 when it equals an answer after the general postprocess, else 0,
-/// and the greatest token F1 with any, in 0..=1. The answers keep their case, so that capitals in them match nothing.
+/// Scores the first line of the prediction, in lower case: 1 when it equals an answer after the general postprocess, else 0, and
+/// the greatest token F1 with any, in 0..=1. The answers keep their case, so that capitals in them match nothing.
 pub fn tydi_qa(prediction: &str, answers: &[&str]) -> (f64, f64) {
     let predicted = general(&prediction.split('\n').next().unwrap_or_default().to_lowercase());
     let words: Vec<&str> = split(&predicted).collect();

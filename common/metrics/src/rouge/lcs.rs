@@ -14,7 +14,7 @@ pub fn lcs_length<T: PartialEq>(left: &[T], right: &[T]) -> usize {
     row[right.len()]
 }
 
-/// How to walk back where both ways keep the length: peers differ, and with them which of several longest they find.
+/// The way to walk back where both ways keep the length: peers differ, and with them which of several longest they find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tie {
     /// Shorten the left side.

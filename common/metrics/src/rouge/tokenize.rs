@@ -2,7 +2,7 @@
 
 use super::porter::porter_stem;
 
-/// Whether words are reduced to their stems.
+/// Reduction of words to their stems.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stemming {
     /// As they are.

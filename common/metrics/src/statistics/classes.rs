@@ -1,4 +1,5 @@
-//! How often each class is gold, predicted and both, and what scikit-learn makes of it: Matthews's correlation, F1, accuracy.
+//! Counts of how often each class is gold, predicted and both, and what scikit-learn makes of them: Matthews's correlation, F1,
+//! accuracy.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +27,12 @@ impl Classes {
         self.names.iter().position(|other| other == name)
     }
 
-    /// What all samples add up to.
+    /// Adds up all samples.
     pub fn totals(&self) -> ClassTotals {
         self.totals_of(0..self.pairs.len())
     }
 
-    /// What the samples at these places add up to; one may stand there more than once.
+    /// Adds up the samples at these places; one may be there more than once.
     pub fn totals_of(&self, samples: impl IntoIterator<Item = usize>) -> ClassTotals {
         let mut totals = ClassTotals { classes: vec![ClassTotal::default(); self.names.len()] };
         for at in samples {
@@ -51,7 +52,7 @@ pub struct ClassTotals {
     classes: Vec<ClassTotal>,
 }
 
-/// How often a class is gold, predicted, and both.
+/// Counts of how often a class is gold, predicted, and both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct ClassTotal {
     gold: u64,

@@ -44,7 +44,7 @@ pub(crate) fn casefold(text: &str) -> String {
 
 // `str.isdigit()` of one character.
 
-/// Whether Python counts `c` as a digit: the decimal digits of all scripts, and digits in superscripts and circles.
+/// Returns whether Python counts `c` as a digit: the decimal digits of all scripts, and digits in superscripts and circles.
 pub(crate) fn is_digit(c: char) -> bool {
     static DECIMAL: Pattern = Pattern::new(r"\d");
     c.is_ascii_digit()
@@ -79,7 +79,7 @@ pub(crate) fn collapse(text: &str) -> String {
     split(text).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether `c` is in Python's `string.punctuation`, which is ASCII only.
+/// Returns whether `c` is in Python's `string.punctuation`, which is ASCII only.
 pub(crate) fn is_punctuation(c: char) -> bool {
     c.is_ascii_punctuation()
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 const ORDERS: usize = 4;
 
-/// How to tokenize, and how to treat orders that a short text does not have.
+/// Settings of BLEU: how to tokenize, and how to treat orders that a short text does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bleu {
     /// The tokenizer.

@@ -86,7 +86,7 @@ fn shift<'a>(words: &[&'a str], from: usize, length: usize, goal: usize) -> Vec<
     [front, middle, run, back].concat()
 }
 
-/// Which word stands where, and which words on either side an edit touches.
+/// Place of each word, and the words on either side that an edit touches.
 struct Alignment {
     /// For each word of the target the place of its word, -1 before the first.
     place: Vec<i64>,

@@ -2,7 +2,7 @@
 
 use crate::text::{Pattern, split, strip};
 
-/// How BLEU cuts a segment into tokens.
+/// Tokenizers that cut a segment into tokens for BLEU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BleuTokenizer {
     /// `mteval-v13a`, for Western languages.
@@ -69,8 +69,8 @@ fn set_apart(line: &str) -> String {
     out
 }
 
-/// What sacrebleu takes for Chinese. Its escapes of two planes beyond the first lack a digit and so name U+2001 to U+2A6D
-/// instead, which its numbers rest on.
+/// Returns whether sacrebleu takes the character for Chinese. Its escapes of two planes beyond the first lack a digit and so name
+/// U+2001 to U+2A6D instead, which its numbers rest on.
 fn is_chinese(c: char) -> bool {
     matches!(c,
         '\u{2001}'..='\u{2a6d}'

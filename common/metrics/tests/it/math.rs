@@ -50,7 +50,7 @@ fn minerva_results() {
     assert!(undecided > 0);
 }
 
-/// What is decided is decided as sympy does; most formulas are.
+/// Formulas that are decided are decided as sympy does; most are.
 #[test]
 fn minerva_formulas() {
     let (mut differ, mut undecided) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! How much the cache may hold: the entries that were used longest ago make room, those in use never.
+//! Bound of the cache: the entries that were used longest ago make room, entries in use never.
 
 use super::lock::{lock_of, locked_exclusively};
 use crate::fault::{FaultKind, StorageFault};

@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Which files an entry holds; written last.
+/// Name of the list of the files that an entry holds; written last.
 const MANIFEST: &str = ".complete.json";
 
 /// The folder.
@@ -85,7 +85,7 @@ impl Cache {
     }
 }
 
-/// Where a file lies until it is whole.
+/// Returns the path of a file until it is whole.
 pub(crate) fn incomplete(target: &Path) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(".incomplete");
@@ -97,7 +97,7 @@ fn on_disk(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |file| file.blocks() * 512)
 }
 
-/// Whether an entry holds these files whole.
+/// Returns whether an entry holds these files whole.
 fn is_complete(folder: &Path, files: &BTreeMap<String, ObjectMark>) -> bool {
     manifest(folder).as_ref() == Some(files)
         && files.iter().all(|(name, mark)| has_size(&folder.join(name), mark.bytes))

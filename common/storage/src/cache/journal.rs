@@ -1,4 +1,4 @@
-//! Which pieces of an incomplete file are on the disk: a line for each, after a line that says of which content.
+//! Journal of the pieces of an incomplete file that are on the disk: a line for each, after a line that says of which content.
 //!
 //! A line is written after the piece is durable. A journal of another content, or one that was cut off within a line, is
 //! worth only the lines that are whole and fit.

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the name of an entry's lock ends in.
+/// Suffix of the name of an entry's lock.
 const LOCK: &str = ".lock";
 
 fn open(path: &Path) -> io::Result<File> {

@@ -1,9 +1,9 @@
-//! How far a transfer has come.
+//! Progress of a transfer.
 
 use compass_plan::weights::shown_size;
 use std::time::{Duration, Instant};
 
-/// What happens while files are fetched.
+/// Events while files are fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Another process on this node fetches the same.
@@ -20,7 +20,7 @@ pub struct ProgressLog {
     said: Option<Instant>,
 }
 
-/// How often it is said.
+/// Interval at which progress is reported.
 const PERIOD: Duration = Duration::from_secs(10);
 
 impl ProgressLog {
@@ -28,7 +28,7 @@ impl ProgressLog {
         Self { what: what.into(), began: Instant::now(), said: None }
     }
 
-    /// What to say now, if anything.
+    /// Returns the line to say now, if any.
     pub fn line(&mut self, progress: &Progress) -> Option<String> {
         let is_due = self.said.is_none_or(|said| said.elapsed() >= PERIOD);
         let what = &self.what;

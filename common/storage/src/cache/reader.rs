@@ -1,4 +1,4 @@
-//! What a transfer reads from.
+//! Source that a transfer reads from.
 
 use crate::fault::StorageFault;
 use async_trait::async_trait;

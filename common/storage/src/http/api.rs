@@ -43,7 +43,7 @@ pub struct ApiAnswer {
     pub body: Bytes,
 }
 
-/// Why there is no whole answer.
+/// Reason why there is no whole answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
     /// The request cannot be made at all.

@@ -35,7 +35,7 @@ pub(crate) struct Connector {
 /// An open connection.
 pub(crate) struct Wire {
     io: TokioIo<Box<dyn Stream>>,
-    /// Whether requests go to a proxy, which wants the whole address in each.
+    /// Set if requests go to a proxy, which wants the whole address in each.
     is_proxied: bool,
 }
 

@@ -15,13 +15,13 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Most of an answer that is read.
 const MOST_ANSWER: usize = 64 << 10;
 
-/// Why a text could not be posted. Addresses may hold secrets: only the host is named.
+/// Reason why a text could not be posted. Addresses may hold secrets: only the host is named.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{host} {reason}")]
 pub struct PostError {
     host: String,
     reason: String,
-    /// Whether another try may help.
+    /// Set if another try may help.
     passing: bool,
 }
 
@@ -71,7 +71,7 @@ pub async fn post_json(url: &str, body: &str) -> Result<String, PostError> {
     })
 }
 
-/// Why an address cannot be reached, without the words of the layers that say so.
+/// Returns the reason why an address cannot be reached, without the words of the layers that say so.
 fn in_plain_words(why: &str) -> String {
     match why.contains("Connection refused") {
         true => "nothing listens there (connection refused)".to_owned(),

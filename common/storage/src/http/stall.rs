@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// How long an answer, or the next piece of it, may take.
+/// Longest time that an answer, or the next piece of it, may take.
 pub(super) const STALL: Duration = Duration::from_secs(60);
 
 pub(super) struct Watched {

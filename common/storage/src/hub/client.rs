@@ -186,12 +186,12 @@ fn token(variables: &Variables) -> Option<String> {
     Some(token.trim().to_owned()).filter(|token| !token.is_empty())
 }
 
-/// Whether a name is a checksum or a commit, and no path.
+/// Returns whether a name is a checksum or a commit, and no path.
 fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-/// Whether a path of a listing stays inside its folder.
+/// Returns whether a path of a listing stays inside its folder.
 fn is_inside(path: &str) -> bool {
     path.split('/').all(|part| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0']))
 }

@@ -1,4 +1,4 @@
-//! Where repositories lie in a local cache of the hub.
+//! Folders of repositories in a local cache of the hub.
 
 use crate::location::{HubKind, HubRepository};
 use crate::mark::{Listing, ObjectMark};
@@ -66,7 +66,7 @@ impl RepositoryFolder {
         Ok(folder.join(format!("{etag}.lock")))
     }
 
-    /// Whether the snapshot of a commit has this file whole.
+    /// Returns whether the snapshot of a commit has this file whole.
     pub(crate) fn holds(&self, commit: &str, name: &str, mark: &ObjectMark) -> bool {
         let file = fs::metadata(self.snapshot_of(commit).join(name));
         file.is_ok_and(|file| file.is_file() && file.len() == mark.bytes)

@@ -1,4 +1,4 @@
-//! Whether the environment forbids the network.
+//! Variables of the environment that forbid the network.
 
 use crate::variables::Variables;
 

@@ -11,9 +11,9 @@ pub(crate) struct Endpoint {
     pub(crate) region: String,
     /// Without them requests are not signed.
     pub(crate) keys: Option<Keys>,
-    /// Whose configuration it is, in words.
+    /// The configuration that it comes from, in words.
     pub(crate) named: String,
-    /// What to check when the store refuses the keys.
+    /// Things to check when the store refuses the keys.
     pub(crate) check: String,
 }
 
@@ -88,7 +88,7 @@ impl Endpoint {
     }
 }
 
-/// Whether `url` is an address without anything after the port.
+/// Checks that `url` is an address without anything after the port.
 pub(super) fn check_url(url: &str) -> Result<(), String> {
     let uri: http::Uri = url.parse().map_err(|_| "it is not a URL".to_owned())?;
     match (uri.scheme_str(), uri.authority()) {

@@ -1,4 +1,4 @@
-//! What an object store's refusal means to a person.
+//! Meaning of an object store's refusal to a person.
 
 use super::endpoint::Endpoint;
 use crate::fault::{FaultKind, StorageFault};

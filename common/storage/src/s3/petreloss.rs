@@ -1,7 +1,7 @@
 //! Profiles: sections of `petreloss.conf`, the file that petrel's client library reads.
 //!
-//! Of a section `host_base`, `access_key` and `secret_key` count. `enable_mc` (a cache of that library's own) has no effect
-//! here; `boto = False` (librados in place of S3) is refused. Without keys requests are not signed, as there.
+//! The keys `host_base`, `access_key` and `secret_key` of a section count. `enable_mc` (a cache of that library's own) has no
+//! effect here; `boto = False` (librados in place of S3) is refused. Without keys requests are not signed, as there.
 
 use super::endpoint::{Endpoint, Keys, REGION, check_url};
 use super::ini::{Ini, IniValue};

@@ -17,17 +17,17 @@ const RUNS: usize = 5;
 /// Size of a record at which the data sets that ran longest ago give way, in bytes: etcd takes no value above 1.5 MB.
 const LARGEST: usize = 1 << 20;
 
-/// What the samples of a data set took in one run.
+/// Time and tokens that the samples of a data set took in one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Took {
-    /// When, in seconds since 1970.
+    /// Time of the run, in seconds since 1970.
     pub at: i64,
-    /// Those that were computed: equal requests count once.
+    /// Samples that were computed: equal requests count once.
     pub samples: u64,
-    /// Of slots, added up; of those that shared cores, as if each had had one.
+    /// Seconds of slots, added up; of slots that shared cores, as if each had had one.
     pub seconds: f64,
     pub submitted: u64,
-    /// Of these, tokens that no text before had in the same place, those of the job's other data sets included; `None` in files of
+    /// Tokens of these that no text before had in the same place, including texts of the job's other data sets; `None` in files of
     /// older versions.
     #[serde(default)]
     pub distinct: Option<u64>,
@@ -39,22 +39,22 @@ pub(super) struct Took {
     pub(super) most_generated: u64,
 }
 
-/// What is known of a device.
+/// Knowledge of a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct OnDevice {
-    /// When it was seen last, in seconds since 1970.
+    /// Time when it was seen last, in seconds since 1970.
     pub latest: i64,
     /// By name and version, the latest run last.
     pub datasets: BTreeMap<String, Vec<Took>>,
 }
 
-/// What is known of an architecture, by device.
+/// Knowledge of an architecture, by device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Learned {
     pub devices: BTreeMap<String, OnDevice>,
 }
 
-/// What a data set is called in a file.
+/// Returns the name of a data set in a file.
 pub(super) fn name(dataset: &DatasetPlan) -> String {
     format!("{} {}", dataset.abbr, dataset.version)
 }
@@ -153,7 +153,7 @@ impl Learned {
         runs.max_by_key(|took| took.at)
     }
 
-    /// Whether these data sets ran at that time and no others: their distinct tokens are then those of one job.
+    /// Returns whether these data sets ran at that time and no others: their distinct tokens are then the tokens of one job.
     pub(super) fn are_all(&self, at: i64, names: &BTreeSet<String>) -> bool {
         let datasets = self.devices.values().flat_map(|on| &on.datasets);
         let ran = datasets.filter(|(_, runs)| runs.iter().any(|took| took.at == at));

@@ -1,4 +1,4 @@
-//! What a job will take, before anything is queued: tokens by the plan, time by what earlier runs took.
+//! Estimates of a job, before anything is queued: tokens by the plan, time by what earlier runs took.
 
 mod learned;
 mod predict;

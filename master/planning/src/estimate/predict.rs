@@ -1,10 +1,10 @@
 //! From the plan and what was learnt to tokens and seconds, as intervals.
 //!
-//! Of equal requests one is computed. A data set that an earlier run had takes per computed sample what it took then. Another
+//! Only one of equal requests is computed. A data set that an earlier run had takes per computed sample what it took then. Another
 //! one takes `a` seconds for a token that is computed and `b` for one that is generated, as the data sets did that are known of
-//! this architecture on a device of the type that is asked for. Where nothing is known of that type, a roofline: computing is
-//! bound by arithmetic (2 operations for each parameter and token), generating by reading the weights once a step for a batch.
-//! Tokens are the same on every device: a run on any of them tells those of its data set.
+//! this architecture on a device of the type that is asked for. Where nothing is known of that type, a roofline: computing is bound
+//! by arithmetic (2 operations for each parameter and token), generating by reading the weights once a step for a batch. Tokens are
+//! the same on every device: a run on any of them tells the tokens of its data set.
 
 use super::learned::{
     Learned, OnDevice, Took, asked_device, distinct_characters, most_generated, name, shared_characters,
@@ -21,10 +21,10 @@ use std::ops::Add;
 
 /// Characters of a token where nothing was learnt.
 const CHARACTERS_PER_TOKEN: f64 = 4.0;
-/// How far a data set may be from its earlier runs, and from what others of its model say.
+/// Factors by which a data set may be off its earlier runs, and off what others of its model say.
 const SEEN: (f64, f64) = (0.85, 1.2);
 const LIKE: (f64, f64) = (0.5, 2.0);
-/// How far a device may be from its roofline.
+/// Factors by which a device may be off its roofline.
 const ROOFLINE: (f64, f64) = (0.4, 4.0);
 /// Share of the longest answers that answers have, where nothing was learnt: low, middle, high.
 const ANSWERED: [f64; 3] = [0.05, 0.4, 1.0];
@@ -53,7 +53,7 @@ impl Add for Seconds {
     }
 }
 
-/// What the time of an estimate stands on.
+/// Basis of the time of an estimate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// So many runs of the same data set, on this device.
@@ -70,7 +70,7 @@ pub enum Source {
     Unknown,
 }
 
-/// What the tokens of an estimate stand on.
+/// Basis of the tokens of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenSource {
     /// An earlier run of the same data set.
@@ -80,7 +80,7 @@ pub enum TokenSource {
     Characters,
 }
 
-/// What one data set takes of one model.
+/// Tokens and time that one data set takes of one model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnitEstimate {
     pub model: String,
@@ -89,11 +89,11 @@ pub struct UnitEstimate {
     pub submitted: u64,
     /// Never more than `submitted`.
     pub distinct: u64,
-    /// Whether these are distinct in the whole job; else only within the data set.
+    /// Set if these are distinct in the whole job; else only within the data set.
     pub is_distinct_in_job: bool,
     pub generated: u64,
     pub tokens_by: TokenSource,
-    /// Of slots.
+    /// Seconds of slots.
     pub seconds: Seconds,
     /// GPUs of a slot; 0 on a CPU, and behind an endpoint.
     pub gpus: u32,
@@ -102,15 +102,15 @@ pub struct UnitEstimate {
     pub source: Source,
 }
 
-/// What a job takes.
+/// Estimate of everything that a job takes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimate {
     pub units: Vec<UnitEstimate>,
-    /// Which of the speeds that were learnt are used and which are not, where there was a choice.
+    /// Notes on which of the speeds that were learnt are used and which are not, where there was a choice.
     pub notes: Vec<String>,
 }
 
-/// What earlier runs tell of a model.
+/// Knowledge of a model from earlier runs.
 struct Known<'l> {
     /// Speeds on the latest device of the type that is asked for.
     speeds: Option<(&'l String, &'l OnDevice)>,
@@ -166,8 +166,8 @@ fn tokenizer_folder(model: &ModelConfig) -> Option<std::path::PathBuf> {
     here.is_dir().then(|| here.clone())
 }
 
-/// What is to be said of the devices whose speeds are known: that none of them is of the type asked for, or which of several GPUs
-/// was taken.
+/// Describes the devices whose speeds are known, where there is something to say: that none of them is of the type asked for, or
+/// which of several GPUs was taken.
 fn choice(model: &ModelPlan, learned: &Learned) -> Option<String> {
     let asked = asked_device(model);
     let gpus = learned.of_type(Some(DeviceType::Cuda)).count();
@@ -349,7 +349,7 @@ mod tests {
         ModelPlan { device, num_gpus, pin: Some(pin), ..ModelPlan::new("m", ModelKind::Hf, "m") }
     }
 
-    /// What is known of devices by name, each of the data set `d` and seen at its position.
+    /// Makes a record of devices by name, each of the data set `d` and seen at its position.
     fn learned(devices: &[(&str, f64)]) -> Learned {
         let on = |at: usize, seconds: f64| OnDevice {
             latest: at as i64,
@@ -363,7 +363,7 @@ mod tests {
         estimated_rest(model, abbr, learned, measured, 100)
     }
 
-    /// Of a run that has all samples but so many.
+    /// Estimates a run that has all samples but `rest`.
     fn estimated_rest(
         model: &ModelPlan,
         abbr: &str,

@@ -21,14 +21,14 @@ const CPU: Roofline = Roofline { operations: 30e9, bytes: 10e9 };
 pub(super) struct Rates {
     pub computed: f64,
     pub generated: f64,
-    /// Of a token that is computed.
+    /// Characters of a token that is computed.
     pub characters: f64,
     /// Share of the longest answers.
     pub answered: Option<f64>,
 }
 
 impl Rates {
-    /// Of everything that is known of a device; `None` where nothing was computed.
+    /// Computes the rates of everything that is known of a device; `None` where nothing was computed.
     pub(super) fn of(on: &OnDevice) -> Option<Self> {
         let all: Vec<&Took> = on.datasets.values().filter_map(|runs| runs.last()).collect();
         let sum = |of: &dyn Fn(&Took) -> f64, which: &dyn Fn(&Took) -> bool| -> f64 {

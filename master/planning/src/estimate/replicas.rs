@@ -1,4 +1,4 @@
-//! How long whole replicas take on a number of GPUs, and how many GPUs a deadline needs.
+//! Time that whole replicas take on a number of GPUs, and the number of GPUs that a deadline needs.
 //!
 //! A GPU that makes no whole replica computes nothing. Where models take different numbers of GPUs, those of each number are run
 //! one after the other.
@@ -14,7 +14,7 @@ const MOST: u32 = 1_000_000;
 pub(super) struct Replicas(BTreeMap<u32, Seconds>);
 
 impl Replicas {
-    /// Of the units that take GPUs.
+    /// Adds up the units that take GPUs.
     pub(super) fn of<'u>(units: impl IntoIterator<Item = &'u UnitEstimate>) -> Self {
         let mut all: BTreeMap<u32, Seconds> = BTreeMap::new();
         for unit in units.into_iter().filter(|unit| unit.gpus > 0) {

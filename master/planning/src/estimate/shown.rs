@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Rows that are shown: those that take longest.
 const ROWS: usize = 20;
 
-/// How far lines that are broken are set in.
+/// Indent of lines that are broken.
 const INDENT: usize = 4;
 
 const HEADS: [&str; 10] = [
@@ -29,7 +29,7 @@ const HEADS: [&str; 10] = [
 /// Columns of [`HEADS`] that hold numbers.
 const NUMBERS: [usize; 6] = [2, 3, 4, 5, 7, 8];
 
-/// What the job is to have.
+/// Resources and deadline that the job is to have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wishes {
     /// GPUs; `None` for what the configuration would launch.
@@ -99,7 +99,7 @@ fn unknown(text: &mut String, units: &[&UnitEstimate]) {
     }
 }
 
-/// How long, on what, and what a deadline needs.
+/// Writes how long the job takes, on what, and what a deadline needs.
 fn time(text: &mut String, units: &[&UnitEstimate], wishes: Wishes) {
     let on_gpus = Replicas::of(units.iter().copied());
     let largest = on_gpus.largest();

@@ -21,7 +21,7 @@ const MOST: u64 = 200;
 const LEAST: u64 = 10;
 const CHARACTERS: u64 = 150_000;
 
-/// What a sample of a data set's prompts has.
+/// Measures of a sample of a data set's prompts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Measured {
     /// Tokens of all texts of a sample of the data set, on average.
@@ -40,7 +40,7 @@ pub(super) struct Tokenizers {
 }
 
 impl Tokenizers {
-    /// What the tokenizer in `folder` makes of the data set at a position of the plan; `None` where it cannot be read, or the data
+    /// Measures the data set at a position of the plan with the tokenizer in `folder`; `None` where it cannot be read, or the data
     /// set has no prompts.
     pub(super) fn measure(
         &mut self,

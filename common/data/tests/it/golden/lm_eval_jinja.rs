@@ -7,7 +7,7 @@ use compass_plan::prompt::RenderedDataset;
 use compass_plan::{Body, Sample};
 use serde_json::Value;
 
-/// What lm-eval sent for each sample: pairs of context and continuation, or the one text.
+/// Returns the requests that lm-eval sent for each sample: pairs of context and continuation, or the one text.
 fn requests(rendered: &RenderedDataset, sample: &Sample) -> Vec<(String, Option<String>)> {
     let shots = shared::shots(rendered, sample);
     let text = |prompt: &compass_plan::prompt::Prompt| prompt.render(&shots, &rendered.format);

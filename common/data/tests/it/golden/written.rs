@@ -32,7 +32,7 @@ pub(super) fn rendered(dataset: &DatasetConfig, test: &[Row], train: &[Row]) -> 
     rendered.unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
-/// What the model without a meta template read, all shots in place, as OpenCompass prints it.
+/// Returns the prompt that the model without a meta template read, all shots in place, as OpenCompass prints it.
 pub(super) fn printed(rendered: &RenderedDataset, prompt: &Prompt, shots: &[&Shot], dataset: &DatasetConfig) -> Value {
     prompt.render_for(shots, &rendered.format, None, dataset.infer.prompt_mode()).printed()
 }

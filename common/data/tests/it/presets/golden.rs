@@ -12,7 +12,7 @@ fn shots<'a>(rendered: &'a RenderedDataset, sample: &Sample) -> Vec<&'a Shot> {
     sample.shots.iter().map(|&at| &rendered.shots[at as usize]).collect()
 }
 
-/// What a model without a meta template reads, as OpenCompass prints it.
+/// Returns the prompt that a model without a meta template reads, as OpenCompass prints it.
 fn printed(dataset: &DatasetConfig, rendered: &RenderedDataset, prompt: &Prompt, shots: &[&Shot]) -> Value {
     prompt.render_for(shots, &rendered.format, None, dataset.infer.prompt_mode()).printed()
 }

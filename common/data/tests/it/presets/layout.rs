@@ -92,7 +92,7 @@ impl Layout {
         std::fs::write(self.place(to), lines).unwrap();
     }
 
-    /// What presets take for the data folder.
+    /// Returns the folder that presets take for the data folder.
     pub(super) fn root(&self) -> &Path {
         self.folder.path()
     }
@@ -119,7 +119,7 @@ impl Layout {
         load().unwrap_or_else(|errors| panic!("{name}: {errors}"))
     }
 
-    /// Whether every file of the data set is a real one.
+    /// Returns whether every file of the data set is a real one.
     pub(super) fn has_data(&self, dataset: &DatasetConfig) -> bool {
         let missing = self.missing.lock().unwrap();
         let written = format!("{:?}", (&dataset.test, &dataset.train));

@@ -126,7 +126,7 @@ fn meta(name: &str) -> Option<MetaTemplate> {
     }
 }
 
-/// What the sample asks with a meta template, in the shape of OpenCompass's own record.
+/// Returns the prompts of the sample with a meta template, in the shape of OpenCompass's own record.
 fn asked(dataset: &DatasetConfig, rendered: &RenderedDataset, sample: &Sample, meta: Option<&MetaTemplate>) -> Value {
     let shots: Vec<&Shot> = sample.shots.iter().map(|&at| &rendered.shots[at as usize]).collect();
     let mode = dataset.infer.prompt_mode();

@@ -1,4 +1,4 @@
-//! What is wrong with data is said with file, line and column, all at once.
+//! Faults of data are reported with file, line and column, all at once.
 
 use super::fixture::Fixture;
 use flate2::Compression;
