@@ -1,4 +1,4 @@
-//! Where a stage writes how far it is, and what workers reported of its scores.
+//! Board on which a stage writes its progress, and what workers reported of its scores.
 
 use super::live_metric::LiveMetric;
 use super::snapshot::Snapshot;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
-/// Where the driver writes how far it is. Cheap: only the latest counts.
+/// Board on which the driver writes the progress. Cheap: only the latest counts.
 #[derive(Clone, Debug)]
 pub struct ProgressBoard {
     pub plan: Arc<Plan>,
@@ -19,8 +19,8 @@ pub struct ProgressBoard {
     pub(super) live: Arc<Mutex<BTreeMap<UnitId, Live>>>,
 }
 
-/// What was reported of a unit. Its first metric is the mean over reports, by their samples. What it is of them all together only
-/// scoring tells, for a metric that is no mean.
+/// Reports on a unit, added up. Its first metric is the mean over reports, by their samples. For a metric that is no
+/// mean, only scoring tells what it is of them all together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Live {
     name: String,

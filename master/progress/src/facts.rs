@@ -48,13 +48,13 @@ pub struct EndpointFacts {
 /// what a master hears itself goes the same way.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunFacts {
-    /// Why workers cannot begin yet, by their names.
+    /// Reasons for which workers cannot begin yet, by the workers' names.
     #[serde(skip)]
     pub waiting: BTreeMap<String, String>,
-    /// How long masters have led, as of the last view.
+    /// Time for which masters have led, as of the last view.
     #[serde(skip)]
     pub elapsed: Duration,
-    /// Whether events of earlier masters are taken in: a person has been told of them.
+    /// Set while events of earlier masters are taken in: a person has been told of them.
     #[serde(skip)]
     pub folds: bool,
     /// Name of the run folder.
@@ -75,7 +75,7 @@ pub struct RunFacts {
     pub summarizer: String,
     pub runner: String,
     pub tasks: u32,
-    /// What the job was asked for and does not run, with the reasons.
+    /// Requested parts that the job does not run, with the reasons.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
     /// Grants that followed a failed or lost one, of all terms.
@@ -91,7 +91,7 @@ pub struct RunFacts {
     /// Results that do not fit the plan: another kind of request, missing options, numbers that are not finite.
     #[serde(default)]
     pub misfits: u64,
-    /// What was refused, by worker.
+    /// Refusals, by worker.
     #[serde(default)]
     pub refused: BTreeMap<String, Refusals>,
     /// Workers that were barred from the job, and why.
@@ -115,17 +115,17 @@ pub struct RunFacts {
     /// Reports of workers on what they made of their own results, of all terms.
     #[serde(default)]
     pub reports: u64,
-    /// Those of them that were made with another version of the evaluators: they are not held against the results.
+    /// Reports that were made with another version of the evaluators: they are not held against the results.
     #[serde(default)]
     pub reports_not_compared: u64,
-    /// What workers left out of their reports, which are bounded: notes, and shared prefix segments that count as distinct.
+    /// Notes, and shared prefix segments that count as distinct, that workers left out of their reports, which are bounded.
     #[serde(default)]
     pub notes_left_out: u64,
     #[serde(default, rename = "stretches_left_out")]
     pub prefix_segments_left_out: u64,
     pub tokens: TokenCounters,
-    /// Of the tokens computed, those at the prefixes of texts that more than one engine computed: each engine beyond the
-    /// first computes a beginning once more at most.
+    /// Computed tokens at the prefixes of texts that more than one engine computed: each engine beyond the first
+    /// computes a beginning once more at most.
     #[serde(default)]
     pub computed_by_several: u64,
     /// `computed / submitted` tokens of the whole job.
@@ -134,7 +134,7 @@ pub struct RunFacts {
     #[serde(default)]
     pub computed_per_distinct: f64,
     pub workers: BTreeMap<String, WorkerFacts>,
-    /// What befell the run under earlier masters.
+    /// Events of the run under earlier masters, added up.
     #[serde(skip)]
     pub before: Tally,
     /// Data sets of the plan: units of one model stand side by side.
@@ -143,30 +143,30 @@ pub struct RunFacts {
     /// Names of the models.
     #[serde(skip)]
     pub model_names: Vec<String>,
-    /// What was reported of each model, by its position.
+    /// Reports on each model, by its position.
     #[serde(skip)]
     pub by_model: BTreeMap<u32, ModelView>,
-    /// What was reported of each unit.
+    /// Reports on each unit.
     #[serde(skip)]
     pub by_unit: BTreeMap<u32, UnitTook>,
     /// Prefix segments that an engine of the model, by its position, counted as distinct.
     #[serde(skip)]
     pub known: HashSet<(u32, u64)>,
-    /// Whose results counted, of all terms: by worker, then by model and data set, `0..5,9..10`.
+    /// Samples whose results counted, of all terms: by worker, then by model and data set, `0..5,9..10`.
     #[serde(default)]
     pub samples: BTreeMap<String, BTreeMap<String, String>>,
-    /// What was asked of endpoints, and what it cost, by the name of the model.
+    /// Requests to endpoints, and their cost, by the name of the model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub endpoints: BTreeMap<String, EndpointFacts>,
-    /// What engines noticed while running, each once.
+    /// Remarks of engines while running, each once.
     pub notes: Vec<String>,
-    /// What engines said when loading that was said aloud.
+    /// Remarks of engines when loading that were said aloud.
     #[serde(skip)]
     pub told: BTreeSet<String>,
-    /// What each model was loaded onto: `cpu`, or GPUs by their names.
+    /// Devices onto which each model was loaded: `cpu`, or GPUs by their names.
     #[serde(default)]
     pub devices: BTreeMap<String, BTreeSet<String>>,
-    /// What engines found when loading, by position of the model.
+    /// Findings of engines when loading, by position of the model.
     pub models: BTreeMap<u32, Value>,
 }
 
@@ -197,7 +197,7 @@ pub struct WorkerFacts {
     pub slots: u32,
     /// `cpu` or `cuda`, or both: what its engines compute on, and until one has said that what the worker was started for.
     pub device: String,
-    /// What its engines compute on, as they found it: `cpu`, or GPUs by their names.
+    /// Devices on which its engines compute, as they found them: `cpu`, or GPUs by their names.
     #[serde(default)]
     pub engines_on: BTreeSet<String>,
     /// The pool that it works for; empty where none was named.
@@ -230,7 +230,7 @@ impl WorkerFacts {
     }
 }
 
-/// What the samples of a unit took.
+/// Time and tokens that the samples of a unit took.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnitTook {
     pub samples: u64,
@@ -290,7 +290,7 @@ impl RunFacts {
         }
     }
 
-    /// What befell the run by now, `elapsed` into this term.
+    /// Returns the tally of the run by now, `elapsed` into this term.
     pub fn tally(&self, progress: &Progress, violations: u64, elapsed: Duration) -> Tally {
         let died = self.workers.iter().filter(|(_, worker)| worker.deaths > 0);
         let before = &self.before;
@@ -395,7 +395,7 @@ impl RunFacts {
         Some(ran)
     }
 
-    /// What a person is told at the end of samples that were not computed; nothing where there were none.
+    /// Returns what a person is told at the end of samples that were not computed; nothing where there were none.
     pub fn duplicates_line(&self) -> Option<String> {
         let (duplicates, all) = (grouped(self.duplicate_samples), grouped(self.expected_samples));
         let text = || {
@@ -406,7 +406,7 @@ impl RunFacts {
         (self.duplicate_samples > 0).then(text)
     }
 
-    /// What a person is told of the tokens at the end; nothing when no engine reported any.
+    /// Returns what a person is told of the tokens at the end; nothing when no engine reported any.
     pub fn tokens_line(&self) -> Option<String> {
         let TokenCounters { submitted, distinct, computed, padded, generated } = self.tokens;
         if computed == 0 {
@@ -434,7 +434,7 @@ impl RunFacts {
         Some(line)
     }
 
-    /// What a person calls a model.
+    /// Returns the name by which a person calls a model.
     fn model_name(&self, model: ModelId) -> String {
         self.model_names.get(model.0 as usize).cloned().unwrap_or_else(|| format!("model {model}"))
     }
@@ -447,7 +447,7 @@ impl RunFacts {
         self.barred.push(BarredFacts { worker, host, model, kind: format!("{kind:?}").to_lowercase(), reason });
     }
 
-    /// What a person is told of loads at the end; nothing where there were none.
+    /// Returns what a person is told of loads at the end; nothing where there were none.
     pub fn loads_line(&self) -> Option<String> {
         let (loads, models) = (self.loads, self.models.len());
         let times = if loads == 1 { "once".to_owned() } else { format!("{loads} times") };
@@ -525,7 +525,7 @@ impl RunFacts {
         is_new
     }
 
-    /// What the HTTP port shows of them, with the scheduler's counters; `connected` tells of a worker by its name.
+    /// Returns what the HTTP port shows of them, with the scheduler's counters; `connected` tells of a worker by its name.
     pub fn view(&mut self, progress: &Progress, elapsed: Duration, connected: impl Fn(&str) -> bool) -> RunView {
         let elapsed = Duration::from_millis(self.before.milliseconds) + elapsed;
         self.elapsed = elapsed;
@@ -562,7 +562,7 @@ impl RunFacts {
         }
     }
 
-    /// What was refused, and who was barred, at the end.
+    /// Takes note of what was refused, and who was barred, at the end.
     pub fn sent_away<'a>(
         &mut self,
         refused: impl Iterator<Item = (&'a WorkerId, &'a Refusals)>,

@@ -1,6 +1,6 @@
 //! A bar with what stands behind it, within the width of the terminal: half a time to the end would be a wrong one.
 //!
-//! What is left out follows from the width and the stage, and hardly from how far it is: nothing comes and goes.
+//! Omissions follow from the width and the stage, and hardly from the progress: nothing comes and goes.
 
 use compass_common::words::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -10,7 +10,7 @@ const SHORT: usize = 10;
 const LONG: usize = 24;
 /// From so many columns on a terminal is wide.
 const WIDE: usize = 140;
-/// Where standard error does not tell how wide it is.
+/// Width where standard error does not tell how wide it is.
 const USUAL_WIDTH: usize = 80;
 /// The name of the stage and the gap behind it.
 const PREFIX: usize = 7;
@@ -22,7 +22,7 @@ const GAP: usize = 2;
 const ELAPSED: usize = 6;
 /// Room that the rate, the time left and the slots have at least, whatever they are at the moment.
 const LEAST: [usize; 3] = ["123.4 samples/s".len(), "eta unknown".len(), "2 slots".len()];
-/// Where the rate stands among the words, and where the slots.
+/// Positions of the rate and of the slots among the words.
 const RATE: usize = 1;
 const SLOTS: usize = 3;
 
@@ -67,11 +67,11 @@ fn styled(length: usize, behind: &str) -> ProgressStyle {
     style.unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// What is said where no slot works.
+/// Text where no slot works.
 pub(super) const WAITING: &str = "waiting for a slot";
-/// What is said where the server's slots work for other jobs.
+/// Text where the server's slots work for other jobs.
 pub(super) const WAITING_FOR_TURN: &str = "waiting for its turn";
-/// What is said in place of a number of slots.
+/// Texts in place of a number of slots.
 const WAITS: [&str; 2] = [WAITING, WAITING_FOR_TURN];
 
 fn stderr_width() -> usize {

@@ -1,12 +1,12 @@
-//! How far a unit is while it runs, and its first metric with the interval of that, as shard reports tell.
+//! Progress of a unit while it runs, and its first metric with the interval of that, as shard reports tell.
 
 use compass_stats::{two_sided_z, wilson};
 use serde::Serialize;
 
-/// Of the intervals.
+/// Confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// How far a unit is, and its first metric as far as that is known.
+/// Progress of a unit, and its first metric as far as that is known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LiveMetric {
     pub model: String,
@@ -14,10 +14,10 @@ pub struct LiveMetric {
     /// Samples with a durable result, of how many.
     pub recorded: u64,
     pub expected: u64,
-    /// Of the recorded samples, those that this leader recorded with the result of another, whose request equals theirs: no worker
+    /// Recorded samples that this leader recorded with the result of another, whose request equals theirs: no worker
     /// reports a score of them.
     pub copied: u64,
-    /// Of the tasks that were reported: samples with a score, over which the value is, and those without.
+    /// Samples of the reported tasks: those with a score, over which the value is, and those without.
     pub scored: u64,
     pub failed: u64,
     /// Empty until a task with a score is reported.

@@ -1,11 +1,11 @@
-//! How fast a stage is of late: the rate over a window of the last minutes, from which the end is foretold.
+//! Rate of a stage of late: measured over a window of the last minutes, from which the end is foretold.
 //!
 //! The rate since the start would tell of the loading of weights for as long as the run lasts.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How far back the window reaches.
+/// Length of the window.
 const WINDOW: Duration = Duration::from_secs(120);
 /// Least time between two counts that are kept; so the window holds a bounded number of them.
 const APART: Duration = Duration::from_secs(1);

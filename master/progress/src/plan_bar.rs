@@ -8,7 +8,7 @@ use compass_common::words::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::time::Instant;
 
-/// How far it is. Nothing is left of the bar once planning is over; in a log a line stands now and then.
+/// Progress bar of planning. Nothing is left of it once planning is over; in a log a line is written now and then.
 #[derive(Debug)]
 pub struct PlanBar {
     bar: ProgressBar,

@@ -1,4 +1,4 @@
-//! What came from a worker in each of the last minutes.
+//! Counts of what came from a worker in each of the last minutes.
 
 /// Minutes that are kept, the running one included.
 pub(crate) const MINUTES: usize = 10;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What was refused of one worker.
+/// Counts of what was refused of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusals {
     /// Results of samples that were never granted to it, or of another plan.

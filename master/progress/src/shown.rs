@@ -1,4 +1,4 @@
-//! How a stage is shown while it goes on: by a bar on a terminal, by lines in a log.
+//! Display of a stage while it runs: by a bar on a terminal, by lines in a log.
 
 use super::board::ProgressBoard;
 use super::fitted::{self, WAITING};
@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 /// Between two lines of a log.
 pub(super) const LINE_EVERY: Duration = Duration::from_secs(30);
-/// How often a bar is drawn, also while nothing moves.
+/// Interval at which a bar is drawn, also while nothing moves.
 pub(super) const DRAWN_EVERY: Duration = Duration::from_millis(500);
 /// Longest line of a log, its time stamp included.
 const LONGEST: usize = 200;
@@ -119,7 +119,7 @@ fn observe(pace: &mut Pace, now: Instant, snapshot: Snapshot, total: u64) {
     }
 }
 
-/// What the lines of a stage have told.
+/// State of a stage's lines, with what they have told.
 struct Lines {
     stage: &'static str,
     total: u64,
@@ -158,13 +158,13 @@ impl Lines {
     }
 }
 
-/// How far, how fast, how long, on what, in one line.
+/// Says how far, how fast, how long, on what, in one line.
 fn status(total: u64, now: Snapshot, rate: f64) -> String {
     let words = status_words(total, now, rate);
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("  ")
 }
 
-/// How far, how fast, how long, on what; empty where nothing is to be said.
+/// Says how far, how fast, how long, on what; empty where nothing is to be said.
 pub(super) fn status_words(total: u64, now: Snapshot, rate: f64) -> Vec<String> {
     let slots = match now.slots {
         0 if now.is_waiting(total) => WAITING.to_owned(),

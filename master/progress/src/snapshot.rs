@@ -1,12 +1,12 @@
 //! A snapshot of a stage.
 
-/// How far a stage is.
+/// Progress of a stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     pub recorded: u64,
     /// Samples that failed: with a result that says so, or given up.
     pub failed: u64,
-    /// Those of them without a result: nothing more is waited for.
+    /// Failed samples without a result: nothing more is waited for.
     pub given_up: u64,
     pub workers: u32,
     pub slots: u32,
@@ -18,7 +18,7 @@ impl Snapshot {
         Self { recorded: self.recorded.max(already), ..self }
     }
 
-    /// Whether samples of `total` are left and no slot works.
+    /// Returns whether samples of `total` are left and no slot works.
     pub fn is_waiting(&self, total: u64) -> bool {
         self.slots == 0 && self.recorded + self.given_up < total
     }

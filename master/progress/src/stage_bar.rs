@@ -10,7 +10,7 @@ use compass_common::words::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::time::Instant;
 
-/// How far it is.
+/// Progress bar of a stage.
 #[derive(Debug)]
 pub struct StageBar {
     stage: &'static str,

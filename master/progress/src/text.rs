@@ -2,7 +2,7 @@
 
 use compass_common::words::{duration, grouped};
 
-/// When the samples that are left will be through at this rate.
+/// Says when the samples that are left will be through at this rate.
 pub(super) fn eta(left: u64, rate: f64) -> String {
     match left {
         0 => "done".to_owned(),

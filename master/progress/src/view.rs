@@ -1,4 +1,5 @@
-//! What the run looks like from outside, as a whole and at one moment: everything that the page, `/metrics` and `status` show is made from it.
+//! View of the run from outside, as a whole and at one moment: everything that the page, `/metrics` and `status` show
+//! is made from it.
 
 use super::live_metric::LiveMetric;
 use compass_plan::engine::TokenCounters;
@@ -20,9 +21,9 @@ pub struct RunView {
     pub recorded_samples: u64,
     /// Samples that failed: with a result that says so, or given up.
     pub failed_samples: u64,
-    /// Those of tasks that were given up: nothing more is waited for.
+    /// Failed samples of tasks that were given up: nothing more is waited for.
     pub given_up_samples: u64,
-    /// Those of them that earlier leaders recorded.
+    /// Recorded samples that earlier leaders recorded.
     pub resumed_samples: u64,
     /// Samples recorded in a second, of late.
     pub samples_per_second: f64,
@@ -48,16 +49,16 @@ pub struct RunView {
     pub models: Vec<ModelView>,
     #[serde(skip)]
     pub latencies: Latencies,
-    /// How each pool of workers stands, in a sentence.
+    /// State of each pool of workers, in a sentence.
     pub pools: Vec<String>,
-    /// What the job is short of, where tasks wait.
+    /// Shortage of the job, where tasks wait.
     #[serde(skip)]
     pub shortage: Option<Shortage>,
-    /// Why tasks wait, a sentence each; empty where none waits.
+    /// Reasons for which tasks wait, a sentence each; empty where no task waits.
     pub waits: Vec<String>,
-    /// Of each unit, in the plan's order. From shard reports; the table is made from the ledger alone.
+    /// Metric of each unit, in the plan's order. From shard reports; the table is made from the ledger alone.
     pub live: Vec<LiveMetric>,
-    /// When it was made: a scheduler makes one every few seconds, changed or not.
+    /// Time at which it was made: a scheduler makes one every few seconds, changed or not.
     #[serde(skip)]
     pub renewed: Option<Instant>,
 }
@@ -110,7 +111,7 @@ impl WorkerView {
     }
 }
 
-/// What workers have reported of one model.
+/// Reports of workers on one model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ModelView {
     pub model: String,
@@ -120,18 +121,18 @@ pub struct ModelView {
     pub tokens: TokenCounters,
 }
 
-/// How long things took, in seconds.
+/// Times that things took, in seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latencies {
     /// From a worker's word that it has room until the next task leaves for it.
     pub grant: Histogram,
     /// From a record's way to the ledger until it is durable.
     pub commit: Histogram,
-    /// Of an engine, over the samples of a task.
+    /// Time of an engine for a sample, over the samples of a task.
     pub sample: Histogram,
 }
 
-/// How many values there are up to each bound.
+/// Number of values up to each bound.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
     pub counts: [u64; Histogram::BOUNDS.len() + 1],

@@ -29,12 +29,12 @@ use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::server::Connected;
 
-/// Whom a listener lets in.
+/// Rule by which a listener lets peers in.
 #[derive(Clone, Debug)]
 pub enum Access {
     /// Every peer, unencrypted: for benchmarks and tests of what lies behind the listener. No master of a run is so.
     Open,
-    /// Whom the authority knows.
+    /// Peers that the authority knows.
     Guarded(Arc<Authority>),
 }
 
@@ -118,7 +118,7 @@ async fn accept(listener: TcpListener, guard: Option<Arc<Guard>>, bounds: Bounds
     }
 }
 
-/// What a guarded listener needs.
+/// Parts that a guarded listener needs.
 struct Guard {
     authority: Arc<Authority>,
     acceptor: TlsAcceptor,
@@ -257,7 +257,7 @@ impl ClientCertVerifier for AnyKey {
 pub struct Connection {
     io: Io,
     peer: Peer,
-    /// When a peer that is not a worker, or has not said its first words, is cut off.
+    /// Time at which a peer that is not a worker, or has not said its first words, is cut off.
     deadline: Option<Pin<Box<Sleep>>>,
     /// Bytes still to be read of what every HTTP/2 client says first, before which an unguarded one counts as unauthenticated.
     preface: usize,
@@ -330,7 +330,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio_stream::StreamExt as _;
 
-    /// What every HTTP/2 client says first.
+    /// Bytes that every HTTP/2 client says first.
     const FIRST_WORDS: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
     /// An open listener whose connections are read to their end; each that has read its first words says so.

@@ -15,7 +15,7 @@ pub struct Bounds {
     /// The same of all addresses.
     pub all_unauthenticated: usize,
     pub handshake: Duration,
-    /// How long a connection lives that is not a worker's.
+    /// Lifetime of a connection that is not a worker's.
     pub unauthenticated_life: Duration,
 }
 

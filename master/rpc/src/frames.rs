@@ -76,11 +76,11 @@ pub(super) async fn forward(
     }
 }
 
-/// Why a frame is not handed on.
+/// Reason for which a frame is not handed on.
 enum Unreadable {
     /// It would be no better if it came again.
     Malformed(String),
-    /// What was uploaded for it was freed meanwhile.
+    /// The content that was uploaded for it was freed meanwhile.
     NotHere,
 }
 

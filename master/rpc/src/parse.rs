@@ -14,7 +14,7 @@ const MOST_SECONDS: f64 = 1e9;
 /// Most slots of one worker: far above what any host has, and far below where sums over all workers overflow.
 const MOST_SLOTS: u32 = 65_536;
 
-/// Why a worker is not let in with this hello; `None` where nothing speaks against it.
+/// Explains why a worker is not let in with this hello; `None` where nothing speaks against it.
 pub fn misfit(hello: &v1::Hello) -> Option<String> {
     match hello.slots {
         _ if hello.worker.is_empty() => Some("it has no name".into()),
@@ -33,7 +33,7 @@ pub struct ParsedFrame {
     pub seq: Seq,
     /// The highest of the master's frames that the worker has handled.
     pub ack: Seq,
-    /// What it asks for; an error where the protocol does not allow it: the connection is not worth keeping.
+    /// Request of the frame; an error where the protocol does not allow it: the connection is not worth keeping.
     pub body: Result<Parsed, ParseError>,
 }
 
@@ -43,7 +43,7 @@ impl From<v1::WorkerFrame> for ParsedFrame {
     }
 }
 
-/// What a frame asks for.
+/// Request of a frame.
 #[derive(Debug)]
 pub enum Parsed {
     /// A grant is not held, or no longer; or samples that were asked for will not begin.
@@ -127,7 +127,7 @@ pub struct ReceivedResults {
     pub plan: Vec<u8>,
     /// Digest of the weights that computed them; empty for a model without weights.
     pub weights: Vec<u8>,
-    /// What computed them, as the engine names it; empty when the worker does not say.
+    /// Device that computed them, as the engine names it; empty when the worker does not say.
     pub device: String,
     pub samples: Vec<ReceivedResult>,
 }
@@ -138,7 +138,7 @@ pub struct ReceivedResult {
     pub index: u32,
     /// Its canonical bytes.
     pub bytes: Vec<u8>,
-    /// What it says; an error where it makes no sense.
+    /// Outcome that it tells; an error where it makes no sense.
     pub outcome: Result<Outcome, ParseError>,
 }
 

@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection, and what that one may ask for.
+//! Identity of the peer at the other end of a connection, and what that one may ask for.
 //!
 //! Decided when the connection is made, carried by every request of it, judged by [`AuthInterceptor`] before any service sees the
 //! request.
@@ -17,10 +17,10 @@ pub struct Peer {
     pub identity: PeerIdentity,
 }
 
-/// What is known of a peer.
+/// Identity of a peer, as far as it is known.
 #[derive(Clone, Debug)]
 pub enum PeerIdentity {
-    /// Of a listener that asks for nothing.
+    /// Peer of a listener that asks for nothing.
     Trusted,
     /// No encryption, where it is asked for.
     Plain,
@@ -35,7 +35,7 @@ pub(super) const PLAIN: &str = "this master speaks with encryption only, and to 
     token with --token-file or COMPASS_TOKEN_FILE (`compass-master token create` makes one)";
 
 impl PeerIdentity {
-    /// Whether it may ask for anything but to be enrolled, and to which end.
+    /// Checks whether it may ask for anything but to be enrolled, and to which end.
     ///
     /// # Errors
     /// `UNAUTHENTICATED` where a (new) certificate would help, `PERMISSION_DENIED` where none does.
@@ -55,7 +55,7 @@ impl PeerIdentity {
         }
     }
 
-    /// Whether a session may bear this name: a certificate is one worker's.
+    /// Checks that a session may have this name: a certificate is one worker's.
     ///
     /// # Errors
     /// `PERMISSION_DENIED` for the name of another.

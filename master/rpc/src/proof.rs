@@ -25,7 +25,7 @@ impl std::fmt::Debug for JobKey {
     }
 }
 
-/// What a proof covers, apart from the job's key.
+/// Facts that a proof covers, apart from the job's key.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
     pub plan: &'a Digest,
@@ -60,12 +60,12 @@ impl JobKey {
         Ok(Self(bytes))
     }
 
-    /// What the store keeps.
+    /// Returns the bytes that the store keeps.
     pub fn to_bytes(self) -> Vec<u8> {
         self.0.to_vec()
     }
 
-    /// What tells the run of this key from others of the same plan. Nothing of the key can be learnt from it.
+    /// Returns bytes that tell the run of this key from others of the same plan. Nothing of the key can be learnt from them.
     pub fn run_id(&self) -> [u8; PROOF_BYTES] {
         let mut run = [0; PROOF_BYTES];
         blake3::Hasher::new_keyed(&self.0).update(b"run").finalize_xof().fill(&mut run);
@@ -95,7 +95,7 @@ impl JobKey {
         proof
     }
 
-    /// Whether `proof` was made with this key for this claim. Takes the same time for every wrong proof.
+    /// Returns whether `proof` was made with this key for this claim. Takes the same time for every wrong proof.
     pub fn verifies(&self, claim: Claim<'_>, proof: &[u8]) -> bool {
         let Ok(given) = <[u8; PROOF_BYTES]>::try_from(proof) else { return false };
         let differs = self.proof(claim).iter().zip(given).fold(0, |differs, (ours, theirs)| differs | (ours ^ theirs));

@@ -1,4 +1,5 @@
-//! How often unauthenticated peers may ask: a bucket for each address that fills again with time, and one for all of them.
+//! Limit on how often unauthenticated peers may ask: a bucket for each address that fills again with time, and one for
+//! all of them.
 //!
 //! Pure: time is an argument, in milliseconds.
 
@@ -43,7 +44,7 @@ impl Default for Rate {
 }
 
 impl Rate {
-    /// Whether the address may ask now; if so, it has.
+    /// Returns whether the address may ask now; if so, it has.
     pub(super) fn take(&mut self, address: IpAddr, now_ms: u64) -> bool {
         self.all.fill(now_ms, BURST_OF_ALL, PER_SECOND_OF_ALL);
         if self.each.len() >= MOST {

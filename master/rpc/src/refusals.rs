@@ -1,4 +1,4 @@
-//! Who was turned away, on the screen: once for each peer and reason, however often it comes.
+//! Peers that were turned away, on the screen: once for each peer and reason, however often it comes.
 
 use compass_common::status_output::print_status;
 use std::collections::BTreeSet;

@@ -36,9 +36,9 @@ impl Rights {
         self.by_grant.entry(grant).or_insert(Right { unit, samples, predecessor });
     }
 
-    /// Whether a result of a sample counts under this grant.
+    /// Returns whether a result of a sample counts under this grant.
     ///
-    /// What ran when the grant got its name may be of its predecessor alone, as another worker had it by then.
+    /// A sample that ran when the grant got its name may be of its predecessor alone, as another worker had it by then.
     pub fn cover(&self, grant: &GrantId, unit: UnitId, index: u32) -> bool {
         self.with_predecessors(grant).any(|(_, right)| right.unit == unit && right.samples.contains(index))
     }
@@ -49,7 +49,7 @@ impl Rights {
         std::iter::successors(find(*grant), move |(_, right)| right.predecessor.and_then(find))
     }
 
-    /// Whether this grant of samples of `unit` was made to the session, and has not ended.
+    /// Returns whether this grant of samples of `unit` was made to the session, and has not ended.
     pub fn include(&self, grant: &GrantId, unit: UnitId) -> bool {
         self.by_grant.get(grant).is_some_and(|right| right.unit == unit)
     }
@@ -76,12 +76,12 @@ impl Rights {
         }
     }
 
-    /// How many grants there are.
+    /// Returns the number of grants.
     pub fn len(&self) -> usize {
         self.by_grant.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no grants.
     pub fn is_empty(&self) -> bool {
         self.by_grant.is_empty()
     }

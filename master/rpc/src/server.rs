@@ -34,7 +34,7 @@ use tracing::Instrument as _;
 /// Frames that wait for one worker's connection; a worker that is slower is cut off and may come back.
 const OUTBOUND_FRAMES: usize = 1024;
 const HELLO_DEADLINE: Duration = Duration::from_secs(10);
-/// How often an idle worker is told that it is to wait.
+/// Interval at which an idle worker is told that it is to wait.
 const WAIT_EVERY: Duration = Duration::from_secs(2);
 
 /// gRPC service of sessions, fetches and uploads.
@@ -64,7 +64,7 @@ impl WorkerService {
         Self { pools: pools.into_iter().collect(), ..self }
     }
 
-    /// Whether there is such a pool.
+    /// Checks that this master has the pool.
     fn knows(&self, pool: &str) -> Result<(), Status> {
         if pool.is_empty() || self.pools.is_empty() || self.pools.iter().any(|known| known == pool) {
             return Ok(());
@@ -290,7 +290,7 @@ async fn expire(uploads: Uploads) {
     }
 }
 
-/// Why the service ended before its time.
+/// Reason for which the service ended before its time.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error("the transport failed")]

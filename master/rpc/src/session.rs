@@ -12,29 +12,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use v1::master_frame::Body;
 
-/// What every message needs to know of the run.
+/// Facts of the run that every message needs to know.
 #[derive(Clone, Debug)]
 pub struct RunParameters {
     pub plan: Digest,
     pub epoch: Epoch,
     pub lease_ttl_ms: u32,
     pub heartbeat_ms: u32,
-    /// How long an engine may compute nothing before its worker ends it; 0 leaves it to the worker.
+    /// Longest time for which an engine may compute nothing before its worker ends it; 0 leaves it to the worker.
     pub engine_timeout_ms: u32,
-    /// What holds in the pools, by their names.
+    /// Terms that hold in the pools, by their names.
     pub pools: BTreeMap<String, PoolTerms>,
     /// Key of the proofs that go out with grants.
     pub key: JobKey,
-    /// What is known of units.
+    /// Known facts of units.
     pub units: BTreeMap<UnitId, UnitTerms>,
 }
 
-/// What is known of a unit.
+/// Known facts of a unit.
 #[derive(Clone, Debug)]
 pub struct UnitTerms {
-    /// What a person calls it.
+    /// Name by which a person calls it.
     pub name: String,
-    /// What its results look like.
+    /// Shape of its results.
     pub shape: ResultShape,
     /// Samples of which an engine died before.
     pub suspects: IntervalSet,
@@ -47,13 +47,13 @@ impl RunParameters {
         plan.units().map(|unit| (unit.id, terms(unit))).collect()
     }
 
-    /// What a person calls a unit; its number where the plan has no such unit.
+    /// Returns the name by which a person calls a unit; its number where the plan does not have the unit.
     pub fn unit_name(&self, unit: UnitId) -> String {
         self.units.get(&unit).map_or_else(|| format!("unit {unit}"), |unit| unit.name.clone())
     }
 }
 
-/// What the workers of one pool are told beside.
+/// Terms that the workers of one pool are told beside.
 #[derive(Clone, Debug, Default)]
 pub struct PoolTerms {
     pub offline_continue: bool,
@@ -65,7 +65,7 @@ pub struct PoolTerms {
 /// by an empty one.
 const MOST_REJECTIONS_ANSWERED: u32 = 2 * MAX_REJECTIONS;
 
-/// What is to be done with a connection.
+/// Action to be taken on a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
     /// Send this frame, after all that were output for the connection before.
@@ -81,7 +81,7 @@ pub fn refusal(reason: String) -> v1::MasterFrame {
 
 /// A worker's session, over all of its connections.
 ///
-/// What is to be sent goes into the `out` of each call: the owner of the connections carries it out, and says with
+/// Output to be sent goes into the `out` of each call: the owner of the connections carries it out, and says with
 /// [`Self::disconnect`] when one cannot take a frame.
 #[derive(Debug)]
 pub struct Session {
@@ -90,14 +90,14 @@ pub struct Session {
     pub nonce: Arc<str>,
     /// Device type of the worker, as it says itself: `cpu`, `cuda`.
     pub device: String,
-    /// Whose results count.
+    /// Grants under which its results count.
     pub rights: Rights,
     /// The pool that it says it works for.
     pub pool: String,
     /// The version of the protocol that both ends speak.
     pub protocol: u32,
     connection: Option<ConnectionId>,
-    /// Whether the connection has had its welcome. Nothing goes before it: a new frame that overtook the replay of an
+    /// Set once the connection has had its welcome. Nothing goes before it: a new frame that overtook the replay of an
     /// older one would make the worker take the older one for handled.
     welcomed: bool,
     /// Bodies of our frames; none where it was given up.
@@ -110,7 +110,7 @@ pub struct Session {
     hopeless: u32,
 }
 
-/// What comes of the worker's rejection of one of our frames.
+/// Outcome of the worker's rejection of one of our frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// It is sent again on the next connection.
@@ -143,12 +143,13 @@ impl Session {
         }
     }
 
-    /// Whether the worker has opened a later connection than this one, whose hello was faster.
+    /// Returns whether the worker has opened a later connection than this one, whose hello was faster.
     pub fn is_overtaken(&self, dial: u64) -> bool {
         dial < self.dial
     }
 
-    /// A connection takes over, the `dial`th of the worker; frames up to `last_ack` need no replay, and the worker goes on with `first_seq`.
+    /// A connection takes over, the `dial`th of the worker; frames up to `last_ack` need no replay, and the worker
+    /// continues with `first_seq`.
     pub fn connect(&mut self, id: ConnectionId, dial: u64, last_ack: u64, first_seq: u64, out: &mut Vec<Output>) {
         self.dial = dial;
         self.close(out);
@@ -226,17 +227,17 @@ impl Session {
         }
     }
 
-    /// Whether a connection is up.
+    /// Returns whether a connection is up.
     pub fn is_connected(&self) -> bool {
         self.connection.is_some()
     }
 
-    /// Whether another process is at work under this name: its connection is up, and `nonce` is not its own.
+    /// Returns whether another process is at work under this name: its connection is up, and `nonce` is not its own.
     pub fn belongs_to_another(&self, nonce: &str) -> bool {
         self.is_connected() && *self.nonce != *nonce
     }
 
-    /// Whether `id` is the connection in use.
+    /// Returns whether `id` is the connection in use.
     pub fn is_current(&self, id: ConnectionId) -> bool {
         self.connection == Some(id)
     }
@@ -395,7 +396,7 @@ fn grant_of(grant: &v1::Grant) -> GrantId {
     grant.id.unwrap_or_default().into()
 }
 
-/// Those of the samples of a grant of which an engine died before.
+/// Returns the samples of a grant of which an engine died before.
 fn suspects(unit: &UnitTerms, samples: &IntervalSet) -> Vec<v1::Interval> {
     intervals_to_wire(&samples.minus(&samples.minus(&unit.suspects)))
 }
@@ -448,7 +449,7 @@ mod tests {
         Message::Welcome { connection: ConnectionId(1), max_slots: 1, kept: vec![] }
     }
 
-    /// What a connection was told: tasks granted, with "welcome" where it came.
+    /// Returns what a connection was told: tasks granted, with "welcome" where it came.
     fn told(out: &mut Vec<Output>, on: u64) -> Vec<String> {
         let say = |output: Output| match output {
             Output::Frame { connection, frame } if connection == ConnectionId(on) => Some(match frame.body {

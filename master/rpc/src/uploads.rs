@@ -14,9 +14,10 @@ use tonic::Status;
 
 /// Bytes of all uploads together.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
-/// How long an upload waits for its next chunk, and then for its frame.
+/// Longest time that an upload waits for its next chunk, and then for its frame.
 pub(super) const KEPT: Duration = Duration::from_secs(60);
-/// How long a place in the queue is kept for a session that was asked to retry: longer than a worker's longest back-off.
+/// Time for which a place in the queue is kept for a session that was asked to retry: longer than a worker's longest
+/// back-off.
 const TURN: Duration = Duration::from_secs(15);
 
 /// The session of a worker, to which an upload belongs.
@@ -27,7 +28,7 @@ pub struct Uploader {
     pub session: String,
 }
 
-/// Why an upload is not taken.
+/// Reason for which an upload is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UploadError {
     /// There is no room yet.

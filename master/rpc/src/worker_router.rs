@@ -1,4 +1,4 @@
-//! Who takes in a worker that waits for assignment.
+//! Decision on which job takes in a worker that waits for assignment.
 
 use super::inbound::Inbound;
 use compass_proto::v1;
@@ -7,7 +7,7 @@ use compass_types::ids::WorkerId;
 use std::fmt::Debug;
 use tokio::sync::{mpsc, oneshot};
 
-/// What becomes of a worker that waits for assignment.
+/// Outcome for a worker that waits for assignment.
 #[derive(Debug)]
 pub enum Answer {
     /// Somebody takes it in.

@@ -27,20 +27,20 @@ use tokio_util::sync::CancellationToken;
 const TICK: Duration = Duration::from_millis(250);
 /// Frames that are taken in one go, before it is looked at what has become durable meanwhile.
 const AT_ONCE: usize = 256;
-/// How often the screen learns how far the run is.
+/// Interval at which the screen learns the run's progress.
 const PUBLISH: Duration = Duration::from_millis(100);
-/// How much longer than it took to make, the next view is put off: with thousands of workers it takes a while.
+/// Ratio of the pause after a view to the time that it took to make: with thousands of workers it takes a while.
 const REST: u32 = 50;
 /// Records that wait for a place in the committer's queue before the driver stops listening.
 const MOST_WAITING: usize = 100_000;
-/// How long the reports of the last samples may take after their results: what they say is no part of any score.
+/// Longest time from the last samples' results to their reports: what the reports say is no part of any score.
 const LAST_REPORTS: Duration = Duration::from_secs(5);
-/// How often a tally is made durable in which nothing but the time has changed, in milliseconds.
+/// Interval at which a tally is made durable in which nothing but the time has changed, in milliseconds.
 const TALLY_MS: u64 = 60_000;
-/// How long workers may take to hear that the run is over.
+/// Longest time for workers to hear that the run is over.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Every task is done or failed.
@@ -51,7 +51,7 @@ pub enum Ending {
     EndedByAnother,
 }
 
-/// What a driver leaves behind.
+/// Parts that a driver leaves behind.
 pub struct Driven {
     pub ending: Ending,
     pub core: Core,
@@ -60,41 +60,41 @@ pub struct Driven {
     pub store: Option<AnyStore>,
 }
 
-/// Why the committer takes nothing more.
+/// Returns the reason for which the committer takes nothing more.
 fn commit_error(durability: &watch::Receiver<Committed>) -> DriveError {
     durability.borrow().failure.clone().map_or(DriveError::ServiceEnded, DriveError::Commit)
 }
 
-/// What a driver works with.
+/// Parts that a driver works with.
 pub struct Setup {
     pub leader: Leader,
     pub committer: Committer,
     pub durability: watch::Receiver<Committed>,
     pub inbound: mpsc::Receiver<Inbound>,
-    /// How the pools stand from which its workers are launched.
+    /// Reports of the pools from which its workers are launched.
     pub pools: watch::Receiver<Vec<PoolReport>>,
-    /// Why launching has ended, once it has.
+    /// Reason for which launching has ended, once it has.
     pub given_up: watch::Receiver<Option<String>>,
-    /// Where workers join that are not launched, as their command line has it, if any may.
+    /// Address at which workers join that are not launched, as their command line has it, if any may.
     pub open_at: Option<String>,
-    /// Whether workers may join that are not launched here.
+    /// Set if workers may join that are not launched here.
     pub others_may_come: bool,
-    /// Whether workers are told to end when all is done; else another job or stage takes them over.
+    /// Set if workers are told to end when all is done; else another job or stage takes them over.
     pub dismisses: bool,
     pub interrupted: CancellationToken,
     pub board: ProgressBoard,
     pub facts: RunFacts,
-    /// What the HTTP port shows.
+    /// View that the HTTP port shows.
     pub views: watch::Sender<RunView>,
-    /// What people, and those who share workers out, ask for.
+    /// Requests of people, and of the parts that share workers out.
     pub commands: mpsc::Receiver<JobCommand>,
-    /// What the job could use, for those who share workers out.
+    /// Demand of the job, for the parts that share workers out.
     pub demands: DemandPublisher,
-    /// Whether a person tries out the set-up.
+    /// Set if a person tries out the set-up.
     pub debug: bool,
 }
 
-/// What failed of a job.
+/// Counts of a job's failures.
 #[derive(Clone, Copy, Default)]
 struct Failed {
     /// Tasks that were given up, and those of which samples failed.
@@ -102,7 +102,7 @@ struct Failed {
     /// Samples that were given up, and those that are recorded as failed.
     samples: u64,
     given_up: u64,
-    /// Of what these were counted.
+    /// Failed tasks and recorded failed samples of which these were counted.
     counted_of: (u32, u64),
 }
 
@@ -118,21 +118,21 @@ pub struct Driver {
     failed: Failed,
     published: Instant,
     show_again: Instant,
-    /// What befell the run, as it was handed over last.
+    /// Events of the run, as they were handed over last.
     tally: Tally,
-    /// What became known of workers, and is to be handed over.
+    /// Facts that became known of workers, and are to be handed over.
     events: Vec<(WorkerId, WorkerEvent)>,
     /// The number of the last submission.
     last: Seq,
-    /// What launchers could do when the scheduler was told last.
+    /// Supply that launchers could give when the scheduler was told last.
     supply: Option<Supply>,
-    /// What the committer's queue has no place for, while the store is away.
+    /// Submissions for which the committer's queue has no place, while the store is away.
     waiting: VecDeque<Submission>,
     timing: Timing,
-    /// How fast samples are recorded, and tokens computed and generated.
+    /// Rates at which samples are recorded, and tokens computed and generated.
     samples: Pace,
     tokens: Pace,
-    /// Whether the screen has heard that samples begin to run, where it is to hear it.
+    /// Set once the screen has heard that samples begin to run, where it is to hear it.
     told_of_samples: bool,
 }
 
@@ -253,7 +253,7 @@ impl Driver {
         self.submit(out)
     }
 
-    /// What the leader has to say leaves. What it then learns of connections that took no more may make it say more.
+    /// Sends out what the leader has to say. Telling it of connections that took no more may make it say more.
     fn carry(&mut self, out: &mut Vec<Submission>) {
         loop {
             let (timing, at) = (&mut self.timing, Instant::now());
@@ -383,7 +383,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Why nothing more of the job is running.
+    /// Returns the reasons for which nothing more of the job is running.
     fn reasons(&self) -> JobReasons {
         let leader = &self.setup.leader;
         JobReasons {

@@ -3,7 +3,7 @@
 use compass_ledger::CommitError;
 use std::sync::Arc;
 
-/// Why a run stopped before its end.
+/// Reason for which a run stopped before its end.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     #[error("nothing more can be made durable")]

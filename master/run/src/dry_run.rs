@@ -78,7 +78,7 @@ fn stage(
     Ok(text)
 }
 
-/// Whether workers can be launched at all.
+/// Checks that workers can be launched at all.
 ///
 /// # Errors
 /// They cannot.

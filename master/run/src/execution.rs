@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::task::block_in_place;
 
-/// Why the stage did not end.
+/// Reason for which the stage did not end.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecuteError {
     #[error(transparent)]
@@ -42,7 +42,7 @@ pub enum ExecuteError {
     CarryOver(#[from] CarryOverError),
 }
 
-/// What the stage leaves behind.
+/// Result of the stage.
 #[derive(Debug)]
 pub struct Executed {
     pub ending: Ending,
@@ -140,7 +140,7 @@ async fn begin(
 
 struct Ran {
     ending: Ending,
-    /// What its ledger holds, with the programs that failed.
+    /// Contents of its ledger, with the programs that failed.
     answers: Answers,
 }
 
@@ -185,8 +185,8 @@ pub(super) fn stage_config(config: &Config) -> Config {
     Config { infer: config.eval.clone(), models: Vec::new(), pools: Vec::new(), ..config.clone() }
 }
 
-/// How the second stage runs: `unsafe_local_exec` lets local workers run programs that nothing contains, `workers_stay`
-/// says that other jobs follow, for which workers are to stay.
+/// Returns the options of the second stage: `unsafe_local_exec` lets local workers run programs that nothing contains,
+/// `workers_stay` says that other jobs follow, for which workers are to stay.
 pub fn execution_options(
     config: &Config,
     unsafe_local_exec: bool,
@@ -204,5 +204,5 @@ pub fn execution_options(
     }
 }
 
-/// What the stage is called on the screen.
+/// Name of the stage on the screen.
 const STAGE: &str = "execute";

@@ -42,14 +42,14 @@ use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
 const HEARTBEAT_MS: u32 = 2_000;
-/// How long a remote launcher takes to order what another worker would need, at most.
+/// Longest time in which a remote launcher orders what another worker would need.
 const SETTLES_MS: u64 = 5_000;
 /// Bytes of weights that are loaded in a millisecond, as long as no load was measured.
 const BYTES_PER_MS: u64 = 1_000_000;
-/// How long a model takes to load of which this host has no files, in milliseconds.
+/// Time to load a model of which this host has no files, in milliseconds.
 const UNKNOWN_LOAD_MS: u64 = 5_000;
 
-/// How long models may take to load, as far as the sizes of their files tell.
+/// Returns the time that each model may take to load, as far as the sizes of its files tell.
 fn load_times(plan: &Plan) -> BTreeMap<ModelId, u64> {
     let bytes = |path: &str| {
         let files = std::fs::read_dir(path).ok()?.filter_map(|entry| entry.ok()?.metadata().ok());
@@ -60,34 +60,34 @@ fn load_times(plan: &Plan) -> BTreeMap<ModelId, u64> {
     models.map(|(at, model)| (at, bytes(&model.path).map_or(UNKNOWN_LOAD_MS, |bytes| bytes / BYTES_PER_MS))).collect()
 }
 
-/// What the command line adds.
+/// Options that the command line adds.
 #[derive(Clone, Debug)]
 pub struct InferOptions {
     /// One slot, the worker's output on this terminal.
     pub debug: bool,
-    /// Whether `predictions/` are written while the stage goes on.
+    /// Time at which `predictions/` are written while the stage continues.
     pub predictions: LiveWriting,
     /// Turns true when a signal asks the process to stop.
     pub interrupted: CancellationToken,
-    /// What the stage is called on the screen and in the folder of its logs.
+    /// Name of the stage on the screen and in the folder of its logs.
     pub stage: &'static str,
-    /// Whether it runs programs that a model wrote.
+    /// Permission to run programs that a model wrote.
     pub programs: Programs,
-    /// Whether another stage follows, for which workers are to stay.
+    /// Set if another stage follows, for which workers are to stay.
     pub workers_stay: bool,
-    /// Whether workers of another stage, which are not launched, may take part.
+    /// Set if workers of another stage, which are not launched, may take part.
     pub others_may_come: bool,
-    /// Where others ask how the job stands.
+    /// Handle through which others ask for the state of the job.
     pub job_handle: JobHandle,
-    /// Where its workers come from.
+    /// Source of its workers.
     pub source: Arc<dyn WorkerSource>,
-    /// How long the store is asked that does not answer.
+    /// Longest times for which a store is asked that does not answer.
     pub timeouts: StoreTimeouts,
-    /// Whether samples that failed for the reason of a node or an engine are run again, though the run has not ended.
+    /// Set if samples that failed for the reason of a node or an engine are run again, though the run has not ended.
     pub retries_failed: bool,
 }
 
-/// What a run of the stage leaves behind.
+/// Result of a run of the stage.
 #[derive(Debug)]
 pub struct Inferred {
     pub ending: Ending,
@@ -97,7 +97,7 @@ pub struct Inferred {
     pub diverged: usize,
     /// The lead, to be given back when the table is written; `None` for a master that never had it.
     pub term: Option<RunTerm>,
-    /// What the ledger holds at the stage's end; `None` for a master that does not know.
+    /// Contents of the ledger at the stage's end; `None` for a master that does not know.
     pub answers: Option<Answers>,
 }
 
@@ -114,7 +114,7 @@ pub(super) fn tasks(
     partition(&config.infer.partitioner, &sizes(plan, recorded, duplicates), slots)
 }
 
-/// How large the units of a plan are, and what is left of them.
+/// Returns the sizes of a plan's units, and what is left of them.
 fn sizes(plan: &Plan, recorded: &Recorded, duplicates: &Duplicates) -> Vec<UnitSize> {
     let mut duplicates = duplicates.by_unit();
     let mut remaining = |unit: &Unit<'_>| {
@@ -225,7 +225,7 @@ pub async fn infer(
     left_behind(driven, opened.lead, folder, &plan, digest).await
 }
 
-/// What a stage leaves behind, with its facts written.
+/// Returns the result of a stage, with its facts written.
 async fn left_behind(
     driven: Driven,
     lead: Lead,

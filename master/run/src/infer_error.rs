@@ -10,7 +10,7 @@ use compass_store::StoreError;
 use std::error::Error;
 use std::path::PathBuf;
 
-/// Why the stage did not end.
+/// Reason for which the stage did not end.
 #[derive(Debug, thiserror::Error)]
 pub enum InferError {
     #[error(transparent)]
@@ -44,7 +44,7 @@ pub enum InferError {
 }
 
 impl InferError {
-    /// Whether another master leads now, and this one may do nothing more.
+    /// Returns whether another master leads now, and this one may do nothing more.
     pub fn is_leadership_lost(&self) -> bool {
         let store = match self {
             Self::Store(error) => error,

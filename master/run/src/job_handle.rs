@@ -14,31 +14,31 @@ use tokio::sync::{mpsc, oneshot, watch};
 /// Questions and wishes that may wait for the driver.
 const WAITING: usize = 64;
 
-/// What a stage's driver is asked.
+/// Request to a stage's driver.
 #[derive(Debug)]
 pub enum JobCommand {
     /// For the scheduler.
     Apply(Event),
-    /// Why nothing more is running.
+    /// Asks why nothing more is running.
     Job(oneshot::Sender<JobReasons>),
-    /// Where a task stands.
+    /// Asks for the state of a task.
     Task(TaskId, oneshot::Sender<Option<String>>),
-    /// What a worker is doing.
+    /// Asks what a worker is doing.
     Worker(WorkerId, oneshot::Sender<Option<String>>),
 }
 
-/// Why nothing more of a job is running.
+/// Reasons for which nothing more of a job is running.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobReasons {
-    /// What it is short of.
+    /// Tasks, workers or slots that it is short of.
     pub shortage: Option<Shortage>,
-    /// How the pools stand that have not brought what they should.
+    /// States of the pools that have not brought what they should.
     pub launchers: Vec<String>,
-    /// How its tasks stand, in words.
+    /// States of its tasks, in words.
     pub lines: Vec<String>,
 }
 
-/// Where a driver says what its job could use.
+/// Channel on which a driver says what its job could use.
 #[derive(Clone, Debug)]
 pub struct DemandPublisher(watch::Sender<SlotDemand>);
 
@@ -61,11 +61,11 @@ pub struct JobHandle(Arc<Mutex<Inner>>);
 #[derive(Debug, Default)]
 struct Inner {
     stage: Option<Stage>,
-    /// What the job was doing last, or does now.
+    /// Activity of the job, last or now.
     doing: &'static str,
     last_view: RunView,
     cancelled: Option<String>,
-    /// Which master leads, while this one stands by.
+    /// Master that leads, while this one stands by.
     stands_by: Option<String>,
     /// The table, once it is made.
     table: Option<String>,
@@ -75,12 +75,12 @@ struct Inner {
 struct Stage {
     commands: mpsc::Sender<JobCommand>,
     view: watch::Receiver<RunView>,
-    /// How sure this master may be of its lead in the job.
+    /// Certainty of this master's lead in the job.
     status: watch::Receiver<LeadershipStatus>,
     began: Instant,
 }
 
-/// How a stage is, for health checks.
+/// State of a stage, for health checks.
 #[derive(Clone, Debug)]
 pub struct Pulse {
     /// Time since its scheduler last showed itself.
@@ -126,7 +126,7 @@ impl JobHandle {
         self.with(|inner| inner.last_view = view);
     }
 
-    /// What the job does between stages.
+    /// Sets what the job does between stages.
     pub fn doing(&self, doing: &'static str) {
         self.with(|inner| inner.doing = doing);
     }
@@ -136,7 +136,7 @@ impl JobHandle {
         self.with(|inner| inner.stands_by = for_whom);
     }
 
-    /// Which master leads, in words, while this one stands by.
+    /// Returns which master leads, in words, while this one stands by.
     pub fn stands_by(&self) -> Option<String> {
         self.with(|inner| inner.stands_by.clone())
     }
@@ -151,7 +151,7 @@ impl JobHandle {
         self.with(|inner| inner.table.clone())
     }
 
-    /// What the job does, and how far it is.
+    /// Returns what the job does, and its progress.
     pub fn view(&self) -> (&'static str, RunView) {
         self.with(|inner| {
             let view = inner.stage.as_ref().map(|stage| stage.view.borrow().clone());
@@ -159,7 +159,8 @@ impl JobHandle {
         })
     }
 
-    /// How the stage is, if there is one. A driver shows itself every few seconds, whether anything has changed or not.
+    /// Returns the state of the stage, if there is one. A driver shows itself every few seconds, whether anything has
+    /// changed or not.
     pub fn pulse(&self) -> Option<Pulse> {
         self.with(|inner| {
             let stage = inner.stage.as_ref()?;
@@ -182,7 +183,7 @@ impl JobHandle {
         new
     }
 
-    /// Why the job was cancelled, if it was.
+    /// Returns the reason for which the job was cancelled, if it was.
     pub fn cancelled(&self) -> Option<String> {
         self.with(|inner| inner.cancelled.clone())
     }

@@ -1,4 +1,4 @@
-//! How long things take, counted by how long they took: histograms for `/metrics`.
+//! Histograms for `/metrics` of the time that things take.
 
 use compass_progress::Latencies;
 use compass_scheduler::{ConnectionId, Seq};
@@ -8,11 +8,11 @@ use std::time::Instant;
 /// Submissions that are timed at once; of more only these are.
 const MOST: usize = 10_000;
 
-/// What is under way, and how long it has been.
+/// Things that are under way, with the times since when.
 #[derive(Debug, Default)]
 pub(super) struct Timing {
     pub latencies: Latencies,
-    /// What was handed over to become durable, and when.
+    /// Submissions that were handed over to become durable, and when.
     submitted: VecDeque<(Seq, Instant)>,
     /// Connections whose workers have room, and since when.
     asking: BTreeMap<ConnectionId, Instant>,

@@ -22,17 +22,17 @@ use tokio::sync::watch;
 /// Jobs of a remote launcher when nothing bounds them: as many as OpenCompass has by default.
 const UNBOUNDED: u32 = 1;
 
-/// How the workers of a stage are launched.
+/// Options by which the workers of a stage are launched.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaunchOptions<'o> {
     pub debug: bool,
     pub stage: &'o str,
     pub programs: Programs,
-    /// Where its logs go; `None` when nothing is started, and for a master that stays.
+    /// Folder for its logs; `None` when nothing is started, and for a master that stays.
     pub folder: Option<&'o RunFolder>,
-    /// Whether commands name the logs of a run folder that is not made: what is shown and not started.
+    /// Set if commands name the logs of a run folder that is not made: what is shown and not started.
     pub(super) shows_logs_of_run: bool,
-    /// Where this host writes the logs of workers that belong to no run.
+    /// Folder in which this host writes the logs of workers that belong to no run.
     pub(super) logs_here: Option<&'o Path>,
     /// The file with the token that workers need to join; `None` where they need none.
     pub token_file: Option<&'o Path>,
@@ -42,7 +42,7 @@ pub(super) struct LaunchOptions<'o> {
     pub others: Option<&'o watch::Receiver<Vec<String>>>,
 }
 
-/// Where the worker's command line looks for such a file.
+/// Variable in which the worker's command line looks for the path of a token file.
 const TOKEN_FILE: &str = "COMPASS_TOKEN_FILE";
 
 /// GPUs that a replica takes: the most that one of the models wants.
@@ -160,18 +160,18 @@ pub(super) fn slots_let_in(config: &Config, slots: u32, others_may_come: bool) -
     }
 }
 
-/// Whether workers may come that no launcher of this stage started, or that outlive this master.
+/// Returns whether workers may come that no launcher of this stage started, or that outlive this master.
 pub(super) fn is_open(config: &Config) -> bool {
     places(config).iter().any(|place| place.runner.is_remote())
 }
 
-/// Whether workers may join that are not launched here.
+/// Returns whether workers may join that are not launched here.
 pub(super) fn comes_by_itself(config: &Config) -> bool {
     places(config).iter().any(|place| *place.runner == RunnerKind::None)
 }
 
-/// Where workers dial that are not launched here, as their command line has it: with their pool, where there is one alone. `None`
-/// where none may join.
+/// Returns the address that workers dial that are not launched here, as their command line has it: with their pool,
+/// where there is one alone. `None` where none may join.
 pub fn open_at(config: &Config, address: &str) -> Option<String> {
     let not_launched = places(config).into_iter().filter(|place| *place.runner == RunnerKind::None);
     let pools: Vec<Option<&str>> = not_launched.map(|place| place.pool.map(|pool| pool.name.as_str())).collect();
@@ -183,13 +183,13 @@ pub fn open_at(config: &Config, address: &str) -> Option<String> {
     }
 }
 
-/// How workers join that are not launched; `is_only_way` says whether none are.
+/// Describes how workers join that are not launched; `is_only_way` says that none are launched.
 pub(super) fn how_to_join(open_at: &str, is_only_way: bool) -> String {
     let also = if is_only_way { "" } else { "also " };
     format!("workers can {also}join manually: compass-worker --master {open_at}")
 }
 
-/// What the runner is called in `logs/run.json`.
+/// Returns the runner's name in `logs/run.json`.
 pub(super) fn runner_name(config: &Config) -> String {
     let kinds: Vec<String> = places(config)
         .iter()
@@ -201,7 +201,7 @@ pub(super) fn runner_name(config: &Config) -> String {
     kinds.join(",")
 }
 
-/// What the workers of each pool are told beside the plan.
+/// Returns the terms that the workers of each pool are told beside the plan.
 pub(super) fn pool_terms(config: &Config) -> BTreeMap<String, PoolTerms> {
     let terms = |pool: &PoolConfig| PoolTerms { offline_continue: pool.offline_continue, paths: pool.paths.clone() };
     config.pools.iter().map(|pool| (pool.name.clone(), terms(pool))).collect()
@@ -379,7 +379,7 @@ fn launcher(
     }
 }
 
-/// Whether the bounds leave GPUs for one replica of every model.
+/// Checks that the bounds leave GPUs for one replica of every model.
 fn check_gpus(config: &Config, place: &LaunchTarget<'_>) -> Result<(), LaunchError> {
     let bounds = [config.infer.runner.max_gpus, place.pool.map_or(0, |pool| pool.max_gpus)];
     let Some(bound) = bounds.into_iter().filter(|bound| *bound > 0).min() else { return Ok(()) };
@@ -427,7 +427,7 @@ mod tests {
         load(Some(&file), &flags).unwrap().config
     }
 
-    /// What the file says.
+    /// Returns the GPUs, slots and most jobs of each place in the file.
     fn specs(infer: &str) -> Vec<(u32, u32, u32)> {
         let config = configured(infer);
         let spec = |place: LaunchTarget<'_>| {

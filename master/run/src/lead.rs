@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
-/// How long a new leader may take to say where it works.
+/// Longest time in which a new leader says where it works.
 const INTRODUCTION: Duration = Duration::from_secs(5);
 
 /// The lead of one run, from the campaign until it is given back.
@@ -34,7 +34,7 @@ pub struct RunTerm {
 }
 
 impl RunTerm {
-    /// How sure the store is of the lead.
+    /// Returns the store's certainty of the lead.
     pub fn status(&self) -> watch::Receiver<LeadershipStatus> {
         self.store.status()
     }
@@ -50,7 +50,7 @@ pub(super) struct Lead {
     keys: Keys,
 }
 
-/// What became of the wish to lead.
+/// Outcome of the wish to lead.
 #[derive(Debug)]
 pub(super) enum Campaign {
     Won(Box<RunTerm>),
@@ -184,12 +184,12 @@ async fn blocking<T: Send + 'static>(
     done.map_err(|error| LedgerError::from(error).into())
 }
 
-/// How this master is called to others.
+/// Returns the name of this master, as others are told it.
 pub fn candidate() -> String {
     format!("process {} on {}", std::process::id(), host())
 }
 
-/// Where workers dial a master that has not opened its ports yet.
+/// Returns the address at which workers dial a master that has not opened its ports yet.
 pub fn would_listen(listen: SocketAddr, advertise: Option<&Advertised>) -> String {
     let port = advertise.and_then(|advertised| advertised.port).unwrap_or(listen.port());
     let name = match advertise {
@@ -225,7 +225,7 @@ async fn record(store: &AnyStore, keys: &Keys) -> Result<Option<RunRecord>, Stor
     found.map(read).transpose()
 }
 
-/// Who leads, and in which folder; `None` when no master does any more, or does not say.
+/// Returns the leader and its folder; `None` when no master leads any more, or does not say.
 async fn running(store: &AnyStore, keys: &Keys) -> Result<Option<(String, PathBuf)>, StoreError> {
     if store.leader().await?.is_none() {
         return Ok(None);
@@ -253,8 +253,9 @@ pub async fn running_elsewhere(config: &Config, digest: &Digest) -> Result<Optio
     running(&store, &Keys::new(digest)).await
 }
 
-/// How much of each ledger segment exists, as far as the store knows. Without an embedded store (lost, on another host, or
-/// in use) that is nothing, and scoring believes what checksums prove. `held` is the store of the leader.
+/// Returns the length of each ledger segment that exists, as far as the store knows. Without an embedded store (lost,
+/// on another host, or in use) that is nothing, and scoring believes what checksums prove. `held` is the store of the
+/// leader.
 ///
 /// # Errors
 /// A shared store does not answer.
@@ -296,7 +297,7 @@ pub(super) async fn lengths(store: &impl CoordinationStore, keys: &Keys) -> Resu
     read_lengths(keys, entries).map_err(|damage| store.damaged(damage))
 }
 
-/// What the store tells a new leader of those before it.
+/// Returns what the store tells a new leader of those before it.
 pub(super) async fn inherited(store: &impl CoordinationStore, keys: &Keys) -> Result<Opening, StoreError> {
     let mut held = BTreeMap::new();
     for prefix in prefixes(keys) {
@@ -306,7 +307,7 @@ pub(super) async fn inherited(store: &impl CoordinationStore, keys: &Keys) -> Re
 }
 
 impl Lead {
-    /// What tells others where this leader works.
+    /// Returns the write that tells others where this leader works.
     ///
     /// # Errors
     /// The record cannot be written down.

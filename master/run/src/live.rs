@@ -2,8 +2,9 @@
 //!
 //! A file holds the samples that have a result, in order. One that lacks some lies in `tmp/`, beside its final place, where
 //! only whole ones are written: those have the bytes that scoring gives them once more. So a leader of old, stopped over a
-//! file and woken after the run's end, can do no harm. Data sets that failed come with scoring alone. Writing rests twenty times as long as it took, so that it costs a
-//! twentieth of a thread at most. A disk that refuses ends it with a warning: the run goes on, and scoring will say more.
+//! file and woken after the run's end, can do no harm. Data sets that failed come with scoring alone. Writing rests twenty
+//! times as long as it took, so that it costs a twentieth of a thread at most. A disk that refuses ends it with a warning:
+//! the run continues, and scoring will say more.
 
 use compass_eval::report::{prediction_record, write_records};
 use compass_ledger::{Committed, Kind, Ledger};
@@ -22,13 +23,13 @@ use tokio_util::sync::CancellationToken;
 
 /// Least time between two rewritings.
 const PAUSE: Duration = Duration::from_secs(2);
-/// How much longer than it took the next one is put off.
+/// Ratio of the pause after a rewriting to the time that it took.
 const REST: u32 = 20;
 
 /// Results that are in memory at once: those of one data set, and of more until there are so many.
 const AT_ONCE: usize = 100_000;
 
-/// When `predictions/` are written by the inference stage.
+/// Times at which the inference stage writes `predictions/`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LiveWriting {
     /// Never: the stage has none.
@@ -128,7 +129,7 @@ impl LivePredictions {
         Ok(())
     }
 
-    /// How many results each unit has; without units whose predictions another evaluator wrote.
+    /// Counts the results of each unit; without units whose predictions another evaluator wrote.
     fn counts(&self, recorded: &BTreeMap<String, u64>) -> Result<BTreeMap<UnitId, usize>, ScoreError> {
         let (mut counts, mut adopted) = (BTreeMap::new(), BTreeSet::new());
         self.ledger.read(recorded, &mut |entry| {

@@ -1,4 +1,4 @@
-//! Where models load: in which pools, as their configuration and the pools' say. No part of what they compute.
+//! Pools in which models load, as their configuration and the pools' say. No part of what they compute.
 
 use compass_settings::{ModelConfig, PoolConfig};
 use compass_storage::Location;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What a model's configuration says of where it may run.
+/// Part of a model's configuration that says where it may run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelPlacement {
     /// Its name in tables; empty in what an earlier version kept.
@@ -36,7 +36,7 @@ impl From<&ModelConfig> for ModelPlacement {
 }
 
 impl ModelPlacement {
-    /// Whether it may run in a pool: it may name its pools, and files that are not here must have a name there.
+    /// Returns whether it may run in a pool: it may name its pools, and files that are not here must have a name there.
     pub fn loads_in(&self, pool: &PoolConfig) -> bool {
         let is_found = |path: &Path| {
             let text = path.display().to_string();

@@ -35,7 +35,7 @@ struct Attacked {
     rng: Rng,
     now: u64,
     out: Vec<Submission>,
-    /// Of each worker: its connection and the number of its next frame.
+    /// Each worker's connection and the number of its next frame.
     workers: BTreeMap<u64, (ConnectionId, u64)>,
     connections: u64,
 }

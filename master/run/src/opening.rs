@@ -1,5 +1,5 @@
-//! What a new leader takes over from those before it, as the store and the ledger tell, and what it writes before anything
-//! else. Pure: its owner reads and writes.
+//! State that a new leader takes over from those before it, as the store and the ledger tell, and what it writes before
+//! anything else. Pure: its owner reads and writes.
 
 use super::previous_assignments::PreviousAssignments;
 use compass_ledger::AssignmentLog;
@@ -22,7 +22,7 @@ pub struct Opening {
     recorded: Recorded,
 }
 
-/// What is read of the store for an opening: everything below these.
+/// Returns the prefixes that are read of the store for an opening: everything below these.
 pub(crate) fn prefixes(keys: &Keys) -> [String; 4] {
     [keys.segments(), keys.assignments(), keys.released(), keys.job_key()]
 }
@@ -68,7 +68,7 @@ impl Opening {
         Ok(Self { keys, lengths, assignments, released, key, recorded: Recorded::default() })
     }
 
-    /// How long each segment of the ledger is, as far as it exists.
+    /// Returns the length of each segment of the ledger, as far as it exists.
     pub fn lengths(&self) -> &BTreeMap<String, u64> {
         &self.lengths
     }
@@ -78,7 +78,7 @@ impl Opening {
         self.recorded.arrive(unit, index, result, device);
     }
 
-    /// What the ledger holds, as far as it was told.
+    /// Returns what the ledger holds, as far as it was told.
     pub fn recorded(&self) -> &Recorded {
         &self.recorded
     }
@@ -93,7 +93,7 @@ impl Opening {
         AssignmentLog::new(self.keys.clone(), epoch, self.assignments.keys.clone())
     }
 
-    /// Whether no leader before has written the key of the job's proofs.
+    /// Returns whether no leader before has written the key of the job's proofs.
     pub fn lacks_key(&self) -> bool {
         self.key.is_none()
     }

@@ -1,4 +1,4 @@
-//! What the store tells of the grants of older leaders: their attempts, and who may still hold what.
+//! Grants of older leaders, as the store tells: their attempts, and who may still hold what.
 
 use compass_scheduler::Former;
 use compass_store::{AssignmentPage, AssignmentRecord, Damage, Keys, current_assignments};
@@ -41,7 +41,7 @@ impl PreviousAssignments {
         attempts
     }
 
-    /// Who may still hold what: for every sample the latest grant, if its epoch did not end with a release.
+    /// Returns who may still hold what: for every sample the latest grant, if its epoch did not end with a release.
     pub(crate) fn former(self, released: Epoch) -> Vec<Former> {
         let mut seen: BTreeMap<UnitId, IntervalSet> = BTreeMap::new();
         let mut former = Vec::new();

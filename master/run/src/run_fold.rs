@@ -1,4 +1,4 @@
-//! What a new leader takes in of the ledger: in one pass, entry by entry, so that no ledger is ever in memory whole.
+//! Reading of the ledger by a new leader: in one pass, entry by entry, so that no ledger is ever in memory whole.
 
 use super::leader::{Costs, FailedSamples, Pins};
 use super::opening::Opening;
@@ -22,9 +22,9 @@ const IMPORTED: u64 = 0;
 #[derive(Debug)]
 pub(super) struct RunFold<'p> {
     plan: &'p Plan,
-    /// Whether samples that failed for their engine's reason are run again.
+    /// Set if samples that failed for their engine's reason are run again.
     reopens: bool,
-    /// Whether workers on other hosts may still report what they sent.
+    /// Set if workers on other hosts may still report what they sent.
     others_report: bool,
     opening: Opening,
     facts: RunFacts,
@@ -34,7 +34,7 @@ pub(super) struct RunFold<'p> {
     costs: Costs,
     failed: FailedSamples,
     reopened: BTreeMap<UnitId, Vec<u32>>,
-    /// How many failures of each unit were reported that count no more.
+    /// Number of failures of each unit that were reported and count no more.
     forgiven: BTreeMap<UnitId, u64>,
     /// Samples of which a worker has reported a score.
     reported: BTreeMap<UnitId, Vec<(u32, u32)>>,
@@ -45,7 +45,7 @@ pub(super) struct RunFold<'p> {
     counted: BTreeSet<usize>,
 }
 
-/// What a leader knows once it has read the ledger.
+/// Knowledge of a leader that has read the ledger.
 #[derive(Debug)]
 pub(super) struct Inherited {
     pub opening: Opening,
@@ -259,7 +259,7 @@ mod tests {
         LedgerEntry { kind, worker: worker.into(), payload, ..LedgerEntry::default() }
     }
 
-    /// What a first master knows, and the entries that it leaves.
+    /// Returns what a first master knows, and the entries that it leaves.
     fn first_term(plan: &Arc<Plan>) -> (RunFacts, Vec<LedgerEntry>) {
         let worker = WorkerId("w".into());
         let mut facts = RunFacts::of_plan(plan);

@@ -14,7 +14,7 @@ use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Why the tasks of a run that has begun cannot be listed.
+/// Reason for which the tasks of a run that has begun cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskListError {
     #[error(transparent)]

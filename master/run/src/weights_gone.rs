@@ -20,7 +20,8 @@ use tokio::task::block_in_place;
 /// Between two looks at the directories of the models.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// How what lies at a model's path differs from what its plan is pinned to; `None` where it does not, or cannot be read.
+/// Describes how what lies at a model's path differs from what its plan is pinned to; `None` where it does not, or
+/// cannot be read.
 fn difference(model: &ModelPlan) -> Option<String> {
     let pinned = model.pin.as_ref()?;
     match found_again(model) {
@@ -60,7 +61,7 @@ pub(super) async fn tell(plan: Arc<Plan>, job_handle: JobHandle) {
     }
 }
 
-/// What failed for want of weights that are gone says so first.
+/// Returns `failures`, where each for want of weights that are gone says so first.
 pub(super) fn classified(
     plan: &Plan,
     core: &Core,

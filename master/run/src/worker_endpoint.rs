@@ -1,5 +1,5 @@
-//! Where workers find a master and what they need to be let in: the authority and a token, on loopback as elsewhere, since
-//! a loopback address is open to every user of the host.
+//! Endpoint at which workers find a master, and what they need to be let in: the authority and a token, on loopback as
+//! elsewhere, since a loopback address is open to every user of the host.
 
 use compass_authority::{Authority, AuthorityError, JoinFile, JoinFileError};
 use compass_common::host::host;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// Why no worker could be let in.
+/// Reason for which no worker could be let in.
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointError {
     #[error(transparent)]
@@ -89,7 +89,7 @@ impl WorkerEndpoint {
         Ok(Self { access, advertised: shown, near, join_token })
     }
 
-    /// Whom the listener lets in.
+    /// Returns the rule by which the listener lets peers in.
     pub fn access(&self) -> Access {
         self.access.clone()
     }
@@ -104,7 +104,7 @@ impl WorkerEndpoint {
         &self.near
     }
 
-    /// What all masters of its store, and no others, have in common.
+    /// Returns the digest of the authority, which all masters of its store, and no others, have in common.
     pub fn authority(&self) -> Digest {
         self.join_token.authority.digest()
     }
@@ -147,7 +147,7 @@ fn bracketed(address: SocketAddr) -> String {
     }
 }
 
-/// Where this host reaches its own listener.
+/// Returns the address at which this host reaches its own listener.
 fn near(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(if address.is_ipv4() { [127, 0, 0, 1].into() } else { std::net::Ipv6Addr::LOCALHOST.into() });

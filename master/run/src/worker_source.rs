@@ -1,4 +1,4 @@
-//! Where a stage's workers come from: a server, which listens for them and says which of them go to which job.
+//! Source of a stage's workers: a server, which listens for them and says which of them go to which job.
 
 use super::infer_error::InferError;
 use super::model_placement::ModelPlacement;
@@ -13,10 +13,10 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use tokio::sync::{mpsc, watch};
 
-/// What a stage says of itself when it asks for workers.
+/// Facts that a stage gives of itself when it asks for workers.
 #[derive(Debug)]
 pub struct StageRegistration<'s> {
-    /// What it is called on the screen and in the folder of its logs.
+    /// Its name on the screen and in the folder of its logs.
     pub name: &'static str,
     /// Digest of the plan.
     pub plan: Digest,
@@ -24,13 +24,13 @@ pub struct StageRegistration<'s> {
     pub files: BTreeMap<Digest, PathBuf>,
     /// Its models, as workers name them.
     pub models: BTreeSet<Digest>,
-    /// What it could use; changes while it runs.
+    /// Demand of the stage; changes while it runs.
     pub wanted: watch::Receiver<SlotDemand>,
-    /// How workers are launched for it, where the job has workers of its own.
+    /// Configuration by which workers are launched for it, where the job has workers of its own.
     pub config: &'s Config,
-    /// Where their logs go.
+    /// Folder for their logs.
     pub folder: &'s RunFolder,
-    /// Whether it runs programs that a model wrote.
+    /// Permission to run programs that a model wrote.
     pub programs: Programs,
     /// One slot, the worker's output on this terminal.
     pub debug: bool,
@@ -39,20 +39,20 @@ pub struct StageRegistration<'s> {
 /// The workers of a stage.
 #[derive(Debug)]
 pub struct StageWorkers {
-    /// What they say.
+    /// Messages from them.
     pub inbound: mpsc::Receiver<Inbound>,
-    /// How the pools stand from which they are launched.
+    /// Reports of the pools from which they are launched.
     pub pools: watch::Receiver<Vec<PoolReport>>,
-    /// Why launching has ended, once it has.
+    /// Reason for which launching has ended, once it has.
     pub given_up: watch::Receiver<Option<String>>,
-    /// Where workers of this job dial that are not launched, as their command line has it, if there may be any.
+    /// Address that workers of this job dial that are not launched, as their command line has it, if there may be any.
     pub open_at: Option<String>,
 }
 
 /// Source of the workers of a stage.
 #[tonic::async_trait]
 pub trait WorkerSource: Debug + Send + Sync {
-    /// Where the job's models may run, in their order.
+    /// Returns the places where the job's models may run, in their order.
     fn placements(&self) -> &[ModelPlacement];
 
     /// This master leads the job from now on: its ports are open when this returns.

@@ -17,7 +17,7 @@ pub enum AnyStore {
 }
 
 impl AnyStore {
-    /// Whether other masters can stand by, to lead when this one is gone.
+    /// Returns whether other masters can stand by, to lead when this one is gone.
     pub fn is_shared(&self) -> bool {
         matches!(self, Self::Etcd(_))
     }
@@ -29,7 +29,8 @@ impl AnyStore {
         }
     }
 
-    /// What tells this store from all others; masters that share one get the same, however they write its address.
+    /// Returns the name that tells this store from all others; masters that share one get the same, however they write
+    /// its address.
     ///
     /// # Errors
     /// A shared store does not answer.

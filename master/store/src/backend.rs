@@ -1,11 +1,11 @@
-//! What a store with revisions and leases is asked for: single requests, none of them tried twice for long.
+//! Requests to a store with revisions and leases: single ones, none of them tried twice for long.
 
 use super::error::StoreError;
 use super::transaction::{Reply, StoredKey, Transaction};
 use std::future::Future;
 use std::time::Duration;
 
-/// Why a request has no answer that counts.
+/// Reason for which a request has no answer that counts.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// No reply: it may have been applied or not. To ask again may help.
@@ -44,12 +44,12 @@ pub trait Backend: Send + Sync + 'static {
     /// Returns when `key` is gone, or earlier: the caller looks again.
     fn vanished(&self, key: &str) -> impl Future<Output = Result<(), Trouble>> + Send;
 
-    /// What tells its cluster from others, whatever its addresses.
+    /// Returns a number that tells its cluster from others, whatever its addresses.
     fn cluster(&self) -> impl Future<Output = Result<u64, Trouble>> + Send;
 
-    /// Where it is, for people.
+    /// Returns its addresses, for people.
     fn endpoints(&self) -> &str;
 
-    /// How long a group of writes may gather.
+    /// Returns the longest time for which a group of writes may gather.
     fn gathering(&self) -> Duration;
 }

@@ -13,7 +13,7 @@ pub struct Leadership {
     pub epoch: Epoch,
 }
 
-/// Who leads.
+/// Record of the leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaderRecord {
     pub epoch: Epoch,
@@ -28,7 +28,7 @@ pub enum Op {
     Delete { key: String },
 }
 
-/// How sure a leader may be of its lead.
+/// Certainty that a leader may have of its lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeadershipStatus {
     /// Confirmed, or never asked for.
@@ -83,7 +83,7 @@ pub trait CoordinationStore: Send + Sync {
     /// The error to be told of a key that was read and holds what it should not.
     fn damaged(&self, damage: Damage) -> StoreError;
 
-    /// How long a group of writes may gather before it is committed.
+    /// Returns the longest time for which a group of writes may gather before it is committed.
     fn gathering(&self) -> Duration {
         Duration::ZERO
     }

@@ -5,9 +5,9 @@
 #[error("the key {key} does not hold {expected}")]
 pub struct Damage {
     pub key: String,
-    /// What it should hold.
+    /// Content that it should hold.
     pub expected: &'static str,
-    /// What follows from its removal, as the second half of a sentence.
+    /// Consequence of its removal, as the second half of a sentence.
     pub then: &'static str,
 }
 
@@ -48,7 +48,7 @@ impl Damage {
         Self { key: key.into(), expected: "the last epoch that released its workers", then }
     }
 
-    /// What masters tell each other of a run.
+    /// Returns the damage of a run record, by which masters tell each other of a run.
     pub fn run(key: &str) -> Self {
         let then = "the next leader writes it again";
         Self { key: key.into(), expected: "a run record of this version", then }

@@ -1,4 +1,4 @@
-//! Why a store did not do what it was asked.
+//! Reasons for which a store did not do what it was asked.
 
 use compass_common::encode::EncodeError;
 use compass_types::ids::Epoch;
@@ -100,12 +100,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the same call may succeed later, with nothing changed here.
+    /// Returns whether the same call may succeed later, with nothing changed here.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Full { .. })
     }
 
-    /// Whether the configuration is to blame.
+    /// Returns whether the configuration is to blame.
     pub fn is_bad_input(&self) -> bool {
         matches!(self, Self::Refused { .. } | Self::Tls { .. } | Self::Secret { .. } | Self::Encode(_))
     }

@@ -15,18 +15,18 @@ use tokio::sync::watch;
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How long the store may give no answer before it counts as away: a cluster that has lost one member elects another leader, and
-/// answers again within some seconds.
+/// Longest time without an answer before the store counts as away: a cluster that has lost one member elects another
+/// leader, and answers again within some seconds.
 const AWAY: Duration = Duration::from_secs(6);
 
-/// How long things may take. The lease is what others wait for when a leader dies.
+/// Longest times that things may take. The lease is what others wait for when a leader dies.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreTimeouts {
     /// Time to live of the leader's lease.
     pub lease: Duration,
-    /// How long a campaign, or a scan without the lead, asks a store that does not answer.
+    /// Longest time for which a campaign, or a scan without the lead, asks a store that does not answer.
     pub request: Duration,
-    /// How long a leader does, to write and to read. The run can be resumed afterwards.
+    /// Longest time for which a leader asks the store, to write and to read. The run can be resumed afterwards.
     pub commit: Duration,
 }
 
@@ -71,7 +71,7 @@ impl<B: Backend> FencedStore<B> {
         Self { backend, root, names, timeouts, shared, _alive: alive }
     }
 
-    /// What tells it from other stores: its cluster, and the place in it.
+    /// Returns the name that tells it from other stores: its cluster, and the place in it.
     pub(super) async fn name(&self) -> Result<String, StoreError> {
         let cluster = self.persist(self.timeouts.commit, || self.backend.cluster()).await.map_err(plain)?;
         Ok(format!("etcd cluster {cluster:x} below `{}`", self.root))

@@ -14,12 +14,12 @@ impl Keys {
         Self { prefix: Self::place(plan) }
     }
 
-    /// Where they lie, and the job's lead with them.
+    /// Returns the place of the keys, and of the job's lead with them.
     pub fn place(plan: &Digest) -> String {
         format!("jobs/{plan}")
     }
 
-    /// What others need to know of the run: see [`super::RunRecord`].
+    /// Returns the key of what others need to know of the run: see [`super::RunRecord`].
     pub fn run(&self) -> String {
         format!("{}/run", self.prefix)
     }
@@ -34,7 +34,7 @@ impl Keys {
         format!("{}/segments/", self.prefix)
     }
 
-    /// How many bytes of a segment exist.
+    /// Returns the key of the number of a segment's bytes that exist.
     pub fn segment(&self, name: &str) -> String {
         format!("{}{name}", self.segments())
     }

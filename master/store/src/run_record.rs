@@ -1,4 +1,4 @@
-//! What masters tell each other of a job's run.
+//! Record of a job's run, which masters tell each other.
 
 use compass_common::encode::{self, EncodeError};
 use compass_types::ids::Epoch;
@@ -12,7 +12,7 @@ pub struct RunRecord {
     pub epoch: Epoch,
     /// The run folder, which all masters of the job must see under this path.
     pub folder: PathBuf,
-    /// Whether the leader ended the run, its table included.
+    /// Set if the leader ended the run, its table included.
     pub finished: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the two that act for one term share: the store, which commits, and the keeper, which keeps the lease alive.
+//! State that the two that act for one term share: the store, which commits, and the keeper, which keeps the lease alive.
 
 use super::backend::{Backend, Trouble};
 use super::coordination_store::LeadershipStatus;
@@ -96,7 +96,7 @@ impl SharedTerm {
     }
 }
 
-/// What came of the attempt to take a lead again whose lease ran out.
+/// Describes the outcome of the attempt to take a lead again whose lease ran out.
 fn reasserted(outcome: &CommitOutcome) -> &'static str {
     match outcome {
         CommitOutcome::Durable => "this master leads again",

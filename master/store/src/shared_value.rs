@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How long a store that does not answer is asked.
+/// Longest time for which a store that does not answer is asked.
 const TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Small value that several masters read and replace: in a file on this host, or under a key in etcd.

@@ -5,7 +5,7 @@ use super::transaction::{Compare, Reply, Step, StoredKey, Transaction};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-/// What becomes of a request on its way.
+/// Fate of a request on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
     #[default]
@@ -16,7 +16,7 @@ pub enum Fate {
     ReplyLost,
 }
 
-/// Why a transaction has no reply that counts.
+/// Reason for which a transaction has no reply that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimTrouble {
     /// The sender heard nothing: the request may have been applied.
@@ -30,7 +30,7 @@ pub enum SimTrouble {
 #[derive(Clone, Copy, Debug)]
 struct Lease {
     ttl: u64,
-    /// When it runs out.
+    /// Time at which it runs out.
     ends: u64,
 }
 
@@ -59,7 +59,7 @@ impl SimStore {
         self.last_lease
     }
 
-    /// Whether the lease still exists; if so it begins again.
+    /// Renews the lease if it still exists, and returns whether it does.
     pub fn keep_alive(&mut self, now: u64, lease: i64) -> bool {
         self.expire(now);
         let known = self.leases.get_mut(&lease);

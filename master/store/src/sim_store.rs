@@ -22,7 +22,7 @@ pub struct SimWorld {
 struct World {
     store: SimStore,
     now: u64,
-    /// How many of 1000 requests are lost, and as many replies.
+    /// Number of requests lost in 1000, and equally of replies.
     loss: u64,
     dice: u64,
 }

@@ -11,7 +11,7 @@ use super::transaction::{Compare, Reply, Step, StoredKey, Transaction};
 use compass_types::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
 
-/// Where the keys of a term lie.
+/// Names of the keys of a term.
 #[derive(Clone, Debug)]
 pub struct Names {
     pub leader: String,
@@ -19,7 +19,7 @@ pub struct Names {
     pub commits: String,
 }
 
-/// Who wants to lead, and from when on.
+/// Candidate that wants to lead, and from when on.
 #[derive(Clone, Debug)]
 pub struct Candidacy {
     names: Names,
@@ -30,7 +30,7 @@ pub struct Candidacy {
     known: Option<Vec<u8>>,
 }
 
-/// What a campaign came to.
+/// Outcome of a campaign.
 #[derive(Clone, Debug)]
 pub enum Campaigned {
     Won(Term),
@@ -47,14 +47,14 @@ pub enum Campaigned {
 pub struct Term {
     names: Names,
     epoch: Epoch,
-    /// What stands at the leader's key: epoch, holder, and a mark that no other process has.
+    /// Value at the leader's key: epoch, holder, and a mark that no other process has.
     leader_record: Vec<u8>,
     fence: i64,
     lease: i64,
     commits: u64,
 }
 
-/// What became of a commit.
+/// Outcome of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitOutcome {
     /// It is durable, by this request or by an earlier one whose reply was lost.
@@ -267,7 +267,7 @@ impl Term {
         }
     }
 
-    /// What the leader's key and the epoch say: `Durable` when all is as this term knows it.
+    /// Compares the leader's key and the epoch with this term: `Durable` when all is as this term knows it.
     fn look(&mut self, reply: &Reply) -> CommitOutcome {
         let at = |index: usize| reply.read.get(index).and_then(Option::as_ref);
         match at(0) {

@@ -51,10 +51,10 @@ pub struct Transaction {
     pub otherwise: Vec<String>,
 }
 
-/// What became of a transaction.
+/// Outcome of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// Whether every comparison held and the steps were taken.
+    /// Set if every comparison held and the steps were taken.
     pub applied: bool,
     /// The store's revision afterwards.
     pub revision: i64,

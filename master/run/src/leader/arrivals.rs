@@ -111,7 +111,7 @@ impl Leader {
         FrameContent::Results { count }
     }
 
-    /// Whether a report is of a grant that was made to the worker; one that is not is counted and named.
+    /// Returns whether a report is of a grant that was made to the worker; one that is not is counted and named.
     pub(super) fn may_report(
         &mut self,
         now: u64,
@@ -177,7 +177,7 @@ impl Leader {
         }
     }
 
-    /// What was refused, by worker.
+    /// Returns the refusals, by worker.
     pub fn refusals(&self) -> impl Iterator<Item = (&WorkerId, &Refusals)> {
         self.refusals.iter()
     }

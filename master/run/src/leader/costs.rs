@@ -1,4 +1,4 @@
-//! What the answers of endpoints cost, and which models have spent the money that they may.
+//! Costs of the answers of endpoints, and the models that have spent the money that they may.
 
 use compass_plan::{MAX_COST_REACHED, Plan, Price};
 use compass_proto::v1;
@@ -28,7 +28,7 @@ impl Costs {
         Self(bounded.collect())
     }
 
-    /// Whether results of a model are counted.
+    /// Returns whether results of a model are counted.
     pub fn counts(&self, model: ModelId) -> bool {
         self.0.contains_key(&model)
     }

@@ -38,7 +38,7 @@ impl DurabilityBarrier {
         Some(held)
     }
 
-    /// Whether everything up to `seq` is durable and nothing waits.
+    /// Returns whether everything up to `seq` is durable and nothing waits.
     pub(super) fn is_settled(&self, seq: Seq) -> bool {
         self.waiting.is_empty() && self.durable >= seq
     }

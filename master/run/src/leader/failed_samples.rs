@@ -5,7 +5,7 @@ use compass_scheduler::Record;
 use prost::Message as _;
 use std::collections::BTreeSet;
 
-/// How many samples are recorded as failed, and of which tasks.
+/// Number of samples that are recorded as failed, and their tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FailedSamples {
     pub samples: u64,

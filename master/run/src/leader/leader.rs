@@ -23,7 +23,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 /// A load that is said to have taken longer is taken for one of so long.
 const MOST_LOAD_SECONDS: f64 = 86_400.0;
 
-/// What a frame told, beside the scheduler's business: for the facts of the run and the screen.
+/// Content of a frame, beside the scheduler's business: for the facts of the run and the screen.
 #[derive(Debug)]
 pub enum FrameContent {
     /// Nothing to take note of.
@@ -32,7 +32,7 @@ pub enum FrameContent {
     Results { count: u64 },
     /// A shard report, encoded.
     Report { unit: UnitId, report: Vec<u8> },
-    /// Why the worker cannot begin yet; empty where there is nothing.
+    /// Reason for which the worker cannot begin yet; empty where there is nothing.
     Waiting { reason: String },
     /// The worker has room for more: it wants more than before, or gave a grant back. A report ends a grant as well.
     Asks,
@@ -40,7 +40,7 @@ pub enum FrameContent {
     Facts { model: ModelId, facts: Vec<u8> },
 }
 
-/// What becomes of a frame by the weights that it speaks of.
+/// Outcome of a frame by the weights that it speaks of.
 struct Judged {
     counts: bool,
     event: Option<Event>,
@@ -61,7 +61,7 @@ pub struct Leader {
     watch: Watch,
     violations: u64,
     effects: Vec<Effect>,
-    /// What is to be done with connections, and was not yet asked for.
+    /// Outputs for connections that were not yet asked for.
     outputs: Vec<Output>,
     pub refusals: BTreeMap<WorkerId, Refusals>,
 }
@@ -110,8 +110,8 @@ impl Leader {
         &self.failed
     }
 
-    /// What is to be done with connections since the last call, in this order. One that cannot take a frame is to be
-    /// [closed](Self::closed): the worker dials again, and hears all that it has not acknowledged.
+    /// Takes what is to be done with connections since the last call, in this order. One that cannot take a frame is to
+    /// be [closed](Self::closed): the worker dials again, and hears all that it has not acknowledged.
     pub fn outputs(&mut self) -> std::vec::Drain<'_, Output> {
         self.outputs.drain(..)
     }
@@ -121,7 +121,7 @@ impl Leader {
         &self.core
     }
 
-    /// How often a rule was broken; each time is logged.
+    /// Returns the number of times that a rule was broken; each time is logged.
     pub fn violations(&self) -> u64 {
         self.violations
     }
@@ -374,7 +374,8 @@ impl Leader {
         self.closed(now, worker, connection, out);
     }
 
-    /// What a frame says of the weights that a worker loaded or computed with, and of its device, and whether it counts.
+    /// Judges a frame by the weights that a worker loaded or computed with, and by its device, and decides whether it
+    /// counts.
     fn judge_weights(&mut self, worker: &WorkerId, said: &Parsed) -> Judged {
         let unable = |model, kind, text| Event::Unable { worker: worker.clone(), model, kind, text };
         let (counts, event) = match said {
@@ -489,28 +490,28 @@ impl Leader {
         }
     }
 
-    /// Whether the job is over and everything about it is durable and told.
+    /// Returns whether the job is over and everything about it is durable and told.
     pub fn is_settled(&self) -> bool {
         self.core.is_finished() && self.barrier.is_settled(self.core.last_seq())
     }
 
-    /// Whether a worker's stream is up.
+    /// Returns whether a worker's stream is up.
     pub fn is_connected(&self, worker: &WorkerId) -> bool {
         self.sessions.get(worker).is_some_and(Session::is_connected)
     }
 
-    /// Whether the frames of this connection are taken in: it is the worker's latest, and is not cut off.
+    /// Returns whether the frames of this connection are taken in: it is the worker's latest, and is not cut off.
     pub fn is_current(&self, worker: &WorkerId, connection: ConnectionId) -> bool {
         self.sessions.get(worker).is_some_and(|session| session.is_current(connection))
     }
 
-    /// How many workers are connected.
+    /// Returns the number of connected workers.
     pub fn connected(&self) -> usize {
         self.sessions.values().filter(|session| session.is_connected()).count()
     }
 
-    /// Whether every connected worker has said its last of what it was granted: its report of the last samples comes after
-    /// their results, and may have to be uploaded.
+    /// Returns whether every connected worker has said its last of what it was granted: its report of the last samples
+    /// comes after their results, and may have to be uploaded.
     pub fn has_heard_all(&self) -> bool {
         self.sessions.values().filter(|session| session.is_connected()).all(|session| session.rights.is_empty())
     }

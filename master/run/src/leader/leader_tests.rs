@@ -186,7 +186,7 @@ struct Led {
     out: Vec<Submission>,
     /// The latest connection of each.
     dialled: BTreeMap<&'static str, ConnectionId>,
-    /// What was sent and was not asked for.
+    /// Frames that were sent and were not asked for.
     frames: Vec<(ConnectionId, v1::MasterFrame)>,
     connections: u64,
 }

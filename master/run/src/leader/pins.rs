@@ -1,4 +1,4 @@
-//! What the models of a job are pinned to, and whose results count for it.
+//! Pins of a job's models, and the workers whose results count for it.
 //!
 //! The plan pins a model where the planner could read its directory; else the first worker that loads it does, and that is
 //! made durable before a result of the model is. From then on a worker with other files is barred from the model. So is one whose
@@ -25,18 +25,18 @@ pub struct Pins {
 struct Model {
     has_weights: bool,
     pin: Option<Pin>,
-    /// What computed its results; unknown before the first.
+    /// Type of the device that computed its results; unknown before the first.
     device: DeviceType,
 }
 
-/// Why results of a worker do not count.
+/// Reason for which results of a worker do not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub kind: UnableKind,
     pub text: String,
 }
 
-/// What a worker's facts of a model mean.
+/// Meaning of a worker's facts of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Loaded {
     /// It loaded what is pinned, or something without weights.
@@ -75,7 +75,7 @@ impl Pins {
         self.refused.retain(|(other, _)| other != worker);
     }
 
-    /// Whether `worker` was found to have other files of a model.
+    /// Returns whether `worker` was found to have other files of a model.
     pub fn is_refused(&self, worker: &WorkerId, model: ModelId) -> bool {
         self.refused.contains(&(worker.clone(), model))
     }
@@ -136,7 +136,7 @@ impl Pins {
     }
 }
 
-/// Why what was computed on `found`, as an engine names it, does not go with results of `known`; `None` if it does.
+/// Explains why what was computed on `found`, as an engine names it, does not go with results of `known`; `None` if it does.
 fn other_device(known: DeviceType, found: &str) -> Option<Refusal> {
     let text = match (known, DeviceType::of_engine(found)) {
         (DeviceType::Cpu, DeviceType::Cuda) => format!(

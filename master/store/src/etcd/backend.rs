@@ -15,7 +15,7 @@ pub type EtcdStore = FencedStore<EtcdBackend>;
 
 /// One transaction per so long: a group of writes costs etcd what a single one does.
 const GATHERING: Duration = Duration::from_millis(5);
-/// How long a watch is believed that says nothing.
+/// Longest time for which a watch is believed that says nothing.
 const RELIST: Duration = Duration::from_secs(10);
 
 /// Sends single requests to etcd.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
-/// How long one member may take for one request.
+/// Longest time that one member may take for one request.
 const REQUEST: Duration = Duration::from_secs(1);
 const CONNECT: Duration = Duration::from_millis(500);
 const PING: Duration = Duration::from_secs(2);
@@ -21,7 +21,7 @@ pub(super) struct Pool {
     /// The member to ask first.
     first: AtomicUsize,
     options: ConnectOptions,
-    /// Where clients live: a caller may ask from a runtime that ends before them.
+    /// Runtime in which clients live: a caller may ask from a runtime that ends before them.
     runtime: Handle,
     /// All members, as people are told.
     pub(super) shown: String,

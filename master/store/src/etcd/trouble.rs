@@ -1,4 +1,4 @@
-//! What an error of the client means: ask again, or give up, and what to tell whom.
+//! Meaning of an error of the client: ask again, or give up, and what to tell whom.
 
 use crate::backend::Trouble;
 use crate::error::StoreError;
@@ -98,7 +98,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Whether the two sides failed to agree on encryption: no other try would do better.
+/// Returns whether the two sides failed to agree on encryption: no other try would do better.
 fn is_tls(text: &str) -> bool {
     ["certificate", "UnknownIssuer", "NotValidForName", "HandshakeFailure", "InvalidContentType", "corrupt message"]
         .iter()
