@@ -14,26 +14,26 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// How often the autoscaler looks.
+/// Interval at which the autoscaler looks.
 const LOOK: Duration = Duration::from_millis(250);
 /// A worker that had nothing to do for so long is retired.
 const IDLE_MS: u64 = 30_000;
-/// When nothing runs for so long, it is said why; then after twice the time.
+/// Time without anything running after which the reason is printed; then again after twice the time.
 const QUIET: Duration = Duration::from_secs(30);
 
 /// Pools that are not yet at work.
 pub struct Autoscaler {
     pub pools: Vec<Pool>,
     pub bounds: Bounds,
-    /// Whether workers may join that are not launched here: then the run goes on after launching has ended.
+    /// Set if workers may join that are not launched here: then the run continues after launching has ended.
     pub others_may_come: bool,
 }
 
-/// A autoscaler at work.
+/// An autoscaler at work.
 #[derive(Debug)]
 pub struct AutoscalerHandle {
     task: JoinHandle<()>,
-    /// How the pools stand, in their order.
+    /// Reports of the pools, in their order.
     pub reports: watch::Receiver<Vec<PoolReport>>,
 }
 

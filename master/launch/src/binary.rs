@@ -1,4 +1,4 @@
-//! What this host has: the worker's program, and GPUs.
+//! The worker's program and the GPUs that this host has.
 
 use super::error::LaunchError;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub fn find_worker() -> Result<PathBuf, LaunchError> {
     found.ok_or(LaunchError::NoBinary { beside })
 }
 
-/// Whether this host shows a GPU: the driver's device files, also those of WSL.
+/// Returns whether this host shows a GPU: the driver's device files, also those of WSL.
 pub fn sees_gpu() -> bool {
     ["/dev/nvidiactl", "/dev/dxg"].iter().any(|path| Path::new(path).exists())
 }

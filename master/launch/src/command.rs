@@ -17,10 +17,10 @@ use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tokio::process::{Child, ChildStdin, Command};
 
-/// How names of variables begin that the worker itself reads.
+/// Prefix of the variables that the worker itself reads.
 const OURS: &str = "COMPASS_";
 const SHELL: &str = "/bin/sh";
-/// How long a line may take to end after its pipe was closed, and again after it was asked to.
+/// Longest time until a line ends after its pipe was closed, and again after it was asked to.
 const GRACE: Duration = Duration::from_secs(5);
 /// The end of a log that is shown, in characters, and that is read for it, in bytes.
 const LAST_LINE: usize = 300;
@@ -34,7 +34,7 @@ pub struct CommandLauncher {
     pool: String,
     /// GPUs of one worker.
     gpus: u32,
-    /// What the line's environment gets.
+    /// Variables that the line's environment gets.
     environment: Vec<(String, String)>,
     /// The folder of logs; `None` leaves the output on this terminal.
     logs: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! Why no worker can be launched: each a sentence with what to do.
+//! Reasons why no worker can be launched: each is a sentence with what to do.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -57,13 +57,13 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
-    /// Whether another try would find the same.
+    /// Returns whether another try would find the same.
     pub fn is_final(&self) -> bool {
         let may_pass = matches!(self, Self::Refused { .. } | Self::Unreadable { .. });
         !may_pass && !self.is_infrastructure()
     }
 
-    /// Whether what was asked for may be right, and those who should do it cannot be reached.
+    /// Returns whether the request may be right, and the services that should carry it out cannot be reached.
     pub fn is_infrastructure(&self) -> bool {
         matches!(self, Self::Silent { .. } | Self::Unreached { .. })
     }

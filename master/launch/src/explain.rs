@@ -1,4 +1,4 @@
-//! Why nothing is running, in one sentence per pool. Pure: what is said follows from the reports alone.
+//! The reasons why nothing is running, in one sentence per pool. Pure: the text follows from the reports alone.
 
 use super::pool::PoolReport;
 use compass_common::words::{counted, duration};
@@ -29,7 +29,7 @@ pub fn explain(reports: &[PoolReport]) -> Vec<String> {
     reports.iter().map(|report| format!("{}: {}", who(report), state(report))).collect()
 }
 
-/// Whether its workers are on this host, and no jobs of anybody's.
+/// Returns whether its workers are on this host, and no jobs of anybody's.
 fn is_local(report: &PoolReport) -> bool {
     report.kind == RunnerKind::Local.name()
 }
@@ -86,7 +86,7 @@ fn here(report: &PoolReport) -> Option<String> {
     })
 }
 
-/// Where the jobs stand whose workers are not here.
+/// Describes the state of the jobs whose workers are not here.
 fn missing(report: &PoolReport) -> Vec<String> {
     let count = &report.count;
     let mut parts = Vec::new();
@@ -120,7 +120,7 @@ fn missing(report: &PoolReport) -> Vec<String> {
     parts
 }
 
-/// What a launcher's reason means for so many jobs.
+/// Returns the meaning of a launcher's reason for this number of jobs.
 fn because(reason: &str, jobs: u32) -> String {
     let is_one = jobs == 1;
     let of = |one: &'static str, many: &'static str| if is_one { one } else { many };

@@ -28,11 +28,11 @@ struct Job {
     running_ms: Option<u64>,
     /// The launcher's word on why it waits.
     reason: String,
-    /// Whether its agent reported since it runs.
+    /// Set if its agent reported since it runs.
     reported: bool,
-    /// Whether a sample was recorded from its agent.
+    /// Set if a sample was recorded from its agent.
     recorded: bool,
-    /// Whether it was asked to end.
+    /// Set if it was asked to end.
     ending: bool,
     missing: u32,
 }
@@ -50,7 +50,7 @@ pub(super) enum JobEvent {
     NeverConnected { job: LauncherJobId, worker: WorkerId },
 }
 
-/// How the jobs of a pool stand, counted.
+/// Numbers of a pool's jobs by their states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Jobs that wait.
@@ -307,7 +307,7 @@ impl JobTable {
         self.jobs.iter().filter(|(_, job)| !job.ending).map(|(id, _)| id.clone()).collect()
     }
 
-    /// What stays beyond so many jobs: those that wait before those that run, the latest first.
+    /// Returns the staying jobs beyond `most`: it picks jobs that wait before jobs that run, and the latest first.
     pub(super) fn beyond(&self, most: u32) -> Vec<LauncherJobId> {
         let staying = self.jobs.iter().filter(|(_, job)| !job.ending);
         let mut staying: Vec<_> =
@@ -340,7 +340,7 @@ impl JobTable {
         self.jobs.values().map(|job| job.worker.clone()).collect()
     }
 
-    /// How long nothing may be submitted, in milliseconds.
+    /// Returns the time for which nothing may be submitted, in milliseconds.
     pub(super) fn pause_left(&self, now: u64) -> u64 {
         self.paused_until.saturating_sub(now)
     }
@@ -350,12 +350,12 @@ impl JobTable {
         self.trouble.as_deref().filter(|_| self.failures > 0 || self.refusals > 0)
     }
 
-    /// Why nothing more will be launched.
+    /// Returns the reason why nothing more will be launched.
     pub(super) fn given_up(&self) -> Option<&str> {
         self.given_up.as_deref()
     }
 
-    /// How the jobs stand.
+    /// Counts the jobs by their states.
     pub(super) fn count(&self, now: u64) -> Count {
         let mut count = Count::default();
         for job in self.jobs.values() {

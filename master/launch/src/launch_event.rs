@@ -2,7 +2,7 @@
 
 use compass_types::ids::WorkerId;
 
-/// What the launchers tell.
+/// Events that the launchers report.
 #[derive(Debug)]
 pub enum LaunchEvent {
     /// The agent of this name ended in the middle of the run. `is_death` unless somebody wanted it so.

@@ -1,7 +1,7 @@
-//! What a launcher is: it submits jobs, says where they stand, and ends them. One job holds one agent.
+//! A launcher submits jobs, reports their states, and ends them. One job holds one agent.
 //!
 //! A launcher decides nothing: how many jobs there are to be is the autoscaler's to say, what became of one is the
-//! the job table's to judge. Each is pure command building and pure parsing around a thin runner of processes.
+//! job table's to judge. Each is pure command building and pure parsing around a thin runner of processes.
 
 use super::error::LaunchError;
 use compass_types::ids::WorkerId;
@@ -37,7 +37,7 @@ pub struct Launched {
     pub worker: WorkerId,
 }
 
-/// Where a job stands.
+/// State of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobState {
     /// It waits; `reason` is the launcher's word, or empty. Also after a preemption, when it will run again.
@@ -50,7 +50,7 @@ pub enum JobState {
     Ended(JobOutcome),
 }
 
-/// What became of a job.
+/// Outcome of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobOutcome {
     /// Its agent went in good order.
@@ -72,7 +72,7 @@ pub enum JobOutcome {
 }
 
 impl JobOutcome {
-    /// Whether a cluster does this as a matter of course.
+    /// Returns whether a cluster does this as a matter of course.
     pub(crate) fn is_expected(&self) -> bool {
         matches!(self, Self::Done | Self::Preempted | Self::Walltime | Self::Cancelled | Self::Terminated)
     }
@@ -105,14 +105,14 @@ impl std::fmt::Display for JobOutcome {
     }
 }
 
-/// How a launcher is treated.
+/// Intervals and bounds for the use of a launcher.
 #[derive(Clone, Copy, Debug)]
 pub struct LauncherPolicy {
-    /// How often it is asked where its jobs stand.
+    /// Interval at which it is asked for the states of its jobs.
     pub poll: Duration,
-    /// How often, while the end of its jobs is waited for.
+    /// Interval at which it is asked while the end of its jobs is waited for.
     pub ending: Duration,
-    /// How long the end of cancelled jobs is waited for.
+    /// Longest wait for the end of cancelled jobs.
     pub grace: Duration,
     /// Failures in a row after which it is given up.
     pub failures: u32,
@@ -126,7 +126,7 @@ pub struct LauncherPolicy {
 
 /// Submits jobs, says where they stand, and ends them.
 pub trait Launcher: Send {
-    /// Whether jobs would be taken, before anything is begun.
+    /// Checks whether jobs would be taken, before anything is begun.
     fn check(&mut self) -> Pending<'_, Result<(), LaunchError>> {
         Box::pin(async { Ok(()) })
     }
@@ -134,7 +134,7 @@ pub trait Launcher: Send {
     /// Launches so many jobs, or fewer where not all could be.
     fn submit(&mut self, jobs: u32) -> Pending<'_, Result<Vec<Launched>, LaunchError>>;
 
-    /// Where the jobs stand. One that is not listed is unknown to the launcher, by now or as yet.
+    /// Returns the states of the jobs. One that is not listed is unknown to the launcher, by now or as yet.
     fn poll(&mut self) -> Pending<'_, Result<Vec<(LauncherJobId, JobState)>, LaunchError>>;
 
     /// Asks jobs to end: agents finish what they have begun, as far as the launcher lets them.
@@ -158,7 +158,7 @@ pub trait Launcher: Send {
         None
     }
 
-    /// Where the output of a job is found, in words.
+    /// Describes in words where the output of a job is found.
     fn log(&self, job: &LauncherJobId) -> Option<String>;
 
     /// The command lines that launch so many jobs, for `--dry-run`.
@@ -170,7 +170,7 @@ pub trait Launcher: Send {
         None
     }
 
-    /// How it is treated.
+    /// Returns the policy for the use of this launcher.
     fn policy(&self) -> LauncherPolicy;
 }
 

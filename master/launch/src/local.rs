@@ -16,13 +16,13 @@ use tokio::process::{Child, ChildStdin, Command};
 
 /// Agents in a row that ended early, without the run being over, before the launcher gives up.
 const RESTARTS: u32 = 10;
-/// What the names of local agents begin with.
+/// Prefix of the names of local agents.
 const LOCAL: &str = "local";
 const RESTART_PAUSE: Duration = Duration::from_millis(300);
-/// How long an agent may take to end when the run is over.
+/// Longest time until an agent ends when the run is over.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Whether a worker of this name was launched by a master on its own host, with which it ended.
+/// Returns whether a worker of this name was launched by a master on its own host, with which it ended.
 pub fn is_local(worker: &WorkerId) -> bool {
     worker.0.strip_prefix(LOCAL).is_some_and(|rest| rest.starts_with('-'))
 }
@@ -30,9 +30,9 @@ pub fn is_local(worker: &WorkerId) -> bool {
 /// Runs agents on this machine.
 pub struct LocalLauncher {
     pub worker: WorkerCommand,
-    /// What the agents' environment gets.
+    /// Variables that the agents' environment gets.
     pub environment: Vec<(String, String)>,
-    /// Where the agents' and their engines' output goes; `None` leaves it on this terminal.
+    /// Destination of the agents' and their engines' output; `None` leaves it on this terminal.
     pub log: Option<PathBuf>,
     agents: BTreeMap<LauncherJobId, Agent>,
 }

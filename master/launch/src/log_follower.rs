@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Bytes of one log that are read at once.
 const MOST_AT_ONCE: u64 = 64 << 10;
 
-/// How far a log has been read.
+/// A log, and the point up to which it has been read.
 #[derive(Debug)]
 struct Followed {
     path: PathBuf,
@@ -47,7 +47,7 @@ impl LogFollower {
         lines
     }
 
-    /// Whether nothing of the log of this job was read as yet.
+    /// Returns whether nothing of the log of this job was read as yet.
     pub(super) fn is_unseen(&self, job: &LauncherJobId) -> bool {
         self.logs.get(job).is_some_and(|log| log.read == 0)
     }

@@ -22,10 +22,10 @@ const MAX_UNANSWERED: u32 = 5;
 /// answered in time.
 const DOUBTFUL_LOOKS: u32 = 3;
 
-/// How long the log of a job that has ended is waited for at the end of its pool.
+/// Longest wait for the log of a job that has ended, at the end of its pool.
 const LATE_LOG: Duration = Duration::from_secs(2);
 
-/// What a pool's jobs are like, and how many there may be.
+/// Kind of a pool's jobs, and the bounds of their number.
 #[derive(Clone, Debug, Default)]
 pub struct PoolSpec {
     pub name: String,
@@ -41,12 +41,12 @@ pub struct PoolSpec {
     pub most: u32,
     /// Launches in a row that may fail after a first one; `None` leaves it to the launcher.
     pub retry: Option<u32>,
-    /// Whether the output of its jobs goes to the terminal too.
+    /// Set if the output of its jobs goes to the terminal too.
     pub shows_logs: bool,
 }
 
 impl PoolSpec {
-    /// Whether its workers may do what can be done in these pools.
+    /// Returns whether its workers may do what can be done in these pools.
     pub(super) fn takes(&self, choice: &PoolChoice) -> bool {
         choice.as_ref().is_none_or(|pools| pools.contains(&self.name))
     }
@@ -58,7 +58,7 @@ pub struct Pool {
     pub launcher: Box<dyn Launcher>,
 }
 
-/// How a pool stands.
+/// State of a pool.
 #[derive(Clone, Debug, Default)]
 pub struct PoolReport {
     pub name: String,
@@ -72,13 +72,13 @@ pub struct PoolReport {
     pub trouble: Option<String>,
     /// For how long nothing is launched after it, in milliseconds.
     pub pause_left: u64,
-    /// Why nothing more will be launched.
+    /// Reason why nothing more will be launched.
     pub given_up: Option<String>,
-    /// Why the launcher does not say where jobs stand, when it does not.
+    /// Reason why the launcher does not tell the states of jobs, when it does not.
     pub status_error: Option<String>,
 }
 
-/// What a pool is told.
+/// Instructions to a pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ScaleTarget {
     /// Jobs that it is to have.
@@ -87,13 +87,13 @@ pub(super) struct ScaleTarget {
     pub(super) retire: BTreeSet<WorkerId>,
     /// Workers that are connected.
     pub(super) connected: BTreeSet<WorkerId>,
-    /// Those of them from which samples were recorded.
+    /// Connected workers from which samples were recorded.
     pub(super) recorded: BTreeSet<WorkerId>,
-    /// Whether there is anything that its workers could do.
+    /// Set if there is anything that its workers could do.
     pub(super) has_work: bool,
 }
 
-/// What a pool's task speaks through.
+/// Channels through which a pool's task communicates.
 pub(super) struct PoolChannels {
     pub(super) targets: watch::Receiver<ScaleTarget>,
     pub(super) report: watch::Sender<PoolReport>,
@@ -257,7 +257,7 @@ impl Running {
         }
     }
 
-    /// Whether no job is there, nor expected of a submission that failed.
+    /// Returns whether no job is there, nor expected of a submission that failed.
     fn is_empty(&self) -> bool {
         self.job_table.live() == 0 && self.doubtful_looks == 0
     }
@@ -424,7 +424,7 @@ impl Running {
         }
     }
 
-    /// What is to be done should this process be ended without asking.
+    /// Stores what is to be done should this process be ended without asking.
     fn remember(&self) {
         emergency_cleanup::remember(&self.spec.name, self.launcher.emergency_cleanup(&self.job_table.jobs()));
     }
@@ -445,7 +445,7 @@ impl Running {
     }
 }
 
-/// What has ended, why, and where the log is. What a launcher on this host calls a job is a process.
+/// Describes what has ended, why, and where the log is. A job of a launcher on this host is called a process.
 pub(super) fn ended_in_words(kind: &str, jobs: &[&LauncherJobId], outcome: &str, log: Option<&str>) -> String {
     let (one, many) = match kind {
         "local" => ("worker process", "worker processes"),
@@ -479,7 +479,7 @@ impl PoolReport {
         self.count.queued + self.count.running
     }
 
-    /// What the autoscaler knows of a pool; `wanted` are open tasks that it could take.
+    /// Returns the autoscaler's knowledge of a pool; `wanted` are open tasks that it could take.
     pub(super) fn state(&self, spec: &PoolSpec, wanted: u32) -> PoolState {
         PoolState {
             gpus: spec.gpus,

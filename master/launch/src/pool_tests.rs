@@ -77,7 +77,7 @@ impl Launcher for FailsAtOnce {
     }
 }
 
-/// What a pool of two such jobs prints.
+/// Returns the lines that a pool of two jobs prints that fail at once.
 async fn printed(shows_logs: bool) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let stop = CancellationToken::new();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-/// What a command said.
+/// Output of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolOutput {
     /// `None` when a signal ended it.
@@ -17,13 +17,13 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
-    /// Whether it ended with 0.
+    /// Returns whether it ended with 0.
     pub fn is_ok(&self) -> bool {
         self.code == Some(0)
     }
 }
 
-/// What a command of a launcher came to.
+/// Result of a launcher's command.
 pub(super) type Said = Result<ToolOutput, LaunchError>;
 
 /// Runs the commands of a launcher.

@@ -1,4 +1,4 @@
-//! Whether a pool is stuck in its queue. Pure: times are milliseconds that never go back.
+//! The timeout that tells whether a pool is stuck in its queue. Pure: times are milliseconds that never go back.
 //!
 //! A pool whose oldest waiting job has waited for as long as its queue timeout lasts, while no other started, is stuck until one
 //! starts.
@@ -12,7 +12,7 @@ const FIRST_MS: u64 = 60_000;
 /// The longest: what a pool holds in a queue that does not move, others get after that time at the latest.
 const LONGEST_MS: u64 = 3_600_000;
 
-/// How long the jobs of a pool have been in its queue.
+/// Record of how long the jobs of a pool have been in its queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueueTimeout {
     lasts_ms: u64,
@@ -28,7 +28,7 @@ impl Default for QueueTimeout {
 }
 
 impl QueueTimeout {
-    /// Whether a pool whose jobs stand so is stuck.
+    /// Returns whether a pool whose jobs have these states is stuck.
     pub(super) fn is_over(&mut self, now: u64, count: &Count) -> bool {
         let has_started = count.running > self.running;
         self.running = count.running;

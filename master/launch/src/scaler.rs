@@ -16,7 +16,7 @@ pub struct Bounds {
     pub gpus: Option<u32>,
 }
 
-/// What is known of a pool.
+/// Facts that are known of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PoolState {
     /// GPUs of one job.
@@ -29,13 +29,13 @@ pub(super) struct PoolState {
     pub(super) most: u32,
     /// Jobs that wait or run, those that are asked to end included.
     pub(super) live: u32,
-    /// Of these, jobs that run.
+    /// Jobs of these that run.
     pub(super) running: u32,
-    /// What was ordered last.
+    /// Number of jobs that was ordered last.
     pub(super) ordered: u32,
-    /// Whether it may launch nothing now, after failures.
+    /// Set if it may launch nothing now, after failures.
     pub(super) paused: bool,
-    /// Whether what waits in its queue has waited for too long.
+    /// Set if the jobs in its queue have waited for too long.
     pub(super) stuck: bool,
     /// Open tasks that its workers could take and no other pool's do.
     pub(super) wanted: u32,
@@ -59,8 +59,8 @@ impl PoolState {
         if self.paused { wish.min(self.live) } else { wish }
     }
 
-    /// How many jobs of another pool's it may have beyond the `target` that there is room for: it is to prove that it can
-    /// start them.
+    /// Returns the number of jobs of another pool's that it may have beyond the `target` that there is room for: it is to prove that
+    /// it can start them.
     fn may_ask_for(&self, target: u32) -> u32 {
         let waiting = self.reserved().max(target).saturating_sub(self.running);
         self.wish().saturating_sub(target).min(self.running.max(1).saturating_sub(waiting))
@@ -72,10 +72,10 @@ impl PoolState {
     }
 }
 
-/// What a bound counts, of one job of a pool.
+/// Quantity that a bound counts, of one job of a pool.
 type Unit = fn(&PoolState) -> u32;
 
-/// How many jobs each pool is to have.
+/// Returns the number of jobs that each pool is to have.
 pub(super) fn targets(pools: &[PoolState], bounds: Bounds) -> Vec<u32> {
     let slots: Unit = |pool| pool.slots.max(1);
     let gpus: Unit = |pool| pool.gpus;
@@ -204,7 +204,7 @@ mod tests {
         )
     }
 
-    /// What may run at the same time at most.
+    /// Returns the most that may run at the same time.
     fn held(pools: &[PoolState], targets: &[u32], unit: impl Fn(&PoolState) -> u32) -> u32 {
         pools.iter().zip(targets).map(|(pool, target)| pool.live.max(*target) * unit(pool)).sum()
     }

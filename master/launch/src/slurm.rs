@@ -1,7 +1,7 @@
 //! The Slurm launcher: arrays of `sbatch`, one `squeue` per look, `scancel`.
 //!
-//! What a failed `sbatch` says is not believed: the jobs may be there all the same, and the queue is looked at before anything
-//! else is submitted.
+//! The message of a failed `sbatch` is not believed: the jobs may be there all the same, and the queue is looked at before
+//! anything else is submitted.
 //!
 //! Jobs carry in their comment which run and pool they belong to, and which masters they were told of. A master takes over
 //! what an earlier one left in the queue and told of it; jobs that would look for other addresses alone are cancelled.
@@ -39,19 +39,19 @@ const CANCELLED_AT_ONCE: usize = 500;
 /// Submits arrays of jobs with `sbatch`, looks with `squeue`, ends with `scancel`.
 pub struct SlurmLauncher {
     order: SlurmOrder,
-    /// How often each job that it launched or found had been put back into the queue when it was looked at last.
+    /// Number of times that each job that it launched or found had been put back into the queue when it was looked at last.
     restarts: BTreeMap<LauncherJobId, u64>,
-    /// What the comment of every job of this run and pool begins with, before the masters that its worker was told of.
+    /// Beginning of the comment of every job of this run and pool, before the masters that its worker was told of.
     mark: String,
     /// Jobs of one array that Slurm takes.
     array: u32,
-    /// Why the latest submission was not taken whole. It is told before anything else is submitted.
+    /// Reason why the latest submission was not taken whole. It is told before anything else is submitted.
     untold: Option<LaunchError>,
     form: QueueForm,
     commands: Box<dyn Commands>,
 }
 
-/// Where jobs belong.
+/// Run, job, stage and pool to which jobs belong.
 #[derive(Clone, Copy, Debug)]
 pub struct Belonging<'b> {
     /// The run folder's name.
@@ -86,7 +86,7 @@ impl SlurmLauncher {
         format!("{}{}", self.mark, self.order.worker.master.told())
     }
 
-    /// Whether the worker of a job of this run and pool finds this master.
+    /// Returns whether the worker of a job of this run and pool finds this master.
     fn is_ours(&self, entry: &QueuedJob) -> bool {
         entry.comment.strip_prefix(&self.mark).is_some_and(|told| self.order.worker.master.are_found_by(told))
     }

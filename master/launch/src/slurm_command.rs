@@ -9,7 +9,7 @@ const LONGEST_NAME: usize = 512;
 /// Seconds before its time is up at which a worker is told to finish; Slurm may be a minute early.
 const WARNING_S: u32 = 60;
 
-/// What every job of a pool is submitted with.
+/// Settings with which every job of a pool is submitted.
 #[derive(Clone, Debug)]
 pub struct SlurmOrder {
     pub pool: String,
@@ -18,9 +18,9 @@ pub struct SlurmOrder {
     pub gpus: u32,
     pub worker: WorkerCommand,
     pub environment: Vec<(String, String)>,
-    /// What the jobs are called.
+    /// Name of the jobs.
     pub name: String,
-    /// Where the workers' output goes.
+    /// Folder of the workers' output.
     pub logs: Option<PathBuf>,
 }
 
@@ -79,7 +79,7 @@ impl SlurmOrder {
     }
 }
 
-/// How Slurm says that the way to its controller failed, or that the controller is too busy, as of `slurm_errno.c`.
+/// Messages of Slurm that the way to its controller failed, or that the controller is too busy, as of `slurm_errno.c`.
 const UNREACHED: [&str; 14] = [
     "contact slurm controller",
     "configuration file",
@@ -97,12 +97,12 @@ const UNREACHED: [&str; 14] = [
     "Rate limit exceeded",
 ];
 
-/// Whether Slurm itself was not reached: another time it may be.
+/// Returns whether Slurm itself was not reached: another time it may be.
 pub(super) fn is_unreached(stderr: &str) -> bool {
     is_unknown_here(stderr) || UNREACHED.iter().any(|words| stderr.contains(words))
 }
 
-/// Whether munge did not vouch for who asks.
+/// Returns whether munge did not vouch for the caller.
 fn is_unknown_here(stderr: &str) -> bool {
     ["unge", "rotocol authentication error", "nvalid authentication credential"]
         .iter()

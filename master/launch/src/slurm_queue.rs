@@ -1,4 +1,4 @@
-//! What `squeue` says, in JSON and in columns, as of Slurm 22.05 and of later versions. Pure.
+//! The output of `squeue`, in JSON and in columns, as of Slurm 22.05 and of later versions. Pure.
 //!
 //! Numbers are plain in 22.05 and `{ "set": true, "number": 7 }` later; a job's state is a word, then a list of words. Tasks
 //! of an array that still wait are one entry with `array_task_string`, `"3-5,7%2"`.
@@ -13,19 +13,19 @@ pub(super) struct QueuedJob {
     pub(super) job: LauncherJobId,
     pub(super) user: u32,
     pub(super) comment: String,
-    /// How often it was put back into the queue.
+    /// Number of times that it was put back into the queue.
     pub(super) restarts: u64,
     pub(super) state: JobState,
 }
 
 impl QueuedJob {
-    /// Whether it waits or runs.
+    /// Returns whether it waits or runs.
     pub(super) fn is_live(&self) -> bool {
         !matches!(self.state, JobState::Ended(_))
     }
 }
 
-/// How the queue is asked for.
+/// Form in which the queue is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueueForm {
     Json,
@@ -166,7 +166,7 @@ fn state(job: &Value) -> JobState {
     state_of(&states, reason, exit(job.get("exit_code")))
 }
 
-/// What its states, Slurm's reason, exit code and signal mean.
+/// Returns the state that a job's states, Slurm's reason, exit code and signal mean.
 fn state_of(states: &[&str], reason: &str, exit: (u64, u64)) -> JobState {
     let is = |state: &str| states.contains(&state);
     // Its processes may still run, and its GPUs are not free yet.

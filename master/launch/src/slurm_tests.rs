@@ -15,18 +15,18 @@ struct Cluster {
     /// Job and comment of what runs.
     jobs: Vec<(String, String)>,
     arrays: u32,
-    /// What was run, less `squeue`.
+    /// Commands that were run, less `squeue`.
     said: Vec<String>,
-    /// How the queue was asked for.
+    /// Forms in which the queue was asked for.
     looks: Vec<QueueForm>,
     /// Jobs of one array at most, and of the user.
     array_limit: Option<u32>,
     user_limit: Option<u32>,
-    /// Whether `sbatch` takes the jobs and then says that its socket timed out.
+    /// Set if `sbatch` takes the jobs and then says that its socket timed out.
     loses_answers: bool,
-    /// What `squeue --json` says on its standard error; a silence where it is empty.
+    /// Text of `squeue --json` on its standard error; a silence where it is empty.
     without_json: Option<&'static str>,
-    /// Whether `squeue` says nothing at all.
+    /// Set if `squeue` says nothing at all.
     is_blind: bool,
 }
 

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use tokio::sync::watch;
 
-/// Whether a stage runs programs that a model wrote.
+/// Choice whether a stage runs programs that a model wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Programs {
     /// It does not: agents need not look for a sandbox.
@@ -16,7 +16,7 @@ pub enum Programs {
     Unsafe,
 }
 
-/// Where workers find the master that launches them, and those that stand by for it.
+/// Addresses where workers find the master that launches them, and the masters that stand by for it.
 #[derive(Clone, Debug)]
 pub struct MasterAddresses {
     own: String,
@@ -42,7 +42,7 @@ impl MasterAddresses {
         std::iter::once(self.own.clone()).chain(others).collect::<Vec<_>>().join(",")
     }
 
-    /// Whether a worker that was told these addresses finds this master.
+    /// Returns whether a worker that was told these addresses finds this master.
     pub(super) fn are_found_by(&self, told: &str) -> bool {
         told.split(',').any(|address| address == self.own)
     }
@@ -57,7 +57,7 @@ pub struct WorkerCommand {
     pub slots: u32,
     /// `auto`, `cpu` or `cuda:N`.
     pub device: String,
-    /// What the agent is told of programs that a model wrote.
+    /// Terms for programs that a model wrote, as the agent is told them.
     pub programs: Programs,
     /// The `[[pool]]` that it works for; `None` where there are none.
     pub pool: Option<String>,

@@ -22,11 +22,11 @@ pub(super) struct Agents {
     launching: Launching,
 }
 
-/// How the launching of workers stands.
+/// State of the launching of workers.
 #[derive(Clone, Debug)]
 pub(super) struct Launching {
     pub pools: watch::Receiver<Vec<PoolReport>>,
-    /// Why launching has ended, once it has.
+    /// Reason why launching has ended, once it has.
     pub given_up: watch::Receiver<Option<String>>,
 }
 
@@ -99,7 +99,7 @@ impl Agents {
         Self { task, stop: stop.drop_guard(), launching }
     }
 
-    /// How they stand, as long as they are kept running.
+    /// Returns the state of the pools, as long as they are kept running.
     pub(crate) fn launching(&self) -> Launching {
         self.launching.clone()
     }
@@ -122,7 +122,7 @@ impl Agents {
 }
 
 impl Launching {
-    /// How launchers stand that have not brought what they should, given who is connected.
+    /// Describes the launchers that have not brought what they should, given who is connected.
     pub(crate) fn notes(&self, is_connected: impl Fn(&WorkerId) -> bool) -> Vec<String> {
         let reports: Vec<_> = self.pools.borrow().iter().map(|report| report.clone().knowing(&is_connected)).collect();
         let lacking = reports.into_iter().filter(|report| report.count.reported < report.target.max(1));

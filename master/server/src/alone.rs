@@ -18,7 +18,7 @@ use compass_settings::Config;
 use tokio::sync::{Mutex, watch};
 use tracing::Instrument as _;
 
-/// What workers are told that wait for another stage when there is none.
+/// Message to workers that wait for another stage when there is no other.
 const OVER: &str = "the run is over";
 
 /// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that asks the process to

@@ -1,5 +1,5 @@
-//! What a server that stays remembers: every job that it accepted, and how each ended. With an embedded store it alone has it open;
-//! in etcd several servers may share it, of which one leads and the others stand by.
+//! The memory of a server that stays: every job that it accepted, and how each ended. With an embedded store it alone has it
+//! open; in etcd several servers may share it, of which one leads and the others stand by.
 
 use super::peers::Peers;
 use super::status_file::StatusFile;
@@ -28,7 +28,7 @@ pub(super) const ENDED: usize = 100;
 pub(super) struct Book {
     store: AnyStore,
     leadership: Leadership,
-    /// Whether this server stood by until another was gone.
+    /// Set if this server stood by until another was gone.
     pub(super) took_over: bool,
 }
 
@@ -115,7 +115,7 @@ impl Book {
         }
     }
 
-    /// Whether other servers may stand by.
+    /// Returns whether other servers may stand by.
     pub(crate) fn is_shared(&self) -> bool {
         self.store.is_shared()
     }
@@ -168,7 +168,7 @@ impl Book {
     }
 }
 
-/// Whether this host sees the run folder.
+/// Returns whether this host sees the run folder.
 pub(super) fn is_seen(job: &JobRecord) -> bool {
     RunFolder::at(&job.folder).is_some()
 }

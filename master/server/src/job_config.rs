@@ -6,7 +6,7 @@ use compass_settings::{Base, Config, PoolConfig, RunnerConfig, RunnerKind, Stage
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-/// What launchers are told: nothing of models, which come with the jobs.
+/// Returns the configuration of the launchers: it has nothing of models, which come with the jobs.
 pub(super) fn launch_config(base: &Base) -> Config {
     let stage = StageConfig { partitioner: PartitionerKind::Balanced, runner: base.runner.clone() };
     Config {
@@ -34,7 +34,7 @@ pub(super) fn launch_config(base: &Base) -> Config {
     }
 }
 
-/// What the stages of the job are told. Its models and data sets are in its plan.
+/// Returns the configuration of the job's stages. Its models and data sets are in its plan.
 pub(super) fn job_config(base: &Base, address: SocketAddr, job: &JobRecord) -> Config {
     let stage = |terms: &StageTerms| StageConfig {
         partitioner: terms.partitioner.clone(),

@@ -2,7 +2,7 @@
 //! the number of jobs. `alone` runs one job with a server that ends with it; `serve` takes jobs from `submit`, runs them side
 //! by side, and shares its workers out among them.
 //!
-//! What `serve` accepted is in its store before it says so; one that is killed and started again goes on with every job that
+//! `serve` stores what it accepts before it says so; a server that is killed and started again continues with every job that
 //! has not ended, as a leader of its own epoch each. The `broker` says who works for whom; the dispatcher carries it out.
 
 mod agents;

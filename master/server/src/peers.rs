@@ -104,7 +104,7 @@ fn is_address(text: &str) -> bool {
     })
 }
 
-/// What a value holds; nothing where it is another version's.
+/// Returns the contents of a value; empty where it is another version's.
 fn read(value: Option<&[u8]>) -> Known {
     value.and_then(|value| serde_json::from_slice(value).ok()).unwrap_or_default()
 }

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// Why ports cannot be opened.
+/// Reason why ports cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PortsError {
     #[error("cannot listen on {address}; another master may use it: choose another master.listen, or port 0 for any")]
@@ -31,7 +31,7 @@ pub(super) enum PortsError {
 }
 
 impl PortsError {
-    /// Whether the configuration must be changed first.
+    /// Returns whether the configuration must be changed first.
     pub(crate) fn is_bad_input(&self) -> bool {
         matches!(self, Self::Secrets(_))
     }

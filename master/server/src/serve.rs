@@ -33,7 +33,7 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
-/// What workers are told at the end.
+/// Message to workers at the end.
 const STOPPED: &str = "the master was asked to stop";
 
 #[derive(Debug)]
@@ -41,10 +41,10 @@ struct Jobs {
     base: Base,
     server: Arc<Server>,
     address: SocketAddr,
-    /// How its launchers stand.
+    /// State of its launchers.
     launching: Launching,
     book: Mutex<Book>,
-    /// Whether other servers may stand by.
+    /// Set if other servers may stand by.
     is_shared: bool,
     running: Mutex<JoinSet<()>>,
     status: watch::Receiver<LeadershipStatus>,
@@ -161,7 +161,7 @@ async fn serve_until(
     Ok(code)
 }
 
-/// Why the ports of a server cannot be opened.
+/// Returns the reason why the ports of a server cannot be opened.
 fn of_ports(error: &PortsError) -> Failure {
     let code = if error.is_bad_input() { exit::BAD_INPUT } else { exit::INFRASTRUCTURE };
     Failure::of(code, error)
@@ -290,12 +290,12 @@ impl Jobs {
     }
 }
 
-/// Whether the model loads in some pool; without pools every model loads that names none.
+/// Returns whether the model loads in some pool; without pools every model loads that names none.
 fn is_home_to(pools: &[PoolConfig], model: &ModelPlacement) -> bool {
     if pools.is_empty() { model.pools.is_empty() } else { pools.iter().any(|pool| model.loads_in(pool)) }
 }
 
-/// Why a model has no place in any pool of the server's.
+/// Returns the reason why a model has no place in any pool of the server's.
 fn nowhere(model: &ModelPlacement, pools: &[PoolConfig]) -> Diagnostic {
     let named = |names: &[&str]| match names {
         [name] => format!("the pool `{name}`"),

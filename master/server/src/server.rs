@@ -1,4 +1,4 @@
-//! What a master has one of, whatever the number of its jobs.
+//! The parts of which a master has one, whatever the number of its jobs.
 
 use super::ports::{BoundPorts, Ports};
 use super::worker_dispatcher::WorkerDispatcher;
@@ -15,13 +15,13 @@ use tokio_util::task::TaskTracker;
 pub(super) struct Server {
     pub dispatcher: Arc<WorkerDispatcher>,
     pub registry: Arc<JobRegistry>,
-    /// Where it listens, and under which names.
+    /// Addresses at which it listens, and the names under which it does.
     config: Config,
-    /// What its page shows, for the screen.
+    /// Content of its page, for the screen.
     shown: &'static str,
     ports: Mutex<Option<Ports>>,
     stop: DropGuard,
-    /// What runs until it is stopped.
+    /// Tasks that run until it is stopped.
     tasks: TaskTracker,
 }
 

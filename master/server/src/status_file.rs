@@ -13,19 +13,19 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// How often it is written.
+/// Interval at which it is written.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// What the file holds. Its keys are documented; new ones may come.
+/// Contents of the file. Its keys are documented; new ones may come.
 #[derive(Debug, Serialize)]
 struct Document {
     /// Seconds since 1970.
     written: u64,
-    /// Whether this is the last word of the master.
+    /// Set if this is the last word of the master.
     ended: bool,
-    /// Of the process, once it ends.
+    /// Exit code of the process, once it ends.
     exit_code: Option<u8>,
-    /// Why it ended without a table.
+    /// Reason why it ended without a table.
     reason: Option<String>,
     /// Seconds since the scheduler of a job last showed itself; more than a minute is trouble. `null` where no job has one.
     silent_seconds: Option<u64>,
@@ -33,8 +33,8 @@ struct Document {
     master: MasterStatus,
 }
 
-/// What `run` gives, with the file at `path` from before it begins: the last word of an earlier master does not pass for that of
-/// this one, whose configuration may be bad.
+/// Returns the result of `run`, with the file at `path` from before it begins: the last word of an earlier master does not pass for
+/// the word of this one, whose configuration may be bad.
 ///
 /// # Errors
 /// The file cannot be written, and nothing was started; else those of `run`.
@@ -60,7 +60,7 @@ pub async fn with_status_file(
     ended
 }
 
-/// Whether the file holds the last word of its master.
+/// Returns whether the file holds the last word of its master.
 fn has_ended(path: &Path) -> bool {
     let held = regular_file::read(path, regular_file::SMALL)
         .ok()

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// How often the broker is asked when nothing happens: turns end on their own.
+/// Interval at which the broker is asked when nothing happens: turns end on their own.
 const TICK: Duration = Duration::from_millis(250);
 /// Frames that wait for a job's driver.
 const INBOUND: usize = 1024;
@@ -24,7 +24,7 @@ pub(super) struct WorkerDispatcher {
     pub files: PlanFiles,
     started: Instant,
     state: Mutex<State>,
-    /// What launchers go by.
+    /// Snapshot that launchers go by.
     snapshot: watch::Sender<SchedulerSnapshot>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct WorkerDispatcher {
 struct State {
     dispatcher: Dispatcher,
     stages: BTreeMap<JobId, StageChannels>,
-    /// Where the answer goes to a connection that waits for one.
+    /// Channels for the answers to connections that wait for one.
     waiting: BTreeMap<ConnectionId, oneshot::Sender<Answer>>,
 }
 
@@ -79,7 +79,7 @@ impl WorkerDispatcher {
         self.snapshot.send_replace(self.with(|state, _| state.dispatcher.snapshot()));
     }
 
-    /// What launchers go by: all jobs as one.
+    /// Returns the snapshot that launchers go by: all jobs as one.
     pub(crate) fn snapshot(&self) -> watch::Receiver<SchedulerSnapshot> {
         self.snapshot.subscribe()
     }

@@ -19,9 +19,9 @@ use tokio::task::JoinSet;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
 
-/// How long a master may take to say how it stands: it answers at once, or hangs.
+/// Longest time that a master may take to report its state: it answers at once, or hangs.
 const STATUS: Duration = Duration::from_secs(3);
-/// How long it may take to explain something, which a scheduler is asked for.
+/// Longest time that it may take to explain something, which a scheduler is asked for.
 const EXPLANATION: Duration = Duration::from_secs(10);
 /// Interval of pings on a connection, and how long one may go unanswered: a server that is stopped keeps its connections open.
 const PING: Duration = Duration::from_secs(30);
@@ -30,7 +30,7 @@ const PING: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug)]
 pub(super) struct Master {
     client: ControlClient<Channel>,
-    /// How it is called where it does not answer.
+    /// Name of the master where it does not answer.
     name: String,
 }
 
@@ -46,11 +46,11 @@ pub(super) struct Known {
 pub(super) struct Masters {
     /// A server first.
     pub known: Vec<Known>,
-    /// Those that do not answer, in words.
+    /// Masters that do not answer, in words.
     pub silent: Vec<Failure>,
 }
 
-/// What a master answered to a question that it could not serve.
+/// Converts a master's answer to a question that it could not serve.
 pub(super) fn refused(status: &Status) -> Failure {
     let code = match status.code() {
         Code::NotFound | Code::FailedPrecondition | Code::InvalidArgument => exit::BAD_INPUT,
@@ -105,7 +105,7 @@ impl Master {
         Self::serving(state_dir, "server").await
     }
 
-    /// Whether the server of a state folder has died or hangs, and one that stands by is about to take its place.
+    /// Returns whether the server of a state folder has died or hangs, and a standby is about to take its place.
     pub(super) async fn is_in_succession(state_dir: &Path) -> bool {
         let has_died = find(state_dir).await.dead_server.is_some();
         let masters = Self::all(state_dir).await;
@@ -113,7 +113,7 @@ impl Master {
         stands_by && (has_died || !masters.silent.is_empty())
     }
 
-    /// Whether both are connections to one process.
+    /// Returns whether both are connections to one process.
     pub(super) fn is_same_as(&self, other: &Self) -> bool {
         self.name == other.name
     }
@@ -140,7 +140,7 @@ impl Master {
         Ok(Speeds::of(reply.records))
     }
 
-    /// How it stands.
+    /// Returns its state.
     pub(super) async fn status(&mut self) -> Result<MasterStatus, Failure> {
         let reply = self.client.status(v1::StatusRequest {}).await.map_err(|status| refused(&status))?;
         let status = serde_json::from_slice(&reply.into_inner().status);
@@ -180,7 +180,7 @@ impl Master {
     }
 }
 
-/// How a master is called that cannot say it.
+/// Returns the name of a master that cannot give its own.
 fn name(live: &Live) -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     match live.process {
@@ -189,24 +189,24 @@ fn name(live: &Live) -> String {
     }
 }
 
-/// Why a master that is there is of no use.
+/// Returns the reason why a master that is there is of no use.
 fn silent(name: &str, waited: Duration) -> Failure {
     let message = format!("{name} does not answer ({} s)", waited.as_secs());
     let help = "it was stopped (SIGCONT lets it go on), or hangs, or its host is overloaded";
     Failure::new(exit::INFRASTRUCTURE, Diagnostic::error(message).with_help(help))
 }
 
-/// Where commands go that the server of this folder cannot serve while it stands by.
+/// Advice where to give commands that the server of this folder cannot serve while it stands by.
 pub(super) const ASK_THE_LEADER: &str =
     "give the command on the host of the server that leads, with that one's state_dir (`--state-dir`)";
 
-/// Why the server of a state folder takes no job.
+/// Returns the reason why the server of a state folder takes no job.
 fn stands_by(state_dir: &Path, for_whom: &str) -> Failure {
     let message = format!("the server in {} stands by and takes no jobs: {for_whom}", state_dir.display());
     Failure::new(exit::INFRASTRUCTURE, Diagnostic::error(message).with_help(ASK_THE_LEADER))
 }
 
-/// Why nothing answers in a state folder.
+/// Returns the reason why nothing answers in a state folder.
 fn missing(state_dir: &Path, dead: Option<PathBuf>, wanted: &str) -> Failure {
     let shown = state_dir.display();
     let diagnostic = match dead {

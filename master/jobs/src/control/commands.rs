@@ -13,7 +13,7 @@ use compass_proto::v1;
 use serde::Serialize;
 use std::path::Path;
 
-/// What is to be explained.
+/// Subject of an explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {
     /// A job; the newest that has not ended when none is named.
@@ -141,7 +141,7 @@ pub async fn cancel(state_dir: &Path, job: Option<&str>, reason: Option<String>)
     Ok(exit::SCORED)
 }
 
-/// Why nothing more is running, in words.
+/// Explains in words why nothing more is running.
 ///
 /// # Errors
 /// There is no such job, task or worker, or no master answers.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// Interval at which the store is asked.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long no server may lead: longer than a lease and an election.
+/// Longest time without a server that leads: longer than a lease and an election.
 const LONGEST_VACANCY: Duration = Duration::from_secs(20);
 
 /// Waits until the store records the end of `job`, and calls `goes_on` once another server leads. `None` where none does, the job is

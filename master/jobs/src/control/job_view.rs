@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobView {
     pub status: JobStatus,
-    /// When it ended, once it has.
+    /// Time of its end, once it has ended.
     pub ended_at: Option<String>,
-    /// What its latest stage shows; that no longer moves once the stage has ended. With all reasons for which tasks wait.
+    /// View of its latest stage, with all reasons for which tasks wait. It no longer moves once the stage has ended.
     pub run: RunView,
 }
 
@@ -30,7 +30,7 @@ impl JobView {
         }
     }
 
-    /// Whether a stage of it can grant tasks.
+    /// Returns whether a stage of it can grant tasks.
     pub fn is_running(&self) -> bool {
         let JobStatus { state, exit_code, cancelled, .. } = &self.status;
         exit_code.is_none() && cancelled.is_none() && matches!(state.as_str(), "infer" | "execute")

@@ -10,7 +10,7 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub struct ServerOfJobs(Master);
 
-/// How following a job ended.
+/// Result of following a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Followed {
     /// The job ended, with this exit code, and why it has no table; empty where it has one.

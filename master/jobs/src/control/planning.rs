@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// What is planned sooner needs no answer.
+/// Time below which planning needs no answer.
 const SOON: Duration = Duration::from_secs(1);
 
 /// Lets `status` find this master until the guard is dropped. Planning does not depend on it.
@@ -49,7 +49,7 @@ pub fn announce_standby(state_dir: &Path, for_whom: String) -> DropGuard {
     guard
 }
 
-/// Where the socket goes: a state folder that is not there yet is not made for a job that may be refused.
+/// Returns the folder of the socket: a state folder that is not there yet is not made for a job that may be refused.
 fn place(state_dir: &Path, usual: &Path) -> PathBuf {
     if state_dir.is_dir() { state_dir.to_owned() } else { usual.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! Where commands are answered: the jobs of this process, and the backend that may take in new ones.
+//! The registry answers commands: it holds the jobs of this process, and the backend that may take in new ones.
 
 use super::job_view::JobView;
 use super::shortage::{Supply, in_words};
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// How long schedulers are waited for that are asked what their jobs are short of.
+/// Longest wait for schedulers that are asked what their jobs are short of.
 const REASONS: Duration = Duration::from_secs(1);
 
 /// A job, as far as commands are concerned.
@@ -32,11 +32,11 @@ pub struct JobEntry {
     pub folder: PathBuf,
     pub priority: u32,
     pub submitted: String,
-    /// What tells its submission from others of the same plan.
+    /// Key that tells its submission from others of the same plan.
     pub key: Option<String>,
     pub max_slots: Option<SlotBound>,
     pub job_handle: JobHandle,
-    /// What it says; `None` where that goes to a terminal.
+    /// Log of the job's messages; `None` where they go to a terminal.
     pub job_log: Option<Arc<JobLog>>,
     pub ended: watch::Receiver<Option<Ended>>,
 }
@@ -46,11 +46,11 @@ pub struct JobEntry {
 pub struct Accepted {
     pub job: JobId,
     pub folder: PathBuf,
-    /// Whether it ran already.
+    /// Set if it ran already.
     pub attached: bool,
 }
 
-/// Why a job is not taken in.
+/// Reason why a job is not taken in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Declined {
     /// Another time it may be.
@@ -86,10 +86,10 @@ pub trait ServerBackend: Debug + Send + Sync {
     /// Its pools whose workers it does not launch.
     fn pools_to_join(&self) -> Vec<String>;
 
-    /// What keeps workers from starting.
+    /// Returns the reasons that keep workers from starting.
     fn notes(&self) -> Vec<String>;
 
-    /// How sure this master may be of its lead, and of its store.
+    /// Returns how sure this master may be of its lead, and of its store.
     fn status(&self) -> LeadershipStatus;
 }
 
@@ -110,29 +110,29 @@ pub struct JobRegistry {
 pub struct UnknownJob(pub String);
 
 impl JobRegistry {
-    /// Of a master whose job is not planned yet, since that time.
+    /// Creates the registry of a master whose job is not planned yet, since that time.
     pub fn planning(since: String) -> Self {
         Self { planning_since: Some(since), ..Self::default() }
     }
 
-    /// Of a server that stands by, in words.
+    /// Creates the registry of a server on standby; `for_whom` says in words which other server leads.
     pub fn standing_by(for_whom: String) -> Self {
         Self { stands_by: Some(for_whom), ..Self::default() }
     }
 
-    /// Where workers dial, once the ports are open; said once.
+    /// Sets the address where workers dial, once the ports are open; called once.
     pub fn opened_at(&self, workers_at: String) {
         // Ports that are opened again have the same address.
         let _ = self.workers_at.set(workers_at);
     }
 
-    /// Who takes in jobs; said once.
+    /// Sets the backend that takes in jobs, and the address where workers dial; called once.
     pub fn governed_by(&self, backend: impl ServerBackend + 'static, workers_at: String) {
         // A second time would be another server in the same process.
         let _ = (self.backend.set(Arc::new(backend)), self.workers_at.set(workers_at));
     }
 
-    /// Who takes in jobs, where anybody does.
+    /// Returns the backend that takes in jobs, where there is one.
     pub fn backend(&self) -> Option<&Arc<dyn ServerBackend>> {
         self.backend.get()
     }
@@ -210,7 +210,7 @@ impl JobRegistry {
         open.into_iter().map(view).collect()
     }
 
-    /// What the page of a job shows: with the reasons of its stage, those that lie in how slots are shared out.
+    /// Returns the content of a job's page: beside the reasons of its stage, it has the reasons that lie in how slots are shared out.
     pub fn job_view(&self, job: &JobEntry) -> JobView {
         let backend = self.backend();
         let status = job_status(job, backend.map(|backend| backend.shares()).as_ref());
@@ -240,7 +240,7 @@ impl JobRegistry {
         Some(self.job_view(&only))
     }
 
-    /// What a server has to say of the slots that a job gets; nothing where it is the only one of its master.
+    /// Describes the slots that a server gives to a job; empty where the job is the only one of its master.
     fn waits_of_shares(&self, job: &JobEntry, view: &RunView) -> Vec<String> {
         let Some(backend) = self.backend() else { return Vec::new() };
         let idle = backend.idle_workers().len();
@@ -292,17 +292,17 @@ impl JobRegistry {
         status
     }
 
-    /// What a job is short of, in one sentence.
+    /// Describes in one sentence what a job is short of.
     fn shortage(&self, job: &JobEntry, reasons: &JobReasons) -> Option<String> {
         Some(in_words(reasons.shortage.as_ref()?, &self.supply(job, reasons.launchers.clone())))
     }
 
-    /// Whether a job has nothing because every slot of the server works for other jobs.
+    /// Returns whether a job has nothing because every slot of the server works for other jobs.
     pub(super) fn waits_for_turn(&self, job: &JobEntry) -> bool {
         self.backend().is_some() && self.supply(job, Vec::new()).waits_for_turn()
     }
 
-    /// Where slots of a job could come from; `launchers` says how the pools stand that have not brought what they should.
+    /// Returns the possible sources of a job's slots; `launchers` describes the pools that have not brought what they should.
     fn supply(&self, job: &JobEntry, launchers: Vec<String>) -> Supply {
         let shares = self.backend().map(|backend| backend.shares());
         let others = shares.iter().flatten().filter(|(other, _)| **other != job.id);
@@ -319,7 +319,7 @@ impl JobRegistry {
         }
     }
 
-    /// How everything stands.
+    /// Returns the state of the master, its jobs and its workers.
     pub fn status(&self) -> MasterStatus {
         let shares = self.backend().map(|backend| backend.shares());
         let mut jobs: Vec<JobStatus> =
@@ -341,7 +341,7 @@ impl JobRegistry {
         }
     }
 
-    /// Why nothing more of a job is running.
+    /// Explains why nothing more of a job is running.
     pub async fn explain_job(&self, job: &JobEntry) -> Vec<String> {
         let id = &job.id;
         if let Some(ended) = &*job.ended.borrow() {
@@ -382,14 +382,14 @@ impl JobRegistry {
         lines
     }
 
-    /// Where a task of a job stands.
+    /// Describes the state of a task of a job.
     pub async fn explain_task(&self, job: &JobEntry, task: TaskId) -> Result<String, UnknownJob> {
         let answer = job.job_handle.ask(|reply| JobCommand::Task(task, reply)).await;
         let answer = answer.ok_or_else(|| UnknownJob(format!("job {} runs no tasks now", job.id)))?;
         answer.ok_or_else(|| UnknownJob(format!("job {} has no task {task}", job.id)))
     }
 
-    /// What a worker is doing, for whichever job.
+    /// Describes the work of a worker, for whichever job.
     pub async fn explain_worker(&self, name: &str) -> Result<Vec<String>, UnknownJob> {
         let worker = WorkerId(name.to_owned());
         let jobs: Vec<JobEntry> = self.jobs(|jobs| jobs.values().cloned().collect());
@@ -418,7 +418,7 @@ impl JobRegistry {
     }
 }
 
-/// What the latest stage of a job shows. Samples that are not wanted any more have not failed.
+/// Returns the view of a job's latest stage. Samples that are not wanted any more have not failed.
 fn shown(job: &JobEntry) -> RunView {
     let mut view = job.job_handle.view().1;
     if job.job_handle.cancelled().is_some() {
@@ -427,7 +427,7 @@ fn shown(job: &JobEntry) -> RunView {
     view
 }
 
-/// Why it was cancelled, if it was.
+/// Returns the reason why it was cancelled, if it was.
 fn cancelled_in_words(job: &JobEntry) -> Option<String> {
     job.job_handle.cancelled().map(|reason| format!("cancelled: {reason}"))
 }

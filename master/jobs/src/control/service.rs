@@ -176,7 +176,7 @@ async fn follow(
     }
 }
 
-/// How far a job is now.
+/// Returns the present progress of a job.
 fn progress(registry: &JobRegistry, job: &JobEntry) -> v1::JobProgress {
     let (doing, view) = job.job_handle.view();
     if !matches!(doing, "infer" | "execute") {

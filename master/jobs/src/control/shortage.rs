@@ -1,24 +1,24 @@
-//! What a running job is short of, and what changes it: the sentence that `status` shows and `explain` begins with. Pure.
+//! The shortage of a running job, and what changes it: the sentence that `status` shows and `explain` begins with. Pure.
 
 use crate::job::SlotBound;
 use compass_common::words::counted;
 use compass_scheduler::Shortage;
 
-/// Where slots of a job could come from.
+/// Possible sources of a job's slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Supply {
     /// Most slots that the job may have.
     pub bound: Option<SlotBound>,
     /// Slots that are its share, those of workers on their way included; `None` where workers are the job's alone.
     pub share: Option<u32>,
-    /// Whether other jobs have a share too.
+    /// Set if other jobs have a share too.
     pub(crate) has_rivals: bool,
-    /// Those of the other jobs that have slots, by their ids, and how many all of them have.
+    /// Ids of the other jobs that have slots, and the number of slots that all of them have.
     pub(crate) ahead: Vec<String>,
     pub taken: u32,
     /// Most slots of the server.
     pub server: Option<SlotBound>,
-    /// How the pools stand that have not brought what they should.
+    /// Descriptions of the pools that have not brought what they should.
     pub(crate) launchers: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Supply {
 const MOST_NAMED: usize = 8;
 
 impl Supply {
-    /// Whether the job has nothing because every slot works for other jobs.
+    /// Returns whether the job has nothing because every slot works for other jobs.
     pub(crate) fn waits_for_turn(&self) -> bool {
         let is_used_up = match &self.server {
             Some(server) => self.taken >= server.slots,
@@ -36,7 +36,7 @@ impl Supply {
         self.share == Some(0) && self.taken > 0 && is_used_up
     }
 
-    /// What works for which other jobs.
+    /// Describes which slots work for which other jobs.
     fn turn_of_others(&self) -> String {
         let by = self.server.as_ref().filter(|server| server.slots == self.taken);
         let by = by.map(|server| format!(" ({})", server.by)).unwrap_or_default();
@@ -67,7 +67,7 @@ pub(crate) fn in_words(shortage: &Shortage, supply: &Supply) -> String {
     }
 }
 
-/// Why a job has no more than these slots, as the end of a sentence.
+/// Explains why a job has no more than these slots, as the end of a sentence.
 fn why_no_more(slots: u32, supply: &Supply) -> String {
     let Supply { bound, share, has_rivals, server, launchers, .. } = supply;
     // No priority makes a share larger than the server.

@@ -13,10 +13,10 @@ const FOLDER: &str = "control";
 const ENDING: &str = "sock";
 /// The name of a server's socket.
 pub const SERVER: &str = "serve";
-/// What the kernel has room for in an address.
+/// Longest address, in bytes, that the kernel has room for.
 const LONGEST: usize = 107;
 
-/// Why a master cannot be asked anything.
+/// Reason why a master cannot be asked anything.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
     #[error("cannot open the control socket {path}")]
@@ -33,10 +33,10 @@ pub enum SocketError {
 #[derive(Debug)]
 pub struct Socket {
     path: PathBuf,
-    /// Which file it is: another server may have put its own under this name meanwhile.
+    /// Inode of its file: another server may have put its own under this name meanwhile.
     inode: u64,
     listener: Option<UnixListener>,
-    /// Where its user's commands look that name no state folder.
+    /// Path at which its user's commands look that name no state folder.
     link: Option<PathBuf>,
 }
 
@@ -52,7 +52,7 @@ impl Drop for Socket {
     }
 }
 
-/// Where the sockets of a state folder are.
+/// Returns the folder with the sockets of a state folder.
 fn folder(state_dir: &Path) -> PathBuf {
     state_dir.join(FOLDER)
 }
@@ -127,12 +127,12 @@ pub(super) struct Live {
     pub process: Option<i32>,
 }
 
-/// What is found in a state folder.
+/// Sockets that are found in a state folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     /// The latest first, a server before all runs.
     pub live: Vec<Live>,
-    /// Whether a server left its socket behind.
+    /// Socket that a server left behind, if one did.
     pub(super) dead_server: Option<PathBuf>,
 }
 

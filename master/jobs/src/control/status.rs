@@ -1,4 +1,4 @@
-//! What a master says of itself and its jobs: as JSON for programs, as a table for people, no wider than their terminal.
+//! A master's report on itself and its jobs: as JSON for programs, as a table for people, no wider than their terminal.
 
 use crate::job::why_it_ended;
 use compass_cli::wrapping::{fits, wrapped_text};
@@ -14,17 +14,17 @@ pub struct MasterStatus {
     pub kind: String,
     pub process: u32,
     pub host: String,
-    /// Which other server leads, in words, while this one stands by.
+    /// The other server that leads, in words, while this one stands by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands_by: Option<String>,
-    /// Where workers dial; empty while the ports are closed.
+    /// Address where workers dial; empty while the ports are closed.
     pub workers_at: String,
     /// Workers for which no job has anything to do.
     pub idle_workers: u32,
     /// Slots of its workers, at work or not.
     #[serde(default)]
     pub slots: u32,
-    /// What its launcher has to say, where workers do not start.
+    /// Messages of its launcher, where workers do not start.
     pub notes: Vec<String>,
     pub jobs: Vec<JobStatus>,
     /// Since when its job is planned; `null` once it is.
@@ -58,30 +58,30 @@ pub struct JobStatus {
     /// The key or flag that says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_slots_by: Option<String>,
-    /// What it is short of and what changes that, in a sentence; `null` where nothing is, or its scheduler is not asked.
+    /// The job's shortage and what changes it, in a sentence; `null` where nothing is short, or its scheduler is not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortage: Option<String>,
-    /// Which other master leads it, in words, while this one stands by.
+    /// The other master that leads it, in words, while this one stands by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands_by: Option<String>,
     pub workers: Vec<WorkerStatus>,
     pub cancelled: Option<String>,
     pub exit_code: Option<u8>,
-    /// Why it ended without a table.
+    /// Reason why it ended without a table.
     pub reason: Option<String>,
-    /// What to do about it.
+    /// Advice on that reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
 }
 
 impl JobStatus {
-    /// Whether it has a scheduler that may be short of something.
+    /// Returns whether it has a scheduler that may be short of something.
     pub(super) fn is_at_work(&self) -> bool {
         let is_running = matches!(self.state.as_str(), "infer" | "execute") && self.reason.is_none();
         is_running && self.cancelled.is_none()
     }
 
-    /// What stands below its row.
+    /// Returns the lines below its row.
     fn notes(&self) -> Vec<String> {
         let stands_by = self.stands_by.iter().map(|for_whom| format!("stands by: {for_whom}"));
         stands_by.chain(self.shortage.clone()).collect()
@@ -100,7 +100,7 @@ pub struct WorkerStatus {
 
 const HEADS: [&str; 9] = ["job", "state", "samples", "granted", "pending", "slots", "share", "priority", "run"];
 
-/// How far lines that are broken are set in.
+/// Indent of lines that are broken, in columns.
 const INDENT: usize = 4;
 
 /// All of it as text, within the width of the terminal where there is one; folders below `here` are shown from there.

@@ -19,16 +19,16 @@ use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, mpsc};
 
-/// How long another server is looked for once the one that had a job went away: while none is seen to stand by, and at most.
+/// Longest search for another server once the one that had a job went away: while none is seen to stand by, and at most.
 const SUCCESSION: Duration = Duration::from_secs(3);
 const LONGEST_SUCCESSION: Duration = Duration::from_secs(60);
 
-/// What is submitted, and how.
+/// A job to submit, and the manner of its submission.
 #[derive(Clone, Debug)]
 pub struct Submission {
     pub request: JobRequest,
     pub priority: u32,
-    /// Whether to stay until the job ends, with its table and its exit code.
+    /// Set to stay until the job ends, with its table and its exit code.
     pub wait: bool,
 }
 
@@ -141,7 +141,7 @@ fn watch_for_stop() -> mpsc::Receiver<u8> {
     stopped
 }
 
-/// What a client says that goes before its job ends.
+/// Returns the message of a client that leaves before its job ends.
 fn goes_on(job: &str, place: &str) -> String {
     format!("the job goes on: compass-master status {job}{place}; compass-master cancel {job}{place} ends it")
 }
@@ -187,7 +187,7 @@ async fn follow_elsewhere(job: &str, folder: &RunFolder, store: &StoreConfig) ->
     outcome(ended.exit_code, ended.reason, ended.help).map(Some)
 }
 
-/// What a job that ended gives its client.
+/// Returns the result that a job that ended gives its client.
 fn outcome(code: u8, reason: String, help: Option<String>) -> Result<u8, Failure> {
     match why_it_ended(reason, help) {
         None => Ok(code),

@@ -1,4 +1,4 @@
-//! Where commands look that name no state folder, and what they name for another.
+//! The folder in which commands look that name no state folder, and the words with which they name another.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub(super) fn serve_command(state_dir: &Path) -> String {
     format!("`compass-master serve --config FILE`, where [master] of FILE says state_dir = {folder:?}")
 }
 
-/// What a command needs to reach the masters of this state folder: nothing for the usual one.
+/// Returns the words that a command needs to reach the masters of this state folder: empty for the usual one.
 pub(super) fn place(state_dir: &Path) -> String {
     if usual_state_dir().is_some_and(|usual| usual == state_dir) {
         return String::new();

@@ -5,7 +5,7 @@ use compass_common::private_file::{self, PrivateFileError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why the token cannot be used.
+/// Reason why the token cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
     #[error("cannot read {setting} {path}")]
@@ -28,7 +28,7 @@ pub enum AccessError {
 /// Characters of the shortest secret that is taken: a shorter one can be guessed.
 const LEAST: usize = 32;
 
-/// What a request's `Authorization: Bearer ...` must say. It shows itself nowhere.
+/// Token that a request's `Authorization: Bearer ...` must have. It shows itself nowhere.
 #[derive(Clone)]
 pub struct BearerToken(blake3::Hash);
 
@@ -60,7 +60,7 @@ impl BearerToken {
         Self(blake3::hash(word.as_bytes()))
     }
 
-    /// Whether the value of an `Authorization` header has the token. Hashes are compared, in constant time: how long it takes
+    /// Returns whether the value of an `Authorization` header has the token. Hashes are compared, in constant time: the duration
     /// tells nothing about the word.
     pub fn is_borne_by(&self, header: Option<&str>) -> bool {
         let word = header.and_then(|header| {

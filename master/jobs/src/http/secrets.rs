@@ -1,5 +1,5 @@
-//! What opens and encrypts the port: the token, and the certificate with its key. Read before anything is started, so that a
-//! fault in them leaves no run folder behind.
+//! The secrets that open and encrypt the port: the token, and the certificate with its key. They are read before anything is
+//! started, so that a fault in them leaves no run folder behind.
 
 use super::access::{AccessError, BearerToken};
 use super::settings::HttpSettings;
@@ -7,7 +7,7 @@ use super::tls::{HttpTlsError, acceptor};
 use compass_settings::HttpConfig;
 use tokio_rustls::TlsAcceptor;
 
-/// Why they cannot be used.
+/// Reason why they cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpSecretsError {
     #[error(transparent)]
@@ -16,7 +16,7 @@ pub enum HttpSecretsError {
     Tls(#[from] HttpTlsError),
 }
 
-/// What opens and encrypts the port.
+/// Secrets that open and encrypt the port.
 pub struct HttpSecrets {
     pub token: Option<BearerToken>,
     pub tls: Option<TlsAcceptor>,

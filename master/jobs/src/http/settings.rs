@@ -1,6 +1,6 @@
-//! Where a person sets up the port: what messages and forms name.
+//! The place where a person sets up the port: messages and forms name it.
 
-/// What sets up the port.
+/// Place at which the port is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpSettings {
     /// `[master]` of a configuration.
@@ -10,7 +10,7 @@ pub enum HttpSettings {
 }
 
 impl HttpSettings {
-    /// What names the file with the token.
+    /// Returns the name of the setting or flag for the file with the token.
     pub fn token_file(self) -> &'static str {
         match self {
             Self::Configuration => "master.http_token_file",
@@ -18,7 +18,7 @@ impl HttpSettings {
         }
     }
 
-    /// What to do where the address is taken.
+    /// Returns the advice for an address that is taken.
     pub fn if_taken(self) -> &'static str {
         match self {
             Self::Configuration => "write another master.http, or \"off\"",

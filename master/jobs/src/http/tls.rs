@@ -11,7 +11,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::ServerConfig;
 use tokio_rustls::rustls::{self, crypto::ring::default_provider};
 
-/// Why the files of `master.http_tls` cannot be used.
+/// Reason why the files of `master.http_tls` cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpTlsError {
     #[error("cannot read master.http_tls.cert {path}")]

@@ -1,4 +1,4 @@
-//! Why a job ended without a table, for the screen, and the exit code that says so to scripts.
+//! The reason why a job ended without a table, for the screen, and the exit code that says so to scripts.
 
 use super::request::{JobRequest, Mode};
 use crate::http::secrets::HttpSecretsError;
@@ -11,11 +11,11 @@ use compass_run_folder::{FolderError, PlanError, RunFolder};
 use compass_scoring::ScoreError;
 use compass_store::StoreError;
 
-/// What a person can do where descriptors are lacking.
+/// Advice to a person where descriptors are lacking.
 const OPEN_FILES_HELP: &str =
     "raise the limit of open files (`ulimit -n`, or LimitNOFILE of the service) and try again";
 
-/// How a command ends that did not do what it was asked for: what to say, and the code.
+/// End of a command that did not do what it was asked for: its message, and the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub code: u8,

@@ -15,7 +15,7 @@ use compass_types::result::SampleResult;
 use std::sync::Arc;
 use tokio::task::block_in_place;
 
-/// Where a job works.
+/// Folder of a job's run, and the related runs and plan.
 #[derive(Clone, Debug)]
 pub struct OpenedRun {
     pub folder: RunFolder,
@@ -31,7 +31,7 @@ impl From<RunFolder> for OpenedRun {
     }
 }
 
-/// What an earlier run has of a new plan.
+/// Results of an earlier run for a new plan.
 struct EarlierResults {
     from: RunFolder,
     carried: CarriedOver,
@@ -190,7 +190,7 @@ async fn earlier_run(config: &Config, from: &RunFolder, read: &ReadPlan) -> Resu
     run.map_err(|error| Failure::of(exit::BAD_INPUT, &error))
 }
 
-/// What of the run in `from` answers the new plan; what does not count is named on the screen.
+/// Returns the results of the run in `from` that answer the new plan; results that do not count are named on the screen.
 fn kept(from: RunFolder, run: EarlierRun, planned: &Planned) -> Result<EarlierResults, Failure> {
     run.damage().iter().for_each(|what| report(Diagnostic::warning(what.clone())));
     for line in run.left_behind(&planned.plan) {
@@ -268,7 +268,7 @@ async fn adopt(folder: RunFolder, config: &Config, request: &JobRequest) -> Resu
     Ok(folder.into())
 }
 
-/// What another evaluator's folder holds of a plan; what there is to know of it is said.
+/// Returns the results of a plan that another evaluator's folder holds, and reports what there is to know of it.
 fn adopted(
     folder: &RunFolder,
     planned: &Planned,

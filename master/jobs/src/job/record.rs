@@ -25,7 +25,7 @@ pub struct JobRecord {
     pub folder: PathBuf,
     /// Another run, of which this one took over what is the same.
     pub earlier: Option<PathBuf>,
-    /// When it was accepted.
+    /// Time at which it was accepted.
     pub submitted: String,
     /// Its share grows with it.
     pub priority: u32,
@@ -40,26 +40,26 @@ pub struct JobRecord {
     /// The rows that its table shows; `None` shows all.
     #[serde(default)]
     pub summary_rows: Option<Vec<RowName>>,
-    /// What was asked for and is not run.
+    /// Requests that are not run.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
-    /// Where its models may run, in the order of the plan's.
+    /// Placements that its models may run in, in the order of the plan's.
     #[serde(default)]
     pub placements: Vec<ModelPlacement>,
-    /// What tells this submission from others of the same plan: submitted again under the same key, it is not run again.
+    /// Key that tells this submission from others of the same plan: submitted again under the same key, it is not run again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Why nothing more of it is wanted.
+    /// Reason why nothing more of it is wanted.
     pub cancelled: Option<String>,
     pub ended: Option<Ended>,
 }
 
 impl JobRecord {
-    /// Where a server's keys lie in a store.
+    /// Place of a server's keys in a store.
     pub const PLACE: &str = "serve";
     const KEYS: &str = "serve/jobs/";
 
-    /// Where the record of a job lies.
+    /// Returns the key of a job's record.
     pub fn key(job: &JobId) -> String {
         format!("{}{job}", Self::KEYS)
     }
@@ -85,7 +85,7 @@ impl JobRecord {
 const MAX_NUM_WORKERS: &str = "`max_num_workers`";
 const MAX_GPUS: &str = "`max_gpus`";
 
-/// How a stage is cut, and within which bounds it runs.
+/// Partitioner of a stage, and the bounds within which it runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StageTerms {
     pub partitioner: PartitionerKind,
@@ -104,24 +104,24 @@ pub struct SlotBound {
     pub by: String,
 }
 
-/// How a job ended.
+/// End of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
     pub exit_code: u8,
-    /// Why it has no table; empty where it has one.
+    /// Reason why it has no table; empty where it has one.
     pub reason: String,
-    /// What to do about it.
+    /// Advice on that reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
     pub at: String,
-    /// What its last stage had by then.
+    /// Counts of its last stage by then.
     pub recorded_samples: u64,
     pub expected_samples: u64,
     pub failed_tasks: u32,
 }
 
 impl Ended {
-    /// How it ended, in a sentence of which the job is the subject.
+    /// Describes its end, in a sentence of which the job is the subject.
     pub fn in_words(&self, cancelled: Option<&str>) -> String {
         let Self { exit_code, recorded_samples, expected_samples, reason, .. } = self;
         let samples = match expected_samples {
@@ -133,13 +133,13 @@ impl Ended {
         format!("ended with exit code {exit_code}{samples}{cancelled}{reason}")
     }
 
-    /// Whether the host or a signal ended it, rather than the job: it can go on where it was.
+    /// Returns whether the host or a signal ended it, rather than the job: it can continue where it was.
     pub fn is_resumable(&self) -> bool {
         matches!(self.exit_code, exit::INFRASTRUCTURE | exit::LEADERSHIP_LOST | exit::INTERRUPTED | exit::TERMINATED)
     }
 }
 
-/// Why a job has no table, from what is kept of it: `None` where it has one.
+/// Returns the reason why a job has no table, from what is kept of it: `None` where it has one.
 pub fn why_it_ended(reason: String, help: Option<String>) -> Option<Diagnostic> {
     let mut why = Diagnostic::error(reason);
     why.help = help;
@@ -194,7 +194,7 @@ impl JobRecord {
         }
     }
 
-    /// What was asked beside the configuration.
+    /// Returns the options of the request beside the configuration.
     pub fn request(&self) -> JobRequest {
         JobRequest {
             mode: self.mode,
@@ -221,7 +221,7 @@ impl SlotBound {
         bounds.min_by_key(|bound| bound.slots)
     }
 
-    /// Of a run that tries its set-up out.
+    /// Returns the bound of a run that tries its set-up out.
     pub fn of_debug() -> Self {
         Self { slots: 1, by: "`--debug`".to_owned() }
     }

@@ -1,4 +1,4 @@
-//! What a person asks of a job beside its configuration.
+//! The options that a person gives a job beside its configuration.
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Which stages run.
+/// Stages to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -42,33 +42,33 @@ impl ValueEnum for Mode {
 /// Options of a job beside its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRequest {
-    /// Which stages run.
+    /// Stages to run.
     pub mode: Mode,
     /// The run to go on with: its name, or `latest`; `None` begins one.
     pub reuse: Option<String>,
-    /// What results documents hold.
+    /// Contents of results documents.
     pub details: Details,
     /// One slot, with the worker's output on this terminal.
     pub debug: bool,
-    /// Whether programs that a model wrote may run as plain processes where no sandbox works.
+    /// Set if programs that a model wrote may run as plain processes where no sandbox works.
     pub unsafe_local_exec: bool,
-    /// Whether a server runs it, with workers of its own.
+    /// Set if a server runs it, with workers of its own.
     pub served: bool,
-    /// What the run keeps of the configuration; `None` for a job of a server's book, whose folder has it.
+    /// The configuration as the run keeps it; `None` for a job of a server's book, whose folder has it.
     pub written: Option<Arc<WrittenConfig>>,
-    /// Where its state is written for programs that watch over it.
+    /// Path of the file with its state, for programs that watch over it.
     pub status_file: Option<PathBuf>,
     /// The command line that was typed, without `-r`, as a shell takes it: with it, a run that was stopped goes on.
     pub command: String,
 }
 
 impl JobRequest {
-    /// Whether the job runs samples, rather than to score those that were run.
+    /// Returns whether the job runs samples, rather than to score those that were run.
     pub fn infers(&self) -> bool {
         matches!(self.mode, Mode::All | Mode::Infer)
     }
 
-    /// How a run that was stopped goes on, or that it cannot.
+    /// Describes how a run that was stopped continues, or says that it cannot.
     pub fn resume_hint(&self, folder: &RunFolder) -> String {
         if RunFolder::at(folder.root()).is_none() {
             return format!("nothing of the run is left in {}; start it again with: {}", folder.shown(), self.command);

@@ -109,14 +109,14 @@ pub async fn run(
     job.score(&config, place, answered, answers, executions).await
 }
 
-/// Where a job runs.
+/// Surroundings in which a job runs.
 #[derive(Clone, Debug)]
 pub struct JobEnvironment {
-    /// Where others ask how it stands.
+    /// Handle through which others ask for its state.
     pub job_handle: JobHandle,
-    /// Where its workers come from.
+    /// Source of its workers.
     pub source: Arc<dyn WorkerSource>,
-    /// Whether other jobs follow, for which workers are to stay.
+    /// Set if other jobs follow, for which workers are to stay.
     pub workers_stay: bool,
 }
 
@@ -130,15 +130,15 @@ struct Job<'a> {
     over: CancellationToken,
 }
 
-/// What inference leaves behind.
+/// Outcome of inference.
 struct Answered {
     failures: Vec<(UnitId, IntervalSet, String)>,
     /// Results that differ from the recorded ones although both come from devices of one type.
     diverged: usize,
     term: Option<RunTerm>,
-    /// What the ledger holds, where inference has read it.
+    /// Contents of the ledger, where inference has read it.
     answers: Option<Answers>,
-    /// Whether results are this master's to write.
+    /// Set if results are this master's to write.
     write: bool,
 }
 

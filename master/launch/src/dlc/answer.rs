@@ -1,4 +1,4 @@
-//! What the answers of `dlc` say. Pure.
+//! The meaning of `dlc`'s answers. Pure.
 
 use serde_json::Value;
 
@@ -6,9 +6,9 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DlcJob {
     pub(super) status: Status,
-    /// Why, where that is said.
+    /// Reason for the status, where one is given.
     pub(super) reason: String,
-    /// When it was made, by the clock of the service.
+    /// Time at which it was made, by the clock of the service.
     pub(super) created: String,
 }
 
@@ -69,19 +69,19 @@ pub(super) fn job_state(output: &str) -> Option<DlcJob> {
     Some(DlcJob { status, reason: one_line(reason), created: text("GmtCreateTime").into() })
 }
 
-/// What `dlc` refuses with: the text behind `[FAILED]`, without the number of the request.
+/// Returns the refusal of `dlc`: the text behind `[FAILED]`, without the number of the request.
 pub(super) fn refusal(output: &str) -> Option<String> {
     let line = output.lines().find_map(|line| line.trim().strip_prefix("[FAILED]"))?;
     let line = line.split(" request id:").next().unwrap_or(line);
     Some(one_line(line))
 }
 
-/// Whether a request to stop came too late, which is as good.
+/// Returns whether a request to stop came too late, which is as good.
 pub(super) fn is_over_already(refusal: &str) -> bool {
     refusal.contains("can't be stopped, because it is")
 }
 
-/// Whether a refusal is for good: the service understood and said no (code 4xx).
+/// Returns whether a refusal is for good: the service understood and said no (code 4xx).
 pub(super) fn is_for_good(refusal: &str) -> bool {
     let code = refusal.split_once("code:").map(|(_, rest)| rest.trim_start());
     code.is_some_and(|code| code.starts_with('4') && !code.starts_with("429"))

@@ -1,4 +1,4 @@
-//! What `dlc` is told: its words, and the shell text that the job runs. Pure.
+//! The arguments of `dlc`: its words, and the shell text that the job runs. Pure.
 //!
 //! `dlc` is started without a shell, so no shell interprets its words. The job's text is for the shell of the job:
 //! every value is quoted, but for what is shell by its nature (`pre_cmd`) and `$NAME` in `extra_envs`. Whatever stands here is
@@ -140,7 +140,7 @@ fn expanding(value: &str) -> String {
     text
 }
 
-/// Whether what follows a dollar names a variable: `NAME` or `{NAME}`.
+/// Returns whether the text that follows a dollar names a variable: `NAME` or `{NAME}`.
 fn starts_variable(text: &str) -> bool {
     let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
     match text.strip_prefix('{') {
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(long[5].chars().count(), 512);
     }
 
-    /// What a shell with this text prints of a variable.
+    /// Returns the value of a variable as a shell with this text prints it.
     fn printed(text: &str, name: &str) -> String {
         let script = text.replace("exec worker", &format!("printf '%s' \"${name}\""));
         let output = Command::new("sh").arg("-c").arg(&script).env("OTHER", "o p").output().unwrap();

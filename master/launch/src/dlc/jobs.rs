@@ -1,4 +1,4 @@
-//! What the states of a job come to, over time. Pure: the clock is an argument, in milliseconds.
+//! The meaning of a job's states over time. Pure: the clock is an argument, in milliseconds.
 //!
 //! Whatever goes on for too long has a bound: answers that cannot be read, restarts, and waiting for one.
 
@@ -13,7 +13,7 @@ const UNREADABLE: u32 = 60;
 const AGAIN_MS: u64 = 2_000;
 /// Restarts of one job after which it is given up.
 const RESTARTS: u32 = 5;
-/// How long one restart may take.
+/// Longest time that one restart may take.
 const RESTARTING_MS: u64 = 30 * 60_000;
 const TIME: &str = "%Y-%m-%dT%H:%M:%SZ";
 
@@ -32,7 +32,7 @@ pub(super) struct Watched {
     created: Option<Timestamp>,
     /// Up to where its log was read.
     logged: Option<Timestamp>,
-    /// Whether it is to be stopped for good, although its launcher gave it up.
+    /// Set if it is to be stopped for good, although its launcher gave it up.
     pub(super) given_up: bool,
 }
 
@@ -53,7 +53,7 @@ impl Watched {
         }
     }
 
-    /// Whether it is time to ask for its state.
+    /// Returns whether it is time to ask for its state.
     pub(super) fn is_due(&self, now: u64) -> bool {
         self.hurried || now >= self.next_look_ms
     }

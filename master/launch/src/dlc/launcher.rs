@@ -31,19 +31,19 @@ const AT_ONCE: u32 = 4;
 const QUESTIONS: usize = 8;
 /// The end of a log that is read for its last line, in bytes.
 const MOST_OF_LOG: u64 = 64 << 10;
-/// How often jobs are looked at of whose state it is time to ask.
+/// Interval at which jobs are looked at whose state is due to be asked for.
 const POLL: Duration = Duration::from_secs(1);
 /// A job's image may have to be pulled and its model copied before its worker reports.
 const CONNECT: Duration = Duration::from_secs(20 * 60);
 
-/// Where jobs are submitted from, and for what.
+/// Run and pool for which jobs are submitted, with their GPUs, environment and folder of logs.
 #[derive(Clone, Debug)]
 pub struct DlcPlace {
     /// The run and its pool, for the names of jobs.
     pub run: String,
     /// GPUs of one job.
     pub gpus: u32,
-    /// What the workers' environment gets.
+    /// Variables that the workers' environment gets.
     pub environment: Vec<(String, String)>,
     /// The folder of logs; `None` when nothing is started.
     pub logs: Option<PathBuf>,
@@ -284,7 +284,7 @@ fn append(path: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
     regular_file::append(path)?.write_all(bytes)
 }
 
-/// Whether this is the last line of a worker that was told to end: DLC says of any exit code only that the command failed.
+/// Returns whether this is the last line of a worker that was told to end: DLC says of any exit code only that the command failed.
 fn is_terminated(line: &str) -> bool {
     line.ends_with(&format!("compass-worker: ended by signal {SIGTERM}"))
 }

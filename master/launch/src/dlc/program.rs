@@ -11,7 +11,7 @@ pub(super) const DLC: Tool = Tool {
     limit: Duration::from_secs(60),
 };
 
-/// What `dlc` prints, on either stream, when it is told `words`.
+/// Returns the output of `dlc`, on either stream, when it is told `words`.
 ///
 /// # Errors
 /// There is no such program, or it does not answer.
@@ -20,10 +20,10 @@ pub(super) async fn ask(words: &[String]) -> Result<String, LaunchError> {
     Ok(if said.stderr.is_empty() { said.stdout } else { format!("{}\n{}", said.stdout, said.stderr) })
 }
 
-/// Whether there is a `dlc`.
+/// Checks that there is a `dlc`.
 ///
 /// # Errors
-/// There is none.
+/// There is no `dlc`.
 pub(super) fn look() -> Result<(), LaunchError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     match std::env::split_paths(&path).any(|folder| folder.join(DLC.program).is_file()) {

@@ -1,4 +1,4 @@
-//! Whether anything comes in: what is told where a night would be lost otherwise.
+//! Watches whether anything comes in, and tells where a night would be lost otherwise.
 
 use super::notifier::Notifier;
 use compass_common::words::counted;

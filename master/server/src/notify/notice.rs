@@ -1,4 +1,4 @@
-//! What is told, as JSON for programs and as a text for people.
+//! Notices as they are sent: as JSON for programs and as a text for people.
 
 use compass_settings::NotifyEvent;
 use serde_json::{Value, json};
@@ -13,13 +13,13 @@ pub(super) struct Notice {
     pub event: NotifyEvent,
     /// Name of the run folder.
     pub run: String,
-    /// Where it lies.
+    /// Path of the run folder.
     pub folder: String,
     /// The exit code, where the job is over.
     pub code: Option<u8>,
     /// Recorded and expected samples, where they were counted.
     pub samples: Option<(u64, u64)>,
-    /// Why the job was cancelled, if it was.
+    /// Reason why the job was cancelled, if it was.
     pub cancelled: Option<String>,
     /// One sentence.
     pub(super) headline: String,
@@ -28,7 +28,7 @@ pub(super) struct Notice {
 }
 
 impl Notice {
-    /// What a webhook and a command get.
+    /// Returns the body that a webhook and a command get.
     pub(super) fn json(&self) -> Value {
         let samples = self.samples.map(|(recorded, expected)| json!({"recorded": recorded, "expected": expected}));
         json!({
@@ -37,7 +37,7 @@ impl Notice {
         })
     }
 
-    /// What a bot of Lark or Feishu gets: a message of type `text`.
+    /// Returns the body that a bot of Lark or Feishu gets: a message of type `text`.
     pub(super) fn lark(&self) -> Value {
         json!({"msg_type": "text", "content": {"text": self.text(MOST_OF_BOT)}})
     }

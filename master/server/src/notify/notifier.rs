@@ -27,7 +27,7 @@ pub(crate) struct Notifier {
     run: String,
     folder: String,
     job_handle: JobHandle,
-    /// Where the job's share of the workers is known.
+    /// Registry that knows the job's share of the workers.
     registry: Arc<JobRegistry>,
     id: JobId,
 }
@@ -44,7 +44,7 @@ impl Notifier {
         Self { config, run: folder.name(), folder: place.display().to_string(), job_handle, registry, id }
     }
 
-    /// Why nothing comes in: what `explain` says.
+    /// Returns the reasons why nothing comes in: the text of `explain`.
     pub(crate) async fn reasons(&self) -> Vec<String> {
         match self.registry.job(&self.id.0) {
             Ok(job) => self.registry.explain_job(&job).await,
