@@ -1,5 +1,5 @@
-//! Which architectures of config.json are served, and what is said of others: by the master when it plans, by an engine when it
-//! loads a model.
+//! Architectures of config.json that are served, and the message for others: said by the master when it plans, and by an engine
+//! when it loads a model.
 
 use compass_pyfmt::without_python_words;
 use serde_json::{Map, Value};
@@ -58,7 +58,7 @@ const RECURRENT: [&str; 22] = [
     "zamba",
 ];
 
-/// What most names of architectures end in.
+/// Ending of most names of architectures.
 const USUAL: &str = "ForCausalLM";
 
 /// Returns the first of the architectures that is served; without any architecture, or with only a headless one such as
@@ -76,7 +76,7 @@ pub fn supported(architectures: &[String], model_type: Option<&str>) -> Result<&
     found.map(|(name, _)| *name).ok_or_else(|| refusal(named))
 }
 
-/// Why no engine loads the model whose config.json this is; `None` where one does, and where the file names nothing.
+/// Returns why no engine loads the model whose config.json this is; `None` where one does, and where the file names nothing.
 pub fn unsupported(config: &Map<String, Value>) -> Option<String> {
     let model_type = config.get("model_type").and_then(Value::as_str);
     let names = config.get("architectures").and_then(Value::as_array).into_iter().flatten();

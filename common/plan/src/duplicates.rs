@@ -32,7 +32,7 @@ impl DuplicateGroups {
         Self { groups }
     }
 
-    /// Whether no two requests are equal.
+    /// Returns `true` if no two requests are equal.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
@@ -53,7 +53,7 @@ impl DuplicateGroups {
     }
 }
 
-/// Whether a model draws tokens when it answers such requests.
+/// Returns whether a model draws tokens when it answers requests of this kind.
 fn draws(infer: &InferSpec, model: &ModelPlan) -> bool {
     infer.generation().is_some_and(|spec| spec.decoding.over(&model.decoding).samples())
 }

@@ -8,10 +8,10 @@ use compass_types::ids::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the reason of samples begins with whose endpoint refuses the whole job: no other request could succeed.
+/// Beginning of the reason of samples whose endpoint refuses the whole job: no other request could succeed.
 pub const ENDPOINT_REFUSED: &str = "the endpoint refuses the job";
 
-/// What the reason of samples begins with that were not asked for, since the money for their model is spent.
+/// Beginning of the reason of samples that were not asked for, because the money for their model is spent.
 pub const MAX_COST_REACHED: &str = "max_cost is reached";
 
 /// In the value of a header: where the key stands.
@@ -20,7 +20,7 @@ pub const KEY_MARK: &str = "{key}";
 /// An endpoint as the plan pins it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Endpoint {
-    /// What paths such as `/chat/completions` follow, without a slash at its end.
+    /// Base URL that paths like `/chat/completions` follow, without a slash at its end.
     pub url: String,
     /// The name of the model there; empty where the first that the server lists is meant.
     pub model: String,
@@ -30,14 +30,14 @@ pub struct Endpoint {
     /// Sent with every request; [`KEY_MARK`] stands for the key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Whether data sets of the job score texts, for which the endpoint is probed before anything else.
+    /// Set if data sets of the job score texts, for which the endpoint is probed before anything else.
     #[serde(default)]
     pub scores: bool,
     #[serde(default)]
     pub budget: EndpointBudget,
 }
 
-/// Which of the two protocols.
+/// One of the two protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndpointApi {
@@ -47,7 +47,7 @@ pub enum EndpointApi {
     Chat,
 }
 
-/// What holds the key where a worker runs.
+/// Place that holds the key on the host of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeySource {
@@ -57,7 +57,7 @@ pub enum KeySource {
     File(String),
 }
 
-/// How much may be asked at a time, by the whole job. No part of what a model is.
+/// Limits on what the whole job may ask at a time. They are no part of what a model is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndpointBudget {
     /// Requests at once.
@@ -66,7 +66,7 @@ pub struct EndpointBudget {
     pub rpm: u32,
     /// Tokens a minute, read and generated; 0 sets no limit.
     pub tpm: u64,
-    /// How long one request may take.
+    /// Longest time that one request may take, in milliseconds.
     pub timeout_ms: u64,
     /// Worker slots that ask the endpoint at once; each has an equal share of the budget.
     pub workers: u32,
@@ -86,14 +86,14 @@ impl Default for EndpointBudget {
 /// Money for a million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Price {
-    /// Of those that are read.
+    /// Money for a million tokens that are read.
     pub input: f64,
-    /// Of those that are generated.
+    /// Money for a million tokens that are generated.
     pub output: f64,
 }
 
 impl Price {
-    /// What so many tokens cost.
+    /// Returns the cost of `input` tokens read and `output` tokens generated.
     pub fn of(&self, input: u64, output: u64) -> f64 {
         (input as f64 * self.input + output as f64 * self.output) / 1e6
     }
@@ -115,13 +115,13 @@ impl EndpointBudget {
 }
 
 impl Endpoint {
-    /// What tells it from other endpoints, whatever it may be asked at a time and by which key.
+    /// Returns what tells it from other endpoints, whatever it may be asked at a time and by which key.
     #[must_use]
     pub fn identity(&self) -> Self {
         Self { key: None, scores: false, budget: EndpointBudget::default(), ..self.clone() }
     }
 
-    /// What the model is known by: address, name, and what the server says of itself.
+    /// Returns what identifies the model: address, name, and what the server says of itself.
     pub fn pin(&self, reported: &Reported) -> Pin {
         let mark = |text: &str| FileMark { bytes: text.len() as u64, digest: Digest::of(text.as_bytes()) };
         let mut files = BTreeMap::from([
@@ -134,7 +134,7 @@ impl Endpoint {
     }
 }
 
-/// What a server says of the model that answers.
+/// A server's own account of the model that answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reported {
     /// `model` of its answers.

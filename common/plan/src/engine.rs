@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long an engine may compute nothing before it is ended, unless the configuration says otherwise.
+/// Longest time that an engine may compute nothing before it is ended, unless the configuration says otherwise.
 pub const ENGINE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// Steps of computation of this process. See [`note_progress`].
@@ -20,12 +20,12 @@ pub fn note_progress() {
     STEPS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How many steps were noted in this process.
+/// Returns the number of steps noted in this process.
 pub fn progress() -> u64 {
     STEPS.load(Ordering::Relaxed)
 }
 
-/// What a worker tells the master once per model.
+/// Facts that a worker tells the master once per model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelFacts {
     /// Longest input in tokens that the engine will use.
@@ -34,23 +34,23 @@ pub struct ModelFacts {
     pub characters_per_token: f64,
     pub bos_token: Option<String>,
     pub eos_token: Option<String>,
-    /// What it computes on: `cpu`, `echo`, `endpoint`, or a GPU's name as its driver has it.
+    /// Device it computes on: `cpu`, `echo`, `endpoint`, or a GPU's name as its driver has it.
     #[serde(default)]
     pub device: String,
-    /// How many sequences it generates at once, if memory allows; 0 where it answers one sample after the other.
+    /// Number of sequences it generates at once, if memory allows; 0 where it answers one sample after the other.
     #[serde(default)]
     pub sequences: u32,
-    /// What the model's own directory or flags asked for that was not obeyed, in words.
+    /// Requests of the model's own directory or flags that were not obeyed, in words.
     pub notes: Vec<String>,
-    /// What of the model's files peers read in different ways, so that their numbers differ: said below the table.
+    /// Parts of the model's files that peers read in different ways, so that their numbers differ: said below the table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// What it loaded, and what its generations begin from; `None` for an engine without weights.
+    /// Weights that it loaded, and defaults from which its generations begin; `None` for an engine without weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin: Option<Pin>,
 }
 
-/// What all requests of a batch have in common.
+/// Settings that all requests of a batch have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchSpec {
     pub infer: InferSpec,
@@ -83,7 +83,7 @@ impl Caller {
         self.has_left.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it waits no longer.
+    /// Returns `true` if it waits no longer.
     pub fn has_left(&self) -> bool {
         self.has_left.load(Ordering::Relaxed)
     }
@@ -122,8 +122,8 @@ impl<'a> Request<'a> {
 pub struct TokenCounters {
     /// Tokens of all texts, as a loop over prompts would compute them.
     pub submitted: u64,
-    /// Of these, tokens that no text before had in the same place after the same beginning, as far as prefixes are cut at
-    /// the plan's borders. Each engine counts for itself; what several held alike ([`PrefixSegment`]) the master counts once.
+    /// Submitted tokens that no text before had in the same place after the same beginning, as far as prefixes are cut at the
+    /// plan's borders. Each engine counts for itself; what several held alike ([`PrefixSegment`]) the master counts once.
     #[serde(default)]
     pub distinct: u64,
     /// Rows that went through the model.
@@ -153,7 +153,7 @@ pub struct PrefixSegment {
     pub tokens: u32,
 }
 
-/// Why an engine cannot go on; a sample that cannot be run is an outcome, not a fault.
+/// Reason that an engine cannot continue; a sample that cannot be run is an outcome, not a fault.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineFault {
     /// Files of the model are missing or unreadable on this host; another host may have them.
@@ -169,13 +169,13 @@ pub enum EngineFault {
     /// The device is gone or broken: no sample is at fault, and nothing more is computed on it.
     #[error("{0}")]
     Lost(String),
-    /// What the model is asked at refuses every request of the job: no worker can do better.
+    /// The endpoint that serves the model refuses every request of the job: no worker can do better.
     #[error("{0}")]
     Refused(String),
 }
 
 impl EngineFault {
-    /// What a worker that cannot load a model for this reason is called.
+    /// Returns the kind of a worker that cannot load a model for this reason.
     pub fn kind(&self) -> UnableKind {
         match self {
             Self::Missing(_) => UnableKind::Missing,
@@ -186,7 +186,7 @@ impl EngineFault {
     }
 }
 
-/// Why a worker cannot load a model.
+/// Reason that a worker cannot load a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UnableKind {
     /// Files are missing or unreadable on its host.
@@ -195,7 +195,7 @@ pub enum UnableKind {
     Content,
     /// The GPU, its driver or its memory.
     Device,
-    /// What the model is asked at refuses the whole job.
+    /// The endpoint that serves the model refuses the whole job.
     Refused,
 }
 
@@ -205,7 +205,7 @@ pub type Added<'a> = dyn FnMut(&mut dyn FnMut(&Request<'_>)) + 'a;
 
 /// A loaded model that answers requests one batch at a time.
 pub trait Engine {
-    /// What it found when loading.
+    /// Returns what it found when loading.
     fn facts(&self) -> &ModelFacts;
 
     /// Runs every request and hands each result to `emit` as soon as it is known, in any order.
@@ -237,12 +237,12 @@ pub trait Engine {
     /// Begins to count distinct tokens for another job; what it keeps for speed may stay.
     fn begin_job(&mut self) {}
 
-    /// What it noticed while running that a person should know, in words: once each, and not again.
+    /// Takes what it noticed while running that a person should know, in words: once each, and not again.
     fn take_notes(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Of the tokens that it counted as distinct since it was asked last, those that another engine may have counted too.
+    /// Takes, of the tokens that it counted as distinct since it was asked last, the ones that another engine may have counted too.
     fn take_prefix_segments(&mut self) -> Vec<PrefixSegment> {
         Vec::new()
     }

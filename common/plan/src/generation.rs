@@ -1,8 +1,8 @@
-//! How tokens are chosen when text is generated.
+//! Choice of tokens when text is generated.
 
 use serde::{Deserialize, Serialize};
 
-/// What a data set asks of a generation.
+/// A data set's settings for a generation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GenSpec {
@@ -12,7 +12,7 @@ pub struct GenSpec {
     pub min_out_len: Option<u32>,
     /// Strings that end a generation, beside the model's own.
     pub stop: Vec<String>,
-    /// How tokens are chosen; what is `None` here is the model's.
+    /// Choice of tokens; a field that is `None` here is the model's.
     pub decoding: Decoding,
 }
 
@@ -20,7 +20,7 @@ pub struct GenSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Decoding {
-    /// Whether tokens are drawn; `None` is no, as transformers has it: a temperature alone draws nothing.
+    /// Set if tokens are drawn; `None` is no, as transformers has it: a temperature alone draws nothing.
     pub do_sample: Option<bool>,
     /// Divides the logits before the softmax; above 0.
     pub temperature: Option<f64>,
@@ -56,7 +56,7 @@ impl Decoding {
         }
     }
 
-    /// Whether tokens are drawn.
+    /// Returns whether tokens are drawn.
     pub fn samples(&self) -> bool {
         self.do_sample.unwrap_or(false)
     }
@@ -67,7 +67,7 @@ impl Decoding {
     }
 }
 
-/// Which answers of the assistant a conversation asks for: OpenCompass's `infer_mode`.
+/// Answers of the assistant that a conversation asks for: OpenCompass's `infer_mode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChatMode {

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What is read of the file; all of it may be absent.
+/// Values that are read from the file; all of them may be absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GenerationDefaults {
@@ -50,7 +50,7 @@ const NOT_OBEYED: [(&str, Option<f64>); 18] = [
 ];
 
 impl GenerationDefaults {
-    /// What the file says.
+    /// Reads what the file says.
     pub fn of(file: &Map<String, Value>) -> Self {
         let number = |key: &str| file.get(key).and_then(Value::as_f64);
         Self {
@@ -63,7 +63,7 @@ impl GenerationDefaults {
         }
     }
 
-    /// What the file asks for that is not obeyed.
+    /// Returns the keys of the file that ask for something that is not obeyed.
     pub fn not_obeyed(file: &Map<String, Value>) -> impl Iterator<Item = &'static str> + '_ {
         let asks = |(key, off): &(&str, Option<f64>)| file.get(*key).is_some_and(|value| !changes_nothing(value, *off));
         NOT_OBEYED.into_iter().filter(asks).map(|(key, _)| key)

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// Bumped when the meaning of the plan's files changes; a plan of another format is refused, not guessed at.
 pub const PLAN_FORMAT: u32 = 2;
 
-/// What a job computes.
+/// The work of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// [`PLAN_FORMAT`] of the writer.
@@ -39,26 +39,26 @@ pub struct DatasetPlan {
     pub abbr: String,
     /// First six hexadecimal digits over the prompt configuration: the `version` column of the table.
     pub version: String,
-    /// What to compute for each sample.
+    /// Computation for each sample.
     pub infer: InferSpec,
-    /// How shots are joined.
+    /// Way that shots are joined.
     pub shot_format: ShotFormat,
-    /// How outputs become metrics.
+    /// Way that outputs become metrics.
     pub eval: EvalSpec,
     /// Number of samples, all parts together.
     pub samples: u32,
     /// Characters that no other sample shares, see [`crate::prompt::workload`]: the partitioners' prior for cost.
     pub characters: u64,
-    /// Where neighbouring samples begin alike, what is computed once for all of them.
+    /// Runs of neighbouring samples that begin alike, with what is computed once for all of them.
     #[serde(default, rename = "beginnings", skip_serializing_if = "Vec::is_empty")]
     pub prefix_runs: Vec<PrefixRun>,
     /// Labels of the template: what the `size` partitioner multiplies rows by; `None` for generation.
     pub labels: Option<u32>,
-    /// How many entries (options, choices, programs, answers of a conversation) a result has: runs of samples, and the
+    /// Number of entries (options, choices, programs, answers of a conversation) in a result: runs of samples, and the
     /// number that each of them has. Empty in plans of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<(u32, u32)>,
-    /// How many questions stand among their own shots, with their answer.
+    /// Number of questions that are among their own shots, with their answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub own_questions: u32,
     /// The parts in sample order; part `i` holds the samples from its `first` up to the next part's.
@@ -72,7 +72,7 @@ pub struct PartRef {
     pub digest: Digest,
     /// Index of its first sample.
     pub first: u32,
-    /// How many samples it holds.
+    /// Number of samples it holds.
     pub samples: u32,
     /// Its size in bytes.
     pub bytes: u64,
@@ -90,7 +90,7 @@ pub struct Unit<'a> {
 }
 
 impl Unit<'_> {
-    /// What a person calls it: `model/dataset`; programs, which no model runs, by their data set alone.
+    /// Returns its name for a person: `model/dataset`; programs, which no model runs, by their data set alone.
     pub fn name(&self) -> String {
         match self.model.kind {
             ModelKind::Sandbox => self.dataset.abbr.clone(),
@@ -98,7 +98,7 @@ impl Unit<'_> {
         }
     }
 
-    /// How the outputs become metrics: the data set's way, after the model's own postprocessors.
+    /// Returns the way that outputs become metrics: the data set's way, after the model's own postprocessors.
     pub fn eval(&self) -> EvalSpec {
         let mut eval = self.dataset.eval.clone();
         eval.pred_postprocessors.splice(..0, self.model.pred_postprocessors.iter().cloned());

@@ -1,4 +1,4 @@
-//! Where the files of a plan lie in a run folder: the one place that master and worker agree on beside the wire.
+//! Paths of a plan's files in a run folder: the one place that master and worker agree on beside the wire.
 //!
 //! A file that is named by its content is compressed, with the digest of what is in it for its name: what compresses it may
 //! change, and the plan stays the same.
@@ -8,7 +8,7 @@ use compass_types::ids::Digest;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-/// How hard zstd tries: its fastest takes a part of the plan to a third and less.
+/// Compression level of zstd: its fastest takes a part of the plan to a third and less.
 const LEVEL: i32 = 1;
 
 /// The end of the name of a file that is compressed.
@@ -24,7 +24,7 @@ pub fn part_path(run: &Path, digest: &Digest) -> PathBuf {
     run.join("plan/parts").join(format!("{digest}.json.{PACKED}"))
 }
 
-/// Where a part of a run lies: runs that an earlier version began have theirs as plain JSON.
+/// Returns the path of a part of a run: runs that an earlier version began have theirs as plain JSON.
 pub fn found_part(run: &Path, digest: &Digest) -> PathBuf {
     let (packed, plain) = (part_path(run, digest), run.join("plan/parts").join(format!("{digest}.json")));
     if !packed.exists() && plain.exists() { plain } else { packed }
@@ -35,7 +35,7 @@ pub fn tasks_path(run: &Path) -> PathBuf {
     run.join("logs/tasks.json")
 }
 
-/// What is written to a file of this content.
+/// Returns the bytes to write to a file of this content.
 ///
 /// # Errors
 /// Memory is short.

@@ -1,9 +1,9 @@
 //! The plan: everything that a job's numbers depend on, written once and named by its content.
 //!
-//! What a job is ([`Plan`], [`Sample`]), how prompts are made ([`prompt`], [`retriever`]), how work is divided
-//! ([`partition`]), by which names judging is asked for ([`evaluation`], [`summary`]), what weights are known by
-//! ([`weights`]), and the contract between a plan and what runs it ([`engine`]). Data and pure functions; both ends of the
-//! wire use them, so that a prompt is rendered by the same code wherever it happens.
+//! This crate defines a job ([`Plan`], [`Sample`]), the making of prompts ([`prompt`], [`retriever`]), the division of
+//! work ([`partition`]), the names by which judging is asked for ([`evaluation`], [`summary`]), the identity of weights
+//! ([`weights`]), and the contract between a plan and what runs it ([`engine`]). It has data and pure functions only; both
+//! ends of the wire use them, so that a prompt is rendered by the same code wherever it happens.
 
 pub mod architecture;
 mod body;

@@ -14,7 +14,7 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stage {
     pub source: String,
-    /// Whether `assert a == b` compares types too, so that an object whose `__eq__` always agrees does not pass.
+    /// Set if `assert a == b` compares types too, so that an object whose `__eq__` always agrees does not pass.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub type_aware: bool,
 }

@@ -75,7 +75,7 @@ pub struct ChatTurn {
 /// An option of a `ppl` question: the whole prompt that claims it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OptionPrompt {
-    /// What a prediction of this option is called; compared with the gold answer.
+    /// Name of a prediction of this option; compared with the gold answer.
     pub label: Value,
     pub prompt: Prompt,
     /// With `normalizing_str`: the end of the prompt that is the answer.
@@ -86,7 +86,7 @@ pub struct OptionPrompt {
 /// An option of a `loglikelihood` question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OptionText {
-    /// What a prediction of this option is called; compared with the gold answer.
+    /// Name of a prediction of this option; compared with the gold answer.
     pub label: Value,
     /// Delimiter and answer: what is appended to the context.
     pub continuation: String,
@@ -98,7 +98,7 @@ pub struct OptionText {
     pub delimiter: u32,
     /// Unicode code points of the answer itself, without the delimiter: what `acc_norm` divides by.
     pub length: u32,
-    /// Whether this asks how likely an answer is with nothing before it. Such options follow all others, in their order, and
+    /// Set if this asks how likely an answer is with nothing before it. These options follow all others, in their order, and
     /// are never chosen: `acc_mutual_info` takes their scores off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unconditional: bool,

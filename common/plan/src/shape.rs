@@ -1,6 +1,6 @@
-//! What a result must look like to be a result of its sample: the kind of request, one entry per option, finite numbers.
+//! The form that a result must have to be a result of its sample: the kind of request, one entry per option, finite numbers.
 //!
-//! Says nothing of whether the numbers are right; a result without them is none, whichever worker sends it.
+//! This check says nothing of whether the numbers are right; a result without this form is no result, whichever worker sends it.
 
 use super::{Body, ChatMode, InferSpec, ModelKind, Unit};
 use compass_types::result::{Outcome, PplScore};
@@ -8,7 +8,7 @@ use compass_types::result::{Outcome, PplScore};
 /// Role of the turns of a conversation that the model answers.
 const ASSISTANT: &str = "assistant";
 
-/// Why a result does not fit the plan.
+/// Reason that a result does not fit the plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
     #[error("a result of kind `{found}`, where the plan asks for `{expected}`")]
@@ -89,13 +89,13 @@ impl ResultShape {
         Self { kind: Kind::Ppl, normalized: false, runs: vec![(samples, options)] }
     }
 
-    /// How many entries a result of a sample has; `None` where the plan does not say.
+    /// Returns the number of entries in a result of a sample; `None` where the plan does not say.
     fn entries(&self, index: u32) -> Option<u32> {
         let at = self.runs.partition_point(|(end, _)| *end <= index);
         self.runs.get(at).map(|(_, entries)| *entries)
     }
 
-    /// Why this is not a result of the sample; `None` when it is. That a sample failed always is one.
+    /// Returns why this is not a result of the sample; `None` when it is. The failure of a sample always is a result.
     pub fn misfit(&self, index: u32, outcome: &Outcome) -> Option<Misfit> {
         if let Outcome::NoRoom { reason } = outcome {
             return Some(Misfit::Malformed(format!("it is none: {reason}")));
@@ -118,7 +118,7 @@ impl ResultShape {
     }
 }
 
-/// How many entries an outcome has, and whether all their numbers are finite.
+/// Returns the number of entries in an outcome, and whether all their numbers are finite.
 fn entries(outcome: &Outcome) -> (u32, bool) {
     let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
     let ppl =
@@ -163,7 +163,7 @@ impl Unit<'_> {
     }
 }
 
-/// How many entries the result of a sample has: its options, choices, programs, or answers of the assistant.
+/// Returns the number of entries in the result of a sample: its options, choices, programs, or answers of the assistant.
 fn entries_of(infer: &InferSpec, body: &Body) -> u32 {
     let count = match body {
         Body::Ppl { options } => options.len(),
@@ -193,7 +193,7 @@ impl EntryRuns {
         }
     }
 
-    /// How many samples, and how many entries, of each run.
+    /// Returns, for each run, the number of samples and the number of entries.
     pub fn finish(self) -> Vec<(u32, u32)> {
         self.0
     }

@@ -1,4 +1,4 @@
-//! What the planner resolved and pinned: nothing here is decided again by a worker.
+//! Everything that the planner resolved and pinned: nothing here is decided again by a worker.
 
 use super::{ChatMode, Decoding, Endpoint, EndpointApi, GenSpec, Truncation};
 use crate::evaluation::{EvaluatorSpec, FilterPipeline};
@@ -7,7 +7,7 @@ use crate::weights::Pin;
 use compass_postprocess::Postprocessor;
 use serde::{Deserialize, Serialize};
 
-/// Where a model's code comes from.
+/// Origin of a model's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelKind {
@@ -47,13 +47,13 @@ pub enum DeviceRequest {
 }
 
 impl DeviceRequest {
-    /// Whether nothing was asked for.
+    /// Returns `true` if nothing was asked for.
     pub fn is_auto(&self) -> bool {
         *self == Self::Auto
     }
 }
 
-/// Whether a BOS token opens every encoded text.
+/// Rule for a BOS token at the beginning of every encoded text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BosPolicy {
@@ -63,7 +63,7 @@ pub enum BosPolicy {
     Never,
 }
 
-/// Whose formulas hold where the peers differ.
+/// Peer whose formulas hold where the peers differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NumericProfile {
@@ -103,10 +103,10 @@ pub struct ModelPlan {
     pub dtype: Dtype,
     pub bos: BosPolicy,
     pub profile: NumericProfile,
-    /// How each role's words are wrapped; `None` joins them by newlines.
+    /// Text around each role's words; `None` joins them by newlines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta_template: Option<MetaTemplate>,
-    /// Whether prompts go through the tokenizer's chat template (OpenCompass's `HuggingFacewithChatTemplate`).
+    /// Set if prompts go through the tokenizer's chat template (OpenCompass's `HuggingFacewithChatTemplate`).
     pub chat: bool,
     /// Treatment of system messages that the chat template refuses.
     #[serde(default, skip_serializing_if = "RefusedSystem::is_default")]
@@ -114,25 +114,25 @@ pub struct ModelPlan {
     /// `tokenizer_kwargs` as written: sides of truncation and padding; what is not obeyed is noted by the engine.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub tokenizer_kwargs: serde_json::Map<String, serde_json::Value>,
-    /// How a prompt that is too long is shortened.
+    /// Way to shorten a prompt that is too long.
     #[serde(default, skip_serializing_if = "Truncation::is_default")]
     pub truncation: Truncation,
-    /// Whether `ll` data sets get the sum of the continuation's log-probabilities, as from OpenCompass's `HuggingFaceCausalLM`,
+    /// Set if `ll` data sets get the sum of the continuation's log-probabilities, as from OpenCompass's `HuggingFaceCausalLM`,
     /// `Llama2` and `TurboMindModel`, not [the mean](InferSpec::MeanLoglikelihood) of `HuggingFaceBaseModel`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sums_loglikelihood: bool,
     /// Fewest tokens before the end token may come, when the data set does not say.
     pub min_out_len: u32,
-    /// How tokens are chosen when the data set does not say.
+    /// Choice of tokens when the data set does not say.
     pub decoding: Decoding,
     /// Strings that end a generation, beside the data set's own.
     pub stop_words: Vec<String>,
     /// GPUs of one replica; 0 lets it run on the CPU.
     pub num_gpus: u32,
-    /// Where it may be loaded: a worker that has no such device refuses it.
+    /// Device on which it may be loaded: a worker that has no device of that kind refuses it.
     #[serde(default, skip_serializing_if = "DeviceRequest::is_auto")]
     pub device: DeviceRequest,
-    /// Whether a sample's numbers must not depend on what a GPU computes beside it.
+    /// Set if a sample's numbers must not depend on what a GPU computes beside it.
     #[serde(default = "always", skip_serializing_if = "is_true")]
     pub deterministic: bool,
     /// Applied to every prediction of this model before the data set's own: part of the evaluation, not of the inference.
@@ -159,7 +159,7 @@ pub enum RefusedSystem {
 }
 
 impl RefusedSystem {
-    /// Whether nothing is asked for.
+    /// Returns `true` if nothing is asked for.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -200,24 +200,24 @@ impl ModelPlan {
 }
 
 impl ModelPlan {
-    /// Whether it has weights, or an endpoint, by which it is known.
+    /// Returns whether it has weights, or an endpoint, by which it is known.
     pub fn has_weights(&self) -> bool {
         !matches!(self.kind, ModelKind::Echo | ModelKind::Sandbox)
     }
 
-    /// Whether a process of its own has to be able to load it with libtorch.
+    /// Returns whether a process of its own has to be able to load it with libtorch.
     pub fn needs_libtorch(&self) -> bool {
         matches!(self.kind, ModelKind::Hf | ModelKind::Llama | ModelKind::InternLm)
     }
 
-    /// How each role's words are wrapped: as told, else as the class of OpenCompass does it where the model is a chat.
+    /// Returns the text around each role's words: as told, else as the class of OpenCompass does it where the model is a chat.
     pub fn meta(&self) -> Option<MetaTemplate> {
         let of_class = if self.kind == ModelKind::Endpoint { MetaTemplate::service } else { MetaTemplate::chat };
         self.meta_template.clone().or_else(|| self.chat.then(of_class))
     }
 }
 
-/// What to compute for each sample of a data set.
+/// Computation for each sample of a data set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum InferSpec {
@@ -259,7 +259,7 @@ pub enum InferSpec {
 }
 
 impl InferSpec {
-    /// Whether prompts are rendered to be scored or to be continued.
+    /// Returns whether prompts are rendered to be scored or to be continued.
     pub fn prompt_mode(&self) -> Mode {
         match self {
             Self::Ppl
@@ -294,7 +294,7 @@ impl InferSpec {
         }
     }
 
-    /// How often each character is read, about: windows that slide overlap.
+    /// Returns about how often each character is read: windows that slide overlap.
     pub fn overlap(&self) -> u64 {
         match self {
             Self::SwceLoss { block_size, stride } => u64::from(block_size.div_ceil((*stride).max(1)).max(1)),
@@ -302,13 +302,14 @@ impl InferSpec {
         }
     }
 
-    /// Whether options are compared by the log-likelihoods of their own texts.
+    /// Returns whether options are compared by the log-likelihoods of their own texts.
     pub fn scores_continuations(&self) -> bool {
         matches!(self, Self::Loglikelihood | Self::MeanLoglikelihood)
     }
 
-    /// Whether a model of this profile scores continuations by OpenCompass's mean ([`InferSpec::MeanLoglikelihood`]): where
-    /// the data set asks for it or the profile does, unless the profile is lm-eval's.
+    /// Returns whether a model of this profile scores continuations by OpenCompass's mean
+    /// ([`InferSpec::MeanLoglikelihood`]): where the data set asks for it or the profile does, unless the profile is
+    /// lm-eval's.
     pub fn means(&self, profile: NumericProfile) -> bool {
         match profile {
             NumericProfile::Canonical => *self == Self::MeanLoglikelihood,
@@ -317,7 +318,7 @@ impl InferSpec {
         }
     }
 
-    /// What the log-likelihoods of a model of this profile are, in words, where they are not what the data set asks for.
+    /// Describes the log-likelihoods of a model of this profile, where they are not what the data set asks for.
     pub fn other_formula(&self, profile: NumericProfile) -> Option<&'static str> {
         match (self, self.means(profile)) {
             (Self::MeanLoglikelihood, false) => Some(
@@ -331,7 +332,7 @@ impl InferSpec {
         }
     }
 
-    /// What is asked of the generation, where there is one.
+    /// Returns what is asked of the generation, where there is one.
     pub fn generation(&self) -> Option<&GenSpec> {
         match self {
             Self::Gen(spec) | Self::Chat { gen_spec: spec, .. } => Some(spec),
@@ -340,7 +341,7 @@ impl InferSpec {
     }
 }
 
-/// How outputs become metrics.
+/// Way that outputs become metrics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvalSpec {
     pub evaluator: EvaluatorSpec,
@@ -351,13 +352,13 @@ pub struct EvalSpec {
     /// lm-eval's filters: each pipeline makes one answer of all, and has metrics of its own. Postprocessors come after.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<FilterPipeline>,
-    /// Whether the most frequent of several answers stands for all (self-consistency).
+    /// Set if the most frequent of several answers counts for all (self-consistency).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub majority_vote: bool,
-    /// Of several answers to a question: the k of pass@k and G-Pass@k. Empty means 1.
+    /// The k of pass@k and G-Pass@k, where a question has several answers. Empty means 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub k: Vec<u32>,
-    /// Whether `acc` gives no `acc_norm`: of OpenCompass's `LLInferencer`, which has none.
+    /// Set if `acc` gives no `acc_norm`, as for OpenCompass's `LLInferencer`, which has none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accuracy_alone: bool,
 }
@@ -378,14 +379,14 @@ impl EvalSpec {
 }
 
 impl InferSpec {
-    /// Whether texts are scored, not continued.
+    /// Returns whether texts are scored, not continued.
     pub fn scores(&self) -> bool {
         !matches!(self, Self::Gen(_) | Self::Chat { .. } | Self::Execute)
     }
 }
 
 impl Endpoint {
-    /// Why it cannot run a kind of request; `None` where it can.
+    /// Returns why it cannot run a kind of request; `None` where it can.
     pub fn misfit(&self, infer: &InferSpec) -> Option<&'static str> {
         match (infer, self.api) {
             (InferSpec::Gen(_), _) | (InferSpec::Chat { .. }, EndpointApi::Chat) => None,

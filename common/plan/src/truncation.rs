@@ -1,23 +1,23 @@
-//! How a prompt that is too long is shortened, where that is not as OpenCompass's `HuggingFaceBaseModel` does it.
+//! Ways to shorten a prompt that is too long, where that is not as OpenCompass's `HuggingFaceBaseModel` does it.
 
 use serde::{Deserialize, Serialize};
 
-/// What is asked of a model's prompts beside `max_seq_len` and the side at which tokens go.
+/// Limits on a model's prompts beside `max_seq_len` and the side at which tokens go.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Truncation {
     /// Most tokens of a text, where that is less than the model takes. Shots are dropped by `max_seq_len` alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_prompt_len: Option<u32>,
-    /// Whether `max_out_len` tokens must fit behind a prompt that is continued, as for `HuggingFaceCausalLM`.
+    /// Set if `max_out_len` tokens must fit behind a prompt that is continued, as for `HuggingFaceCausalLM`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reserves_answer: bool,
-    /// Whether the middle goes, not an end.
+    /// Set if the middle goes, not an end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub middle: Option<DropMiddle>,
 }
 
-/// How both ends of a prompt are joined.
+/// Way to join both ends of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DropMiddle {
@@ -29,7 +29,7 @@ pub enum DropMiddle {
 }
 
 impl Truncation {
-    /// Whether nothing is asked.
+    /// Returns `true` if nothing is asked.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -1,4 +1,4 @@
-//! What an evaluator that runs programs, or compares options, keeps in the gold answer beside the answer itself.
+//! Contents of the gold answer beside the answer itself, for an evaluator that runs programs or compares options.
 
 use super::EvaluatorSpec;
 use serde_json::{Map, Value};
@@ -15,7 +15,7 @@ pub const CIRCULAR_PATTERN: &str = "circular_pattern";
 pub const CIRCULAR_FIRST: &str = "first_pattern";
 
 impl EvaluatorSpec {
-    /// Whether it must run what a model wrote.
+    /// Returns whether it must run what a model wrote.
     pub fn executes(&self) -> bool {
         matches!(self, Self::HumanEval { .. } | Self::Mbpp { .. } | Self::MbppPassK { .. })
     }
@@ -49,7 +49,8 @@ impl EvaluatorSpec {
         Value::Object(whole)
     }
 
-    /// What of the gold answer predictions show: all, but where it carries the parts of a program, only the task's name.
+    /// Returns the part of the gold answer that predictions show: all, but where it carries the parts of a program, only
+    /// the task's name.
     pub fn reference<'a>(&self, gold: &'a Value) -> &'a Value {
         match self {
             Self::HumanEval { .. } => gold.get(TASK_KEY).unwrap_or(gold),

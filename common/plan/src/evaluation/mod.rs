@@ -1,4 +1,4 @@
-//! How a data set's answers are judged, as data: which evaluator with which parameters, and which filters come before it.
+//! The evaluation of a data set's answers, as data: the evaluator with its parameters, and the filters that come before it.
 //!
 //! Not here: judging itself, and every metric.
 

@@ -12,7 +12,7 @@ pub enum Language {
     Zh,
 }
 
-/// Whether ROUGE reduces words to their stems.
+/// Reduction of words to their stems by ROUGE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stemming {
@@ -23,7 +23,7 @@ pub enum Stemming {
     Porter,
 }
 
-/// How BLEU cuts a segment into tokens: sacrebleu's tokenizers.
+/// BLEU's way to cut a segment into tokens: sacrebleu's tokenizers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BleuTokenizer {

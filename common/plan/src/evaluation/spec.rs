@@ -1,4 +1,4 @@
-//! Which evaluator a data set names, with its parameters: plain data that the plan pins.
+//! The evaluator that a data set names, with its parameters: plain data that the plan pins.
 
 use super::{BleuTokenizer, GaokaoQuestion, Orders, Stemming, TextCheck, TextScore};
 use compass_postprocess::FirstOption;
@@ -68,19 +68,19 @@ pub enum EvaluatorSpec {
     Bpc,
     /// `HumanEvalEvaluator`: programs that complete a function; golds are `{ task_id, prompt, test, entry_point }`.
     HumanEval {
-        /// Of pass@k, where no task has fewer answers.
+        /// The k of pass@k, where no task has fewer answers.
         k: Vec<u32>,
     },
     /// `MBPPEvaluator` and `MBPPEvaluator2`: programs that pass tests; golds are the tests.
     Mbpp { answer: MbppAnswer },
     /// `MBPPPassKEvaluator`: golds are `{ test_list_2, task_id }`.
     MbppPassK {
-        /// Of pass@k, where no task has fewer answers.
+        /// The k of pass@k, where no task has fewer answers.
         k: Vec<u32>,
     },
 }
 
-/// How MBPP's program is found in an answer.
+/// Way to find MBPP's program in an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MbppAnswer {
@@ -91,7 +91,7 @@ pub enum MbppAnswer {
     Block,
 }
 
-/// What lm-eval's `exact_match` ignores on both sides, in this order.
+/// Text that lm-eval's `exact_match` ignores on both sides, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExactMatchSpec {
     /// Patterns whose matches are deleted.
@@ -103,7 +103,7 @@ pub struct ExactMatchSpec {
     pub ignore_numbers: bool,
 }
 
-/// Which of scikit-learn's averages over labels.
+/// One of scikit-learn's averages over labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum F1Average {
@@ -111,7 +111,7 @@ pub enum F1Average {
     Macro,
     Micro,
     Weighted,
-    /// Of the class `1` alone, against `0`: lm-eval's `f1` of two options.
+    /// The score of the class `1` alone, against `0`: lm-eval's `f1` of two options.
     Binary,
 }
 
@@ -189,12 +189,12 @@ impl EvaluatorSpec {
         }
     }
 
-    /// Whether options are scored once more with nothing before them.
+    /// Returns whether options are scored once more with nothing before them.
     pub fn needs_unconditional(&self) -> bool {
         matches!(self, Self::MultipleChoice { metrics } if metrics.contains(&ChoiceMetric::AccMutualInfo))
     }
 
-    /// Whether it compares with a gold answer; without one such a sample cannot be scored.
+    /// Returns whether it compares with a gold answer; a sample without one cannot be scored then.
     pub fn needs_gold(&self) -> bool {
         !matches!(
             self,

@@ -17,8 +17,8 @@ use std::cmp::Reverse;
 /// A beginning that is computed once more costs a piece at most one part in so many of its own work.
 const WORTH: u64 = 50;
 
-/// What a grant costs beside its samples, in characters to prefill: its way to a worker and back, and what an engine computes less well
-/// in batches that are not full.
+/// Cost of a grant beside its samples, in characters to prefill: its way to a worker and back, and what an engine computes less
+/// well in batches that are not full.
 const GRANT_COST: u64 = 8_192;
 
 /// Tasks of all models, model after model; `groups` holds one model's units each.
@@ -56,9 +56,9 @@ struct Cutter {
     least: u64,
     /// Cost of all that is in no closed task.
     left: u64,
-    /// What the open task should cost.
+    /// Cost that the open task should have.
     quota: u64,
-    /// What it costs so far.
+    /// Cost of the open task so far.
     cost: u64,
     open: TaskSpec,
     done: Vec<(u64, TaskSpec)>,
@@ -111,7 +111,7 @@ impl Cutter {
     }
 }
 
-/// How many samples of a run of `samples` must stay together.
+/// Returns the number of samples of a run of `samples` that must stay together.
 fn fewest(each: u64, samples: u32, shared: u64) -> u32 {
     if shared == 0 {
         return 1;

@@ -1,8 +1,8 @@
-//! Which partitioner a stage names.
+//! The partitioner that a stage names.
 
 use serde::{Deserialize, Serialize};
 
-/// How chunks become tasks.
+/// Way that chunks become tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartitionStrategy {

@@ -7,7 +7,7 @@ use compass_types::intervals::IntervalSet;
 /// Hands out the indices of a set from the first on, so many at a time.
 pub(super) struct Cursor<'a> {
     pairs: &'a [(u32, u32)],
-    /// How much of the first pair is gone.
+    /// Number of indices of the first pair that are gone.
     used: u32,
     left: u32,
 }

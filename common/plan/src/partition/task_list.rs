@@ -25,7 +25,7 @@ pub struct ListedTask {
     pub pieces: Vec<ListedPiece>,
 }
 
-/// What a task holds of one unit.
+/// Part of one unit that a task holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedPiece {
     /// See [`crate::Unit::name`].
@@ -34,7 +34,7 @@ pub struct ListedPiece {
     pub samples: IntervalSet,
 }
 
-/// Which task is meant.
+/// Reference to a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskName {
     /// By its number in the list.
@@ -43,7 +43,7 @@ pub enum TaskName {
     Samples { unit: String, samples: IntervalSet },
 }
 
-/// Why no task can be named so.
+/// Reason that no task can be named so.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TaskNameError {
     #[error("`{0}` names no task: write its number, or its samples as in model/dataset[0..5,9]")]

@@ -1,4 +1,4 @@
-//! What a partitioner sees and what it returns.
+//! Input and output of a partitioner.
 
 use crate::prompt::PrefixRun;
 use compass_types::ids::UnitId;
@@ -18,15 +18,15 @@ pub struct UnitSize {
     pub samples: u32,
     /// Number of labels where the template is a label map or has options; `None` for generation and plain texts.
     pub factor_labels: Option<u32>,
-    /// Whether samples are continued by the model, not only scored.
+    /// Set if samples are continued by the model, not only scored.
     pub generates: bool,
     /// Unicode characters that are the samples' own, see [`crate::prompt::workload`].
     pub characters: u64,
-    /// Where neighbouring samples begin alike; empty where they have nothing in common.
+    /// Runs of neighbouring samples that begin alike; empty where they have nothing in common.
     pub prefix_runs: Vec<PrefixRun>,
 }
 
-/// How many times as expensive a character is where the model goes on writing after it: a prior until workers have reported.
+/// Factor on the cost of a character where the model continues to write after it: a prior until workers have reported.
 const GENERATION_WEIGHT: u64 = 8;
 /// Characters that every sample costs beside its text.
 const SAMPLE_OVERHEAD: u64 = 64;
@@ -40,8 +40,8 @@ impl UnitSize {
 }
 
 impl UnitSize {
-    /// What remains, in runs of samples that begin alike, each with the characters of that beginning: a worker that runs any of
-    /// them computes it once.
+    /// Returns what remains, in runs of samples that begin alike, each with the characters of that beginning: a worker that
+    /// runs any of them computes it once.
     pub fn runs(&self) -> Vec<(IntervalSet, u64)> {
         let mut runs = Vec::new();
         let mut rest = self.remaining.clone();
@@ -93,7 +93,7 @@ impl TaskSpec {
     }
 }
 
-/// Why nothing can be cut.
+/// Reason that nothing can be cut.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartitionError {
     /// A setting that must be positive is 0.

@@ -1,6 +1,6 @@
 //! lm-eval's rule for the boundary of two texts: a delimiter only where neither side brings white space.
 
-/// Whether the boundary wants a delimiter (`requires_delimiter`).
+/// Returns whether the boundary wants a delimiter (`requires_delimiter`).
 pub(super) fn wants_delimiter(before: &str, after: &str) -> bool {
     let space = |c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c);
     !before.is_empty() && !before.ends_with(space) && !after.starts_with(space)

@@ -1,7 +1,7 @@
 //! The texts of all rows as one corpus, whose windows are the work: OpenCompass's `SWCELossInferencer`.
 //!
-//! Where a window begins is counted in tokens, which only a worker knows. The plan therefore names no window: each sample is one of
-//! so many equal slices of them, however many they are, and all samples share the texts, which a part carries once.
+//! The beginning of a window is counted in tokens, which only a worker knows. The plan therefore names no window: each sample is
+//! one of a number of equal slices of them, however many they are, and all samples share the texts, which a part carries once.
 
 use super::error::PromptError;
 use super::sample_sink::SampleSink;

@@ -1,8 +1,8 @@
-//! What is wrong with templates and rows, said so that it can be put right.
+//! Errors in templates and rows, said so that they can be put right.
 
 use std::fmt;
 
-/// Which split a row belongs to.
+/// Split that a row belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
     Test,
@@ -19,7 +19,7 @@ impl fmt::Display for Split {
     }
 }
 
-/// Why prompts cannot be rendered. The caller adds the file.
+/// Reason that prompts cannot be rendered. The caller adds the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
     /// The templates and settings do not fit together, whatever the rows.

@@ -128,8 +128,8 @@ fn add<'a>(segment: &'a Segment, shots: &[&'a Shot], format: &ShotFormat, list: 
     }
 }
 
-/// What a model without a meta template reads: elements joined by newlines, empty ones left out. A newline follows an
-/// empty first element all the same, as in OpenCompass.
+/// Returns what a model without a meta template reads: elements joined by newlines, empty ones left out. A newline
+/// follows an empty first element all the same, as in OpenCompass.
 pub(super) fn joined(list: &[Flat<'_>]) -> String {
     joined_with_ends(list).0
 }

@@ -60,11 +60,11 @@ impl<'a> Forms<'a> {
     }
 }
 
-/// What stands where the ice token does.
+/// Content in the place of the ice token.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IceContent<'a> {
     pub(super) token: &'a str,
-    /// Whether the template holds the token; where it does not, shots go first.
+    /// Set if the template holds the token; where it does not, shots go first.
     pub(super) in_template: bool,
     pub(super) shows_shots: bool,
     /// OpenCompass's `sep_token`, which is not part of a prompt.
@@ -102,17 +102,17 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// Whether it is messages as a service takes them.
+    /// Returns whether it is messages as a service takes them.
     pub(super) fn is_raw(&self) -> bool {
         self.rounds().is_some_and(|rounds| rounds.raw)
     }
 
-    /// Whether it is in Jinja.
+    /// Returns whether it is in Jinja.
     pub(super) fn is_jinja(&self) -> bool {
         matches!(self, Self::Jinja(_))
     }
 
-    /// Whether it takes messages from a column.
+    /// Returns whether it takes messages from a column.
     pub(super) fn expands(&self) -> bool {
         self.rounds().is_some_and(|rounds| rounds.lines().any(|line| matches!(line, TemplateLine::Expand(_))))
     }
@@ -243,7 +243,7 @@ struct Filler<'a> {
     row: &'a Row,
     blank: Option<&'a str>,
     place: IceContent<'a>,
-    /// Whether the place of the shots has been passed.
+    /// Set once the place of the shots has been passed.
     after_shots: bool,
 }
 
@@ -298,7 +298,7 @@ impl Filler<'_> {
         segments
     }
 
-    /// What Jinja made of a row, cut where its shots go. What stands before them is a header where no expression made it.
+    /// Returns what Jinja made of a row, cut where its shots go. The text before them is a header where no expression made it.
     fn rendered(&self, source: &str, text: &str) -> Vec<Segment> {
         let text = self.place.without_separator(text);
         let alike = source.split(self.place.token).next().is_some_and(|head| !head.contains('{'));

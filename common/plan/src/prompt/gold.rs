@@ -1,4 +1,4 @@
-//! Where the gold answer of a row comes from.
+//! Source of the gold answer of a row.
 
 use super::format::Row;
 use super::template::PromptConfig;
@@ -14,7 +14,7 @@ pub(super) struct Gold<'a> {
 }
 
 impl Gold<'_> {
-    /// Whether there is any.
+    /// Returns whether there is any.
     pub(super) fn is_given(&self) -> bool {
         self.config.gold.is_some() || self.column.is_some()
     }

@@ -61,7 +61,7 @@ pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
     })
 }
 
-/// Whether the template is one expression, `{{ ... }}`, whose value is a text.
+/// Returns whether the template is one expression, `{{ ... }}`, whose value is a text.
 ///
 /// # Errors
 /// As [`text`].
@@ -89,7 +89,7 @@ fn printed_list(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Why the source is not a template; `None` when it is one.
+/// Returns why the source is not a template; `None` when it is one.
 pub fn fault(source: &str) -> Option<String> {
     let compiled = || ENVIRONMENT.template_from_str(source).map(|_| ()).map_err(|error| said(&error));
     template_limits::within(source, compiled).err()
@@ -190,7 +190,7 @@ mod tests {
         row.as_object().unwrap().clone()
     }
 
-    /// What Jinja2 3.1 prints with lm-eval's settings.
+    /// The expected texts are what Jinja2 3.1 prints with lm-eval's settings.
     #[test]
     fn values_print_as_python_prints_them() {
         for (source, expected) in [

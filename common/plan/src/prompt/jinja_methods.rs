@@ -6,7 +6,7 @@ use minijinja::{Error, ErrorKind};
 
 type Found = Result<Value, Error>;
 
-/// What the method gives; `None` for one that is not here.
+/// Returns what the method gives; `None` for a method that is not here.
 pub(super) fn of_text(text: &str, name: &str, arguments: &[Value]) -> Option<Found> {
     Some(match name {
         "index" => place(text, arguments, |text, wanted| text.find(wanted)),
@@ -49,7 +49,7 @@ pub(super) fn unknown(value: &Value, name: &str) -> Error {
     Error::new(ErrorKind::UnknownMethod, message)
 }
 
-/// Where a text first (or last) stands, counted in code points, within the bounds that follow it.
+/// Returns the place of a text's first (or last) occurrence, counted in code points, within the bounds that follow it.
 fn place(text: &str, arguments: &[Value], find: fn(&str, &str) -> Option<usize>) -> Found {
     let (wanted, start, end): (String, Option<i64>, Option<i64>) = from_args(arguments)?;
     let count = text.chars().count();
@@ -127,7 +127,7 @@ mod tests {
         json!({"letter": "C", "q": "a é b  c", "n": "-7"}).as_object().unwrap().clone()
     }
 
-    /// What CPython 3.11 prints.
+    /// The expected texts are what CPython 3.11 prints.
     #[test]
     fn methods_of_text() {
         for (source, expected) in [

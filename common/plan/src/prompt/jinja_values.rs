@@ -154,7 +154,7 @@ mod tests {
         serde_json::from_str(&compass_pyfmt::whole_numbers_kept(ROW)).unwrap()
     }
 
-    /// What Jinja2 3.1 prints of `json.loads(ROW)` with lm-eval's settings.
+    /// The expected texts are what Jinja2 3.1 prints of `json.loads(ROW)` with lm-eval's settings.
     #[test]
     fn numbers_of_many_digits_print_as_python_prints_them() {
         let big = "123456789012345678901234567890";

@@ -5,7 +5,7 @@ use super::template::LabelType;
 use compass_pyfmt::{digits_beyond_64_bits, python_str};
 use serde_json::Value;
 
-/// What the gold answers of all test rows have in common.
+/// Type that the gold answers of all test rows have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GoldKind {
     Integers,
@@ -57,7 +57,7 @@ impl GoldKind {
     }
 }
 
-/// Whether a gold answer means the label: equal as Python prints it; `true` and `True` mean the same JSON bool.
+/// Returns whether a gold answer means the label: equal as Python prints it; `true` and `True` mean the same JSON bool.
 pub(super) fn names(label: &str, gold: &Value) -> bool {
     match gold {
         Value::Bool(gold) => label.eq_ignore_ascii_case(if *gold { "true" } else { "false" }),
@@ -66,7 +66,7 @@ pub(super) fn names(label: &str, gold: &Value) -> bool {
     }
 }
 
-/// Which of the labels `gold` means.
+/// Returns the position of the label that `gold` means.
 ///
 /// # Errors
 /// In words, when there is none.
@@ -88,8 +88,8 @@ pub(super) fn find<'a, T>(map: &'a [(impl AsRef<str>, T)], gold: &Value) -> Resu
     first.ok_or_else(|| "the gold answer is an empty list: no answer would be right".into())
 }
 
-/// What stands where no answer is right: corpora of inference (SNLI and those after it) write `-` where no label was agreed upon,
-/// and OpenCompass's loaders nothing where a split has no answers (C-Eval's `test`).
+/// Gold answers where no answer is right: corpora of inference (SNLI and those after it) write `-` where no label was agreed
+/// upon, and OpenCompass's loaders nothing where a split has no answers (C-Eval's `test`).
 const NO_LABEL: [&str; 2] = ["-", ""];
 
 /// Checks that an answer of the map can be right: the gold answer, or the letter in `index--letter--pattern`, names it, or

@@ -1,7 +1,7 @@
 //! Text for a model with a meta template, by the rules of OpenCompass's `LMTemplateParser`.
 //!
-//! Where the original stops with an error, this goes on: a role that only its fallback knows may speak in a round, a
-//! section `end` is read like `begin`, and shots may stand inside a round.
+//! This parser continues where the original stops with an error: a role that only its fallback knows may speak in a
+//! round, a section `end` is read like `begin`, and shots may be inside a round.
 
 use super::flat::{Flat, FlatTurn};
 use super::meta_template::{MetaItem, MetaRole, MetaTemplate};
@@ -99,7 +99,7 @@ pub(super) fn said<'t>(role: &'t MetaRole, round: &[&'t FlatTurn<'t>], meta: &Me
     words
 }
 
-/// What is written for a role.
+/// Texts that are written for a role.
 pub(super) struct Words<'t> {
     pub(super) begin: &'t str,
     pub(super) prompt: &'t str,

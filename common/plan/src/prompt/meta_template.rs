@@ -6,7 +6,7 @@ use super::rounds::TemplateLine;
 use super::template::PromptConfig;
 use serde::{Deserialize, Serialize};
 
-/// What OpenCompass's `meta_template` says.
+/// Contents of OpenCompass's `meta_template`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetaTemplate {
     pub style: MetaStyle,
@@ -24,8 +24,7 @@ pub struct MetaTemplate {
     /// Roles that speak outside rounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reserved_roles: Vec<MetaRole>,
-    /// Whether lm-eval's shots stand in the question's own message (`fewshot_as_multiturn = false`) and not in messages of
-    /// theirs.
+    /// Set if lm-eval's shots are in the question's own message (`fewshot_as_multiturn = false`) and not in messages of their own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_turn: bool,
     /// The token that ends a generation, beside the tokenizer's own.
@@ -33,7 +32,7 @@ pub struct MetaTemplate {
     pub eos_token_id: Option<u32>,
 }
 
-/// What becomes of a prompt in rounds.
+/// Result of a prompt in rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetaStyle {
@@ -53,7 +52,7 @@ pub enum MetaItem {
     Role(MetaRole),
 }
 
-/// How one role's words are wrapped.
+/// Text around one role's words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetaRole {
     pub role: String,
@@ -62,18 +61,18 @@ pub struct MetaRole {
     pub api_role: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub begin: String,
-    /// What it says where the prompt leaves it silent.
+    /// Words of the role where the prompt leaves it silent.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub end: String,
-    /// Whether the model speaks from here on.
+    /// Set if the model speaks from here on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub generate: bool,
 }
 
 impl MetaTemplate {
-    /// What OpenCompass's `HuggingFacewithChatTemplate` assumes: the system role is the user's on purpose.
+    /// Returns what OpenCompass's `HuggingFacewithChatTemplate` assumes: the system role is the user's on purpose.
     pub fn chat() -> Self {
         let role = |role: &str, api_role: &str, generate| {
             let api_role = Some(api_role.to_owned());
@@ -83,12 +82,12 @@ impl MetaTemplate {
         Self { style: MetaStyle::Messages, round, ..Self::default() }
     }
 
-    /// What OpenCompass's classes of services do without a meta template: all that is said is one message of the user.
+    /// Returns what OpenCompass's classes of services use without a meta template: all that is said is one message of the user.
     pub fn service() -> Self {
         Self { style: MetaStyle::Messages, ..Self::default() }
     }
 
-    /// Whether it tells no roles apart.
+    /// Returns `true` if it tells no roles apart.
     pub(super) fn is_one_message(&self) -> bool {
         self.style == MetaStyle::Messages && self.round.is_empty()
     }
@@ -106,7 +105,7 @@ impl MetaTemplate {
         self.round_roles().chain(&self.reserved_roles).find(|role| role.role == name)
     }
 
-    /// Why a data set's templates cannot be rendered with it; `None` when they can.
+    /// Returns why a data set's templates cannot be rendered with it; `None` when they can.
     pub fn misfit(&self, config: &PromptConfig) -> Option<String> {
         for template in [&config.ice_template, &config.prompt_template].into_iter().flatten() {
             for rounds in Forms::of(template).all().iter().filter_map(super::form::Form::rounds) {

@@ -40,7 +40,7 @@ pub(super) fn atoms<'a>(template: &'a str, columns: &[&str], ice_token: &str) ->
     atoms
 }
 
-/// What stands between the braces when `text` begins with a placeholder of any column name without braces in it.
+/// Returns the text between the braces when `text` begins with a placeholder of any column name without braces in it.
 fn name_at(text: &str) -> Option<&str> {
     let (name, _) = text.strip_prefix('{')?.split_once('}')?;
     (!name.is_empty() && !name.contains('{')).then_some(name)

@@ -1,5 +1,5 @@
-//! How much work the samples of a data set are when what their prompts have in common is computed once, and where such
-//! common prefixes end: what partitioners cut by.
+//! The work of a data set's samples when what their prompts have in common is computed once, and the ends of these common
+//! prefixes: partitioners cut by both.
 //!
 //! Estimates in characters; no number of any sample depends on them.
 

@@ -24,13 +24,13 @@ const CHOICES: &str = "choices";
 /// The column of the spans that count, in OpenCompass's `InferencePPLOnlyInferencer`.
 const MARKS: &str = "label";
 
-/// Whether every item is a list that begins with two positions.
+/// Returns whether every item is a list that begins with two positions.
 fn are_spans(marks: &Value) -> bool {
     let is_span = |span: &Value| [0, 1].iter().all(|at| span.get(at).is_some_and(Value::is_u64));
     marks.as_array().is_some_and(|marks| marks.iter().all(is_span))
 }
 
-/// What it takes to write one sample.
+/// Everything that is needed to write one sample.
 pub(super) struct Writer<'a> {
     pub(super) config: &'a PromptConfig,
     pub(super) infer: &'a InferSpec,

@@ -12,7 +12,7 @@ use super::template::{Options, PromptConfig};
 use super::template_text::TemplateText;
 use crate::InferSpec;
 
-/// How the question of a row is asked.
+/// Form in which the question of a row is asked.
 #[derive(Debug)]
 pub(super) enum RequestForm<'a> {
     /// One text: to continue, or to score whole.
@@ -38,13 +38,13 @@ pub(super) enum RequestForm<'a> {
 }
 
 impl RequestForm<'_> {
-    /// Whether it has options whose labels take the type of the gold answers.
+    /// Returns whether it has options whose labels take the type of the gold answers.
     pub(super) fn has_labels(&self) -> bool {
         matches!(self, Self::Whole(_) | Self::Endings { .. } | Self::Answers { .. } | Self::Inputs { .. })
     }
 }
 
-/// How a shot is written.
+/// Way to write a shot.
 #[derive(Clone, Debug)]
 pub(super) enum ShotRecipe<'a> {
     /// By a template that holds the answer; a label map is entered by the gold answer.
@@ -63,7 +63,7 @@ pub(super) struct Recipe<'a> {
     pub(super) question: RequestForm<'a>,
     /// `None` when no shots are shown.
     pub(super) shot: Option<ShotRecipe<'a>>,
-    /// Whether the question's template says where shots go; otherwise they go first.
+    /// Set if the question's template says where shots go; otherwise they go first.
     pub(super) has_token: bool,
     pub(super) shot_format: ShotFormat,
 }

@@ -33,7 +33,7 @@ pub struct RenderedDataset {
     pub shots: Vec<Shot>,
     /// One per test row, in order, `index` from 0; of texts that are read as one, one per slice.
     pub samples: Vec<Sample>,
-    /// How shots are joined.
+    /// Way that shots are joined.
     pub format: ShotFormat,
 }
 
@@ -229,7 +229,7 @@ fn showing_texts<'a>(shot: &ShotRecipe<'a>) -> Vec<&'a str> {
     }
 }
 
-/// Of rounds only the dialogue is shown.
+/// Returns the texts that are shown; of rounds only the dialogue.
 fn shown_texts<'a>(form: &Form<'a>) -> Vec<&'a str> {
     match form {
         Form::Text(text) => vec![text],

@@ -1,4 +1,4 @@
-//! What a model is given: a text, or messages for its chat template.
+//! Input of a model: a text, or messages for its chat template.
 
 use super::flat;
 use super::lm_text;
@@ -25,7 +25,7 @@ pub struct Message {
     pub content: String,
 }
 
-/// What the prompt is for.
+/// Purpose of the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// To be scored: all of it.
@@ -82,7 +82,7 @@ impl Prompt {
         }
     }
 
-    /// What a model without a meta template reads, see [`Prompt::render`].
+    /// Returns what a model without a meta template reads, see [`Prompt::render`].
     fn text_with_borders(&self, shots: &[&Shot], format: &ShotFormat) -> (String, Vec<usize>) {
         if self.is_rounds() || shots.iter().any(|shot| matches!(shot, Shot::Turns(_))) {
             let (list, shared) = flat::flatten_counting(self, shots, format);

@@ -25,7 +25,7 @@ pub struct Rounds {
 pub enum TemplateLine {
     /// Text without a speaker.
     Text(String),
-    /// What a role says.
+    /// Words of a role.
     Role(Role),
     /// The messages that a column holds, a list of `{ role, content }`, as they are.
     Expand(String),
@@ -38,7 +38,7 @@ pub struct Role {
     /// The words; `None` leaves those of the model's meta template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// Who says it where the model does not know `role`.
+    /// Role that says it where the model does not know `role`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_role: Option<String>,
     /// In place of the model's own `begin` for the role.

@@ -9,7 +9,7 @@ pub trait RowSource {
     /// Number of rows.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Returns `true` if there are no rows.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashMap};
 pub(super) struct ShotBook<'a> {
     pub(super) shot: &'a ShotRecipe<'a>,
     pub(super) config: &'a PromptConfig,
-    /// Whether the prompt says where shots go; otherwise each brings `fewshot_delimiter` along.
+    /// Set if the prompt says where shots go; otherwise each brings `fewshot_delimiter` along.
     pub(super) has_token: bool,
     pub(super) gold: Gold<'a>,
     /// Columns without which a training row cannot be shown.

@@ -22,9 +22,9 @@ pub enum Segment {
     Header(String),
     /// Instructions before everything (lm-eval's `description`); in a chat what the system says.
     System(String),
-    /// What the answer begins with.
+    /// Beginning of the answer.
     Prefix(AnswerPrefix),
-    /// Where the sample's shots stand.
+    /// Place of the sample's shots.
     Shots,
     /// Text of this sample, shared by its options where they have any.
     Question(String),
@@ -36,17 +36,17 @@ pub enum Segment {
     Close(Section),
     /// A string among the turns, in plain segments.
     Item(Prompt),
-    /// What one role says.
+    /// Words of one role.
     Turn(Turn),
 }
 
-/// What an answer begins with (lm-eval's `gen_prefix`); in a chat what the assistant has begun to say.
+/// Beginning of an answer (lm-eval's `gen_prefix`); in a chat what the assistant has begun to say.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AnswerPrefix {
     /// Between the question and it, where no chat parts them.
     pub delimiter: String,
     pub text: String,
-    /// Whether the target delimiter parts it from an answer in a chat too: its template does not end in white space.
+    /// Set if the target delimiter parts it from an answer in a chat too: its template does not end in white space.
     pub parted: bool,
 }
 
@@ -60,16 +60,16 @@ pub enum Section {
     Round,
     /// A shot.
     Ice,
-    /// What follows the dialogue.
+    /// Text after the dialogue.
     End,
 }
 
-/// What one role says.
+/// Words of one role.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Turn {
     /// `HUMAN`, `BOT`, `SYSTEM`, or another that the model's meta template knows.
     pub role: String,
-    /// Who says it where the meta template does not know `role`.
+    /// Role that says it where the meta template does not know `role`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_role: Option<String>,
     /// In place of the meta template's `begin` for the role.
@@ -83,7 +83,7 @@ pub struct Turn {
     pub prompt: Option<Prompt>,
 }
 
-/// How shots are joined: `shot sep shot sep shot eos`, OpenCompass's `ice_separator` and `ice_eos_token`.
+/// Joints between shots: `shot sep shot sep shot eos`, OpenCompass's `ice_separator` and `ice_eos_token`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShotFormat {
     /// Between two shots.
@@ -98,7 +98,7 @@ impl Prompt {
         Self(vec![Segment::Question(text.into())])
     }
 
-    /// What the answer begins with, where a plain prompt says it.
+    /// Returns the beginning of the answer, where a plain prompt says it.
     pub fn prefix(&self) -> Option<&AnswerPrefix> {
         self.0.iter().find_map(|segment| match segment {
             Segment::Prefix(prefix) => Some(prefix),
@@ -106,7 +106,7 @@ impl Prompt {
         })
     }
 
-    /// Whether there is a place for shots.
+    /// Returns whether there is a place for shots.
     pub fn takes_shots(&self) -> bool {
         self.0.iter().any(|segment| match segment {
             Segment::Shots => true,
@@ -115,7 +115,7 @@ impl Prompt {
         })
     }
 
-    /// Whether it is in rounds.
+    /// Returns whether it is in rounds.
     pub fn is_rounds(&self) -> bool {
         self.0.iter().any(|segment| {
             matches!(segment, Segment::Open(_) | Segment::Close(_) | Segment::Item(_) | Segment::Turn(_))
@@ -173,7 +173,7 @@ impl Prompt {
         text
     }
 
-    /// Whether anything in it is the sample's own, rather than the data set's.
+    /// Returns whether anything in it is the sample's own, rather than the data set's.
     pub(super) fn has_own_words(&self) -> bool {
         self.0.iter().any(|segment| match segment {
             Segment::Question(text) | Segment::Option(text) => !text.is_empty(),

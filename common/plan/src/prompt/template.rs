@@ -57,7 +57,7 @@ pub struct PromptConfig {
     pub prompt_template: Option<Template>,
     /// Answers appended to a text template.
     pub options: Option<Options>,
-    /// Where shots go in the prompt template.
+    /// Token in the place of the shots in the prompt template.
     pub ice_token: String,
     /// Between two shots.
     pub ice_separator: String,
@@ -67,20 +67,20 @@ pub struct PromptConfig {
     pub target_delimiter: String,
     /// After each shot that has no ice token to go to, lm-eval's way.
     pub fewshot_delimiter: String,
-    /// Where an answer begins: `normalizing_str` parts prompts there. Taken out of the text.
+    /// Token at the beginning of an answer: `normalizing_str` parts prompts there. It is taken out of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sep_token: Option<String>,
     /// Before everything (lm-eval's `description`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<TemplateText>,
-    /// What every answer begins with, in shots and in the question (lm-eval's `gen_prefix`).
+    /// Beginning of every answer, in shots and in the question (lm-eval's `gen_prefix`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gen_prefix: Option<TemplateText>,
-    /// What is to be said, one text for all options, which then differ in their contexts (lm-eval's tasks with several
-    /// inputs); without options the only continuation; of a generation the answer that shots show.
+    /// The text to be said, one text for all options, which then differ in their contexts (lm-eval's tasks with several
+    /// inputs). Without options it is the only continuation, and in a generation the answer that shots show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<TemplateText>,
-    /// Whether the labels' texts end with the target themselves, as those of OpenCompass's `LLInferencer` do: what stands
+    /// Set if the labels' texts end with the target themselves, as the texts of OpenCompass's `LLInferencer` do: the text
     /// before it is the context.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub target_within: bool,
@@ -90,7 +90,7 @@ pub struct PromptConfig {
     /// The column that holds a conversation, a list of `{ role, content }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialogue: Option<String>,
-    /// Whether each answer is scored once more with nothing before it, which a metric of mutual information needs.
+    /// Set if each answer is scored once more with nothing before it, which a metric of mutual information needs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unconditional: bool,
     /// The type of the labels, as a template in Python has it in its keys; `None` gives them that of the gold answers.
@@ -123,7 +123,7 @@ impl Default for PromptConfig {
 }
 
 impl Template {
-    /// Whether some of it is in Jinja.
+    /// Returns whether some of it is in Jinja.
     pub(super) fn has_jinja(&self) -> bool {
         match self {
             Self::Jinja(_) => true,
@@ -134,14 +134,14 @@ impl Template {
         }
     }
 
-    /// Whether there is one for each label.
+    /// Returns whether there is one for each label.
     pub fn is_by_label(&self) -> bool {
         matches!(self, Self::Labels(_) | Self::LabelRounds(_) | Self::TemplateTexts(_))
     }
 }
 
 impl PromptConfig {
-    /// Whether the target is the one thing to be said, with nothing to choose between.
+    /// Returns whether the target is the one thing to be said, with nothing to choose between.
     pub fn says_target(&self) -> bool {
         let template = self.prompt_template.as_ref().or(self.ice_template.as_ref());
         self.target.is_some() && self.options.is_none() && !template.is_some_and(Template::is_by_label)

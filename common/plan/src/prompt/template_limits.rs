@@ -30,7 +30,7 @@ const STACK: usize = 256 << 20;
 /// Memory in bytes by which a process may grow while one template is rendered for one row; many times what the other limits
 /// let a template hold.
 const MOST_MEMORY: u64 = 1 << 30;
-/// How often that is looked at. A rendering that is over before costs nothing.
+/// Time between two looks at that memory. A rendering that is over before costs nothing.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Bytes printed so far, a temporary of the rendering.
@@ -80,7 +80,7 @@ pub fn limit(environment: &mut Environment<'_>) {
     });
 }
 
-/// Whether a method of a text keeps to the limits; asked before it is called.
+/// Checks that a method of a text keeps to the limits; asked before it is called.
 ///
 /// # Errors
 /// What it asks for.
@@ -110,7 +110,7 @@ pub fn printed(state: &State<'_, '_>, bytes: usize) -> Result<(), Error> {
     text_fits(all)
 }
 
-/// Whether a value is small enough to be printed: how deep it nests, and how many elements it has in all.
+/// Checks that a value is small enough to be printed: the depth of its nesting, and the number of its elements in all.
 ///
 /// # Errors
 /// When it is not.

@@ -29,9 +29,9 @@ impl TemplateText {
         }
     }
 
-    /// What it stands for: the value of a column where it is nothing but that, the list that Jinja prints as Python would
-    /// write it (lm-eval's `ast.literal_eval`), else the text. Of one expression that is a text, it is that text whatever it
-    /// looks like, where lm-eval makes a list of it.
+    /// Returns what it means: the value of a column where it is nothing but a column, the list that Jinja prints as Python
+    /// would write it (lm-eval's `ast.literal_eval`), else the text. For one expression that is a text, this is that text
+    /// whatever it looks like, where lm-eval makes a list of it.
     ///
     /// # Errors
     /// As [`TemplateText::of`]; and when the row lacks the column.

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 pub enum Draws {
     /// The same for every test row.
     Same(Vec<u32>),
-    /// Of each test row in order.
+    /// The rows of each test row in order.
     Each(Vec<Vec<u32>>),
 }
 
@@ -26,7 +26,8 @@ impl Draws {
         }
     }
 
-    /// How many test rows are shown before themselves: a row of the training split that equals them, with its answer.
+    /// Returns the number of test rows that are shown before themselves: a row of the training split that equals them,
+    /// with its answer.
     pub fn own_questions(&self, test: &dyn RowSource, train: &dyn RowSource) -> u32 {
         let shown = |rows: &[u32]| rows.iter().filter_map(|&at| train.row(at as usize)).collect::<Vec<_>>();
         let own = match self {

@@ -1,4 +1,4 @@
-//! Which retriever a data set names.
+//! The retriever that a data set names.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub enum RetrieverKind {
     /// OpenCompass's `FixKRetriever`: these rows of the training split, in this order, for every question.
     FixK {
         ids: Vec<u32>,
-        /// Whether rows equal to the question are left out, which then has fewer shots.
+        /// Set if rows equal to the question are left out, which then has fewer shots.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         exclude_question: bool,
     },
@@ -19,7 +19,7 @@ pub enum RetrieverKind {
     Random {
         k: u32,
         seed: u32,
-        /// Whether rows equal to the question are left out.
+        /// Set if rows equal to the question are left out.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         exclude_question: bool,
     },
@@ -28,7 +28,7 @@ pub enum RetrieverKind {
     Bm25 {
         k: u32,
         columns: Vec<String>,
-        /// Whether rows equal to the question are left out.
+        /// Set if rows equal to the question are left out.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         exclude_question: bool,
     },
@@ -38,7 +38,7 @@ pub enum RetrieverKind {
     /// lm-eval's `first_n` sampler: the first `k` rows of the training split.
     FirstN {
         k: u32,
-        /// Whether rows equal to the question are left out, as when the pool is the split that is asked.
+        /// Set if rows equal to the question are left out, as when the pool is the split that is asked.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         exclude_question: bool,
     },
@@ -46,7 +46,7 @@ pub enum RetrieverKind {
     Sampled {
         k: u32,
         seed: u64,
-        /// Whether rows equal to the question are left out; lm-eval then draws one more to drop.
+        /// Set if rows equal to the question are left out; lm-eval then draws one more to drop.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         exclude_question: bool,
     },

@@ -12,7 +12,7 @@ const ABBREVIATIONS: [&str; 22] = [
     "mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "etc", "e.g", "i.e", "u.s", "u.k", "a.m", "p.m", "inc",
     "ltd", "co", "corp", "jan", "feb",
 ];
-/// What may follow an apostrophe that does not open a word.
+/// Endings that may follow an apostrophe that does not open a word.
 const CLITICS: [&str; 8] = ["re", "ve", "ll", "m", "t", "s", "d", "n"];
 
 /// A pattern and what replaces it.

@@ -9,16 +9,15 @@ use std::collections::BTreeMap;
 pub struct SummaryGroup {
     /// Its name in the table.
     pub name: String,
-    /// What it is made of: data sets, or groups that come before it.
+    /// Parts that it is made of: data sets, or groups that come before it.
     pub subsets: Vec<Subset>,
     pub average: Average,
-    /// What its number is called; [`Average::name`] unless given.
+    /// Name of its number; [`Average::name`] unless given.
     pub metric: Option<String>,
-    /// Whether it is shown only where every subset is in the table, as OpenCompass shows groups, or where it is asked for by
-    /// name.
+    /// Set if it is shown only where every subset is in the table, as OpenCompass shows groups, or where it is asked for by name.
     #[serde(default)]
     pub whole: bool,
-    /// What becomes of the numbers of subsets, by name, before one is made of them.
+    /// Transforms of the numbers of subsets, by name, before one is made of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub transforms: BTreeMap<String, Transform>,
 }
@@ -32,7 +31,7 @@ pub struct Subset {
     pub metric: Option<String>,
 }
 
-/// How the numbers of the subsets become one. Formulas of OpenCompass's `DefaultSummarizer`.
+/// Way that the numbers of the subsets become one. The formulas are from OpenCompass's `DefaultSummarizer`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Average {
@@ -103,7 +102,7 @@ impl SummaryGroup {
         leaves
     }
 
-    /// What its number is called.
+    /// Returns the name of its number.
     pub fn metric_name(&self) -> &str {
         self.metric.as_deref().unwrap_or(self.average.name())
     }

@@ -1,4 +1,4 @@
-//! Which rows a table shows, in the order asked for.
+//! The rows that a table shows, in the order asked for.
 
 use serde::{Deserialize, Serialize};
 

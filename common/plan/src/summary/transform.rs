@@ -1,10 +1,10 @@
-//! What becomes of a data set's number before its group's is made of it.
+//! Transform of a data set's number before its group's is made of it.
 
 use compass_types::function::{self, Function, FunctionFault, FunctionSource, FunctionValue, Limits, ModulePart};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
-/// What one number may cost.
+/// Limits on the cost of one number.
 const LIMITS: Limits = Limits { steps: 100_000, bytes: 16 << 20, depth: 100, file_bytes: 1 << 20 };
 
 /// A Python expression of `x`, the number: `max((2 - x) / 2, 0) * 100`. OpenCompass's `DefaultSummarizer` evaluates it where it

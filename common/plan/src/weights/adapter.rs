@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How it is to be merged.
+/// File that says how the adapter is to be merged.
 pub const CONFIG: &str = "adapter_config.json";
 
 /// Its weights, in the order in which `peft` looks for them.

@@ -1,4 +1,4 @@
-//! Which files of a model's directories are digested, and under which names.
+//! Files of a model's directories that are digested, and the names they are digested under.
 
 use super::adapter::read_adapter;
 use super::manifest::{FileMark, WeightsDigest};
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 /// The files of weights that transformers looks for, in its order.
 const SINGLES: [&str; 2] = ["model.safetensors", "pytorch_model.bin"];
 
-/// What the name of an index of shards ends in.
+/// Ending of the name of an index of shards.
 const INDEX: &str = ".index.json";
 
-/// What says how a model is made and what its makers want of a generation.
+/// Files that say how a model is made and what its makers want of a generation.
 const CONFIGURATION: [&str; 4] = ["config.json", "generation_config.json", "params.json", "model_config.pt"];
 
-/// What a tokenizer is read from, beside every `*.model` and `additional_chat_templates/*.jinja`. config.json names the
-/// tokenizer's class where nothing else does.
+/// Files that a tokenizer is read from, beside every `*.model` and `additional_chat_templates/*.jinja`. config.json names
+/// the tokenizer's class where nothing else does.
 const TOKENIZER: [&str; 12] = [
     "config.json",
     "tokenizer.json",
@@ -102,13 +102,13 @@ pub fn weights_name(file: &str) -> String {
     format!("weights/{file}")
 }
 
-/// How a file of weights is digested, by its name.
+/// Returns the extent to which a file of weights is digested, by its name.
 pub fn reading_of(file: &str) -> DigestExtent {
     if file.ends_with(".safetensors") { DigestExtent::Tensors } else { DigestExtent::Ends }
 }
 
-/// Whether a file of a model's or of a tokenizer's directory is read whole, by an engine or by the planner: configuration,
-/// tokenizer, the index of shards.
+/// Returns whether a file of a model's or of a tokenizer's directory is read whole, by an engine or by the planner:
+/// configuration, tokenizer, the index of shards.
 pub fn is_small(name: &str) -> bool {
     let ends = |ending: &str| name.ends_with(ending);
     match name.split_once('/') {

@@ -5,7 +5,7 @@ use compass_types::ids::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the digest begins with: what is digested, and how, may change only together with this.
+/// Beginning of the digest: what is digested, and how, may change only together with this.
 const DOMAIN: &[u8] = b"compass weights 1\n";
 
 /// Names a checkpoint by its content.
@@ -17,12 +17,12 @@ pub struct WeightsDigest {
     pub files: BTreeMap<String, FileMark>,
 }
 
-/// What is known of the content of one file.
+/// Facts about the content of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileMark {
     /// Its size.
     pub bytes: u64,
-    /// Of its whole content or of samples of it, see [`super::mark`].
+    /// Digest of its whole content or of samples of it, see [`super::mark`].
     pub digest: Digest,
 }
 
@@ -40,8 +40,8 @@ impl WeightsDigest {
         Self { digest: Digest(*hasher.finalize().as_bytes()), files }
     }
 
-    /// How `found` differs from this digest, which is the one that holds: both digests, and the first file that is to
-    /// blame. `None` where it does not differ. Configuration comes first: it is what people edit.
+    /// Describes how `found` differs from this digest, which is the one that holds: both digests, and the first file that
+    /// is to blame. `None` where it does not differ. Configuration comes first: it is what people edit.
     pub fn difference(&self, found: &Self) -> Option<String> {
         if self.digest == found.digest {
             return None;
@@ -65,17 +65,17 @@ impl WeightsDigest {
     }
 }
 
-/// What holds of a model for a whole job, on every worker.
+/// Facts that hold of a model for a whole job, on every worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pin {
-    /// Which weights.
+    /// Digest of the weights.
     pub weights: WeightsDigest,
-    /// What its makers want of a generation where neither data set nor model say otherwise.
+    /// Its makers' choice for a generation where neither data set nor model say otherwise.
     pub generation: GenerationDefaults,
 }
 
 impl Pin {
-    /// How `found` differs from this one, in words that name what differs; `None` where it does not.
+    /// Describes how `found` differs from this one, in words that name what differs; `None` where it does not.
     pub fn difference(&self, found: &Self) -> Option<String> {
         let generation = || {
             (self.generation != found.generation).then(|| {

@@ -1,4 +1,4 @@
-//! What stands in the digest of one file, by its kind: the whole content, or samples of it.
+//! The digest of one file, by its kind: of the whole content, or of samples of it.
 
 use super::manifest::FileMark;
 use super::sampled::{ends, header, tensor_middles};
@@ -8,7 +8,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 
-/// How much of a file is digested beside its size.
+/// Extent to which a file is digested beside its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DigestExtent {
     /// All of it: configurations and tokenizers.
@@ -21,16 +21,16 @@ pub enum DigestExtent {
 
 /// The bytes of a file: on a disk, or mapped.
 pub trait Content {
-    /// How many there are.
+    /// Returns the number of bytes.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     fn size(&self) -> io::Result<u64>;
 
-    /// Those of a range that lies within them.
+    /// Returns the bytes of a range that lies within the file.
     ///
     /// # Errors
-    /// Those of the disk, or the file has become shorter.
+    /// Errors of the disk, or the file has become shorter.
     fn bytes(&self, range: Range<u64>) -> io::Result<Vec<u8>>;
 }
 
@@ -82,7 +82,7 @@ pub fn mark<C: Content + ?Sized>(content: &C, reading: DigestExtent) -> io::Resu
     Ok(FileMark { bytes, digest: Digest(*hasher.finalize().as_bytes()) })
 }
 
-/// What is read of a safetensors file.
+/// Parts of a safetensors file that are read.
 struct Tensors {
     header: Vec<u8>,
     /// The places of the samples, one of each tensor.

@@ -1,6 +1,6 @@
-//! What weights are known by: a digest of their content, the same for every copy wherever it lies.
+//! Identity of weights: a digest of their content, the same for every copy wherever it lies.
 //!
-//! [`WeightsDigest`] names a checkpoint with its configuration and tokenizer; [`mark`] is what stands in it of one file;
+//! [`WeightsDigest`] names a checkpoint with its configuration and tokenizer; [`mark`] is its part for one file;
 //! [`files`] says which files of a directory belong to it. Neither time stamps nor paths are in it.
 
 pub mod adapter;

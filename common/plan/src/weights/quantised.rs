@@ -1,5 +1,5 @@
-//! What `quantization_config` of a config.json says of weights: eight-bit floats are dequantised when they are loaded, every
-//! other format is refused by its name, with the way out.
+//! The meaning of `quantization_config` of a config.json for weights: eight-bit floats are dequantised when they are loaded,
+//! every other format is refused by its name, with the way out.
 
 use serde_json::Value;
 
@@ -81,7 +81,7 @@ fn compressed_tensors(config: &Value) -> Result<Fp8, String> {
     Ok(Fp8 { block: first })
 }
 
-/// What is said of a checkpoint whose numbers are packed otherwise, by the name of the method.
+/// Returns the refusal of a checkpoint whose numbers are packed otherwise, by the name of the method.
 fn refusal(method: &str) -> String {
     let (name, way_out) = match method {
         "gptq" => ("GPTQ", ""),

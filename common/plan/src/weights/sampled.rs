@@ -1,4 +1,4 @@
-//! Which bytes of a file of weights are looked at, apart from its size.
+//! Bytes of a file of weights that are looked at, apart from its size.
 
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -9,7 +9,7 @@ pub(super) const SAMPLE: u64 = 4096;
 /// No header is longer; what claims to be is not safetensors.
 const MOST_HEADER: u64 = 100 << 20;
 
-/// Where a safetensors file of `length` bytes has its header, by its first eight bytes; `None` where that cannot be.
+/// Returns the place of the header in a safetensors file of `length` bytes, by its first eight bytes; `None` where that cannot be.
 pub(super) fn header(first: [u8; 8], length: u64) -> Option<Range<u64>> {
     let header = u64::from_le_bytes(first);
     let end = header.checked_add(8)?;
