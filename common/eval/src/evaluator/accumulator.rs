@@ -12,26 +12,26 @@ use compass_types::intervals::IntervalSet;
 use compass_types::result::SampleResult;
 use serde::{Deserialize, Serialize};
 
-/// What is known of the samples of one (model, data set) pair, or of any contribution of them.
+/// Scores and counts of the samples of one (model, data set) pair, or of any contribution of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Accumulator {
     spec: EvalSpec,
-    /// Which samples were observed, scored or failed.
+    /// Samples that were observed, scored or failed.
     samples: IntervalSet,
     counts: Counts,
     lines: AllSeries,
 }
 
-/// Why two accumulators are not of the same table cell.
+/// Reason that two accumulators are not of the same table cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     /// They evaluate differently, so their counts are not comparable.
     #[error("the accumulators belong to different evaluators or postprocessors")]
     DifferentSpec,
-    /// They contribution samples, which would count twice.
-    #[error("the accumulators contribution {samples} samples, which would count twice")]
+    /// They share samples, which would count twice.
+    #[error("the accumulators share {samples} samples, which would count twice")]
     Overlap {
-        /// How many.
+        /// Number of samples in both.
         samples: u32,
     },
 }
@@ -83,7 +83,7 @@ impl Accumulator {
         &self.samples
     }
 
-    /// What became of them.
+    /// Returns the numbers of samples by what became of them.
     pub fn counts(&self) -> Counts {
         self.counts
     }

@@ -7,7 +7,7 @@ use compass_metrics::option::{bbq_answer, bbq_choices, bbq_groups, bbq_is_biased
 use compass_pyfmt::python_str;
 use serde_json::Value;
 
-/// Whether the answer is right, by context, and the bias scores of all rows and of the row's category.
+/// Scores whether the answer is right, by context, and the bias scores of all rows and of the row's category.
 ///
 /// # Errors
 /// The gold answer is not a row of BBQ, or none of its three answers says "unknown".

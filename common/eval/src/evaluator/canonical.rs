@@ -15,7 +15,7 @@ use compass_types::ids::Digest;
 /// that gives another state for the same result: digests of different versions are not compared.
 pub const EVAL_VERSION: u32 = 2;
 
-/// Where canonical bytes go.
+/// Sink of canonical bytes.
 struct Bytes<'a>(&'a mut dyn FnMut(&[u8]));
 
 impl Bytes<'_> {

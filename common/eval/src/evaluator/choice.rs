@@ -1,11 +1,11 @@
-//! Which option wins: the highest finite score, the first of equals.
+//! The option that wins: the highest finite score, the first of equals.
 
 /// The winner among scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     /// Its position.
     pub(super) at: usize,
-    /// Whether another option has exactly the same score.
+    /// Set if another option has exactly the same score.
     pub(super) tie: bool,
 }
 

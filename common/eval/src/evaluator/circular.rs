@@ -4,7 +4,7 @@ use super::Unscored;
 use super::metric_contribution::{Aggregation, SampleValue};
 use super::scored_answer::{AnswerScore, ScoredAnswer};
 
-/// What one asking of a question says; the metrics are of all four together.
+/// Scores one asking of a question; the metrics are of all four together.
 ///
 /// # Errors
 /// The gold answer is not of that form.

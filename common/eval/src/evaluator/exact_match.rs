@@ -7,10 +7,10 @@ use compass_metrics::overlap::ExactMatch;
 use compass_plan::evaluation::ExactMatchSpec;
 use regex::Regex;
 
-/// Whether the answer equals any gold, once what is to be ignored is gone.
+/// Scores whether the answer equals any gold, once what is to be ignored is gone.
 ///
 /// # Errors
-/// A pattern to ignore is none; a configuration that was read has none such.
+/// A pattern to ignore is not a valid pattern; a configuration that was read has no invalid pattern.
 pub(super) fn judge(question: &ScoredAnswer<'_>, spec: &ExactMatchSpec) -> Result<AnswerScore, Unscored> {
     let patterns: Result<Vec<Regex>, _> = spec.regexes_to_ignore.iter().map(|pattern| Regex::new(pattern)).collect();
     let exact = ExactMatch {

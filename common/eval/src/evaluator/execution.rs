@@ -128,7 +128,7 @@ pub(super) fn score(sample: &Sample, executions: &[Execution], spec: &EvalSpec) 
     })
 }
 
-/// What answers to one task give to each line.
+/// Returns what answers to one task give to each line.
 fn contributions(evaluator: &EvaluatorSpec, task: &str, executions: &[Execution]) -> Vec<MetricContribution> {
     let passed = executions.iter().filter(|one| one.class == ExecutionClass::Passed).count() as u64;
     let attempts = || SampleValue::Attempts { group: task.to_owned(), right: passed, of: executions.len() as u64 };

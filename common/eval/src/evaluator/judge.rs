@@ -90,7 +90,7 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
     })
 }
 
-/// Whether a text, or one of a list, is blank.
+/// Returns whether a text, or one of a list, is blank.
 fn has_blank(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(has_blank),

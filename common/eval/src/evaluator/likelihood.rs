@@ -1,4 +1,4 @@
-//! How likely a text is, without right or wrong: lm-eval's perplexities, OpenCompass's average and bits per character.
+//! Likelihood of a text, without right or wrong: lm-eval's perplexities, OpenCompass's average and bits per character.
 
 use super::Unscored;
 use super::metric_contribution::{Aggregation, Bounds, SampleValue, Scale};

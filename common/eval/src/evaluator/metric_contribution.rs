@@ -1,4 +1,4 @@
-//! What one sample gives to one line of the results: an item, and the rule by which the line's items become a number.
+//! Contribution of one sample to one line of the results: an item, and the rule by which the line's items become a number.
 
 use compass_plan::evaluation::{BleuTokenizer, F1Average};
 use serde::{Deserialize, Serialize};
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// One sample's contribution to one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricContribution {
-    /// Which of several answers to the same question; 0 when there is one.
+    /// Index among several answers to the same question; 0 when there is one.
     pub replica: u16,
-    /// Where the line stands among the metrics: lines are shown in this order.
+    /// Place of the line among the metrics: lines are shown in this order.
     pub rank: u16,
     /// The metric's name, the peer's own.
     pub name: String,
@@ -16,7 +16,7 @@ pub struct MetricContribution {
     pub item: SampleValue,
 }
 
-/// What is known of one sample, in a form that sums without rounding or is kept until the end. Floats are finite.
+/// Score of one sample, in a form that sums without rounding or is kept until the end. Floats are finite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SampleValue {
@@ -32,15 +32,15 @@ pub enum SampleValue {
     Counts(Vec<u64>),
     /// The gold class and the predicted one, as texts.
     Classes(String, String),
-    /// Whether the sample is of the positive class, and the score that should say so.
+    /// Class of the sample (`true` if positive), and the score that should say so.
     Ranked(bool, f64),
-    /// How many of the answers to the question called `group` are right; several samples may ask the same one.
+    /// Number of right answers to the question called `group`; several samples may ask the same one.
     Attempts { group: String, right: u64, of: u64 },
     /// One member of a group of samples that is judged as a whole: the group, which member it is, and what it says.
     Member { group: String, member: String, gold: String, answer: String },
 }
 
-/// How the items of a line become metrics.
+/// Rule by which the items of a line become metrics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "rule", rename_all = "snake_case")]
 pub enum Aggregation {
@@ -147,14 +147,14 @@ impl Scale {
         }
     }
 
-    /// What a number is multiplied by.
+    /// Returns the factor that a number is multiplied by.
     pub fn factor(self) -> f64 {
         if self == Self::One { 1.0 } else { 100.0 }
     }
 }
 
 impl SampleValue {
-    /// Whether every float in it is a number: what JSON can carry and a sum can hold.
+    /// Returns whether every float in it is a number: JSON can carry it and a sum can hold it.
     pub(super) fn is_finite(&self) -> bool {
         match self {
             Self::Score(score) | Self::Weighted(score, _) | Self::Ranked(_, score) => score.is_finite(),

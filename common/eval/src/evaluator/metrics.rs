@@ -1,4 +1,4 @@
-//! What an accumulator ends in: metrics by name with their uncertainty, and what they count.
+//! The end result of an accumulator: metrics by name with their uncertainty, and what they count.
 
 use super::Proportion;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct Metric {
     pub value: f64,
     /// Standard error in the same unit, when it is known: lm-eval's closed form or bootstrap, or what the rule says.
     pub stderr: Option<f64>,
-    /// 95 % interval in the same unit: Wilson's for a contribution ([`Proportion::wilson`]), else from the standard error.
+    /// 95 % interval in the same unit: Wilson's for a proportion ([`Proportion::wilson`]), else from the standard error.
     pub ci95: Option<(f64, f64)>,
 }
 
@@ -34,7 +34,7 @@ pub struct Counts {
     pub scored: u64,
     /// Samples without a score.
     pub failed: u64,
-    /// Those of them that were not run any more, since the job was cancelled.
+    /// Failed samples that were not run any more, because the job was cancelled.
     #[serde(default)]
     pub cancelled: u64,
     /// Scored samples whose winning option had an equal; the first one won.
@@ -47,7 +47,7 @@ impl Metrics {
         self.values.iter().find(|metric| metric.name == name)
     }
 
-    /// Why there is no metric, in words; `None` when there is one. `expected` is the number of samples in the plan.
+    /// Returns why there is no metric, in words; `None` when there is one. `expected` is the number of samples in the plan.
     pub fn withheld(&self, expected: u64) -> Option<String> {
         let Counts { failed, .. } = self.counts;
         let missing = self.counts.missing(expected);

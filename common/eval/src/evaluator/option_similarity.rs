@@ -8,7 +8,7 @@ use compass_postprocess::FirstOption;
 use compass_pyfmt::python_str;
 use serde_json::Value;
 
-/// Whether the option that the output means is the gold one.
+/// Scores whether the option that the output means is the gold one.
 ///
 /// # Errors
 /// The gold answer is not a table with `answer` and every option.

@@ -1,4 +1,4 @@
-//! What a model answered, read off the raw scores of a sample.
+//! A model's answer, read off the raw scores of a sample.
 
 use super::Unscored;
 use super::choice::{Choice, highest};
@@ -14,11 +14,11 @@ pub(super) enum ParsedOutput<'a> {
     Options(Options<'a>),
     /// Generated texts, one unless several were asked for.
     Texts(Vec<&'a str>),
-    /// What the assistant said in a conversation, where more than one answer was asked for.
+    /// Texts of the assistant in a conversation, where more than one answer was asked for.
     Turns(Vec<&'a str>),
-    /// How likely a text is.
+    /// Likelihood of a text.
     Likelihood(Likelihood),
-    /// What became of answers as programs.
+    /// Outcomes of answers as programs.
     Programs(&'a [Execution]),
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Options<'a> {
     /// Minus the mean NLL for `ppl`, the sum of log-probabilities for `loglikelihood`, the log-probability for `clp`.
     pub(super) scores: Vec<f64>,
     pub(super) choice: Choice,
-    /// What only `loglikelihood` knows.
+    /// Texts that only `loglikelihood` knows.
     pub(super) texts: Option<OptionTexts<'a>>,
 }
 

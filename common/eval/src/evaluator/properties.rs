@@ -1,4 +1,4 @@
-//! What holds for every evaluator: any split, merged in any order, is one fold, to the bit.
+//! Properties of every evaluator: any split, merged in any order, is one fold, to the bit.
 
 use super::fixture::*;
 use super::{Accumulator, Counts, EVAL_VERSION, MergeError, Metrics};
@@ -248,8 +248,8 @@ fn a_sample_counts_once() {
     assert_eq!(accumulator.finish().values[0].value, 100.0);
 }
 
-/// What every build of this version of the evaluators makes of the same samples, in whatever profile: a digest that changes
-/// asks for another [`EVAL_VERSION`].
+/// Every build of this version of the evaluators makes the same bytes of the same samples, in whatever profile: a digest
+/// that changes asks for another [`EVAL_VERSION`].
 #[test]
 fn the_canonical_bytes_are_those_of_every_build() {
     let mut all = Vec::new();

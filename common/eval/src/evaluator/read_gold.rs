@@ -12,9 +12,9 @@ use serde_json::Value;
 /// A gold answer after the postprocessors.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ReadGold {
-    /// Of several answers those in which one was found, unless none was.
+    /// The gold answer; where it has several, the ones in which an answer was found, unless none was.
     pub(super) gold: Value,
-    /// Whether none was.
+    /// Set if none was found.
     pub(super) unread: bool,
 }
 

@@ -4,7 +4,7 @@ use super::metric_contribution::{Aggregation, MetricContribution, SampleValue};
 use super::scored_answer::AnswerScore;
 use serde_json::{Map, Value};
 
-/// What came of a sample that could be scored.
+/// Score of a sample that could be scored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleScore {
     /// The label of the winning option, with the type that the plan gave it, or the generated text; of several texts a
@@ -14,15 +14,15 @@ pub struct SampleScore {
     pub processed: Value,
     /// The accepted answers as texts after the postprocessors.
     pub answers: Vec<String>,
-    /// Whether another option had exactly the winning score; the first one won.
+    /// Set if another option had exactly the winning score; the first one won.
     pub tie: bool,
-    /// Whether each processed prediction is right, one by one; empty where right and wrong do not exist.
+    /// Correctness of each processed prediction, one by one; empty where right and wrong do not exist.
     pub correct: Vec<bool>,
-    /// Whether the postprocessors found no answer in the gold one: nothing equals it.
+    /// Set if the postprocessors found no answer in the gold one: nothing equals it.
     pub gold_unread: bool,
-    /// Whether an empty answer is right, though the gold one is not empty.
+    /// Set if an empty answer is right, though the gold one is not empty.
     pub empty_right: bool,
-    /// What the sample gives to each metric.
+    /// Contributions of the sample to each metric.
     pub contributions: Vec<MetricContribution>,
     /// In place of what [`crate::report`] shows of a sample: the keys of the peer's evaluator that runs programs.
     pub details: Option<Map<String, Value>>,

@@ -7,7 +7,7 @@ use compass_postprocess::{Postprocessor, apply_all};
 use compass_pyfmt::python_str;
 use serde_json::Value;
 
-/// What an evaluator sees: one answer of one sample, and its gold answer.
+/// Input of an evaluator: one answer of one sample, and its gold answer.
 #[derive(Debug)]
 pub(super) struct ScoredAnswer<'a> {
     pub(super) output: &'a ParsedOutput<'a>,
@@ -21,12 +21,12 @@ pub(super) struct ScoredAnswer<'a> {
 /// The class of a gold answer that could not be read.
 const UNREAD: &str = "(gold answer not read)";
 
-/// What an evaluator says.
+/// Output of an evaluator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct AnswerScore {
     /// The accepted answers as texts.
     pub(super) answers: Vec<String>,
-    /// Whether the answer is right, where right and wrong exist.
+    /// Correctness of the answer, where right and wrong exist.
     pub(super) correct: Option<bool>,
     pub(super) contributions: Vec<MetricContribution>,
 }
@@ -70,7 +70,7 @@ impl<'a> ScoredAnswer<'a> {
     }
 }
 
-/// What the postprocessors make of `value`: nothing when there are none, else a text; of a list, of every item.
+/// Returns what the postprocessors make of `value`: the value itself when there are none, else a text; of a list, of every item.
 ///
 /// # Errors
 /// A pattern takes too many steps: whether the answer is right stays undecided.

@@ -14,7 +14,7 @@ pub(super) struct MetricSeries {
     pub(super) column: Column,
 }
 
-/// What a line has seen. Floats are never added before the end, because a float sum depends on its order.
+/// Items that a line has seen. Floats are never added before the end, because a float sum depends on its order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Column {
@@ -44,7 +44,7 @@ impl AllSeries {
         self.join(MetricSeries { replica, rank, name, rule, column });
     }
 
-    /// Adds what `other` has seen; the caller knows that they contribution no sample.
+    /// Adds what `other` has seen; the caller knows that they share no sample.
     pub(super) fn merge(&mut self, other: &Self) {
         other.0.iter().for_each(|line| self.join(line.clone()));
     }
@@ -77,7 +77,7 @@ impl Column {
         }
     }
 
-    /// How many samples stand in it.
+    /// Returns the number of samples in it.
     pub(super) fn samples(&self) -> u64 {
         match self {
             Self::Hits { total, .. } => *total,
@@ -85,7 +85,7 @@ impl Column {
         }
     }
 
-    /// What `of` reads of every item, in order of the sample's index.
+    /// Returns what `of` reads of every item, in order of the sample's index.
     pub(super) fn read<'a, T>(&'a self, of: impl Fn(&'a SampleValue) -> Option<T>) -> Vec<T> {
         match self {
             Self::Hits { .. } => Vec::new(),

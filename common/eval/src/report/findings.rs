@@ -1,4 +1,4 @@
-//! What stands in a results document beside the metrics: every score, and the samples that something happened to.
+//! Contents of a results document beside the metrics: every score, and the samples that something happened to.
 
 use crate::evaluator::{ACC_NORM, MetricContribution, SampleScore, SampleValue, judge};
 use compass_plan::{EvalSpec, Sample};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Before the label in the keys of a record.
 const LABEL: &str = "label: ";
 
-/// Whether a results document holds a line for every sample.
+/// Presence of a line for every sample in a results document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Details {
     /// As OpenCompass does by default.
@@ -117,7 +117,7 @@ impl Serialize for SampleLines<'_> {
     }
 }
 
-/// What OpenCompass's `format_details` keeps of a record.
+/// Returns what OpenCompass's `format_details` keeps of a record.
 fn origin(record: &Value) -> Map<String, Value> {
     let Some(record) = record.as_object() else { return Map::new() };
     let mut line = Map::new();
@@ -183,7 +183,7 @@ fn as_texts(value: Value) -> Value {
     }
 }
 
-/// What one sample gives, where that is of use to a reader.
+/// Returns what one sample gives, where that is of use to a reader.
 fn shown(item: SampleValue) -> Option<Value> {
     match item {
         SampleValue::Hit(hit) => Some(hit.into()),

@@ -116,7 +116,7 @@ pub fn prediction_record(
     Value::Object(record)
 }
 
-/// How the prompts of a sample looked when it ran.
+/// Form that the prompts of a sample had when it ran.
 struct Page<'a> {
     shots: Vec<&'a Shot>,
     format: &'a ShotFormat,

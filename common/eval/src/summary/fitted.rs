@@ -1,7 +1,7 @@
 //! The table within the width of a terminal.
 //!
-//! Where it does not fit as it stands in the files, versions and modes are left out, names are broken, and what is still too
-//! wide is cut into blocks. Many models become rows: of the two ways to lay it out the one with fewer lines is taken.
+//! If the table of the files does not fit, versions and modes are left out, names are broken, and what is still too wide is
+//! cut into blocks. Many models become rows: of the two ways to lay it out the one with fewer lines is taken.
 
 use super::Summary;
 use super::notes::Notes;
@@ -21,7 +21,7 @@ const MANY_MODELS: usize = 4;
 /// Between two columns.
 const GAP: usize = 2;
 
-/// Where a name may be broken, behind the character.
+/// Characters behind which a name may be broken.
 const BREAKS: [char; 6] = ['_', '-', '/', '.', ' ', ':'];
 
 /// Cells with a name for each of their rows and columns.
@@ -74,7 +74,7 @@ impl Summary {
     }
 }
 
-/// What each row is called: its data set or group, and its metric where the table has several.
+/// Returns the name of each row: its data set or group, and its metric where the table has several.
 fn names(rows: &[&SummaryRow]) -> Vec<String> {
     let of_data = rows.iter().filter(|row| !row.is_group()).map(|row| row.metric()).collect::<Vec<_>>();
     let several = of_data.iter().any(|metric| of_data.first() != Some(metric));

@@ -8,7 +8,7 @@ use crate::evaluator::Counts;
 use compass_plan::summary::{Average, RowName, Subset, SummaryGroup, shipped_group, shipped_groups};
 use std::collections::BTreeSet;
 
-/// How many subsets a reason names before it only counts them.
+/// Number of subsets that a reason names before it only counts them.
 const NAMED: usize = 5;
 
 impl Summary {
@@ -191,7 +191,7 @@ fn uncertainty(group: &SummaryGroup, number: f64, parts: &[&TableValue], are_ind
     Uncertainty { stderr: errors.and_then(|errors| group.average.stderr(&errors, &sizes)), ci95: interval() }
 }
 
-/// Which subsets lack a number, by name and reason: a reason that several have stands once, behind all of them.
+/// Names the subsets that lack a number, by name and reason: a reason that several have is given once, behind all of them.
 fn reason(lacking: &[(String, String)], subsets: usize) -> String {
     let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
     for (name, reason) in lacking {

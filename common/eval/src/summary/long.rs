@@ -11,10 +11,10 @@ use crate::evaluator::Counts;
 use csv::{ReaderBuilder, StringRecord};
 use serde_json::{Value, json};
 
-/// What stands in the place of a reason beside a number of a job that was cancelled; how many samples follows.
+/// Text in the place of a reason beside a number of a job that was cancelled; the number of cancelled samples follows.
 const CANCELLED: &str = "cancelled";
 
-/// What follows the first columns, OpenCompass's.
+/// Columns that follow the first ones, which are OpenCompass's.
 const REST: [&str; 6] = ["model", "value", "expected", "scored", "failed", "reason"];
 
 /// Columns behind these; tables of earlier versions lack them.

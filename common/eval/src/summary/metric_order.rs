@@ -1,4 +1,4 @@
-//! Which metrics a table shows, and in which order.
+//! The metrics that a table shows, and their order.
 
 /// OpenCompass's order of importance; what is not listed follows in the order of the results.
 const FIRST: [&str; 12] = [

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// What OpenCompass prints where there is nothing.
+/// Text that OpenCompass prints where there is nothing.
 pub(super) const NOT_ASKED: &str = "-";
 
-/// Why there is no number.
+/// Reason that there is no number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MissingReason {
     /// One word for a cell.
@@ -35,7 +35,7 @@ impl MissingReason {
         Self { kind: NOT_ASKED, reason }
     }
 
-    /// Whether there should be a number.
+    /// Returns whether there should be a number.
     pub(super) fn is_asked(&self) -> bool {
         self.kind != NOT_ASKED
     }

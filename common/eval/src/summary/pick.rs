@@ -7,7 +7,7 @@ use compass_plan::summary::SummaryGroup;
 /// Metrics in percent, of which more is better: an average over them says something.
 const PERCENT: [&str; 4] = ["score", "accuracy", "acc_norm", "exact_match"];
 
-/// What the row of the average is called.
+/// Name of the average's row.
 const AVERAGE: &str = "average";
 
 /// No row and no metric of the table is called so.
@@ -19,7 +19,7 @@ pub struct UnknownSort {
 }
 
 impl UnknownSort {
-    /// What the table can be sorted by: names of rows in their order, then metrics.
+    /// Returns the names that the table can be sorted by: names of rows in their order, then metrics.
     pub fn known(&self) -> &[String] {
         &self.known
     }
@@ -41,7 +41,7 @@ impl Summary {
         self
     }
 
-    /// Whether there is nothing to show.
+    /// Returns `true` if there is nothing to show.
     pub fn is_empty(&self) -> bool {
         self.models.is_empty() || self.shown().is_empty()
     }

@@ -18,7 +18,7 @@ pub struct Summary {
     pub(super) rows: Vec<SummaryRow>,
     /// The rows that are shown, where the configuration lists them; otherwise all of `rows` are.
     pub(super) listed: Option<Vec<SummaryRow>>,
-    /// Where a number is not by the formula that its data set asks for.
+    /// Remarks on numbers, for example one that is not by the formula that its data set asks for.
     pub(super) remarks: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct SummaryRow {
     pub(super) head: [String; 4],
     /// Per model in the order of the plan.
     pub(super) values: Vec<TableValue>,
-    /// Whether it is a group with a subset that is not part of the job: its number cannot be expected.
+    /// Set if it is a group with a subset that is not part of the job: its number cannot be expected.
     pub(super) partial: bool,
 }
 
@@ -47,7 +47,7 @@ impl SummaryRow {
         &self.head[3]
     }
 
-    /// Whether it is made of other rows, or a heading: data sets alone have a version.
+    /// Returns whether it is made of other rows, or a heading: data sets alone have a version.
     pub(super) fn is_group(&self) -> bool {
         self.head[1] == "-"
     }
@@ -80,8 +80,8 @@ impl Summary {
         self
     }
 
-    /// Whether every number stands on all its samples: nothing failed, nothing missing, nothing withheld. A group some of
-    /// whose subsets are not part of the job is not asked.
+    /// Returns whether every number is from all its samples: nothing failed, nothing missing, nothing withheld. A group
+    /// some of whose subsets are not part of the job is not asked.
     pub fn is_complete(&self) -> bool {
         self.rows.iter().filter(|row| !row.partial).all(|row| row.values.iter().all(TableValue::is_complete))
     }

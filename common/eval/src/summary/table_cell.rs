@@ -1,4 +1,4 @@
-//! What is known of one model on one data set, and what the table says of it.
+//! Facts about one model on one data set, and what the table says of it.
 
 use super::notes::MissingReason;
 use super::table_value::{TableValue, Uncertainty};

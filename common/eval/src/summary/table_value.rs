@@ -10,7 +10,7 @@ pub(super) struct TableValue {
     pub(super) value: Result<f64, MissingReason>,
     /// Samples that it should stand on.
     pub(super) expected: u64,
-    /// What became of them.
+    /// Numbers of samples by what became of them.
     pub(super) counts: Counts,
     /// Uncertainty of the number.
     pub(super) uncertainty: Uncertainty,
@@ -26,13 +26,13 @@ pub(super) struct Uncertainty {
 }
 
 impl TableValue {
-    /// Of what was not asked.
+    /// Returns the value of something that was not asked.
     pub(super) fn not_asked() -> Self {
         let value = Err(MissingReason::not_asked(String::new()));
         Self { value, expected: 0, counts: Counts::default(), uncertainty: Uncertainty::default() }
     }
 
-    /// Whether there is one.
+    /// Returns whether there is a number.
     pub(super) fn is_number(&self) -> bool {
         self.value.is_ok()
     }
@@ -45,7 +45,7 @@ impl TableValue {
         }
     }
 
-    /// That text with a star behind a number that stands on a part of the samples: `93.50*`.
+    /// Returns the text with a star behind a number that is from a part of the samples: `93.50*`.
     pub(super) fn starred(&self) -> String {
         let star = if self.value.is_ok() && !self.is_complete() { "*" } else { "" };
         self.text() + star
@@ -93,7 +93,7 @@ impl TableValue {
         }
     }
 
-    /// Whether there is a number and it stands on every sample, or none was asked for.
+    /// Returns whether there is a number and it is from every sample, or none was asked for.
     pub(super) fn is_complete(&self) -> bool {
         match &self.value {
             Ok(_) => self.counts.scored == self.expected,

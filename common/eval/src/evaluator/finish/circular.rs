@@ -16,7 +16,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Whether it belongs to the askings that `k` names: one rotation or all four.
+    /// Returns whether it belongs to the askings that `k` names: one rotation or all four.
     fn counts_for(&self, k: usize) -> bool {
         ROTATIONS[..k].contains(&self.pattern)
     }

@@ -12,8 +12,8 @@ use compass_metrics::statistics::{g_pass_at_k, mean_stderr, mg_pass_at_k, pass_a
 /// Thresholds of G-Pass@k, as OpenCompass prints them.
 const THRESHOLDS: [(&str, f64); 5] = [("0.0", 0.0), ("0.25", 0.25), ("0.5", 0.5), ("0.75", 0.75), ("1.0", 1.0)];
 
-/// Of each `k` that no question has fewer answers than: pass@k; where any k is beyond 1 also G-Pass@k at every threshold, and
-/// mG-Pass@k. In percent, with the standard error of the mean over questions.
+/// Returns pass@k for each `k` that no question has fewer answers than. Where any k is beyond 1, it also returns G-Pass@k at
+/// every threshold, and mG-Pass@k. All are in percent, with the standard error of the mean over questions.
 pub(super) fn metrics(column: &Column, k: &[u32]) -> Vec<Metric> {
     let questions = column.read(|item| match item {
         SampleValue::Counts(counts) => counts.as_chunks::<2>().0.first().map(|&[right, of]| (right, of)),
