@@ -1,4 +1,4 @@
-//! What functions of an OpenCompass tree give for texts, as JSON lines: `interpreted TREE FUNCTION[:PARAMETERS]... < TEXTS`, where
+//! Results of functions of an OpenCompass tree for texts, as JSON lines: `interpreted TREE FUNCTION[:PARAMETERS]... < TEXTS`, where
 //! standard input is a JSON list of texts and PARAMETERS a JSON object. `tests/peers/opencompass_functions.py`
 //! says where CPython gives something else.
 

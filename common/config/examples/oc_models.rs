@@ -1,4 +1,4 @@
-//! Which models and summarizers of an OpenCompass tree are read here: every file is imported by a script of its own.
+//! Models and summarizers of an OpenCompass tree that are read here: every file is imported by a script of its own.
 //!
 //! `cargo run --release -p compass-config --example oc_models -- ROOT`: ROOT holds the package `opencompass`. Directories of
 //! models need not be there: nothing is started.
@@ -22,7 +22,7 @@ fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
 const DATASETS: &str = "datasets = [dict(abbr='d', test=dict(path='d.jsonl'), reader_cfg=dict(input_columns=['q'],\n\
                         \x20   output_column='a'), infer_cfg=dict(prompt_template='{q}', inferencer='gen'), eval_cfg=dict(evaluator='em'))]\n";
 
-/// How many files there are, how many are read, and why the others are not.
+/// Number of files, number of files that are read, and the reasons why the others are not.
 #[derive(Default)]
 struct Counts {
     files: u32,

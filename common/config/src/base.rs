@@ -1,4 +1,4 @@
-//! What a master that stays takes from a configuration: where it is reached, where it keeps its files, which pools work for it.
+//! Settings that a master that stays takes from a configuration: its address, the place of its files, the pools that work for it.
 //!
 //! The rest of the file is for jobs, which bring their own; it is read, so that a team's base can be named, and not checked.
 

@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
     pub config: Config,
-    /// What was accepted and has no effect.
+    /// Settings that were accepted and have no effect.
     pub notes: Vec<Diagnostic>,
-    /// What a run keeps of it.
+    /// Configuration as a run keeps it.
     pub written: WrittenConfig,
 }
 
@@ -56,7 +56,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     resolve(check, table, span, overrides)
 }
 
-/// What `[master]` of a file says of the authority that admits workers; without a file, its defaults. `home` is where `~` is.
+/// Reads what `[master]` of a file says of the authority that admits workers; without a file, its defaults. `home` is where `~` is.
 ///
 /// # Errors
 /// All errors of that table at once. The rest of the file is not looked at.
@@ -92,7 +92,7 @@ pub fn load_datasets(path: &Path, is_asked: impl Fn(&str) -> bool) -> Result<Vec
     Ok(datasets.unwrap_or_default())
 }
 
-/// What the tables of data sets say; `None` where one is not right, which is reported.
+/// Reads the tables of data sets; `None` if one is not right, which is reported.
 fn datasets_of<'n>(
     check: &mut Check,
     tables: impl Iterator<Item = &'n Node>,

@@ -1,6 +1,6 @@
-//! What a run keeps of its configuration: the files as they were read, and one TOML file that says the same.
+//! The configuration as a run keeps it: the files as they were read, and one TOML file that says the same.
 //!
-//! The one file is checked before it is given away: read again it asks for the same samples, or there is none.
+//! The one file is checked before it is given away: read again it asks for the same samples, or there is no file.
 
 use super::resolve::{asked, resolve};
 use crate::convert::paths;
@@ -120,7 +120,7 @@ fn read_again(text: &str, config: &Config, flags: &Overrides) -> Result<Config, 
     }
 }
 
-/// What flags say that no table has yet.
+/// Writes down what flags say that no table has yet.
 fn flagged(root: &mut Table, config: &Config, flags: &Overrides) {
     let number = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
     for dataset in &config.datasets {
@@ -191,7 +191,7 @@ fn combinations(root: &mut Table, config: &Config, models: &[&str], datasets: &[
     put(root, "combination", pairs);
 }
 
-/// Of the tables of a list those of these names, in their order.
+/// Keeps the tables of a list that have these names, in the order of the names.
 fn only(root: &mut Table, list: &str, names: &[&str]) {
     let Some(Node { value: Value::Array(items), .. }) = root.get_mut(list) else { return };
     let at =

@@ -15,14 +15,14 @@ pub struct Base {
     /// As in a job's own configuration.
     pub worker_lease: Duration,
     pub listen: SocketAddr,
-    /// What workers are told; `None` for this host's name and the port.
+    /// Address that workers are told; `None` for this host's name and the port.
     pub advertise: Option<Advertised>,
-    /// What admits workers of other hosts.
+    /// Authority that admits workers of other hosts.
     pub authority: AuthorityConfig,
     pub http: Option<HttpConfig>,
     pub runner: RunnerConfig,
-    /// Where workers are launched; empty leaves it to the runner.
+    /// Pools in which workers are launched; empty leaves it to the runner.
     pub pools: Vec<PoolConfig>,
-    /// Where every job of it sends its notices.
+    /// Destination of the notices of every job of it.
     pub notify: Option<NotifyConfig>,
 }

@@ -1,4 +1,4 @@
-//! What is made of the rows of a split before anybody asks for them: computed columns, conditions, an order.
+//! Work on the rows of a split before a client asks for them: computed columns, conditions, an order.
 //!
 //! The grammar of `[dataset.test]` and `[dataset.train]` beside `path`. `PATH` is a column, or a place inside one:
 //! `question`, `answers.text.0`. `TEMPLATE` is text in which `{PATH}` is filled in; `{{` and `}}` are braces.
@@ -56,14 +56,14 @@ pub struct ColumnConfig {
     pub expression: Expression,
     /// The type that the value is brought to; `None` leaves it.
     pub cast: Option<Cast>,
-    /// What stands where there is nothing to compute from.
+    /// Value that is taken where there is nothing to compute from.
     pub default: Option<Value>,
-    /// Where it is written, for faults of rows; no digest depends on it.
+    /// Place where it is written, for faults of rows; no digest depends on it.
     #[serde(skip)]
     pub origin: Origin,
 }
 
-/// How the value of a column is found. Texts called `of` are paths.
+/// Way to find the value of a column. Texts called `of` are paths.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expression {
@@ -84,7 +84,7 @@ pub enum Expression {
     JoinItems {
         of: String,
         with: String,
-        /// How an item is written: `{item}`, its `{letter}` and its `{number}` from 1, or a column.
+        /// Template of an item: `{item}`, its `{letter}` and its `{number}` from 1, or a column.
         #[serde(skip_serializing_if = "Option::is_none")]
         each: Option<Vec<Piece>>,
         /// Items that are left out; those after them keep their letters.
@@ -152,11 +152,11 @@ pub enum Expression {
     /// Items of a list.
     Items {
         of: String,
-        /// Of each item this place.
+        /// Place inside each item that is taken.
         at: Option<Key>,
         /// A list of positions: the items in this order.
         order: Option<String>,
-        /// Of equal items the first.
+        /// Set if only the first of equal items is taken.
         unique: bool,
     },
     /// The first that is there and not null.
@@ -167,14 +167,14 @@ pub enum Expression {
     Cycle {
         values: Vec<Value>,
     },
-    /// That position.
+    /// The row's position among all rows of the files.
     Number {
         base: i64,
     },
     /// A text with some of its pieces replaced.
     Splice {
         of: String,
-        /// What parts the pieces; empty for characters.
+        /// Separator of the pieces; empty for characters.
         by: String,
         spans: Vec<TextSpan>,
     },
@@ -235,7 +235,7 @@ pub enum Piece {
     Path(String),
 }
 
-/// What is replaced.
+/// Text that is replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
@@ -263,7 +263,7 @@ pub struct TextSpan {
     pub put: Vec<Piece>,
 }
 
-/// What several rows are made of.
+/// Source of several rows that are made of one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Repeat {
@@ -292,7 +292,7 @@ pub enum Cast {
     Text,
 }
 
-/// What a row must be like to be kept.
+/// Condition that a row must meet to be kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Condition {
     /// A path.
@@ -305,7 +305,7 @@ pub struct Condition {
     pub origin: Origin,
 }
 
-/// What is asked of a value. An absent one equals nothing and matches nothing.
+/// Test of a value. An absent value equals nothing and matches nothing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {

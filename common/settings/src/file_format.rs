@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::path::Path;
 
-/// How a file is laid out; compression apart, which `.gz` at the end of the name tells.
+/// Layout of a file; compression apart, which `.gz` at the end of the name tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileFormat {
@@ -45,7 +45,7 @@ impl FileFormat {
         }
     }
 
-    /// Whether rows stand on lines, so that a line can be named.
+    /// Returns `true` if rows are on lines, so that a line can be named.
     pub fn has_lines(self) -> bool {
         !matches!(self, Self::Parquet | Self::Arrow)
     }

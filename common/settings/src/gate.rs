@@ -19,10 +19,10 @@ pub enum GateCorrection {
     None,
 }
 
-/// What is judged, and how strictly. Of `margin` and `relative` there is one at least.
+/// A number that is judged, and how strictly. At least one of `margin` and `relative` is given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GateRule {
-    /// Where it stands.
+    /// Place where it is written.
     pub origin: Origin,
     /// A name of a data set or a group, or a pattern with `*`.
     pub dataset: String,
@@ -37,7 +37,7 @@ pub struct GateRule {
     pub required: bool,
 }
 
-/// What a rule decides.
+/// Effect of a rule on the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateTier {
     /// A breach is a no-go, and what cannot be told keeps the gate from a go.

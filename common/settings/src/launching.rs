@@ -1,4 +1,4 @@
-//! Who launches workers: the settings of each launcher, and of pools, once checked.
+//! Launchers of workers: the settings of each launcher, and of pools, once checked.
 
 use compass_types::path_rules::map_path;
 use serde::Serialize;
@@ -31,13 +31,13 @@ impl RunnerKind {
         }
     }
 
-    /// Whether its workers may run on other hosts than the master's.
+    /// Returns `true` if its workers may run on other hosts than the master's.
     pub fn is_remote(&self) -> bool {
         !matches!(self, Self::Local)
     }
 }
 
-/// Whether workers may come from other hosts: pools take the place of the runner.
+/// Returns `true` if workers may come from other hosts: pools take the place of the runner.
 pub fn come_from_elsewhere(runner: &RunnerKind, pools: &[PoolConfig]) -> bool {
     if pools.is_empty() { runner.is_remote() } else { pools.iter().any(|pool| pool.runner.is_remote()) }
 }
@@ -51,8 +51,8 @@ pub struct SlurmConfig {
     pub qos: Option<String>,
     /// Further arguments of `sbatch`, as they are.
     pub extra_command: Vec<String>,
-    /// Where its jobs write their output, a folder that this host and every node reach; `None` for the folder of the run, and
-    /// nowhere where there is none.
+    /// Folder for the output of its jobs, which this host and every node reach; `None` for the folder of the run, and nowhere where
+    /// there is no run folder.
     pub log_dir: Option<PathBuf>,
 }
 
@@ -60,7 +60,7 @@ pub struct SlurmConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DlcConfig {
     pub aliyun: AliyunConfig,
-    /// Whether jobs of higher priority may take the place of these.
+    /// Set if jobs of higher priority may take the place of these.
     pub preemptible: bool,
 }
 
@@ -68,7 +68,7 @@ pub struct DlcConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CommandConfig {
     pub pieces: Vec<CommandPiece>,
-    /// Whether the command passes its standard input on to the worker, which then ends when the master does.
+    /// Set if the command passes its standard input on to the worker, which then ends when the master does.
     pub pipe: bool,
 }
 
@@ -105,14 +105,14 @@ pub struct PoolConfig {
     pub paths: Vec<(String, String)>,
     /// Variables that its workers' environment gets.
     pub environment: Vec<(String, String)>,
-    /// Whether its workers begin samples that were granted while no master answers.
+    /// Set if its workers begin samples that were granted while no master answers.
     pub offline_continue: bool,
     /// The worker's program there; `None` takes the one that this host has.
     pub worker: Option<PathBuf>,
 }
 
 impl PoolConfig {
-    /// Whether a model that asks for the pools `wanted` may run here; one that names none runs anywhere.
+    /// Returns `true` if a model that asks for the pools `wanted` may run here; one that names none runs anywhere.
     pub fn takes(&self, wanted: &[String]) -> bool {
         wanted.is_empty() || wanted.iter().any(|name| *name == self.name || self.labels.contains(name))
     }
@@ -126,9 +126,9 @@ impl PoolConfig {
 /// Keys of `aliyun_cfg`: how a job of Alibaba's Deep Learning Center (DLC) is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AliyunConfig {
-    /// How the job's shell is prepared, and by that where Python and its like come from.
+    /// Preparation of the job's shell, which decides where Python and its like come from.
     pub environment: JobEnvironment,
-    /// Of `dlc` on this host; `None` leaves it to `dlc`.
+    /// Configuration file of `dlc` on this host; `None` leaves it to `dlc`.
     pub dlc_config_path: Option<PathBuf>,
     pub workspace_id: String,
     /// Empty: the workspace's own.
@@ -174,7 +174,7 @@ pub enum JobEnvironment {
     Image,
 }
 
-/// Which of its two forms this site's `dlc` has.
+/// Form of `dlc`, of two, that this site has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DlcCommand {

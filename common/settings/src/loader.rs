@@ -1,4 +1,4 @@
-//! What loader classes are asked for that the table does not know: their rows, read by a program that can run the class.
+//! Rows of loader classes that the table does not know, read by a program that can run the class.
 //!
 //! Nothing is run here. The program gives an implementation in `PythonWorld`: it reads the class's own
 //! source without Python, or asks an interpreter that the user names, and leaves the rows in files.
@@ -13,24 +13,24 @@ use std::sync::Arc;
 pub struct LoaderCall {
     /// `opencompass.datasets.CMRCDataset`, as the configuration names it.
     pub class: String,
-    /// What `load` is called with, by name.
+    /// Arguments with which `load` is called, by name.
     pub parameters: serde_json::Map<String, serde_json::Value>,
     /// Names of the splits whose rows are needed, each once.
     pub splits: Vec<String>,
 }
 
-/// Where a loader looks for the class and for its data.
+/// Places where a loader looks for the class and for its data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoaderWorld {
     /// The configuration that is read.
     pub config: PathBuf,
     /// Folders that hold `configs`, `datasets` and the rest of the package `opencompass`, the first one first.
     pub trees: Vec<PathBuf>,
-    /// Where data sets are looked for: `./data/...` of OpenCompass is relative to its parent.
+    /// Folder where data sets are looked for: `./data/...` of OpenCompass is relative to its parent.
     pub data_dir: PathBuf,
     /// The hub's local caches.
     pub hub_caches: Vec<PathBuf>,
-    /// What fetches a data set that is in none of them.
+    /// Access to data sets that are in none of them.
     pub remote: Option<Remote>,
     /// Variables of the environment.
     pub variables: Vec<(String, String)>,
@@ -43,7 +43,7 @@ pub struct LoaderWorld {
 pub struct Interpreter {
     /// A path, or a name on the `PATH`.
     pub program: PathBuf,
-    /// Whether it may use the network.
+    /// Set if it may use the network.
     pub network: bool,
 }
 
@@ -52,23 +52,23 @@ pub struct Interpreter {
 pub struct LoadedRows {
     /// A file of JSON lines for each split that was asked for; the keys of a line stand in the order of the columns.
     pub splits: Vec<(String, PathBuf)>,
-    /// What read how many rows, for the screen.
+    /// Reader of the rows and their number, for the screen.
     pub said: String,
 }
 
-/// Why a class gives no rows, and what to do.
+/// Reason why a class gives no rows, and what to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoRows {
     pub reason: String,
     pub help: Option<String>,
 }
 
-/// What a configuration in Python defines, as a program evaluated it that runs Python.
+/// Definitions of a configuration in Python, as evaluated by a program that runs Python.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvaluatedConfiguration {
     /// `{"dict": [[name, value], ...]}`: what JSON cannot tell apart is an object with one key, which says what it is.
     pub names: serde_json::Value,
-    /// What evaluated it, for the screen.
+    /// Description of the evaluator, for the screen.
     pub said: String,
 }
 
@@ -102,7 +102,7 @@ impl LoadedRows {
     }
 }
 
-/// Whether a name is that of something in a module of the user's own, which stands outside of OpenCompass.
+/// Returns `true` if a name is that of something in a module of the user's own, which is outside of OpenCompass.
 pub fn is_own(written: &str) -> bool {
     written.contains('.') && !written.starts_with("opencompass.")
 }

@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why files cannot be had, and what to do.
+/// Reason why files cannot be had, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteFault {
     pub message: String,
@@ -47,25 +47,25 @@ pub trait RemoteFiles: Debug + Send + Sync {
     /// Why it cannot be had; what `choose` says.
     fn dataset(&self, repository: &str, revision: &str, choose: &Choose<'_>) -> Result<PathBuf, RemoteFault>;
 
-    /// Why the hub is not asked; `None` where it is.
+    /// Returns why the hub is not asked; `None` if it is.
     fn offline(&self) -> Option<String>;
 }
 
 /// A folder that is elsewhere.
 pub trait RemoteFolder: Debug + Send + Sync {
-    /// What workers fetch, as it stands in the plan.
+    /// Returns what workers fetch, as it is in the plan.
     fn location(&self) -> String;
 
     /// A directory on this host with its small files: configuration and tokenizer, no weights.
     fn small(&self) -> &Path;
 
-    /// Whether there is a file of this name.
+    /// Returns `true` if there is a file of this name.
     fn has(&self, name: &str) -> bool;
 
     /// The names of its files.
     fn names(&self) -> Vec<String>;
 
-    /// What the weights are known by, as they would be of a copy.
+    /// Returns the marks by which the weights are known, as they would be of a copy.
     ///
     /// # Errors
     /// Why they cannot be read.
@@ -102,7 +102,7 @@ impl PartialEq for RemoteModel {
     }
 }
 
-/// Whether a path is in an object store.
+/// Returns `true` if a path is in an object store.
 pub fn is_on_s3(path: &str) -> bool {
     path.contains("s3://")
 }

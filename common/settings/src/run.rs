@@ -27,7 +27,7 @@ use std::time::Duration;
 pub struct Config {
     /// Folder in which the run folder is made.
     pub work_dir: PathBuf,
-    /// Where relative data paths are looked up that do not exist beside their file.
+    /// Folder where relative data paths are looked up that do not exist beside their file.
     pub data_dir: Option<PathBuf>,
     /// The embedded store and keys.
     pub state_dir: PathBuf,
@@ -63,9 +63,9 @@ pub struct Config {
     /// Pairs of a model and a data set, by abbr, that are not asked for.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub not_combined: BTreeSet<(String, String)>,
-    /// What was asked for and is not run, which makes the exit code 1. Likewise no part of the job's identity.
+    /// Parts that were asked for and are not run, which makes the exit code 1. Likewise no part of the job's identity.
     pub left_out: Vec<LeftOut>,
-    /// Where the job sends notices. Not kept with the run: addresses are secrets.
+    /// Destination of the job's notices. Not kept with the run: addresses are secrets.
     #[serde(skip)]
     pub notify: Option<NotifyConfig>,
     /// Variables of the workers that this master starts on this host: what flags say of where models are fetched from.
@@ -78,11 +78,11 @@ pub struct Config {
 pub struct Advertised {
     /// A name or an address; an IPv6 address in brackets.
     pub host: String,
-    /// Where it is not the port that is listened on.
+    /// Port, if it is not the port that is listened on.
     pub port: Option<u16>,
 }
 
-/// Where the authority lies that all masters of a store are, and how long its certificates are good for.
+/// Place of the authority that all masters of a store form, and the lifetime of its certificates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AuthorityConfig {
     pub state_dir: PathBuf,
@@ -143,14 +143,14 @@ pub struct ModelConfig {
     /// `None` is `auto`: the planner decides.
     pub dtype: Option<Dtype>,
     pub device: DeviceRequest,
-    /// Whether a sample's numbers must not depend on what a GPU computes beside it.
+    /// Set if a sample's numbers must not depend on what a GPU computes beside it.
     pub deterministic: bool,
     pub bos: BosPolicy,
     pub profile: NumericProfile,
     /// Wrapping of each role's words; `None` joins them by newlines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meta_template: Option<MetaTemplate>,
-    /// Whether prompts go through the tokenizer's chat template.
+    /// Set if prompts go through the tokenizer's chat template.
     pub chat: bool,
     /// Treatment of system messages that the chat template refuses.
     pub system: RefusedSystem,
@@ -158,7 +158,7 @@ pub struct ModelConfig {
     pub tokenizer_kwargs: Map<String, Value>,
     /// Treatment of a prompt that is too long.
     pub truncation: Truncation,
-    /// Whether `ll` data sets get sums of log-probabilities, not means.
+    /// Set if `ll` data sets get sums of log-probabilities, not means.
     pub sums_loglikelihood: bool,
     /// Fewest tokens before the end token may come, when the data set does not say.
     pub min_out_len: u32,
@@ -171,13 +171,13 @@ pub struct ModelConfig {
     /// Names or labels of the pools where it may run; empty for any. No part of what it computes.
     #[serde(skip)]
     pub pools: Vec<String>,
-    /// Where it is elsewhere, what the planner reads of it on this host. No part of what it computes: the path is.
+    /// Parts of a model elsewhere that the planner reads on this host. No part of what it computes: the path is.
     #[serde(skip)]
     pub remote: Option<RemoteModel>,
     /// A copy on this host of the adapter, where it is elsewhere.
     #[serde(skip)]
     pub fetched_adapter: Option<PathBuf>,
-    /// What of it is not there, in words: where results are only scored it is not needed. No part of what it computes.
+    /// Missing parts of it, in words: where results are only scored it is not needed. No part of what it computes.
     #[serde(skip)]
     pub absent: Option<String>,
     /// Applied to every prediction before the data set's own.
@@ -209,10 +209,10 @@ pub struct DatasetConfig {
     pub prompt: PromptConfig,
     pub infer: InferSpec,
     pub eval: EvalSpec,
-    /// What the table shows of it as its version; `None` for the digest of its prompts. No part of what is computed.
+    /// Version of it that the table shows; `None` for the digest of its prompts. No part of what is computed.
     #[serde(skip)]
     pub version: Option<String>,
-    /// What of its rows is not there, in words: where results are only scored they are those of the run's plan.
+    /// Missing parts of its rows, in words: where results are only scored the rows are taken from the run's plan.
     #[serde(skip)]
     pub absent: Option<String>,
 }
@@ -224,7 +224,7 @@ pub struct StageConfig {
     pub runner: RunnerConfig,
 }
 
-/// Who launches workers, and how many.
+/// Launcher of workers, and their number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunnerConfig {
     pub kind: RunnerKind,
@@ -238,7 +238,7 @@ pub struct RunnerConfig {
     /// Launches in a row that may fail after a first one; `None` leaves it to the launcher. `retry`, where it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launch_retry: Option<u32>,
-    /// How long tasks wait for a worker that can load their model when no connected one can.
+    /// Longest time for which tasks wait for a worker that can load their model when no connected one can.
     pub unschedulable_timeout: Duration,
     /// An engine that computes nothing for so long is ended.
     pub engine_timeout: Duration,

@@ -36,13 +36,13 @@ pub struct SourceConfig {
     /// Orders of options in which each of these rows comes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub circular: Option<CircularConfig>,
-    /// Where `path` is given, for errors found when the data is read. No number depends on it, so no digest does.
+    /// Place where `path` is given, for errors found when the data is read. No number depends on it, so no digest does.
     #[serde(skip)]
     pub origin: Origin,
 }
 
 impl SourceConfig {
-    /// Whether both are the same rows in the same order, wherever in the configuration that is said.
+    /// Returns `true` if both are the same rows in the same order, wherever in the configuration that is said.
     pub fn has_rows_of(&self, other: &Self) -> bool {
         // What is serialized holds no origins. JSON refuses paths that are not UTF-8; such splits count as different.
         let contents = |source: &Self| serde_json::to_vec(source).ok();
@@ -54,11 +54,11 @@ impl SourceConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SourceFile {
     pub path: PathBuf,
-    /// What `*` stood for in its path; without one the file's name up to its kind.
+    /// Text that `*` stood for in its path; without one the file's name up to its kind.
     pub name: String,
 }
 
-/// How the files of a split are read; what does not concern their format is left alone.
+/// Options for reading the files of a split; what does not concern their format is left alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReadOptions {
     /// `None`: by the end of each name.

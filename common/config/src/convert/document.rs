@@ -21,7 +21,7 @@ use std::path::Path;
 pub struct Converted {
     /// The text of the file.
     pub text: String,
-    /// What was accepted and has no effect, or stands for something else; the text names it, too.
+    /// Settings that were accepted and have no effect, or stand for something else; the text names them, too.
     pub notes: Vec<Diagnostic>,
 }
 

@@ -17,14 +17,14 @@ const FILES_OF_COLUMNS: &[&str] = &["lines_of", "text_of", "rows_of"];
 /// Keys of a runner, and of the settings of DLC in it, whose values are files.
 const FILES_OF_RUNNERS: &[&str] = &["aliyun_cfg", "dlc_config_path"];
 
-/// Where a configuration looks for files, and where it will stand.
+/// Places where a configuration looks for files, and the place where it will be.
 struct Move<'p> {
     check: &'p Check,
-    /// Where the text will be written.
+    /// Folder to which the text will be written.
     folder: Option<&'p Path>,
     /// The folder that a flag names.
     data_dir: Option<&'p Path>,
-    /// Whether a path stayed relative to the data folder.
+    /// Set if a path stayed relative to the data folder.
     in_data: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Where the directory of a checkpoint goes in a configuration that is used for many.
+//! Place of a checkpoint's directory in a configuration that is used for many.
 //!
 //! `${checkpoint}` in `path` and `tokenizer_path` of a model stands for it. A configuration with one model need not say so: its
 //! path gives way.
@@ -7,7 +7,7 @@ use crate::report::check::Check;
 use crate::syntax::tree::{KeyValue, Node, Table, Value};
 use std::path::Path;
 
-/// What stands for the directory.
+/// Placeholder for the directory.
 const PLACE: &str = "${checkpoint}";
 
 /// Puts `directory` into the models of a job: all of the file where `names` is empty, else those that it names.

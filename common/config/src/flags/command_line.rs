@@ -12,7 +12,7 @@ use crate::syntax::source::Span;
 use crate::syntax::tree::{Node, Table, Value};
 use toml::{Table as Toml, Value as Item};
 
-/// What the flags add to a configuration.
+/// Names that the flags add to a configuration.
 #[derive(Debug, Default)]
 pub(crate) struct FlagNames {
     /// Names of the models that flags define: with any, the job has these alone.
@@ -101,7 +101,7 @@ fn model_flags(flags: &ModelFlags) -> Toml {
     table
 }
 
-/// What Python's command line makes of a value: a number or a truth where it looks like one, text otherwise.
+/// Converts a value as Python's command line does: to a number or a truth where it looks like one, to text otherwise.
 fn scalar(text: &str) -> Item {
     match text {
         "True" | "true" => true.into(),

@@ -1,13 +1,13 @@
 //! `--custom-dataset-path`: OpenCompass's `make_custom_dataset_config`, as TOML.
 //!
-//! What its columns tell, what `<path>.meta.json` says, and what the flags say, each over the one before.
+//! Its columns, `<path>.meta.json` and the flags define the data set, each over the one before.
 
 use super::overrides::CustomDataset;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use toml::{Table as Toml, Value as Item};
 
-/// What a meta file may say.
+/// Keys that a meta file may have.
 const META: [&str; 11] = [
     "abbr",
     "data_type",
@@ -25,7 +25,7 @@ const ANSWER: &str = "answer";
 /// The column of a row that an evaluator reads whole.
 const ROW: &str = "row";
 
-/// What is wrong, and what to do.
+/// Description of the fault, and what to do.
 type Fault = (String, String);
 
 /// The name and the table of the data set.
@@ -101,7 +101,7 @@ pub(crate) fn read(custom: &CustomDataset) -> Result<(String, Toml), Fault> {
     Ok((abbr, table))
 }
 
-/// Whether the kind of question and the way to ask go together, with what the file has.
+/// Checks that the kind of question and the way to ask go together, with what the file has.
 fn fit(custom: &CustomDataset, kind: &str, method: &str, options: &[String]) -> Result<(), Fault> {
     let path = &custom.path;
     match (kind, method) {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 /// The folder with the data sets, as `COMPASS_DATA_CACHE` gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataCache {
-    /// What stands there of the data sets: `mmlu`, `ARC`, ...
+    /// Folder that holds the data sets: `mmlu`, `ARC`, ...
     pub folder: PathBuf,
-    /// What is to be said where the folder itself was taken: a message, and what to do.
+    /// Note for the user if the folder itself was taken: a message, and what to do.
     pub note: Option<(String, &'static str)>,
 }
 

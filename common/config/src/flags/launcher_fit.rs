@@ -1,4 +1,4 @@
-//! What can only be told of the flags of launchers once runners and pools are read: that they reach somebody.
+//! Check of the flags of launchers that is possible only once runners and pools are read: the flags have to reach somebody.
 //!
 //! A flag that is ignored would let a job run where it was not meant to: on a login node, for want of `--slurm`.
 

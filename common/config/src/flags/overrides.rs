@@ -1,4 +1,4 @@
-//! What the command line says over the file, as plain data.
+//! Values that the command line puts over the file, as plain data.
 
 use crate::report::environment::PythonWorld;
 use compass_settings::Remote;
@@ -54,11 +54,11 @@ pub struct Overrides {
     pub scores_only: bool,
     /// `--skip-unsupported`: what is not served is left out instead of stopping the job.
     pub skip_unsupported: bool,
-    /// Whether a server will run the job: pools that models name may be the server's.
+    /// Set if a server will run the job: pools that models name may be the server's.
     pub served: bool,
-    /// What `~` stands for, as a rule `HOME`.
+    /// Directory that `~` stands for, as a rule `HOME`.
     pub home: Option<PathBuf>,
-    /// Where configurations in Python find what they import.
+    /// Places where configurations in Python find what they import.
     pub python: PythonWorld,
     /// The Hugging Face hub's local caches, as the environment names them; with none it lies under [`Self::home`].
     pub hub_caches: Vec<PathBuf>,
@@ -94,10 +94,10 @@ pub struct HfModel {
     pub kind: HfKind,
 }
 
-/// Whether the prompts of a model go through its tokenizer's chat template.
+/// Use of the tokenizer's chat template for the prompts of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HfKind {
-    /// Where it has one.
+    /// Used if the tokenizer has one.
     #[default]
     Auto,
     Base,

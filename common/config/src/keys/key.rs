@@ -1,4 +1,4 @@
-//! What is known of a key before any file is read: its name, what it takes, its default and its meaning.
+//! Facts about a key that are known before any file is read: its name, what it takes, its default and its meaning.
 //!
 //! The readers, the suggestions for misspelt keys, the tables of the book and the schema for editors all follow from it.
 
@@ -9,14 +9,14 @@ use super::vocabulary::Words;
 pub(crate) struct TableKeys {
     /// Its name in the reference and in the schema: `master.etcd`.
     pub(crate) name: &'static str,
-    /// What messages call it, unless the reader says more exactly: `[master]`.
+    /// Name of the table in messages, unless the reader says more exactly: `[master]`.
     pub(crate) title: &'static str,
     pub(crate) keys: &'static [Key],
     /// Keys that only go with one `type`; empty where there are no types.
     pub(crate) types: &'static [TypeKeys],
 }
 
-/// What one `type` of a table takes beside the table's own keys.
+/// Keys that one `type` of a table takes beside the table's own keys.
 #[derive(Debug)]
 pub(crate) struct TypeKeys {
     pub(crate) name: &'static str,
@@ -32,16 +32,16 @@ pub(crate) struct Key {
     /// Other spellings.
     pub(crate) aliases: &'static [&'static str],
     pub(crate) kind: Kind,
-    /// What it takes in words, where the kind says less.
+    /// Accepted values in words, where the kind says less.
     pub(crate) takes: Option<&'static str>,
-    /// What holds without it, in Markdown; empty where there is nothing to say.
+    /// Default that holds without it, in Markdown; empty where there is nothing to say.
     pub(crate) default: &'static str,
     /// In Markdown.
     pub(crate) meaning: &'static str,
     pub(crate) standing: Standing,
 }
 
-/// Whether a key is served.
+/// State of the support for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     Served,
@@ -53,7 +53,7 @@ pub(crate) enum Standing {
     Hidden,
 }
 
-/// What a key takes, as far as a schema can say it.
+/// Values that a key takes, as far as a schema can describe them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Text,
@@ -130,7 +130,7 @@ impl Key {
 }
 
 impl TableKeys {
-    /// What the type called `name` adds; nothing when there is no such type.
+    /// Returns the keys that the type called `name` adds; `None` if there is no type of that name.
     pub(crate) fn of_type(&self, name: &str) -> Option<&'static TypeKeys> {
         self.types.iter().find(|keys| keys.name == name)
     }

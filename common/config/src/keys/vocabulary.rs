@@ -23,7 +23,7 @@ pub(crate) struct Choices<'c, T> {
 /// The names among which a key chooses.
 #[derive(Debug)]
 pub(crate) struct Words {
-    /// Those that are shown.
+    /// Names that are shown.
     pub(crate) names: Vec<&'static str>,
     pub(crate) aliases: Vec<&'static str>,
     /// The end of OpenCompass's class names, which are understood too.
@@ -92,10 +92,10 @@ pub(crate) enum InferencerName {
 pub(crate) const MODES: Choices<'_, ChatMode> =
     plain(&[("last", ChatMode::Last), ("every", ChatMode::Every), ("every_with_gt", ChatMode::EveryWithGt)]);
 
-/// Where padding would stand, or a text that is too long is cut.
+/// Sides on which padding would be, or on which a text that is too long is cut.
 pub(crate) const SIDES: Choices<'_, ()> = plain(&[("left", ()), ("right", ())]);
 
-/// Where a text that is too long is cut: a side, or that of tokenizer_config.json.
+/// Sides on which a text that is too long is cut: one of the two, or the side that tokenizer_config.json names.
 pub(crate) const TRUNCATION_SIDES: Choices<'_, ()> = plain(&[("left", ()), ("right", ()), ("own", ())]);
 
 pub(crate) const DEVICES: Choices<'_, DeviceRequest> =
@@ -249,12 +249,12 @@ pub(crate) struct Class {
     pub(crate) name: &'static str,
     /// The layout of its directory.
     pub(crate) kind: &'static str,
-    /// Whether prompts go through the chat template.
+    /// Set if prompts go through the chat template.
     pub(crate) chat: bool,
     pub(crate) engine: Engine,
 }
 
-/// Whose settings a class takes.
+/// Engine whose settings a class takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
     Transformers,
@@ -299,13 +299,13 @@ pub(crate) const ENDPOINTS: &[&str] = &[
     "PanGu", "Qwen", "Rendu", "SenseTime", "StepFun", "TeleChat", "TurboMindAPI", "UniGPT", "XunFei", "Yayi", "YiAPI", "ZhiPu",
 ];
 
-/// Whether a class is a server that is asked, not weights.
+/// Returns `true` if a class is a server that is asked, not weights.
 pub(crate) fn is_endpoint(written: &str) -> bool {
     let name = bare_class(written);
     CLASSES.iter().any(|class| class.name == name && class.engine == Engine::Endpoint)
 }
 
-/// Whether a class of OpenCompass asks a server, served here or not.
+/// Returns `true` if a class of OpenCompass asks a server, served here or not.
 pub(crate) fn asks_a_server(written: &str) -> bool {
     let name = bare_class(written);
     is_endpoint(written) || name.ends_with("API") || ENDPOINTS.iter().any(|endpoint| name.starts_with(endpoint))

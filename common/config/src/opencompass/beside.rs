@@ -9,7 +9,7 @@ use compass_python::LibrarySource;
 use compass_settings::{LoaderWorld, is_own};
 use std::path::{Path, PathBuf};
 
-/// Where modules beside the configuration stand for the evaluator.
+/// Prefix of the evaluator's names for modules beside the configuration.
 const BESIDE: &str = "opencompass.beside.";
 
 /// The evaluator's name of what `written` names in a module beside the configuration; `None` where there is no such module.

@@ -1,5 +1,5 @@
-//! What `LLInferencer` scores: the column `cont`, with which the text of every label ends. There the class knows it; here the
-//! configuration says it.
+//! The continuation that `LLInferencer` scores: the column `cont`, with which the text of every label ends. There the class knows
+//! it; here the configuration says it.
 
 use super::tree;
 use crate::syntax::source::Span;

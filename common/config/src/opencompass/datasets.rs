@@ -23,18 +23,18 @@ const OWN: &[&str] = &["abbr", "type", "reader_cfg", "infer_cfg", "eval_cfg", "n
 /// Keys of a data set that is written as TOML has it: of a preset.
 const NATIVE: &[&str] = &["test", "train"];
 
-/// What is known of an entry before the rows of classes are asked for.
+/// State of an entry before the rows of classes are asked for.
 struct Draft<'n> {
     table: Table,
     span: Span,
     /// The class, as the file names it, and where.
     class: (String, Span),
     parameters: Vec<(&'n str, &'n PythonNode)>,
-    /// What is left to be read: our name of each split, and the class's.
+    /// Splits that are left to be read: our name of each, and the class's.
     unread: Vec<(&'static str, String)>,
     /// Rotation of the rows of another class.
     circular: Option<Circular>,
-    /// Why the table does not know it.
+    /// Reason why the table does not know the class.
     reason: String,
 }
 
@@ -137,7 +137,7 @@ fn refuse(check: &mut Check, refused: Vec<Refused>) {
     refuse_classes(check, classes);
 }
 
-/// What is not there of the path that a `FileNotFoundError` names: the first folder, or the file.
+/// Returns the missing part of the path that a `FileNotFoundError` names: the first missing folder, or the file.
 fn missing_place(reason: &str) -> Option<PathBuf> {
     let (_, after) = reason.split_once("No such file or directory: '")?;
     let path = Path::new(after.split_once('\'')?.0);
@@ -348,7 +348,7 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
     Some(Entry::Ready(finished(table, &parameters, span)))
 }
 
-/// How shots are joined is a matter of the prompt here, and of the retriever there.
+/// Moves the keys that join shots from the retriever, their place in OpenCompass, to `infer_cfg`: here they belong to the prompt.
 fn join_shots(table: &mut Table) {
     let Some(Node { value: Value::Table(infer), .. }) = table.get_mut("infer_cfg") else { return };
     for key in ["ice_separator", "ice_eos_token"] {
@@ -410,7 +410,7 @@ fn keep_given(table: &mut Table, source: &Node) {
     }
 }
 
-/// Whether its retriever shows rows of the train split.
+/// Returns `true` if its retriever shows rows of the train split.
 fn wants_shots(entry: &PythonNode) -> bool {
     let retriever = entry.get("infer_cfg").and_then(|infer| infer.get("retriever"));
     retriever.and_then(class::of).is_some_and(|name| name != "ZeroRetriever")

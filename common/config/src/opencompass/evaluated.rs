@@ -64,8 +64,8 @@ pub(super) fn evaluated(
     Some(Evaluated { places, names, span })
 }
 
-/// What the user's own Python makes of a file whose evaluation ended with `error`; `None` when that cannot either, which is
-/// reported.
+/// Returns what the user's own Python makes of a file whose evaluation ended with `error`; `None` if that Python cannot read it
+/// either, which is reported.
 fn instead(
     check: &mut Check,
     places: &tree::Places,

@@ -18,7 +18,7 @@ use compass_types::function::FunctionSource;
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 
-/// Where the names of OpenCompass's modules begin.
+/// Prefix of the names of OpenCompass's modules.
 const TREE: &str = "opencompass.";
 /// Keys whose values name postprocessors.
 const KEYS: &[&str] = &["pred_postprocessor", "dataset_postprocessor"];
@@ -145,7 +145,7 @@ pub(super) fn without_own(
     kept
 }
 
-/// Where a postprocessor, or one of several, is a function and not a name.
+/// Returns the place of a postprocessor, or of one of several, that is a function and not a name.
 fn own_function(node: &PythonNode) -> Option<Place> {
     match &node.value {
         Plain::Other("a function") => Some(node.place),

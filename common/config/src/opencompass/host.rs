@@ -1,4 +1,4 @@
-//! Where imports of a configuration are found: beside it, in an OpenCompass tree, and in what comes with the program.
+//! Places where imports of a configuration are found: beside it, in an OpenCompass tree, and in what comes with the program.
 
 use super::{preset_form, stand_in};
 use crate::presets::later::preset_later;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const MOST_BYTES: u64 = 16 << 20;
 /// Largest file of source.
 pub(super) const MOST_SOURCE: u64 = 8 << 20;
-/// Where files stand that are written by `stand_in`: no folder has this name.
+/// Pretended folder of the files that `stand_in` writes: no folder has this name.
 const STAND_INS: &str = "<presets>";
 
 /// The host of one evaluation.
@@ -52,8 +52,8 @@ pub fn tree_module(trees: &[PathBuf], dotted: &str) -> Option<LibrarySource> {
     None
 }
 
-/// What a folder that a person names may be: it holds the package, or is the package, or a clone of its repository, or `configs`
-/// itself.
+/// Returns the trees that a folder named by a person may mean: it holds the package, or is the package, or a clone of its
+/// repository, or `configs` itself.
 fn named_trees(named: &Path) -> Vec<PathBuf> {
     let mut trees = vec![named.join("opencompass"), named.to_path_buf()];
     let is_configs = named.file_name().is_some_and(|name| name == "configs");
@@ -63,7 +63,7 @@ fn named_trees(named: &Path) -> Vec<PathBuf> {
     trees
 }
 
-/// What is wrong with the folder of `--opencompass`, and what to do; `None` where it has a tree.
+/// Returns what is wrong with the folder of `--opencompass`, and what to do; `None` if it has a tree.
 pub(crate) fn no_tree(named: &Path) -> Option<(String, String)> {
     if named_trees(named).iter().any(|tree| tree.join("configs").is_dir()) {
         return None;
@@ -96,7 +96,7 @@ fn folders_above(folder: &Path) -> Vec<PathBuf> {
     absolute.ancestors().map(Path::to_path_buf).collect()
 }
 
-/// Whether the file was written by `stand_in`.
+/// Returns `true` if the file was written by `stand_in`.
 pub(super) fn is_stand_in(path: &Path) -> bool {
     path.starts_with(STAND_INS)
 }
@@ -153,7 +153,7 @@ impl TreeHost {
         })
     }
 
-    /// What comes with the program under the last part of the module's name.
+    /// Returns what comes with the program under the last part of the module's name.
     fn shipped(parts: &[&str]) -> Option<Imported> {
         let name = *parts.last()?;
         let value = |kind: &str, text: String| Imported::Value {
@@ -259,7 +259,7 @@ impl Host for TreeHost {
         self.world.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
     }
 
-    /// That something stands at a path is no secret: what is in it is read where that is allowed.
+    /// Returns the kind of what is at a path. Its existence is no secret: its contents are read where that is allowed.
     fn path_kind(&self, path: &Path) -> Option<FileKind> {
         let found = std::fs::metadata(path).ok()?;
         Some(if found.is_dir() { FileKind::Folder } else { FileKind::File })

@@ -43,7 +43,7 @@ pub(super) fn sort(table: &mut Table, entry: &PythonNode) {
     }
 }
 
-/// What a template has by key.
+/// Returns the entries of a template by key.
 fn entries(written: &PythonNode) -> Option<&[(PythonNode, PythonNode)]> {
     let template = match class::of(written) {
         Some(_) => written.get("template")?,
@@ -55,7 +55,7 @@ fn entries(written: &PythonNode) -> Option<&[(PythonNode, PythonNode)]> {
     }
 }
 
-/// Whether these are labels, and not the parts of one dialogue.
+/// Returns `true` if these are labels, and not the parts of one dialogue.
 fn are_labels(entries: &[(PythonNode, PythonNode)]) -> bool {
     !entries.iter().all(|(key, _)| key.text().is_some_and(|key| ROUNDS.contains(&key)))
 }

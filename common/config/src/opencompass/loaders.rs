@@ -1,4 +1,4 @@
-//! Which rows OpenCompass's loader classes stand for, as splits of ours. The table beside the presets was taken from them.
+//! Rows that OpenCompass's loader classes stand for, as splits of ours. The table beside the presets was taken from them.
 
 use crate::report::check::Check;
 use crate::syntax::parse::parse;
@@ -12,7 +12,7 @@ const TABLE: &str = include_str!("../../loaders/opencompass.toml");
 #[derive(Clone, Debug)]
 pub(super) struct Loaders(Vec<Node>);
 
-/// What is known of a class with its parameters.
+/// Knowledge of a class with its parameters.
 pub(super) enum Rows {
     /// The split, with the parameters in their places, and what else the class does.
     Known(Box<Known>),
@@ -21,10 +21,10 @@ pub(super) enum Rows {
     Unknown,
 }
 
-/// What a class stands for.
+/// Equivalent of a class.
 pub(super) struct Known {
     pub(super) source: Node,
-    /// How it reads the right answer.
+    /// Postprocessor with which it reads the right answer.
     pub(super) dataset_postprocessor: Option<KeyValue>,
 }
 

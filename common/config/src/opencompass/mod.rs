@@ -1,7 +1,7 @@
 //! OpenCompass's configurations, which are Python: evaluated by compass-python, and put into the same tree as TOML, with places
 //! in the .py, so that every check and every message is the one of TOML.
 //!
-//! What is Python about it ends here: `tree` makes plain tables of what a file defines, the others say what its parts are called
+//! All that is Python about it ends here: `tree` makes plain tables of what a file defines, the others say what its parts are called
 //! here. A data set is rows and how they are asked; how they are asked is the same in both, and which rows OpenCompass's loader
 //! class stands for is in `loaders`.
 
@@ -115,7 +115,7 @@ pub(super) fn read(
     (has_both || !check.has_errors()).then_some((root, span))
 }
 
-/// Where a file assigns `name` at its outermost level, to a value that it does not keep.
+/// Returns the place where a file assigns `name` at its outermost level, to a value that it does not keep.
 fn assigned(check: &Check, beginning: Span, name: &str) -> Option<Span> {
     let mut start = 0;
     for line in check.sources.text(beginning.file).split_inclusive('\n') {

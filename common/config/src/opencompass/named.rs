@@ -149,7 +149,7 @@ fn add(check: &mut Check, root: &mut Table, list: &str, name: String, tables: Op
     }
 }
 
-/// What became of a name.
+/// Result of the search for a name.
 enum Search {
     Found(Box<Found>),
     /// No file has it.
@@ -235,7 +235,7 @@ fn walk(folder: &Path, pattern: &str, levels: u32, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a name is as a pattern says: `*` stands for any characters, `?` for one.
+/// Returns `true` if a name matches a pattern: `*` stands for any characters, `?` for one.
 fn fits(pattern: &str, name: &str) -> bool {
     let mut rest = pattern.chars();
     match rest.next() {

@@ -21,7 +21,7 @@ pub(super) fn names(python: &PythonWorld, world: &LoaderWorld) -> Option<Result<
     }))
 }
 
-/// What `{"tuple": [...]}` and the like stand for.
+/// Converts `{"tuple": [...]}` and the like to what they stand for.
 fn node(value: &Value) -> Option<Node> {
     let all = |items: &Value| items.as_array()?.iter().map(node).collect::<Option<Vec<Node>>>();
     let value = match value {

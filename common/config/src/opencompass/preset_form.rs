@@ -167,7 +167,7 @@ pub(super) fn close(dataset: &mut Table) {
     }
 }
 
-/// What to do about a key that OpenCompass's entries have and those of a preset have not.
+/// Returns what to do about a key that OpenCompass's entries have and a preset's entries have not.
 pub(super) fn lacks(preset: &str, key: &str) -> String {
     let why = match FOREIGN.contains(&key) {
         true => "and finds its rows by itself, below the folder of --data-dir",

@@ -56,8 +56,8 @@ pub(super) fn settle(check: &mut Check, key: &str, noun: &str, list: &mut Node) 
     }
 }
 
-/// Whether `item`, which the name `asker` stands for, is asked already by another name, which has put it among `defined`. One
-/// that is different and has the same `abbr` is reported.
+/// Returns `true` if `item`, which the name `asker` stands for, is asked already by another name, which has put it among
+/// `defined`. One that is different and has the same `abbr` is reported.
 pub(crate) fn is_asked(
     check: &mut Check,
     list: &str,

@@ -6,7 +6,7 @@ use crate::report::check::Check;
 use crate::syntax::tree::{KeyValue, Node, Table, Value, array};
 use compass_python::{Node as PythonNode, Plain};
 
-/// What is taken of it; the rest belongs to OpenCompass's other tables.
+/// Keys that are taken of it; the rest belongs to OpenCompass's other tables.
 const TAKEN: &[&str] = &["dataset_abbrs", "summary_groups"];
 
 /// The one that shows several metrics of each row, in columns of their own.

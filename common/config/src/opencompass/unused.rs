@@ -1,4 +1,4 @@
-//! What an entry of `datasets` names and OpenCompass never looks at: left out here, where it would be an error.
+//! Parts of an entry of `datasets` that OpenCompass never looks at: left out here, where they would be errors.
 
 use super::tree;
 use crate::syntax::tree::{KeyValue, Node, Table, Value};
@@ -49,7 +49,7 @@ pub(super) fn remove(table: &mut Table) {
     }
 }
 
-/// Whether a text below the node has a place for the column, or a message expands it.
+/// Returns `true` if a text below the node has a place for the column, or a message expands it.
 fn names(node: &Node, column: &str) -> bool {
     match &node.value {
         Value::String(text) => text.contains(&format!("{{{column}}}")),

@@ -85,7 +85,7 @@ fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut 
     Some((merge_files(base, table), Span { file, start: 0, end: 0 }))
 }
 
-/// Whether a file is written in Python: by its name, or because it begins as only Python does.
+/// Returns `true` if a file is written in Python: by its name, or because it begins as only Python does.
 pub(crate) fn is_python(path: &Path, text: &str) -> bool {
     let named = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("py"));
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -96,7 +96,7 @@ pub(crate) fn is_python(path: &Path, text: &str) -> bool {
     named || lines.take(1).any(begins)
 }
 
-/// Whether a file in Python names its encoding, as it may in its first two lines.
+/// Returns `true` if a file in Python names its encoding, as it may in its first two lines.
 fn has_encoding(bytes: &[u8]) -> bool {
     let names = |line: &[u8]| line.starts_with(b"#") && String::from_utf8_lossy(line).contains("coding");
     bytes.split(|byte| *byte == b'\n').take(2).any(names)

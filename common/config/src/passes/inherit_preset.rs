@@ -9,7 +9,7 @@ use crate::syntax::merge::merge_tables;
 use crate::syntax::tree::{KeyValue, Node, Table, Value};
 use compass_diagnostic::spelling;
 
-/// What stands in an `abbr` for that of each data set of a preset.
+/// Placeholder in an `abbr` for that of each data set of a preset.
 const EACH: &str = "${abbr}";
 
 /// Resolves `preset` in every [[dataset]] of `root`. What is wrong is reported, and its table left as it is.

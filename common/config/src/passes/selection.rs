@@ -1,4 +1,4 @@
-//! Which of the defined models and data sets belong to this job.
+//! Choice of the defined models and data sets that belong to this job.
 
 use super::include;
 use crate::presets::data_sets::{self, Asked};
@@ -22,7 +22,7 @@ pub(crate) struct Selection<'t> {
     pub(crate) wanted: Vec<usize>,
 }
 
-/// Where a list is defined and how it is chosen from.
+/// Table that defines a list, and the key that chooses from it.
 pub(crate) struct List {
     /// `model`.
     pub(crate) table: &'static str,
@@ -126,7 +126,7 @@ fn expand((name, span): (String, Option<Span>), asked: &Asked) -> Vec<Wanted> {
     }
 }
 
-/// What to do about a name that neither a table nor a preset has.
+/// Returns what to do about a name that neither a table nor a preset has.
 fn unknown(name: &str, known: &[&str], list: &List) -> String {
     let define = format!("define a [[{}]] table", list.table);
     if list.table != "dataset" {

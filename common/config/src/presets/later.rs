@@ -1,6 +1,6 @@
 //! OpenCompass's names that no preset answers to yet, with the reason and what to take meanwhile.
 
-/// What kind of names, why they are not served, and what is.
+/// Names of one kind, the reason why they are not served, and what is served meanwhile.
 struct Later {
     names: &'static [&'static str],
     /// Or any name that holds one of these.
@@ -82,7 +82,7 @@ const LATER: &[Later] = &[
     },
 ];
 
-/// Of a name that OpenCompass knows and no preset answers to: why, and what to take meanwhile.
+/// Returns, for a name that OpenCompass knows and no preset answers to, the reason and what to take meanwhile.
 pub fn preset_later(name: &str) -> Option<(&'static str, &'static str)> {
     let found =
         LATER.iter().find(|later| later.names.contains(&name) || later.parts.iter().any(|part| name.contains(part)))?;

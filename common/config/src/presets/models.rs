@@ -21,7 +21,7 @@ pub struct ModelPreset {
     pub abbr: String,
     /// The repository on the Hugging Face hub.
     pub path: String,
-    /// Whether prompts go through its chat template.
+    /// Set if prompts go through its chat template.
     pub chat: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::syntax::tree::{Node, Value};
 use compass_diagnostic::spelling;
 
 impl<T: Clone> Choices<'_, T> {
-    /// What the string in `node`, the value of `key`, names; anything else is reported.
+    /// Picks what the string in `node`, the value of `key`, names; anything else is reported.
     pub(crate) fn pick(&self, check: &mut Check, key: &str, node: &Node) -> Option<T> {
         self.named(check, key, key, node)
     }
@@ -68,7 +68,7 @@ impl<T: Clone> Choices<'_, T> {
         None
     }
 
-    /// Whether the name, or the class of that name, is served.
+    /// Returns `true` if the name, or the class of that name, is served.
     pub(crate) fn serves(&self, written: &str) -> bool {
         let written = bare_class(written);
         let short = self.suffix.map_or(String::new(), |suffix| short_name(written, suffix));

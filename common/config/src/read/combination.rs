@@ -33,7 +33,7 @@ pub(crate) struct Names<'n> {
 static NONE: Asked = Asked::new();
 
 impl<'n> Names<'n> {
-    /// Of a configuration.
+    /// Returns the names of a configuration.
     pub(crate) fn of(root: &'n Table) -> Self {
         let abbrs = |list| {
             let tables = root.get(list).map(Node::items).unwrap_or_default();

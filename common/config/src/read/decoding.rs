@@ -39,7 +39,7 @@ pub(crate) static GENERATION_KWARGS: TableKeys = TableKeys {
     types: &[],
 };
 
-/// What `generation_kwargs` says.
+/// Contents of `generation_kwargs`.
 #[derive(Debug, Default)]
 pub(crate) struct GenerationKwargs {
     pub(crate) decoding: Decoding,

@@ -19,9 +19,9 @@ static EMPTY: Table = Table { entries: Vec::new() };
 #[derive(Debug)]
 pub(crate) struct Fields<'t> {
     pub(crate) table: &'t Table,
-    /// Where it is said that a key is missing.
+    /// Place at which a missing key is reported.
     pub(crate) span: Span,
-    /// What it is called in messages: `[[model]]`, `reader_cfg`.
+    /// Name of the table in messages: `[[model]]`, `reader_cfg`.
     pub(crate) title: String,
     keys: &'static TableKeys,
     of_type: Option<&'static TypeKeys>,
@@ -155,7 +155,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// What to write in place of an unknown key.
+    /// Returns what to write in place of an unknown key.
     fn suggestion(&self, name: &str) -> String {
         let served = self.known().filter(|key| key.standing == Standing::Served).map(|key| key.name);
         let mut served: Vec<&str> = served.collect();

@@ -114,7 +114,7 @@ struct Defaults {
     min_samples: u64,
     confidence: f64,
     correction: GateCorrection,
-    /// Whether it says by how much a number may be worse, be it in a way that is refused.
+    /// Set if it says by how much a number may be worse, even in a way that is refused.
     says_how: bool,
 }
 

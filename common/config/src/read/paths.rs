@@ -23,7 +23,7 @@ pub(crate) fn resolve(check: &mut Check, key: &str, node: &Node) -> Option<PathB
     }
 }
 
-/// Why no folder can be made at `path`: a file stands in the way. Whether one may write there is for others to find out.
+/// Returns why no folder can be made at `path`: a file is in the way. Whether one may write there is for others to find out.
 pub(crate) fn file_in_the_way(path: &Path) -> Option<String> {
     let nearest = path.ancestors().find(|ancestor| ancestor.exists())?;
     (!nearest.is_dir()).then(|| format!("cannot be a folder: `{}` is a file", nearest.display()))

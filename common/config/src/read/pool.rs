@@ -139,7 +139,7 @@ fn texts_by_key(check: &mut Check, key: &'static str, node: &Node) -> Vec<(Strin
     read.collect()
 }
 
-/// What can only be told once models and pools are read: every pool that a model names is there.
+/// Checks what can only be told once models and pools are read: every pool that a model names is there.
 pub(crate) fn fit(check: &mut Check, pools: &[PoolConfig], models: &[ModelConfig]) {
     let known: Vec<&str> =
         pools.iter().flat_map(|pool| pool.labels.iter().chain([&pool.name])).map(String::as_str).collect();

@@ -49,7 +49,7 @@ pub fn reference_parts() -> Vec<String> {
     parts
 }
 
-/// What a mark names: `keys: master`.
+/// Returns the part that a mark names: `keys: master`.
 fn part_of(line: &str) -> Option<&str> {
     let part = line.strip_prefix(BEGIN)?.strip_suffix(CLOSE)?;
     ["keys: ", "types: ", "type keys: "].iter().any(|kind| part.starts_with(kind)).then_some(part)

@@ -15,18 +15,18 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Check {
     pub(crate) sources: Sources,
     pub(crate) environment: Environment,
-    /// Whether the tables being read are not part of this job: a team's base may define models whose files are
+    /// Set if the tables being read are not part of this job: a team's base may define models whose files are
     /// elsewhere, or of a kind that is not yet served. Their keys and types are checked all the same.
     pub(crate) unselected: bool,
-    /// What of the table being read is not there and is not needed, in words.
+    /// Part of the table being read that is not there and is not needed, in words.
     pub(crate) absent: Option<String>,
     /// Presets that were read, by their files.
     pub(crate) presets: BTreeMap<FileId, Preset>,
     /// The files with data that were looked for.
     pub(crate) files: DataFiles,
-    /// What is left out.
+    /// Everything that is left out.
     pub(crate) left_out: Vec<LeftOut>,
-    /// Where each of them stands.
+    /// Place of each of them.
     pub(crate) left_out_at: Vec<Option<Span>>,
     /// Postprocessors of the user's OpenCompass by name and parameters, or why they are not evaluated; `None` where no tree has
     /// one of that name.
@@ -43,7 +43,7 @@ pub(crate) struct Check {
 struct Found {
     span: Option<Span>,
     diagnostic: Diagnostic,
-    /// Whether it is no mistake, but something that this program does not do.
+    /// Set if it is no mistake, but something that this program does not do.
     is_unserved: bool,
 }
 
@@ -188,7 +188,7 @@ impl Check {
         self.push(Severity::Note, span, message, Some(help.into()));
     }
 
-    /// How many findings there are.
+    /// Returns the number of findings.
     pub(crate) fn count(&self) -> usize {
         self.found.len()
     }
@@ -270,7 +270,7 @@ impl Check {
         self.tell_at(Some(*first), format!("{} {are} not needed here", names.join(", ")), &help);
     }
 
-    /// What the user knows a place of the program's own files by.
+    /// Returns the name by which the user knows a place of the program's own files.
     fn named_shipped(&self, shipped: &Shipped, span: Span) -> Option<String> {
         let reading = self.reading.as_ref().map(|reading| reading.name.as_str()).filter(|name| !name.is_empty());
         Some(match (shipped, reading) {
@@ -323,7 +323,7 @@ impl Check {
     }
 }
 
-/// Where a part was written, for a comment.
+/// Describes the place where a part was written, for a comment.
 pub(crate) fn comment(check: &Check, span: Span) -> String {
     let shown = |path: &Path| path.display().to_string().replace(char::is_control, "\u{fffd}");
     let path = check.sources.path(span.file);

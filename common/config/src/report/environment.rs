@@ -40,7 +40,7 @@ impl Environment {
     }
 }
 
-/// Where a configuration finds what it imports, beside its own folder. Plain data: the command line fills it.
+/// Places where a configuration finds what it imports, beside its own folder. Plain data: the command line fills it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PythonWorld {
     /// `--opencompass`: the folder that holds the package `opencompass`, the package itself, or its folder `configs`.

@@ -7,7 +7,7 @@ use crate::syntax::source::Span;
 use compass_diagnostic::Diagnostic;
 use compass_settings::{LeftOut, LeftOutKind};
 
-/// What a refusal says of the flag.
+/// Text of a refusal about the flag.
 const FLAG: &str = "--skip-unsupported runs the rest";
 
 /// A remedy with that of the flag after it, unless it names the flag already.
@@ -28,7 +28,7 @@ pub(crate) fn name_flag(check: &mut Check, before: usize) {
     check.add_help_since(before, FLAG);
 }
 
-/// What became of a table that was read while `before` findings were known: whether it is left out.
+/// Settles a table that was read while `before` findings were known: returns `true` if it is left out.
 pub(crate) fn settle(check: &mut Check, before: usize, kind: LeftOutKind, span: Span, name: Option<&str>) -> bool {
     let errors: Vec<&Diagnostic> = check.errors_since(before).map(|(diagnostic, _)| diagnostic).collect();
     let is_unserved = !errors.is_empty() && check.errors_since(before).all(|(_, unserved)| unserved);
@@ -46,7 +46,7 @@ pub(crate) fn settle(check: &mut Check, before: usize, kind: LeftOutKind, span: 
     true
 }
 
-/// Whether anything of this kind is left out.
+/// Returns `true` if anything of this kind is left out.
 pub(crate) fn has_any(check: &Check, kind: LeftOutKind) -> bool {
     check.left_out.iter().any(|left| left.kind == kind)
 }

@@ -17,20 +17,20 @@ pub(crate) struct MissingFile {
     pub(crate) text: String,
     pub(crate) near: PathBuf,
     pub(crate) far: Option<PathBuf>,
-    /// Whether a data folder is named: with no other place to look at, it was looked in.
+    /// Set if a data folder is named: with no other place to look at, it was looked in.
     pub(crate) has_data_dir: bool,
     /// The data set that needs it.
     pub(crate) reading: Option<Reading>,
 }
 
-/// What was looked for.
+/// Data files that were looked for.
 #[derive(Debug, Default)]
 pub(crate) struct DataFiles {
     found: BTreeMap<FileId, BTreeSet<String>>,
     missing: Vec<MissingFile>,
 }
 
-/// What is said of files that are missing.
+/// Report of files that are missing.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) span: Span,
@@ -116,7 +116,7 @@ fn alone(file: &MissingFile, preset: Option<&Preset>) -> Report {
     Report { span: file.span, message: format!("no file `{}`", file.text), help: help + &source, reading }
 }
 
-/// What is missing, each once, in order.
+/// Returns the missing files as they are written, each once, in order.
 fn texts<'f>(files: &[&'f MissingFile]) -> Vec<&'f str> {
     let mut seen = BTreeSet::new();
     files.iter().map(|file| file.text.as_str()).filter(|text| seen.insert(*text)).collect()

@@ -6,7 +6,7 @@ use super::tree::{KeyValue, Node, Table, Value};
 pub(crate) const NAMED_LISTS: [(&str, &str); 4] =
     [("model", "abbr"), ("dataset", "abbr"), ("summary_group", "name"), ("pool", "name")];
 
-/// What may be written as a name alone: a table without `type` over it gives the thing of that name further keys.
+/// Keys whose value may be written as a name alone: a table without `type` over it gives the thing of that name further keys.
 const NAMED_TABLES: [&str; 7] =
     ["inferencer", "retriever", "evaluator", "pred_postprocessor", "dataset_postprocessor", "partitioner", "runner"];
 

@@ -26,24 +26,24 @@ struct Source {
     /// Links resolved: one file that two others include is one file.
     canonical: PathBuf,
     text: String,
-    /// Whether it ships with the program.
+    /// Set if it ships with the program.
     preset: bool,
 }
 
 /// A file that no user has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Shipped {
-    /// What an import of a preset, or of a model, stands for: by the name that was imported.
+    /// Contents of an imported preset, or of an imported model, by the name that was imported.
     Preset(String),
-    /// What is known of OpenCompass's loaders.
+    /// Knowledge of OpenCompass's loaders.
     Loaders,
     /// The models that come by name.
     Models,
-    /// What flags stand for.
+    /// Contents that flags stand for.
     Flags,
 }
 
-/// What a preset says of itself.
+/// A preset's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Preset {
     /// The file's name, which holds OpenCompass's digest of the prompt where it has one.
@@ -52,7 +52,7 @@ pub struct Preset {
     pub aliases: Vec<String>,
     /// One line for people.
     pub about: String,
-    /// Where the data comes from, and which file of it goes where.
+    /// Origin of the data, and the place where each file of it goes.
     pub source: String,
 }
 
@@ -100,12 +100,12 @@ impl Sources {
         self.0.iter().filter(is_file).map(|source| (source.shown.as_path(), source.text.as_str()))
     }
 
-    /// Whether the file ships with the program.
+    /// Returns `true` if the file ships with the program.
     pub(crate) fn is_preset(&self, file: FileId) -> bool {
         self.0.get(file.0).is_some_and(|source| source.preset)
     }
 
-    /// What a file is, where a person could not open it. Presets in TOML are shown by their names.
+    /// Returns what a file is, if a person could not open it. Presets in TOML are shown by their names.
     pub(crate) fn shipped(&self, file: FileId) -> Option<Shipped> {
         let source = self.0.get(file.0)?;
         if !source.preset {

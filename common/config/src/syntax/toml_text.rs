@@ -39,7 +39,7 @@ pub(crate) fn ordered(root: &Table) -> Table {
     Table { entries }
 }
 
-/// Whether a list is written with a section for each of its items.
+/// Returns `true` if a list is written with a section for each of its items.
 fn is_sections(node: &Node) -> bool {
     let items = node.items();
     !items.is_empty() && items.iter().all(|item| item.table().is_some())

@@ -102,7 +102,7 @@ impl Node {
         }
     }
 
-    /// What a person calls it, with its article.
+    /// Returns what a person calls it, with its article.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.value {
             Value::String(_) => "a string",
@@ -128,7 +128,7 @@ pub(crate) fn array(items: Vec<Node>, span: Span) -> Node {
     Node { value: Value::Array(items), span }
 }
 
-/// Whether two values are equal, wherever they were written.
+/// Returns `true` if two values are equal, wherever they were written.
 pub(crate) fn same(a: &Node, b: &Node) -> bool {
     match (&a.value, &b.value) {
         (Value::String(a), Value::String(b)) => a == b,
@@ -141,7 +141,7 @@ pub(crate) fn same(a: &Node, b: &Node) -> bool {
     }
 }
 
-/// Whether two tables have the same keys in the same order with the same values.
+/// Returns `true` if two tables have the same keys in the same order with the same values.
 pub(crate) fn same_table(a: &Table, b: &Table) -> bool {
     let pairs = a.entries.iter().zip(&b.entries);
     a.entries.len() == b.entries.len() && pairs.into_iter().all(|(a, b)| a.key == b.key && same(&a.node, &b.node))

@@ -1,4 +1,4 @@
-//! What each key takes, and what it refuses.
+//! Values that each key takes, and values that it refuses.
 
 use super::fixture::{DATASET, Fixture, MODEL};
 use compass_plan::evaluation::{ChoiceMetric, EvaluatorSpec};

@@ -1,4 +1,4 @@
-//! What a run keeps of its configuration.
+//! The configuration as a run keeps it.
 
 use super::fixture::{DATASET, Fixture, MODEL};
 use crate::{Overrides, load};

@@ -11,10 +11,10 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What such a path begins with.
+/// Prefix of a path on the hub.
 pub(crate) const SCHEME: &str = "hub:";
 
-/// Why nothing was found, and what to do.
+/// Reason why nothing was found, and what to do.
 #[derive(Debug)]
 pub(crate) struct HubFault {
     pub(crate) message: String,
@@ -29,7 +29,7 @@ struct HubId<'t> {
     config: Option<&'t str>,
 }
 
-/// Why none of the files there are a split.
+/// Reason why none of the files there is a split.
 #[derive(Debug)]
 enum Unchosen {
     /// They are not all there.
@@ -45,7 +45,7 @@ impl Unchosen {
     }
 }
 
-/// Where files are looked for, in messages.
+/// Places where files are looked for, in messages.
 const LOCAL: &str = "in the local hub cache";
 const REMOTE: &str = "on the hub";
 
@@ -310,7 +310,7 @@ fn choose(all: &[PathBuf], id: &HubId<'_>, split: &str, place: &str) -> Result<V
     Ok(files.into_iter().cloned().collect())
 }
 
-/// Whether the last names of `folder` are those of `config`, a `data` or a split's own folder aside.
+/// Returns `true` if `folder` ends with the names of `config`, a `data` or a split's own folder aside.
 fn ends_with(folder: &Path, config: &Path) -> bool {
     folder.ends_with(config) || folder.parent().is_some_and(|above| above.ends_with(config))
 }
@@ -330,7 +330,7 @@ fn names_config(stem: &str, config: &str) -> bool {
 const SPLITS: [&[&str]; 3] =
     [&["train", "training"], &["validation", "valid", "val", "dev"], &["test", "testing", "eval", "evaluation"]];
 
-/// Whether a word of the file's name is the split, or, where none is any split, a folder above it.
+/// Returns `true` if a word of the file's name is the split, or, where no word is any split, a folder above it is.
 fn is_split(path: &Path, split: &str) -> bool {
     let same = SPLITS.iter().find(|words| words.contains(&split)).copied();
     let is = |word: &str| word == split || same.is_some_and(|words| words.contains(&word));
@@ -365,7 +365,7 @@ fn missing_shard(files: &[&PathBuf], place: &str) -> Result<(), String> {
     }
 }
 
-/// What lies in a folder, by name; nothing when it cannot be read.
+/// Returns the paths in a folder, by name; nothing if it cannot be read.
 pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = listed.map(|entry| entry.path()).collect();

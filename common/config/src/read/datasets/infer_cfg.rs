@@ -1,6 +1,6 @@
 //! `infer_cfg`: retriever, inferencer and templates, and whether they fit each other.
 //!
-//! Which columns templates may name is not checked here: the data is not read yet.
+//! The columns that templates may name are not checked here: the data is not read yet.
 
 use super::{inferencer, retriever};
 use crate::keys::vocabulary::LABEL_TYPES;
@@ -70,13 +70,13 @@ pub(crate) static INFER_CFG: TableKeys = TableKeys {
     types: &[],
 };
 
-/// What `infer_cfg` says.
+/// Contents of `infer_cfg`.
 #[derive(Debug)]
 pub(crate) struct InferCfg {
     pub(crate) retriever: RetrieverKind,
     pub(crate) prompt: PromptConfig,
     pub(crate) infer: InferSpec,
-    /// Where `target` stands.
+    /// Place of `target`.
     pub(crate) target: Option<Span>,
 }
 
@@ -232,7 +232,7 @@ fn keep_labels(check: &mut Check, labels: &Node, template: &mut Template) {
     }
 }
 
-/// Where the parts stand that have to fit.
+/// Places of the parts that have to fit.
 struct Places {
     whole: Span,
     template: Option<Span>,

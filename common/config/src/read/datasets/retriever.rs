@@ -106,7 +106,7 @@ fn shots(check: &mut Check, fields: &mut Fields<'_>) -> Option<u32> {
     fields.u32(check, "k")
 }
 
-/// Whether rows that equal the question are left out; `None` where nothing says so.
+/// Returns whether rows that equal the question are left out; `None` if nothing says so.
 fn leave_out(check: &mut Check, fields: &mut Fields<'_>) -> Option<bool> {
     let (key, node) = fields.either(check, "leave_out")?;
     flag(check, key, node)

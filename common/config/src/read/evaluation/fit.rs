@@ -1,4 +1,4 @@
-//! Whether an evaluator can judge what an inferencer brings: chosen options, texts, or the likelihood of a whole text.
+//! Check that an evaluator can judge what an inferencer brings: chosen options, texts, or the likelihood of a whole text.
 
 use crate::report::check::Check;
 use crate::syntax::source::Span;
@@ -7,7 +7,7 @@ use compass_plan::evaluation::{ChoiceMetric, EvaluatorSpec};
 use compass_plan::prompt::{PromptConfig, Template};
 use compass_plan::{EvalSpec, InferSpec};
 
-/// What an inferencer brings, or an evaluator takes.
+/// Kind of answer that an inferencer brings, or an evaluator takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     /// One of several options, each with its score.
@@ -41,7 +41,7 @@ impl Answer {
         }
     }
 
-    /// What the evaluator takes, and the inferencers that bring it, as a person writes them.
+    /// Returns what the evaluator takes, and the inferencers that bring it, as a person writes them.
     fn taken_by(evaluator: &EvaluatorSpec) -> (&'static [Self], &'static str) {
         const CHOICES: (&[Answer], &str) = (&[Answer::Option, Continuation], "`ppl`, `loglikelihood` or `clp`");
         match evaluator {
@@ -81,7 +81,7 @@ impl Answer {
     }
 }
 
-/// Whether only `loglikelihood` knows what `metric` needs.
+/// Returns `true` if only `loglikelihood` knows what `metric` needs.
 fn needs_texts(metric: ChoiceMetric) -> bool {
     use ChoiceMetric::{AccBytes, AccMutualInfo, AccNorm, ExactMatch};
     matches!(metric, AccNorm | AccBytes | ExactMatch | AccMutualInfo)

@@ -1,4 +1,4 @@
-//! What evaluators take beside their name.
+//! Parameters that evaluators take beside their name.
 
 use crate::keys::vocabulary::{Choices, ORDERS, plain};
 use crate::read::fields::{Fields, one_or_several, whole};
@@ -201,7 +201,7 @@ fn in_language(check: &mut Check, fields: &mut Fields<'_>, score: fn(Language) -
     Some(EvaluatorSpec::Score { score: score(language.unwrap_or(Language::En)) })
 }
 
-/// What `key` names; `Some(None)` when it is not there, `None` when it is wrong.
+/// Picks what `key` names; `Some(None)` if it is not there, `None` if it is wrong.
 fn or_default<T: Clone>(
     check: &mut Check,
     fields: &mut Fields<'_>,

@@ -16,7 +16,7 @@ pub(crate) const POSTPROCESSOR: Kind = Kind::Either(&[
     Kind::ArrayOf(&Kind::Either(&[Kind::Text, Kind::MapOf(&Kind::Anything)])),
 ]);
 
-/// Where a person finds their names: there are too many for a line.
+/// Reference to the list of their names: there are too many for a line.
 const LISTED: &str = "the chapter on evaluators (docs/src/evaluators.md) lists those that come with the program";
 
 /// The postprocessors in `node`, the value of `key`, applied in order; an empty value asks for none.

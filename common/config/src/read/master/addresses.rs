@@ -53,7 +53,7 @@ pub(crate) static MASTER: TableKeys = TableKeys {
     types: &[],
 };
 
-/// What the table says; a folder that could not be told has been reported.
+/// Contents of the table; a folder that could not be told has been reported.
 pub(crate) struct MasterConfig {
     /// As written; else [`default_listen`].
     pub(crate) listen: Option<SocketAddr>,
@@ -68,7 +68,7 @@ pub(crate) struct MasterConfig {
 
 /// The file with the key of the authority's secrets, below the state folder unless it is named.
 const KEY_FILE: &str = "authority.key";
-/// How long a worker's certificate is good for; it is renewed after two thirds.
+/// Lifetime of a worker's certificate; it is renewed after two thirds.
 const CERTIFICATE_SECONDS: u64 = 24 * 3_600;
 /// Shorter ones would be renewed without end.
 const LEAST_CERTIFICATE_SECONDS: u64 = 5;
@@ -79,8 +79,8 @@ const WORKER_LEASE: Duration = Duration::from_secs(30);
 /// Ports that a master tries whose address the user did not name: several may be at work on one host.
 const DEFAULT_PORTS: u16 = 16;
 
-/// Where a master listens that is not told where: on a free port of loopback when all of its workers run on this host, else
-/// where workers of other hosts would look.
+/// Returns the address of a master that is not told where to listen: on a free port of loopback when all of its workers run on
+/// this host, else where workers of other hosts would look.
 pub fn default_listen(workers_come_from_elsewhere: bool) -> SocketAddr {
     match workers_come_from_elsewhere {
         false => SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
@@ -94,7 +94,7 @@ impl MasterConfig {
         if self.listen.is_some() || self.advertise.is_some() { 1 } else { DEFAULT_PORTS }
     }
 
-    /// What admits workers, when it is known where its state lies.
+    /// Returns the authority that admits workers, if the place of its state is known.
     pub(crate) fn authority(&self) -> Option<AuthorityConfig> {
         let state_dir = self.state_dir.clone()?;
         Some(AuthorityConfig {

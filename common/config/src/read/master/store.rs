@@ -26,7 +26,7 @@ const EXAMPLE: &str =
     "write `store = \"etcd://h1:2379,h2:2379,h3:2379/compass\"`, or `\"embedded\"`, which needs no service";
 /// etcd's own port for clients.
 const PORT: &str = "2379";
-/// Where keys lie unless the address says so.
+/// Prefix of the keys unless the address names one.
 const PREFIX: &str = "compass";
 
 /// Reads both from the table `[master]`.

@@ -7,7 +7,7 @@ use compass_common::regular_file;
 use serde_json::{Map, Value as Json};
 use std::path::Path;
 
-/// What `chat` asks for.
+/// Use of the chat template that `chat` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chat {
     Auto,
@@ -63,8 +63,8 @@ pub(crate) fn require(check: &mut Check, node: &Node, abbr: &str, tokenizer: &Pa
     }
 }
 
-/// Whether a tokenizer's directory holds a chat template, in one of the places where transformers looks; `None` where there
-/// is no such directory.
+/// Returns whether a tokenizer's directory holds a chat template, in one of the places where transformers looks; `None` if
+/// there is no directory.
 fn has_template(tokenizer: &Path) -> Option<bool> {
     if !tokenizer.is_dir() {
         return None;

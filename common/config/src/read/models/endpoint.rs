@@ -153,7 +153,7 @@ fn url(check: &mut Check, node: &Node) -> Option<String> {
     Some(bare.trim_end_matches('/').to_owned())
 }
 
-/// What holds the key; `Some(None)` where there is none.
+/// Returns the source of the key; `Some(None)` if there is no key.
 fn key_source(check: &mut Check, fields: &mut Fields<'_>) -> Option<Option<KeySource>> {
     let (env, file) = (fields.get("key_env"), fields.get("key_file"));
     if let (Some(_), Some(node)) = (env, file) {

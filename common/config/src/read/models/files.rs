@@ -1,4 +1,4 @@
-//! Where a model's files are, and whether they are there.
+//! Location of a model's files, and checks that they are there.
 
 use super::quantised;
 use crate::read::datasets::hub::{self, entries};
@@ -20,11 +20,11 @@ use std::sync::Arc;
 pub(crate) struct ModelFiles {
     pub(crate) path: PathBuf,
     pub(crate) tokenizer_path: PathBuf,
-    /// What of it is elsewhere.
+    /// Parts of it that are elsewhere.
     pub(crate) remote: Option<RemoteModel>,
 }
 
-/// Where a directory is.
+/// Location of a directory.
 #[derive(Clone, Debug)]
 enum Found {
     /// On this host, if it is there.
@@ -36,7 +36,7 @@ enum Found {
 }
 
 impl Found {
-    /// What stands in the plan.
+    /// Returns the path that the plan holds.
     fn path(&self) -> PathBuf {
         match self {
             Self::Here(path) | Self::Unread(path) => path.clone(),
@@ -80,7 +80,7 @@ impl Found {
     }
 }
 
-/// Which files of a directory are looked for.
+/// Files of a directory that are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Model(ModelKind),
@@ -146,10 +146,10 @@ pub(crate) fn read(check: &mut Check, fields: &mut Fields<'_>, kind: Option<Mode
     Some(ModelFiles { path: path.path(), tokenizer_path: tokenizer_path.path(), remote })
 }
 
-/// Where an adapter is.
+/// Location of an adapter.
 #[derive(Debug, Default)]
 pub(crate) struct Adapter {
-    /// What stands in the plan.
+    /// Path that the plan holds.
     pub(crate) path: Option<PathBuf>,
     /// Its copy on this host, where it is elsewhere.
     pub(crate) fetched: Option<PathBuf>,
@@ -211,7 +211,7 @@ fn fetched_adapter(check: &mut Check, node: &Node, found: Result<(String, PathBu
     }
 }
 
-/// Why nothing is had of an object store where the program fetches nothing.
+/// Returns the fault of a path in an object store where the program fetches nothing.
 fn nowhere(check: &Check, key: &str, node: &Node, what: &str) -> RemoteFault {
     RemoteFault {
         message: format!("{} is in an object store, from which nothing is fetched here", check.quoted(key, node)),
@@ -238,12 +238,12 @@ fn directory_of(found: Found) -> Found {
     }
 }
 
-/// Whether a pool has the path under a name of its own, where it is then looked for.
+/// Returns `true` if a pool has the path under a name of its own, where it is then looked for.
 fn is_elsewhere(check: &Check, path: &str) -> bool {
     map_path(&check.environment.elsewhere, path).is_some()
 }
 
-/// What every directory of a kind holds, and which files its weights may begin in.
+/// Returns the file that every directory of a kind holds, and the files in which its weights may begin.
 fn files_of(kind: ModelKind) -> (&'static str, &'static [&'static str]) {
     match kind {
         ModelKind::Hf | ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox => (
@@ -255,7 +255,7 @@ fn files_of(kind: ModelKind) -> (&'static str, &'static [&'static str]) {
     }
 }
 
-/// Where the directory of `node` is, there or not.
+/// Locates the directory of `node`, there or not.
 fn resolved(check: &mut Check, key: &str, node: &Node, part: Part) -> Option<Found> {
     let written = text(check, key, node)?;
     if is_elsewhere(check, written) {
@@ -309,7 +309,7 @@ fn fetched(check: &mut Check, node: &Node, found: Result<Arc<dyn RemoteFolder>, 
     }
 }
 
-/// Whether a snapshot of the hub has all that is read of it: it may have been fetched in part.
+/// Returns `true` if a snapshot of the hub has all that is read of it: it may have been fetched in part.
 fn is_whole(folder: &Path, part: Part) -> bool {
     match part {
         Part::Tokenizer => has_tokenizer(&Found::Here(folder.to_owned())),
@@ -324,7 +324,7 @@ fn is_whole(folder: &Path, part: Part) -> bool {
     }
 }
 
-/// Whether `path` is a directory with `file` in it; if not, that is reported, for a model of this job.
+/// Checks that `path` is a directory with `file` in it; if not, that is reported, for a model of this job.
 fn holds(check: &mut Check, node: &Node, found: &Found, file: &str) -> bool {
     if check.unselected || found.has(file) {
         return true;
@@ -371,7 +371,7 @@ fn holds(check: &mut Check, node: &Node, found: &Found, file: &str) -> bool {
     check.needed(node.span, message, Some(help))
 }
 
-/// Whether there are weights to load in `path`; if not, that is reported, for a model of this job.
+/// Checks that there are weights to load in `path`; if not, that is reported, for a model of this job.
 fn holds_weights(check: &mut Check, node: &Node, found: &Found, kind: ModelKind) -> bool {
     let (_, known) = files_of(kind);
     // That the directory is not there has been said by now, where nothing will be started.
@@ -388,7 +388,7 @@ fn holds_weights(check: &mut Check, node: &Node, found: &Found, kind: ModelKind)
     check.needed(node.span, message, Some(help.into()))
 }
 
-/// Whether there is a tokenizer, in one of the forms that engines read; if not, that is reported.
+/// Checks that there is a tokenizer, in one of the forms that engines read; if not, that is reported.
 fn holds_tokenizer(check: &mut Check, node: &Node, found: &Found) -> bool {
     has_tokenizer(found) || holds(check, node, found, "tokenizer.json")
 }
@@ -404,7 +404,7 @@ fn has_tokenizer(found: &Found) -> bool {
         || pairs.iter().any(|(vocab, merges)| found.has(vocab) && found.has(merges))
 }
 
-/// Whether it may be `owner/name`: a path to a person, a hub id to transformers.
+/// Returns `true` if it may be `owner/name`: a path to a person, a hub id to transformers.
 pub(crate) fn looks_like_hub_id(written: &str) -> bool {
     let plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.starts_with('~');
     matches!(written.split_once('/'), Some((owner, name)) if plain(owner) && plain(name) && !name.contains('/'))

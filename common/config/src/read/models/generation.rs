@@ -152,7 +152,7 @@ impl Reader<'_> {
         self.finish(ours)
     }
 
-    /// What holds where nothing was said.
+    /// Puts the value that holds where nothing was said.
     fn say(&self, ours: &mut Table, key: &str, value: Value) {
         put(ours, key, self.at, value);
     }

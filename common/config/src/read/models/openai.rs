@@ -5,7 +5,7 @@ use crate::report::check::Check;
 use crate::syntax::source::Span;
 use crate::syntax::tree::{KeyValue, Node, Table, Value, put};
 
-/// Where the class asks unless it is told otherwise.
+/// Address that the class asks unless it is told otherwise.
 const URL: &str = "https://api.openai.com/v1";
 /// The environment variable that the class reads with `key='ENV'`, its default.
 pub(crate) const KEY_ENV: &str = "OPENAI_API_KEY";
@@ -105,7 +105,7 @@ pub(crate) fn key(check: &mut Check, span: Span, node: &Node, endpoint: &mut Tab
     true
 }
 
-/// Whether a value says that there is no key, or that it stands in the environment.
+/// Returns `true` if a value says that there is no key, or that it is in the environment.
 pub(crate) fn is_no_key(node: &Node) -> bool {
     one(node).and_then(Node::text).is_some_and(|text| matches!(text, "ENV" | "" | "EMPTY" | "empty" | "none"))
 }

@@ -1,4 +1,4 @@
-//! What is said of weights that are not plain floats before anything is loaded: formats that are not supported, and fp8, which
+//! Findings about weights that are not plain floats, told before anything is loaded: formats that are not supported, and fp8, which
 //! takes more memory than it takes of the disk.
 
 use crate::report::check::Check;
@@ -9,11 +9,11 @@ use compass_plan::weights::{Fp8, shown_size};
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// What is done about a format that is not supported.
+/// Remedy for a format that is not supported.
 const WAY_OUT: &str = "use the checkpoint that they were made from, as safetensors in a Hugging Face directory; transformers saves \
                        one of some GGUF files: `from_pretrained(..., gguf_file=...)`, then `save_pretrained`";
 
-/// Whether the path is a GGUF file or a folder of them, which is reported.
+/// Returns `true` if the path is a GGUF file or a folder of them, which is reported.
 pub(crate) fn is_gguf(check: &mut Check, node: &Node, path: &Path, names: &[String]) -> bool {
     let ends = |name: &str| name.len() > 5 && name.to_ascii_lowercase().ends_with(".gguf");
     let written = node.text().unwrap_or_default();
@@ -26,8 +26,8 @@ pub(crate) fn is_gguf(check: &mut Check, node: &Node, path: &Path, names: &[Stri
     true
 }
 
-/// Whether the model whose config.json is in `folder` is of an architecture and a format of weights that can be loaded; what is to be
-/// known of them is reported. What is wrong with config.json itself is told when the model is loaded.
+/// Checks that the model whose config.json is in `folder` is of an architecture and a format of weights that can be loaded; what is
+/// to be known of them is reported. What is wrong with config.json itself is told when the model is loaded.
 pub(crate) fn can_load(check: &mut Check, node: &Node, folder: &Path) -> bool {
     let text = regular_file::read(&folder.join("config.json"), regular_file::SMALL).unwrap_or_default();
     let config = architecture::read_config(&text).ok().and_then(|config| serde_json::from_value(config).ok());

@@ -1,7 +1,7 @@
 //! Settings of other engines beside a class of models, `engine_config` and `model_kwargs`, as keys of ours: how long an input
 //! may be, over how many GPUs a replica lies, in which format it computes.
 //!
-//! What only makes an engine faster or smaller is noted once for a model. What would change a number is refused.
+//! Settings that only make an engine faster or smaller are noted once for a model. Settings that would change a number are refused.
 
 use super::files::looks_like_hub_id;
 use crate::keys::vocabulary::{Class, Engine};

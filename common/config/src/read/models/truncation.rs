@@ -1,5 +1,4 @@
-//! How a model's prompts are shortened where they are too long: the keys beside `max_seq_len`, and what OpenCompass's classes mean
-//! by theirs.
+//! Shortening of a model's prompts that are too long: the keys beside `max_seq_len`, and what OpenCompass's classes mean by theirs.
 
 use crate::keys::vocabulary::DROP_MIDDLE;
 use crate::read::fields::{Fields, flag};
@@ -45,7 +44,7 @@ pub(crate) fn of_class(table: &Table, name: &str, at: Span, model: &mut Table) {
     }
 }
 
-/// What `mode` or `drop_middle` of OpenCompass's class `name` comes to; `false` where nothing here does it, and it is asked.
+/// Translates `mode` or `drop_middle` of OpenCompass's class `name`; returns `false` if it is asked for and nothing here does it.
 pub(crate) fn middle(table: &Table, name: &str, (key, node): (&str, &Node), at: Span, model: &mut Table) -> bool {
     let asks = match &node.value {
         Value::Boolean(asks) => *asks,

@@ -7,9 +7,9 @@ use crate::report::check::Check;
 use crate::syntax::source::Span;
 use crate::syntax::tree::{KeyValue, Table, Value, put};
 
-/// Where the class asks unless it is told otherwise.
+/// Address that the class asks unless it is told otherwise.
 const ADDRESS: &str = "http://0.0.0.0:23333";
-/// How the class draws unless it is told otherwise: 0.5.4, `TurboMindAPIModel.generate`.
+/// Values with which the class draws unless it is told otherwise: 0.5.4, `TurboMindAPIModel.generate`.
 const DRAWS: [(&str, Value); 3] =
     [("temperature", Value::Float(1.0)), ("top_p", Value::Float(0.8)), ("top_k", Value::Integer(50))];
 
@@ -76,7 +76,7 @@ fn of_gen_config(
     true
 }
 
-/// How tokens are drawn. At temperature 0, or of one candidate, the likeliest is taken.
+/// Returns the settings by which tokens are drawn. At temperature 0, or of one candidate, the likeliest is taken.
 fn drawn(check: &mut Check, draws: Table, at: Span) -> Value {
     let mut settings = Table::default();
     let number = |name: &str| draws.get(name).and_then(|node| node.number());

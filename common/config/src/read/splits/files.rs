@@ -144,7 +144,7 @@ fn matches(pattern: &Path) -> Option<Vec<SourceFile>> {
     Some(files.collect::<Vec<_>>()).filter(|files| !files.is_empty())
 }
 
-/// What the `*` of `pattern` stand for in `name`, joined by `_`; `None` when it does not match.
+/// Returns what the `*` of `pattern` stand for in `name`, joined by `_`; `None` if it does not match.
 fn matched(pattern: &str, name: &str) -> Option<String> {
     let (first, rest) = pattern.split_once('*')?;
     let after = name.strip_prefix(first)?;

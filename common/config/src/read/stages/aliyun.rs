@@ -59,7 +59,7 @@ pub(crate) static ALIYUN: TableKeys = TableKeys {
     types: &[],
 };
 
-/// Where OpenCompass looks for the file unless told.
+/// Path at which OpenCompass looks for the file unless told otherwise.
 const USUAL_FILE: &str = "~/.aliyun.cfg";
 const WORKER_CPU: u32 = 12;
 const WORKER_MEMORY_GI: u32 = 192;

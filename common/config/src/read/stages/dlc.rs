@@ -31,7 +31,7 @@ pub(crate) fn read(check: &mut Check, fields: &mut Fields<'_>, file: Option<&Pat
     DlcConfig { aliyun: aliyun.unwrap_or_default(), preemptible }
 }
 
-/// What `--dlc` alone asks for.
+/// Returns what `--dlc` alone asks for.
 pub(crate) fn flagged(check: &mut Check, file: Option<&Path>) -> DlcConfig {
     DlcConfig { aliyun: aliyun::read(check, None, file, None).unwrap_or_default(), preemptible: false }
 }

@@ -229,7 +229,7 @@ pub(crate) fn launcher(check: &mut Check, node: &Node) -> Option<RunnerKind> {
     Some(read)
 }
 
-/// What the command line says over the file.
+/// Puts what the command line says over the file.
 fn over(check: &mut Check, config: &mut RunnerConfig, flags: &Overrides) {
     config.max_num_workers = flags.max_num_workers.or(config.max_num_workers);
     config.max_workers_per_gpu = flags.max_workers_per_gpu.unwrap_or(config.max_workers_per_gpu);

@@ -31,7 +31,7 @@ pub(crate) fn groups(check: &mut Check, name: &str, span: Span) -> Option<Vec<No
     }
 }
 
-/// Whether there is such a file.
+/// Returns `true` if there is a file of this name.
 pub(crate) fn has(name: &str) -> bool {
     files().contains_key(name)
 }

@@ -39,7 +39,7 @@ pub(crate) static SUMMARIZER: TableKeys = TableKeys {
     types: &[],
 };
 
-/// What the table shows beside the data sets.
+/// Contents of the table beside the data sets.
 #[derive(Debug, Default)]
 pub(crate) struct Summarizer {
     pub(crate) groups: Vec<SummaryGroup>,

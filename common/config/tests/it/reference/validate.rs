@@ -3,7 +3,7 @@
 use regex::Regex;
 use serde_json::{Map, Value as Json};
 
-/// What of `value` the schema does not accept, each with its place.
+/// Returns the parts of `value` that the schema does not accept, each with its place.
 pub(crate) fn faults(schema: &Json, value: &Json) -> Vec<String> {
     let mut found = Vec::new();
     Validator { root: schema }.check(schema, value, "", &mut found);
