@@ -13,7 +13,7 @@ pub struct Submission {
     pub content: Content,
 }
 
-/// What it is.
+/// Content of a submission.
 #[derive(Debug)]
 pub enum Content {
     /// For the ledger.
@@ -26,7 +26,7 @@ pub enum Content {
     Checkpoint(Vec<AssignmentRecord>),
 }
 
-/// What is written for some submissions.
+/// Entries and operations that are written for some submissions.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// The number of the last of them.
@@ -36,7 +36,7 @@ pub struct Batch {
     pub ops: Vec<Op>,
 }
 
-/// Where the log of assignments is, see [`AssignmentPage`].
+/// Position in the log of assignments, see [`AssignmentPage`].
 #[derive(Debug)]
 pub struct AssignmentLog {
     keys: Keys,
@@ -57,7 +57,7 @@ impl AssignmentLog {
         Self { keys, epoch, next: 0, written }
     }
 
-    /// What to write for `submissions`.
+    /// Returns what to write for `submissions`.
     pub fn batch(&mut self, submissions: impl IntoIterator<Item = Submission>) -> Batch {
         let (mut batch, mut assignments) = (Batch::default(), Vec::new());
         for Submission { seq, content } in submissions {
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// Who may hold something, as a new leader reads it.
+    /// Returns the workers that may hold something, as a new leader reads it.
     fn holders(store: &BTreeMap<String, Vec<u8>>, keys: &Keys) -> Vec<String> {
         let pages = store
             .iter()

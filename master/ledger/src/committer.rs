@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
-/// What the committer reports: never queued, only the latest counts.
+/// Report of the committer: never queued, only the latest counts.
 #[derive(Clone, Debug, Default)]
 pub struct Committed {
     /// Everything up to this number is durable.
@@ -25,7 +25,7 @@ pub struct Committed {
     pub failure: Option<Arc<CommitError>>,
 }
 
-/// Why nothing more becomes durable.
+/// Reason why nothing more becomes durable.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     #[error(transparent)]
@@ -39,7 +39,7 @@ const MAX_BATCH: usize = 4096;
 /// Most submissions that wait; beyond it the driver waits, and with it every worker.
 const QUEUE: usize = 8192;
 
-/// How often the segment is looked at while there is nothing to write.
+/// Interval at which the segment is looked at while there is nothing to write.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// Handle to the thread.

@@ -4,7 +4,7 @@ use super::owner::OwnerError;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a ledger cannot be read or written.
+/// Reason why a ledger cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
     /// An entry that cannot be written down.
@@ -36,7 +36,7 @@ pub enum LedgerError {
     Vanished { path: PathBuf, change: Change },
 }
 
-/// What became of an open segment.
+/// Fate of an open segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     Gone,

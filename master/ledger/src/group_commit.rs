@@ -7,7 +7,7 @@ use compass_scheduler::Seq;
 use compass_store::{Keys, Op};
 use std::collections::VecDeque;
 
-/// What is to be done. One at a time: the next one follows from what has become of it.
+/// Step that is to be done. One at a time: the next one follows from what has become of it.
 #[derive(Debug, PartialEq)]
 pub enum CommitStep {
     /// Append these to the segment and sync it, see [`GroupCommit::appended`].
@@ -44,7 +44,7 @@ struct Group {
 }
 
 impl GroupCommit {
-    /// Of a leader that writes to the segment of this name; groups are of so many submissions at most.
+    /// Creates the state of a leader that writes to the segment of this name; groups are of at most `most` submissions.
     pub fn new(assignment_log: AssignmentLog, keys: &Keys, segment: &str, most: usize) -> Self {
         let (length_key, waiting) = (keys.segment(segment), VecDeque::new());
         Self { assignment_log, length_key, waiting, most, group: None }
@@ -55,7 +55,7 @@ impl GroupCommit {
         self.waiting.extend(submissions);
     }
 
-    /// Whether everything that was submitted is durable.
+    /// Returns whether everything that was submitted is durable.
     pub fn is_settled(&self) -> bool {
         self.waiting.is_empty() && self.group.is_none()
     }
@@ -76,7 +76,8 @@ impl GroupCommit {
         Some(if entries.is_empty() { CommitStep::Check } else { CommitStep::Append(entries) })
     }
 
-    /// What was to be appended is synced, and the segment is so long now; `None` where there was nothing.
+    /// Notes that everything to be appended is synced, and that the segment has this length now; `None` where there was
+    /// nothing.
     pub fn appended(&mut self, length: Option<u64>) -> CommitStep {
         let Some(group) = &mut self.group else { return CommitStep::Durable(Seq::default()) };
         let mut ops = std::mem::take(&mut group.ops);

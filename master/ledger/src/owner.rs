@@ -24,10 +24,10 @@ use std::time::Duration;
 
 /// Pause between two renewals.
 const BEAT: Duration = Duration::from_secs(5);
-/// How long an owner on another host may be silent before it counts as gone, where locks do not tell.
+/// Longest silence of an owner on another host before it counts as gone, where locks do not tell.
 pub const LEASE: Duration = Duration::from_secs(16);
 
-/// Why a run folder is not this master's.
+/// Reason why a run folder is not this master's.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnerError {
     #[error(
@@ -51,11 +51,11 @@ pub enum OwnerError {
 pub struct StoreId {
     /// For people, and what tells one shared store from another.
     pub name: String,
-    /// Whether the store decides between several masters.
+    /// Set if the store decides between several masters.
     pub is_shared: bool,
 }
 
-/// What the file holds.
+/// Contents of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     store: StoreId,
@@ -63,9 +63,9 @@ struct Record {
     pid: u32,
     /// The start of its system: locks and processes are known within one.
     boot: String,
-    /// What no other owner has.
+    /// Mark that no other owner has.
     mark: String,
-    /// Whether its master has left the folder in order.
+    /// Set if its master has left the folder in order.
     ended: bool,
 }
 
@@ -74,14 +74,14 @@ impl Record {
         format!("process {} on {}", self.pid, self.host)
     }
 
-    /// Whether a master of this record may work beside, or after, one of `other` without asking more: one store decides
-    /// between them.
+    /// Returns whether a master of this record may work beside, or after, one of `other` without asking more: one store
+    /// decides between them.
     fn shares_with(&self, other: &Self) -> bool {
         self.store.is_shared && self.store == other.store
     }
 }
 
-/// What a lock tells.
+/// Answer of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lock {
     /// No process that this lock reaches has it.
@@ -94,7 +94,7 @@ enum Lock {
     Unknown,
 }
 
-/// Whether the folder may be taken.
+/// State of the folder's ownership, which decides whether it may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ownership {
     Free,

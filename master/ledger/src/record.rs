@@ -1,4 +1,4 @@
-//! What a segment holds: framed, checksummed entries.
+//! Contents of a segment: framed, checksummed entries.
 //!
 //! Frame: `u32` length of the payload, `u64` checksum (the first eight bytes of its BLAKE3 digest), payload; integers
 //! little-endian. The payload is a [`LedgerEntry`] in protobuf.
@@ -18,12 +18,12 @@ pub enum Kind {
     Divergence = 2,
     /// A worker's shard report.
     Report = 3,
-    /// What a model is pinned to, as the first worker found it that loaded it: `unit` is the model's position, the payload
-    /// a `compass_plan::weights::Pin` as JSON. The first of a model counts, and stands before its samples.
+    /// Pin of a model, as the first worker found it that loaded the model: `unit` is the model's position, the payload a
+    /// `compass_plan::weights::Pin` as JSON. The first of a model counts, and comes before its samples.
     Pin = 4,
-    /// What befell the run until then, see [`super::Tally`]: the last one counts.
+    /// Tally of what befell the run until then, see [`super::Tally`]: the last one counts.
     Tally = 5,
-    /// What became known of a worker, see [`super::WorkerEvent`].
+    /// Event that became known of a worker, see [`super::WorkerEvent`].
     Worker = 6,
     /// Samples of a unit that failed and are run again: nothing that earlier segments hold of them counts any more. The payload is
     /// their intervals as JSON. A segment begins with these.

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reopened(pub BTreeMap<UnitId, IntervalSet>);
 
-/// What every result begins with.
+/// Beginning of every result.
 #[derive(Clone, PartialEq, Message)]
 struct Indexed {
     #[prost(uint32, tag = "1")]
@@ -51,7 +51,7 @@ impl Reopened {
         (entry.kind() == Kind::Reopened).then(|| (UnitId(entry.unit), IntervalSet::from_pairs(pairs())))
     }
 
-    /// Whether an entry of an earlier segment counts no more.
+    /// Returns whether an entry of an earlier segment counts no more.
     pub(super) fn covers(&self, entry: &LedgerEntry) -> bool {
         let Some(samples) = self.0.get(&UnitId(entry.unit)) else { return false };
         matches!(entry.kind(), Kind::Sample | Kind::Divergence)

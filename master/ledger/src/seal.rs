@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Beside the folder of segments.
 const NAME: &str = "sealed.json";
 
-/// What the leader that ended a run wrote down of its ledger.
+/// Record of its ledger that the leader that ended a run wrote down.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seal {
     /// The epoch of that leader: nothing that one up to it granted is out.
@@ -43,7 +43,7 @@ impl Seal {
         written.map_err(|source| LedgerError::Io { action: "seal", path, source })
     }
 
-    /// What was written down last of the segments in `folder`; nothing where no run ended there.
+    /// Reads what was written down last of the segments in `folder`; nothing where no run ended there.
     ///
     /// # Errors
     /// It cannot be read: what was never recorded might then be taken for recorded, or the other way round.

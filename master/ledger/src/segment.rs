@@ -31,7 +31,7 @@ pub struct Ledger {
     until: Option<Epoch>,
 }
 
-/// What the segments hold.
+/// Contents of the segments.
 #[derive(Debug, Default)]
 pub struct Loaded {
     /// Entries in order of epoch, then of writing.
@@ -47,8 +47,8 @@ pub struct Loaded {
 pub struct TornEnd {
     pub segment: String,
     pub bytes: u64,
-    /// Whether it is known that none of it was recorded as durable: so ends the segment of a master that was killed. Otherwise
-    /// nothing tells how long the segment was, and the end does not pass its checksums.
+    /// Set if it is known that none of it was recorded as durable: so ends the segment of a master that was killed.
+    /// Otherwise nothing tells how long the segment was, and the end does not pass its checksums.
     pub was_never_recorded: bool,
 }
 
@@ -63,7 +63,7 @@ impl TornEnd {
     }
 }
 
-/// What there is to say of the segments beside their entries.
+/// Facts about the segments beside their entries.
 #[derive(Debug, Default)]
 pub struct LedgerSummary {
     /// The highest epoch that has a segment.
@@ -197,12 +197,12 @@ impl Ledger {
     }
 }
 
-/// What tells a file from all others: its device, and its number there.
+/// Returns the identity that tells a file from all others: its device, and its number there.
 fn inode(data: &fs::Metadata) -> (u64, u64) {
     (data.dev(), data.ino())
 }
 
-/// What a segment of this plan begins with.
+/// Returns the header that a segment of this plan begins with.
 pub fn header(plan: &Digest) -> Vec<u8> {
     let mut header = MAGIC.to_vec();
     header.extend_from_slice(&plan.0);
@@ -312,7 +312,7 @@ impl SegmentWriter {
         }
     }
 
-    /// What an error of the disk means; a stale handle is a file that is gone, as network file systems say it.
+    /// Returns the meaning of an error of the disk; a stale handle is a file that is gone, as network file systems say it.
     fn failed(&self, action: &'static str, source: io::Error) -> LedgerError {
         use io::ErrorKind as Kind;
         let path = self.path.clone();

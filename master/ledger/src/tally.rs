@@ -1,4 +1,4 @@
-//! What befell a run, over all of its leaders: kept in the ledger, since a killed leader cannot report it.
+//! Events of a run, over all of its leaders: kept in the ledger, since a killed leader cannot report them.
 
 use super::record::{Kind, LedgerEntry};
 use compass_types::ids::Epoch;
@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tally {
-    /// When its first leader began.
+    /// Time at which its first leader began.
     pub started: String,
-    /// How long its leaders led, in milliseconds. Up to a minute of a leader that was killed is not in it.
+    /// Time that its leaders led, in milliseconds. Up to a minute of a leader that was killed is not in it.
     pub milliseconds: u64,
     /// Grants that followed a failed or lost one.
     pub retries: u64,
@@ -32,7 +32,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// What an entry says; `None` where it is of another kind.
+    /// Returns the tally of an entry; `None` where it is of another kind.
     pub fn of(entry: &LedgerEntry) -> Option<Self> {
         (entry.kind() == Kind::Tally).then(|| serde_json::from_slice(&entry.payload).ok()).flatten()
     }

@@ -1,4 +1,4 @@
-//! What became known of a worker: with the results and the reports, the record of a run over all of its leaders.
+//! Events that became known of a worker: with the results and the reports, the record of a run over all of its leaders.
 
 use super::record::{Kind, LedgerEntry};
 use compass_types::ids::{Epoch, ModelId, WorkerId};
@@ -26,7 +26,7 @@ impl WorkerEvent {
         Ok(LedgerEntry { kind: Kind::Worker.into(), epoch: epoch.0, worker, payload, ..LedgerEntry::default() })
     }
 
-    /// What an entry says; `None` where it is of another kind, or a later version wrote it.
+    /// Returns the event of an entry; `None` where it is of another kind, or a later version wrote it.
     pub fn of(entry: &LedgerEntry) -> Option<Self> {
         (entry.kind() == Kind::Worker).then(|| serde_json::from_slice(&entry.payload).ok()).flatten()
     }

@@ -12,7 +12,7 @@ use compass_types::ids::{ModelId, WorkerId};
 /// Beginning of the reason for which samples of a cancelled job have no result.
 pub const CANCELLED: &str = "cancelled: ";
 
-/// What a worker hears when nothing is left to do.
+/// Message to a worker when nothing is left to do.
 pub const SHUTDOWN: Message = Message::Shutdown { reason: "every task is done or failed" };
 
 impl Core {

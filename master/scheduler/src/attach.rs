@@ -70,9 +70,9 @@ impl Core {
         }
     }
 
-    /// What the worker keeps: live grants, and of others what no other worker has by now, under a new attempt that is
-    /// durable before the worker hears of it. A hello lists all that is held, so what it does not list never arrived or
-    /// was handed back in a frame that is lost: it goes back into the queue.
+    /// Returns the grants that the worker keeps: live grants, and of others what no other worker has by now, under a new
+    /// attempt that is durable before the worker hears of it. A hello lists all that is held, so what it does not list
+    /// never arrived or was handed back in a frame that is lost: it goes back into the queue.
     fn keep(&mut self, id: WorkerIx, held: &[HeldGrant], effects: &mut Vec<Effect>) -> Vec<KeptGrant> {
         let mut kept = Vec::new();
         let name = self.workers.name(id).clone();
@@ -132,7 +132,7 @@ impl Core {
         Some((GrantId { epoch, task: id, attempt }, unit, samples))
     }
 
-    /// Who holds a task, and under which grant.
+    /// Returns the holder of a task, and the grant under which it holds it.
     pub(super) fn holder(&self, id: TaskId) -> Option<(WorkerIx, GrantId)> {
         let task = self.task(id)?;
         match task.state {

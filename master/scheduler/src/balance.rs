@@ -31,18 +31,18 @@ pub(super) struct TimeLeft {
     load: f64,
 }
 
-/// How much a worker may hold that has a task like this one as its last, in milliseconds.
+/// Returns the most that a worker may hold whose last task is like this one, in milliseconds.
 fn most_ms(fair: f64, task: &Task) -> f64 {
     fair * if task.shared_cost > 0 { SLACK } else { HELD_SLACK } + SLACK_MS
 }
 
 impl TimeLeft {
-    /// Whether the worker holds so much that no further task could be done in time.
+    /// Returns whether the worker holds too much to finish any further task in time.
     pub(super) fn is_over(self) -> bool {
         self.load > self.fair * SLACK.max(HELD_SLACK) + SLACK_MS
     }
 
-    /// Whether the worker would still be through with a task in time, of which a sample takes it so long.
+    /// Returns whether the worker would still finish a task in time if each sample takes it `sample_ms`.
     pub(super) fn suffices(self, task: &Task, sample_ms: f64) -> bool {
         self.load + sample_ms * f64::from(task.remaining.len()) <= most_ms(self.fair, task)
     }
@@ -87,7 +87,7 @@ impl Core {
         (speed > 0.0 && out > 0.0 && waiting <= FAR_WORK * out).then(|| (waiting + out) / speed)
     }
 
-    /// What a task's samples cost that are left, as far as is known by now.
+    /// Returns the cost of a task's remaining samples, as far as is known by now.
     fn task_cost(&self, task: &Task) -> f64 {
         self.sample_cost(task) * f64::from(task.remaining.len())
     }
@@ -112,18 +112,18 @@ impl Core {
         (!samples.is_empty()).then_some((at, samples))
     }
 
-    /// How long one of the task's samples takes the worker, in milliseconds.
+    /// Returns the time that one of the task's samples takes the worker, in milliseconds.
     pub(super) fn sample_ms(&self, id: WorkerIx, task: &Task) -> f64 {
         self.sample_cost(task) / self.rate(id, task.model)
     }
 
-    /// What bounds a worker that has something to do; `None` where nothing does.
+    /// Returns the bound on a worker that has something to do; `None` where nothing bounds it.
     pub(super) fn time_left_of(&self, id: WorkerIx, worker: &Worker) -> Option<TimeLeft> {
         let fair = self.timing.fair_ms().filter(|_| !worker.held.is_empty())?;
         Some(TimeLeft { fair, load: self.load_ms(id) })
     }
 
-    /// Whether a worker that has something to do would not be through with a task in the time that is left.
+    /// Returns whether a worker that has something to do would not finish a task in the time that is left.
     pub(super) fn is_busy_until_end(&self, id: WorkerIx, worker: &Worker, task: &Task) -> bool {
         let left = self.time_left_of(id, worker);
         left.is_some_and(|left| left.is_over() || !left.suffices(task, self.sample_ms(id, task)))

@@ -1,4 +1,4 @@
-//! What is known of workers that cannot load a model, and of how each model gets on.
+//! Knowledge of workers that cannot load a model, and of the progress of each model.
 //!
 //! A bar belongs to (worker session, model) and ends with the session. Two barred workers of one host keep workers that
 //! attach from there later off the model for a while. Invariants: a reason is kept only of a worker that gave it itself; no
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Barred workers of one host that bar the host.
 const OF_A_HOST: usize = 2;
-/// How long a host is barred the first time, in milliseconds; twice as long each time after.
+/// Time that a host is barred the first time, in milliseconds; twice as long each time after.
 const HOST_MS: u64 = 600_000;
 /// Hosts whose reason about the content of the files must agree for it to be believed.
 const AGREEING_HOSTS: usize = 2;
@@ -18,7 +18,8 @@ const AGREEING_HOSTS: usize = 2;
 const MOST_TOLD: usize = 1000;
 /// Workers that a reason names.
 const MOST_NAMED: usize = 8;
-/// How often the screen tells how long a model will still be waited for, in milliseconds; more often in the last minute.
+/// Interval at which the screen tells how long a model will still be waited for, in milliseconds; shorter in the last
+/// minute.
 const SAY_MS: u64 = 60_000;
 const SAY_LATE_MS: u64 = 15_000;
 
@@ -42,7 +43,7 @@ impl Barred {
     }
 }
 
-/// Whether workers may come beside those that are connected.
+/// Possibility that workers join those that are connected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Supply {
     /// None can: a local runner, launchers that have given up, or a full bound.
@@ -60,16 +61,16 @@ struct HostBar {
     until: u64,
 }
 
-/// What is known of the workers that cannot load one model.
+/// Knowledge of the workers that cannot load one model.
 #[derive(Clone, Debug, Default)]
 struct ModelBars {
-    /// Those that said so themselves, in order; those that have left are among them.
+    /// Workers that said so themselves, in order; workers that have left are among them.
     told: Vec<Barred>,
     hosts: BTreeMap<String, HostBar>,
     /// Since when tasks wait and no worker is able, or since the latest bar.
     waiting_since: Option<u64>,
     say_at: u64,
-    /// Whether its weights do not lie at its path any more.
+    /// Set if its weights do not lie at its path any more.
     is_gone: bool,
     /// Reasons of the failures of its tasks that were said.
     said: BTreeSet<String>,
@@ -115,7 +116,7 @@ pub(super) struct Restored {
     pub(super) by_host: Vec<(ModelId, u64)>,
 }
 
-/// What becomes of the pending tasks of a model that workers are barred from.
+/// Outcome for the pending tasks of a model that workers are barred from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Prospect {
     /// They wait.
@@ -126,7 +127,7 @@ pub(super) enum Prospect {
     Fail,
 }
 
-/// How long tasks wait for a worker that can load their model; see [`super::Limits`]. In milliseconds.
+/// Timeouts of tasks that wait for a worker that can load their model; see [`super::Limits`]. In milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BarTimeouts {
     pub(super) unschedulable: u64,
@@ -141,7 +142,7 @@ pub(super) struct Bars {
     got_on: BTreeMap<ModelId, u64>,
     /// No worker's bar through its host ends before.
     lift_at: u64,
-    /// What this step has to say of workers that cannot load a model.
+    /// Messages of this step about workers that cannot load a model.
     unsaid: Vec<(ModelId, String)>,
 }
 
@@ -155,12 +156,12 @@ impl Bars {
         self.unsaid.push((model, text));
     }
 
-    /// What is still to be said of some models, in order.
+    /// Takes the messages about some models that are still to be said, in order.
     pub(super) fn take_unsaid(&mut self, of: impl Fn(ModelId) -> bool) -> Vec<String> {
         self.unsaid.extract_if(.., |(model, _)| of(*model)).map(|(_, text)| text).collect()
     }
 
-    /// What launchers can still do.
+    /// Returns what launchers can still do.
     pub(super) fn supply(&self) -> Supply {
         self.supply
     }
@@ -175,7 +176,7 @@ impl Bars {
         self.got_on.insert(model, now);
     }
 
-    /// How long a model has not got on, in milliseconds; 0 before it has for the first time.
+    /// Returns the time since a model last got on, in milliseconds; 0 before it has for the first time.
     pub(super) fn still_ms(&self, model: ModelId, now: u64) -> u64 {
         self.got_on.get(&model).map_or(0, |at| now.saturating_sub(*at))
     }
@@ -194,7 +195,7 @@ impl Bars {
         self.models.values().flat_map(|bars| &bars.told)
     }
 
-    /// Whether a worker has said itself that it cannot load a model.
+    /// Returns whether a worker has said itself that it cannot load a model.
     pub(super) fn has_told(&self, worker: &WorkerId, model: ModelId) -> bool {
         self.models.get(&model).is_some_and(|bars| bars.told.iter().any(|bar| bar.worker == *worker))
     }
@@ -210,7 +211,7 @@ impl Bars {
         self.models.get(&model).map(ModelBars::words)
     }
 
-    /// Whether tasks of a model fail for a reason that was not said yet; from now on it counts as said.
+    /// Returns whether tasks of a model fail for a reason that was not said yet; from now on it counts as said.
     pub(super) fn say_failure(&mut self, model: ModelId) -> bool {
         let Some(bars) = self.models.get_mut(&model) else { return false };
         let before = bars.said.len();
@@ -218,12 +219,12 @@ impl Bars {
         bars.said.len() > before
     }
 
-    /// What a model was planned with is gone: there is no use in waiting for a worker that can load it.
+    /// Notes that what a model was planned with is gone: there is no use in waiting for a worker that can load it.
     pub(super) fn weights_gone(&mut self, model: ModelId) {
         self.models.entry(model).or_default().is_gone = true;
     }
 
-    /// Whether a model's weights are gone.
+    /// Returns whether a model's weights are gone.
     pub(super) fn is_gone(&self, model: ModelId) -> bool {
         self.models.get(&model).is_some_and(|bars| bars.is_gone)
     }
@@ -260,8 +261,8 @@ impl Bars {
         restored
     }
 
-    /// Whether bars of workers through their hosts may be over; those that are not end at `next`, which is to be given
-    /// after a look at the workers.
+    /// Returns whether bars of workers through their hosts may be over; the remaining ones end at the time that is to be
+    /// given to [`Self::lift_next`] after a look at the workers.
     pub(super) fn is_lifting(&self, now: u64) -> bool {
         now >= self.lift_at
     }
@@ -271,8 +272,8 @@ impl Bars {
         self.lift_at = at.unwrap_or(u64::MAX);
     }
 
-    /// What becomes of the pending tasks of a model that no worker is able to load. `here` are the connected workers that
-    /// are barred from it.
+    /// Decides the outcome for the pending tasks of a model that no worker is able to load. `here` are the connected
+    /// workers that are barred from it.
     pub(super) fn judge(
         &mut self,
         model: ModelId,
@@ -305,7 +306,7 @@ impl Bars {
         }
     }
 
-    /// How long tasks of a model that no worker is able to load will still wait, in milliseconds.
+    /// Returns the time that tasks of a model that no worker is able to load will still wait, in milliseconds.
     pub(super) fn waits(&self, model: ModelId, now: u64, timeouts: u64) -> Option<u64> {
         let since = self.models.get(&model)?.waiting_since?;
         Some((since + timeouts).saturating_sub(now))
@@ -313,8 +314,8 @@ impl Bars {
 }
 
 impl ModelBars {
-    /// Whether it is settled that the content of the files is at fault: two hosts gave the same reason, or all workers that
-    /// are connected did while no other is on its way.
+    /// Returns whether it is settled that the content of the files is at fault: two hosts gave the same reason, or all
+    /// workers that are connected did while no other is on its way.
     fn is_content(&self, here: &BTreeSet<WorkerId>, supply: Supply) -> bool {
         let mut hosts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         let content = self.told.iter().filter(|bar| bar.kind == UnableKind::Content);

@@ -1,7 +1,7 @@
 //! Checkpoints: now and then all that is assigned is recorded at once, so that the log of assignments stays as short as what
 //! it is about. `assignments` makes them.
 
-/// What was recorded since the latest checkpoint.
+/// Attempts recorded since the latest checkpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Checkpoint {
     attempts: u64,
@@ -13,7 +13,8 @@ impl Checkpoint {
         self.attempts += 1;
     }
 
-    /// Whether so many attempts were recorded since the latest checkpoint; if so, the count begins again.
+    /// Returns whether at least `attempts` attempts were recorded since the latest checkpoint; if so, the count begins
+    /// again.
     pub(super) fn is_due(&mut self, attempts: u64) -> bool {
         let is_due = self.attempts >= attempts;
         if is_due {

@@ -1,4 +1,4 @@
-//! When silence and standstill of workers are due, without a walk over all of them with every tick.
+//! Deadlines for silence and standstill of workers, without a walk over all of them with every tick.
 //!
 //! Invariant: no worker is overdue before the time that is kept for the next walk. What a worker does moves its deadline
 //! later only, and one that comes later has a whole term before it, so that a walk is due at the earliest deadline that the
@@ -42,12 +42,12 @@ impl Deadlines {
         self.ticked_at = now;
     }
 
-    /// How often time has passed.
+    /// Returns the number of times that time has passed.
     pub(super) fn ticks(&self) -> u64 {
         self.ticks
     }
 
-    /// When a worker last handed anything in, or was seen with nothing to hand in.
+    /// Returns the time at which a worker last handed anything in, or was seen with nothing to hand in.
     pub(super) fn last_progress(&self, worker: &Worker) -> u64 {
         match worker.held.is_empty() && worker.idle_since_tick < self.ticks {
             true => worker.last_progress.max(self.ticked_at),
@@ -109,7 +109,7 @@ mod tests {
     use compass_types::ids::{TaskId, WorkerId};
     use proptest::prelude::*;
 
-    /// What a walk over all workers finds.
+    /// Walks over all workers and returns what is overdue.
     fn walked(workers: &WorkerTable, now: u64, limits: &Limits) -> Overdue {
         let mut overdue = Overdue::default();
         for (id, worker) in workers.iter() {

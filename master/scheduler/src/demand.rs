@@ -1,4 +1,4 @@
-//! What there is to do and who is there to do it: what launchers go by.
+//! Work to do and workers to do it: the basis for launchers.
 
 use super::state::Core;
 use super::worker::Worker;
@@ -13,13 +13,13 @@ pub type PoolChoice = Option<BTreeSet<String>>;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attendance {
     pub slots: u32,
-    /// Whether it holds a task.
+    /// Set if it holds a task.
     pub busy: bool,
-    /// Whether a sample was recorded from it since it attached.
+    /// Set if a sample was recorded from it since it attached.
     pub recorded: bool,
-    /// Whether it can load none of the models that tasks are pending of.
+    /// Set if it can load none of the models that tasks are pending of.
     pub useless: bool,
-    /// Whether it has tried all that is pending without having room for it.
+    /// Set if it has tried all that is pending without having room for it.
     pub cramped: bool,
 }
 

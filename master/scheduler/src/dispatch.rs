@@ -1,5 +1,5 @@
-//! Who gets what: pending tasks in order, to the least loaded worker with credit, resident models first, then the
-//! neighbours of what the worker has just computed.
+//! Assignment of tasks to workers: pending tasks in order, to the least loaded worker with credit, resident models first,
+//! then the neighbours of what the worker has just computed.
 
 use super::balance::TimeLeft;
 use super::effect::{Effect, Message};
@@ -17,7 +17,7 @@ use std::ops::Bound;
 const VAIN_OFFERS: usize = 64;
 const PAUSE_MS: u64 = 100;
 const LOOKED_AT: usize = 64;
-/// What is left of a model must take so many times as long as its loads, for one slot more to load it.
+/// Factor by which the remaining time of a model must exceed its loads for one slot more to load it.
 const PAYS: f64 = 1.25;
 
 impl Core {
@@ -55,8 +55,8 @@ impl Core {
         }
     }
 
-    /// What a worker gets next, and whether a slot of it is to load the model: what an idle slot holds comes first, then for
-    /// an idle slot what is worth a load, then more of what the others are at.
+    /// Chooses the next task of a worker, and whether a slot of it is to load the model: what an idle slot holds comes
+    /// first, then for an idle slot what is worth a load, then more of what the others are at.
     fn choose(&self, id: WorkerIx) -> Option<(TaskId, bool)> {
         let worker = self.workers.get(id)?;
         let end = self.time_left_of(id, worker);
@@ -123,19 +123,19 @@ impl Core {
         is_for_another_slot.then(elsewhere).flatten().or(Some(neighbour))
     }
 
-    /// Whether a slot of the worker has nothing to do, while another is at a task of the unit.
+    /// Returns whether a slot of the worker has nothing to do, while another is at a task of the unit.
     fn would_begin_twice(&self, worker: &Worker, id: TaskId) -> bool {
         let unit = self.task(id).map(|task| task.unit);
         let is_at_it = |held: &TaskId| self.task(*held).map(|task| task.unit) == unit;
         (worker.held.len() as u32) < worker.slots && worker.held.iter().any(is_at_it)
     }
 
-    /// Whether some worker computes, or has computed, what the samples of a task begin with.
+    /// Returns whether some worker computes, or has computed, what the samples of a task begin with.
     fn is_begun(&self, id: TaskId) -> bool {
         self.task(id).is_some_and(|task| task.shared_cost > 0 && self.workers.indexes().is_visited(task.unit))
     }
 
-    /// Whether samples of a task begin like others of its unit.
+    /// Returns whether samples of a task begin like others of its unit.
     fn shares(&self, id: TaskId) -> bool {
         self.task(id).is_some_and(|task| task.shared_cost > 0)
     }
@@ -169,8 +169,8 @@ impl Core {
         best.map(|(_, task)| task)
     }
 
-    /// Whether one slot more is worth the time that it takes to load a model: with k slots at it, one more pays where what is
-    /// left takes longer than k loads. Nothing waits on slots that do not get on with it.
+    /// Returns whether one slot more is worth the time that it takes to load a model: with k slots at it, one more pays
+    /// where what is left takes longer than k loads. Nothing waits on slots that do not get on with it.
     pub(super) fn pays_a_load(&self, model: ModelId, id: TaskId) -> bool {
         let slots = self.workers.indexes().residents(model);
         let load = self.load_time(model);
@@ -181,33 +181,33 @@ impl Core {
         has_failed || still as f64 > (2.0 * load).max(self.limits.stall as f64) || left > PAYS * f64::from(slots) * load
     }
 
-    /// How long a model takes to load, in milliseconds, as far as is known.
+    /// Returns the time that a model takes to load, in milliseconds, as far as is known.
     pub(super) fn load_time(&self, model: ModelId) -> f64 {
         let prior = || self.limits.load_ms.get(&model).copied().unwrap_or(0) as f64;
         self.speeds.load_ms(model).unwrap_or_else(prior)
     }
 
-    /// Whether the worker may run the task.
+    /// Returns whether the worker may run the task.
     pub(super) fn suits(&self, id: WorkerIx, worker: &Worker, task: &Task) -> bool {
         self.can_run(worker, task) && !self.is_for_another(id, task) && self.may_try(id, task)
     }
 
-    /// Whether the worker has what some pending task of the model requires, and can load it as far as is known: without a look
-    /// at each of them.
+    /// Returns whether the worker has what some pending task of the model requires, and can load it as far as is known:
+    /// without a look at each of them.
     fn may_run_any(&self, worker: &Worker, model: ModelId) -> bool {
         self.may_load(worker, model)
             && self.has_share(worker, model)
             && self.queue.has_any(model, |requires| worker.suits(requires))
     }
 
-    /// Whether the worker is where the model loads, and can load it as far as is known.
+    /// Returns whether the worker is where the model loads, and can load it as far as is known.
     fn may_load(&self, worker: &Worker, model: ModelId) -> bool {
         !worker.barred.contains(&model)
             && !self.stopped.contains_key(&model)
             && self.limits.places.get(&model).is_none_or(|pools| pools.contains(&worker.pool))
     }
 
-    /// Whether the worker has what the task requires, is where its model loads, and can load it as far as is known.
+    /// Returns whether the worker has what the task requires, is where its model loads, and can load it as far as is known.
     pub(super) fn can_run(&self, worker: &Worker, task: &Task) -> bool {
         self.could_run(worker, task) && self.has_share(worker, task.model)
     }

@@ -17,7 +17,7 @@ pub(super) type SampleKey = (UnitId, u32);
 pub struct Duplicates {
     /// Original and duplicate, ascending.
     pairs: Vec<(SampleKey, SampleKey)>,
-    /// How many duplicates of each unit this leader recorded with the results of their originals.
+    /// Number of duplicates of each unit that this leader recorded with the results of their originals.
     pub(super) recorded: BTreeMap<UnitId, u64>,
 }
 
@@ -60,17 +60,17 @@ impl Duplicates {
         units.into_iter().map(|(unit, indices)| (unit, sorted(indices))).collect()
     }
 
-    /// How many samples are not computed.
+    /// Returns the number of samples that are not computed.
     pub fn len(&self) -> u64 {
         self.pairs.len() as u64
     }
 
-    /// Whether every sample is computed.
+    /// Returns whether every sample is computed.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    /// What is wrong with the duplicates, in words, by the rule of [`super::invariants`] that it breaks.
+    /// Reports what is wrong with the duplicates, in words, by the rule of [`super::invariants`] that it breaks.
     pub(super) fn check(&self, tasks: &TaskTable, recorded: &Recorded, fail: &mut impl FnMut(&'static str, String)) {
         use super::invariants::{C2, G1};
         for &(original, (unit, index)) in &self.pairs {

@@ -1,4 +1,4 @@
-//! What the scheduler wants done.
+//! Actions that the scheduler wants done.
 
 use super::event::{ConnectionId, HeldGrant};
 use super::recorded::DeviceType;
@@ -27,7 +27,7 @@ pub enum Record {
         grant: GrantId,
         worker: WorkerId,
         device: DeviceType,
-        /// Whether the recorded one comes from a device of the same type.
+        /// Set if the recorded one comes from a device of the same type.
         same_device: bool,
         result: Vec<u8>,
     },
@@ -39,7 +39,7 @@ pub enum Record {
     Pin { worker: WorkerId, model: ModelId, pin: Vec<u8> },
 }
 
-/// Who was given what, under which attempt of its task.
+/// Worker that was given samples, under this attempt of their task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     pub worker: WorkerId,
@@ -48,7 +48,7 @@ pub struct Holder {
     pub samples: IntervalSet,
 }
 
-/// What a worker keeps of a grant that it held: under which name from now on, and which samples.
+/// Part of an earlier grant that a worker keeps: its name from now on, and its samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptGrant {
     /// The name under which it held them.

@@ -1,4 +1,4 @@
-//! What can happen to the scheduler.
+//! Events that can happen to the scheduler.
 
 use super::bars::Supply;
 use super::recorded::DeviceType;
@@ -11,16 +11,16 @@ use compass_types::intervals::IntervalSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnectionId(pub u64);
 
-/// What a worker offers.
+/// Offer of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
     /// Chosen once per agent process.
     pub session: String,
     /// Replicas that it can run at once.
     pub slots: u32,
-    /// Whether it can run real models.
+    /// Set if it can run real models.
     pub has_engine: bool,
-    /// Whether it can run programs that a model wrote.
+    /// Its ability to run programs that a model wrote.
     pub sandbox: SandboxState,
     /// The pool that it works for; empty where it did not say.
     pub pool: String,
@@ -28,7 +28,7 @@ pub struct Capabilities {
     pub host: String,
 }
 
-/// What a worker found out about its sandbox.
+/// Findings of a worker about its sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SandboxState {
     /// It did not look.
@@ -49,7 +49,7 @@ pub struct HeldGrant {
     pub samples: IntervalSet,
 }
 
-/// Why a grant was handed back; decides what may be tried again.
+/// Reason why a grant was handed back; decides what may be tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FailureClass {
     /// The model or its configuration: never tried again.
@@ -103,7 +103,7 @@ pub enum Event {
     Exited { worker: WorkerId, wanted: bool },
     /// A sign of life.
     Heartbeat { worker: WorkerId },
-    /// How many grants the worker is willing to hold at once.
+    /// Number of grants that the worker is willing to hold at once.
     Credit { worker: WorkerId, grants: u32 },
     /// Results of samples that were granted to the worker, and that fit the plan.
     Results { worker: WorkerId, grant: GrantId, unit: UnitId, samples: Vec<Handed> },
@@ -128,11 +128,12 @@ pub enum Event {
     Unable { worker: WorkerId, model: ModelId, kind: UnableKind, text: String },
     /// A slot of the worker has loaded a model, in so many milliseconds.
     Loaded { worker: WorkerId, model: ModelId, slot: u32, ms: u64 },
-    /// What the plan pins a model to does not lie at its path any more. Workers that hold it go on with it.
+    /// The weights that the plan pins a model to do not lie at their path any more. Workers that hold the model continue
+    /// with it.
     WeightsGone { model: ModelId },
     /// Nothing more of a model is wanted, and why: what has begun ends, the rest fails.
     Stop { model: ModelId, reason: String },
-    /// What launchers can still do has changed.
+    /// The launchers' remaining possibilities have changed.
     Supply(Supply),
     /// The worker will take no more.
     Draining { worker: WorkerId },

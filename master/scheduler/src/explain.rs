@@ -1,4 +1,4 @@
-//! Why a task waits, and what a worker is doing, in words. Pure: nothing changes by asking.
+//! Explanations of why a task waits and what a worker is doing, in words. Pure: nothing changes by asking.
 
 use super::state::Core;
 use super::task::{Requires, Task, TaskState};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 const MOST_NAMED: usize = 8;
 
 impl Core {
-    /// Where a task stands and why; `None` for an unknown one.
+    /// Explains the state of a task and its reason; `None` for an unknown one.
     pub fn explain_task(&self, id: TaskId) -> Option<String> {
         let task = self.task(id)?;
         let what = format!(
@@ -135,7 +135,7 @@ impl Core {
         causes.join("; ")
     }
 
-    /// Why no connected worker could take a task, as far as that can be told without what workers have tried.
+    /// Explains why no connected worker could take a task, as far as that can be told without what workers have tried.
     pub(super) fn why_no_worker_fits(&self, task: &Task) -> Option<String> {
         if let Some(pools) = self.pools_without_worker(task) {
             let pools: Vec<&str> = pools.iter().map(String::as_str).collect();
@@ -167,7 +167,7 @@ impl Core {
         (heard + self.limits.lease_ttl).saturating_sub(self.now)
     }
 
-    /// Why a worker that wants more gets none of the pending tasks, by the first of each model.
+    /// Explains why a worker that wants more gets none of the pending tasks, by the first of each model.
     fn why_none_is_granted(&self, id: WorkerIx, worker: &Worker) -> &'static str {
         let firsts = self.queue.models().filter_map(|(model, _)| self.queue.of_model(model).next());
         let pending: Vec<(TaskId, &Task)> = firsts.filter_map(|at| Some((at, self.task(at)?))).collect();
@@ -189,7 +189,8 @@ impl Core {
         }
     }
 
-    /// What a worker holds, how fast it gets on, and why it gets nothing more; `None` for one that is not attached.
+    /// Explains what a worker holds, how fast it gets on, and why it gets nothing more; `None` for one that is not
+    /// attached.
     pub fn explain_worker(&self, name: &WorkerId) -> Option<String> {
         if let Some(barred) = self.is_barred(name) {
             return Some(barred);

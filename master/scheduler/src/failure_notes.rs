@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 pub(super) struct FailureNotes(BTreeSet<String>);
 
 impl FailureNotes {
-    /// Whether a message is new; from here on it is not.
+    /// Returns whether a message is new; from here on it is not.
     pub(super) fn is_new(&mut self, message: &str) -> bool {
         self.0.insert(message.to_owned())
     }

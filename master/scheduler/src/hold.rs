@@ -1,4 +1,4 @@
-//! How far the revocation of a grant is: what its holder was asked to return, and what it has answered.
+//! State of a grant's revocation: the samples that its holder was asked to return, and its answer.
 //!
 //! A grant has at most one open request. A request for the whole grant is only made of one that is not known to have begun.
 //! A new grant begins as [`Hold::Unasked`], and every other state of a task forgets what was asked.
@@ -20,7 +20,7 @@ pub(super) enum Hold {
 }
 
 impl Hold {
-    /// How many samples the open request is for; 0 without one.
+    /// Returns the number of samples that the open request is for; 0 without one.
     pub(super) fn asked(self) -> u32 {
         match self {
             Self::AskedWhole { samples } | Self::AskedPart { samples, .. } => samples,
@@ -28,7 +28,7 @@ impl Hold {
         }
     }
 
-    /// Whether the holder has said that it is at its samples.
+    /// Returns whether the holder has said that it is at its samples.
     pub(super) fn has_begun(self) -> bool {
         match self {
             Self::Begun => true,

@@ -1,4 +1,4 @@
-//! What workers keep, return and give up: adoption, stealing, classes of failure, cancellation, explanations.
+//! Grants that workers keep, return and give up: adoption, stealing, classes of failure, cancellation, explanations.
 
 use super::tests::{Bench, view, worker};
 use super::*;

@@ -22,26 +22,26 @@ pub struct Limits {
     pub stall: u64,
     /// Replica slots of all workers together; `None` takes whatever comes.
     pub max_slots: Option<u32>,
-    /// Whether workers may join on their own: what no worker can do now then waits for one that can.
+    /// Set if workers may join on their own: what no worker can do now then waits for one that can.
     pub others_may_come: bool,
-    /// Whether another stage follows, for which workers are to stay.
+    /// Set if another stage follows, for which workers are to stay.
     pub workers_stay: bool,
     /// The pools where a model loads, by its position; a model that is not listed loads anywhere.
     pub places: BTreeMap<ModelId, BTreeSet<String>>,
-    /// How many workers may have tasks of a model at once, by its position; a model that is not listed runs anywhere at once.
-    /// What a model is asked at has one budget, of which each of them has a share.
+    /// Number of workers that may have tasks of a model at once, by its position; a model that is not listed runs anywhere
+    /// at once. The endpoint that a model is asked at has one budget, of which each of these workers has a share.
     pub most_workers: BTreeMap<ModelId, u32>,
     /// Attempts before which no checkpoint of the assignments is made.
     pub fewest_attempts: u32,
-    /// Whether tasks may be cut, so that a worker with nothing to do takes over samples that another has not begun. Whole
+    /// Set if tasks may be cut, so that a worker with nothing to do takes over samples that another has not begun. Whole
     /// tasks move in any case.
     pub split: bool,
-    /// How long tasks wait for a worker that can load their model, when all that are connected have said that they cannot, or
-    /// for one that has room for their samples.
+    /// Longest time that tasks wait for a worker that can load their model, when all that are connected have said that they
+    /// cannot, or for one that has room for their samples.
     pub unschedulable: u64,
-    /// How long it takes until what launchers can still do is known.
+    /// Time until what launchers can still do is known.
     pub settles: u64,
-    /// How long it may take to load a model, by its position, before a load was measured; 0 where it is not listed.
+    /// Time that it may take to load a model, by its position, before a load was measured; 0 where it is not listed.
     pub load_ms: BTreeMap<ModelId, u64>,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Doubt {
 }
 
 impl Doubt {
-    /// Why the sample fails.
+    /// Returns the reason why the sample fails.
     pub(super) fn reason(&self) -> String {
         let workers: Vec<&str> = self.by.keys().map(|worker| worker.0.as_str()).collect();
         if self.by.values().all(|misfit| *misfit == Misfit::NotFinite) {
@@ -31,7 +31,7 @@ impl Doubt {
     }
 }
 
-/// What misfits have brought about.
+/// Consequences of misfits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Misfits {
     pub(super) doubts: BTreeMap<(UnitId, u32), Doubt>,
@@ -41,7 +41,7 @@ pub(super) struct Misfits {
 }
 
 impl Misfits {
-    /// Whether a worker takes no more part.
+    /// Returns whether a worker takes no more part.
     pub(super) fn is_barred(&self, worker: &WorkerId) -> bool {
         self.barred.contains_key(worker)
     }

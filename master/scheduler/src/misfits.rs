@@ -127,7 +127,7 @@ impl Core {
         }
     }
 
-    /// Why a worker takes no more part; `None` when it may.
+    /// Returns the reason why a worker takes no more part; `None` when it may.
     pub(super) fn is_barred(&self, id: &WorkerId) -> Option<String> {
         let reason = self.misfits.barred.get(id)?;
         Some(format!("worker {id} is barred from this job: {reason}"))

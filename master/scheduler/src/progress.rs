@@ -1,4 +1,4 @@
-//! How far the job is: for the screen and `logs/run.json`.
+//! Progress of the job: for the screen and `logs/run.json`.
 
 /// Counters of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::task_table::TaskTable;
 use compass_types::ids::{ModelId, TaskId, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// When the turn of a task comes.
+/// Turn of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Turn {
     First,
@@ -33,7 +33,7 @@ fn place(id: TaskId, task: &Task) -> QueueKey {
 #[derive(Clone, Debug, Default)]
 struct OfModel {
     tasks: BTreeSet<QueueKey>,
-    /// How many of them have each requirement.
+    /// Number of them that have each requirement.
     requiring: [u32; Requires::KINDS],
 }
 
@@ -74,7 +74,7 @@ impl Queue {
         self.all.iter().map(|(_, id)| *id)
     }
 
-    /// How many tasks wait in front of one.
+    /// Returns the number of tasks that wait in front of one.
     pub(super) fn before(&self, id: TaskId) -> usize {
         self.all.iter().take_while(|(_, other)| *other != id).count()
     }
@@ -89,7 +89,7 @@ impl Queue {
         self.models.iter().map(|(&model, tasks)| (model, tasks.tasks.len() as u32)).filter(|&(_, waiting)| waiting > 0)
     }
 
-    /// Whether a task of a model is pending that has one of the requirements.
+    /// Returns whether a task of a model is pending that has one of the requirements.
     pub(super) fn has_any(&self, model: ModelId, is_met: impl Fn(Requires) -> bool) -> bool {
         let requiring = self.models.get(&model).map_or([0; Requires::KINDS], |of_model| of_model.requiring);
         Requires::ALL.into_iter().any(|requires| requiring[requires as usize] > 0 && is_met(requires))
@@ -103,7 +103,7 @@ impl Queue {
         self.units.get(&unit).into_iter().flatten().map(|(_, id)| *id)
     }
 
-    /// What is wrong with the queue, in words, by the rule of [`super::invariants`] that it breaks.
+    /// Reports what is wrong with the queue, in words, by the rule of [`super::invariants`] that it breaks.
     pub(super) fn check(&self, tasks: &TaskTable, fail: &mut impl FnMut(&'static str, String)) {
         let mut pending = 0;
         for (id, task) in tasks.iter() {

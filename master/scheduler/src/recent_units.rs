@@ -1,6 +1,6 @@
 //! The units of a worker's latest grants: others of them share prefixes with what it has computed.
 //!
-//! What comes and goes is noted until it is taken, for whatever counts the workers at a unit.
+//! Units that come and go are noted until they are taken, for whatever counts the workers at a unit.
 
 use compass_types::ids::UnitId;
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// Units that are remembered of a worker, however many slots it has.
 const MOST: u32 = 16;
 
-/// Whether a worker has come to a unit or has left it.
+/// Arrival of a worker at a unit, or its departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Visit {
     Entered(UnitId),
@@ -54,7 +54,7 @@ impl RecentUnits {
         self.units.iter().copied()
     }
 
-    /// What has changed since this was asked last.
+    /// Takes the changes since the last call.
     pub(super) fn take_changes(&mut self) -> impl Iterator<Item = Visit> + '_ {
         self.changes.drain(..)
     }

@@ -16,7 +16,8 @@ impl Core {
         Self { duplicates, ..self }
     }
 
-    /// How many samples of each unit this leader recorded with the result of another; no worker reports on them.
+    /// Returns the number of samples of each unit that this leader recorded with the result of another; no worker reports
+    /// on them.
     pub fn copied_by_unit(&self) -> &BTreeMap<UnitId, u64> {
         &self.duplicates.recorded
     }

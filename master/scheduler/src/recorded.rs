@@ -1,4 +1,4 @@
-//! Which samples are recorded, and with what: the memory behind "the first recorded wins".
+//! Recorded samples and fingerprints of their results: the memory behind "the first recorded wins".
 //!
 //! Invariant: a fingerprint is kept of exactly the recorded samples, that of the first result.
 
@@ -7,7 +7,7 @@ use compass_types::ids::{Digest, UnitId};
 use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
-/// What became of a result that arrived.
+/// Outcome of a result that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// Nothing was recorded for the sample: this is its result.
@@ -16,7 +16,7 @@ pub enum Arrival {
     Repeat,
     /// Other bytes were recorded before; the first stand.
     Divergent {
-        /// Whether both come from devices of one type, on which they should be equal.
+        /// Set if both come from devices of one type, on which they should be equal.
         same_device: bool,
     },
 }
@@ -65,7 +65,7 @@ impl DeviceType {
         self as u32
     }
 
-    /// Whether results of the two should be equal.
+    /// Returns whether results of the two should be equal.
     pub fn agrees_with(self, other: Self) -> bool {
         self == other && self != Self::Unknown
     }
@@ -87,7 +87,7 @@ struct Unit {
 /// Samples in a row whose fingerprints lie together.
 const PAGE: u32 = 64;
 
-/// Where a fingerprint holds the device type.
+/// Bits of a fingerprint that hold the device type.
 const DEVICE_BITS: u64 = 3;
 
 fn fingerprint(result: &[u8]) -> u64 {
@@ -113,7 +113,7 @@ impl Recorded {
         }
     }
 
-    /// How many samples of each unit are recorded, of those that have any.
+    /// Returns the number of recorded samples of each unit that has any.
     pub fn by_unit(&self) -> impl Iterator<Item = (UnitId, u64)> {
         self.units.iter().map(|(id, unit)| (*id, unit.done.len()))
     }
@@ -123,17 +123,17 @@ impl Recorded {
         self.units.get(&unit).map(|unit| unit.done.intervals()).unwrap_or_default()
     }
 
-    /// Whether a sample is recorded.
+    /// Returns whether a sample is recorded.
     pub fn contains(&self, unit: UnitId, index: u32) -> bool {
         self.units.get(&unit).is_some_and(|unit| unit.done.contains(index))
     }
 
-    /// How many samples are recorded.
+    /// Returns the number of recorded samples.
     pub fn len(&self) -> u64 {
         self.units.values().map(|unit| unit.done.len()).sum()
     }
 
-    /// Whether nothing is recorded.
+    /// Returns whether nothing is recorded.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

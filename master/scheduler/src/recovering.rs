@@ -36,7 +36,7 @@ impl Recovering {
         self.until.saturating_sub(now)
     }
 
-    /// What is wrong with the kept tasks, in words, by the rule of [`super::invariants`] that it breaks.
+    /// Reports what is wrong with the kept tasks, in words, by the rule of [`super::invariants`] that it breaks.
     pub(super) fn check(&self, tasks: &TaskTable, fail: &mut impl FnMut(&'static str, String)) {
         for (id, task) in tasks.iter() {
             if matches!(task.state, TaskState::Recovering { .. }) != self.tasks.contains(&id) {

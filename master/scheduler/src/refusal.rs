@@ -1,4 +1,4 @@
-//! What happens to tasks that execute programs when a worker has no sandbox: the reason is said, and no task waits for what
+//! Treatment of tasks that execute programs when a worker has no sandbox: the reason is said, and no task waits for what
 //! will not come.
 
 use super::effect::Effect;

@@ -1,4 +1,4 @@
-//! What workers hand in: results, reports, samples that they have not begun.
+//! Items that workers hand in: results, reports, samples that they have not begun.
 
 use super::effect::{Effect, Record};
 use super::event::{FailureClass, Handed};
@@ -75,9 +75,9 @@ impl Core {
         }
     }
 
-    /// How fast the worker gets on: what so many samples cost that it hands in at once, the first of them of task `home`, in
-    /// the time since it last handed something in. The first of a unit also took the time for what all of them begin with:
-    /// without that, a few samples after a long header would make a worker look many times slower than it is.
+    /// Learns the speed of the worker: the cost of `count` samples that it hands in at once, the first of them of task
+    /// `home`, in the time since it last handed something in. The first of a unit also took the time for what all of them
+    /// begin with: without that, a few samples after a long header would make a worker look many times slower than it is.
     fn learn(&mut self, id: WorkerIx, home: TaskId, count: u64, elapsed: u64) {
         let Some(task) = self.task(home) else { return };
         let (unit, model) = (task.unit, task.model);

@@ -1,6 +1,6 @@
 //! Samples that have no room in the memory of a worker: tried on others, and failed once no worker is left that could.
 //!
-//! How much memory a worker has is not known here, so that each of them may try such a task once. It waits behind all others
+//! The memory of a worker is not known here, so that each worker may try these tasks once. A task waits behind all others
 //! meanwhile, and then for a worker that may come, as a model does that no worker can load.
 
 use super::bars::Supply;
@@ -17,7 +17,7 @@ use compass_types::ids::TaskId;
 
 /// Workers that try the same samples at most: of many alike, none has more memory.
 const MOST_TRIES: usize = 8;
-/// How often the screen tells that samples are waited for, in milliseconds.
+/// Interval at which the screen tells that samples are waited for, in milliseconds.
 const SAY_MS: u64 = 60_000;
 
 impl Core {
@@ -78,14 +78,14 @@ impl Core {
         self.queue.lacking_room().filter(|_| is_all).filter_map(|id| self.task(id)).collect()
     }
 
-    /// Whether a worker is there that may have room for a task's samples.
+    /// Returns whether a worker is there that may have room for a task's samples.
     fn may_have_room(&self, task: &Task) -> bool {
         let takes_tasks = |id: WorkerIx, worker: &Worker| !worker.is_draining() && !self.workers.is_last_choice(id);
         let mut others = self.workers.iter().filter(|(id, worker)| takes_tasks(*id, worker));
         others.any(|(id, worker)| self.could_run(worker, task) && self.may_try(id, task))
     }
 
-    /// Whether a worker has not tried the samples of a task without success, nor too many others.
+    /// Returns whether a worker has not tried the samples of a task without success, nor too many others.
     pub(super) fn may_try(&self, id: WorkerIx, task: &Task) -> bool {
         let tried = &task.failures.no_room_on;
         tried.len() < MOST_TRIES && !tried.contains(&id)

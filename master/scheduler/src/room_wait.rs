@@ -1,6 +1,6 @@
 //! The time for which nothing has been left to do but what no worker has room for.
 
-/// How long nothing has been left to do but what no worker has room for, and when that is to be said again.
+/// Time since which nothing is left to do but what no worker has room for, and the time at which that is to be said again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RoomWait {
     pub(super) since: Option<u64>,

@@ -1,4 +1,4 @@
-//! Which task a sample belongs to.
+//! Index from samples to their tasks.
 
 use compass_types::ids::{TaskId, UnitId};
 use compass_types::intervals::IntervalSet;

@@ -9,12 +9,12 @@ use super::worker::Worker;
 use compass_types::ids::ModelId;
 
 impl Core {
-    /// Whether the worker has a share of the model's budget, or may have one that no other has.
+    /// Returns whether the worker has a share of the model's budget, or may have one that no other has.
     pub(super) fn has_share(&self, worker: &Worker, model: ModelId) -> bool {
         !self.limits.most_workers.contains_key(&model) || self.is_at(worker, model) || self.shares_left(model) > 0
     }
 
-    /// How many workers more may be at the model.
+    /// Returns the number of further workers that may be at the model.
     pub(super) fn shares_left(&self, model: ModelId) -> u32 {
         let Some(most) = self.limits.most_workers.get(&model) else { return u32::MAX };
         // A worker whose connection is down goes on with what it holds until its lease is over.

@@ -1,4 +1,4 @@
-//! Which models the slots of a worker hold: as its loads tell, and as its grants let expect.
+//! Models that the slots of a worker hold: as its loads tell, and as its grants let expect.
 
 use compass_types::ids::ModelId;
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ impl SlotModels {
         })
     }
 
-    /// Whether a slot has nothing to do.
+    /// Returns whether a slot has nothing to do.
     pub(super) fn has_idle(&self) -> bool {
         self.idle().is_some()
     }
@@ -157,7 +157,7 @@ impl SlotModels {
         self.slots.iter().flatten().chain(&self.ahead).copied()
     }
 
-    /// What has changed in [`Self::held`] since this was asked last: each model that came (true) or went.
+    /// Takes the changes of [`Self::held`] since the last call: each model that came (true) or went.
     pub(super) fn take_changes(&mut self) -> impl Iterator<Item = (ModelId, bool)> + '_ {
         self.changes.drain(..)
     }

@@ -1,5 +1,5 @@
-//! How fast each worker gets through each model's samples, and how much more or less a unit's samples cost than was
-//! thought: both learnt from what workers hand in.
+//! Speeds of the workers by model, and corrections of how much more or less a unit's samples cost than was thought: both
+//! learnt from what workers hand in.
 //!
 //! A worker that was slow may have had the expensive units, and a unit that took long the slow workers. What is kept is
 //! therefore who took how long for what, and the two are told apart by turns: speeds from corrected costs with every
@@ -29,7 +29,7 @@ struct Taken {
     ms: f64,
 }
 
-/// What a worker was seen to take for the units of a model.
+/// Time that a worker was seen to take for the units of a model.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     units: Vec<(UnitId, Taken)>,
@@ -47,7 +47,7 @@ struct OfModel {
     corrections: BTreeMap<UnitId, f64>,
     /// Corrected, of all workers.
     all: Taken,
-    /// Whether anything was seen since the corrections were refined.
+    /// Set if anything was seen since the corrections were refined.
     news: bool,
 }
 
@@ -139,7 +139,7 @@ impl OfModel {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Speeds {
     models: BTreeMap<ModelId, OfModel>,
-    /// How long models took to load: milliseconds of all loads, and their number.
+    /// Time that models took to load: milliseconds of all loads, and their number.
     loads: BTreeMap<ModelId, (f64, f64)>,
     /// Ticks until speeds and corrections are told apart again.
     ticks: usize,
@@ -173,12 +173,12 @@ impl Speeds {
         (*all, *loads) = (*all + ms as f64, *loads + 1.0);
     }
 
-    /// How long a model takes to load, in milliseconds, on average; `None` before it was loaded.
+    /// Returns the average time that a model takes to load, in milliseconds; `None` before it was loaded.
     pub(super) fn load_ms(&self, model: ModelId) -> Option<f64> {
         self.loads.get(&model).map(|(all, loads)| all / loads)
     }
 
-    /// Whether the worker got through some of the unit, as far as is remembered.
+    /// Returns whether the worker got through some of the unit, as far as is remembered.
     pub(super) fn has_seen(&self, worker: WorkerIx, model: ModelId, unit: UnitId) -> bool {
         let seen = self.models.get(&model).and_then(|of_model| of_model.of(worker));
         seen.is_some_and(|seen| seen.units.iter().any(|(known, _)| *known == unit))
@@ -203,7 +203,7 @@ impl Speeds {
         self.models.get(&model).map_or(1.0, |of_model| correction(&of_model.corrections, unit))
     }
 
-    /// What workers get through in a millisecond on average.
+    /// Returns the cost that workers get through in a millisecond on average.
     pub(super) fn average(&self, model: ModelId) -> Option<f64> {
         self.models.get(&model)?.all.rate()
     }
@@ -214,7 +214,8 @@ impl Speeds {
         seen.map_or(0.0, |seen| seen.ms)
     }
 
-    /// What the worker gets through in a millisecond; for one that was not seen with this model yet, the average of all.
+    /// Returns the cost that the worker gets through in a millisecond; for one that was not seen with this model yet, the
+    /// average of all.
     pub(super) fn rate(&self, worker: WorkerIx, model: ModelId) -> Option<f64> {
         let of_model = self.models.get(&model)?;
         let own = of_model.of(worker).and_then(|seen| seen.rate);

@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 pub struct Core {
     pub(super) epoch: Epoch,
     pub(super) limits: Limits,
-    /// Of the event under way.
+    /// Time of the event under way.
     pub(super) now: u64,
     pub(super) tasks: TaskTable,
     pub(super) queue: Queue,
@@ -144,7 +144,7 @@ impl Core {
         Some(id)
     }
 
-    /// How many tasks have failed or are in quarantine.
+    /// Returns the number of tasks that have failed or are in quarantine.
     pub fn failed_tasks(&self) -> u32 {
         self.tasks.failed()
     }
@@ -156,12 +156,12 @@ impl Core {
         self
     }
 
-    /// Whether a worker is counted on: attached, and within its lease.
+    /// Returns whether a worker is counted on: attached, and within its lease.
     pub fn has_workers(&self) -> bool {
         !self.workers.is_empty()
     }
 
-    /// Whether nothing is left to do: every task is done, failed or in quarantine.
+    /// Returns whether nothing is left to do: every task is done, failed or in quarantine.
     pub fn is_finished(&self) -> bool {
         self.tasks.open() == 0
     }
@@ -187,7 +187,7 @@ impl Core {
         self.tasks.iter().filter(|(_, task)| task.has_failed()).map(|(id, _)| id)
     }
 
-    /// How many samples [`Self::failures`] has.
+    /// Returns the number of samples in [`Self::failures`].
     pub fn failed_samples(&self) -> u64 {
         let failed = self.tasks.iter().filter(|(_, task)| task.has_failed());
         let all = failed.flat_map(|(_, task)| self.with_their_duplicates(task.unit, &task.remaining));
@@ -213,12 +213,12 @@ impl Core {
         self.tasks.get(id)
     }
 
-    /// Whether this is the grant that the task is out on now.
+    /// Returns whether this is the grant that the task is out on now.
     pub fn is_live(&self, worker: &WorkerId, grant: &GrantId) -> bool {
         self.workers.find(worker).is_some_and(|worker| self.holds(worker, grant))
     }
 
-    /// Whether the task is out at the worker under this grant.
+    /// Returns whether the task is out at the worker under this grant.
     pub(super) fn holds(&self, worker: WorkerIx, grant: &GrantId) -> bool {
         grant.epoch == self.epoch
             && self.task(grant.task).is_some_and(|task| {
@@ -227,13 +227,13 @@ impl Core {
             })
     }
 
-    /// Whether a worker takes no more: it drains, or is wanted elsewhere.
+    /// Returns whether a worker takes no more: it drains, or is wanted elsewhere.
     pub fn is_going(&self, worker: &WorkerId) -> bool {
         self.workers.named(worker).is_some_and(Worker::is_draining)
     }
 
-    /// Whether a grant may leave now that it is durable: meanwhile it may have gone to another, or its worker may have said
-    /// that it cannot load the model, which then has been asked for the grant already.
+    /// Returns whether a grant may leave now that it is durable: meanwhile it may have gone to another, or its worker may
+    /// have said that it cannot load the model, which then has been asked for the grant already.
     pub fn may_leave(&self, worker: &WorkerId, grant: &GrantId) -> bool {
         let model = self.task(grant.task).map(|task| task.model);
         let barred =
@@ -241,7 +241,7 @@ impl Core {
         self.is_live(worker, grant) && !barred
     }
 
-    /// How many samples of each unit are recorded, of those that have any.
+    /// Returns the number of recorded samples of each unit that has any.
     pub fn recorded_by_unit(&self) -> impl Iterator<Item = (UnitId, u64)> {
         self.recorded.by_unit()
     }

@@ -15,7 +15,7 @@ use compass_types::intervals::IntervalSet;
 
 /// Work of less time than this, in milliseconds, is not worth a round trip.
 const WORTH_MS: f64 = 100.0;
-/// What is moved must be so many times the beginning that is computed once more for it.
+/// Least ratio of the cost of what is moved to the shared beginning that is computed once more for it.
 const SHARED_WORTH: f64 = 50.0;
 /// Or only so many times, if it saves so many milliseconds as far as a worker's own speed tells that was learnt from so many:
 /// the first samples of an engine take many times as long as the next.
@@ -35,10 +35,10 @@ const PAUSE_FOR_EACH: u64 = 1_000;
 
 /// A busy worker with a task that may be revoked.
 struct Giver {
-    /// How long it will be busy, in milliseconds.
+    /// Time that it will be busy, in milliseconds.
     load: f64,
     id: WorkerIx,
-    /// Whether a whole task waits behind those that its slots run.
+    /// Set if a whole task waits behind the tasks that its slots run.
     has_queued: bool,
 }
 
@@ -46,8 +46,8 @@ struct Giver {
 #[derive(Default)]
 struct Givers {
     list: Vec<Giver>,
-    /// Whether a speed is known for the models of all that they hold: then nothing moves that would save less than
-    /// [`WORTH_MS`] or end later, and those who are less busy than that need not be looked at.
+    /// Set if a speed is known for the models of all that they hold: then nothing moves that would save less than
+    /// [`WORTH_MS`] or end later, and workers that are less busy than that need not be looked at.
     known: bool,
 }
 
@@ -59,11 +59,11 @@ impl Givers {
     }
 }
 
-/// What may move from a busy worker to an idle one.
+/// Samples that may move from a busy worker to an idle one.
 struct StealCandidate {
     task: TaskId,
     samples: IntervalSet,
-    /// Whether it moves only if none of the task has begun.
+    /// Set if it moves only if none of the task has begun.
     only_unbegun: bool,
 }
 
@@ -121,15 +121,15 @@ impl Core {
         }
     }
 
-    /// Whether a slot of the worker has nothing to do, and nothing is on its way to it.
+    /// Returns whether a slot of the worker has nothing to do, and nothing is on its way to it.
     fn is_idle(&self, id: WorkerIx) -> bool {
         let Some(worker) = self.workers.get(id) else { return false };
         let promised = worker.awaits.and_then(|task| self.task(task)).is_some_and(|task| task.asked() > 0);
         worker.models.has_idle() && !promised && !self.workers.is_last_choice(id)
     }
 
-    /// How long a worker will be busy with what it holds, in milliseconds, beside what it was asked to return. Where no
-    /// speed is known yet, a millisecond a unit of cost: only comparisons count then.
+    /// Returns the time that a worker will be busy with what it holds, in milliseconds, beside what it was asked to return.
+    /// Where no speed is known yet, a millisecond a unit of cost: only comparisons count then.
     pub(super) fn load_ms(&self, id: WorkerIx) -> f64 {
         self.workers.get(id).map_or(0.0, |worker| self.load_of(id, worker))
     }
@@ -142,7 +142,7 @@ impl Core {
         each.sum()
     }
 
-    /// What one of the task's samples costs, as far as is known by now.
+    /// Returns the cost of one of the task's samples, as far as is known by now.
     pub(super) fn sample_cost(&self, task: &Task) -> f64 {
         task.sample_cost as f64 * self.speeds.correction(task.model, task.unit)
     }
@@ -151,7 +151,7 @@ impl Core {
         self.speeds.rate(id, model).unwrap_or(1.0)
     }
 
-    /// Who could give something away, by how long they will be busy, longest first.
+    /// Returns the workers that could give something away, by how long they will be busy, longest first.
     fn givers(&self) -> Givers {
         let mut known = true;
         let mut list = Vec::new();
@@ -170,7 +170,7 @@ impl Core {
         Givers { list, known }
     }
 
-    /// Whether a worker holds more than its slots run, beside what it was asked to return.
+    /// Returns whether a worker holds more than its slots run, beside what it was asked to return.
     fn has_queued(&self, worker: &Worker) -> bool {
         let is_asked = |id: &&TaskId| self.task(**id).is_some_and(|task| task.asked() > 0);
         worker.models.queued() as usize > worker.held.iter().filter(is_asked).count()
@@ -224,8 +224,8 @@ impl Core {
         })
     }
 
-    /// How long the worker would load a model first, in milliseconds: 0 where a slot of it holds it, or where speeds are not
-    /// known yet; `None` where a load does not pay.
+    /// Returns the time that the worker would load a model first, in milliseconds: 0 where a slot of it holds it, or where
+    /// speeds are not known yet; `None` where a load does not pay.
     fn load_for(&self, id: WorkerIx, model: ModelId, task: TaskId) -> Option<f64> {
         let holds = self.workers.get(id).is_some_and(|worker| worker.models.slots_of(model) > 0);
         if holds || self.speeds.rate(id, model).is_none() {
@@ -260,7 +260,7 @@ impl Core {
         })
     }
 
-    /// Whether the holder is most likely still at other tasks with all of its slots: it gets to the latest last.
+    /// Returns whether the holder is most likely still at other tasks with all of its slots: it gets to the latest last.
     fn is_unbegun(&self, holder: WorkerIx, id: TaskId) -> bool {
         if self.task(id).is_none_or(Task::has_begun) {
             return false;
@@ -269,8 +269,8 @@ impl Core {
         holder.is_some_and(|worker| worker.models.queued() > 0 && worker.held.last() == Some(&id))
     }
 
-    /// Whether to move so much of a task's cost to a worker that has to compute once more what its samples begin with, when
-    /// that saves so many milliseconds, as far as the worker tells that would else take them.
+    /// Returns whether to move `cost` of a task to a worker that has to compute once more what its samples begin with, when
+    /// that saves `ms` milliseconds, as far as the worker `id` tells, which would else take them.
     pub(super) fn is_worth(&self, id: WorkerIx, task: &Task, cost: f64, ms: f64) -> bool {
         let again = task.shared_cost as f64 * self.speeds.correction(task.model, task.unit);
         let is_long = ms.min(self.speeds.seen_ms(id, task.model)) >= SHARED_WORTH_MS;

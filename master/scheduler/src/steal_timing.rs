@@ -1,4 +1,4 @@
-//! When work moves next between workers, and what bounds it towards the end of a job.
+//! Times at which work moves next between workers, and the bound on it towards the end of a job.
 //!
 //! Invariant: no pause lasts longer than the one that was set last, so that an event after it finds what there is to move.
 
@@ -12,7 +12,7 @@ pub(super) struct StealTiming {
 }
 
 impl StealTiming {
-    /// Whether nothing is worth stealing yet.
+    /// Returns whether nothing is worth stealing yet.
     pub(super) fn is_paused(&self, now: u64) -> bool {
         now < self.steal_at
     }
@@ -30,7 +30,7 @@ impl StealTiming {
         self.turn = turn;
     }
 
-    /// Whether pending tasks are not offered to busy workers yet.
+    /// Returns whether pending tasks are not offered to busy workers yet.
     pub(super) fn offers_pause(&self, now: u64) -> bool {
         now < self.offer_at
     }
@@ -39,7 +39,8 @@ impl StealTiming {
         self.offer_at = until;
     }
 
-    /// How long the job will still take, in milliseconds, if all workers are busy to the end; known only towards it.
+    /// Returns the time that the job will still take, in milliseconds, if all workers are busy to the end; known only
+    /// towards it.
     pub(super) fn fair_ms(&self) -> Option<f64> {
         self.fair_ms
     }

@@ -7,7 +7,7 @@ use compass_types::ids::{Attempt, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use std::collections::BTreeSet;
 
-/// Where a task stands.
+/// State of a task.
 ///
 /// A grant's deadline is its worker's: the lease of everything that a worker holds runs from when it was heard last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) enum TaskOwner {
     Closed,
 }
 
-/// What a worker must have to run a task.
+/// Requirement of a task on its worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Requires {
@@ -49,7 +49,7 @@ pub enum Requires {
 }
 
 impl Requires {
-    /// How many there are.
+    /// Number of requirements.
     pub(super) const KINDS: usize = 3;
     pub(super) const ALL: [Self; Self::KINDS] = [Self::Echo, Self::Engine, Self::Sandbox];
 }
@@ -60,19 +60,19 @@ pub struct TaskView {
     pub unit: UnitId,
     /// Position of the unit's model: what a worker keeps resident.
     pub model: ModelId,
-    /// What a worker must have to run it.
+    /// Requirement on the worker that runs it.
     pub requires: Requires,
     /// Samples to run.
     pub samples: IntervalSet,
     /// The highest attempt that was ever durable for this task.
     pub attempt: Attempt,
-    /// What one of its samples costs, in any unit that is the same for all tasks of a model.
+    /// Cost of one of its samples, in any unit that is the same for all tasks of a model.
     pub sample_cost: u64,
-    /// What it costs at most to compute once more what its samples have in common with others of the unit.
+    /// Cost at most of computing once more what its samples have in common with others of the unit.
     pub shared_cost: u64,
 }
 
-/// What an older leader granted and nothing tells of its end.
+/// Samples that an older leader granted and whose end nothing tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Former {
     pub worker: WorkerId,
@@ -87,7 +87,7 @@ pub(super) struct Failures {
     pub(super) infrastructure: u32,
     /// Workers lost with nothing recorded since.
     pub(super) losses: u32,
-    /// Whether the next grant follows one that failed or was lost.
+    /// Set if the next grant follows one that failed or was lost.
     pub(super) again: bool,
     /// The latest words, and who said them.
     pub(super) message: String,
@@ -109,7 +109,7 @@ pub(super) struct Task {
     pub(super) attempt: Attempt,
     pub(super) state: TaskState,
     pub(super) failures: Failures,
-    /// Whether it is granted before others: a worker that could not load its model handed it back.
+    /// Set if it is granted before others: a worker that could not load its model handed it back.
     pub(super) first: bool,
 }
 
@@ -133,7 +133,7 @@ impl Task {
         self.failures.workers.contains(&worker) || self.failures.unbegun_on.contains(&worker)
     }
 
-    /// Whether its samples have no room in the memory of some worker: it waits behind all others, for another one.
+    /// Returns whether its samples have no room in the memory of some worker: it waits behind all others, for another one.
     pub(super) fn lacks_room(&self) -> bool {
         !self.failures.no_room_on.is_empty()
     }
@@ -142,8 +142,8 @@ impl Task {
         matches!(self.state, TaskState::Failed { .. } | TaskState::Quarantined { .. })
     }
 
-    /// Whether it waits, or waits for `worker`, or is out at `worker`. What waits for another one is not free: that one may
-    /// be at it, within its lease, whatever this one held before.
+    /// Returns whether it waits, or waits for `worker`, or is out at `worker`. A task that waits for another one is not
+    /// free: that one may be at it, within its lease, whatever this one held before.
     pub(super) fn is_free_for(&self, worker: WorkerIx, name: &WorkerId) -> bool {
         match &self.state {
             TaskState::Pending => true,
@@ -153,7 +153,7 @@ impl Task {
         }
     }
 
-    /// How far the revocation of its grant is; `None` while it is not granted.
+    /// Returns the state of the revocation of its grant; `None` while it is not granted.
     pub(super) fn hold(&self) -> Option<Hold> {
         match self.state {
             TaskState::Granted { hold, .. } => Some(hold),
@@ -161,12 +161,12 @@ impl Task {
         }
     }
 
-    /// How many samples its holder was asked to return and has not answered for.
+    /// Returns the number of samples that its holder was asked to return and has not answered for.
     pub(super) fn asked(&self) -> u32 {
         self.hold().map_or(0, Hold::asked)
     }
 
-    /// Whether its holder may be asked for some of it.
+    /// Returns whether its holder may be asked for some of it.
     pub(super) fn is_revocable(&self) -> bool {
         self.hold().is_some_and(|hold| matches!(hold, Hold::Unasked | Hold::Begun))
     }
@@ -176,12 +176,12 @@ impl Task {
         self.hold().is_some_and(|hold| hold.has_begun() || matches!(hold, Hold::Exhausted { .. }))
     }
 
-    /// Whether its holder has said that it is at its samples.
+    /// Returns whether its holder has said that it is at its samples.
     pub(super) fn has_begun(&self) -> bool {
         self.hold().is_some_and(Hold::has_begun)
     }
 
-    /// What is left of it to pay, in its unit of cost.
+    /// Returns the cost that is left of it, in its unit of cost.
     pub(super) fn cost(&self) -> u64 {
         self.sample_cost.saturating_mul(u64::from(self.remaining.len()))
     }

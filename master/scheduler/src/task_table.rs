@@ -25,7 +25,7 @@ pub(super) enum To {
     Quarantined { message: String, workers: BTreeSet<WorkerIx> },
 }
 
-/// What a transition means for the owners beside the table.
+/// Consequence of a transition for the owners beside the table.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Change {
@@ -99,7 +99,7 @@ impl TaskTable {
         self.open_by[requires as usize]
     }
 
-    /// What is left to pay of a model's open tasks.
+    /// Returns the cost that is left of a model's open tasks.
     pub(super) fn open_cost(&self, model: ModelId) -> u64 {
         self.open_cost.get(&model).copied().unwrap_or(0)
     }
@@ -254,7 +254,7 @@ impl TaskTable {
         }
     }
 
-    /// What is wrong with the tasks, in words, by the rule of [`super::invariants`] that it breaks.
+    /// Reports what is wrong with the tasks, in words, by the rule of [`super::invariants`] that it breaks.
     pub(super) fn check(&self, fail: &mut impl FnMut(&'static str, String)) {
         use super::invariants::{G1, P1};
         let (mut open, mut granted, mut failed) = (0, 0, 0);

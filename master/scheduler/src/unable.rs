@@ -120,7 +120,7 @@ impl Core {
         }
     }
 
-    /// Whether a worker that is counted on may run the task, were it not at capacity.
+    /// Returns whether a worker that is counted on may run the task, were it not at capacity.
     pub(super) fn is_any_able(&self, id: TaskId) -> bool {
         let Some(task) = self.task(id) else { return false };
         self.workers.values().any(|worker| !worker.is_draining() && self.could_run(worker, task))
@@ -148,7 +148,8 @@ impl Core {
         self.bars.told()
     }
 
-    /// Why a worker gets no tasks of a model, if it is barred from it, and for how long where that is due to its host.
+    /// Explains why a worker gets no tasks of a model, if it is barred from it, and for how long where that is due to its
+    /// host.
     pub(super) fn bar_in_words(&self, id: WorkerIx, model: ModelId) -> Option<String> {
         let worker = self.workers.get(id).filter(|worker| worker.barred.contains(&model))?;
         if let Some(until) = worker.by_host.get(&model) {
@@ -158,7 +159,7 @@ impl Core {
         Some(format!("barred: {}", self.bars.reason(self.workers.name(id), model)?))
     }
 
-    /// How long tasks of a model that no worker is able to load will still wait, in milliseconds.
+    /// Returns the time that tasks of a model that no worker is able to load will still wait, in milliseconds.
     pub(super) fn waits_for_able(&self, model: ModelId) -> Option<u64> {
         self.bars.waits(model, self.now, self.limits.unschedulable)
     }

@@ -1,4 +1,4 @@
-//! What the job could use, for the broker that shares workers out among several jobs; and the way of a worker out of one.
+//! Demand of the job, for the broker that shares workers out among several jobs; and the way of a worker out of one.
 
 use super::demand::{Attendance, PoolChoice};
 use super::effect::{Effect, Message};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// A worker that holds tasks and has sent no results for so long is named.
 const SILENT_MS: u64 = 30_000;
 
-/// What a worker must have for some of the job.
+/// Requirement of some of the job on a worker.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Needed {
     pub requires: Requires,
@@ -34,7 +34,7 @@ pub struct SlotDemand {
     pub waiting: BTreeMap<Needed, u32>,
     /// Slots that could be busy with what is neither recorded nor given up.
     pub usable: BTreeMap<Needed, u32>,
-    /// How many tasks each worker holds, those among them whose connection is down.
+    /// Number of tasks that each worker holds, workers whose connection is down among them.
     pub held: BTreeMap<WorkerId, u32>,
     /// Their slots.
     pub slots: u32,
@@ -44,7 +44,7 @@ pub struct SlotDemand {
     pub attendance: BTreeMap<WorkerId, Attendance>,
 }
 
-/// What a running job is short of.
+/// Shortage of a running job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shortage {
     /// No task waits for these idle slots; why there are not more.
@@ -56,7 +56,7 @@ pub enum Shortage {
 }
 
 impl Core {
-    /// What the job could use now.
+    /// Returns the demand of the job now.
     pub fn wanted(&self) -> SlotDemand {
         let mut wanted = SlotDemand { open: self.demand(), attendance: self.attendance(), ..SlotDemand::default() };
         for (model, tasks) in self.queue.models() {
@@ -92,7 +92,7 @@ impl Core {
         self.send(id, Message::Release, self.last_seq, effects);
     }
 
-    /// Why nothing more of the job is running, in words; for people.
+    /// Explains why nothing more of the job is running, in words; for people.
     pub fn explain_job(&self) -> Vec<String> {
         let (slots, up) = self.connected();
         let (open, workers) = (self.tasks.open(), up.len() as u64);
@@ -147,7 +147,7 @@ impl Core {
         })
     }
 
-    /// That a worker sends no results, and what may be the matter.
+    /// Tells in words that a worker sends no results, and what may be the matter.
     pub(super) fn no_results(&self, worker: WorkerIx, tasks: usize, ms: u64) -> String {
         format!(
             "worker {} holds {} and has sent no results for {} s: it may be loading a model, or an engine of it hangs; its \
@@ -158,7 +158,8 @@ impl Core {
         )
     }
 
-    /// What is short: tasks, or workers and their slots; `None` where nothing is open, or where every task has a slot.
+    /// Returns what is short: tasks, or workers and their slots; `None` where nothing is open, or where every task has a
+    /// slot.
     pub fn shortage(&self) -> Option<Shortage> {
         let (slots, up) = self.connected();
         let waiting: u32 = self.queue.models().map(|(_, tasks)| tasks).sum();

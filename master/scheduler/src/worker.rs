@@ -9,7 +9,7 @@ use super::worker_ids::Rank;
 use compass_types::ids::{ModelId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether a worker is on its way out of the job.
+/// Progress of a worker on its way out of the job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Drain {
     #[default]
@@ -37,7 +37,7 @@ pub(super) struct Worker {
     pub(super) held: BTreeSet<TaskId>,
     /// Model of its latest grant.
     pub(super) resident: Option<ModelId>,
-    /// What its slots hold.
+    /// Models that its slots hold.
     pub(super) models: SlotModels,
     /// Name of its host; empty when it did not say.
     pub(super) host: String,
@@ -47,13 +47,14 @@ pub(super) struct Worker {
     pub(super) units: RecentUnits,
     pub(super) last_heard: u64,
     pub(super) drain: Drain,
-    /// When it last handed anything in, or got something to do; see [`super::deadlines::Deadlines::last_progress`].
+    /// Time at which it last handed anything in, or got something to do; see
+    /// [`super::deadlines::Deadlines::last_progress`].
     pub(super) last_progress: u64,
     /// Ticks before it got rid of the latest task that it held.
     pub(super) idle_since_tick: u64,
-    /// How long it may hand in nothing until it is named next.
+    /// Longest time that it may hand in nothing until it is named next.
     pub(super) stall: u64,
-    /// Whether a sample was recorded from it since it attached.
+    /// Set if a sample was recorded from it since it attached.
     pub(super) recorded_any: bool,
     /// Failures of its node in a row.
     pub(super) infrastructure: u32,
@@ -99,7 +100,7 @@ impl Worker {
         }
     }
 
-    /// Whether it has what a task requires.
+    /// Returns whether it has what a task requires.
     pub(super) fn suits(&self, requires: Requires) -> bool {
         match requires {
             Requires::Echo => true,
@@ -108,12 +109,12 @@ impl Worker {
         }
     }
 
-    /// Whether it gets nothing more.
+    /// Returns whether it gets nothing more.
     pub(super) fn is_draining(&self) -> bool {
         self.drain != Drain::No
     }
 
-    /// What it holds per slot, in thousandths, while it can take another grant.
+    /// Returns the number of tasks that it holds per slot, in thousandths, while it can take another grant.
     pub(super) fn free_load(&self) -> Option<u32> {
         let held = self.held.len() as u32;
         let ready = self.connection.is_some() && !self.is_draining() && held < self.credit;

@@ -1,5 +1,5 @@
-//! What is looked up of all workers without going through them: who can take a grant, how many are connected, which models
-//! their slots hold, which units they are at.
+//! Indexes that are looked up without going through all workers: workers that can take a grant, the number of connected
+//! ones, the models that their slots hold, the units that they are at.
 //!
 //! Invariant: every index is a function of the attached workers. [`WorkerIndexes::follow`] brings them up to date after any
 //! change of a worker; what they hold of it is kept in the worker itself, as [`Indexed`].
@@ -34,7 +34,7 @@ pub(super) struct WorkerIndexes {
     sound: u32,
     /// Slots that hold a model, or have grants of it ahead of them, of workers that serve.
     residents: BTreeMap<ModelId, u32>,
-    /// How many workers have a unit among their latest.
+    /// Number of workers that have a unit among their latest.
     at_units: BTreeMap<UnitId, u32>,
 }
 
@@ -44,7 +44,7 @@ impl WorkerIndexes {
         &self.ready
     }
 
-    /// How many workers are connected.
+    /// Returns the number of connected workers.
     pub(super) fn connected(&self) -> u32 {
         self.connected
     }
@@ -54,7 +54,7 @@ impl WorkerIndexes {
         self.connected_slots
     }
 
-    /// How many connected workers ask for grants and have a node that does not fail.
+    /// Returns the number of connected workers that ask for grants and have a node that does not fail.
     pub(super) fn sound(&self) -> u32 {
         self.sound
     }
@@ -64,7 +64,7 @@ impl WorkerIndexes {
         self.residents.get(&model).copied().unwrap_or(0)
     }
 
-    /// Whether any worker is, or was lately, at a unit.
+    /// Returns whether any worker is, or was lately, at a unit.
     pub(super) fn is_visited(&self, unit: UnitId) -> bool {
         self.at_units.contains_key(&unit)
     }
@@ -107,7 +107,7 @@ impl WorkerIndexes {
         }
     }
 
-    /// What is wrong with the indexes, in words, by the rule of [`super::invariants`] that it breaks.
+    /// Reports what is wrong with the indexes, in words, by the rule of [`super::invariants`] that it breaks.
     pub(super) fn check<'a>(
         &self,
         workers: impl Iterator<Item = (WorkerIx, &'a Worker)>,

@@ -76,7 +76,7 @@ impl WorkerTable {
         Some(result)
     }
 
-    /// How many slots a worker may have for all slots together to stay within a bound.
+    /// Returns the number of slots that a worker may have for all slots together to stay within a bound.
     pub(super) fn room(&self, id: WorkerIx, most: Option<u32>) -> u32 {
         let own = self.get(id).map_or(0, |worker| worker.slots);
         // What a worker claims never makes the sum of all slots overflow.
@@ -127,17 +127,17 @@ impl WorkerTable {
         self.iter().map(|(_, worker)| worker)
     }
 
-    /// What is looked up of all workers without going through them.
+    /// Returns the indexes of all workers, for look-ups without going through them.
     pub(super) fn indexes(&self) -> &WorkerIndexes {
         &self.indexes
     }
 
-    /// Whether the node of a worker has failed so often in a row that others are asked first.
+    /// Returns whether the node of a worker has failed so often in a row that others are asked first.
     pub(super) fn is_last_choice(&self, id: WorkerIx) -> bool {
         self.get(id).is_some_and(|worker| worker.infrastructure >= self.failing) && self.indexes.sound() > 0
     }
 
-    /// What is wrong with the table, in words, by the rule of [`super::invariants`] that it breaks.
+    /// Reports what is wrong with the table, in words, by the rule of [`super::invariants`] that it breaks.
     pub(super) fn check(&self, most_slots: Option<u32>, fail: &mut impl FnMut(&'static str, String)) {
         use super::invariants::R1;
         let slots: u32 = self.values().map(|worker| worker.slots).sum();

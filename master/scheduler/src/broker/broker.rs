@@ -7,17 +7,17 @@ use compass_types::ids::WorkerId;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// How much more service than a job that waits another must have had until it gives up its last worker, in
-/// slot-milliseconds by weight; and how long a worker stays with a job at least.
+/// Lead in service over a waiting job at which a job gives up its last worker, in slot-milliseconds by weight; also the
+/// least time that a worker stays with a job.
 const TURN_MS: u64 = 20_000;
-/// How long a worker may hold nothing before somebody else may have it.
+/// Longest time that a worker may hold nothing before another job may have it.
 const IDLE_MS: u64 = 1_000;
-/// How long a worker that left a job counts as one that could load none of its models: other tasks may wait by then.
+/// Time that a worker that left a job counts as one that could load none of its models: other tasks may wait by then.
 const USELESS_MS: u64 = 60_000;
 /// Workers that are sent away in one go: with many, each look takes its time.
 const MOVES_AT_ONCE: usize = 64;
 
-/// What is to be done.
+/// Move of a worker that is to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The idle worker goes to this job.
@@ -33,12 +33,12 @@ struct Job {
     /// Workers that could load none of the models that its tasks wait for, and when it last said so.
     useless: BTreeMap<WorkerId, u64>,
     service: u64,
-    /// How many jobs came before it: of equals the oldest comes first.
+    /// Number of jobs that came before it: among equals the oldest comes first.
     order: u64,
 }
 
 impl Job {
-    /// Whether the worker could load none of the models that tasks wait for.
+    /// Returns whether the worker could load none of the models that tasks wait for.
     fn has_no_use_for(&self, worker: &WorkerId, now: u64) -> bool {
         self.useless.get(worker).is_some_and(|seen| now < *seen + USELESS_MS)
     }
@@ -123,7 +123,7 @@ impl Broker {
         self.jobs.remove(id);
     }
 
-    /// What a job could use has changed.
+    /// Notes that what a job could use has changed.
     pub fn demand(&mut self, now: u64, id: &JobId, demand: Demand) {
         self.advance(now);
         let Some(job) = self.jobs.get_mut(id) else { return };
@@ -164,7 +164,7 @@ impl Broker {
         self.workers.remove(id);
     }
 
-    /// Who goes where, as things stand.
+    /// Decides which worker goes to which job, given the present state.
     pub fn decide(&mut self, now: u64) -> Vec<Decision> {
         self.advance(now);
         if let Some(job) = self.jobs.iter().find(|(_, job)| job.terms.everyone).map(|(id, _)| id.clone()) {
@@ -205,7 +205,7 @@ impl Broker {
         }
     }
 
-    /// What every job has, in one pass over the workers.
+    /// Tallies what every job has, in one pass over the workers.
     fn tallies(&self) -> BTreeMap<JobId, Tally> {
         let empty = |(id, job): (&JobId, &Job)| {
             let share = FairShare { slots: 0, weight: job.terms.weight, service: job.service };
@@ -240,7 +240,7 @@ impl Broker {
         tallies
     }
 
-    /// What a job has, those on the way to it included.
+    /// Returns the share of a job, workers on the way to it included.
     pub fn share(&self, id: &JobId) -> FairShare {
         self.shares().get(id).copied().unwrap_or_default()
     }
@@ -345,8 +345,8 @@ impl Broker {
         best.map(|(_, found)| found)
     }
 
-    /// Why a worker of so many slots should leave the giver for the taker; `None` when it should not. `rested` says
-    /// whether it has been with the giver for a turn.
+    /// Returns the reason why a worker with `slots` slots should leave the giver for the taker; `None` when it should not.
+    /// `rested` says whether it has been with the giver for a turn.
     fn urgency(&self, giver: FairShare, taker: FairShare, slots: u32, rested: bool) -> Option<Urgency> {
         let keeps_some = giver.without(slots).slots > 0;
         if taker.slots == 0 && keeps_some {
@@ -362,7 +362,7 @@ impl Broker {
     }
 }
 
-/// What a job has.
+/// Slots that a job has.
 #[derive(Clone, Copy, Debug)]
 struct Tally {
     /// With the slots of workers on their way to it, without those that leave it.
@@ -375,12 +375,12 @@ struct Tally {
 }
 
 impl Tally {
-    /// Whether the bound leaves a slot, those included that are on their way.
+    /// Returns whether the bound leaves a slot, slots on their way included.
     fn has_room(&self, terms: &JobTerms, spec: &WorkerSpec) -> bool {
         spec.slots > 0 && terms.bound.is_none_or(|bound| self.taken.max(self.share.slots) < bound)
     }
 
-    /// Whether tasks wait that such a worker can do, beyond those that idle slots will take.
+    /// Returns whether tasks wait that a worker of this kind can do, beyond the tasks that idle slots will take.
     fn waits(&self, job: &Job, spec: &WorkerSpec) -> bool {
         spec.part_of(&job.demand.waiting) > self.idle
     }

@@ -1,4 +1,4 @@
-//! What jobs ask for, and what workers spec.
+//! Demands of jobs, and specifications of workers.
 
 use crate::PoolChoice;
 use compass_types::ids::{Digest, WorkerId};
@@ -22,7 +22,7 @@ impl fmt::Display for JobId {
     }
 }
 
-/// What it takes to do some work, and what a worker has.
+/// Capability that some work takes and that a worker has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Capability {
     /// Every worker has it.
@@ -33,7 +33,7 @@ pub enum Capability {
     Sandbox,
 }
 
-/// What a worker must be for some work.
+/// Requirement of some work on a worker.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Requirement {
     pub capability: Capability,
@@ -47,7 +47,7 @@ impl From<Capability> for Requirement {
     }
 }
 
-/// How a job was submitted.
+/// Terms under which a job was submitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobTerms {
     /// Its share grows with it; 1 or more.
@@ -56,21 +56,21 @@ pub struct JobTerms {
     pub bound: Option<u32>,
     /// Its models, by their digests.
     pub models: BTreeSet<Digest>,
-    /// Whether every worker comes to it, whatever that one can do and however many there are: the job of a master that
-    /// ends with it.
+    /// Set if every worker comes to it, whatever that one can do and however many there are: the job of a master that ends
+    /// with it.
     pub everyone: bool,
 }
 
-/// What a job could use now.
+/// Resources that a job could use now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
     /// Tasks that no worker has, by what they require.
     pub waiting: BTreeMap<Requirement, u32>,
     /// Slots that could be busy with what is neither recorded nor given up, by what it takes.
     pub usable: BTreeMap<Requirement, u32>,
-    /// How many tasks each of its workers holds.
+    /// Number of tasks that each of its workers holds.
     pub held: BTreeMap<WorkerId, u32>,
-    /// Those of its workers that can load none of the models that tasks wait for, or have no room for any of these.
+    /// Its workers that can load none of the models that tasks wait for, or have no room for any of these.
     pub useless: BTreeSet<WorkerId>,
     /// Slots of all of them, also of those whose connection is down and whose lease goes on.
     pub taken: u32,
@@ -78,12 +78,12 @@ pub struct Demand {
     pub open: BTreeMap<PoolChoice, u32>,
 }
 
-/// What a worker brings along when it asks for work.
+/// Specification that a worker gives when it asks for work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerSpec {
     /// Replicas that it can run at once.
     pub slots: u32,
-    /// What it has beside [`Capability::Any`].
+    /// Its capabilities beside [`Capability::Any`].
     pub capabilities: BTreeSet<Capability>,
     /// The pool that it works for; empty for none.
     pub pool: String,
@@ -94,7 +94,7 @@ pub struct WorkerSpec {
 }
 
 impl WorkerSpec {
-    /// Whether it can do what takes this.
+    /// Returns whether it can do work with this requirement.
     pub fn can(&self, Requirement { capability, pools }: &Requirement) -> bool {
         let is_able = *capability == Capability::Any || self.capabilities.contains(capability);
         is_able && pools.as_ref().is_none_or(|pools| pools.contains(&self.pool))

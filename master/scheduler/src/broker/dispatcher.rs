@@ -13,7 +13,7 @@ use compass_proto::{digest_from_wire, v1};
 use compass_types::ids::{Digest, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is to be done, in this order.
+/// Actions to be done, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dispatch {
     /// The job's leader gets the hello of this connection, and all that follows on it.
@@ -46,7 +46,7 @@ pub struct Dispatcher {
 #[derive(Debug)]
 struct StageEntry {
     plan: Digest,
-    /// Whether every worker is its own.
+    /// Set if every worker is its own.
     everyone: bool,
     /// Its workers, as it saw them last.
     attendance: BTreeMap<WorkerId, Attendance>,
@@ -60,7 +60,7 @@ struct PooledWorker {
     spec: WorkerSpec,
     /// The plan of what it holds.
     plan: Option<Digest>,
-    /// Whether no job has taken it yet.
+    /// Set if no job has taken it yet.
     is_waiting: bool,
     job: Option<JobId>,
 }
@@ -79,7 +79,7 @@ fn capabilities(hello: &v1::Hello) -> BTreeSet<Capability> {
     has.into_iter().filter_map(|(has, capability)| has.then_some(capability)).collect()
 }
 
-/// What a job asks for, and how its workers are.
+/// Splits `wanted` into the demand of a job and the state of its workers.
 fn demand(wanted: SlotDemand) -> (Demand, BTreeMap<WorkerId, Attendance>) {
     let need = |Needed { requires, pools }| Requirement { capability: capability(requires), pools };
     let needs = |of: BTreeMap<Needed, u32>| of.into_iter().map(|(what, count)| (need(what), count)).collect();
@@ -122,7 +122,7 @@ impl Dispatcher {
         self.decide(now, out);
     }
 
-    /// What the job's stage of this plan could use has changed. Decides nothing.
+    /// Notes that what the job's stage of this plan could use has changed. Decides nothing.
     pub fn demand(&mut self, now: u64, job: &JobId, plan: &Digest, wanted: SlotDemand) {
         let (demand, attendance) = demand(wanted);
         self.broker.demand(now, job, demand);
@@ -251,7 +251,7 @@ impl Dispatcher {
         self.broker.at_the_door()
     }
 
-    /// What there is to do for all jobs, and the workers that are there to do it: for launchers.
+    /// Returns the demand of all jobs, and the workers that are there to meet it: for launchers.
     pub fn snapshot(&self) -> SchedulerSnapshot {
         let demand = self.broker.open_slots();
         let attendance = |(id, worker): (&WorkerId, &PooledWorker)| {

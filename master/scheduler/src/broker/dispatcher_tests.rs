@@ -1,4 +1,4 @@
-//! What a worker holds decides where it may go, and a connection is answered once.
+//! A worker's grants and results decide where it may go, and a connection is answered once.
 
 use super::*;
 use crate::Requires;

@@ -1,4 +1,4 @@
-//! What a job has, in numbers that are compared.
+//! Share of a job, in numbers that are compared.
 
 /// The slots of a job beside those of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl FairShare {
         Self { slots: self.slots.saturating_sub(slots), ..self }
     }
 
-    /// Whether it has more slots by weight than the other.
+    /// Returns whether it has more slots by weight than the other.
     pub(super) fn exceeds(self, other: Self) -> bool {
         u64::from(self.slots) * u64::from(other.weight.max(1)) > u64::from(other.slots) * u64::from(self.weight.max(1))
     }

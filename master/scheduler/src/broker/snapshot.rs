@@ -1,10 +1,10 @@
-//! What an autoscaler is told of the scheduler.
+//! Information about the scheduler for an autoscaler.
 
 use crate::{Attendance, PoolChoice};
 use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
 
-/// What the scheduler has to do, and which workers are there to do it.
+/// Demand of the scheduler, and the workers that are there to meet it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerSnapshot {
     /// Slots that could be busy, by the pools where they must be.

@@ -308,7 +308,7 @@ impl World {
             && !self.workers.values().any(|worker| worker.at.as_ref() == Some(id) && !worker.runs.is_empty())
     }
 
-    /// Whether anybody can do the work of a job.
+    /// Returns whether any worker can do the work of a job.
     fn is_possible(&self, job: &ModelJob) -> bool {
         self.workers.values().any(|worker| worker.spec.can(&job.capability.into()))
     }

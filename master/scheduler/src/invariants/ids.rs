@@ -6,7 +6,7 @@ pub const L1: &str = "L1";
 pub const G1: &str = "G1";
 /// An attempt is durable before a worker hears of its grant.
 pub const G2: &str = "G2";
-/// What is committed stays so.
+/// A committed result stays committed.
 pub const C1: &str = "C1";
 /// One committed result per sample, the first.
 pub const C2: &str = "C2";
@@ -26,11 +26,11 @@ pub const B1: &str = "B1";
 pub const S1: &str = "S1";
 /// No worker idles while a task that it could take waits unbegun at another and would end earlier here.
 pub const I1: &str = "I1";
-/// What a worker has begun, and is heard all the time, no other worker begins.
+/// No other worker begins what a worker has begun while that one is heard all the time.
 pub const N1: &str = "N1";
 /// Slots stay within the job's bound, and no worker is granted more than it announced.
 pub const R1: &str = "R1";
-/// What is neither done, failed nor out waits in the queue, and ends while fair workers are there.
+/// A task that is neither done, failed nor out waits in the queue, and ends while fair workers are there.
 pub const P1: &str = "P1";
 /// After a cancellation nothing is granted, and what is out is taken back.
 pub const X1: &str = "X1";

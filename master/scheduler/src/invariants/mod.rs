@@ -1,9 +1,9 @@
 //! The invariants by id, defined once.
 //!
-//! Those of the state are asked of the state, by [`check`]. Those of a history (G2, C1, C2) are kept by
-//! [`crate::Watch`], which is fed with effects and is cheap enough to run in production; what breaks I1 or P1 by its
-//! duration is found by `standstill` in every run. Those that span processes (L1, B1, C3, C4, H1, H2, N1, S1, W1)
-//! are asserted by the simulation, under the same ids.
+//! [`check`] asks the state for the invariants of the state. [`crate::Watch`] keeps the invariants of a history (G2, C1,
+//! C2): it is fed with effects and is cheap enough to run in production. In every run, `standstill` finds what breaks I1 or
+//! P1 by its duration. The simulation asserts the invariants that span processes (L1, B1, C3, C4, H1, H2, N1, S1, W1),
+//! under the same ids.
 
 mod check;
 mod ids;
