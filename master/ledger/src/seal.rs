@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Beside the folder of segments.
 const NAME: &str = "sealed.json";
 
-/// Record of its ledger that the leader that ended a run wrote down.
+/// Summary of the ledger, written down by the leader that ended a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seal {
     /// The epoch of that leader: nothing that one up to it granted is out.

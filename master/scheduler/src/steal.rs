@@ -270,7 +270,7 @@ impl Core {
     }
 
     /// Returns whether to move `cost` of a task to a worker that has to compute once more what its samples begin with, when
-    /// that saves `ms` milliseconds, as far as the worker `id` tells, which would else take them.
+    /// that saves `ms` milliseconds, as far as the worker `id` tells that would otherwise spend them.
     pub(super) fn is_worth(&self, id: WorkerIx, task: &Task, cost: f64, ms: f64) -> bool {
         let again = task.shared_cost as f64 * self.speeds.correction(task.model, task.unit);
         let is_long = ms.min(self.speeds.seen_ms(id, task.model)) >= SHARED_WORTH_MS;

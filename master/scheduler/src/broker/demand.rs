@@ -61,7 +61,7 @@ pub struct JobTerms {
     pub everyone: bool,
 }
 
-/// Resources that a job could use now.
+/// Demand of a job: all that it could use now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
     /// Tasks that no worker has, by what they require.
