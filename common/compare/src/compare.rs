@@ -2,7 +2,7 @@
 //! for all that is tested.
 
 use super::clusters::clusters;
-use super::comparison::{CompareError, Comparison, LEAST_SHARE, Options, PairedUnit};
+use super::comparison::{CompareError, Comparison, LEAST_SHARE, Options, PairedUnit, corrected};
 use super::estimate::{ONE_CLUSTER, Setting, estimate};
 use super::group;
 use super::observed::{BITS_PER_BYTE, Hit, UnitData, seed};
@@ -89,7 +89,7 @@ pub fn compare(a: &RunData, b: &RunData, options: &Options) -> Result<Comparison
         let help = remedy(&found.left_out);
         return Err(vec![CompareError::new(format!("nothing of the two runs can be compared: {why}"), help)]);
     }
-    let adjusted = options.correction.apply(&found.rows.iter().map(|row| row.estimate.p).collect::<Vec<_>>());
+    let adjusted = corrected(options.correction, &found.rows.iter().map(|row| row.estimate.p).collect::<Vec<_>>());
     for (row, adjusted) in found.rows.iter_mut().zip(adjusted) {
         row.adjusted_p = adjusted;
         row.decide(options.margin, options.confidence);

@@ -4,6 +4,7 @@ use super::clusters::ClusterBy;
 use super::pairing::Pairing;
 use super::row::Row;
 use super::run::Difference;
+use compass_settings::Correction;
 use compass_stats::{benjamini_hochberg, holm};
 
 /// Subject and method of a comparison.
@@ -30,31 +31,12 @@ pub struct Options {
     pub may_be_empty: bool,
 }
 
-/// The correction for several tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Correction {
-    Holm,
-    BenjaminiHochberg,
-    None,
-}
-
-impl Correction {
-    /// As a person calls it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Holm => "Holm",
-            Self::BenjaminiHochberg => "Benjamini-Hochberg",
-            Self::None => "no correction",
-        }
-    }
-
-    /// p-values after it.
-    pub fn apply(self, p: &[f64]) -> Vec<f64> {
-        match self {
-            Self::Holm => holm(p),
-            Self::BenjaminiHochberg => benjamini_hochberg(p),
-            Self::None => p.to_vec(),
-        }
+/// Returns p-values after a correction for several tests.
+pub(crate) fn corrected(correction: Correction, p: &[f64]) -> Vec<f64> {
+    match correction {
+        Correction::Holm => holm(p),
+        Correction::BenjaminiHochberg => benjamini_hochberg(p),
+        Correction::None => p.to_vec(),
     }
 }
 

@@ -1,55 +1,16 @@
 //! A gate: rules over a comparison of a candidate with a baseline, each judged on the interval, and what they come to.
 
 use super::compare::compare;
-use super::comparison::{CompareError, Comparison, Correction, Options};
+use super::comparison::{CompareError, Comparison, Options, corrected};
 use super::estimate::Estimate;
 use super::pairs_that_tell::pairs_that_tell;
 use super::report::counted;
 use super::row::{Conclusion, Row, against_margin};
 use super::run::RunData;
 use super::values::Direction;
+use compass_settings::{Correction, GateRule, GateTier};
 use compass_stats::{normal_tail, two_sided_z};
 use serde_json::{Value, json};
-
-/// A rule.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rule {
-    /// Place of the rule: `gate.toml:3:1`.
-    pub place: String,
-    /// A name of a data set or a group, or a pattern with `*`.
-    pub dataset: String,
-    /// The first of each data set unless given.
-    pub metric: Option<String>,
-    pub tier: Tier,
-    /// In the unit of the metric.
-    pub margin: Option<f64>,
-    /// In percent of the baseline's number.
-    pub relative: Option<f64>,
-    pub min_samples: u64,
-    pub required: bool,
-}
-
-/// Weight of a rule in the decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tier {
-    /// A breach is a no-go, and what cannot be told keeps the gate from a go.
-    Critical,
-    /// A breach is a no-go.
-    Supporting,
-    /// It is shown.
-    Advisory,
-}
-
-impl Tier {
-    /// As a policy names it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Critical => "critical",
-            Self::Supporting => "supporting",
-            Self::Advisory => "advisory",
-        }
-    }
-}
 
 /// Outcome of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +34,7 @@ impl Decision {
 /// One thing that was judged.
 #[derive(Clone, Debug)]
 pub struct RuleOutcome {
-    pub tier: Tier,
+    pub tier: GateTier,
     /// The rule's place.
     pub place: String,
     pub dataset: String,
@@ -127,7 +88,7 @@ pub struct Gate {
 pub fn judge(
     baseline: &RunData,
     candidate: &RunData,
-    rules: &[Rule],
+    rules: &[GateRule],
     options: &Options,
     matches: &dyn Fn(&str, &str) -> bool,
 ) -> Result<Gate, Vec<CompareError>> {
@@ -160,21 +121,25 @@ pub fn judge(
 }
 
 /// Every rule has to match a data set or a group of the baseline.
-fn check(baseline: &RunData, rules: &[Rule], matches: &dyn Fn(&str, &str) -> bool) -> Result<(), Vec<CompareError>> {
+fn check(
+    baseline: &RunData,
+    rules: &[GateRule],
+    matches: &dyn Fn(&str, &str) -> bool,
+) -> Result<(), Vec<CompareError>> {
     // In the order of the run; those of which nothing was read come last.
     let mut known: Vec<&str> = baseline.units.iter().map(|unit| unit.dataset.as_str()).collect();
     known.dedup();
     let others = baseline.datasets.keys().map(String::as_str);
     known.extend(others.filter(|name| !baseline.units.iter().any(|unit| unit.dataset == *name)));
     known.extend(baseline.groups.iter().map(|group| group.name.as_str()));
-    let is_idle = |rule: &&Rule| !known.iter().any(|name| matches(&rule.dataset, name));
+    let is_idle = |rule: &&GateRule| !known.iter().any(|name| matches(&rule.dataset, name));
     let errors: Vec<CompareError> = rules
         .iter()
         .filter(is_idle)
         .map(|rule| {
             let message = format!(
                 "{}: the rule matches nothing: no data set of {} is called `{}`",
-                rule.place, baseline.name, rule.dataset
+                rule.origin, baseline.name, rule.dataset
             );
             CompareError::new(message, format!("its data sets are {}", known.join(", ")))
         })
@@ -182,13 +147,13 @@ fn check(baseline: &RunData, rules: &[Rule], matches: &dyn Fn(&str, &str) -> boo
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-fn no_metric(rule: &Rule, comparison: &Comparison, matches: &dyn Fn(&str, &str) -> bool) -> CompareError {
+fn no_metric(rule: &GateRule, comparison: &Comparison, matches: &dyn Fn(&str, &str) -> bool) -> CompareError {
     let of = |row: &&Row| matches(&rule.dataset, &row.dataset);
     let mut names: Vec<&str> = comparison.rows.iter().filter(of).map(|row| row.metric.as_str()).collect();
     names.dedup();
     let metric = rule.metric.as_deref().unwrap_or("any metric");
     let message =
-        format!("{}: the rule matches nothing: no data set called `{}` has `{metric}`", rule.place, rule.dataset);
+        format!("{}: the rule matches nothing: no data set called `{}` has `{metric}`", rule.origin, rule.dataset);
     let help = match names.as_slice() {
         [] => comparison.left_out.join("; "),
         names => format!("the first metrics there are {}", names.join(", ")),
@@ -197,7 +162,7 @@ fn no_metric(rule: &Rule, comparison: &Comparison, matches: &dyn Fn(&str, &str) 
 }
 
 fn apply(
-    rule: &Rule,
+    rule: &GateRule,
     baseline: &RunData,
     relative: Option<&(f64, Comparison)>,
     options: &Options,
@@ -251,7 +216,7 @@ fn apply(
             false => gate.skipped.push(why),
             true => gate.outcomes.push(RuleOutcome {
                 tier: rule.tier,
-                place: rule.place.clone(),
+                place: rule.origin.to_string(),
                 dataset: name.to_owned(),
                 metric: rule.metric.clone().unwrap_or_else(|| "-".into()),
                 allowed: "-".into(),
@@ -300,7 +265,13 @@ fn reason(left_out: &[String], name: &str, names: &[&str]) -> Option<String> {
     left_out.iter().find(is_meant).cloned()
 }
 
-fn judged(rule: &Rule, mut row: Row, held: Held, (allowed, allowance): (String, f64), confidence: f64) -> RuleOutcome {
+fn judged(
+    rule: &GateRule,
+    mut row: Row,
+    held: Held,
+    (allowed, allowance): (String, f64),
+    confidence: f64,
+) -> RuleOutcome {
     row.conclusion = held.judged(confidence);
     let pairs = row.estimate.pairs;
     let too_few = pairs < rule.min_samples;
@@ -318,7 +289,7 @@ fn judged(rule: &Rule, mut row: Row, held: Held, (allowed, allowance): (String, 
     };
     RuleOutcome {
         tier: rule.tier,
-        place: rule.place.clone(),
+        place: rule.origin.to_string(),
         dataset: row.dataset.clone(),
         metric: row.metric.clone(),
         allowed,
@@ -350,7 +321,7 @@ fn undecided(row: &Row, needed: Option<u64>) -> String {
 fn correct(gate: &mut Gate, correction: Correction, confidence: f64) {
     let level = 0.5 * (1.0 - confidence);
     let p: Vec<f64> = gate.outcomes.iter().map(|outcome| breach(outcome, confidence, level)).collect();
-    let adjusted = correction.apply(&p);
+    let adjusted = corrected(correction, &p);
     for (outcome, adjusted) in gate.outcomes.iter_mut().zip(adjusted) {
         if outcome.decision == Decision::NoGo && adjusted > level + 1e-12 {
             outcome.decision = Decision::CannotTell;
@@ -387,11 +358,11 @@ fn breach(outcome: &RuleOutcome, confidence: f64, level: f64) -> f64 {
 }
 
 fn decide(outcomes: &[RuleOutcome]) -> Decision {
-    let binding = |tier: Tier| tier != Tier::Advisory;
+    let binding = |tier: GateTier| tier != GateTier::Advisory;
     if outcomes.iter().any(|one| binding(one.tier) && one.decision == Decision::NoGo) {
         return Decision::NoGo;
     }
-    match outcomes.iter().any(|one| one.tier == Tier::Critical && one.decision == Decision::CannotTell) {
+    match outcomes.iter().any(|one| one.tier == GateTier::Critical && one.decision == Decision::CannotTell) {
         true => Decision::CannotTell,
         false => Decision::Go,
     }

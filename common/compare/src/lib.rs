@@ -24,7 +24,7 @@ mod values;
 
 pub use clusters::ClusterBy;
 pub use compare::compare;
-pub use comparison::{CompareError, Comparison, Correction, LEAST_SHARE, Options, PairedUnit};
+pub use comparison::{CompareError, Comparison, LEAST_SHARE, Options, PairedUnit};
 pub use estimate::{Estimate, Method, POWER};
 pub use flip::Flip;
 pub use observed::{

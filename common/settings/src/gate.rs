@@ -6,17 +6,28 @@ use compass_diagnostic::Origin;
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatePolicy {
     pub confidence: f64,
-    pub correction: GateCorrection,
+    pub correction: Correction,
     /// At least one.
     pub rules: Vec<GateRule>,
 }
 
-/// The correction of several tests.
+/// The correction for several tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GateCorrection {
+pub enum Correction {
     Holm,
     BenjaminiHochberg,
     None,
+}
+
+impl Correction {
+    /// As a person calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Holm => "Holm",
+            Self::BenjaminiHochberg => "Benjamini-Hochberg",
+            Self::None => "no correction",
+        }
+    }
 }
 
 /// A number that is judged, and how strictly. At least one of `margin` and `relative` is given.
@@ -46,4 +57,15 @@ pub enum GateTier {
     Supporting,
     /// It is shown.
     Advisory,
+}
+
+impl GateTier {
+    /// As a policy names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::Supporting => "supporting",
+            Self::Advisory => "advisory",
+        }
+    }
 }

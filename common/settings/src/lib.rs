@@ -21,7 +21,7 @@ pub use base::Base;
 pub use digest::digest;
 pub use expression::{Cast, ColumnConfig, Condition, Expression, Group, Key, Pattern, Piece, Repeat, Test, TextSpan};
 pub use file_format::{FORMATS, FileFormat};
-pub use gate::{GateCorrection, GatePolicy, GateRule, GateTier};
+pub use gate::{Correction, GatePolicy, GateRule, GateTier};
 pub use launching::{
     AliyunConfig, CommandConfig, CommandPiece, DlcCommand, DlcConfig, JobEnvironment, PoolConfig, RunnerKind,
     SlurmConfig, come_from_elsewhere,

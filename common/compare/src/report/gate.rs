@@ -5,6 +5,7 @@ use super::layout::{Table, wrapped_all};
 use super::numbers::signed;
 use super::text::provenance;
 use crate::gate::{Decision, Gate, RuleOutcome};
+use compass_settings::GateTier;
 use std::fmt::Write;
 
 /// Says in one sentence what a gate comes to.
@@ -84,7 +85,6 @@ pub fn gate_markdown(gate: &Gate) -> String {
 /// As JUnit's XML: a breach is a failure, of an advisory rule it is skipped; what cannot be told is an error of a critical rule, and of
 /// any other it is skipped.
 pub fn gate_junit(gate: &Gate) -> String {
-    use crate::gate::Tier;
     let mut cases = String::new();
     let (mut failures, mut errors, mut skipped) = (0, 0, 0);
     for one in &gate.outcomes {
@@ -93,8 +93,8 @@ pub fn gate_junit(gate: &Gate) -> String {
         let why = xml_text(&one.why);
         let element = match (one.decision, one.tier) {
             (Decision::Go, _) => None,
-            (Decision::NoGo, Tier::Critical | Tier::Supporting) => Some("failure"),
-            (Decision::CannotTell, Tier::Critical) => Some("error"),
+            (Decision::NoGo, GateTier::Critical | GateTier::Supporting) => Some("failure"),
+            (Decision::CannotTell, GateTier::Critical) => Some("error"),
             _ => Some("skipped"),
         };
         match element {

@@ -3,9 +3,10 @@
 use super::escape::plain_text;
 use super::layout::{Table, wrapped_all};
 use super::numbers::counted;
-use crate::comparison::{Comparison, Correction};
+use crate::comparison::Comparison;
 use crate::flip::Flip;
 use crate::row::{Conclusion, Row};
+use compass_settings::Correction;
 
 /// Differences and gaps that are listed before the rest is counted.
 const LISTED: usize = 12;

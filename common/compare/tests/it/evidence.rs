@@ -95,7 +95,7 @@ fn where_nothing_differs_nothing_is_certain() {
     // A relative margin has no certainty of its own.
     let matches = |pattern: &str, name: &str| pattern == name;
     let perfect = |samples: usize| run("a", vec![hits("d", samples, is_right)]);
-    let relative = Rule { margin: None, relative: Some(5.0), ..rule("d") };
+    let relative = GateRule { margin: None, relative: Some(5.0), ..rule("d") };
     let judged = |samples: usize| {
         judge(&perfect(samples), &perfect(samples), std::slice::from_ref(&relative), &options(), &matches).unwrap()
     };

@@ -24,7 +24,7 @@ fn a_gate_corrects_its_no_gos_and_waits_for_what_is_missing() {
     let gate = judge(&a, &shorter, &[rule("d3"), rule("d4")], &options(), &matches).unwrap();
     assert_eq!(gate.decision, Decision::CannotTell);
     assert!(gate.outcomes[0].why.contains("only in a"), "{:?}", gate.outcomes[0].why);
-    let optional = Rule { required: false, ..rule("d3") };
+    let optional = GateRule { required: false, ..rule("d3") };
     let gate = judge(&a, &shorter, &[optional, rule("d4")], &options(), &matches).unwrap();
     assert_eq!((gate.decision, gate.skipped.len()), (Decision::Go, 1));
     let errors = judge(&a, &b, &[rule("e")], &options(), &matches).unwrap_err();
@@ -40,7 +40,7 @@ fn a_relative_margin_is_of_the_baselines_number_with_its_error() {
     };
     let (a, b) = (run("a", vec![perplexity(0.0)]), run("b", vec![perplexity(0.03)]));
     let of = |percent: f64| {
-        let rule = Rule { margin: None, relative: Some(percent), ..rule("d") };
+        let rule = GateRule { margin: None, relative: Some(percent), ..rule("d") };
         judge(&a, &b, &[rule], &options(), &matches).unwrap().decision
     };
     // exp(0.03) is 3.045 % more, in every resample.
@@ -52,7 +52,7 @@ fn a_relative_rule_shows_the_plain_difference_and_what_it_allows() {
     use compass_compare::report::{gate_junit, gate_markdown, gate_text};
     let matches = |pattern: &str, name: &str| pattern == name;
     let (a, b) = two_runs();
-    let both = Rule { margin: Some(1.0), relative: Some(10.0), ..rule("text") };
+    let both = GateRule { margin: Some(1.0), relative: Some(10.0), ..rule("text") };
     let gate = judge(&a, &b, &[both], &options(), &matches).unwrap();
     let [absolute, relative] = gate.outcomes.as_slice() else { panic!("{:?}", gate.outcomes) };
     assert_eq!((absolute.allowed.as_str(), absolute.allowance), ("-1 point", Some(-1.0)));
@@ -88,13 +88,13 @@ fn junit_fails_by_what_a_rule_decides() {
     let matches = |pattern: &str, name: &str| pattern == name;
     let (a, worse) = (run("a", vec![hits("d", 400, is_right)]), run("b", vec![hits("d", 400, mostly)]));
     // A breach, and fewer pairs than the rule wants.
-    let element = |tier: Tier, min_samples: u64| {
-        let one = Rule { tier, min_samples, ..rule("d") };
+    let element = |tier: GateTier, min_samples: u64| {
+        let one = GateRule { tier, min_samples, ..rule("d") };
         let junit = gate_junit(&judge(&a, &worse, &[one], &options(), &matches).unwrap());
         let found = ["<failure ", "<error ", "<skipped "].into_iter().filter(|element| junit.contains(element));
         found.collect::<Vec<_>>().concat()
     };
-    let tiers = [Tier::Critical, Tier::Supporting, Tier::Advisory];
+    let tiers = [GateTier::Critical, GateTier::Supporting, GateTier::Advisory];
     assert_eq!(tiers.map(|tier| element(tier, 1)), ["<failure ", "<failure ", "<skipped "]);
     assert_eq!(tiers.map(|tier| element(tier, 500)), ["<error ", "<skipped ", "<skipped "]);
 }
@@ -119,7 +119,7 @@ fn a_relative_margin_of_a_negative_number_is_one_of_its_size() {
         let column = series.into_iter().next().unwrap().column;
         unit("d", 400, "mcc", Aggregation::Matthews { scale: Scale::Percent }, column)
     };
-    let rule = Rule { margin: None, relative: Some(10.0), ..rule("d") };
+    let rule = GateRule { margin: None, relative: Some(10.0), ..rule("d") };
     let a = run("a", vec![matthews(2)]);
     let gate = judge(&a, &a, std::slice::from_ref(&rule), &options(), &matches).unwrap();
     let outcome = &gate.outcomes[0];

@@ -6,14 +6,16 @@
 mod evidence;
 mod gates;
 
-use compass_compare::gate::{Decision, Rule, Tier, judge};
+use compass_compare::gate::{Decision, judge};
 use compass_compare::{
-    ClusterBy, Column, Comparison, Conclusion, Correction, Facts, Hit, Options, Row, RunData, SampleFacts, Series,
-    UnitData, compare,
+    ClusterBy, Column, Comparison, Conclusion, Facts, Hit, Options, Row, RunData, SampleFacts, Series, UnitData,
+    compare,
 };
+use compass_diagnostic::Origin;
 use compass_eval::evaluator::{Aggregation, Bounds, SampleValue, Scale};
 use compass_plan::evaluation::F1Average;
 use compass_plan::summary::{Average, SummaryGroup};
+use compass_settings::{Correction, GateRule, GateTier};
 
 fn options() -> Options {
     Options {
@@ -288,7 +290,7 @@ fn one_of_a_thing_is_not_many() {
     let shown = compass_compare::report::text(&compare(&a, &b, &options()).unwrap(), &[], None);
     assert!(shown.contains("corrected for 1 test by Holm"), "{shown}");
     let matches = |pattern: &str, name: &str| pattern == name;
-    let few = Rule { min_samples: 5, ..rule("d") };
+    let few = GateRule { min_samples: 5, ..rule("d") };
     let gate = judge(&a, &b, &[few], &options(), &matches).unwrap();
     assert_eq!(gate.outcomes[0].why, "1 pair is fewer than the 5 of the rule");
 }
@@ -306,7 +308,7 @@ fn reports_for_a_terminal_are_no_wider_than_it() {
     };
     let (a, b) = (run("outputs/default/20260101_030000", units(0)), run("outputs/default/20260102_030000", units(1)));
     let compared = compare(&a, &b, &Options { margin: Some(3.0), ..options() }).unwrap();
-    let both = Rule { relative: Some(5.0), ..rule("*") };
+    let both = GateRule { relative: Some(5.0), ..rule("*") };
     let gate = judge(&a, &b, &[both], &options(), &matches).unwrap();
     let board = board(&[a, b], &|_| None);
     for width in [60, 80, 120] {
@@ -344,12 +346,12 @@ fn classes(samples: usize, is_right: impl Fn(usize) -> bool) -> UnitData {
     unit("d", samples, "f1", rule, Column::Items((0..samples).map(item).collect()))
 }
 
-fn rule(dataset: &str) -> Rule {
-    Rule {
-        place: "gate.toml:1:1".into(),
+fn rule(dataset: &str) -> GateRule {
+    GateRule {
+        origin: Origin { file: "gate.toml".into(), line: 1, column: 1 },
         dataset: dataset.into(),
         metric: None,
-        tier: Tier::Critical,
+        tier: GateTier::Critical,
         margin: Some(2.0),
         relative: None,
         min_samples: 1,

@@ -9,7 +9,7 @@ use crate::syntax::source::Span;
 use crate::syntax::tree::{Node, Value};
 use compass_common::regular_file;
 use compass_diagnostic::Diagnostics;
-use compass_settings::{GateCorrection, GatePolicy, GateRule, GateTier};
+use compass_settings::{Correction, GatePolicy, GateRule, GateTier};
 use std::path::Path;
 
 pub(crate) static GATE: TableKeys = TableKeys {
@@ -57,8 +57,8 @@ const CONFIDENCE: f64 = 0.95;
 const TIERS: Choices<'_, GateTier> =
     plain(&[("critical", GateTier::Critical), ("supporting", GateTier::Supporting), ("advisory", GateTier::Advisory)]);
 
-const CORRECTIONS: Choices<'_, GateCorrection> =
-    plain(&[("holm", GateCorrection::Holm), ("bh", GateCorrection::BenjaminiHochberg), ("none", GateCorrection::None)]);
+const CORRECTIONS: Choices<'_, Correction> =
+    plain(&[("holm", Correction::Holm), ("bh", Correction::BenjaminiHochberg), ("none", Correction::None)]);
 
 /// Reads a policy.
 ///
@@ -113,14 +113,14 @@ struct Defaults {
     relative: Option<f64>,
     min_samples: u64,
     confidence: f64,
-    correction: GateCorrection,
+    correction: Correction,
     /// Set if it says by how much a number may be worse, even in a way that is refused.
     says_how: bool,
 }
 
 impl Default for Defaults {
     fn default() -> Self {
-        let correction = GateCorrection::Holm;
+        let correction = Correction::Holm;
         Self { margin: None, relative: None, min_samples: 1, confidence: CONFIDENCE, correction, says_how: false }
     }
 }
@@ -211,7 +211,7 @@ mod tests {
              [[rule]]\ndataset = \"gsm8k\"\nmetric = \"accuracy\"\ntier = \"advisory\"\nrelative = 2.5\nrequired = false\n",
         )
         .unwrap();
-        assert_eq!((policy.confidence, policy.correction), (0.9, GateCorrection::Holm));
+        assert_eq!((policy.confidence, policy.correction), (0.9, Correction::Holm));
         let [first, second] = policy.rules.as_slice() else { panic!("{policy:?}") };
         assert_eq!(
             (first.margin, first.relative, first.min_samples, first.tier),

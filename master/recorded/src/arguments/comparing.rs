@@ -2,7 +2,8 @@
 
 use super::filter::{NameFilter, filter};
 use clap::{Args, ValueEnum};
-use compass_compare::{ClusterBy, Correction};
+use compass_compare::ClusterBy;
+use compass_settings::Correction;
 use std::path::{Path, PathBuf};
 
 /// Where run folders are made by default.

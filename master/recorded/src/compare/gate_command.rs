@@ -10,12 +10,12 @@ use crate::arguments::NameFilter;
 use compass_cli::exit;
 use compass_cli::terminal::terminal_width;
 use compass_common::status_output::{OutputError, print};
-use compass_compare::gate::{Decision, Rule, Tier, judge};
+use compass_compare::Options;
+use compass_compare::gate::{Decision, judge};
 use compass_compare::report::{gate_junit, gate_markdown, gate_text};
-use compass_compare::{Correction, Options};
 use compass_jobs::Failure;
 use compass_plan::summary::SummaryGroup;
-use compass_settings::{GateCorrection, GatePolicy, GateRule, GateTier};
+use compass_settings::{GatePolicy, GateRule};
 
 /// Judges a candidate against a baseline by a policy. The exit code is the decision: 0 go, 1 no-go, 5 cannot tell.
 ///
@@ -25,7 +25,7 @@ pub fn run(arguments: &GateArguments, policy: GatePolicy, datasets: DatasetReade
     let work_dir = arguments.work_dir();
     let cluster = arguments.cluster();
     let folders = (find_run(&arguments.baseline, &work_dir)?, find_run(&arguments.candidate, &work_dir)?);
-    let rules: Vec<Rule> = policy.rules.into_iter().map(rule).collect();
+    let GatePolicy { confidence, correction, rules } = policy;
     let groups = facts::groups(&folders.0);
     let clusters = Clusters { by: &cluster, datasets: Some(datasets) };
     // What no rule names is not read: nothing in it can keep the gate from its answer.
@@ -37,12 +37,8 @@ pub fn run(arguments: &GateArguments, policy: GatePolicy, datasets: DatasetReade
         relative: 0.0,
         cluster,
         margin: None,
-        correction: match policy.correction {
-            GateCorrection::Holm => Correction::Holm,
-            GateCorrection::BenjaminiHochberg => Correction::BenjaminiHochberg,
-            GateCorrection::None => Correction::None,
-        },
-        confidence: policy.confidence,
+        correction,
+        confidence,
         allow_partial: arguments.allow_partial,
         flips: 0,
         may_be_empty: true,
@@ -67,7 +63,7 @@ pub fn run(arguments: &GateArguments, policy: GatePolicy, datasets: DatasetReade
 }
 
 /// Whether a rule names a data set, or a group that it is part of.
-fn is_asked(rules: &[Rule], groups: &[SummaryGroup], name: &str) -> bool {
+fn is_asked(rules: &[GateRule], groups: &[SummaryGroup], name: &str) -> bool {
     let is_named = |name: &str| rules.iter().any(|rule| matches(&rule.dataset, name));
     let mut parts: Vec<&str> = Vec::new();
     // Groups are made of groups that come before them.
@@ -84,19 +80,11 @@ fn matches(pattern: &str, name: &str) -> bool {
     if pattern.contains('*') { NameFilter::from(pattern).matches(name) } else { pattern == name }
 }
 
-fn rule(rule: GateRule) -> Rule {
-    let GateRule { origin, dataset, metric, tier, margin, relative, min_samples, required } = rule;
-    let tier = match tier {
-        GateTier::Critical => Tier::Critical,
-        GateTier::Supporting => Tier::Supporting,
-        GateTier::Advisory => Tier::Advisory,
-    };
-    Rule { place: origin.to_string(), dataset, metric, tier, margin, relative, min_samples, required }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_diagnostic::Origin;
+    use compass_settings::GateTier;
 
     fn group(name: &str, subsets: &[&str]) -> SummaryGroup {
         SummaryGroup::naive(name, subsets.iter().map(|subset| (*subset).to_owned()))
@@ -104,11 +92,11 @@ mod tests {
 
     #[test]
     fn what_no_rule_names_is_not_asked_for() {
-        let rule = |dataset: &str| Rule {
-            place: "gate.toml:1:1".into(),
+        let rule = |dataset: &str| GateRule {
+            origin: Origin::default(),
             dataset: dataset.into(),
             metric: None,
-            tier: Tier::Critical,
+            tier: GateTier::Critical,
             margin: Some(1.0),
             relative: None,
             min_samples: 0,
@@ -116,8 +104,9 @@ mod tests {
         };
         let groups = [group("mmlu", &["law", "physics"]), group("exams", &["mmlu", "gaokao"])];
         let names = ["law", "physics", "gaokao", "piqa"];
-        let asked =
-            |rules: &[Rule]| names.iter().filter(|name| is_asked(rules, &groups, name)).copied().collect::<Vec<_>>();
+        let asked = |rules: &[GateRule]| {
+            names.iter().filter(|name| is_asked(rules, &groups, name)).copied().collect::<Vec<_>>()
+        };
         assert_eq!(asked(&[rule("piqa")]), ["piqa"]);
         assert_eq!(asked(&[rule("mmlu")]), ["law", "physics"]);
         assert_eq!(asked(&[rule("exams")]), ["law", "physics", "gaokao"]);
