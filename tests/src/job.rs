@@ -169,11 +169,7 @@ impl Job {
 
     /// The run folders, oldest first.
     pub fn runs(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.path("out")).into_iter().flatten().flatten();
-        // A master that begins tries out whether a file can be written beside them.
-        let mut runs: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-        runs.sort();
-        runs
+        runs_in(&self.path("out"))
     }
 
     /// The latest run folder.
@@ -290,6 +286,15 @@ fn rest(toml: &str) -> String {
         Some(master) => master.to_owned(),
         None => format!("\n[{rest}"),
     }
+}
+
+/// The run folders of a work folder, oldest first.
+pub fn runs_in(work_dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(work_dir).into_iter().flatten().flatten();
+    // A master that begins tries out whether a file can be written beside them.
+    let mut runs: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    runs.sort();
+    runs
 }
 
 /// Results in the ledger of a run, by its folder, durable or not.

@@ -34,7 +34,7 @@ pub use etcd::{Etcd, EtcdOptions};
 pub use evidence::{Committed, committed};
 pub use fake_dlc::FakeDlc;
 pub use gate::{GATE_VARIABLE, Gate};
-pub use job::{CommandLine, Finished, Job, Running, results_in, tree_of};
+pub use job::{CommandLine, Finished, Job, Running, results_in, runs_in, tree_of};
 pub use joining::{JoinError, join_token_file, joined_channel};
 pub use ports::free_port;
 pub use process_stats::{open_files, peak_rss_mib, processor_seconds, rss_mib};

@@ -10,6 +10,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use compass_tests::{Job, SAMPLES, children_of, echo_job, held_job, join_token_file, program, wait_until};
+use compass_types::seeded::Rng;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -33,25 +34,13 @@ const FAULTS: u32 = 8;
 
 type Tree = BTreeMap<String, Vec<u8>>;
 
-/// SplitMix64: a seed gives the same choices everywhere.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % sides
-    }
-
-    fn pause(&mut self, at_most_ms: u64) {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "any moment of a start, and how long a process is frozen: nothing waits for it"
-        )]
-        std::thread::sleep(Duration::from_millis(self.roll(at_most_ms)));
-    }
+/// Waits for up to so many milliseconds.
+fn pause(dice: &mut Rng, at_most_ms: u64) {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "any moment of a start, and how long a process is frozen: nothing waits for it"
+    )]
+    std::thread::sleep(Duration::from_millis(dice.below(at_most_ms)));
 }
 
 /// Sends a signal to a process that may be gone already.
@@ -78,7 +67,7 @@ fn marked(mark: &str) -> Vec<u32> {
 }
 
 struct History {
-    dice: Dice,
+    dice: Rng,
     job: Job,
     log: String,
     masters: u32,
@@ -97,8 +86,8 @@ enum Life {
 
 impl History {
     fn new(seed: u64, mark: &str) -> Self {
-        let mut dice = Dice(seed);
-        let infer = ["", SMALL_TASKS][dice.roll(2) as usize];
+        let mut dice = Rng::new(seed);
+        let infer = ["", SMALL_TASKS][dice.below(2) as usize];
         let mut job = held_job(0, "", infer);
         job.set_env(MARK, mark);
         let (log, counts) = (String::new(), BTreeMap::new());
@@ -120,12 +109,12 @@ impl History {
     /// Starts a master on the run, if there is one to resume, and sometimes a rival at the same moment.
     fn next_master(&mut self) -> Child {
         let planned = self.job.runs().iter().any(|run| run.join("plan/job.json").is_file());
-        let workers = (1 + self.dice.roll(3)).to_string();
+        let workers = (1 + self.dice.below(3)).to_string();
         let arguments: &[&str] =
             if planned { &["--max-num-workers", &workers, "-r"] } else { &["--max-num-workers", &workers] };
         (self.agents_killed, self.engines_killed) = (0, 0);
         let mut master = self.start(arguments);
-        if planned && self.dice.roll(4) == 0 {
+        if planned && self.dice.below(4) == 0 {
             let mut rival = self.start(arguments);
             self.note("rival master", rival.id());
             // One of the two has the run; which one, the lock decides. A rival that comes late finds all done.
@@ -152,14 +141,14 @@ impl History {
                 return Life::Ended(master.wait().unwrap().code());
             }
             // Most faults hit a run in full swing, the rest anything from its first moment on.
-            if self.dice.roll(3) > 0 {
-                gate.admit_more(self.dice.roll(40));
+            if self.dice.below(3) > 0 {
+                gate.admit_more(self.dice.below(40));
                 let admitted = gate.admitted().unwrap_or(0);
                 wait_until("as many samples have begun as may, or the master ends", || {
                     (gate.begun() >= admitted || master.try_wait().unwrap().is_some()).then_some(())
                 });
             } else {
-                self.dice.pause(250);
+                pause(&mut self.dice, 250);
             }
             if let Some(status) = master.try_wait().unwrap() {
                 return Life::Ended(status.code());
@@ -167,8 +156,8 @@ impl History {
             self.faults += 1;
             let agent = children_of(pid).first().copied();
             let engines = agent.map(children_of).unwrap_or_default();
-            let engine = (!engines.is_empty()).then(|| engines[self.dice.roll(engines.len() as u64) as usize]);
-            match (self.dice.roll(12), agent, engine) {
+            let engine = (!engines.is_empty()).then(|| engines[self.dice.below(engines.len() as u64) as usize]);
+            match (self.dice.below(12), agent, engine) {
                 (0 | 1, ..) => {
                     self.note("kill master", pid);
                     signal(pid, "KILL");
@@ -184,7 +173,7 @@ impl History {
                 }
                 (3, ..) => {
                     self.note("interrupt master", pid);
-                    signal(pid, if self.dice.roll(2) == 0 { "INT" } else { "TERM" });
+                    signal(pid, if self.dice.below(2) == 0 { "INT" } else { "TERM" });
                 }
                 (4 | 5, Some(agent), _) if self.agents_killed < 3 => {
                     self.agents_killed += 1;
@@ -217,7 +206,7 @@ impl History {
     fn freeze(&mut self, what: &'static str, pid: u32) {
         self.note(what, pid);
         signal(pid, "STOP");
-        self.dice.pause(900);
+        pause(&mut self.dice, 900);
         signal(pid, "CONT");
     }
 

@@ -6,6 +6,7 @@
 
 use compass_data::{open, read};
 use compass_settings::{ReadLimits, ReadOptions};
+use compass_types::seeded::Rng;
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,16 +15,12 @@ const ROUNDS: u64 = 60;
 /// With `COMPASS_FULL`.
 const FULL_ROUNDS: u64 = 600;
 
-/// SplitMix64: a seed gives the same bytes everywhere.
-struct Dice(u64);
+/// Blows to a file, drawn from a seed.
+struct Dice(Rng);
 
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % sides.max(1) as u64) as usize
+        self.0.below(sides as u64) as usize
     }
 
     /// One to four blows: a byte changed, a stretch cut out, doubled or filled with what readers stumble over.
@@ -127,7 +124,7 @@ fn mutated_files_give_rows_or_errors() {
         let whole = tried(&path);
         for seed in 0..rounds {
             let mut mutated = bytes.clone();
-            let mut dice = Dice(seed);
+            let mut dice = Dice(Rng::new(seed));
             // Within the text, where the file is packed: the pack's own checksum finds the rest.
             dice.mutate(&mut mutated);
             std::fs::write(&path, &mutated).unwrap();

@@ -3,6 +3,7 @@
 
 use crate::configurations::run_within;
 use compass_python::Limits;
+use compass_types::seeded::Rng;
 use std::path::{Path, PathBuf};
 
 const ROUNDS: u64 = 2_000;
@@ -93,16 +94,12 @@ const ODD: &[&str] = &[
     "except:\n",
 ];
 
-/// SplitMix64: a seed gives the same text everywhere.
-struct Dice(u64);
+/// Blows to a text, drawn from a seed.
+struct Dice(Rng);
 
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % sides.max(1) as u64) as usize
+        self.0.below(sides as u64) as usize
     }
 
     fn place(&mut self, text: &str) -> usize {
@@ -164,7 +161,7 @@ fn mutated_files_give_values_or_errors() {
     let limits = Limits { steps: 200_000, bytes: 64 << 20, ..Limits::default() };
     let (mut evaluated, mut failed) = (0, 0);
     for seed in 0..rounds {
-        let mut dice = Dice(seed);
+        let mut dice = Dice(Rng::new(seed));
         // The constructs of the language come as often as all files of a tree together.
         let most = if seed % 2 == 0 { SCRIPTS.len() } else { corpus.len() };
         let (at, other) = (dice.roll(most), dice.roll(most));

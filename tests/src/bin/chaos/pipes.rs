@@ -1,17 +1,12 @@
 //! Pipes without a writer in the place of files: a program that opens one hangs.
 
-use std::path::{Path, PathBuf};
+use compass_tests::runs_in;
+use std::path::Path;
 use std::process::Command;
 
 /// Lays them beside the runs of a folder, as what would be the latest run, and into each run's own folders; whether any was new.
 pub(crate) fn lay(work_dir: &Path) -> bool {
-    let runs: Vec<PathBuf> = std::fs::read_dir(work_dir)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .collect();
+    let runs = runs_in(work_dir);
     let within = ["plan/pipe", "ledger/pipe", "logs/pipe.log", "configs/pipe.toml"];
     let of_runs = runs.iter().flat_map(|run| within.map(|name| run.join(name)));
     let pipes = of_runs.chain([work_dir.join("99991231_235959")]);

@@ -3,7 +3,9 @@
 
 use crate::faults::{Fault, Faults};
 use crate::pipes;
-use compass_tests::{Etcd, Job, Running, Slurm, Tree, configuration, echo_job, free_port, tree_of, wait_until};
+use compass_tests::{
+    Etcd, Job, Running, Slurm, Tree, configuration, echo_job, free_port, runs_in, tree_of, wait_until,
+};
 use compass_types::seeded::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -147,7 +149,7 @@ impl<'a> Servers<'a> {
         self.judge(expected)
     }
 
-    /// Returns whether somebody waits for a job; one who stopped waiting must have heard that it ended well.
+    /// Returns whether a `submit --wait` still runs; one that ended must have ended with 0.
     fn is_waited_for(&mut self) -> Result<bool, String> {
         while let Some(at) = self.waiting.iter_mut().position(Running::has_ended) {
             let code = self.waiting.remove(at).finish().code;
@@ -278,13 +280,7 @@ impl<'a> Servers<'a> {
     /// The bytes of runs that nothing disturbed, no broken rule, and nothing left in Slurm's queue.
     fn judge(&self, expected: &(Tree, Tree)) -> Result<(), String> {
         for name in JOBS {
-            let runs: Vec<PathBuf> = fs::read_dir(self.job.path(name))
-                .into_iter()
-                .flatten()
-                .flatten()
-                .map(|entry| entry.path())
-                .filter(|path| path.is_dir())
-                .collect();
+            let runs = runs_in(&self.job.path(name));
             let [run] = runs.as_slice() else { return Err(format!("{name} has {} run folders", runs.len())) };
             for (part, expected) in [("results", &expected.0), ("predictions", &expected.1)] {
                 let renamed =

@@ -1,5 +1,6 @@
 //! Factors, their values, and which combinations of them are run.
 
+use compass_types::seeded::Rng;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -120,13 +121,14 @@ pub(crate) fn near(distance: usize) -> Vec<Combination> {
 
 /// A greedy covering array: every possible tuple of values of `strength` factors occurs in some combination.
 pub(crate) fn covering(strength: usize, seed: u64) -> Vec<Combination> {
-    let mut random = Random(seed);
+    let mut random = Rng::new(seed);
     let mut open: BTreeSet<Vec<Pair>> =
         tuples(strength).into_iter().filter(|tuple| is_possible(&partial(tuple))).collect();
     let mut jobs = Vec::new();
     while !open.is_empty() {
         let all: Vec<&Vec<Pair>> = open.iter().collect();
-        let tries = (0..40).filter_map(|_| completed(all.get(random.below(all.len()))?, &open, &mut random));
+        let tries =
+            (0..40).filter_map(|_| completed(all.get(random.below(all.len() as u64) as usize)?, &open, &mut random));
         let covered = |job: &Combination| open.iter().filter(|tuple| job.has(tuple)).count();
         let Some(best) = tries.max_by_key(covered) else { break };
         open.retain(|tuple| !best.has(tuple));
@@ -136,10 +138,10 @@ pub(crate) fn covering(strength: usize, seed: u64) -> Vec<Combination> {
 }
 
 /// Completes a tuple, factor by factor in random order, each time with the value that covers most of what is open.
-fn completed(tuple: &[Pair], open: &BTreeSet<Vec<Pair>>, random: &mut Random) -> Option<Combination> {
+fn completed(tuple: &[Pair], open: &BTreeSet<Vec<Pair>>, random: &mut Rng) -> Option<Combination> {
     let mut job = partial(tuple);
     let mut order: Vec<usize> = (0..FACTORS.len()).filter(|factor| job.get(*factor) == Some(&None)).collect();
-    random.shuffle(&mut order);
+    shuffle(&mut order, random);
     for factor in order {
         let with = |value: usize| {
             let mut next = job;
@@ -147,7 +149,7 @@ fn completed(tuple: &[Pair], open: &BTreeSet<Vec<Pair>>, random: &mut Random) ->
             is_possible(&next).then_some(next)
         };
         let mut values: Vec<usize> = (0..FACTORS.get(factor)?.1.len()).collect();
-        random.shuffle(&mut values);
+        shuffle(&mut values, random);
         let agrees = |next: &[Option<usize>; FACTORS.len()], tuple: &[Pair]| {
             tuple.contains(&(factor, next.get(factor).copied().flatten().unwrap_or(usize::MAX)))
                 && tuple
@@ -189,22 +191,9 @@ fn tuples(strength: usize) -> Vec<Vec<Pair>> {
     found
 }
 
-/// SplitMix64: the same array for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % bound.max(1) as u64) as usize
-    }
-
-    fn shuffle(&mut self, order: &mut [usize]) {
-        for last in (1..order.len()).rev() {
-            order.swap(last, self.below(last + 1));
-        }
+fn shuffle(order: &mut [usize], random: &mut Rng) {
+    for last in (1..order.len()).rev() {
+        order.swap(last, random.below(last as u64 + 1) as usize);
     }
 }
 
