@@ -562,7 +562,7 @@ impl RunFacts {
         }
     }
 
-    /// Takes note of what was refused, and who was barred, at the end.
+    /// Notes the refused results and the barred workers, at the end.
     pub fn sent_away<'a>(
         &mut self,
         refused: impl Iterator<Item = (&'a WorkerId, &'a Refusals)>,

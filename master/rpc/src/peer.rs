@@ -35,7 +35,7 @@ pub(super) const PLAIN: &str = "this master speaks with encryption only, and to 
     token with --token-file or COMPASS_TOKEN_FILE (`compass-master token create` makes one)";
 
 impl PeerIdentity {
-    /// Checks whether it may ask for anything but to be enrolled, and to which end.
+    /// Checks that the peer may ask for more than to be enrolled.
     ///
     /// # Errors
     /// `UNAUTHENTICATED` where a (new) certificate would help, `PERMISSION_DENIED` where none does.

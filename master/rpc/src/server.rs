@@ -64,7 +64,7 @@ impl WorkerService {
         Self { pools: pools.into_iter().collect(), ..self }
     }
 
-    /// Checks that this master has the pool.
+    /// Checks that this master has the pool; a worker may name none, and a master without a list takes all.
     fn knows(&self, pool: &str) -> Result<(), Status> {
         if pool.is_empty() || self.pools.is_empty() || self.pools.iter().any(|known| known == pool) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Grants of older leaders, as the store tells: their attempts, and who may still hold what.
+//! Grants of older leaders, as the store tells: their attempts, and the workers that may still hold samples.
 
 use compass_scheduler::Former;
 use compass_store::{AssignmentPage, AssignmentRecord, Damage, Keys, current_assignments};
@@ -41,7 +41,7 @@ impl PreviousAssignments {
         attempts
     }
 
-    /// Returns who may still hold what: for every sample the latest grant, if its epoch did not end with a release.
+    /// Returns the workers that may still hold samples: for every sample the latest grant, if its epoch did not end with a release.
     pub(crate) fn former(self, released: Epoch) -> Vec<Former> {
         let mut seen: BTreeMap<UnitId, IntervalSet> = BTreeMap::new();
         let mut former = Vec::new();

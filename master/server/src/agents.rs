@@ -122,7 +122,7 @@ impl Agents {
 }
 
 impl Launching {
-    /// Describes the launchers that have not brought what they should, given who is connected.
+    /// Describes the launchers that have not brought what they should, given the workers that are connected.
     pub(crate) fn notes(&self, is_connected: impl Fn(&WorkerId) -> bool) -> Vec<String> {
         let reports: Vec<_> = self.pools.borrow().iter().map(|report| report.clone().knowing(&is_connected)).collect();
         let lacking = reports.into_iter().filter(|report| report.count.reported < report.target.max(1));

@@ -1,4 +1,4 @@
-//! Log of grants in the store: who was given which samples, for the leader that comes next.
+//! Log of grants in the store: the samples of every worker, for the leader that comes next.
 //!
 //! Assignments are kept as a log, a key for each group of them that became durable together: however many workers a group is
 //! of, it costs one write. Now and then a leader writes down all that is out at that moment, with the number of the key

@@ -1,4 +1,4 @@
-//! Meaning of an error of the client: ask again, or give up, and what to tell whom.
+//! Meaning of an error of the client: ask again, or give up, and the error to return.
 
 use crate::backend::Trouble;
 use crate::error::StoreError;

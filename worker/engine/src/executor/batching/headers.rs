@@ -27,7 +27,7 @@ struct Header {
 impl Headers {
     /// Returns the header of a prompt, if it is there.
     pub(super) fn find(&self, prompt: &TokenPrompt) -> Option<HeaderId> {
-        let same = |header: &Option<Header>| header.as_ref().is_some_and(|one| one.prompt.hinto_header_of(prompt));
+        let same = |header: &Option<Header>| header.as_ref().is_some_and(|one| one.prompt.shares_header_with(prompt));
         self.0.iter().position(same).map(HeaderId)
     }
 

@@ -66,7 +66,7 @@ impl TokenPrompt {
     }
 
     /// Whether two prompts have the same header, cut in the same way.
-    pub(super) fn hinto_header_of(&self, other: &Self) -> bool {
+    pub(super) fn shares_header_with(&self, other: &Self) -> bool {
         self.header > 0 && self.header == other.header && self.shared(other) >= self.header
     }
 
@@ -157,8 +157,8 @@ mod tests {
             (0, 0, 64, 100)
         );
         let (long, other) = (prompt(200, 7, &[100]), prompt(150, 8, &[100]));
-        assert!(long.hinto_header_of(&other) && !long.hinto_header_of(&prompt(150, 8, &[])));
-        assert!(!long.hinto_header_of(&prompt(150, 8, &[30, 100])), "its pieces are other ones");
+        assert!(long.shares_header_with(&other) && !long.shares_header_with(&prompt(150, 8, &[])));
+        assert!(!long.shares_header_with(&prompt(150, 8, &[30, 100])), "its pieces are other ones");
         assert_eq!(long.shared(&prompt(150, 8, &[100, 128])), 100, "its header ends later");
         assert_eq!(
             prompt(200, 7, &[64, 150]).shared(&prompt(150, 8, &[64])),
