@@ -85,7 +85,7 @@ impl Book {
                 }
                 Err(StoreError::Held { holder }) => {
                     if !took_over {
-                        let jobs = JobRecord::all(&store).await.map_err(failed)?;
+                        let jobs = read(&store).await.map_err(failed)?;
                         let unseen = jobs.iter().find(|(_, job)| job.ended.is_none() && !is_seen(job));
                         if let Some((_, job)) = unseen {
                             return Err(Failure::bad_input(unseen_by_standby(&holder, job)));
@@ -135,7 +135,7 @@ impl Book {
 
     /// All jobs in the order in which they were accepted; of those that have ended only the [`ENDED`] that ended last.
     pub(crate) async fn all(&mut self) -> Result<Vec<JobRecord>, StoreError> {
-        let jobs = JobRecord::all(&self.store).await?;
+        let jobs = read(&self.store).await?;
         let mut ended: Vec<(&str, &str)> =
             jobs.iter().filter_map(|(key, job)| Some((job.ended.as_ref()?.at.as_str(), key.as_str()))).collect();
         // Of those that ended in the same second the later accepted: `jobs` is in that order, and the sort is stable.
@@ -183,4 +183,17 @@ fn unseen_by_standby(holder: &str, job: &JobRecord) -> Diagnostic {
         "servers of one store share the disk that their jobs' work_dir is on; one with jobs of its own needs another \
          prefix behind the members in `store`",
     )
+}
+
+/// Returns the records of a store with their keys, in the order in which the jobs were accepted.
+async fn read(store: &AnyStore) -> Result<Vec<(String, JobRecord)>, StoreError> {
+    let mut jobs: Vec<(String, JobRecord)> = Vec::new();
+    for (key, bytes) in store.scan_all(JobRecord::KEYS).await? {
+        match serde_json::from_slice(&bytes) {
+            Ok(job) => jobs.push((key, job)),
+            Err(error) => tracing::warn!(key, %error, "a job of another version is left alone"),
+        }
+    }
+    jobs.sort_by(|(_, a), (_, b)| a.submitted.cmp(&b.submitted));
+    Ok(jobs)
 }

@@ -1,4 +1,4 @@
-//! A job whose server went away, and goes on under one on another host: no socket leads there, but both share a store, which
+//! A job whose server went away, and continues under one on another host: no socket leads there, but both share a store, which
 //! records how the job ends.
 
 use crate::job::{Ended, JobRecord};
@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// Interval at which the store is asked.
 const LOOK: Duration = Duration::from_secs(1);
+/// Longest time without an answer of the store.
+const LONGEST_OUTAGE: Duration = Duration::from_secs(600);
 /// Longest time without a server that leads: longer than a lease and an election.
 const LONGEST_VACANCY: Duration = Duration::from_secs(20);
 
@@ -24,10 +26,22 @@ pub(super) async fn end_elsewhere(
 ) -> Result<Option<Ended>, StoreError> {
     let StoreConfig::Etcd(etcd) = store else { return Ok(None) };
     let store = EtcdStore::open_at(etcd, JobRecord::PLACE, StoreTimeouts::default())?;
-    let (mut last_led, mut goes_on) = (Instant::now(), Some(goes_on));
+    let key = JobRecord::key(&JobId(job.to_owned()));
+    let (mut last_led, mut last_answered, mut goes_on) = (Instant::now(), Instant::now(), Some(goes_on));
     while last_led.elapsed() < LONGEST_VACANCY {
-        let mut records = JobRecord::all(&store).await?.into_iter().map(|(_, record)| record);
-        let Some(record) = records.find(|record| JobId::of(&record.plan).0 == job) else { return Ok(None) };
+        let found = match store.scan_all(&key).await {
+            Err(error) if last_answered.elapsed() > LONGEST_OUTAGE => return Err(error),
+            Err(_) => {
+                // A server that leads waits for the store as well.
+                last_led = Instant::now();
+                tokio::time::sleep(LOOK).await;
+                continue;
+            }
+            Ok(found) => found,
+        };
+        last_answered = Instant::now();
+        let record = found.first().and_then(|(_, bytes)| serde_json::from_slice::<JobRecord>(bytes).ok());
+        let Some(record) = record else { return Ok(None) };
         if record.ended.is_some() {
             return Ok(record.ended);
         }

@@ -11,7 +11,6 @@ use compass_run::ModelPlacement;
 use compass_run_folder::RunFolder;
 use compass_scheduler::broker::JobId;
 use compass_settings::{Config, LeftOut, RunnerConfig, StageConfig};
-use compass_store::{CoordinationStore, StoreError};
 use compass_types::ids::Digest;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -57,27 +56,12 @@ pub struct JobRecord {
 impl JobRecord {
     /// Place of a server's keys in a store.
     pub const PLACE: &str = "serve";
-    const KEYS: &str = "serve/jobs/";
+    /// Place of its records below that.
+    pub const KEYS: &str = "serve/jobs/";
 
     /// Returns the key of a job's record.
     pub fn key(job: &JobId) -> String {
         format!("{}{job}", Self::KEYS)
-    }
-
-    /// The records of a store with their keys, in the order in which the jobs were accepted.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub async fn all(store: &impl CoordinationStore) -> Result<Vec<(String, Self)>, StoreError> {
-        let mut jobs: Vec<(String, Self)> = Vec::new();
-        for (key, bytes) in store.scan_all(Self::KEYS).await? {
-            match serde_json::from_slice(&bytes) {
-                Ok(job) => jobs.push((key, job)),
-                Err(error) => tracing::warn!(key, %error, "a job of another version is left alone"),
-            }
-        }
-        jobs.sort_by(|(_, a), (_, b)| a.submitted.cmp(&b.submitted));
-        Ok(jobs)
     }
 }
 
