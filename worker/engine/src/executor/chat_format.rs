@@ -2,18 +2,15 @@
 
 use super::answer::RunError;
 use super::bordered::Bordered;
-use crate::fault::file_fault;
-use crate::tokenizer::{ChatError, ChatTemplate, ChatTemplates, TextTokenizer, render_chat};
+use crate::fault::{file_fault, missing_fault};
+use crate::tokenizer::TextTokenizer;
+use compass_chat::{ChatError, ChatTemplate, ChatTemplates, FileFault, TODAY, render_chat};
 use compass_plan::engine::EngineFault;
 use compass_plan::prompt::{Message, system_as_user};
 use compass_plan::{NumericProfile, RefusedSystem};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::path::Path;
-
-/// The date for templates that use it: a run must not depend on the day on which a sample runs. The default of Llama
-/// 3.1's own template.
-const TODAY: jiff::civil::DateTime = jiff::civil::date(2024, 7, 26).at(0, 0, 0, 0);
 
 /// A model's chat template with its variables.
 #[derive(Debug)]
@@ -47,7 +44,10 @@ impl ChatFormat {
         refused: RefusedSystem,
         notes: &mut Vec<String>,
     ) -> Result<Self, EngineFault> {
-        let templates = ChatTemplates::read(directory)?;
+        let templates = ChatTemplates::read(directory).map_err(|fault| match fault {
+            FileFault::Unreadable { path, error } => missing_fault(&path, error),
+            FileFault::Malformed { .. } => EngineFault::Model(fault.to_string()),
+        })?;
         let source =
             templates.choose(false).map_err(|none| file_fault(directory, format!("{none}; set chat = false")))?;
         if source.contains("strftime_now") {

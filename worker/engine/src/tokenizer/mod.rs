@@ -3,7 +3,6 @@
 mod anchors;
 mod backend;
 mod bos;
-mod chat;
 mod class;
 mod cleanup;
 mod gpt2_backend;
@@ -16,7 +15,6 @@ mod text;
 mod tiktoken_backend;
 mod words;
 
-pub use chat::{ChatError, ChatTemplate, ChatTemplates, NoTemplate, render_chat};
 pub use kwargs::{Side, TokenizerKwargs, pad, truncate};
 pub use sentencepiece::{PieceKind, SentencePiece};
 pub use text::TextTokenizer;

@@ -3,8 +3,7 @@
 use crate::read::fields::flag;
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Value};
-use compass_common::regular_file;
-use serde_json::{Map, Value as Json};
+use compass_chat::ChatTemplates;
 use std::path::Path;
 
 /// Use of the chat template that `chat` asks for.
@@ -69,23 +68,7 @@ fn has_template(tokenizer: &Path) -> Option<bool> {
     if !tokenizer.is_dir() {
         return None;
     }
-    let within = |name: &str| {
-        let fields = regular_file::read(&tokenizer.join(name), regular_file::SMALL).ok();
-        let fields = fields.and_then(|bytes| serde_json::from_slice::<Map<String, Json>>(&bytes).ok());
-        fields.and_then(|fields| fields.get("chat_template").cloned()).is_some_and(|template| match template {
-            Json::String(_) => true,
-            Json::Array(several) => !several.is_empty(),
-            _ => false,
-        })
-    };
-    let several = std::fs::read_dir(tokenizer.join("additional_chat_templates"));
-    let mut several = several.into_iter().flatten().flatten();
-    Some(
-        tokenizer.join("chat_template.jinja").is_file()
-            || several.any(|entry| entry.path().extension().is_some_and(|end| end == "jinja"))
-            || within("tokenizer_config.json")
-            || within("chat_template.json"),
-    )
+    Some(ChatTemplates::read(tokenizer).is_ok_and(|templates| !templates.is_empty()))
 }
 
 #[cfg(test)]

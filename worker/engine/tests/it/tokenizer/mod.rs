@@ -1,7 +1,6 @@
-//! Tokenizers and chat templates compared with their own libraries: small goldens written by the scripts in `goldens/`.
+//! Tokenizers compared with their own libraries: small goldens written by the scripts in `goldens/`.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod chat;
 mod sentencepiece;
 mod support;
 mod tiktoken;

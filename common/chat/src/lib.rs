@@ -7,5 +7,5 @@ mod python_output;
 mod render;
 mod source;
 
-pub use render::{ChatError, ChatTemplate, render_chat};
-pub use source::{ChatTemplates, NoTemplate};
+pub use render::{ChatError, ChatTemplate, TODAY, render_chat};
+pub use source::{ChatTemplates, FileFault, NoTemplate};

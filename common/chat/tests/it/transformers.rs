@@ -1,12 +1,13 @@
 //! Chat templates of well-known formats against transformers' `apply_chat_template`, byte for byte.
 
-use crate::tokenizer::support::golden_json;
-use compass_engine::tokenizer::{ChatError, ChatTemplate, render_chat};
+use compass_chat::{ChatError, ChatTemplate, render_chat};
 use serde_json::{Map, Value};
+use std::path::Path;
 
 #[test]
 fn every_template_over_every_conversation() {
-    let document = golden_json("chat.json");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens/chat.json");
+    let document: Value = serde_json::from_slice(&std::fs::read(golden).unwrap()).unwrap();
     let now = document["now"].as_str().unwrap().parse().unwrap();
     let mut differences = Vec::new();
     let (mut rendered, mut refused) = (0, 0);

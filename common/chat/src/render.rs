@@ -7,6 +7,10 @@ use jiff::civil::DateTime;
 use minijinja::Environment;
 use serde_json::{Map, Value};
 
+/// The date for templates that use it: a run must not depend on the day on which a sample runs. The default of Llama 3.1's own
+/// template.
+pub const TODAY: DateTime = jiff::civil::date(2024, 7, 26).at(0, 0, 0, 0);
+
 /// Tag that `continue_final_message` appends to find the position again, as in transformers.
 const TAG: &str = "CONTINUE_FINAL_MESSAGE_TAG ";
 

@@ -1,12 +1,11 @@
 //! Files with a model's chat templates: chat_template.jinja and its folder, tokenizer_config.json, chat_template.json.
 
-use crate::config::read_json;
-use crate::fault::missing_fault;
 use compass_common::regular_file;
-use compass_plan::engine::EngineFault;
-use serde_json::{Map, Value};
+use compass_plan::architecture::read_config;
+use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Name of the template that is used by default.
 const DEFAULT: &str = "default";
@@ -17,6 +16,23 @@ const TOOL_USE: &str = "tool_use";
 /// The templates of a model by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChatTemplates(BTreeMap<String, String>);
+
+/// Reason that a file with templates cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileFault {
+    /// It is missing or unreadable on this host.
+    #[error("{path}: {error}", path = .path.display())]
+    Unreadable { path: PathBuf, error: io::Error },
+    /// Its content is no JSON.
+    #[error("{path}: invalid: {error}; download the file again, or correct it", path = .path.display())]
+    Malformed { path: PathBuf, error: serde_json::Error },
+}
+
+impl FileFault {
+    fn unreadable(path: &Path, error: io::Error) -> Self {
+        Self::Unreadable { path: path.to_owned(), error }
+    }
+}
 
 /// Why there is no template to use.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,8 +50,8 @@ impl ChatTemplates {
     /// transformers; chat_template.json, which transformers' processors write, is used last.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when a file is malformed or cannot be read.
-    pub fn read(directory: &Path) -> Result<Self, EngineFault> {
+    /// [`FileFault`] when a file is malformed or cannot be read.
+    pub fn read(directory: &Path) -> Result<Self, FileFault> {
         let mut own = BTreeMap::new();
         let single = directory.join("chat_template.jinja");
         if single.is_file() {
@@ -43,8 +59,8 @@ impl ChatTemplates {
         }
         let folder = directory.join("additional_chat_templates");
         if folder.is_dir() {
-            for entry in std::fs::read_dir(&folder).map_err(|error| missing_fault(&folder, error))? {
-                let path = entry.map_err(|error| missing_fault(&folder, error))?.path();
+            for entry in std::fs::read_dir(&folder).map_err(|error| FileFault::unreadable(&folder, error))? {
+                let path = entry.map_err(|error| FileFault::unreadable(&folder, error))?.path();
                 let name = path.file_stem().and_then(|name| name.to_str());
                 if let (Some(name), true) = (name, path.extension().is_some_and(|end| end == "jinja")) {
                     own.insert(name.to_owned(), text(&path)?);
@@ -53,7 +69,7 @@ impl ChatTemplates {
         }
         for name in ["tokenizer_config.json", "chat_template.json"] {
             if own.is_empty()
-                && let Some(fields) = read_json::<Map<String, Value>>(&directory.join(name))?
+                && let Some(fields) = json(&directory.join(name))?
             {
                 own = fields.get("chat_template").map(from_value).unwrap_or_default();
             }
@@ -87,8 +103,20 @@ impl ChatTemplates {
     }
 }
 
-fn text(path: &Path) -> Result<String, EngineFault> {
-    regular_file::read_text(path, regular_file::SMALL).map_err(|error| missing_fault(path, error))
+fn text(path: &Path) -> Result<String, FileFault> {
+    regular_file::read_text(path, regular_file::SMALL).map_err(|error| FileFault::unreadable(path, error))
+}
+
+/// Reads a JSON file, as leniently as config.json; `None` if there is none.
+fn json(path: &Path) -> Result<Option<Value>, FileFault> {
+    match regular_file::read(path, regular_file::SMALL) {
+        Ok(bytes) => {
+            let malformed = |error| FileFault::Malformed { path: path.to_owned(), error };
+            read_config(&bytes).map(Some).map_err(malformed)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FileFault::unreadable(path, error)),
+    }
 }
 
 /// Reads one template, or a list of `{"name": ..., "template": ...}`.

@@ -1,0 +1,3 @@
+//! Chat templates beside transformers' own output, and what they say of thinking.
+
+mod transformers;
