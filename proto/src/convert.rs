@@ -6,7 +6,7 @@ use compass_types::ids::{Digest, GrantId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::{
     Execution, ExecutionClass, Finish, Generation, LoglikelihoodScore, NormalizerScore, Outcome, PplScore, PromptFit,
-    PromptSha, RollingScore, SampleResult,
+    PromptSha, RollingScore, SampleResult, ThinkingEnd, Thought,
 };
 
 /// A message that violates the protocol.
@@ -143,7 +143,35 @@ impl From<&Generation> for v1::Generation {
             Finish::Stop => v1::Finish::Stop,
             Finish::Eos => v1::Finish::Eos,
         };
-        Self { text: generation.text.clone(), tokens: generation.tokens, finish: finish.into() }
+        let thinking = generation.thinking.as_ref().map(v1::Thought::from);
+        Self { text: generation.text.clone(), tokens: generation.tokens, finish: finish.into(), thinking }
+    }
+}
+
+impl From<&Thought> for v1::Thought {
+    fn from(thought: &Thought) -> Self {
+        let end = match thought.end {
+            ThinkingEnd::Closed => v1::ThinkingEnd::Closed,
+            ThinkingEnd::Forced => v1::ThinkingEnd::Forced,
+            ThinkingEnd::Cut => v1::ThinkingEnd::Cut,
+            ThinkingEnd::Ended => v1::ThinkingEnd::Ended,
+        };
+        Self { text: thought.text.clone(), tokens: thought.tokens, end: end.into() }
+    }
+}
+
+impl TryFrom<v1::Thought> for Thought {
+    type Error = ParseError;
+
+    fn try_from(wire: v1::Thought) -> Result<Self, ParseError> {
+        let end = match wire.end() {
+            v1::ThinkingEnd::Closed => ThinkingEnd::Closed,
+            v1::ThinkingEnd::Forced => ThinkingEnd::Forced,
+            v1::ThinkingEnd::Cut => ThinkingEnd::Cut,
+            v1::ThinkingEnd::Ended => ThinkingEnd::Ended,
+            v1::ThinkingEnd::Unspecified => return Err(ParseError::Missing("thinking.end")),
+        };
+        Ok(Self { text: wire.text, tokens: wire.tokens, end })
     }
 }
 
@@ -157,7 +185,8 @@ impl TryFrom<v1::Generation> for Generation {
             v1::Finish::Eos => Finish::Eos,
             v1::Finish::Unspecified => return Err(ParseError::Missing("generation.finish")),
         };
-        Ok(Self { text: wire.text, tokens: wire.tokens, finish })
+        let thinking = wire.thinking.map(Thought::try_from).transpose()?;
+        Ok(Self { text: wire.text, tokens: wire.tokens, finish, thinking })
     }
 }
 
@@ -314,7 +343,11 @@ mod tests {
         round_trip(Outcome::Rolling(RollingScore { sum: -1234.5, tokens: 99 }));
         round_trip(Outcome::Loglikelihood(vec![LoglikelihoodScore { sum: -1e-300, tokens: 4, is_greedy: true }]));
         let text = "é\u{1F600}\n".to_owned();
-        let generation = Generation { text, tokens: 9, finish: Finish::Stop };
+        let generation = Generation::new(text, 9, Finish::Stop);
+        for end in [ThinkingEnd::Closed, ThinkingEnd::Forced, ThinkingEnd::Cut, ThinkingEnd::Ended] {
+            let thinking = Some(Thought { text: "so\n".to_owned(), tokens: 3, end });
+            round_trip(Outcome::Generated(vec![Generation { thinking, ..generation.clone() }]));
+        }
         round_trip(Outcome::Generated(vec![generation.clone()]));
         round_trip(Outcome::Generated(vec![generation.clone(), generation]));
         round_trip(Outcome::Generated(Vec::new()));

@@ -151,7 +151,8 @@ fn generation(prompt: &str, at: u32) -> Generation {
     };
     let last = prompt.split_whitespace().next_back().unwrap_or_default();
     let text = format!("{} {last}", &digest.to_hex().as_str()[..8]);
-    Generation { tokens: token_count(&text), text, finish: Finish::Eos }
+    let tokens = token_count(&text);
+    Generation::new(text, tokens, Finish::Eos)
 }
 
 #[cfg(test)]

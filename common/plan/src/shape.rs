@@ -226,7 +226,7 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(shape.misfit(0, &ppl(&[1.0, bad])), Some(Misfit::NotFinite));
         }
-        let generation = Generation { text: "a".into(), tokens: 1, finish: Finish::Eos };
+        let generation = Generation::new("a", 1, Finish::Eos);
         let wrong = shape.misfit(0, &Outcome::Generated(vec![generation])).unwrap();
         assert_eq!(wrong.to_string(), "a result of kind `generation`, where the plan asks for `ppl`");
         assert_eq!(shape.misfit(0, &Outcome::Failed { reason: "too long".into() }), None);

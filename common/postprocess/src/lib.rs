@@ -27,6 +27,7 @@ mod option;
 mod pattern;
 mod reasoning;
 mod tags;
+pub mod thinking;
 mod words;
 
 pub use agieval::agieval_math;

@@ -119,11 +119,50 @@ pub struct LoglikelihoodScore {
 /// A generation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generation {
-    /// Decoded text, special tokens skipped, cut before the first stop string.
+    /// Decoded text of the answer, special tokens skipped, cut before the first stop string.
     pub text: String,
-    /// Tokens generated.
+    /// Tokens of the answer.
     pub tokens: u32,
     pub finish: Finish,
+    /// Thinking before the answer; `None` where the model did not think, or texts are not split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Thought>,
+}
+
+impl Generation {
+    /// A generation without thinking.
+    pub fn new(text: impl Into<String>, tokens: u32, finish: Finish) -> Self {
+        Self { text: text.into(), tokens, finish, thinking: None }
+    }
+
+    /// Returns whether the thinking did not end, so that there is no answer.
+    pub fn is_unfinished(&self) -> bool {
+        self.thinking.as_ref().is_some_and(|thought| matches!(thought.end, ThinkingEnd::Cut | ThinkingEnd::Ended))
+    }
+}
+
+/// Thinking of a model before its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thought {
+    /// Text between the marks.
+    pub text: String,
+    /// Tokens between the marks.
+    pub tokens: u32,
+    pub end: ThinkingEnd,
+}
+
+/// End of a thinking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThinkingEnd {
+    /// The model closed it.
+    Closed,
+    /// It met its budget and was closed for the model.
+    Forced,
+    /// The tokens ran out within it: there is no answer.
+    Cut,
+    /// The model ended the generation within it: there is no answer.
+    Ended,
 }
 
 /// Why a generation ended.

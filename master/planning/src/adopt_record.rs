@@ -125,8 +125,7 @@ fn outcome(sample: &Sample, record: &Map<String, Value>) -> Option<Outcome> {
     let number = |label: &Value, key: &str| -> Option<f64> {
         record.get(&format!("label: {}", python_str(label)))?.get(key)?.as_f64()
     };
-    let generation =
-        |text: &Value| Some(Generation { text: text.as_str()?.to_owned(), tokens: 0, finish: Finish::Eos });
+    let generation = |text: &Value| Some(Generation::new(text.as_str()?, 0, Finish::Eos));
     let prediction = record.get("prediction");
     match &sample.body {
         Body::Gen { .. } if record.contains_key("ppl") => {

@@ -292,7 +292,7 @@ impl Job {
 }
 
 fn generation(text: String) -> Outcome {
-    Outcome::Generation(v1::Generation { text, tokens: 1, finish: v1::Finish::Stop.into() })
+    Outcome::Generation(v1::Generation { text, tokens: 1, finish: v1::Finish::Stop.into(), ..Default::default() })
 }
 
 /// The way in which the numbers of a result are not finite.

@@ -213,7 +213,7 @@ impl Worker {
     }
 
     fn has_result(&mut self, slot: usize, index: u32) {
-        let generation = v1::Generation { text: "a".into(), tokens: 1, finish: v1::Finish::Stop.into() };
+        let generation = v1::Generation { text: "a".into(), tokens: 1, finish: v1::Finish::Stop.into(), ..Default::default() };
         let outcome = Some(v1::sample_result::Outcome::Generation(generation));
         let result = v1::SampleResult { index, outcome, ..Default::default() };
         self.step(Input::Slot(SlotReport { slot, event: SlotEvent::Result(result) }));

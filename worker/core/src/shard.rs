@@ -172,9 +172,12 @@ mod tests {
                     tokens: vec![1, 1],
                     is_greedy: vec![true, false],
                 }),
-                false => {
-                    Outcome::Generation(v1::Generation { text: "A".into(), tokens: 1, finish: v1::Finish::Stop.into() })
-                }
+                false => Outcome::Generation(v1::Generation {
+                    text: "A".into(),
+                    tokens: 1,
+                    finish: v1::Finish::Stop.into(),
+                    ..Default::default()
+                }),
             };
             v1::SampleResult { index, outcome: Some(outcome), ..Default::default() }
         };

@@ -91,7 +91,7 @@ pub(crate) fn generation(answer: &Value, api: EndpointApi, stops: &[String]) -> 
         (None, _) => Finish::Eos,
     };
     let text = text[..end.unwrap_or(text.len())].to_owned();
-    Ok(Ok(Generation { text, tokens: u32::try_from(tokens).unwrap_or(u32::MAX), finish }))
+    Ok(Ok(Generation::new(text, u32::try_from(tokens).unwrap_or(u32::MAX), finish)))
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn texts_end_for_a_reason() {
         let of = |content: &str, finish: &str| chat(said(content, finish)).unwrap().unwrap();
-        assert_eq!(of("four", "stop"), Generation { text: "four".into(), tokens: 2, finish: Finish::Eos });
+        assert_eq!(of("four", "stop"), Generation::new("four", 2, Finish::Eos));
         assert_eq!(of("four", "length").finish, Finish::Length);
         assert_eq!((of("a\n\nb", "length").text, of("a\n\nb", "length").finish), ("a".into(), Finish::Stop));
         assert_eq!(of("", "stop").text, "");

@@ -16,7 +16,7 @@ fn gold(task: &str) -> Value {
 }
 
 fn several(index: u32, texts: &[&str]) -> SampleResult {
-    let answer = |text: &&str| Generation { text: (*text).into(), tokens: 1, finish: Finish::Eos };
+    let answer = |text: &&str| Generation::new(*text, 1, Finish::Eos);
     SampleResult { outcome: Outcome::Generated(texts.iter().map(answer).collect()), ..generated(index, "") }
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn loglikelihood_result(index: u32, sums: &[f64]) -> SampleResult {
 }
 
 pub(crate) fn generated(index: u32, text: &str) -> SampleResult {
-    result(index, Outcome::Generated(vec![Generation { text: text.into(), tokens: 3, finish: Finish::Stop }]))
+    result(index, Outcome::Generated(vec![Generation::new(text, 3, Finish::Stop)]))
 }
 
 pub(crate) fn failed(index: u32, reason: &str) -> SampleResult {

@@ -184,7 +184,7 @@ mod tests {
     }
 
     fn answers(texts: &[&str]) -> SampleResult {
-        let answer = |text: &&str| Generation { text: (*text).into(), tokens: 1, finish: Finish::Stop };
+        let answer = |text: &&str| Generation::new(*text, 1, Finish::Stop);
         result(0, Outcome::Generated(texts.iter().map(answer).collect()))
     }
 

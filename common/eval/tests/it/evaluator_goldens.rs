@@ -18,8 +18,7 @@ fn sample(index: u32, reading: &str, sample: &Value) -> (Sample, SampleResult) {
     let answers = sample["answers"].as_array().unwrap();
     let (body, outcome) = match reading {
         "text" => {
-            let text =
-                |answer: &Value| Generation { text: answer.as_str().unwrap().into(), tokens: 1, finish: Finish::Eos };
+            let text = |answer: &Value| Generation::new(answer.as_str().unwrap(), 1, Finish::Eos);
             (Body::Gen { prompt }, Outcome::Generated(answers.iter().map(text).collect()))
         }
         "mean" => {
@@ -99,8 +98,8 @@ fn bbq_tables() {
         let (rows, responses) = (case["in"][0].as_array().unwrap(), case["in"][1].as_array().unwrap());
         let mut accumulator = Accumulator::new(&EvalSpec::new(EvaluatorSpec::Bbq));
         for ((index, row), response) in (0..).zip(rows).zip(responses) {
-            let text = response.as_str().unwrap().into();
-            let answer = Generation { text, tokens: 1, finish: Finish::Eos };
+            let text = response.as_str().unwrap();
+            let answer = Generation::new(text, 1, Finish::Eos);
             let fit = PromptFit { tokens: 1, ..PromptFit::default() };
             let result = SampleResult { index, fit, outcome: Outcome::Generated(vec![answer]) };
             let body = Body::Gen { prompt: Prompt::question("question") };

@@ -49,13 +49,16 @@ impl Costs {
     }
 }
 
+/// Returns the tokens of an answer and of the thinking before it.
+fn all_tokens(generation: &v1::Generation) -> u64 {
+    u64::from(generation.tokens) + generation.thinking.as_ref().map_or(0, |thought| u64::from(thought.tokens))
+}
+
 /// Tokens that were generated for a sample.
 fn generated(result: &v1::SampleResult) -> u64 {
     match &result.outcome {
-        Some(v1::sample_result::Outcome::Generation(one)) => one.tokens.into(),
-        Some(v1::sample_result::Outcome::Generations(all)) => {
-            all.generations.iter().map(|one| u64::from(one.tokens)).sum()
-        }
+        Some(v1::sample_result::Outcome::Generation(one)) => all_tokens(one),
+        Some(v1::sample_result::Outcome::Generations(all)) => all.generations.iter().map(all_tokens).sum(),
         _ => 0,
     }
 }

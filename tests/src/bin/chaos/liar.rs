@@ -81,6 +81,7 @@ async fn claim(port: u16, token: &Path, number: u32) -> Result<(), JoinError> {
 /// An outcome of every kind that the data sets of a history have.
 fn falsehoods() -> [Outcome; 2] {
     let scores = v1::PplScores { nll_sum: vec![3.0, 2.0], tokens: vec![17, 17], ..Default::default() };
-    let answer = v1::Generation { text: "a lie".into(), tokens: 2, finish: v1::Finish::Eos.into() };
+    let answer =
+        v1::Generation { text: "a lie".into(), tokens: 2, finish: v1::Finish::Eos.into(), ..Default::default() };
     [Outcome::Ppl(scores), Outcome::Generation(answer)]
 }

@@ -59,7 +59,7 @@ fn made(dataset: &DatasetPlan, sample: &Sample) -> SampleResult {
         2 => format!("```python\nprint({})\n```", sample.index),
         _ => "The answer is B".to_owned(),
     };
-    let generated = |text: &str| Generation { text: text.to_owned(), tokens: 1, finish: Finish::Eos };
+    let generated = |text: &str| Generation::new(text, 1, Finish::Eos);
     let outcome = match &sample.body {
         Body::Gen { .. } if dataset.infer == InferSpec::PplOnly => {
             Outcome::Ppl(vec![PplScore { nll_sum: draw(0), tokens: 1, normalizer: None }])

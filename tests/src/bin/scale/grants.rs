@@ -149,7 +149,12 @@ fn results(size: &RealSize, grant: &v1::Grant) -> Vec<v1::Results> {
 }
 
 fn outcome(request: Request) -> Outcome {
-    let generation = || v1::Generation { text: "0123abcd A".into(), tokens: 3, finish: v1::Finish::Eos.into() };
+    let generation = || v1::Generation {
+        text: "0123abcd A".into(),
+        tokens: 3,
+        finish: v1::Finish::Eos.into(),
+        ..Default::default()
+    };
     let ppl = |options: usize| {
         Outcome::Ppl(v1::PplScores { nll_sum: vec![1.5; options], tokens: vec![17; options], ..Default::default() })
     };

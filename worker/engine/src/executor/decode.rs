@@ -85,6 +85,6 @@ impl<'a> BatchDecoder<'a> {
         let cut = self.settings.stop.cut(&text);
         // For chat models the end token is a stop string too, but it counts as an end by the model.
         let finish = if cut.len() < text.len() && finish != Finish::Eos { Finish::Stop } else { finish };
-        Ok(Generation { text: cut.to_owned(), tokens: tokens.len() as u32, finish })
+        Ok(Generation::new(cut, tokens.len() as u32, finish))
     }
 }

@@ -161,7 +161,7 @@ impl<'a> GenerationBatch<'a> {
         let room = self.most_positions.map_or(usize::MAX, |most| (most + 1).saturating_sub(ids.len()));
         let max_tokens = self.prompting.settings.max_out_len.min(room);
         if max_tokens == 0 {
-            let none = Generation { text: String::new(), tokens: 0, finish: Finish::Length };
+            let none = Generation::new("", 0, Finish::Length);
             let mut next = Vec::new();
             for sequence in sequences {
                 next.extend(self.answered(SequenceId { request: number, sequence, max_tokens }, none.clone())?);

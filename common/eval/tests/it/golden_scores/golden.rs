@@ -44,7 +44,7 @@ pub(crate) fn result(index: u32, outcome: Outcome) -> SampleResult {
 }
 
 pub(crate) fn generated(index: u32, answer: &str) -> SampleResult {
-    let generation = Generation { text: answer.into(), tokens: 1, finish: Finish::Length };
+    let generation = Generation::new(answer, 1, Finish::Length);
     result(index, Outcome::Generated(vec![generation]))
 }
 
