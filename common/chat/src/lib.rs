@@ -6,6 +6,8 @@ mod json;
 mod python_output;
 mod render;
 mod source;
+mod thinking;
 
 pub use render::{ChatError, ChatTemplate, TODAY, render_chat};
-pub use source::{ChatTemplates, FileFault, NoTemplate};
+pub use source::{ChatTemplates, FileFault, NoTemplate, special_tokens};
+pub use thinking::{ChatThinking, EFFORT, Probe, ThinkingFault, ThinkingOfModel, thinking_of};

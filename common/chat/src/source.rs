@@ -2,7 +2,7 @@
 
 use compass_common::regular_file;
 use compass_plan::architecture::read_config;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -105,6 +105,18 @@ impl ChatTemplates {
 
 fn text(path: &Path) -> Result<String, FileFault> {
     regular_file::read_text(path, regular_file::SMALL).map_err(|error| FileFault::unreadable(path, error))
+}
+
+/// Returns the texts of the special tokens of tokenizer_config.json by their roles (`bos_token`, ...), without the vocabulary:
+/// enough to see what a template makes of a message.
+pub fn special_tokens(directory: &Path) -> Map<String, Value> {
+    let fields = json(&directory.join("tokenizer_config.json")).ok().flatten();
+    let fields = fields.and_then(|fields| fields.as_object().cloned()).unwrap_or_default();
+    let token = |(role, token): (String, Value)| {
+        let text = token.as_str().or_else(|| token.get("content")?.as_str())?.to_owned();
+        role.ends_with("_token").then(|| (role, text.into()))
+    };
+    fields.into_iter().filter_map(token).collect()
 }
 
 /// Reads a JSON file, as leniently as config.json; `None` if there is none.

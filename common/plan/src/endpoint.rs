@@ -30,6 +30,9 @@ pub struct Endpoint {
     /// Sent with every request; [`KEY_MARK`] stands for the key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
+    /// Fields added to every request.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub body: serde_json::Map<String, serde_json::Value>,
     /// Set if data sets of the job score texts, for which the endpoint is probed before anything else.
     #[serde(default)]
     pub scores: bool,
@@ -155,6 +158,7 @@ mod tests {
             api,
             key: Some(KeySource::Env("KEY".into())),
             headers: BTreeMap::new(),
+            body: serde_json::Map::new(),
             scores: true,
             budget: EndpointBudget { rpm: 100, tpm: 1000, workers: 3, ..EndpointBudget::default() },
         }

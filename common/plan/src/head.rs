@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Bumped when the meaning of the plan's files changes; a plan of another format is refused, not guessed at.
-pub const PLAN_FORMAT: u32 = 2;
+pub const PLAN_FORMAT: u32 = 3;
 
 /// The work of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,10 +98,12 @@ impl Unit<'_> {
         }
     }
 
-    /// Returns the way that outputs become metrics: the data set's way, after the model's own postprocessors.
+    /// Returns the way that outputs become metrics: the data set's way, after the model's own postprocessors, with its rule for
+    /// answers that thinking left unfinished.
     pub fn eval(&self) -> EvalSpec {
         let mut eval = self.dataset.eval.clone();
         eval.pred_postprocessors.splice(..0, self.model.pred_postprocessors.iter().cloned());
+        eval.unfinished = self.model.thinking.unfinished;
         eval
     }
 }

@@ -23,6 +23,7 @@ mod sample;
 mod shape;
 mod spec;
 pub mod summary;
+mod thinking;
 mod truncation;
 pub mod weights;
 
@@ -40,4 +41,5 @@ pub use shape::{EntryRuns, Misfit, ResultShape, entries_of_all};
 pub use spec::{
     BosPolicy, DeviceRequest, Dtype, EvalSpec, InferSpec, ModelKind, ModelPlan, NumericProfile, RefusedSystem,
 };
+pub use thinking::{AtBudget, EXTENSION, FORCED_END, Thinking, ThinkingMode, Unfinished};
 pub use truncation::{DropMiddle, Truncation};

@@ -1,6 +1,6 @@
 //! Everything that the planner resolved and pinned: nothing here is decided again by a worker.
 
-use super::{ChatMode, Decoding, Endpoint, EndpointApi, GenSpec, Truncation};
+use super::{ChatMode, Decoding, Endpoint, EndpointApi, GenSpec, Thinking, Truncation, Unfinished};
 use crate::evaluation::{EvaluatorSpec, FilterPipeline};
 use crate::prompt::{MetaTemplate, Mode};
 use crate::weights::Pin;
@@ -111,6 +111,12 @@ pub struct ModelPlan {
     /// Treatment of system messages that the chat template refuses.
     #[serde(default, skip_serializing_if = "RefusedSystem::is_default")]
     pub system: RefusedSystem,
+    /// Variables of the chat template, as transformers' `apply_chat_template` takes them.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub chat_template_kwargs: serde_json::Map<String, serde_json::Value>,
+    /// Thinking before the answer.
+    #[serde(default, skip_serializing_if = "Thinking::is_default")]
+    pub thinking: Thinking,
     /// `tokenizer_kwargs` as written: sides of truncation and padding; what is not obeyed is noted by the engine.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub tokenizer_kwargs: serde_json::Map<String, serde_json::Value>,
@@ -185,6 +191,8 @@ impl ModelPlan {
             system: RefusedSystem::default(),
             device: DeviceRequest::Auto,
             deterministic: true,
+            chat_template_kwargs: serde_json::Map::new(),
+            thinking: Thinking::default(),
             tokenizer_kwargs: serde_json::Map::new(),
             truncation: Truncation::default(),
             sums_loglikelihood: false,
@@ -361,6 +369,9 @@ pub struct EvalSpec {
     /// Set if `acc` gives no `acc_norm`, as for OpenCompass's `LLInferencer`, which has none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accuracy_alone: bool,
+    /// Rule for answers whose thinking did not end; the model's.
+    #[serde(default, skip_serializing_if = "Unfinished::is_default")]
+    pub unfinished: Unfinished,
 }
 
 impl EvalSpec {
@@ -374,6 +385,7 @@ impl EvalSpec {
             majority_vote: false,
             k: Vec::new(),
             accuracy_alone: false,
+            unfinished: Unfinished::default(),
         }
     }
 }

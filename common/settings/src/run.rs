@@ -11,7 +11,7 @@ use compass_plan::retriever::RetrieverKind;
 use compass_plan::summary::{RowName, SummaryGroup};
 use compass_plan::{
     BosPolicy, Decoding, DeviceRequest, Dtype, Endpoint, EvalSpec, InferSpec, ModelKind, NumericProfile, RefusedSystem,
-    Truncation,
+    Thinking, Truncation,
 };
 use compass_postprocess::Postprocessor;
 use compass_types::range::RangeSpec;
@@ -154,6 +154,12 @@ pub struct ModelConfig {
     pub chat: bool,
     /// Treatment of system messages that the chat template refuses.
     pub system: RefusedSystem,
+    /// Variables of the chat template.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub chat_template_kwargs: Map<String, Value>,
+    /// Thinking before the answer.
+    #[serde(skip_serializing_if = "Thinking::is_default")]
+    pub thinking: Thinking,
     /// `tokenizer_kwargs` as written.
     pub tokenizer_kwargs: Map<String, Value>,
     /// Treatment of a prompt that is too long.

@@ -223,7 +223,8 @@ impl EarlierRun {
 /// A model without what has no part in its numbers.
 fn bare(model: &ModelPlan) -> ModelPlan {
     let endpoint = model.endpoint.as_ref().map(Endpoint::identity);
-    ModelPlan { abbr: String::new(), pred_postprocessors: Vec::new(), pin: None, endpoint, ..model.clone() }
+    let thinking = model.thinking.inferred();
+    ModelPlan { abbr: String::new(), pred_postprocessors: Vec::new(), pin: None, endpoint, thinking, ..model.clone() }
 }
 
 /// A model without what its files say: where they are, whether there is a chat template, of which type the weights are.

@@ -191,6 +191,8 @@ fn pin_model(config: &Config, model: &ModelConfig) -> ModelPlan {
         meta_template: model.meta_template.clone(),
         chat: model.chat,
         system: model.system,
+        chat_template_kwargs: model.chat_template_kwargs.clone(),
+        thinking: model.thinking.clone(),
         tokenizer_kwargs: model.tokenizer_kwargs.clone(),
         truncation: model.truncation.clone(),
         sums_loglikelihood: model.sums_loglikelihood,

@@ -78,6 +78,7 @@ fn model(scenario: &Scenario, number: usize, at: u32) -> ModelPlan {
         api: EndpointApi::Chat,
         key: None,
         headers: BTreeMap::new(),
+        body: Default::default(),
         scores: false,
         budget: EndpointBudget { max_concurrency: scenario.at_once.max(1), ..EndpointBudget::default() },
     };

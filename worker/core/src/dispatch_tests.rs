@@ -26,6 +26,7 @@ fn endpoint() -> ModelPlan {
         api: EndpointApi::Chat,
         key: None,
         headers: Default::default(),
+        body: Default::default(),
         scores: false,
         budget: EndpointBudget::default(),
     };
@@ -213,7 +214,8 @@ impl Worker {
     }
 
     fn has_result(&mut self, slot: usize, index: u32) {
-        let generation = v1::Generation { text: "a".into(), tokens: 1, finish: v1::Finish::Stop.into(), ..Default::default() };
+        let generation =
+            v1::Generation { text: "a".into(), tokens: 1, finish: v1::Finish::Stop.into(), ..Default::default() };
         let outcome = Some(v1::sample_result::Outcome::Generation(generation));
         let result = v1::SampleResult { index, outcome, ..Default::default() };
         self.step(Input::Slot(SlotReport { slot, event: SlotEvent::Result(result) }));

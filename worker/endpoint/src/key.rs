@@ -64,6 +64,7 @@ mod tests {
             api: EndpointApi::Chat,
             key,
             headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            body: serde_json::Map::new(),
             scores: false,
             budget: EndpointBudget::default(),
         }

@@ -79,5 +79,6 @@ pub(crate) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec
         majority_vote: votes,
         k,
         accuracy_alone: false,
+        unfinished: Default::default(),
     })
 }

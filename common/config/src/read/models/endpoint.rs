@@ -124,7 +124,7 @@ pub(crate) fn read(check: &mut Check, node: &Node, chat: Option<bool>) -> Option
         (_, Some(false)) => EndpointApi::Completions,
         _ => EndpointApi::Chat,
     };
-    Some(Endpoint { url: url?, model: model?.to_owned(), api, key: key?, headers: headers?, scores: false, budget })
+    Some(Endpoint { url: url?, model: model?.to_owned(), api, key: key?, headers: headers?, body: Default::default(), scores: false, budget })
 }
 
 fn url(check: &mut Check, node: &Node) -> Option<String> {

@@ -287,6 +287,8 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         decoding: generation.decoding,
         chat,
         system,
+        chat_template_kwargs: Default::default(),
+        thinking: Default::default(),
         tokenizer_kwargs,
         truncation,
         sums_loglikelihood,
