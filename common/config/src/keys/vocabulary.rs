@@ -3,7 +3,11 @@
 use compass_plan::evaluation::Orders;
 use compass_plan::partition::PartitionStrategy;
 use compass_plan::prompt::LabelType;
-use compass_plan::{ChatMode, DeviceRequest, DropMiddle, Dtype, EndpointApi, ModelKind, NumericProfile, RefusedSystem};
+use compass_plan::{
+    ChatMode, DeviceRequest, DropMiddle, Dtype, EndpointApi, ModelKind, NumericProfile, RefusedSystem, ThinkingMode,
+    Unfinished,
+};
+use compass_postprocess::thinking::FAMILIES;
 use compass_settings::{Cast, FORMATS};
 
 /// The choices of one key.
@@ -138,6 +142,27 @@ pub(crate) fn auto() -> Words {
 
 pub(crate) const DROP_MIDDLE: Choices<'_, DropMiddle> =
     plain(&[("tokens", DropMiddle::Tokens), ("texts", DropMiddle::Texts)]);
+
+pub(crate) const THINKING_MODES: Choices<'_, ThinkingMode> =
+    plain(&[("auto", ThinkingMode::Auto), ("on", ThinkingMode::On), ("off", ThinkingMode::Off)]);
+
+/// Ends of thinking at its budget; `true` ends it for the model.
+pub(crate) const AT_BUDGET: Choices<'_, bool> = plain(&[("force", true), ("cut", false)]);
+
+pub(crate) const UNFINISHED: Choices<'_, Unfinished> =
+    plain(&[("wrong", Unfinished::Wrong), ("unscored", Unfinished::Unscored)]);
+
+/// The grades of thinking that servers and templates know.
+pub(crate) fn efforts() -> Words {
+    let names = vec!["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+    Words { names, aliases: Vec::new(), suffix: None }
+}
+
+/// Families of models by their marks of thinking.
+pub(crate) fn families() -> Words {
+    let names = FAMILIES.iter().map(|family| family.name).collect();
+    Words { names, aliases: Vec::new(), suffix: None }
+}
 
 pub(crate) const RETRIEVERS: Choices<'_, RetrieverName> = Choices {
     now: &[

@@ -18,6 +18,7 @@ use crate::read::models::endpoint::{ENDPOINT, ENDPOINT_PRICE};
 use crate::read::models::kwargs::{MODEL_KWARGS, TOKENIZER_KWARGS};
 use crate::read::models::meta_template::{META_MESSAGE, META_ROLE, META_TEMPLATE};
 use crate::read::models::model::{MODEL, RUN_CFG};
+use crate::read::models::thinking::{FORCE, MARKS, THINKING};
 use crate::read::notify::NOTIFY;
 use crate::read::pool::POOL;
 use crate::read::splits::circular::CIRCULAR;
@@ -36,7 +37,7 @@ use crate::read::templates::template::{LINE, ROUNDS};
 use crate::read::top::TOP;
 
 /// Every table.
-pub(crate) static TABLES: [&TableKeys; 43] = [
+pub(crate) static TABLES: [&TableKeys; 46] = [
     &TOP,
     &IMPORT,
     &MASTER,
@@ -45,6 +46,9 @@ pub(crate) static TABLES: [&TableKeys; 43] = [
     &MODEL,
     &ENDPOINT,
     &ENDPOINT_PRICE,
+    &THINKING,
+    &MARKS,
+    &FORCE,
     &RUN_CFG,
     &TOKENIZER_KWARGS,
     &MODEL_KWARGS,

@@ -44,6 +44,11 @@ fn file(name: &str, line: &str) -> String {
         "endpoint.price" => format!(
             "[[model]]\nabbr = \"m\"\nendpoint = {{ url = \"http://h\", model = \"x\", price = {{ {line} }} }}\n{DATASET}"
         ),
+        "thinking" => format!("{MODEL}chat = true\nthinking = {{ {line} }}\n{DATASET}"),
+        "thinking.marks" => format!("{MODEL}chat = true\nthinking = {{ marks = {{ {line} }} }}\n{DATASET}"),
+        "thinking.at_budget" => {
+            format!("{MODEL}chat = true\nthinking = {{ budget = 1, at_budget = {{ {line} }} }}\n{DATASET}")
+        }
         "template.rounds" => template(format!("{{ round = \"x\", {line} }}")),
         "template.line" => template(format!("{{ round = [{{ {line} }}] }}")),
         "template.messages" => template(format!("{{ messages = [{{ role = \"user\", content = \"x\" }}], {line} }}")),

@@ -30,5 +30,6 @@ mod script_mistakes;
 mod splits;
 mod summary_groups;
 mod tables;
+mod thinking;
 mod values;
 mod written;

@@ -83,8 +83,6 @@ generation_kwargs = { temperature = 0 }",
         model("type = \"VLLMwithChatTemplate\"\ngeneration_kwargs = { temperature = 0.6, top_k = -1, seed = 7 }");
     assert_eq!((warm.decoding.do_sample, warm.decoding.temperature), (Some(true), Some(0.6)));
     assert_eq!((warm.decoding.top_k, warm.decoding.seed), (Some(0), Some(7)));
-    let thinking = said("type = \"VLLMwithChatTemplate\"\nchat_template_kwargs = { enable_thinking = true }");
-    assert!(thinking.contains("`chat_template_kwargs` is not yet supported"), "{thinking}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn of_class(check: &mut Check, table: &Table, class: &Class, at: Span) -> Option
                     check.note(span, format!("`{key}` has no effect"), help);
                 }
             }
-            "fastchat_template" | "use_fastchat_template" | "chat_template_kwargs" => {
+            "fastchat_template" | "use_fastchat_template" => {
                 if !node.is_empty() && !matches!(node.value, Value::Boolean(false)) {
                     check.not_yet(span, &format!("`{key}`"), "give the template as `meta_template`");
                     right = false;

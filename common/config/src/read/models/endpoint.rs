@@ -2,12 +2,13 @@
 
 use crate::keys::vocabulary::APIS;
 use crate::keys::{Kind, TableKeys, key};
-use crate::read::fields::{Fields, any_table, number_from_zero, text};
+use crate::read::fields::{Fields, any_table, literal, number_from_zero, text};
 use crate::read::paths;
 use crate::report::check::Check;
 use crate::syntax::tree::Node;
 use compass_plan::{Endpoint, EndpointApi, EndpointBudget, KEY_MARK, KeySource, Price};
 use compass_types::duration::{DURATION_HELP, parse_duration};
+use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -31,6 +32,12 @@ pub(crate) static ENDPOINT: TableKeys = TableKeys {
         key("headers", Kind::MapOf(&Kind::Text), "sent with every request; `{key}` in a value stands for the key")
             .takes("table of strings")
             .default("none"),
+        key(
+            "body",
+            Kind::MapOf(&Kind::Anything),
+            "fields added to every request, for what a server takes beyond OpenAI's protocol; never one that is sent anyway",
+        )
+        .default("none"),
         key(
             "max_concurrency",
             Kind::Whole(1, 4096),
@@ -86,6 +93,7 @@ pub(crate) fn read(check: &mut Check, node: &Node, chat: Option<bool>) -> Option
     let wanted = fields.get("api").map(|node| (node, APIS.pick(check, "api", node)));
     let key = key_source(check, &mut fields);
     let headers = fields.get("headers").map_or(Some(BTreeMap::new()), |node| headers(check, node));
+    let body = fields.get("body").map_or(Some(Map::new()), |node| body(check, node));
     let mut budget = budget(check, &mut fields)?;
     let price = fields.table(check, "price", &ENDPOINT_PRICE).map(|mut fields| {
         let price = Price {
@@ -124,7 +132,16 @@ pub(crate) fn read(check: &mut Check, node: &Node, chat: Option<bool>) -> Option
         (_, Some(false)) => EndpointApi::Completions,
         _ => EndpointApi::Chat,
     };
-    Some(Endpoint { url: url?, model: model?.to_owned(), api, key: key?, headers: headers?, body: Default::default(), scores: false, budget })
+    Some(Endpoint {
+        url: url?,
+        model: model?.to_owned(),
+        api,
+        key: key?,
+        headers: headers?,
+        body: body?,
+        scores: false,
+        budget,
+    })
 }
 
 fn url(check: &mut Check, node: &Node) -> Option<String> {
@@ -209,6 +226,53 @@ fn headers(check: &mut Check, node: &Node) -> Option<BTreeMap<String, String>> {
         right = false;
     }
     right.then_some(headers)
+}
+
+/// Fields of requests that follow from the job.
+const OUR_FIELDS: [&str; 18] = [
+    "model",
+    "messages",
+    "prompt",
+    "max_tokens",
+    "max_completion_tokens",
+    "min_tokens",
+    "stop",
+    "stop_token_ids",
+    "temperature",
+    "top_p",
+    "repetition_penalty",
+    "seed",
+    "n",
+    "stream",
+    "echo",
+    "logprobs",
+    "chat_template_kwargs",
+    "reasoning_effort",
+];
+
+fn body(check: &mut Check, node: &Node) -> Option<Map<String, Json>> {
+    let table = any_table(check, "body", node)?;
+    let (mut body, mut right) = (Map::new(), true);
+    for entry in &table.entries {
+        let name = entry.key.as_str();
+        if OUR_FIELDS.contains(&name) {
+            let help = match name {
+                "chat_template_kwargs" => "write it as a key of [[model]]",
+                "reasoning_effort" => "write `thinking = { effort = ... }` in [[model]]",
+                _ => "write it in `generation_kwargs` or as the model's own key",
+            };
+            check.error(entry.key_span, format!("`{name}` of `body` is sent anyway"), Some(help.into()));
+            right = false;
+            continue;
+        }
+        match literal(check, name, &entry.node) {
+            Some(value) => {
+                body.insert(name.to_owned(), value);
+            }
+            None => right = false,
+        }
+    }
+    right.then_some(body)
 }
 
 fn budget(check: &mut Check, fields: &mut Fields<'_>) -> Option<EndpointBudget> {

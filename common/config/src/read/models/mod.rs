@@ -11,5 +11,6 @@ pub(crate) mod model;
 pub(crate) mod openai;
 pub(crate) mod quantised;
 pub(crate) mod settings;
+pub(crate) mod thinking;
 pub(crate) mod truncation;
 pub(crate) mod turbomind_api;

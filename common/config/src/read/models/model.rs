@@ -2,8 +2,10 @@
 
 use super::chat_template::{self, Chat};
 use super::meta_template::{self};
-use super::{class, endpoint, files, kwargs, truncation};
-use crate::keys::vocabulary::{DEVICES, DROP_MIDDLE, DTYPES, KINDS, PROFILES, SYSTEM, auto, chat, model_types};
+use super::{class, endpoint, files, kwargs, thinking, truncation};
+use crate::keys::vocabulary::{
+    DEVICES, DROP_MIDDLE, DTYPES, KINDS, PROFILES, SYSTEM, THINKING_MODES, auto, chat, model_types,
+};
 use crate::keys::{Kind, TableKeys, key};
 use crate::read::abbr;
 use crate::read::decoding::{self, KWARGS};
@@ -12,6 +14,7 @@ use crate::read::fields::{Fields, flag, whole};
 use crate::read::models::endpoint::ENDPOINT;
 use crate::read::models::kwargs::{MODEL_KWARGS, TOKENIZER_KWARGS};
 use crate::read::models::meta_template::META_TEMPLATE;
+use crate::read::models::thinking::THINKING;
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Value};
 use compass_plan::prompt::{MetaStyle, MetaTemplate};
@@ -116,6 +119,19 @@ pub(crate) static MODEL: TableKeys = TableKeys {
         .takes("`\"user\"`")
         .default("such a sample fails"),
         key(
+            "thinking",
+            Kind::Either(&[Kind::Choice(|| THINKING_MODES.words()), Kind::Table(&THINKING)]),
+            "thinking before the answer: switch, marks, budget ([models that think](thinking.md))",
+        )
+        .takes("`\"auto\"`, `\"on\"`, `\"off\"` or table")
+        .default("`\"auto\"`"),
+        key(
+            "chat_template_kwargs",
+            Kind::MapOf(&Kind::Anything),
+            "variables of the chat template, as in transformers' `apply_chat_template`; sent along to an endpoint",
+        )
+        .default("none"),
+        key(
             "fewshot_as_multiturn",
             Kind::Boolean,
             "with a chat: shots as turns of their own, or in the question's turn",
@@ -213,6 +229,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let pred_postprocessors = fields.get(key).map_or(Some(Vec::new()), |node| postprocessor::read(check, key, node));
     let meta_template = fields.get("meta_template").map(|node| meta_template::read(check, node));
     let pools = fields.texts(check, "pools").unwrap_or_default();
+    let thinking = thinking::read(check, &mut fields);
     let adapter = fields.get("peft_path").filter(|node| !node.is_empty());
     let adapter = adapter.and_then(|node| files::adapter(check, node, kind)).unwrap_or_default();
     fields.finish(check);
@@ -273,22 +290,36 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         let message = "`system` has no effect: prompts of this model are one text".to_owned();
         check.note(node.span, message, "write `chat = true`, or remove `system`");
     }
+    let (abbr, kind, profile, thinking) = (abbr?, kind?, profile.unwrap_or(NumericProfile::Canonical), thinking?);
+    let max_out_len = max_out_len.or(generation.max_new_tokens).unwrap_or(MAX_OUT_LEN);
+    let judged = thinking::Judged {
+        abbr: &abbr,
+        has_template: chat && kind == ModelKind::Hf,
+        endpoint: endpoint.as_ref().map(|endpoint| endpoint.api),
+        tokenizer: files.remote.as_ref().map_or(&files.tokenizer_path, |remote| &remote.tokenizer_path),
+        profile,
+        context: max_seq_len,
+        max_out_len,
+    };
+    if !thinking.judge(check, &judged) {
+        return None;
+    }
     Some(ModelConfig {
-        abbr: abbr?,
-        kind: kind?,
+        abbr,
+        kind,
         path: files.path,
         tokenizer_path: files.tokenizer_path,
         peft_path: adapter.path,
         fetched_adapter: adapter.fetched,
         remote: files.remote,
         max_seq_len,
-        max_out_len: max_out_len.or(generation.max_new_tokens).unwrap_or(MAX_OUT_LEN),
+        max_out_len,
         min_out_len: min_out_len.or(generation.min_new_tokens).unwrap_or(0),
         decoding: generation.decoding,
         chat,
         system,
-        chat_template_kwargs: Default::default(),
-        thinking: Default::default(),
+        chat_template_kwargs: thinking.kwargs,
+        thinking: thinking.thinking,
         tokenizer_kwargs,
         truncation,
         sums_loglikelihood,
@@ -296,7 +327,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         device,
         deterministic,
         bos,
-        profile: profile.unwrap_or(NumericProfile::Canonical),
+        profile,
         meta_template,
         stop_words,
         num_gpus,
