@@ -5,6 +5,7 @@ use crate::weights::Pin;
 use crate::{InferSpec, Sample};
 use compass_types::result::SampleResult;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -64,13 +65,19 @@ pub struct BatchSpec {
 #[derive(Debug)]
 pub struct Caller {
     seed: u64,
+    variables: Map<String, Value>,
     has_left: AtomicBool,
 }
 
 impl Caller {
-    /// A client that waits, with the seed of its draws.
-    pub fn new(seed: u64) -> Self {
-        Self { seed, has_left: AtomicBool::new(false) }
+    /// A client that waits, with the seed of its draws and the variables of the chat template beside the model's.
+    pub fn new(seed: u64, variables: Map<String, Value>) -> Self {
+        Self { seed, variables, has_left: AtomicBool::new(false) }
+    }
+
+    /// Variables of the chat template.
+    pub fn variables(&self) -> &Map<String, Value> {
+        &self.variables
     }
 
     /// Seed of its draws, which follow from the request alone: neither from the sample's index nor from the batch's seed.

@@ -27,8 +27,8 @@ fn answers(asked: &[(&str, u64)], left: Option<usize>) -> Vec<Option<Vec<String>
     let mut waiting = Vec::new();
     for (at, (prompt, seed)) in asked.iter().enumerate() {
         let (reply, answer) = oneshot::channel();
-        let Wish { body, infer, seed } = wish(prompt, *seed);
-        let caller = Arc::new(Caller::new(seed));
+        let Wish { body, infer, seed, .. } = wish(prompt, *seed);
+        let caller = Arc::new(Caller::new(seed, serde_json::Map::new()));
         if left == Some(at) {
             caller.leave();
         }

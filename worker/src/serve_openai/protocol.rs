@@ -23,6 +23,8 @@ pub(super) struct Wish {
     /// Without a seed: requests of other seeds share a batch.
     pub(super) infer: InferSpec,
     pub(super) seed: u64,
+    /// Variables of the chat template.
+    pub(super) variables: Map<String, Value>,
 }
 
 /// Whether a request wants what its prompt scores.
@@ -64,7 +66,7 @@ fn fits(bytes: usize, longest: u32) -> Result<(), String> {
 pub(super) fn text_question(request: &Value, longest: u32) -> Result<Wish, String> {
     let body = Body::Gen { prompt: Prompt::question(prompt(request, longest)?) };
     let (settings, seed) = settings(request, longest)?;
-    Ok(Wish { body, infer: InferSpec::Gen(settings), seed })
+    Ok(Wish { body, infer: InferSpec::Gen(settings), seed, variables: Map::new() })
 }
 
 /// What a request with messages asks of the engine.
@@ -85,7 +87,26 @@ pub(super) fn chat_question(request: &Value, longest: u32) -> Result<Wish, Strin
     if gen_spec.decoding.sequences() > 1 {
         return Err("`n` of a chat is 1".into());
     }
-    Ok(Wish { body: Body::Chat { turns }, infer: InferSpec::Chat { infer_mode: ChatMode::Last, gen_spec }, seed })
+    let infer = InferSpec::Chat { infer_mode: ChatMode::Last, gen_spec };
+    Ok(Wish { body: Body::Chat { turns }, infer, seed, variables: variables(request)? })
+}
+
+/// Returns the variables of the chat template that a request sets, by vLLM's fields.
+fn variables(request: &Value) -> Result<Map<String, Value>, &'static str> {
+    let mut variables = match request.get("chat_template_kwargs") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(variables)) => variables.clone(),
+        Some(_) => return Err("`chat_template_kwargs` takes a table"),
+    };
+    if ["messages", "add_generation_prompt", "tools"].iter().any(|name| variables.contains_key(*name)) {
+        return Err(
+            "messages, tools and the start of the answer are no `chat_template_kwargs`: the renderer sets them",
+        );
+    }
+    if let Some(effort) = request.get("reasoning_effort").filter(|effort| !effort.is_null()) {
+        variables.insert("reasoning_effort".to_owned(), effort.clone());
+    }
+    Ok(variables)
 }
 
 /// How the answers to a request are generated, and the seed of their draws.
@@ -147,19 +168,28 @@ fn settings(request: &Value, longest: u32) -> Result<(GenSpec, u64), String> {
 
 /// The answer to a request.
 pub(super) fn answer(model: &str, fingerprint: &str, is_chat: bool, (read, answers): (u32, Vec<Generation>)) -> Value {
-    let generated: u64 = answers.iter().map(|answer| u64::from(answer.tokens)).sum();
+    let thought: u64 = answers.iter().filter_map(|answer| Some(u64::from(answer.thinking.as_ref()?.tokens))).sum();
+    let generated = thought + answers.iter().map(|answer| u64::from(answer.tokens)).sum::<u64>();
     let choice = |(index, answer): (usize, Generation)| {
         let finish = if answer.finish == Finish::Length { "length" } else { "stop" };
         match is_chat {
-            true => json!({
-                "index": index, "message": {"role": ASSISTANT, "content": answer.text}, "logprobs": null,
-                "finish_reason": finish
-            }),
+            true => {
+                let mut message = json!({"role": ASSISTANT, "content": answer.text});
+                if let Some(thought) = answer.thinking {
+                    message["reasoning"] = thought.text.as_str().into();
+                    message["reasoning_content"] = thought.text.into();
+                }
+                json!({"index": index, "message": message, "logprobs": null, "finish_reason": finish})
+            }
             false => json!({"index": index, "text": answer.text, "logprobs": null, "finish_reason": finish}),
         }
     };
     let choices = answers.into_iter().enumerate().map(choice).collect();
-    whole(model, fingerprint, is_chat, choices, (u64::from(read), generated))
+    let mut answer = whole(model, fingerprint, is_chat, choices, (u64::from(read), generated));
+    if thought > 0 {
+        answer["usage"]["completion_tokens_details"] = json!({"reasoning_tokens": thought});
+    }
+    answer
 }
 
 /// The answer to a request for what its prompt scores: nothing is generated.

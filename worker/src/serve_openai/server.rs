@@ -211,12 +211,12 @@ impl Drop for Waiting {
 }
 
 async fn answered(served: &Served, wish: Result<Wish, String>, is_chat: bool) -> Response {
-    let Wish { body, infer, seed } = match wish {
+    let Wish { body, infer, seed, variables } = match wish {
         Ok(wish) => wish,
         Err(why) => return unusable(&why),
     };
     let (reply, answer) = oneshot::channel();
-    let waiting = Waiting(Arc::new(Caller::new(seed)));
+    let waiting = Waiting(Arc::new(Caller::new(seed, variables)));
     let _ = served.questions.send(Question::Continue(ToContinue { body, infer, caller: waiting.0.clone(), reply }));
     match answer.await {
         Ok(Ok(answers)) => {

@@ -4,10 +4,11 @@ use super::answer::RunError;
 use super::bordered::Bordered;
 use crate::fault::{file_fault, missing_fault};
 use crate::tokenizer::TextTokenizer;
-use compass_chat::{ChatError, ChatTemplate, ChatTemplates, FileFault, TODAY, render_chat};
-use compass_plan::engine::EngineFault;
+use compass_chat::{ChatError, ChatTemplate, ChatTemplates, ChatThinking, FileFault, Probe, TODAY, render_chat};
+use compass_plan::engine::{Caller, EngineFault};
 use compass_plan::prompt::{Message, system_as_user};
-use compass_plan::{NumericProfile, RefusedSystem};
+use compass_plan::{ModelPlan, NumericProfile, RefusedSystem, Thinking, ThinkingMode};
+use compass_postprocess::thinking::{Marks, Opened};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::path::Path;
@@ -18,6 +19,18 @@ pub(super) struct ChatFormat {
     template: ChatTemplate,
     special: Map<String, Value>,
     system: SystemMessages,
+    /// Thinking of answers.
+    thinking: ChatThinking,
+    /// The same switched off, for continuations that are scored.
+    unthinking: ChatThinking,
+}
+
+/// A prompt as the template renders it.
+#[derive(Debug)]
+pub(super) struct RenderedChat {
+    pub(super) text: String,
+    /// Thinking at its end.
+    pub(super) opened: Opened,
 }
 
 /// Treatment of system messages.
@@ -38,12 +51,11 @@ impl ChatFormat {
     /// # Errors
     /// [`EngineFault::Model`] if there is none or it is not a template.
     pub(super) fn read(
-        directory: &Path,
+        plan: &ModelPlan,
         tokenizer: &TextTokenizer,
-        profile: NumericProfile,
-        refused: RefusedSystem,
         notes: &mut Vec<String>,
     ) -> Result<Self, EngineFault> {
+        let directory = Path::new(&plan.tokenizer_path);
         let templates = ChatTemplates::read(directory).map_err(|fault| match fault {
             FileFault::Unreadable { path, error } => missing_fault(&path, error),
             FileFault::Malformed { .. } => EngineFault::Model(fault.to_string()),
@@ -54,8 +66,20 @@ impl ChatFormat {
             notes.push(format!("the chat template uses the date; it is always {}", TODAY.date()));
         }
         let template = ChatTemplate::new(source, TODAY).map_err(|error| file_fault(directory, error))?;
-        let format = Self { template, special: tokenizer.special_tokens_map(), system: SystemMessages::AsTheyAre };
-        let system = match (refused, profile) {
+        let special = tokenizer.special_tokens_map();
+        let probe = Probe { source, template: &template, special: &special };
+        let resolve = |mode: ThinkingMode| {
+            let wanted = Thinking { mode, ..plan.thinking.clone() };
+            ChatThinking::resolve(probe, &wanted, &plan.chat_template_kwargs)
+        };
+        let thinking = resolve(plan.thinking.mode).map_err(|fault| file_fault(directory, fault))?;
+        // Peers score continuations behind the prompt as it is.
+        let unthinking = match plan.profile {
+            NumericProfile::Canonical => resolve(ThinkingMode::Off).unwrap_or_else(|_| thinking.clone()),
+            NumericProfile::Opencompass | NumericProfile::LmEvalHf => thinking.clone(),
+        };
+        let format = Self { template, special, system: SystemMessages::AsTheyAre, thinking, unthinking };
+        let system = match (plan.system, plan.profile) {
             (RefusedSystem::User, _) if format.refuses_system() => SystemMessages::BeforeUser,
             (RefusedSystem::Fails, NumericProfile::LmEvalHf) if format.refuses_system() => SystemMessages::LeftOut,
             _ => SystemMessages::AsTheyAre,
@@ -78,19 +102,32 @@ impl ChatFormat {
     fn refuses_system(&self) -> bool {
         let [system, user] =
             ["system", "user"].map(|role| Message { role: role.to_owned(), content: "Hello.".to_owned() });
-        self.render(std::slice::from_ref(&user), false).is_ok() && self.render(&[system, user], false).is_err()
+        let takes = |messages: &[Message]| self.render(messages, false, &self.thinking).is_ok();
+        takes(std::slice::from_ref(&user)) && !takes(&[system, user])
     }
 
     /// Returns the text for the model to continue: the messages and the start of its answer.
     ///
     /// # Errors
     /// [`RunError::Sample`] if the template rejects the messages.
-    pub(super) fn text(&self, messages: &[Message]) -> Result<String, RunError> {
+    pub(super) fn text(&self, messages: &[Message], caller: Option<&Caller>) -> Result<RenderedChat, RunError> {
+        self.asked(messages, &asked_by(&self.thinking, caller))
+    }
+
+    /// As [`ChatFormat::text`], with thinking switched off: what is scored behind it is an answer.
+    ///
+    /// # Errors
+    /// [`RunError::Sample`] if the template rejects the messages.
+    pub(super) fn scored_text(&self, messages: &[Message]) -> Result<String, RunError> {
+        Ok(self.asked(messages, &self.unthinking)?.text)
+    }
+
+    fn asked(&self, messages: &[Message], thinking: &ChatThinking) -> Result<RenderedChat, RunError> {
         let placed = match self.system {
             SystemMessages::BeforeUser => Cow::Owned(system_as_user(messages)),
             SystemMessages::AsTheyAre | SystemMessages::LeftOut => Cow::Borrowed(messages),
         };
-        self.render(&placed, false).map_err(|error| self.failure(&error, messages))
+        self.render(&placed, false, thinking).map_err(|error| self.failure(&error, messages))
     }
 
     /// Why messages are not rendered, with the remedy where it is the system's that the template refuses.
@@ -110,23 +147,27 @@ impl ChatFormat {
     ///
     /// # Errors
     /// [`RunError::Sample`] if the template rejects the messages.
-    pub(super) fn begun_text(&self, messages: &[Message]) -> Result<String, RunError> {
+    pub(super) fn begun_text(&self, messages: &[Message], caller: Option<&Caller>) -> Result<RenderedChat, RunError> {
+        self.begun(messages, &asked_by(&self.thinking, caller))
+    }
+
+    fn begun(&self, messages: &[Message], thinking: &ChatThinking) -> Result<RenderedChat, RunError> {
         let begun = messages.last().is_some_and(|last| last.role == "assistant");
         let placed = match self.system {
             SystemMessages::AsTheyAre => Cow::Borrowed(messages),
             SystemMessages::BeforeUser => Cow::Owned(system_as_user(messages)),
             SystemMessages::LeftOut => messages.iter().filter(|message| message.role != "system").cloned().collect(),
         };
-        self.render(&placed, begun).map_err(|error| self.failure(&error, messages))
+        self.render(&placed, begun, thinking).map_err(|error| self.failure(&error, messages))
     }
 
     /// Returns [`ChatFormat::begun_text`] with the borders behind the answers of shots: where the texts of other
-    /// samples may diverge. Messages that the template changes have none.
+    /// samples may diverge. Messages that the template changes have none. Thinking is off: what is scored is an answer.
     ///
     /// # Errors
     /// As [`ChatFormat::begun_text`].
     pub(super) fn bordered(&self, messages: &[Message]) -> Result<Bordered, RunError> {
-        let text = self.begun_text(messages)?;
+        let RenderedChat { text, .. } = self.begun(messages, &self.unthinking)?;
         let shown = messages.split_last().map_or(&[][..], |(_, before)| before);
         let (mut borders, mut from) = (Vec::new(), 0);
         for message in shown {
@@ -139,10 +180,39 @@ impl ChatFormat {
         Ok(Bordered { text, borders })
     }
 
-    fn render(&self, messages: &[Message], begun: bool) -> Result<String, ChatError> {
+    fn render(&self, messages: &[Message], begun: bool, thinking: &ChatThinking) -> Result<RenderedChat, ChatError> {
         let message = |message: &Message| json!({"role": message.role, "content": message.content});
-        let messages: Vec<Value> = messages.iter().map(message).collect();
-        render_chat(&self.template, &messages, !begun, begun, &self.special)
+        let values: Vec<Value> = messages.iter().map(message).collect();
+        let mut variables = self.special.clone();
+        variables.extend(thinking.kwargs.clone());
+        let mut text = render_chat(&self.template, &values, !begun, begun, &variables)?;
+        let opened = match begun {
+            true => Opened::No,
+            false => thinking.finish(&mut text, messages.last().map_or("", |last| &last.content)),
+        };
+        Ok(RenderedChat { text, opened })
+    }
+
+    /// Returns whether continuations are scored behind other prompts than answers have.
+    pub(super) fn switches_off(&self) -> bool {
+        self.thinking != self.unthinking
+    }
+
+    /// Returns the marks of thinking, if the template or the configuration has any.
+    pub(super) fn marks(&self) -> Option<&Marks> {
+        self.thinking.marks.as_ref()
+    }
+}
+
+/// Returns a model's thinking with the variables of a client that asks by itself.
+fn asked_by<'t>(thinking: &'t ChatThinking, caller: Option<&Caller>) -> Cow<'t, ChatThinking> {
+    match caller.map(Caller::variables).filter(|variables| !variables.is_empty()) {
+        None => Cow::Borrowed(thinking),
+        Some(variables) => {
+            let mut own = thinking.clone();
+            own.kwargs.extend(variables.clone());
+            Cow::Owned(own)
+        }
     }
 }
 
@@ -166,7 +236,8 @@ mod tests {
 
     fn format(system: SystemMessages) -> ChatFormat {
         let template = ChatTemplate::new(NO_SYSTEM, TODAY).unwrap();
-        ChatFormat { template, special: Map::new(), system }
+        let [thinking, unthinking] = Default::default();
+        ChatFormat { template, special: Map::new(), system, thinking, unthinking }
     }
 
     fn messages() -> Vec<Message> {
@@ -179,22 +250,29 @@ mod tests {
     fn a_system_message_that_is_refused_is_not_left_out_without_a_word() {
         let as_they_are = format(SystemMessages::AsTheyAre);
         assert!(as_they_are.refuses_system());
-        for refused in [as_they_are.begun_text(&messages()), as_they_are.text(&messages())] {
+        for refused in [as_they_are.begun_text(&messages(), None), as_they_are.text(&messages(), None)] {
             let Err(RunError::Sample(why)) = refused else { panic!("it was rendered") };
             assert!(why.starts_with("the chat template refuses the messages: System role not supported; "), "{why}");
             assert!(why.contains("write `system = \"user\"` in [[model]]"), "{why}");
         }
-        assert_eq!(as_they_are.begun_text(&messages()[1..]).ok().as_deref(), Some("user: 1+1=\n"));
+        assert_eq!(
+            as_they_are.begun_text(&messages()[1..], None).ok().map(|chat| chat.text).as_deref(),
+            Some("user: 1+1=\n")
+        );
         let left_out = format(SystemMessages::LeftOut);
-        assert_eq!(left_out.begun_text(&messages()).ok().as_deref(), Some("user: 1+1=\n"), "as lm-eval");
+        assert_eq!(
+            left_out.begun_text(&messages(), None).ok().map(|chat| chat.text).as_deref(),
+            Some("user: 1+1=\n"),
+            "as lm-eval"
+        );
     }
 
     #[test]
     fn a_system_message_that_is_refused_stands_before_the_users_where_asked() {
         let placed = format(SystemMessages::BeforeUser);
         let expected = Some("user: Answer with one digit.\n\n1+1=\n");
-        assert_eq!(placed.begun_text(&messages()).ok().as_deref(), expected);
-        assert_eq!(placed.text(&messages()).ok().as_deref(), expected);
+        assert_eq!(placed.begun_text(&messages(), None).ok().map(|chat| chat.text).as_deref(), expected);
+        assert_eq!(placed.text(&messages(), None).ok().map(|chat| chat.text).as_deref(), expected);
         assert_eq!(placed.bordered(&messages()).ok().map(|bordered| bordered.text).as_deref(), expected);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::answer::RunError;
 use super::prompting::{Prompted, Prompting, message};
+use compass_plan::engine::Caller;
 use compass_plan::prompt::{Message, MetaItem, MetaRole, MetaStyle, MetaTemplate, chat_role};
 use compass_plan::{ChatMode, ChatTurn};
 
@@ -37,11 +38,16 @@ impl Conversation {
     ///
     /// # Errors
     /// [`RunError::Sample`] when template or tokenizer fail.
-    pub(super) fn prompt(&self, prompting: &Prompting<'_>, which: usize) -> Result<Prompted, RunError> {
+    pub(super) fn prompt(
+        &self,
+        prompting: &Prompting<'_>,
+        which: usize,
+        caller: Option<&Caller>,
+    ) -> Result<Prompted, RunError> {
         let turn = self.answer_turns.get(which).copied().unwrap_or(self.turns.len());
         let (history, meta) = (&self.turns[..turn], prompting.meta());
         match prompting.chat {
-            Some(chat) => prompting.messages(chat, &messages(history, meta)),
+            Some(chat) => prompting.messages(chat, &messages(history, meta), caller),
             None => prompting.text(&joined(history, meta)),
         }
     }

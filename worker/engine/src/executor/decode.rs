@@ -4,6 +4,7 @@ use super::answer::RunError;
 use super::batching::Prediction;
 use super::sampling::{Draw, choose};
 use super::settings::Settings;
+use super::thinking::{NextToken, Tracker};
 use crate::tokenizer::TextTokenizer;
 use compass_plan::NumericProfile;
 use compass_types::result::{Finish, Generation};
@@ -51,6 +52,53 @@ impl<'a> BatchDecoder<'a> {
         choose(&row, rules.warp.map(|_| (draw, generated))).ok_or_else(none)
     }
 
+    /// Returns the token that follows, as [`BatchDecoder::next_token`], for a sequence that may think.
+    ///
+    /// # Errors
+    /// [`RunError::Sample`] if no logit is a number.
+    pub(super) fn next_of(
+        &self,
+        tracker: &mut Tracker,
+        prediction: Prediction<'_>,
+        seen: &[u32],
+        generated: usize,
+        draw: Draw,
+    ) -> Result<NextToken, RunError> {
+        let token = self.next_token(prediction, seen, generated, draw)?;
+        Ok(match &self.settings.thinking {
+            Some(rules) => tracker.next(rules, token, &self.settings.eos),
+            None => NextToken::Token(token),
+        })
+    }
+
+    /// Returns how a sequence that may think ends, as [`BatchDecoder::ends`]: stop strings count in its answer alone.
+    ///
+    /// # Errors
+    /// [`RunError::Sample`] if the tokenizer fails.
+    pub(super) fn ends_of(
+        &self,
+        tracker: &mut Tracker,
+        seen: &[u32],
+        generated: usize,
+        most: usize,
+    ) -> Result<Option<Finish>, RunError> {
+        let Settings { stop, eos, thinking, .. } = self.settings;
+        let Some(rules) = thinking else { return self.ends(seen, generated, most) };
+        let answer = &seen[seen.len() - generated..];
+        let is_over = seen.last().is_some_and(|last| eos.contains(last));
+        // An end token within thinking does not count as thinking.
+        if !(is_over && tracker.is_thinking()) {
+            tracker.read(rules, self.tokenizer, answer)?;
+        }
+        if is_over {
+            return Ok(Some(Finish::Eos));
+        }
+        if !stop.is_empty() && tracker.is_stopped(rules, self.tokenizer, answer, |text| stop.occur_in(text))? {
+            return Ok(Some(Finish::Stop));
+        }
+        Ok((generated == most || tracker.is_full()).then_some(Finish::Length))
+    }
+
     /// Returns how the sequence ends if the last of the `seen` tokens ends it; the last `generated` of them are not the
     /// prompt's.
     ///
@@ -74,17 +122,24 @@ impl<'a> BatchDecoder<'a> {
         })
     }
 
-    /// Returns the answer: decoded, and cut before the first stop string.
+    /// Returns the answer: decoded, told apart from the thinking before it, and cut before the first stop string.
     ///
     /// # Errors
     /// [`RunError::Sample`] if the tokenizer fails.
-    pub(super) fn finished(&self, tokens: &[u32], finish: Finish) -> Result<Generation, RunError> {
+    pub(super) fn finished(&self, tracker: &Tracker, tokens: &[u32], finish: Finish) -> Result<Generation, RunError> {
         let tokenizer = self.tokenizer;
+        // An end token within thinking is no part of it; behind an answer its text is cut as a stop string.
+        let is_last_shown = finish != Finish::Eos || !tracker.is_thinking();
+        let tokens = if is_last_shown { tokens } else { &tokens[..tokens.len() - 1] };
         let text =
             if self.settings.keeps_special { tokenizer.decode_whole(tokens)? } else { tokenizer.decode(tokens)? };
-        let cut = self.settings.stop.cut(&text);
+        let (thinking, answer, count) = match &self.settings.thinking {
+            Some(rules) => tracker.finished(rules, &text, finish),
+            None => (None, text.as_str(), tokens.len()),
+        };
+        let cut = self.settings.stop.cut(answer);
         // For chat models the end token is a stop string too, but it counts as an end by the model.
-        let finish = if cut.len() < text.len() && finish != Finish::Eos { Finish::Stop } else { finish };
-        Ok(Generation::new(cut, tokens.len() as u32, finish))
+        let finish = if cut.len() < answer.len() && finish != Finish::Eos { Finish::Stop } else { finish };
+        Ok(Generation { thinking, ..Generation::new(cut, count as u32, finish) })
     }
 }

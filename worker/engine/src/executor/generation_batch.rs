@@ -10,6 +10,7 @@ use super::conversation::Conversation;
 use super::decode::BatchDecoder;
 use super::prompting::{Prompted, Prompting};
 use super::sampling::Draw;
+use super::thinking::{Lengths, NextToken, Tracker};
 use crate::known_faults::lacks_memory;
 use compass_plan::engine::{Caller, Request, TokenCounters};
 use compass_plan::prompt::{kept_prompt, prompt_sha};
@@ -53,6 +54,8 @@ struct GenerationRequest {
     rendered: Vec<String>,
     /// Answers by sequence.
     answers: Vec<Option<Generation>>,
+    /// State of thinking by sequence, for those that are begun.
+    trackers: Vec<Tracker>,
     conversation: Option<Conversation>,
     over: bool,
 }
@@ -89,6 +92,7 @@ impl<'a> GenerationBatch<'a> {
             fit: PromptFit::default(),
             rendered: Vec::new(),
             answers: Vec::new(),
+            trackers: Vec::new(),
             conversation: None,
             over: false,
         };
@@ -135,7 +139,7 @@ impl<'a> GenerationBatch<'a> {
     fn turn(&mut self, number: usize, sequence: u32) -> Result<Vec<SequenceRequest<SequenceId>>, RunError> {
         let pending = &mut self.requests[number];
         let Some(conversation) = &pending.conversation else { return Ok(Vec::new()) };
-        let mut prompted = conversation.prompt(self.prompting, sequence as usize)?;
+        let mut prompted = conversation.prompt(self.prompting, sequence as usize, pending.caller.as_deref())?;
         pending.rendered.extend(prompted.rendered.take());
         let length = |fit: &PromptFit| fit.tokens.max(fit.truncated_from);
         if length(&prompted.fit) > length(&pending.fit) {
@@ -159,7 +163,16 @@ impl<'a> GenerationBatch<'a> {
         }
         // The last token generated needs no position.
         let room = self.most_positions.map_or(usize::MAX, |most| (most + 1).saturating_sub(ids.len()));
-        let max_tokens = self.prompting.settings.max_out_len.min(room);
+        let settings = self.prompting.settings;
+        let lengths = match &settings.thinking {
+            Some(rules) => rules.lengths(settings.max_out_len, room, settings.context.saturating_sub(ids.len())),
+            None => Lengths::of_answer(settings.max_out_len.min(room)),
+        };
+        let max_tokens = lengths.total;
+        let begun = sequences.start as usize;
+        let trackers = &mut self.requests[number].trackers;
+        trackers.truncate(begun);
+        trackers.extend(sequences.clone().map(|_| Tracker::new(prompted.opened, lengths)));
         if max_tokens == 0 {
             let none = Generation::new("", 0, Finish::Length);
             let mut next = Vec::new();
@@ -251,7 +264,7 @@ impl<'a> GenerationBatch<'a> {
 
     /// Returns the sequence with its next token, and how it ended if it did.
     fn grown(
-        &self,
+        &mut self,
         id: &SequenceId,
         seen: &[u32],
         generated: usize,
@@ -259,8 +272,14 @@ impl<'a> GenerationBatch<'a> {
     ) -> Result<(Vec<u32>, Option<Finish>), RunError> {
         let draw = self.draw(id);
         let mut seen = seen.to_vec();
-        seen.push(self.decoder.next_token(prediction, &seen, generated, draw)?);
-        let end = self.decoder.ends(&seen, generated + 1, id.max_tokens)?;
+        let Self { requests, decoder, .. } = self;
+        let tracker = requests[id.request].trackers.get_mut(id.sequence as usize);
+        let tracker = tracker.ok_or_else(|| RunError::Sample("the sequence was not begun".to_owned()))?;
+        match decoder.next_of(tracker, prediction, &seen, generated, draw)? {
+            NextToken::Cut => return Ok((seen, Some(Finish::Length))),
+            NextToken::Token(token) => seen.push(token),
+        }
+        let end = decoder.ends_of(tracker, &seen, generated + 1, id.max_tokens)?;
         Ok((seen, end))
     }
 }
@@ -290,9 +309,13 @@ impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
         let answer = match self.grown(id, seen, generated, prediction) {
             Ok((grown, None)) => return Ok(StepOutcome::Next(grown.last().copied().unwrap_or_default())),
             Ok((grown, Some(finish))) => {
-                self.counters.generated += generated as u64 + 1;
+                let tokens = &grown[seen.len() - generated..];
+                self.counters.generated += tokens.len() as u64;
                 self.counters.submitted += generated as u64;
-                self.decoder.finished(&grown[seen.len() - generated..], finish)
+                match self.requests[id.request].trackers.get(id.sequence as usize) {
+                    Some(tracker) => self.decoder.finished(tracker, tokens, finish),
+                    None => Err(RunError::Sample("the sequence was not begun".to_owned())),
+                }
             }
             Err(error) => Err(error),
         };
@@ -308,6 +331,12 @@ impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
             }
             Err(RunError::Torch(error)) => Err(error),
         }
+    }
+
+    fn decides_next(&self, id: &SequenceId) -> bool {
+        let Some(rules) = &self.prompting.settings.thinking else { return false };
+        let tracker = self.requests[id.request].trackers.get(id.sequence as usize);
+        tracker.is_some_and(|tracker| tracker.decides_next(rules))
     }
 
     fn no_room(&mut self, id: &SequenceId, tokens: usize) {

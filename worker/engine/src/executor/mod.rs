@@ -33,6 +33,7 @@ mod settings;
 mod stop;
 mod swce;
 mod texts;
+mod thinking;
 mod windows;
 
 pub use batching::{Trace, Traced};

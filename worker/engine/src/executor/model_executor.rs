@@ -16,12 +16,14 @@ use super::scoring_batch::{self, Building};
 use super::scoring_request::ScoringRequestBuilder;
 use super::settings::ModelSide;
 use super::texts::Texts;
+use super::thinking::ThinkingRules;
 use crate::fault::device_fault;
 use crate::kv::Arena;
 use crate::models::CausalLm;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use compass_plan::engine::{Added, BatchSpec, Engine, EngineFault, ModelFacts, PrefixSegment, Request, TokenCounters};
 use compass_plan::{DropMiddle, Dtype, GenerationDefaults, ModelPlan, NumericProfile};
+use compass_postprocess::thinking::Marks;
 use compass_types::result::{Outcome, PromptFit, SampleResult};
 use std::path::Path;
 use tch::Kind;
@@ -73,9 +75,7 @@ impl Executor {
         defaults: GenerationDefaults,
     ) -> Result<Self, EngineFault> {
         facts.notes.extend(kwargs.notes.iter().cloned());
-        let template = |notes: &mut Vec<String>| {
-            ChatFormat::read(Path::new(&plan.tokenizer_path), &tokenizer, plan.profile, plan.system, notes)
-        };
+        let template = |notes: &mut Vec<String>| ChatFormat::read(plan, &tokenizer, notes);
         let chat = if plan.chat { Some(template(&mut facts.notes)?) } else { None };
         if plan.profile == NumericProfile::Opencompass {
             let note = "profile opencompass gives the numbers of batch_size = 1: larger batches, padded on the left, shift \
@@ -91,7 +91,14 @@ impl Executor {
         let limit =
             plan.truncation.max_prompt_len.map_or(facts.max_seq_len, |most| most.min(facts.max_seq_len)) as usize;
         let limits = (limit, plan.max_seq_len.map(|longest| longest as usize));
+        // A peer's profile gives the peer's numbers, and peers split no text here.
+        let marks = chat.as_ref().and_then(ChatFormat::marks).filter(|_| plan.profile == NumericProfile::Canonical);
+        let rules = |marks: &Marks| {
+            ThinkingRules::new(marks.clone(), &plan.thinking, &tokenizer, Path::new(&plan.tokenizer_path))
+        };
+        let thinking = marks.map(rules).transpose()?;
         let side = ModelSide {
+            thinking,
             profile: plan.profile,
             max_seq_len: limit,
             truncation: plan.truncation.clone(),
@@ -200,6 +207,11 @@ impl Executor {
                 "`{mode}` on a chat model: texts are scored as they are, without the chat template, which such a model \
                  was not made for; OpenCompass cannot do this at all"
             ));
+        }
+        if through_template && self.chat.as_ref().is_some_and(ChatFormat::switches_off) {
+            self.notes.add(
+                "continuations are scored behind prompts whose thinking is switched off: what is scored is an answer",
+            );
         }
         let drop_middle = self.side.truncation.middle;
         let texts = texts((&self.tokenizer, &self.kwargs), self.limits, drop_middle, self.model.vocabulary());

@@ -2,14 +2,15 @@
 
 use super::answer::RunError;
 use super::bordered::Bordered;
-use super::chat_format::ChatFormat;
+use super::chat_format::{ChatFormat, RenderedChat};
 use super::fit::{fit_shots, report};
 use super::prefix_tokens::{EncodeMode, PrefixTokens};
 use super::settings::Settings;
 use super::texts::Texts;
-use compass_plan::engine::{BatchSpec, Request};
+use compass_plan::engine::{BatchSpec, Caller, Request};
 use compass_plan::prompt::{Message, MetaTemplate, Prompt, RenderedPrompt};
 use compass_plan::{DropMiddle, NumericProfile};
+use compass_postprocess::thinking::Opened;
 use compass_types::result::PromptFit;
 
 /// What the prompts of one batch have in common.
@@ -32,6 +33,15 @@ pub(super) struct Prompted {
     pub(super) borders: Vec<usize>,
     /// The text that the chat template made, where there is one.
     pub(super) rendered: Option<String>,
+    /// Thinking at its end.
+    pub(super) opened: Opened,
+}
+
+impl Prompted {
+    fn rendered_as(self, chat: Option<RenderedChat>) -> Self {
+        let opened = chat.as_ref().map_or(Opened::No, |chat| chat.opened);
+        Self { rendered: chat.map(|chat| chat.text), opened, ..self }
+    }
 }
 
 /// Creates a message of a chat.
@@ -51,20 +61,24 @@ impl Prompting<'_> {
     /// [`RunError::Sample`] if template or tokenizer fail, or no token is available to start with.
     pub(super) fn prompt(&self, request: &Request<'_>, prompt: &Prompt) -> Result<Prompted, RunError> {
         let limit = self.texts.shot_limit(self.texts.limit);
-        let (kept, (ids, text, rendered)) = fit_shots(self.profile, request.shots.len(), limit, |kept| {
-            let (ids, text, rendered) = match self.chat {
+        let (kept, (ids, text, chat)) = fit_shots(self.profile, request.shots.len(), limit, |kept| {
+            let (ids, text, chat) = match self.chat {
                 Some(chat) => {
                     let messages = match request.render(prompt, kept, self.spec) {
                         RenderedPrompt::Messages(messages) => messages,
                         // A plain text is a user's message (`_convert_chat_messages`).
                         RenderedPrompt::Text(text) => vec![message("user", text)],
                     };
-                    let text = if prompt.is_rounds() { chat.text(&messages)? } else { chat.begun_text(&messages)? };
-                    let ids = match self.profile {
-                        NumericProfile::LmEvalHf => self.texts.encode_unless_prefixed(&text)?,
-                        _ => self.texts.encode_plain(&text)?,
+                    let caller = request.caller.as_deref();
+                    let chat = match prompt.is_rounds() {
+                        true => chat.text(&messages, caller)?,
+                        false => chat.begun_text(&messages, caller)?,
                     };
-                    (ids, None, Some(text))
+                    let ids = match self.profile {
+                        NumericProfile::LmEvalHf => self.texts.encode_unless_prefixed(&chat.text)?,
+                        _ => self.texts.encode_plain(&chat.text)?,
+                    };
+                    (ids, None, Some(chat))
                 }
                 None => {
                     let text = Bordered::of(request, prompt, kept, self.spec);
@@ -72,9 +86,9 @@ impl Prompting<'_> {
                 }
             };
             let length = ids.len();
-            Ok(((ids, text, rendered), length))
+            Ok(((ids, text, chat), length))
         })?;
-        let mut prompted = Prompted { rendered, ..self.fitted(ids, kept)? };
+        let mut prompted = self.fitted(ids, kept)?.rendered_as(chat);
         if let Some(text) = text.filter(|_| prompted.fit.truncated_from == 0) {
             prompted.borders = self.prefix_tokens.cuts(self.texts, &text, &prompted.ids, self.encode_mode())?;
         }
@@ -85,10 +99,14 @@ impl Prompting<'_> {
     ///
     /// # Errors
     /// As [`Prompting::prompt`].
-    pub(super) fn messages(&self, chat: &ChatFormat, messages: &[Message]) -> Result<Prompted, RunError> {
-        let text = chat.text(messages)?;
-        let prompted = self.fitted(self.texts.encode_plain(&text)?, 0)?;
-        Ok(Prompted { rendered: Some(text), ..prompted })
+    pub(super) fn messages(
+        &self,
+        chat: &ChatFormat,
+        messages: &[Message],
+        caller: Option<&Caller>,
+    ) -> Result<Prompted, RunError> {
+        let chat = chat.text(messages, caller)?;
+        Ok(self.fitted(self.texts.encode_plain(&chat.text)?, 0)?.rendered_as(Some(chat)))
     }
 
     /// Returns the prompt of a plain text.
@@ -147,6 +165,6 @@ impl Prompting<'_> {
             self.shorten(&mut ids, framed)?;
             fit.tokens = ids.len() as u32;
         }
-        Ok(Prompted { fit, ids, borders: Vec::new(), rendered: None })
+        Ok(Prompted { fit, ids, borders: Vec::new(), rendered: None, opened: Opened::No })
     }
 }

@@ -70,7 +70,7 @@ impl ScoringRequestBuilder<'_> {
             && let (RenderedPrompt::Messages(messages), _) = request.render_with_borders(prompt, kept, spec)
         {
             return if prompt.is_rounds() {
-                Ok(Bordered { text: chat.text(&messages)?, borders: Vec::new() })
+                Ok(Bordered { text: chat.scored_text(&messages)?, borders: Vec::new() })
             } else {
                 chat.bordered(&messages)
             };

@@ -4,6 +4,7 @@ use super::answer::RunError;
 use super::notes::Notes;
 use super::sampling::LogitsRules;
 use super::stop::StopStrings;
+use super::thinking::ThinkingRules;
 use crate::kernels::Warp;
 use compass_plan::{Decoding, DropMiddle, GenSpec, GenerationDefaults, NumericProfile, Truncation};
 
@@ -27,6 +28,10 @@ pub(super) struct Settings {
     pub(super) reserves_answer: bool,
     /// Whether special tokens stay in the text, as for chat models, whose end tokens are stop strings.
     pub(super) keeps_special: bool,
+    /// Thinking before answers; `None` where texts are not split.
+    pub(super) thinking: Option<ThinkingRules>,
+    /// Maximum number of tokens of a prompt and what follows it, where thinking has a budget.
+    pub(super) context: usize,
 }
 
 /// Settings of a loaded model.
@@ -48,6 +53,7 @@ pub(super) struct ModelSide {
     pub(super) eos_text: Option<String>,
     /// Stop strings of the chat template; absent for base models.
     pub(super) chat_stop: Option<Vec<String>>,
+    pub(super) thinking: Option<ThinkingRules>,
 }
 
 impl ModelSide {
@@ -99,6 +105,8 @@ impl ModelSide {
             limit,
             reserves_answer,
             keeps_special: self.chat_stop.is_some(),
+            thinking: self.thinking.clone(),
+            context: self.max_seq_len,
         })
     }
 

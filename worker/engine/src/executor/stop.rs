@@ -46,6 +46,11 @@ impl StopStrings {
         Ok(longest > 0 && self.occur_in(&tokenizer.decode_whole(&tokens[tokens.len().saturating_sub(longest)..])?))
     }
 
+    /// Returns whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.strings.is_empty()
+    }
+
     /// Returns how many of the last tokens to decode to detect a stop string that the last one completed: a visible
     /// token shows at least a byte, and a few may be parts of characters or invisible special tokens.
     fn window(&self) -> usize {
@@ -53,7 +58,7 @@ impl StopStrings {
     }
 
     /// Whether any stop string occurs in `text`.
-    fn occur_in(&self, text: &str) -> bool {
+    pub(super) fn occur_in(&self, text: &str) -> bool {
         self.strings.iter().any(|string| text.contains(string.as_str()))
     }
 

@@ -55,6 +55,12 @@ pub(crate) trait DecodeCallback<T> {
         0.0
     }
 
+    /// Returns whether the next token of a sequence may be another than the one that the device chooses: it is not fed before the
+    /// host has decided.
+    fn decides_next(&self, _id: &T) -> bool {
+        false
+    }
+
     /// Takes what the model predicts after `seen`, of which the last `generated` tokens do not belong to the prompt.
     ///
     /// # Errors

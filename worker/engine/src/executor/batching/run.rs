@@ -183,6 +183,7 @@ impl<T> Batch<T> {
             let late = match one.late {
                 0 => None,
                 // The last token that it may generate is not fed; keys that depend on the length want tokens on the host.
+                _ if callback.decides_next(&one.sequence.id) => continue,
                 _ if position >= one.sequence.room() || !model.shares_prefixes(one.sequence.room()) => continue,
                 _ => match rows_before.get(&one.number) {
                     Some(&row) => Some(row),
