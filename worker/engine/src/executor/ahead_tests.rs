@@ -8,9 +8,10 @@ use compass_plan::engine::{BatchSpec, Engine, ModelFacts, Request, TokenCounters
 use compass_plan::prompt::{Prompt, Segment, ShotFormat};
 use compass_plan::{
     Body, BosPolicy, Decoding, Dtype, GenSpec, GenerationDefaults, InferSpec, ModelKind, ModelPlan, OptionPrompt,
-    Sample,
+    Sample, Thinking,
 };
-use compass_types::result::SampleResult;
+use compass_postprocess::thinking::Marks;
+use compass_types::result::{Outcome, SampleResult, ThinkingEnd, Thought};
 use serde_json::Value;
 use std::path::Path;
 use tch::Device;
@@ -20,12 +21,17 @@ const LONGEST: u32 = 160;
 /// Returns an executor of the demo's model on the CPU, which waits for each step only if it says that it is one.
 fn executor(is_ahead: bool) -> Executor {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/demo/model");
-    let path = folder.display().to_string();
-    let plan = ModelPlan { max_seq_len: Some(LONGEST), ..ModelPlan::new("demo", ModelKind::Hf, path) };
-    let config = ModelConfig::read(&folder, plan.kind).unwrap();
-    let tokenizer = TextTokenizer::read(&folder, BosPolicy::Auto, config.bos_token_id).unwrap();
+    let plan =
+        ModelPlan { max_seq_len: Some(LONGEST), ..ModelPlan::new("demo", ModelKind::Hf, folder.display().to_string()) };
+    of_plan(is_ahead, &plan, &folder)
+}
+
+/// As [`executor`], for the model in `folder`.
+fn of_plan(is_ahead: bool, plan: &ModelPlan, folder: &Path) -> Executor {
+    let config = ModelConfig::read(folder, plan.kind).unwrap();
+    let tokenizer = TextTokenizer::read(folder, BosPolicy::Auto, config.bos_token_id).unwrap();
     let on = Spread::ByMemory { devices: &[Device::Cpu], colocated_engines: 1 };
-    let opened = open(&folder, plan.kind, &config, Dtype::Float32, Device::Cpu).unwrap();
+    let opened = open(folder, plan.kind, &config, Dtype::Float32, Device::Cpu).unwrap();
     let mut notes = Vec::new();
     let LoadedModel { model, .. } = load_model(opened, &config, on, LONGEST, &mut notes).unwrap();
     let facts = ModelFacts {
@@ -41,7 +47,7 @@ fn executor(is_ahead: bool) -> Executor {
     };
     let eos = config.eos_token_ids.clone();
     let kwargs = TokenizerKwargs::default();
-    Executor::new(&plan, model, (tokenizer, kwargs), facts, eos, GenerationDefaults::default()).unwrap()
+    Executor::new(plan, model, (tokenizer, kwargs), facts, eos, GenerationDefaults::default()).unwrap()
 }
 
 /// Samples after one header, some of whose prompts are too long, with a question of their own.
@@ -115,5 +121,55 @@ fn results_are_those_of_an_executor_that_waits() {
         let different = wanted.iter().zip(&got).filter(|(one, other)| one != other).count();
         assert!(got.len() == wanted.len() && different == 0, "{name}: {different} are others");
         assert_eq!(of_ahead.generated, of_waiting.generated, "{name}");
+    }
+}
+
+/// No row of a model's own token is fed where the host puts another token in its place.
+#[test]
+fn thinking_ends_at_its_budget_as_with_an_executor_that_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/demo/model");
+    for entry in std::fs::read_dir(demo).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+    }
+    std::fs::write(folder.path().join("chat_template.jinja"), "{% for m in messages %}{{ m.content }}{% endfor %}<")
+        .unwrap();
+    let (path, max_seq_len) = (folder.path().display().to_string(), Some(LONGEST));
+    for (budget, extend, ends) in [(1, 0, 1), (4, 0, 2), (9, 1, 2), (9, 0, 2)] {
+        let thinking =
+            Thinking { marks: Some(Marks::new("<", "=")), budget: Some(budget), extend, ..Thinking::default() };
+        let model = ModelPlan::new("demo", ModelKind::Hf, path.clone());
+        let plan = ModelPlan { max_seq_len, chat: true, thinking, ..model };
+        let spec = GenSpec { max_out_len: Some(5), ..GenSpec::default() };
+        let question = |index: u32| Prompt::question(format!("{} and {}", index % 7, index * 3 % 11));
+        let sample = |index: u32| Sample {
+            index,
+            gold: Value::Null,
+            shots: Vec::new(),
+            body: Body::Gen { prompt: question(index) },
+        };
+        let samples: Vec<Sample> = (0..60).map(sample).collect();
+        let run = |is_ahead: bool| {
+            results(&mut of_plan(is_ahead, &plan, folder.path()), &InferSpec::Gen(spec.clone()), &samples).0
+        };
+        let (wanted, got) = (run(false), run(true));
+        let different = wanted.iter().zip(&got).filter(|(one, other)| one != other).count();
+        assert!(got.len() == samples.len() && different == 0, "budget {budget}: {different} are others");
+        let thoughts = wanted.iter().filter_map(|result| match &result.outcome {
+            Outcome::Generated(answers) => answers[0].thinking.clone(),
+            _ => None,
+        });
+        let thoughts: Vec<Thought> = thoughts.collect();
+        assert_eq!(thoughts.len(), samples.len());
+        for thought in &thoughts {
+            assert!(
+                thought.tokens <= budget && (thought.end != ThinkingEnd::Forced || thought.tokens == budget),
+                "{thought:?}"
+            );
+        }
+        let kinds: std::collections::BTreeSet<String> =
+            thoughts.iter().map(|thought| format!("{:?}", thought.end)).collect();
+        assert!(kinds.len() >= ends, "budget {budget}: {kinds:?}");
     }
 }

@@ -20,5 +20,6 @@ mod same_as_transformers;
 mod shared_prefixes;
 mod support;
 mod swce;
+mod thinking;
 mod tied_head;
 mod weights;

@@ -90,6 +90,67 @@ impl Default for TinyModel {
 }
 
 impl TinyModel {
+    /// A model whose continuation is written beforehand: each token of a chain is followed by the next one, whatever precedes it,
+    /// and all others by the end token. A token is a character, or one of `tokens`, which the tokenizer gets in addition.
+    pub(crate) fn scripted(tokens: &[&str], chains: &[&[&str]]) -> Self {
+        let mut model = Self::default();
+        let mut ids: BTreeMap<String, usize> = model.tokenizer["model"]["vocab"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(token, id)| (token.clone(), id.as_u64().unwrap() as usize))
+            .collect();
+        for token in tokens {
+            let id = ids.len();
+            ids.insert((*token).to_owned(), id);
+            let added = json!({"id": id, "content": token, "single_word": false, "lstrip": false, "rstrip": false,
+                               "normalized": false, "special": false});
+            model.tokenizer["added_tokens"].as_array_mut().unwrap().push(added);
+        }
+        // As wide as the vocabulary: embeddings are unit vectors, attention and MLP write zeros, and the head is the chain.
+        let width = ids.len().next_multiple_of(8);
+        let end = ids["</s>"];
+        let mut next = vec![end; width];
+        for pair in chains.iter().flat_map(|chain| chain.windows(2)) {
+            next[ids[pair[0]]] = ids[pair[1]];
+        }
+        let unit = |row: usize, column: usize| f32::from(u8::from(row == column));
+        let square = |value: &dyn Fn(usize, usize) -> f32| {
+            let values = (0..width * width).map(|at| value(at / width, at % width)).collect();
+            (vec![width, width], values)
+        };
+        let ones = || (vec![width], vec![1.0; width]);
+        let zeros = |rows: usize, columns: usize| (vec![rows, columns], vec![0.0; rows * columns]);
+        let at = |name: &str| format!("model.layers.0.{name}.weight");
+        model.tensors = BTreeMap::from([
+            ("model.embed_tokens.weight".to_owned(), square(&unit)),
+            ("lm_head.weight".to_owned(), square(&|row, column| unit(row, next[column]))),
+            ("model.norm.weight".to_owned(), ones()),
+            (at("input_layernorm"), ones()),
+            (at("post_attention_layernorm"), ones()),
+            (at("self_attn.q_proj"), zeros(width, width)),
+            (at("self_attn.k_proj"), zeros(width, width)),
+            (at("self_attn.v_proj"), zeros(width, width)),
+            (at("self_attn.o_proj"), zeros(width, width)),
+            (at("mlp.gate_proj"), zeros(INNER, width)),
+            (at("mlp.up_proj"), zeros(INNER, width)),
+            (at("mlp.down_proj"), zeros(width, INNER)),
+        ]);
+        let heads = 4;
+        for (key, value) in [
+            ("hidden_size", width),
+            ("vocab_size", width),
+            ("num_hidden_layers", 1),
+            ("num_attention_heads", heads),
+            ("num_key_value_heads", heads),
+            ("head_dim", width / heads),
+            ("max_position_embeddings", 512),
+        ] {
+            model.config[key] = value.into();
+        }
+        model
+    }
+
     /// Writes every file, with all weights in one file.
     pub(crate) fn write(&self, directory: &Path) {
         self.write_json(directory);
