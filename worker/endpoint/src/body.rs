@@ -1,12 +1,15 @@
 //! The JSON of requests.
 
 use compass_plan::prompt::{Message, RenderedPrompt};
-use compass_plan::{Decoding, EndpointApi, GenSpec, ModelPlan};
+use compass_plan::{Decoding, EndpointApi, GenSpec, ModelPlan, NumericProfile, ThinkingMode};
+use compass_postprocess::thinking::Marks;
 use serde_json::{Map, Value, json};
 
 /// Strings that OpenAI takes as `stop`; answers are cut at the others here.
 const MOST_STOPS: usize = 4;
 const ASSISTANT: &str = "assistant";
+/// Grade of thinking, a field of the protocol that servers hand to the template too.
+const REASONING_EFFORT: &str = "reasoning_effort";
 
 /// How a model's texts are continued: what the data set asks for, else the model.
 #[derive(Clone, Debug)]
@@ -15,6 +18,12 @@ pub(crate) struct Wish {
     min_tokens: u32,
     pub(crate) stops: Vec<String>,
     pub(crate) decoding: Decoding,
+    /// Marks of thinking; `None` where texts are not split.
+    pub(crate) marks: Option<Marks>,
+    /// Set where thinking is asked for: a stop string would end it on the server.
+    thinks: bool,
+    /// Fields beyond the protocol.
+    fields: Map<String, Value>,
 }
 
 impl Wish {
@@ -26,7 +35,21 @@ impl Wish {
             min_tokens: spec.min_out_len.unwrap_or(model.min_out_len),
             stops,
             decoding: spec.decoding.over(&model.decoding),
+            marks: marks(model),
+            thinks: model.thinking.mode == ThinkingMode::On,
+            fields: fields(model),
         }
+    }
+
+    /// The same wish without stop strings for the server: answers are cut at them here.
+    #[must_use]
+    pub(crate) fn unstopped(&self) -> Self {
+        Self { thinks: true, ..self.clone() }
+    }
+
+    /// Returns whether the server is told stop strings.
+    pub(crate) fn sends_stops(&self) -> bool {
+        !self.thinks && !self.stops.is_empty()
     }
 
     /// Tokens that a generation may have.
@@ -56,7 +79,7 @@ impl Wish {
         if self.min_tokens > 0 {
             put("min_tokens", self.min_tokens.into());
         }
-        if !self.stops.is_empty() {
+        if self.sends_stops() {
             put("stop", self.stops.iter().take(MOST_STOPS).map(String::as_str).collect());
         }
         let Decoding { temperature, top_k, top_p, repetition_penalty, seed, stop_ids, .. } = &self.decoding;
@@ -72,8 +95,40 @@ impl Wish {
         if !stop_ids.is_empty() {
             put("stop_token_ids", stop_ids.as_slice().into());
         }
+        body.extend(self.fields.clone());
         body.into()
     }
+}
+
+/// Marks by which the answers of a model are told apart from its thinking: a peer's profile splits nothing.
+fn marks(model: &ModelPlan) -> Option<Marks> {
+    let usual = || Marks::new("<think>", "</think>");
+    let is_asked = model.endpoint.as_ref().is_none_or(|endpoint| endpoint.api == EndpointApi::Chat);
+    (is_asked && model.profile == NumericProfile::Canonical).then(|| model.thinking.marks.clone().unwrap_or_else(usual))
+}
+
+/// Returns fields of every request: the endpoint's own, the variables of its chat template, and the switch of thinking by both names
+/// that templates have for it.
+fn fields(model: &ModelPlan) -> Map<String, Value> {
+    let mut fields = model.endpoint.as_ref().map(|endpoint| endpoint.body.clone()).unwrap_or_default();
+    let mut kwargs = model.chat_template_kwargs.clone();
+    let switched = match model.thinking.mode {
+        ThinkingMode::Auto => None,
+        ThinkingMode::On => Some(true),
+        ThinkingMode::Off => Some(false),
+    };
+    for name in ["enable_thinking", "thinking"] {
+        if let Some(on) = switched {
+            kwargs.entry(name).or_insert(on.into());
+        }
+    }
+    if let Some(effort) = kwargs.remove(REASONING_EFFORT) {
+        fields.insert(REASONING_EFFORT.to_owned(), effort);
+    }
+    if !kwargs.is_empty() {
+        fields.insert("chat_template_kwargs".to_owned(), kwargs.into());
+    }
+    fields
 }
 
 fn message(message: &Message) -> Value {
@@ -127,6 +182,34 @@ mod tests {
         assert_eq!(
             body,
             json!({"model": "gpt", "prompt": "2+2=", "max_tokens": 7, "stop": ["\n", "<eoa>"], "temperature": 0})
+        );
+    }
+
+    #[test]
+    fn the_switch_of_thinking_and_other_variables_reach_the_server() {
+        let sent = |change: &dyn Fn(&mut ModelPlan)| {
+            let mut model = ModelPlan { stop_words: vec!["x".into()], ..ModelPlan::new("m", ModelKind::Endpoint, "") };
+            change(&mut model);
+            let wish = Wish::of(&GenSpec::default(), &model);
+            let mut body = wish.request("gpt", &RenderedPrompt::Text("2+2=".into()), 3, 0);
+            body.as_object_mut()
+                .unwrap()
+                .retain(|key, _| !["model", "prompt", "max_tokens", "temperature"].contains(&key.as_str()));
+            body
+        };
+        let variables = |variables: Value| variables.as_object().unwrap().clone();
+        assert_eq!(sent(&|_| {}), json!({"stop": ["x"]}));
+        let off = sent(&|model| model.thinking.mode = ThinkingMode::Off);
+        assert_eq!(off, json!({"stop": ["x"], "chat_template_kwargs": {"enable_thinking": false, "thinking": false}}));
+        let on = sent(&|model| {
+            model.thinking.mode = ThinkingMode::On;
+            model.chat_template_kwargs = variables(json!({"reasoning_effort": "high", "tone": "dry"}));
+        });
+        let kwargs = json!({"enable_thinking": true, "thinking": true, "tone": "dry"});
+        assert_eq!(
+            on,
+            json!({"chat_template_kwargs": kwargs, "reasoning_effort": "high"}),
+            "no stop string ends thinking"
         );
     }
 

@@ -1,13 +1,13 @@
 //! A sample as requests: what is asked for it, and the result that the answers make.
 
-use super::answer::{Generated, Usage, estimated, generation};
+use super::answer::{Generated, Reading, Usage, estimated, generation};
 use super::asker::{Asker, Unanswered};
 use super::body::{Wish, messages_text};
 use super::score::Scoring;
 use compass_plan::engine::{BatchSpec, EngineFault, Request};
 use compass_plan::prompt::{Message, RenderedPrompt, kept_prompt, prompt_sha};
 use compass_plan::{Body, ChatMode, ChatTurn, InferSpec, ModelPlan};
-use compass_types::result::{Generation, Outcome, PromptFit, SampleResult};
+use compass_types::result::{Generation, Outcome, PromptFit, SampleResult, ThinkingEnd, Thought};
 
 const ASSISTANT: &str = "assistant";
 
@@ -118,18 +118,39 @@ async fn one(
     index: u32,
     sequence: u32,
 ) -> Result<(Generation, Read), Unanswered> {
-    let api = asker.endpoint.api;
+    let generation = asked(asker, wish, prompt, index, sequence).await?;
+    // A stop string ends thinking on a server that does not tell it apart: it counts in the answer alone.
+    let is_stopped = |thought: &Thought| thought.end == ThinkingEnd::Ended && wish.sends_stops();
+    match &generation {
+        (Ok(Generation { thinking: Some(thought), .. }), _) if is_stopped(thought) => {
+            let (again, tokens) = asked(asker, &wish.unstopped(), prompt, index, sequence).await?;
+            again.map(|answer| (answer, tokens + generation.1)).map_err(Unanswered::Sample)
+        }
+        _ => generation.0.map(|answer| (answer, generation.1)).map_err(Unanswered::Sample),
+    }
+}
+
+/// Asks once, and returns what came with the tokens of the prompt.
+async fn asked(
+    asker: &Asker,
+    wish: &Wish,
+    prompt: &RenderedPrompt,
+    index: u32,
+    sequence: u32,
+) -> Result<(Generated, Read), Unanswered> {
+    let reading = Reading { api: asker.endpoint.api, stops: &wish.stops, marks: wish.marks.as_ref() };
     let body = wish.request(&asker.endpoint.model, prompt, index, sequence);
     let characters = usize::try_from(prompt.characters()).unwrap_or(usize::MAX);
     let expected = estimated(characters).saturating_add(wish.most_tokens());
     let read = |answer: &serde_json::Value| {
-        let generated: Generated = generation(answer, api, &wish.stops)?;
-        let length = generated.as_ref().map_or(0, |generation| generation.text.chars().count());
+        let generated: Generated = generation(answer, reading)?;
+        let thought =
+            |generation: &Generation| generation.thinking.as_ref().map_or(0, |said| said.text.chars().count());
+        let length = generated.as_ref().map_or(0, |said| said.text.chars().count() + thought(said));
         let usage = Usage::of(answer, characters, length);
         Ok(((generated, usage.prompt), usage))
     };
-    let (generated, tokens) = asker.ask(&body, expected, read).await?;
-    generated.map(|generation| (generation, tokens)).map_err(Unanswered::Sample)
+    asker.ask(&body, expected, read).await
 }
 
 /// OpenCompass's `ChatInferencer`: the answers of the assistant, in turn.
