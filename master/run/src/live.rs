@@ -176,7 +176,17 @@ impl LivePredictions {
                 Ok(part) => {
                     let known = part.samples.iter().filter_map(|sample| Some((sample, results.get(&sample.index)?)));
                     let record = |(sample, result)| {
-                        (sample, prediction_record(unit.dataset, meta.as_ref(), &part, sample, result))
+                        (
+                            sample,
+                            prediction_record(
+                                unit.dataset,
+                                meta.as_ref(),
+                                &part,
+                                sample,
+                                result,
+                                unit.model.thinking.keep,
+                            ),
+                        )
                     };
                     known.map(record).map(|(sample, record)| Ok((sample.index, record))).collect()
                 }

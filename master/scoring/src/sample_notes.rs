@@ -51,7 +51,12 @@ type Listed = Vec<(String, Vec<Value>)>;
 pub(super) struct SampleNotes {
     fit: [Listed; FIT.len()],
     judged: [Listed; JUDGED.len()],
+    /// Lines on answers whose thinking did not end, one for each result that has a share of them worth a word.
+    unfinished: Vec<String>,
 }
+
+/// Least share of unfinished answers that is said, in percent.
+const LEAST_UNFINISHED: f64 = 1.0;
 
 impl SampleNotes {
     /// Takes note of what the document of a result says.
@@ -61,6 +66,7 @@ impl SampleNotes {
             let indices = document.get(happening.key).and_then(Value::as_array);
             listed.extend(indices.map(|indices| (name.to_owned(), indices.clone())));
         }
+        self.unfinished.extend(unfinished(name, document));
     }
 
     /// A note for each way in which prompts did not fit.
@@ -70,8 +76,35 @@ impl SampleNotes {
 
     /// A line below the table for each kind of score that a reader would not expect.
     pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
-        JUDGED.iter().zip(&self.judged).filter_map(|(happening, listed)| said(listed, happening))
+        let judged = JUDGED.iter().zip(&self.judged).filter_map(|(happening, listed)| said(listed, happening));
+        let (named, more) = self.unfinished.split_at(self.unfinished.len().min(NAMED));
+        let more = (!more.is_empty()).then(|| format!("{} more results have unfinished answers", more.len()));
+        judged.chain(named.iter().cloned()).chain(more)
     }
+}
+
+/// Returns a line on the answers of a result whose thinking did not end, from its share of [`LEAST_UNFINISHED`] on.
+fn unfinished(name: &str, document: &Map<String, Value>) -> Option<String> {
+    let answers = document.get("answers")?;
+    let count = |key: &str| answers.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let (cut, ended, all) = (count("unfinished"), count("thought_only"), count("answers"));
+    if cut + ended == 0 || ((cut + ended) as f64) < all as f64 * LEAST_UNFINISHED / 100.0 {
+        return None;
+    }
+    let apart = match (cut, ended) {
+        (_, 0) => "they met their length".to_owned(),
+        (0, _) => "the model ended within its thinking".to_owned(),
+        (cut, ended) => {
+            format!("{} met their length, in {} the model ended within its thinking", grouped(cut), grouped(ended))
+        }
+    };
+    let median = answers.pointer("/thinking_tokens/median").and_then(Value::as_u64).unwrap_or(0);
+    Some(format!(
+        "{name}: {} of {} answers are unfinished and count as wrong: {apart}; median thinking {} tokens",
+        grouped(cut + ended),
+        grouped(all),
+        grouped(median)
+    ))
 }
 
 fn said(results: &Listed, happening: &Happening) -> Option<String> {

@@ -298,7 +298,8 @@ fn score_unit(
                     });
                     let judged = ran.as_ref().unwrap_or(result);
                     total.observe(sample, judged);
-                    let record = prediction_record(unit.dataset, meta.as_ref(), &part, sample, result);
+                    let record =
+                        prediction_record(unit.dataset, meta.as_ref(), &part, sample, result, unit.model.thinking.keep);
                     findings.observe(sample, judged, &eval, (write == Some(Details::Include)).then_some(&record));
                     records.push(Ok((sample.index, record)));
                 }

@@ -235,7 +235,8 @@ impl Task<'_> {
             _ => self.tally.scored += 1,
         }
         let meta = unit.model.meta();
-        let record = prediction_record(unit.dataset, meta.as_ref(), &part.part, sample, result);
+        let record =
+            prediction_record(unit.dataset, meta.as_ref(), &part.part, sample, result, unit.model.thinking.keep);
         let mut line = serde_json::Map::new();
         line.insert("model".into(), unit.model.abbr.clone().into());
         line.insert("dataset".into(), unit.dataset.abbr.clone().into());

@@ -9,7 +9,7 @@ use super::series::AllSeries;
 use super::{Counts, Metrics, judge};
 use compass_plan::{EvalSpec, Sample};
 use compass_types::intervals::IntervalSet;
-use compass_types::result::SampleResult;
+use compass_types::result::{Outcome, SampleResult};
 use serde::{Deserialize, Serialize};
 
 /// Scores and counts of the samples of one (model, data set) pair, or of any contribution of them.
@@ -52,6 +52,10 @@ impl Accumulator {
             Ok(score) => {
                 self.counts.scored += 1;
                 self.counts.ties += u64::from(score.tie);
+                if let Outcome::Generated(answers) = &result.outcome {
+                    self.counts.answers += answers.len() as u64;
+                    self.counts.unfinished += answers.iter().filter(|answer| answer.is_unfinished()).count() as u64;
+                }
                 score.contributions.into_iter().for_each(|contribution| self.lines.add(sample.index, contribution));
             }
             Err(_) => self.counts.failed += 1,

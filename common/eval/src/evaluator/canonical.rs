@@ -13,7 +13,7 @@ use compass_types::ids::Digest;
 
 /// Version of what digests of states stand for. To be raised with every change of the canonical bytes, and of an evaluator
 /// that gives another state for the same result: digests of different versions are not compared.
-pub const EVAL_VERSION: u32 = 2;
+pub const EVAL_VERSION: u32 = 3;
 
 /// Sink of canonical bytes.
 struct Bytes<'a>(&'a mut dyn FnMut(&[u8]));
@@ -107,7 +107,8 @@ impl Accumulator {
             [*first, *end].into_iter().for_each(|bound| bytes.number(u64::from(bound)));
         }
         let counts = self.counts();
-        [counts.scored, counts.failed, counts.ties].into_iter().for_each(|count| bytes.number(count));
+        let counts = [counts.scored, counts.failed, counts.ties, counts.answers, counts.unfinished];
+        counts.into_iter().for_each(|count| bytes.number(count));
         let lines: Vec<&MetricSeries> = self.lines().iter().collect();
         bytes.length(lines.len());
         lines.into_iter().for_each(|line| bytes.series(line));

@@ -9,8 +9,8 @@ use super::scored_answer::{AnswerScore, ScoredAnswer, processed};
 use super::unscored::Unscored;
 use super::{ACC_NORM, dispatch, execution, pipeline};
 use compass_plan::evaluation::FilterPipeline;
-use compass_plan::{EvalSpec, Sample};
-use compass_types::result::SampleResult;
+use compass_plan::{EvalSpec, Sample, Unfinished};
+use compass_types::result::{Generation, Outcome, SampleResult};
 use serde_json::Value;
 
 /// Judges one sample.
@@ -23,6 +23,10 @@ use serde_json::Value;
 /// sample or the evaluator asks.
 pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<SampleScore, Unscored> {
     let output = ParsedOutput::new(sample, result)?;
+    let unfinished = unfinished(&result.outcome);
+    if spec.unfinished == Unfinished::Unscored && unfinished.contains(&true) {
+        return Err(Unscored("its thinking did not end, and `unfinished = \"unscored\"`".into()));
+    }
     if sample.gold.is_null() && spec.evaluator.needs_gold() {
         return Err(Unscored("the data set gives no gold answer".into()));
     }
@@ -38,14 +42,18 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
     };
     let ReadGold { gold, unread } = ReadGold::of(spec, &sample.gold)?;
     let after = |answer: &Value| processed(&spec.pred_postprocessors, answer);
-    let judged = |answer: &Value| {
+    let is_each = spec.filters.is_empty() && !spec.majority_vote;
+    let none_is_finished = !unfinished.is_empty() && !unfinished.contains(&false);
+    let judged = |(at, answer): (usize, &Value)| {
         let prediction = answer.clone();
         let pred_postprocessors = &spec.pred_postprocessors;
         let mut score = dispatch::judge(
             &spec.evaluator,
             &ScoredAnswer { output: &output, prediction, gold: &gold, pred_postprocessors },
         )?;
-        if unread {
+        // An empty text is a part of every gold answer: what is not there equals nothing, whatever the evaluator says.
+        let is_unfinished = if is_each { unfinished.get(at) == Some(&true) } else { none_is_finished };
+        if unread || is_unfinished {
             score = score.equal_to_nothing();
         }
         if spec.accuracy_alone {
@@ -65,8 +73,8 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
         _ => predictions.iter().map(after).collect::<Result<_, _>>()?,
     };
     let voted = spec.majority_vote && spec.filters.is_empty();
-    let candidates = if voted { majority(candidates).into_iter().collect() } else { candidates };
-    let scores = candidates.iter().map(judged).collect::<Result<Vec<AnswerScore>, Unscored>>()?;
+    let candidates = if voted { vote(candidates, &unfinished).into_iter().collect() } else { candidates };
+    let scores = candidates.iter().enumerate().map(judged).collect::<Result<Vec<AnswerScore>, Unscored>>()?;
     let answers = scores.first().map(|score| score.answers.clone()).unwrap_or_default();
     let correct: Vec<bool> = scores.iter().filter_map(|score| score.correct).collect();
     let empty_right = !has_blank(&sample.gold)
@@ -88,6 +96,21 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
         contributions,
         details: None,
     })
+}
+
+/// Returns which answers' thinking did not end; empty for what is not generated.
+fn unfinished(outcome: &Outcome) -> Vec<bool> {
+    match outcome {
+        Outcome::Generated(answers) => answers.iter().map(Generation::is_unfinished).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the most frequent of the answers that were finished, of all if none was.
+fn vote(candidates: Vec<Value>, unfinished: &[bool]) -> Option<Value> {
+    let finished = candidates.iter().zip(unfinished).filter(|(_, unfinished)| !**unfinished);
+    let finished: Vec<Value> = finished.map(|(candidate, _)| candidate.clone()).collect();
+    majority(if finished.is_empty() { candidates } else { finished })
 }
 
 /// Returns whether a text, or one of a list, is blank.
@@ -122,7 +145,7 @@ mod tests {
     use compass_plan::evaluation::{EvaluatorSpec, ExactMatchSpec};
     use compass_postprocess::Filter;
     use compass_postprocess::Postprocessor;
-    use compass_types::result::{Finish, Generation, Outcome};
+    use compass_types::result::{Finish, ThinkingEnd, Thought};
     use serde_json::json;
 
     #[test]
@@ -254,5 +277,33 @@ mod tests {
         assert_eq!(why(&sample, result(0, Outcome::Ppl(vec![]))), "the result holds 0 scores for 2 options");
         assert_eq!(why(&ppl(0, json!(1), &[]), result(0, Outcome::Ppl(vec![]))), "no option has a finite score");
         assert_eq!(why(&generate(0, json!(null)), generated(0, "x")), "the data set gives no gold answer");
+    }
+
+    #[test]
+    fn an_answer_whose_thinking_did_not_end_is_wrong_whatever_it_equals() {
+        let thought = |end| Some(Thought { text: "so".into(), tokens: 1, end });
+        let answer =
+            |text: &str, end| Generation { thinking: thought(end), ..Generation::new(text, 1, Finish::Length) };
+        let sample = generate(0, json!(""));
+        let correct = |answers: &[Generation], spec: &EvalSpec| {
+            let result = result(0, Outcome::Generated(answers.to_vec()));
+            judge(&sample, &result, spec).map(|score| score.correct)
+        };
+        let em = EvalSpec::new(EvaluatorSpec::Em);
+        let (closed, cut) = (answer("", ThinkingEnd::Closed), answer("", ThinkingEnd::Cut));
+        assert_eq!(correct(std::slice::from_ref(&closed), &em), Ok(vec![true]), "the gold answer is empty too");
+        assert_eq!(correct(std::slice::from_ref(&cut), &em), Ok(vec![false]));
+        assert_eq!(correct(&[answer("", ThinkingEnd::Ended)], &em), Ok(vec![false]));
+        assert_eq!(correct(&[cut.clone(), closed.clone()], &em), Ok(vec![false, true]));
+        let voting = EvalSpec { majority_vote: true, ..em.clone() };
+        let other = answer("x", ThinkingEnd::Closed);
+        assert_eq!(
+            correct(&[cut.clone(), cut.clone(), other], &voting),
+            Ok(vec![false]),
+            "who did not finish has no vote"
+        );
+        assert_eq!(correct(&[cut.clone(), cut.clone(), closed], &voting), Ok(vec![true]));
+        let unscored = EvalSpec { unfinished: Unfinished::Unscored, ..em };
+        assert!(correct(&[cut], &unscored).is_err_and(|why| why.to_string().contains("did not end")));
     }
 }

@@ -39,6 +39,12 @@ pub struct Counts {
     pub cancelled: u64,
     /// Scored samples whose winning option had an equal; the first one won.
     pub ties: u64,
+    /// Generated answers of scored samples.
+    #[serde(default)]
+    pub answers: u64,
+    /// Answers among them whose thinking did not end.
+    #[serde(default)]
+    pub unfinished: u64,
 }
 
 impl Metrics {
@@ -71,6 +77,8 @@ impl Counts {
         self.failed += other.failed;
         self.cancelled += other.cancelled;
         self.ties += other.ties;
+        self.answers += other.answers;
+        self.unfinished += other.unfinished;
     }
 
     /// Samples of the plan's `expected` that have no result at all.

@@ -266,6 +266,6 @@ fn the_canonical_bytes_are_those_of_every_build() {
     let digest = compass_types::ids::Digest::of(&all).to_string();
     assert_eq!(
         (EVAL_VERSION, digest.as_str()),
-        (2, "5fd16c48a018498ca21800b3f1166ac4ec5571bdb8017712f8694bdab02643a3")
+        (3, "66b7060268e47a04188c2daecda1f8be1ecf9030b172b7e4bc7110260b8a622d")
     );
 }

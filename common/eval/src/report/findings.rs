@@ -1,5 +1,6 @@
 //! Contents of a results document beside the metrics: every score, and the samples that something happened to.
 
+use super::thinking::Answers;
 use crate::evaluator::{ACC_NORM, MetricContribution, SampleScore, SampleValue, judge};
 use compass_plan::{EvalSpec, Sample};
 use compass_pyfmt::python_str;
@@ -30,6 +31,7 @@ pub struct Findings {
     fewer_shots: Vec<u32>,
     empty_right: Vec<u32>,
     gold_unread: Vec<u32>,
+    answers: Answers,
 }
 
 impl Findings {
@@ -37,6 +39,7 @@ impl Findings {
     /// details say what was asked and answered.
     pub fn observe(&mut self, sample: &Sample, result: &SampleResult, spec: &EvalSpec, record: Option<&Value>) {
         let index = sample.index;
+        self.answers.observe(result);
         match judge(sample, result, spec) {
             Ok(score) => {
                 if score.empty_right {
@@ -71,7 +74,7 @@ impl Findings {
 
     /// Appends what was found to `document`, each key only when there is something: too_long, fewer_shots, empty_right (empty
     /// answers that count as right) and gold_unread (gold answers that the postprocessors find nothing in), as indices;
-    /// failed_samples (index to reason).
+    /// answers (of a model that thinks: by class, with the lengths of thinking and answers); failed_samples (index to reason).
     pub(super) fn append(&self, document: &mut Map<String, Value>) {
         let listed = [
             ("too_long", &self.too_long),
@@ -81,6 +84,9 @@ impl Findings {
         ];
         for (key, indices) in listed.into_iter().filter(|(_, indices)| !indices.is_empty()) {
             document.insert(key.into(), json!(indices));
+        }
+        if let Some(answers) = self.answers.document() {
+            document.insert("answers".into(), answers);
         }
         if !self.failed.is_empty() {
             let failed = self.failed.iter().map(|(index, reason)| (index.to_string(), json!(reason)));

@@ -6,6 +6,7 @@ mod document;
 mod findings;
 mod prediction;
 mod results;
+mod thinking;
 
 pub use document::{pretty, write_records};
 pub use findings::{Details, Findings};

@@ -4,6 +4,7 @@
 //! meant: "in-context examples" shows the shots that stayed, where OpenCompass goes on showing those it dropped, and the
 //! prompts of BPB lose the sample's own shots, where OpenCompass takes those of the batch's first sample.
 
+use super::thinking;
 use crate::evaluator::judge;
 use compass_plan::prompt::{MetaTemplate, Mode, Prompt, RenderedPrompt, Shot, ShotFormat, render_shots};
 use compass_plan::{Body, ChatMode, DatasetPlan, InferSpec, OptionPrompt, OptionText, Part, Sample};
@@ -25,6 +26,7 @@ use serde_json::{Map, Value, json};
 /// - `gen`: origin_prompt, prediction, gold. `ppl_only`: origin_prompt, ppl. `inference_ppl_only`: that and token_len. `rolling`:
 ///   origin_prompt, Loglikelihood, tokens. `swce_loss`, whose samples are slices of the windows of all texts: slice (its number, from
 ///   0, and how many there are), characters (its share), Loglikelihood, tokens.
+/// - then, of a model that thinks, what [`thinking::add_to_record`] says, with at most `keep` characters of the thinking.
 /// - then, where messages were asked, prompt_sha: the beginning of the SHA-256 of what became of them, the text of the chat template or
 ///   the JSON that an endpoint got; of several, joined by a zero byte. A prompt that is a text stands above as it was tokenised.
 /// - then, when it applies: rendered_prompt (that text, of a sample that failed), shots_kept (fewer than planned), too_long (tokens
@@ -37,6 +39,7 @@ pub fn prediction_record(
     part: &Part,
     sample: &Sample,
     result: &SampleResult,
+    keep: Option<u32>,
 ) -> Value {
     let page = Page::new(dataset, meta, part, sample, result);
     let mut record = Map::new();
@@ -90,6 +93,9 @@ pub fn prediction_record(
         let texts: Vec<&str> = generations.iter().map(|generation| generation.text.as_str()).collect();
         // OpenCompass: several answers to a prompt are a list.
         record.insert("prediction".into(), if let [only] = texts.as_slice() { json!(only) } else { json!(texts) });
+    }
+    if let Outcome::Generated(answers) = &result.outcome {
+        thinking::add_to_record(&mut record, answers, keep);
     }
     if !sample.gold.is_null() {
         record.insert("gold".into(), with_texts(dataset.eval.evaluator.reference(&sample.gold).clone()));
@@ -266,7 +272,7 @@ mod tests {
     }
 
     fn record(infer: InferSpec, sample: &Sample, result: &SampleResult) -> String {
-        prediction_record(&dataset("d", infer, 1), None, &part(sample), sample, result).to_string()
+        prediction_record(&dataset("d", infer, 1), None, &part(sample), sample, result, None).to_string()
     }
 
     #[test]
@@ -377,7 +383,8 @@ mod tests {
     fn what_a_template_made_of_messages_is_the_workers_word() {
         let dataset = dataset("d", InferSpec::Gen(GenSpec::default()), 1);
         let (sample, meta) = (generate(0, json!("42")), MetaTemplate::chat());
-        let record = |result: &SampleResult| prediction_record(&dataset, Some(&meta), &part(&sample), &sample, result);
+        let record =
+            |result: &SampleResult| prediction_record(&dataset, Some(&meta), &part(&sample), &sample, result, None);
         let told = record(&generated(0, "42"));
         assert_eq!(told.get("prompt_sha"), None, "nothing is claimed of what is not known: {told}");
         let mut result = generated(0, "42");

@@ -133,7 +133,7 @@ mod tests {
         let origin = |infer: InferSpec, sample: &Sample, result: &SampleResult| {
             let dataset = dataset("d", infer, 1);
             let part = Part { shots: vec!["S0".into()], samples: vec![sample.clone()] };
-            let record = prediction_record(&dataset, None, &part, sample, result);
+            let record = prediction_record(&dataset, None, &part, sample, result, None);
             let mut findings = Findings::default();
             findings.observe(sample, result, &dataset.eval, Some(&record));
             let details = findings.details(dataset.infer.mode()).unwrap();

@@ -61,8 +61,9 @@ impl TableValue {
             return format!("{} [{}]", reason.kind, notes.number(reason));
         }
         let text = self.text();
+        let unfinished = self.unfinished();
         if self.is_complete() {
-            return text;
+            return unfinished.map_or(text.clone(), |share| format!("{text} ({share} unfinished)"));
         }
         let Counts { scored, failed, cancelled, .. } = self.counts;
         let mut contributions = format!("{scored}/{}", self.expected);
@@ -72,7 +73,19 @@ impl TableValue {
                 contributions += &format!(", {count} {what}");
             }
         }
+        if let Some(share) = unfinished {
+            contributions += &format!(", {share} unfinished");
+        }
         format!("{text} ({contributions})")
+    }
+
+    /// Share of the answers whose thinking did not end, in words; `None` where all did.
+    fn unfinished(&self) -> Option<String> {
+        let share = self.counts.unfinished as f64 / self.counts.answers.max(1) as f64 * 100.0;
+        (self.counts.unfinished > 0).then(|| match share {
+            ..1.0 => format!("{share:.1} %"),
+            _ => format!("{share:.0} %"),
+        })
     }
 
     /// [`TableValue::with_counts`] with the standard error behind the number: `50.43 ± 3.21`.
@@ -88,7 +101,9 @@ impl TableValue {
     /// The number and its counts with as little as says that something is missing: `93.50 (198/200)`.
     pub(super) fn short(&self, notes: &mut Notes) -> String {
         match &self.value {
-            Ok(_) if !self.is_complete() => format!("{} ({}/{})", self.text(), self.counts.scored, self.expected),
+            Ok(_) if !self.is_complete() && self.counts.unfinished == 0 => {
+                format!("{} ({}/{})", self.text(), self.counts.scored, self.expected)
+            }
             _ => self.with_counts(notes),
         }
     }

@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn what_was_cancelled_is_not_called_failed() {
-        let counts = Counts { scored: 128, failed: 72, cancelled: 70, ties: 0 };
+        let counts = Counts { scored: 128, failed: 72, cancelled: 70, ..Counts::default() };
         let value = Metric { name: "accuracy".into(), value: 57.03125, stderr: None, ci95: None };
         let cells = [
             (UnitId(0), TableCell::Evaluated(Metrics { values: vec![value], counts })),

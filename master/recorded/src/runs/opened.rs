@@ -96,7 +96,9 @@ impl OpenedRun {
                     .filter(|score| !score.processed.is_null())
                     .map(|it| python_str(&it.processed)),
                 accepted: score.map(|score| score.answers).unwrap_or_default(),
-                record: result.map(|result| prediction_record(unit.dataset, meta.as_ref(), part, sample, result)),
+                record: result.map(|result| {
+                    prediction_record(unit.dataset, meta.as_ref(), part, sample, result, unit.model.thinking.keep)
+                }),
             });
         })?;
         Ok(found)

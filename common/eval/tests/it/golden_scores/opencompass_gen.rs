@@ -38,7 +38,7 @@ fn gsm8k_to_the_byte() {
         assert_eq!(&line, detail);
         accumulator.observe(&sample, &result);
         let part = Part { shots: Vec::new(), samples: vec![sample.clone()] };
-        ours.push((index, prediction_record(&dataset, None, &part, &sample, &result)));
+        ours.push((index, prediction_record(&dataset, None, &part, &sample, &result, None)));
     }
     assert_eq!(json!(accumulator.finish().values[0].value), results["accuracy"]);
     let mut out = Vec::new();

@@ -38,7 +38,7 @@ fn loglikelihood_records() {
         let result = result(index, Outcome::Loglikelihood(scores));
         accumulator.observe(&sample, &result);
         let part = Part { shots: Vec::new(), samples: vec![sample.clone()] };
-        let mut ours = prediction_record(&dataset, None, &part, &sample, &result);
+        let mut ours = prediction_record(&dataset, None, &part, &sample, &result, None);
         for label in ["label: 1", "label: 2"] {
             let entry = ours[label].as_object_mut().unwrap();
             assert_eq!(

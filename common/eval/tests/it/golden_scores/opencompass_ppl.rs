@@ -50,7 +50,7 @@ fn check_ppl(config: &str, name: &str, spec: &EvalSpec) {
         assert_eq!(judge(&sample, &result, spec).unwrap().prediction, record["prediction"], "{config} {index}");
         accumulator.observe(&sample, &result);
         findings.observe(&sample, &result, spec, None);
-        ours.push((index, prediction_record(&dataset, None, &part, &sample, &result)));
+        ours.push((index, prediction_record(&dataset, None, &part, &sample, &result, None)));
     }
     let metrics = accumulator.finish();
     assert_eq!(json!(metrics.values[0].value), results["accuracy"], "{config}");
