@@ -212,7 +212,7 @@ impl Asked<'_> {
         let fit = PromptFit { shots_kept: shots, tokens: 1, truncated_from: 0, ..PromptFit::default() };
         let outcome = Outcome::Failed { reason: String::new() };
         let result = SampleResult { index: self.sample.index, fit, outcome };
-        match prediction_record(self.dataset, meta, self.part, self.sample, &result) {
+        match prediction_record(self.dataset, meta, self.part, self.sample, &result, None) {
             Value::Object(record) => record,
             _ => Map::new(),
         }

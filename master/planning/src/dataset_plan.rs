@@ -228,7 +228,7 @@ pub fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Diagnostics
         fit: PromptFit { shots_kept: sample.shots.len() as u32, ..PromptFit::default() },
         outcome: Outcome::Failed { reason: String::new() },
     };
-    let mut record = prediction_record(&planned, None, part, sample, &result);
+    let mut record = prediction_record(&planned, None, part, sample, &result, None);
     if let Some(record) = record.as_object_mut() {
         record.shift_remove("error");
     }

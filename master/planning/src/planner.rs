@@ -4,10 +4,14 @@ use super::carry_over::EarlierRun;
 use super::dataset_plan::{plan_dataset, recorded_dataset};
 use super::pins::{pin, pin_elsewhere};
 use super::rows::Faults;
+use compass_chat::thinking_of;
 use compass_common::{encode, regular_file};
 use compass_diagnostic::Diagnostic;
 use compass_plan::prompt::MetaTemplate;
-use compass_plan::{DeviceRequest, Dtype, DuplicateGroups, Endpoint, InferSpec, ModelPlan, PLAN_FORMAT, Plan, Unit};
+use compass_plan::{
+    DeviceRequest, Dtype, DuplicateGroups, Endpoint, InferSpec, ModelKind, ModelPlan, NumericProfile, PLAN_FORMAT,
+    Plan, Thinking, ThinkingMode, Unit,
+};
 use compass_progress::PlanBar;
 use compass_run_folder::{PlanError, PlanFiles, Planned};
 use compass_settings::{Config, DatasetConfig, ModelConfig};
@@ -60,6 +64,7 @@ fn plan_beside(config: &Config, run: Option<&EarlierRun>) -> Result<Planned, Pla
     errors.found.extend(misfits(config));
     errors.found.extend(endpoint_misfits(config));
     errors.found.extend(window_misfits(config));
+    errors.found.extend(thinking_misfits(config));
     errors.none()?;
     let models = config.models.iter().map(|model| {
         bar.begin(&format!("weights of {}", model.abbr));
@@ -111,6 +116,31 @@ fn endpoint_misfits(config: &Config) -> Vec<Diagnostic> {
             Diagnostic::error(text)
         })
         .collect()
+}
+
+/// Continuations that are scored behind a chat template whose thinking cannot be switched off: an answer would be scored as thinking.
+fn thinking_misfits(config: &Config) -> Vec<Diagnostic> {
+    let is_template =
+        |model: &&ModelConfig| model.chat && model.kind == ModelKind::Hf && model.profile == NumericProfile::Canonical;
+    let misfit = |model: &ModelConfig, dataset: &DatasetConfig| {
+        let is_scored = dataset.infer.scores_continuations() && !dataset.infer.means(model.profile);
+        if !is_scored || !is_asked(config, model, dataset) {
+            return None;
+        }
+        let tokenizer = model.remote.as_ref().map_or(&model.tokenizer_path, |remote| &remote.tokenizer_path);
+        let off = Thinking { mode: ThinkingMode::Off, ..model.thinking.clone() };
+        let why = match model.thinking.mode {
+            ThinkingMode::On => "`thinking = \"on\"`".to_owned(),
+            _ => thinking_of(tokenizer, &off, &model.chat_template_kwargs)?.err()?.to_string(),
+        };
+        let (model, mode, dataset) = (&model.abbr, dataset.infer.mode(), &dataset.abbr);
+        let message =
+            format!("model `{model}` cannot score data set `{dataset}` (`{mode}`) with its thinking on: {why}");
+        let help = "what is scored behind a chat template is an answer: leave thinking to `auto`, or ask with `gen`";
+        Some(Diagnostic::error(message).with_help(help))
+    };
+    let models = config.models.iter().filter(is_template);
+    models.flat_map(|model| config.datasets.iter().filter_map(move |dataset| misfit(model, dataset))).collect()
 }
 
 /// Windows that are longer than what a model is said to read.

@@ -6,16 +6,18 @@ use super::infer_error::InferError;
 use super::launching::{LaunchOptions, autoscaler, comes_by_itself, slots};
 use super::task_list::listing;
 use super::worker_endpoint::told;
+use compass_chat::thinking_of;
 use compass_common::words::{counted, grouped};
 use compass_launch::Programs;
 use compass_plan::partition::TaskList;
-use compass_plan::{DuplicateGroups, Plan};
+use compass_plan::{DuplicateGroups, NumericProfile, Plan};
 use compass_planning::{has_programs, outline};
 use compass_run_folder::Planned;
 use compass_scheduler::{Duplicates, Recorded};
 use compass_settings::{Config, left_out_lines};
 use compass_types::ids::Digest;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// The tasks that a run would grant and the commands that it would launch, as text; with `debug`, one slot.
 ///
@@ -27,6 +29,13 @@ pub fn dry_run(config: &Config, planned: &Planned, unsafe_local_exec: bool, debu
     for line in left_out_lines(&config.left_out) {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{line}");
+    }
+    for model in plan.models.iter().filter(|model| model.chat && model.profile == NumericProfile::Canonical) {
+        let found = thinking_of(Path::new(&model.tokenizer_path), &model.thinking, &model.chat_template_kwargs);
+        let described = found.and_then(|found| found.ok()?.describe(&model.thinking, model.max_out_len));
+        if let Some(described) = described {
+            let _ = writeln!(text, "{}: {described}", model.abbr);
+        }
     }
     text.push_str(&stage(config, (plan, &planned.duplicates), Programs::None, "", debug)?);
     if has_programs(plan) {
