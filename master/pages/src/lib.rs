@@ -7,6 +7,8 @@ mod jobs;
 mod metrics;
 mod pages;
 mod port;
+#[cfg(test)]
+mod projections_tests;
 mod requests;
 mod runs;
 mod server;

@@ -163,3 +163,23 @@ fn write(path: &Path, document: &Document) -> Result<(), String> {
         error.to_string()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_jobs::JobStatus;
+
+    #[test]
+    fn the_last_word_says_how_the_job_ended() {
+        let mut document = Document::new(&JobRegistry::planning("2026-11-22T00:00:01Z".into()));
+        let text =
+            |document: &Document| String::from_utf8(encode::pretty_json("the status", document).unwrap()).unwrap();
+        (document.written, document.silent_seconds) = (7, Some(3));
+        (document.master.process, document.master.host) = (17, "h".into());
+        insta::assert_snapshot!("while_it_plans", text(&document));
+        document.master.jobs = vec![JobStatus { job: "3f2a".into(), state: "infer".into(), ..JobStatus::default() }];
+        let mut ended = document.at_the_end(&Err(Failure::bad_input(Diagnostic::error("the disk is full"))));
+        assert!(std::mem::replace(&mut ended.written, 8) > 7);
+        insta::assert_snapshot!("once_it_ended", text(&ended));
+    }
+}
