@@ -117,13 +117,13 @@ fn record() -> RunFacts {
         let _ = facts.report(&worker(name), &report.encode_to_vec());
     }
     facts.ended(&near);
+    facts.count(&counters(), 1, LASTED);
     facts
 }
 
 /// The record at the end of the run.
 fn last_record() -> RunFacts {
     let mut facts = record();
-    facts.progress(&counters(), 1, LASTED);
     let refusals = Refusals { not_granted: 1, misfits: 2, void_claims: 3, void_reports: 4, times: 5 };
     let (refused, barred) = (worker("odd-1"), worker("bad-2"));
     facts.sent_away([(&refused, &refusals)].into_iter(), [(&barred, "it lies")].into_iter());
@@ -152,7 +152,6 @@ fn last_record() -> RunFacts {
 
 /// A moment of the run, as its driver shows it.
 fn moment() -> RunView {
-    let view = record().view(&counters(), LASTED, |name| name == "local-17");
     let metric = LiveMetric {
         model: "m".into(),
         dataset: "d".into(),
@@ -166,7 +165,9 @@ fn moment() -> RunView {
         interval: None,
     };
     let mut view = RunView {
-        expected_samples: 2,
+        open_tasks: 3,
+        granted_tasks: 1,
+        slots: 2,
         failed_samples: 2,
         given_up_samples: 1,
         failed_tasks: 1,
@@ -177,7 +178,7 @@ fn moment() -> RunView {
         pools: vec!["local: 1 of 1 workers on this host is here".into()],
         shortage: Some(Shortage::Slots { waiting: 2, slots: 2 }),
         waits: vec!["2 tasks wait for the model m".into()],
-        ..view
+        ..record().view(|name| name == "local-17")
     };
     let observed: [(&mut Histogram, f64); 3] =
         [(&mut view.latencies.grant, 0.004), (&mut view.latencies.commit, 0.5), (&mut view.latencies.sample, 2.0)];

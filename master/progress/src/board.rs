@@ -158,7 +158,7 @@ mod tests {
         let total = board.expected();
         let log = Arc::new(JobLog::ended());
         let shown = tokio::spawn(with_log(log.clone(), board.show("infer", 0)));
-        board.publish(Snapshot { recorded: total, workers: 1, slots: 2, ..Snapshot::default() });
+        board.publish(Snapshot { recorded: total, slots: 2, ..Snapshot::default() });
         while board.snapshots.receiver_count() == 0 {
             tokio::task::yield_now().await;
         }

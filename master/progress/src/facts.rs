@@ -51,9 +51,6 @@ pub struct RunFacts {
     /// Reasons for which workers cannot begin yet, by the workers' names.
     #[serde(skip)]
     pub waiting: BTreeMap<String, String>,
-    /// Time for which masters have led, as of the last view.
-    #[serde(skip)]
-    pub elapsed: Duration,
     /// Set while events of earlier masters are taken in: a person has been told of them.
     #[serde(skip)]
     pub folds: bool,
@@ -62,6 +59,7 @@ pub struct RunFacts {
     pub plan: String,
     pub epoch: u64,
     pub started: String,
+    /// Seconds that masters have led, as of the last count.
     pub seconds: f64,
     /// Samples that earlier masters of this run had recorded.
     pub resumed_samples: u64,
@@ -262,7 +260,7 @@ impl RunFacts {
             Kind::Tally => self.before = Tally::of(entry).unwrap_or_else(|| std::mem::take(&mut self.before)),
             Kind::Worker => match WorkerEvent::of(entry) {
                 Some(WorkerEvent::Attached { slots, device, pool, after }) => {
-                    self.elapsed = Duration::try_from_secs_f64(after).unwrap_or_default();
+                    self.seconds = after;
                     let _ = self.attached(&worker(), slots, &device, &pool);
                 }
                 Some(WorkerEvent::Loaded { model, facts }) => drop(self.loaded(&worker(), model, facts)),
@@ -284,38 +282,51 @@ impl RunFacts {
             self.before.started = now;
         }
         self.started.clone_from(&self.before.started);
-        self.elapsed = Duration::from_millis(self.before.milliseconds);
+        self.seconds = seconds(self.before.milliseconds);
         for (worker, deaths) in self.before.deaths.clone() {
             self.worker(&WorkerId(worker)).deaths = deaths;
         }
     }
 
-    /// Returns the tally of the run by now, `elapsed` into this term.
-    pub fn tally(&self, progress: &Progress, violations: u64, elapsed: Duration) -> Tally {
-        let died = self.workers.iter().filter(|(_, worker)| worker.deaths > 0);
+    /// Counts what befell the run by now, `elapsed` into this term.
+    pub fn count(&mut self, progress: &Progress, violations: u64, elapsed: Duration) {
         let before = &self.before;
+        self.seconds = seconds(before.milliseconds + elapsed.as_millis() as u64);
+        (self.recorded_samples, self.repeats) = (progress.recorded, progress.repeats);
+        self.retries = before.retries + progress.retries;
+        self.divergences = before.divergences + progress.divergences;
+        self.misfits = before.misfits + progress.misfits;
+        self.adopted = before.adopted + progress.adopted;
+        self.stolen = before.stolen + progress.stolen;
+        self.loads = before.loads + progress.loads;
+        self.violations = before.violations + violations;
+    }
+
+    /// Returns what the next master reads of the last count.
+    pub fn tally(&self) -> Tally {
+        let died = self.workers.iter().filter(|(_, worker)| worker.deaths > 0);
         Tally {
-            started: before.started.clone(),
-            milliseconds: before.milliseconds + elapsed.as_millis() as u64,
-            retries: before.retries + progress.retries,
+            started: self.started.clone(),
+            milliseconds: (self.seconds * 1000.0).round() as u64,
+            retries: self.retries,
             deaths: died.map(|(name, worker)| (name.clone(), worker.deaths)).collect(),
-            divergences: before.divergences + progress.divergences,
-            misfits: before.misfits + progress.misfits,
-            adopted: before.adopted + progress.adopted,
-            stolen: before.stolen + progress.stolen,
-            loads: before.loads + progress.loads,
-            violations: before.violations + violations,
+            divergences: self.divergences,
+            misfits: self.misfits,
+            adopted: self.adopted,
+            stolen: self.stolen,
+            loads: self.loads,
+            violations: self.violations,
         }
     }
 
     /// A worker came; the event, where something of it is new.
     #[must_use]
     pub fn attached(&mut self, worker: &WorkerId, slots: u32, device: &str, pool: &str) -> Option<WorkerEvent> {
-        let elapsed = self.elapsed.as_secs_f64();
+        let after = self.seconds;
         let is_new = !self.workers.contains_key(&worker.0);
         let facts = self.worker(worker);
         if is_new {
-            facts.came_after = elapsed;
+            facts.came_after = after;
         }
         let is_known = !is_new && (facts.slots, facts.pool.as_str()) == (slots, pool);
         facts.slots = slots;
@@ -326,7 +337,7 @@ impl RunFacts {
             kinds => facts.device = kinds,
         }
         let (device, pool) = (device.to_owned(), pool.to_owned());
-        (!is_known).then_some(WorkerEvent::Attached { slots, device, pool, after: elapsed })
+        (!is_known).then_some(WorkerEvent::Attached { slots, device, pool, after })
     }
 
     /// These samples of a unit came from a worker.
@@ -342,7 +353,7 @@ impl RunFacts {
     /// A worker sent results.
     pub fn results(&mut self, worker: &WorkerId, count: u64) {
         // By far the most frequent: no name is copied for it.
-        let minute = self.elapsed.as_secs() / 60;
+        let minute = self.minute();
         let known = match self.workers.get_mut(&worker.0) {
             Some(known) => known,
             None => self.worker(worker),
@@ -525,36 +536,38 @@ impl RunFacts {
         is_new
     }
 
-    /// Returns what the HTTP port shows of them, with the scheduler's counters; `connected` tells of a worker by its name.
-    pub fn view(&mut self, progress: &Progress, elapsed: Duration, connected: impl Fn(&str) -> bool) -> RunView {
-        let elapsed = Duration::from_millis(self.before.milliseconds) + elapsed;
-        self.elapsed = elapsed;
-        let minute = elapsed.as_secs() / 60;
+    /// Returns the running minute of the run.
+    fn minute(&self) -> u64 {
+        (self.seconds / 60.0) as u64
+    }
+
+    /// Returns the view of the run as of the last count; `is_connected` tells of a worker by its name. Only the driver knows what
+    /// else is in a view.
+    pub fn view(&self, is_connected: impl Fn(&str) -> bool) -> RunView {
         let workers = self.workers.iter().map(|(name, worker)| WorkerView {
             name: name.clone(),
-            connected: connected(name),
+            connected: is_connected(name),
             pool: worker.pool.clone(),
             slots: worker.slots,
             device: worker.device.clone(),
             results: worker.results,
             busy_seconds: worker.busy_seconds,
             deaths: worker.deaths,
-            seconds: (elapsed.as_secs_f64() - worker.came_after).max(0.0),
-            by_minute: worker.recent.at(minute).to_vec(),
+            seconds: (self.seconds - worker.came_after).max(0.0),
+            by_minute: worker.recent.at(self.minute()).to_vec(),
         });
         RunView {
             run: self.run.clone(),
             job: self.plan.clone(),
             epoch: self.epoch,
-            seconds: elapsed.as_secs_f64(),
-            recorded_samples: progress.recorded,
+            seconds: self.seconds,
+            expected_samples: self.expected_samples,
+            recorded_samples: self.recorded_samples,
             resumed_samples: self.resumed_samples,
-            open_tasks: progress.open_tasks,
-            granted_tasks: progress.granted,
-            slots: progress.slots,
-            retries: self.before.retries + progress.retries,
-            repeats: progress.repeats,
-            divergences: self.before.divergences + progress.divergences,
+            retries: self.retries,
+            repeats: self.repeats,
+            divergences: self.divergences,
+            violations: self.violations,
             tokens: self.tokens,
             workers: workers.collect(),
             models: self.by_model.values().cloned().collect(),
@@ -571,16 +584,10 @@ impl RunFacts {
         self.refused = refused.map(|(worker, refusals)| (worker.0.clone(), refusals.clone())).collect();
         self.barred_from_job = barred.map(|(worker, reason)| (worker.0.clone(), reason.to_owned())).collect();
     }
+}
 
-    /// The scheduler's counters at the end.
-    pub fn progress(&mut self, progress: &Progress, violations: u64, elapsed: Duration) {
-        let tally = self.tally(progress, violations, elapsed);
-        self.seconds = tally.milliseconds as f64 / 1000.0;
-        self.recorded_samples = progress.recorded;
-        (self.retries, self.repeats, self.divergences) = (tally.retries, progress.repeats, tally.divergences);
-        (self.misfits, self.adopted, self.stolen) = (tally.misfits, tally.adopted, tally.stolen);
-        (self.loads, self.violations) = (tally.loads, tally.violations);
-    }
+fn seconds(milliseconds: u64) -> f64 {
+    milliseconds as f64 / 1000.0
 }
 
 #[cfg(test)]

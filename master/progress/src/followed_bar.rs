@@ -51,7 +51,6 @@ fn words(progress: &JobProgress) -> Vec<String> {
         failed: progress.all_failed_samples.max(progress.failed_samples),
         given_up: progress.failed_samples,
         slots: progress.slots,
-        ..Snapshot::default()
     };
     let mut words = status_words(progress.expected_samples, snapshot, progress.samples_per_second);
     if let Some(slots) = words.last_mut().filter(|_| progress.waits_for_turn) {

@@ -193,7 +193,7 @@ mod tests {
         let start = Instant::now();
         let mut lines = Lines { stage: "infer", total: 60_000, pace: Pace::new(start, 20), told: BTreeMap::new() };
         let now = start + Duration::from_secs(10);
-        let snapshot = Snapshot { recorded: 1_120, workers: 1, slots: 2, ..Snapshot::default() };
+        let snapshot = Snapshot { recorded: 1_120, slots: 2, ..Snapshot::default() };
         let first = lines.line(snapshot, now, scores(&[("sums_gen", "93.2"), ("piqa", "50.0")]), 180);
         let known = "infer  1,120/60,000 samples  110.0 samples/s  eta 8m 55s  2 slots";
         assert_eq!(first, format!("{known}  sums_gen 93.2, piqa 50.0"));
@@ -226,10 +226,10 @@ mod tests {
         assert_eq!(status(1_240, all, 0.0), "0/1,240 samples, 1,240 failed  0.0 samples/s  done  1 slot");
         let gone = Snapshot { recorded: 200, failed: 40, given_up: 40, ..Snapshot::default() };
         assert_eq!(status(240, gone, 2.0), "200/240 samples, 40 failed  2.0 samples/s  done");
-        let some = Snapshot { recorded: 100, failed: 40, given_up: 40, slots: 2, workers: 1 };
+        let some = Snapshot { recorded: 100, failed: 40, given_up: 40, slots: 2 };
         assert_eq!(status(240, some, 2.0), "100/240 samples, 40 failed  2.0 samples/s  eta 50s  2 slots");
         // What is recorded as failed is among the recorded.
-        let poison = Snapshot { recorded: 140, failed: 3, given_up: 0, slots: 2, workers: 1 };
+        let poison = Snapshot { recorded: 140, failed: 3, given_up: 0, slots: 2 };
         assert_eq!(status(240, poison, 2.0), "140/240 samples, 3 failed  2.0 samples/s  eta 50s  2 slots");
     }
 
@@ -239,7 +239,7 @@ mod tests {
         let mut lines = Lines { stage: "infer", total: 6_000, pace: Pace::new(start, 0), told: BTreeMap::new() };
         let many: Vec<(String, String)> =
             (0..60).map(|at| (format!("model-{at}/dataset"), "12.5".to_owned())).collect();
-        let snapshot = Snapshot { recorded: 100, workers: 1, slots: 2, ..Snapshot::default() };
+        let snapshot = Snapshot { recorded: 100, slots: 2, ..Snapshot::default() };
         let mut told = 0;
         for _ in 0..60 {
             let line = lines.line(snapshot, start + Duration::from_secs(1), many.clone(), 180);

@@ -8,7 +8,6 @@ pub struct Snapshot {
     pub failed: u64,
     /// Failed samples without a result: nothing more is waited for.
     pub given_up: u64,
-    pub workers: u32,
     pub slots: u32,
 }
 

@@ -236,7 +236,7 @@ impl Driver {
         }
         // As long as the next leader reads that it lasted.
         let lasted = Duration::from_millis(self.tally.milliseconds.saturating_sub(facts.before.milliseconds));
-        facts.progress(&leader.core().progress(), leader.violations(), lasted);
+        facts.count(&leader.core().progress(), leader.violations(), lasted);
         facts.sent_away(leader.refusals(), leader.core().barred_from_job());
         leader.core().barred().for_each(|bar| facts.barred(bar));
         Ok(Driven { ending, core: leader.into_core(), facts, store })
@@ -396,11 +396,10 @@ impl Driver {
     /// Makes durable what befell the run, when something did: the next leader goes on from there. How long it lasts is told
     /// every minute, and at the end.
     fn keep_tally(&mut self, is_end: bool) -> Result<(), DriveError> {
-        let (leader, facts) = (&self.setup.leader, &self.setup.facts);
-        let tally = facts.tally(&leader.core().progress(), leader.violations(), self.started.elapsed());
+        let tally = self.count().tally();
         let is_time = is_end || tally.milliseconds >= self.tally.milliseconds + TALLY_MS;
         let is_same = Tally { milliseconds: self.tally.milliseconds, ..tally.clone() } == self.tally;
-        let epoch = Epoch(facts.epoch);
+        let epoch = Epoch(self.setup.facts.epoch);
         let mut entries = Vec::new();
         for (worker, event) in self.events.drain(..) {
             entries.push(event.entry(&worker, epoch).map_err(DriveError::Tally)?);
@@ -441,15 +440,23 @@ impl Driver {
 
     fn publish(&mut self) {
         self.published = Instant::now();
+        let snapshot = self.snapshot();
+        self.setup.board.publish(snapshot);
+    }
+
+    /// Returns how far the job is, what failed counted again.
+    fn snapshot(&mut self) -> Snapshot {
         self.count_failed();
         let progress = self.setup.leader.core().progress();
-        self.setup.board.publish(Snapshot {
-            recorded: progress.recorded,
-            failed: self.failed.samples,
-            given_up: self.failed.given_up,
-            workers: progress.workers,
-            slots: progress.slots,
-        });
+        let Failed { samples: failed, given_up, .. } = self.failed;
+        Snapshot { recorded: progress.recorded, failed, given_up, slots: progress.slots }
+    }
+
+    /// Returns the record of the run with what befell it by now.
+    fn count(&mut self) -> &RunFacts {
+        let Setup { leader, facts, .. } = &mut self.setup;
+        facts.count(&leader.core().progress(), leader.violations(), self.started.elapsed());
+        facts
     }
 
     /// Counts what failed. A pass over all tasks: where there is something to count, and at the end.
@@ -468,51 +475,42 @@ impl Driver {
     /// Renews the view; also when nothing changed, since its age tells whether the driver lives.
     fn show(&mut self) {
         let begun = Instant::now();
-        self.count_failed();
-        let Failed { tasks: failed_tasks, samples: failed_samples, given_up: given_up_samples, .. } = self.failed;
-        let leader = &self.setup.leader;
-        let connected = |name: &str| leader.is_connected(&WorkerId(name.into()));
-        let view = self.setup.facts.view(&leader.core().progress(), self.started.elapsed(), connected);
-        let (board, core) = (&self.setup.board, leader.core());
-        let live = board.live(core.recorded_by_unit(), core.copied_by_unit());
-        let violations = leader.violations();
+        self.count();
+        let snapshot = self.snapshot();
+        let Setup { leader, board, facts, .. } = &self.setup;
+        let (core, progress) = (leader.core(), leader.core().progress());
         let mut pools = explain_now(&self.setup.pools.borrow(), |worker| leader.is_connected(worker));
         let is_only_way = pools.is_empty();
         pools.extend(self.setup.open_at.as_ref().map(|open_at| how_to_join(open_at, is_only_way)));
-        let renewed = Some(Instant::now());
-        let latencies = self.timing.latencies.clone();
-        let (shortage, waits) = match view.waiting_tasks() {
-            0 => (None, Vec::new()),
-            _ => (leader.core().shortage(), leader.core().explain_waits()),
-        };
-        let view = RunView {
-            live,
-            failed_tasks,
-            failed_samples,
-            given_up_samples,
-            violations,
-            pools,
-            shortage,
-            waits,
-            renewed,
-            latencies,
-            ..view
-        };
+        let view = facts.view(|name| leader.is_connected(&WorkerId(name.into())));
         let tokens = view.tokens.computed + view.tokens.generated;
-        let progress = core.progress();
-        let (recorded, given_up, slots) = (progress.recorded, given_up_samples, progress.slots);
-        if (Snapshot { recorded, given_up, slots, ..Snapshot::default() }).is_waiting(board.expected()) {
+        if snapshot.is_waiting(view.expected_samples) {
             self.samples.wait(begun, view.recorded_samples);
             self.tokens.wait(begun, tokens);
         }
         let view = RunView {
-            expected_samples: board.expected(),
+            failed_samples: snapshot.failed,
+            given_up_samples: snapshot.given_up,
             samples_per_second: self.samples.rate_with(begun, view.recorded_samples),
             tokens_per_second: self.tokens.rate_with(begun, tokens),
+            open_tasks: progress.open_tasks,
+            granted_tasks: progress.granted,
+            failed_tasks: self.failed.tasks,
+            slots: progress.slots,
+            // Of this term alone.
+            violations: leader.violations(),
+            live: board.live(core.recorded_by_unit(), core.copied_by_unit()),
+            latencies: self.timing.latencies.clone(),
+            pools,
+            renewed: Some(Instant::now()),
             ..view
         };
-        self.setup.views.send_replace(view);
-        self.setup.demands.publish(leader.core());
+        let (shortage, waits) = match view.waiting_tasks() {
+            0 => (None, Vec::new()),
+            _ => (core.shortage(), core.explain_waits()),
+        };
+        self.setup.views.send_replace(RunView { shortage, waits, ..view });
+        self.setup.demands.publish(core);
         self.show_again = begun + begun.elapsed() * REST;
     }
 

@@ -239,7 +239,8 @@ fn no_frame_makes_the_leader_panic_or_break_a_rule() {
         let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             (0..HISTORY).for_each(|_| attacked.step());
             let progress = attacked.leader.core().progress();
-            let _ = attacked.facts.view(&progress, Duration::from_secs(1), |_| true);
+            attacked.facts.count(&progress, attacked.leader.violations(), Duration::from_secs(1));
+            let _ = attacked.facts.view(|_| true);
             let _ = (attacked.board.live(std::iter::empty(), &BTreeMap::new()), attacked.facts.tokens_line());
             assert!(serde_json::to_vec(&attacked.facts).is_ok());
         }));

@@ -279,8 +279,8 @@ mod tests {
         let _ = facts.report(&worker, &entries.last().unwrap().payload);
         facts.ended(&worker);
         let progress = Progress { retries: 1, loads: 3, stolen: 4, recorded: 2, ..Progress::default() };
-        facts.progress(&progress, 0, Duration::from_millis(5_500));
-        entries.push(facts.tally(&progress, 0, Duration::from_millis(5_500)).entry(Epoch(1)).unwrap());
+        facts.count(&progress, 0, Duration::from_millis(5_500));
+        entries.push(facts.tally().entry(Epoch(1)).unwrap());
         (facts, entries)
     }
 
@@ -294,9 +294,9 @@ mod tests {
         let live = board.live([(UnitId(0), 2)].into_iter(), &BTreeMap::new());
         assert_eq!((live[0].value, live[0].scored), (Some(50.0), 2), "the page has the score of what was done");
         // A second master has nothing to do.
-        let view = facts.view(&Progress::default(), Duration::from_millis(100), |_| false);
+        facts.count(&Progress { recorded: 2, ..Progress::default() }, 0, Duration::from_millis(100));
+        let view = facts.view(|_| false);
         assert_eq!((view.seconds, view.retries, view.workers[0].results), (5.6, 1, 2));
-        facts.progress(&Progress { recorded: 2, ..Progress::default() }, 0, Duration::from_millis(100));
         assert_eq!(facts.tokens_line(), first.tokens_line());
         assert_eq!(facts.seconds, 5.6);
         let json = |facts: &RunFacts| {

@@ -2,7 +2,7 @@
 
 use super::score::latest_summary;
 use compass_common::regular_file;
-use compass_progress::{LiveMetric, RunFacts, RunView, WorkerView};
+use compass_progress::{LiveMetric, RunFacts, RunView};
 use compass_run_folder::RunFolder;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -12,34 +12,11 @@ use std::path::Path;
 pub fn recalled(root: &Path) -> Option<RunView> {
     let record = regular_file::read(&RunFolder::at(root)?.logs().join("run.json"), regular_file::LARGE).ok()?;
     let facts: RunFacts = serde_json::from_slice(&record).ok()?;
-    let workers = facts.workers.into_iter().map(|(name, worker)| WorkerView {
-        name,
-        pool: worker.pool,
-        slots: worker.slots,
-        device: worker.device,
-        results: worker.results,
-        busy_seconds: worker.busy_seconds,
-        deaths: worker.deaths,
-        seconds: facts.seconds,
-        ..WorkerView::default()
-    });
-    Some(RunView {
-        run: facts.run,
-        job: facts.plan,
-        epoch: facts.epoch,
-        seconds: facts.seconds,
-        expected_samples: facts.expected_samples,
-        recorded_samples: facts.recorded_samples,
-        resumed_samples: facts.resumed_samples,
-        retries: facts.retries,
-        repeats: facts.repeats,
-        divergences: facts.divergences,
-        violations: facts.violations,
-        tokens: facts.tokens,
-        workers: workers.collect(),
-        live: latest_summary(root).map(|summary| scores(&summary.json())).unwrap_or_default(),
-        ..RunView::default()
-    })
+    let mut view = facts.view(|_| false);
+    // Results by minute are not recorded.
+    view.workers.iter_mut().for_each(|worker| worker.by_minute.clear());
+    view.live = latest_summary(root).map(|summary| scores(&summary.json())).unwrap_or_default();
+    Some(view)
 }
 
 /// The first metric of each data set under each model.
