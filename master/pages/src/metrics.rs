@@ -1,7 +1,7 @@
 //! `/metrics`: the views in Prometheus' text format. Names end in their unit; counters but repeats are of the whole run.
 
 use compass_jobs::JobEntry;
-use compass_progress::{Histogram, ModelView, RunView, WorkerView};
+use compass_progress::{Histogram, RunView, ShardTotals, WorkerView};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, MetricEncoder, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
@@ -244,12 +244,12 @@ impl Scrape {
         &self,
         encoder: &mut DescriptorEncoder<'_>,
         (name, help, unit): (&str, &str, Option<&Unit>),
-        metric: impl Fn(&ModelView) -> M,
+        metric: impl Fn(&ShardTotals) -> M,
     ) -> Result<(), fmt::Error> {
         if self.jobs.iter().all(|(_, view)| view.models.is_empty()) {
             return Ok(());
         }
-        let kind = metric(&ModelView::default()).metric_type();
+        let kind = metric(&ShardTotals::default()).metric_type();
         let mut family = encoder.encode_descriptor(name, help, unit, kind)?;
         for (JobLabels { job_id, run }, view) in &self.jobs {
             for model in &view.models {
@@ -313,7 +313,7 @@ mod tests {
         let (name, pool) = ("w".to_owned(), "s".to_owned());
         let worker =
             WorkerView { connected: true, busy_seconds: 1.5, deaths: 2, slots: 2, name, pool, ..WorkerView::default() };
-        let model = ModelView { model: "m".into(), samples: 9, ..ModelView::default() };
+        let model = ShardTotals { model: "m".into(), samples: 9, ..ShardTotals::default() };
         let mut latencies = Latencies::default();
         latencies.commit.observe(0.02, 3);
         latencies.commit.observe(7.0, 1);

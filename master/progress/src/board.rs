@@ -1,6 +1,6 @@
 //! Board on which a stage writes its progress, and what workers reported of its scores.
 
-use super::live_metric::LiveMetric;
+use super::live_metric::{LiveMetric, scores};
 use super::snapshot::Snapshot;
 use compass_plan::Plan;
 use compass_proto::{intervals_from_wire, v1};
@@ -123,17 +123,9 @@ impl ProgressBoard {
         metrics.collect()
     }
 
-    /// Names and values as they are shown: `sums_gen`, `93.2`.
+    /// Returns names and values as they are shown: `sums_gen`, `93.2`.
     pub(super) fn live_scores(&self) -> Vec<(String, String)> {
-        let several = self.plan.models.len() > 1;
-        let reported = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let scores = reported.iter().filter_map(|(unit, live)| {
-            let unit = self.plan.unit(*unit)?;
-            let value = live.value()?;
-            let model = if several { format!("{}/", unit.model.abbr) } else { String::new() };
-            Some((format!("{model}{}", unit.dataset.abbr), format!("{value:.1}")))
-        });
-        scores.collect()
+        scores(&self.live(std::iter::empty(), &BTreeMap::new()))
     }
 }
 

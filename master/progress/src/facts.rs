@@ -2,7 +2,7 @@
 
 use super::recent::RecentMinutes;
 use super::refusals::Refusals;
-use super::view::{ModelView, RunView, WorkerView};
+use super::view::{RunView, ShardTotals, WorkerView};
 use compass_common::status_output;
 use compass_common::words::grouped;
 use compass_diagnostic::Diagnostic;
@@ -143,10 +143,10 @@ pub struct RunFacts {
     pub model_names: Vec<String>,
     /// Reports on each model, by its position.
     #[serde(skip)]
-    pub by_model: BTreeMap<u32, ModelView>,
+    pub by_model: BTreeMap<u32, ShardTotals>,
     /// Reports on each unit.
     #[serde(skip)]
-    pub by_unit: BTreeMap<u32, UnitTook>,
+    pub by_unit: BTreeMap<u32, ShardTotals>,
     /// Prefix segments that an engine of the model, by its position, counted as distinct.
     #[serde(skip)]
     pub known: HashSet<(u32, u64)>,
@@ -226,14 +226,6 @@ impl WorkerFacts {
             (true, true) => "cpu, cuda".into(),
         }
     }
-}
-
-/// Time and tokens that the samples of a unit took.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct UnitTook {
-    pub samples: u64,
-    pub busy_seconds: f64,
-    pub tokens: TokenCounters,
 }
 
 impl RunFacts {
@@ -371,16 +363,14 @@ impl RunFacts {
         of_worker.deaths = of_worker.deaths.saturating_add(report.engine_deaths);
         let model = report.unit / self.datasets.max(1);
         let name = self.model_name(ModelId(model));
-        let of_model = self.by_model.entry(model).or_default();
-        of_model.model = name;
-        of_model.samples += u64::from(report.scored) + u64::from(report.failed);
-        of_model.busy_seconds += report.seconds;
-        of_model.tokens.add(&report.tokens.unwrap_or_default().into());
-        let of_unit = self.by_unit.entry(report.unit).or_default();
-        of_unit.samples += ran.0;
-        of_unit.busy_seconds += report.seconds;
-        of_unit.tokens.add(&report.tokens.unwrap_or_default().into());
-        self.tokens.add(&report.tokens.unwrap_or_default().into());
+        let tokens: TokenCounters = report.tokens.unwrap_or_default().into();
+        for totals in [self.by_model.entry(model).or_default(), self.by_unit.entry(report.unit).or_default()] {
+            totals.model.clone_from(&name);
+            totals.samples += ran.0;
+            totals.busy_seconds += ran.1;
+            totals.tokens.add(&tokens);
+        }
+        self.tokens.add(&tokens);
         self.notes_left_out += u64::from(report.notes_left_out);
         self.prefix_segments_left_out += report.prefix_segments_left_out;
         for segment in report.prefix_segments {

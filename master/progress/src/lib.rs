@@ -24,4 +24,4 @@ pub use plan_bar::PlanBar;
 pub use refusals::Refusals;
 pub use snapshot::Snapshot;
 pub use stage_bar::StageBar;
-pub use view::{Histogram, Latencies, ModelView, RunView, WorkerView};
+pub use view::{Histogram, Latencies, RunView, ShardTotals, WorkerView};

@@ -36,6 +36,16 @@ impl LiveMetric {
     }
 }
 
+/// Returns names and values as they are shown: `sums_gen`, `93.2`, with the model where there are several.
+pub(super) fn scores(live: &[LiveMetric]) -> Vec<(String, String)> {
+    let several = live.iter().any(|metric| live.first().is_some_and(|first| first.model != metric.model));
+    let scores = live.iter().filter_map(|LiveMetric { model, dataset, value, .. }| {
+        let name = if several { format!("{model}/{dataset}") } else { dataset.clone() };
+        Some((name, format!("{:.1}", (*value)?)))
+    });
+    scores.collect()
+}
+
 /// Wilson's interval of 95 % for a share of right answers, in percent; `None` for a metric that is none.
 fn interval(value: f64, scored: u64) -> Option<(f64, f64)> {
     let n = scored as f64;

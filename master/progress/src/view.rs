@@ -1,7 +1,7 @@
 //! View of the run from outside, as a whole and at one moment: everything that the page, `/metrics` and `status` show
 //! is made from it.
 
-use super::live_metric::LiveMetric;
+use super::live_metric::{LiveMetric, scores};
 use compass_plan::engine::TokenCounters;
 use compass_scheduler::Shortage;
 use serde::Serialize;
@@ -46,7 +46,7 @@ pub struct RunView {
     pub tokens: TokenCounters,
     pub workers: Vec<WorkerView>,
     /// By the models' order in the job; those of which nothing was reported are not there.
-    pub models: Vec<ModelView>,
+    pub models: Vec<ShardTotals>,
     #[serde(skip)]
     pub latencies: Latencies,
     /// State of each pool of workers, in a sentence.
@@ -69,17 +69,9 @@ impl RunView {
         self.open_tasks.saturating_sub(self.granted_tasks)
     }
 
-    /// The live scores as a bar shows them: `sums_gen 93.2`, with the model where there are several.
+    /// Returns the live scores as a bar shows them: `sums_gen 93.2`, with the model where there are several.
     pub fn scores(&self) -> Vec<String> {
-        let several = self.live.iter().any(|metric| self.live.first().is_some_and(|first| first.model != metric.model));
-        let scores = self.live.iter().filter_map(|metric| {
-            let value = metric.value?;
-            Some(match several {
-                true => format!("{}/{} {value:.1}", metric.model, metric.dataset),
-                false => format!("{} {value:.1}", metric.dataset),
-            })
-        });
-        scores.collect()
+        scores(&self.live).into_iter().map(|(name, value)| format!("{name} {value}")).collect()
     }
 }
 
@@ -111,9 +103,9 @@ impl WorkerView {
     }
 }
 
-/// Reports of workers on one model.
+/// Reports of workers on one model, or on one unit of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct ModelView {
+pub struct ShardTotals {
     pub model: String,
     /// Samples of the tasks that were reported, those that failed included.
     pub samples: u64,
