@@ -1,6 +1,6 @@
 //! `/metrics`: the views in Prometheus' text format. Names end in their unit; counters but repeats are of the whole run.
 
-use compass_jobs::JobEntry;
+use compass_jobs::JobView;
 use compass_progress::{Histogram, RunView, ShardTotals, WorkerView};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, MetricEncoder, NoLabelSet, text};
@@ -18,11 +18,8 @@ pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 ///
 /// # Errors
 /// Never with these views; the writer's type demands it.
-pub(super) fn render(idle_workers: u32, jobs: Vec<(JobEntry, RunView)>) -> Result<String, fmt::Error> {
-    let labelled = |(job, view): (JobEntry, RunView)| {
-        let run = job.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        (JobLabels { job_id: job.id.0, run }, view)
-    };
+pub(super) fn render(idle_workers: u32, jobs: Vec<JobView>) -> Result<String, fmt::Error> {
+    let labelled = |view: JobView| (JobLabels { run: view.run_name(), job_id: view.job }, view.run);
     let mut registry = Registry::with_prefix("compass");
     registry.register_collector(Box::new(Scrape { idle_workers, jobs: jobs.into_iter().map(labelled).collect() }));
     let mut out = String::new();
@@ -288,24 +285,9 @@ mod tests {
     use super::*;
     use compass_progress::Latencies;
     use compass_progress::LiveMetric;
-    use compass_run::JobHandle;
-    use compass_scheduler::broker::JobId;
-    use compass_types::ids::Digest;
-    use tokio::sync::watch;
 
-    fn entry(id: &str) -> JobEntry {
-        JobEntry {
-            id: JobId(id.into()),
-            plan: Digest([0; 32]),
-            folder: "out/20260101_000000".into(),
-            priority: 1,
-            submitted: String::new(),
-            key: None,
-            max_slots: None,
-            job_handle: JobHandle::default(),
-            job_log: None,
-            ended: watch::channel(None).1,
-        }
+    fn job(id: &str, run: RunView) -> JobView {
+        JobView { job: id.into(), folder: "out/20260101_000000".into(), run, ..JobView::default() }
     }
 
     #[test]
@@ -334,7 +316,7 @@ mod tests {
             ..RunView::default()
         };
         let other = RunView { slots: 2, ..RunView::default() };
-        let text = render(3, vec![(entry("a"), view), (entry("b"), other)]).unwrap();
+        let text = render(3, vec![job("a", view), job("b", other)]).unwrap();
         let run = "run=\"20260101_000000\"";
         for line in [
             "compass_jobs 2".to_owned(),

@@ -1,39 +1,63 @@
-//! One moment of a job, for its page and as JSON: what its stage shows, how the job stands, and how it ended.
+//! One moment of a job: what its stage shows, how the job stands, and how it ended. Its page, its metrics and every status are
+//! projections of it.
 
-use super::status::JobStatus;
+use crate::job::{Ended, SlotBound};
 use compass_progress::RunView;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// One moment of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobView {
-    pub status: JobStatus,
-    /// Time of its end, once it has ended.
-    pub ended_at: Option<String>,
-    /// View of its latest stage, with all reasons for which tasks wait. It no longer moves once the stage has ended.
+    pub job: String,
+    /// Digest of the plan.
+    pub plan: String,
+    pub folder: PathBuf,
+    /// `standby`, `opening`, `infer`, `execute`, `score` or `ended`.
+    pub state: &'static str,
+    pub priority: u32,
+    pub submitted: String,
+    /// Slots that are its share now; `None` where there are no others.
+    pub share: Option<u32>,
+    pub max_slots: Option<SlotBound>,
+    /// The other master that leads it, in words, while this one stands by.
+    pub stands_by: Option<String>,
+    pub cancelled: Option<String>,
+    pub ended: Option<Ended>,
+    /// View of its latest stage, with the counts of its end once it has ended.
     pub run: RunView,
 }
 
 impl JobView {
-    /// Fills in what the view of a stage cannot know: the names, where none has begun in this process, and the end.
+    /// Returns the name of the run folder.
+    pub fn run_name(&self) -> String {
+        self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Fills in the names, where no stage has begun in this process, and stops what no longer moves.
     pub(super) fn complete(&mut self) {
-        let Self { status, run, .. } = self;
-        if run.job.is_empty() {
-            (run.run, run.job) = (status.run.clone(), status.plan.clone());
+        if self.run.job.is_empty() {
+            (self.run.run, self.run.job) = (self.run_name(), self.plan.clone());
         }
-        if status.exit_code.is_some() {
-            run.recorded_samples = status.recorded_samples;
-            run.expected_samples = status.expected_samples;
-            run.failed_tasks = status.failed_tasks;
-            (run.granted_tasks, run.slots, run.samples_per_second, run.tokens_per_second) = (0, 0, 0.0, 0.0);
-            run.workers.iter_mut().for_each(|worker| worker.connected = false);
+        if self.ended.is_some() {
+            let run = &mut self.run;
+            (run.granted_tasks, run.samples_per_second, run.tokens_per_second) = (0, 0.0, 0.0);
         }
     }
 
     /// Returns whether a stage of it can grant tasks.
     pub fn is_running(&self) -> bool {
-        let JobStatus { state, exit_code, cancelled, .. } = &self.status;
-        exit_code.is_none() && cancelled.is_none() && matches!(state.as_str(), "infer" | "execute")
+        self.ended.is_none() && self.cancelled.is_none() && matches!(self.state, "infer" | "execute")
+    }
+
+    /// Returns the reason why it ended without a table.
+    pub fn reason(&self) -> Option<&str> {
+        self.ended.as_ref().map(|ended| ended.reason.as_str()).filter(|reason| !reason.is_empty())
+    }
+
+    /// Returns the advice on that reason.
+    pub fn help(&self) -> Option<&str> {
+        self.ended.as_ref()?.help.as_deref()
     }
 
     /// Seconds until all samples are recorded at the present speed; `None` where none are recorded of late or nothing is left;
@@ -49,18 +73,18 @@ impl JobView {
     /// # Errors
     /// Never in practice: every key is a text.
     pub fn json(&self) -> serde_json::Result<Value> {
-        let (JobStatus { state, cancelled, exit_code, reason, help, share, .. }, run) = (&self.status, &self.run);
+        let (run, ended) = (&self.run, self.ended.as_ref());
         let mut all = serde_json::to_value(run)?;
         let beside = json!({
-            "state": state,
-            "priority": self.status.priority,
-            "share": share,
-            "max_slots": self.status.max_slots,
-            "cancelled": cancelled,
-            "exit_code": exit_code,
-            "reason": reason,
-            "help": help,
-            "ended_at": self.ended_at,
+            "state": self.state,
+            "priority": self.priority,
+            "share": self.share,
+            "max_slots": self.max_slots.as_ref().map(|bound| bound.slots),
+            "cancelled": self.cancelled,
+            "exit_code": ended.map(|ended| ended.exit_code),
+            "reason": self.reason(),
+            "help": self.help(),
+            "ended_at": ended.map(|ended| &ended.at),
             "eta_seconds": self.eta_seconds(),
             "tasks": { "running": run.granted_tasks, "waiting": run.waiting_tasks(), "failed": run.failed_tasks },
         });
@@ -79,9 +103,7 @@ mod tests {
     use crate::control::registry::JobEntry;
     use crate::control::registry::JobRegistry;
     use crate::control::registry::ServerBackend;
-    use crate::job::Ended;
     use crate::job::JobRecord;
-    use crate::job::SlotBound;
     use compass_diagnostic::Diagnostics;
     use compass_planning::SpeedStore;
     use compass_progress::WorkerView;
@@ -173,7 +195,7 @@ mod tests {
         let waits = registry.job_view(&job).run.waits;
         let added = "workers can be added at any time: compass-worker --master 127.0.0.1:50051";
         assert_eq!(waits, ["slots are short", share.as_str(), "pool gpu: no quota", added]);
-        assert!(registry.only_job().is_some_and(|only| only.status.share == Some(0)));
+        assert!(registry.only_job().is_some_and(|only| only.share == Some(0)));
         let (why, pools) = ("no worker of pool far is connected".to_owned(), vec!["far".to_owned()]);
         let shortage = Some(Shortage::Workers { waiting: 5, why, pools });
         views.send_replace(RunView { granted_tasks: 0, shortage, ..run });
@@ -187,16 +209,17 @@ mod tests {
             reason: String::new(),
             help: None,
             at: "2026-11-26T01:00:00Z".into(),
-            recorded_samples: 10,
-            expected_samples: 10,
+            recorded_samples: 9,
+            expected_samples: 11,
             failed_tasks: 0,
         }));
         let over = registry.job_view(&job);
-        assert!(over.run.waits.is_empty() && over.ended_at.is_some() && registry.only_job().is_none(), "{over:?}");
+        assert_eq!((over.run.recorded_samples, over.run.expected_samples), (9, 11));
+        assert!(over.run.workers.iter().all(|worker| !worker.connected), "{over:?}");
+        assert!(over.run.waits.is_empty() && over.ended.is_some() && registry.only_job().is_none(), "{over:?}");
     }
 
     fn running() -> JobView {
-        let status = JobStatus { run: "r".into(), plan: "p".into(), state: "infer".into(), ..JobStatus::default() };
         let worker = WorkerView { connected: true, ..WorkerView::default() };
         let run = RunView {
             expected_samples: 10,
@@ -208,7 +231,7 @@ mod tests {
             workers: vec![worker],
             ..RunView::default()
         };
-        JobView { status, ended_at: None, run }
+        JobView { plan: "p".into(), state: "infer", run, ..JobView::default() }
     }
 
     #[test]
@@ -222,23 +245,13 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_ended_has_no_time_left_and_no_worker() {
-        let mut view = running();
-        view.status = JobStatus {
-            state: "ended".into(),
-            exit_code: Some(1),
-            reason: Some("the disk is full".into()),
-            recorded_samples: 9,
-            expected_samples: 11,
-            ..view.status
-        };
+    fn a_job_that_ended_has_no_time_left() {
+        let ended = Ended { exit_code: 1, reason: "the disk is full".into(), ..Ended::default() };
+        let mut view = JobView { state: "ended", ended: Some(ended), ..running() };
         view.complete();
         let json = view.json().unwrap();
         assert_eq!((&json["eta_seconds"], &json["exit_code"]), (&Value::Null, &json!(1)));
-        assert_eq!((&json["recorded_samples"], &json["expected_samples"]), (&json!(9), &json!(11)));
-        assert_eq!((&json["reason"], &json["workers"][0]["connected"]), (&json!("the disk is full"), &json!(false)));
-        let cancelled =
-            JobView { status: JobStatus { cancelled: Some("enough".into()), ..running().status }, ..running() };
-        assert_eq!(cancelled.eta_seconds(), None);
+        assert_eq!((&json["reason"], &json["samples_per_second"]), (&json!("the disk is full"), &json!(0.0)));
+        assert_eq!(JobView { cancelled: Some("enough".into()), ..running() }.eta_seconds(), None);
     }
 }

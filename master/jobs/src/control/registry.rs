@@ -2,7 +2,7 @@
 
 use super::job_view::JobView;
 use super::shortage::{Supply, in_words};
-use super::status::{JobStatus, MasterStatus, WorkerStatus};
+use super::status::{JobStatus, MasterStatus};
 use crate::job::{Ended, JobRecord, SlotBound, why_it_ended};
 use compass_common::job_log::JobLog;
 use compass_common::words::{counted, grouped};
@@ -39,6 +39,44 @@ pub struct JobEntry {
     /// Log of the job's messages; `None` where they go to a terminal.
     pub job_log: Option<Arc<JobLog>>,
     pub ended: watch::Receiver<Option<Ended>>,
+}
+
+impl JobEntry {
+    /// Returns the job as it is now; `shares` are the slots of each job of a server.
+    fn view(&self, shares: Option<&BTreeMap<JobId, FairShare>>) -> JobView {
+        let (doing, mut run) = self.job_handle.view();
+        let (ended, cancelled) = (self.ended.borrow().clone(), self.job_handle.cancelled());
+        let stands_by = self.job_handle.stands_by().filter(|_| ended.is_none());
+        let state = match (&ended, &stands_by) {
+            (Some(_), _) => "ended",
+            (None, Some(_)) => "standby",
+            (None, None) if doing.is_empty() => "opening",
+            (None, None) => doing,
+        };
+        if cancelled.is_some() {
+            // Samples that are not wanted any more have not failed.
+            run.failed_samples = run.failed_samples.saturating_sub(run.given_up_samples);
+        }
+        if let Some(ended) = &ended {
+            (run.recorded_samples, run.expected_samples) = (ended.recorded_samples, ended.expected_samples);
+            (run.failed_tasks, run.slots) = (ended.failed_tasks, 0);
+            run.workers.iter_mut().for_each(|worker| worker.connected = false);
+        }
+        JobView {
+            job: self.id.0.clone(),
+            plan: self.plan.to_string(),
+            folder: self.folder.clone(),
+            state,
+            priority: self.priority,
+            submitted: self.submitted.clone(),
+            share: shares.map(|shares| shares.get(&self.id).map_or(0, |share| share.slots)),
+            max_slots: self.max_slots.clone(),
+            stands_by,
+            cancelled,
+            ended,
+            run,
+        }
+    }
 }
 
 /// A job that was taken in.
@@ -199,23 +237,15 @@ impl JobRegistry {
         folders
     }
 
-    /// Jobs that have not ended, with what their latest stage shows.
-    pub fn views(&self) -> Vec<(JobEntry, RunView)> {
-        let open: Vec<JobEntry> =
-            self.jobs(|jobs| jobs.values().filter(|job| job.ended.borrow().is_none()).cloned().collect());
-        let view = |job: JobEntry| {
-            let view = shown(&job);
-            (job, view)
-        };
-        open.into_iter().map(view).collect()
+    /// Returns the jobs that have not ended.
+    pub fn views(&self) -> Vec<JobView> {
+        let open = |job: &&JobEntry| job.ended.borrow().is_none();
+        self.jobs(|jobs| jobs.values().filter(open).map(|job| job.view(None)).collect())
     }
 
     /// Returns the content of a job's page: beside the reasons of its stage, it has the reasons that lie in how slots are shared out.
     pub fn job_view(&self, job: &JobEntry) -> JobView {
-        let backend = self.backend();
-        let status = job_status(job, backend.map(|backend| backend.shares()).as_ref());
-        let ended_at = job.ended.borrow().as_ref().map(|ended| ended.at.clone());
-        let mut view = JobView { status, ended_at, run: shown(job) };
+        let mut view = job.view(self.backend().map(|backend| backend.shares()).as_ref());
         view.complete();
         if view.is_running() && view.run.waiting_tasks() > 0 {
             // How the pools stand is a list of its own.
@@ -323,7 +353,7 @@ impl JobRegistry {
     pub fn status(&self) -> MasterStatus {
         let shares = self.backend().map(|backend| backend.shares());
         let mut jobs: Vec<JobStatus> =
-            self.jobs(|jobs| jobs.values().map(|job| job_status(job, shares.as_ref())).collect());
+            self.jobs(|jobs| jobs.values().map(|job| job.view(shares.as_ref()).into()).collect());
         jobs.sort_by(|a, b| {
             (a.exit_code.is_some(), &a.submitted, &a.job).cmp(&(b.exit_code.is_some(), &b.submitted, &b.job))
         });
@@ -418,70 +448,9 @@ impl JobRegistry {
     }
 }
 
-/// Returns the view of a job's latest stage. Samples that are not wanted any more have not failed.
-fn shown(job: &JobEntry) -> RunView {
-    let mut view = job.job_handle.view().1;
-    if job.job_handle.cancelled().is_some() {
-        view.failed_samples = view.failed_samples.saturating_sub(view.given_up_samples);
-    }
-    view
-}
-
 /// Returns the reason why it was cancelled, if it was.
 fn cancelled_in_words(job: &JobEntry) -> Option<String> {
     job.job_handle.cancelled().map(|reason| format!("cancelled: {reason}"))
-}
-
-fn job_status(job: &JobEntry, shares: Option<&BTreeMap<JobId, FairShare>>) -> JobStatus {
-    let (doing, view) = job.job_handle.view();
-    let ended = job.ended.borrow().clone();
-    let stands_by = job.job_handle.stands_by().filter(|_| ended.is_none());
-    let state = if ended.is_some() {
-        "ended"
-    } else if stands_by.is_some() {
-        "standby"
-    } else if doing.is_empty() {
-        "opening"
-    } else {
-        doing
-    };
-    let over = ended.is_some();
-    let workers = view.workers.iter().map(|worker| WorkerStatus {
-        name: worker.name.clone(),
-        connected: worker.connected && !over,
-        slots: worker.slots,
-        device: worker.device.clone(),
-        results: worker.results,
-    });
-    let counts = match &ended {
-        Some(ended) => (ended.recorded_samples, ended.expected_samples, ended.failed_tasks),
-        None => (view.recorded_samples, view.expected_samples, view.failed_tasks),
-    };
-    JobStatus {
-        job: job.id.0.clone(),
-        plan: job.plan.to_string(),
-        run: job.folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        folder: job.folder.display().to_string(),
-        state: state.into(),
-        priority: job.priority,
-        submitted: job.submitted.clone(),
-        recorded_samples: counts.0,
-        expected_samples: counts.1,
-        open_tasks: view.open_tasks,
-        granted_tasks: view.granted_tasks,
-        failed_tasks: counts.2,
-        slots: if over { 0 } else { view.slots },
-        share: shares.map(|shares| shares.get(&job.id).map_or(0, |share| share.slots)),
-        max_slots: job.max_slots.as_ref().map(|bound| bound.slots),
-        max_slots_by: job.max_slots.as_ref().map(|bound| bound.by.trim_matches('`').to_owned()),
-        shortage: None,
-        stands_by,
-        workers: workers.collect(),
-        cancelled: job.job_handle.cancelled(),
-        exit_code: ended.as_ref().map(|ended| ended.exit_code),
-        help: ended.as_ref().and_then(|ended| ended.help.clone()),
-        reason: ended.map(|ended| ended.reason).filter(|reason| !reason.is_empty()),
-    }
 }
 
 fn shares_in_words(id: &JobId, job: &JobEntry, shares: &BTreeMap<JobId, FairShare>, idle: usize) -> Vec<String> {

@@ -60,7 +60,7 @@ async fn samples_of_a_cancelled_job_have_not_failed() {
     let (registry, job) = (JobRegistry::default(), entry(1, false));
     registry.add(job.clone());
     job.job_handle.recall(RunView { failed_samples: 9, given_up_samples: 7, ..RunView::default() });
-    let failed = || (registry.job_view(&job).run.failed_samples, registry.views()[0].1.failed_samples);
+    let failed = || (registry.job_view(&job).run.failed_samples, registry.views()[0].run.failed_samples);
     assert_eq!(failed(), (9, 9));
     job.job_handle.cancel("wrong model".into()).await;
     assert_eq!(failed(), (2, 2));

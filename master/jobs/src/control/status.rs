@@ -1,8 +1,10 @@
 //! A master's report on itself and its jobs: as JSON for programs, as a table for people, no wider than their terminal.
 
+use super::job_view::JobView;
 use crate::job::why_it_ended;
 use compass_cli::wrapping::{fits, wrapped_text};
 use compass_common::words::{counted, grouped};
+use compass_progress::WorkerView;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -81,10 +83,54 @@ impl JobStatus {
         is_running && self.cancelled.is_none()
     }
 
+    /// Returns its state in words, with how it ended.
+    pub fn state_in_words(&self) -> String {
+        match (self.exit_code, &self.cancelled) {
+            (Some(code), Some(_)) => format!("ended ({code}), cancelled"),
+            (Some(code), None) => format!("ended ({code})"),
+            (None, Some(_)) => format!("{}, cancelled", self.state),
+            (None, None) => self.state.clone(),
+        }
+    }
+
     /// Returns the lines below its row.
     fn notes(&self) -> Vec<String> {
         let stands_by = self.stands_by.iter().map(|for_whom| format!("stands by: {for_whom}"));
         stands_by.chain(self.shortage.clone()).collect()
+    }
+}
+
+impl From<JobView> for JobStatus {
+    fn from(view: JobView) -> Self {
+        let run_name = view.run_name();
+        let (reason, help) = (view.reason().map(str::to_owned), view.help().map(str::to_owned));
+        let JobView { run, max_slots, ended, .. } = view;
+        let (max_slots, max_slots_by) = max_slots.map(|bound| (bound.slots, bound.by)).unzip();
+        Self {
+            job: view.job,
+            plan: view.plan,
+            run: run_name,
+            folder: view.folder.display().to_string(),
+            state: view.state.into(),
+            priority: view.priority,
+            submitted: view.submitted,
+            recorded_samples: run.recorded_samples,
+            expected_samples: run.expected_samples,
+            open_tasks: run.open_tasks,
+            granted_tasks: run.granted_tasks,
+            failed_tasks: run.failed_tasks,
+            slots: run.slots,
+            share: view.share,
+            max_slots,
+            max_slots_by: max_slots_by.map(|by| by.trim_matches('`').to_owned()),
+            shortage: None,
+            stands_by: view.stands_by,
+            workers: run.workers.into_iter().map(WorkerStatus::from).collect(),
+            cancelled: view.cancelled,
+            exit_code: ended.map(|ended| ended.exit_code),
+            reason,
+            help,
+        }
     }
 }
 
@@ -96,6 +142,13 @@ pub struct WorkerStatus {
     pub slots: u32,
     pub device: String,
     pub results: u64,
+}
+
+impl From<WorkerView> for WorkerStatus {
+    fn from(view: WorkerView) -> Self {
+        let WorkerView { name, connected, slots, device, results, .. } = view;
+        Self { name, connected, slots, device, results }
+    }
 }
 
 const HEADS: [&str; 9] = ["job", "state", "samples", "granted", "pending", "slots", "share", "priority", "run"];
@@ -171,12 +224,6 @@ pub(super) fn details(job: &JobStatus, here: &Path, width: Option<usize>) -> Str
 }
 
 fn row(job: &JobStatus, here: &Path) -> [String; 9] {
-    let state = match (&job.exit_code, &job.cancelled) {
-        (Some(code), Some(_)) => format!("ended ({code}), cancelled"),
-        (Some(code), None) => format!("ended ({code})"),
-        (None, Some(_)) => format!("{}, cancelled", job.state),
-        (None, None) => job.state.clone(),
-    };
     let folder = Path::new(&job.folder);
     let share = match (job.share, job.max_slots) {
         (None, _) => String::new(),
@@ -196,7 +243,7 @@ fn row(job: &JobStatus, here: &Path) -> [String; 9] {
     };
     [
         job.job.clone(),
-        state,
+        job.state_in_words(),
         samples,
         granted,
         pending,

@@ -89,7 +89,7 @@ pub struct SlotBound {
 }
 
 /// End of a job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
     pub exit_code: u8,
     /// Reason why it has no table; empty where it has one.

@@ -4,7 +4,7 @@ use super::layout::layout;
 use super::part::{Part, sections};
 use super::text::visible;
 use compass_common::words::{counted, duration};
-use compass_jobs::JobView;
+use compass_jobs::{Ended, JobView};
 use compass_progress::{LiveMetric, RunView, WorkerView};
 use maud::{Markup, html};
 
@@ -44,7 +44,7 @@ pub(crate) fn job(view: &JobView, narrowed: &Narrowed) -> Markup {
         (narrowing(narrowed))
         (sections(&job_parts(view, narrowed)))
     };
-    let events = narrowed.path(&format!("/jobs/{}/events", view.status.job));
+    let events = narrowed.path(&format!("/jobs/{}/events", view.job));
     layout(&format!("{} - Compass", view.run.run), Some(&events), &body)
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn job_parts(view: &JobView, narrowed: &Narrowed) -> Vec<Part> {
 }
 
 fn progress(view: &JobView) -> Markup {
-    let JobView { status, run, .. } = view;
+    let JobView { state, run, .. } = view;
     let (done, all) = (run.recorded_samples, run.expected_samples);
     let failed = if run.failed_samples > 0 { format!(", {} failed,", run.failed_samples) } else { String::new() };
     let counts = format!("{done} of {all} samples{failed} in {}", duration(run.seconds));
@@ -78,18 +78,18 @@ fn progress(view: &JobView) -> Markup {
         @if let Some(ended) = ended(view) {
             p { (ended) "; " (counts) ", " (counted(run.failed_tasks, "task")) " failed" }
         } @else if run.expected_samples == 0 {
-            p { (status.state) ": no stage has begun, so nothing is known of its samples yet" }
+            p { (state) ": no stage has begun, so nothing is known of its samples yet" }
         } @else {
             p {
-                (status.state) ": " (counts) ", " (remaining(view)) "; "
+                (state) ": " (counts) ", " (remaining(view)) "; "
                 (counted(run.granted_tasks, "task")) " at work, " (run.waiting_tasks()) " waiting, " (run.failed_tasks) " failed"
             }
         }
-        @if let Some(reason) = &status.reason { p.fault { (visible(reason)) } }
-        @if let Some(help) = &status.help { p { "help: " (visible(help)) } }
-        @if let Some(reason) = &status.cancelled { p { "cancelled: " (visible(reason)) } }
+        @if let Some(reason) = view.reason() { p.fault { (visible(reason)) } }
+        @if let Some(help) = view.help() { p { "help: " (visible(help)) } }
+        @if let Some(reason) = &view.cancelled { p { "cancelled: " (visible(reason)) } }
         progress max=(all) value=(done) aria-label="samples" {}
-        @if status.exit_code.is_none() { @for pool in &run.pools { p { (pool) } } }
+        @if view.ended.is_none() { @for pool in &run.pools { p { (pool) } } }
         (waits(&run.waits))
         @if !run.run.is_empty() {
             p {
@@ -117,10 +117,9 @@ fn waits(reasons: &[String]) -> Markup {
 
 /// How and when it ended, once it has.
 fn ended(view: &JobView) -> Option<String> {
-    let (code, cancelled) = (view.status.exit_code?, view.status.cancelled.is_some());
-    let how = if cancelled { "cancelled, ended" } else { "ended" };
-    let at = view.ended_at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
-    Some(format!("{how}{at} with exit code {code}"))
+    let Ended { exit_code, at, .. } = view.ended.as_ref()?;
+    let how = if view.cancelled.is_some() { "cancelled, ended" } else { "ended" };
+    Some(format!("{how} at {at} with exit code {exit_code}"))
 }
 
 /// When it will end at its present speed.
@@ -138,7 +137,7 @@ fn remaining(view: &JobView) -> String {
             };
             format!("{} left at {samples_per_second:.1} samples/s{tokens}", duration(left))
         }
-        None if view.status.cancelled.is_some() => "no more are wanted".to_owned(),
+        None if view.cancelled.is_some() => "no more are wanted".to_owned(),
         None => "no new one of late".to_owned(),
     }
 }
@@ -259,12 +258,10 @@ fn facts(view: &RunView) -> Markup {
 mod tests {
     use super::*;
     use crate::pages::part::changed;
-    use compass_jobs::JobStatus;
 
     /// A job of which a stage runs and shows this.
     fn running(run: RunView) -> JobView {
-        let status = JobStatus { job: "3f2a".into(), state: "infer".into(), ..JobStatus::default() };
-        JobView { status, ended_at: None, run }
+        JobView { job: "3f2a".into(), state: "infer", run, ..JobView::default() }
     }
 
     fn metric(value: f64, scored: u64) -> LiveMetric {
@@ -387,22 +384,20 @@ mod tests {
             pools: vec!["local: 1 of 1 workers on this host is here".into()],
             ..RunView::default()
         };
-        let mut view = running(run);
-        view.status.exit_code = Some(3);
-        view.status.reason = Some("the disk is full".into());
-        view.status.help = Some("clear it".into());
-        view.ended_at = Some("2026-11-26T01:00:00Z".into());
+        let (reason, help) = ("the disk is full".into(), Some("clear it".into()));
+        let ended = Ended { exit_code: 3, reason, help, at: "2026-11-26T01:00:00Z".into(), ..Ended::default() };
+        let mut view = JobView { ended: Some(ended), ..running(run) };
         let page = progress(&view).into_string();
         let said = "ended at 2026-11-26T01:00:00Z with exit code 3; 928 of 1349 samples in 23s, 1 task failed";
         assert!(page.contains(said) && page.contains("the disk is full") && page.contains("help: clear it"), "{page}");
         assert!(!page.contains("left at") && !page.contains("at work") && !page.contains("is here"), "{page}");
-        view.status.cancelled = Some("by <me>".into());
+        view.cancelled = Some("by <me>".into());
         let page = progress(&view).into_string();
         assert!(page.contains("cancelled, ended") && page.contains("cancelled: by &lt;me&gt;"), "{page}");
-        view.status.exit_code = None;
+        view.ended = None;
         let page = progress(&view).into_string();
         assert!(page.contains("no more are wanted") && !page.contains("left at"), "{page}");
-        (view.status.cancelled, view.run.failed_samples, view.run.given_up_samples) = (None, 421, 421);
+        (view.cancelled, view.run.failed_samples, view.run.given_up_samples) = (None, 421, 421);
         let page = progress(&view).into_string();
         assert!(page.contains("928 of 1349 samples, 421 failed, in 23s, nothing more will come"), "{page}");
     }

@@ -4,7 +4,7 @@ use super::job::{Narrowed, job_parts, narrowing};
 use super::layout::layout;
 use super::part::{Part, sections};
 use compass_common::words::counted;
-use compass_jobs::{JobStatus, JobView, MasterStatus};
+use compass_jobs::{JobView, MasterStatus};
 use maud::{Markup, html};
 
 /// The page of all jobs; below them the only one's view.
@@ -45,7 +45,7 @@ fn master_parts(master: &MasterStatus) -> Vec<Part> {
                 @for job in &master.jobs {
                     tr {
                         td { a href={ "/jobs/" (job.job) } { (job.job) } }
-                        td { (state(job)) }
+                        td { (job.state_in_words()) }
                         td { (job.recorded_samples) "/" (job.expected_samples) }
                         td.n { (job.slots) }
                         td.n { @if let Some(share) = job.share { (share) } }
@@ -59,18 +59,10 @@ fn master_parts(master: &MasterStatus) -> Vec<Part> {
     vec![("about", about), ("jobs", jobs)]
 }
 
-fn state(job: &JobStatus) -> String {
-    match (&job.exit_code, &job.cancelled) {
-        (Some(code), Some(_)) => format!("ended ({code}), cancelled"),
-        (Some(code), None) => format!("ended ({code})"),
-        (None, Some(_)) => format!("{}, cancelled", job.state),
-        (None, None) => job.state.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_jobs::JobStatus;
 
     #[test]
     fn jobs_lead_to_their_pages() {
