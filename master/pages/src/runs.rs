@@ -124,24 +124,24 @@ async fn all_json(State(pages): Shown) -> Response {
 
 /// A run as JSON: its models and data sets with their samples, and the lines of its table.
 #[derive(Debug, Serialize)]
-struct RunFacts {
+struct RunContents {
     name: String,
     folder: PathBuf,
-    units: Vec<UnitFacts>,
+    units: Vec<UnitContents>,
     /// As in the long form of the table; empty without one.
     table: Vec<serde_json::Value>,
 }
 
 #[derive(Debug, Serialize)]
-struct UnitFacts {
+struct UnitContents {
     model: String,
     dataset: String,
     samples: u32,
 }
 
-impl From<&OpenedRun> for RunFacts {
+impl From<&OpenedRun> for RunContents {
     fn from(run: &OpenedRun) -> Self {
-        let units = run.recorded.plan.units().map(|unit| UnitFacts {
+        let units = run.recorded.plan.units().map(|unit| UnitContents {
             model: unit.model.abbr.clone(),
             dataset: unit.dataset.abbr.clone(),
             samples: unit.dataset.samples,
@@ -155,7 +155,7 @@ impl From<&OpenedRun> for RunFacts {
 /// A run by its name, as JSON where the name ends in `.json`.
 async fn one(State(pages): Shown, Path(run): Path<String>, Asked(narrowed): Asked<Narrowed>) -> Response {
     if let Some(run) = run.strip_suffix(".json") {
-        return json(reading(&pages, run.to_owned(), |run| Ok(RunFacts::from(run))).await);
+        return json(reading(&pages, run.to_owned(), |run| Ok(RunContents::from(run))).await);
     }
     let others: Vec<String> = names(&pages).await.into_iter().filter(|name| *name != run).collect();
     let read = reading(&pages, run, move |run| {
