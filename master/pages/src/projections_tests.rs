@@ -14,7 +14,6 @@ use compass_progress::{Diverged, EndpointFacts, Histogram, LiveMetric, Refusals,
 use compass_proto::v1;
 use compass_run::JobHandle;
 use compass_run_folder::{RunFolder, write_atomically, write_plan};
-use compass_scheduler::broker::JobId;
 use compass_scheduler::{Barred, Progress, Shortage};
 use compass_settings::{LeftOut, LeftOutKind};
 use compass_store::LeadershipStatus;
@@ -189,16 +188,12 @@ fn moment() -> RunView {
 /// A registry with one job, the entry of which is returned as well.
 fn registered(job_handle: JobHandle, ended: Option<Ended>) -> (JobRegistry, JobEntry) {
     let entry = JobEntry {
-        id: JobId::of(&PLAN),
-        plan: PLAN,
-        folder: format!("/out/{RUN}").into(),
         priority: 2,
         submitted: "2026-11-22T00:00:00Z".into(),
-        key: None,
         max_slots: Some(SlotBound { slots: 4, by: "`max_gpus`".into() }),
         job_handle,
-        job_log: None,
         ended: watch::channel(ended).1,
+        ..JobEntry::new(PLAN, format!("/out/{RUN}").into())
     };
     let registry = JobRegistry::default();
     registry.add(entry.clone());

@@ -92,7 +92,6 @@ mod tests {
     use compass_jobs::JobEntry;
     use compass_progress::RunView;
     use compass_run::JobHandle;
-    use compass_scheduler::broker::JobId;
     use compass_store::LeadershipStatus;
     use compass_types::ids::Digest;
     use std::time::{Duration, Instant};
@@ -124,21 +123,7 @@ mod tests {
         let (statuses, status) = watch::channel(LeadershipStatus::Sure);
         let (ended, ending) = watch::channel(None);
         let commands = job_handle.open("infer", view, status);
-        let plan = Digest([7; 32]);
-        let id = JobId::of(&plan);
-        let (folder, submitted, priority, max_slots) = ("run".into(), String::new(), 1, None);
-        registry.add(JobEntry {
-            id,
-            plan,
-            folder,
-            priority,
-            submitted,
-            key: None,
-            max_slots,
-            job_handle,
-            job_log: None,
-            ended: ending,
-        });
+        registry.add(JobEntry { job_handle, ended: ending, ..JobEntry::new(Digest([7; 32]), "run".into()) });
         Shown { registry, views, statuses, _kept: Box::new((commands, ended)) }
     }
 

@@ -11,9 +11,8 @@ use compass_diagnostic::Diagnostic;
 use compass_jobs::control::{self, usual_state_dir};
 use compass_jobs::job::now;
 use compass_jobs::{Failure, JobEntry, JobRequest, OpenedRun, SlotBound};
-use compass_run::{JobHandle, ModelPlacement};
+use compass_run::ModelPlacement;
 use compass_run_folder::plan_digest;
-use compass_scheduler::broker::JobId;
 use compass_settings::Config;
 use tokio::sync::{Mutex, watch};
 use tracing::Instrument as _;
@@ -42,22 +41,18 @@ pub async fn run_alone(
     }
     let server = Server::new(config.clone(), "the run is");
     let (_ended, ending) = watch::channel(None);
-    let (id, job_handle, folder) = (JobId::of(&plan), JobHandle::default(), &opened.folder);
-    server.registry.add(JobEntry {
-        id: id.clone(),
-        plan,
-        folder: std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().into()),
-        priority: 1,
+    let folder = &opened.folder;
+    let entry = JobEntry {
         submitted: now(),
-        key: None,
         max_slots: match request.debug {
             true => Some(SlotBound::of_debug()),
             false => SlotBound::of(&config, &config.infer.runner),
         },
-        job_handle: job_handle.clone(),
-        job_log: None,
         ended: ending,
-    });
+        ..JobEntry::new(plan, std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().into()))
+    };
+    let (id, job_handle) = (entry.id.clone(), entry.job_handle.clone());
+    server.registry.add(entry);
     if request.infers() {
         // The run does not depend on it.
         match control::open(&config.state_dir, &format!("{}-{}", folder.name(), std::process::id())) {

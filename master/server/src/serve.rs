@@ -181,9 +181,6 @@ impl Jobs {
             None => JobLog::new(&job.folder.join("logs").join("serve.log")),
         });
         self.server.registry.add(JobEntry {
-            id: id.clone(),
-            plan: job.plan,
-            folder: job.folder.clone(),
             priority: job.priority,
             submitted: job.submitted.clone(),
             key: job.key.clone(),
@@ -191,6 +188,7 @@ impl Jobs {
             job_handle: job_handle.clone(),
             job_log: Some(job_log.clone()),
             ended: ending,
+            ..JobEntry::new(job.plan, job.folder.clone())
         });
         if job.ended.is_some() {
             // Nothing waits for it: the page has it once it is read.

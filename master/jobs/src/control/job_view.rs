@@ -177,18 +177,7 @@ mod tests {
         let (ended, ending) = watch::channel(None);
         let job_handle = JobHandle::default();
         let _commands = job_handle.open("infer", view, status);
-        registry.add(JobEntry {
-            id: JobId::of(&own),
-            plan: own,
-            folder: "run".into(),
-            priority: 1,
-            submitted: String::new(),
-            key: None,
-            max_slots: None,
-            job_handle,
-            job_log: None,
-            ended: ending,
-        });
+        registry.add(JobEntry { job_handle, ended: ending, ..JobEntry::new(own, "run".into()) });
         let job = registry.job(&own.to_string()).unwrap();
         let share =
             format!("its share is 0 slots (priority 1); of the other jobs {} has 1 (priority 1)", other.short());
@@ -205,13 +194,10 @@ mod tests {
             "workers of pool far are not launched; start one: compass-worker --master 127.0.0.1:50051 --pool far";
         assert_eq!(waits.last().map(String::as_str), Some(joins));
         ended.send_replace(Some(Ended {
-            exit_code: 0,
-            reason: String::new(),
-            help: None,
             at: "2026-11-26T01:00:00Z".into(),
             recorded_samples: 9,
             expected_samples: 11,
-            failed_tasks: 0,
+            ..Ended::default()
         }));
         let over = registry.job_view(&job);
         assert_eq!((over.run.recorded_samples, over.run.expected_samples), (9, 11));

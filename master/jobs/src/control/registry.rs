@@ -42,6 +42,22 @@ pub struct JobEntry {
 }
 
 impl JobEntry {
+    /// Creates the entry of a job of which only the plan and the run folder are known.
+    pub fn new(plan: Digest, folder: PathBuf) -> Self {
+        Self {
+            id: JobId::of(&plan),
+            plan,
+            folder,
+            priority: 1,
+            submitted: String::new(),
+            key: None,
+            max_slots: None,
+            job_handle: JobHandle::default(),
+            job_log: None,
+            ended: watch::channel(None).1,
+        }
+    }
+
     /// Returns the job as it is now; `shares` are the slots of each job of a server.
     fn view(&self, shares: Option<&BTreeMap<JobId, FairShare>>) -> JobView {
         let (doing, mut run) = self.job_handle.view();

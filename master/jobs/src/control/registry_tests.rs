@@ -6,25 +6,14 @@ use compass_cli::exit;
 fn entry(number: u32, ended: bool) -> JobEntry {
     let plan = Digest::of(&number.to_le_bytes());
     let outcome = ended.then(|| Ended {
-        exit_code: 0,
-        reason: String::new(),
-        help: None,
         at: format!("2026-11-23T01:00:{:02}Z", if number == 0 { 59 } else { number }),
-        recorded_samples: 1,
-        expected_samples: 1,
-        failed_tasks: 0,
+        ..Ended::default()
     });
     JobEntry {
-        id: JobId::of(&plan),
-        plan,
-        folder: PathBuf::new(),
-        priority: 1,
         submitted: format!("2026-11-23T00:00:{number:02}Z"),
         key: Some(format!("key {number}")),
-        max_slots: None,
-        job_handle: JobHandle::default(),
-        job_log: None,
         ended: watch::channel(outcome).1,
+        ..JobEntry::new(plan, PathBuf::new())
     }
 }
 
