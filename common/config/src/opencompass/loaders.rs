@@ -22,10 +22,10 @@ pub(super) enum Rows {
 }
 
 /// Equivalent of a class.
-pub(super) struct Known {
-    pub(super) source: Node,
+pub(crate) struct Known {
+    pub(crate) source: Node,
     /// Postprocessor with which it reads the right answer.
-    pub(super) dataset_postprocessor: Option<KeyValue>,
+    pub(crate) dataset_postprocessor: Option<KeyValue>,
 }
 
 impl Loaders {
@@ -118,4 +118,45 @@ fn replaced(node: &Node, values: &[(&str, String)]) -> Node {
         other => other.clone(),
     };
     Node { value, span: node.span }
+}
+
+/// Every class with its split, the parameters in words and what is known of the rows.
+#[cfg(test)]
+pub(crate) fn known_splits() -> Vec<(String, String, Known)> {
+    use crate::syntax::tree::json;
+    let loaders = Loaders::read(&mut Check::default());
+    let mut all = Vec::new();
+    for record in loaders.0.iter().filter_map(Node::table) {
+        let (class, split) = (record.text("class").unwrap_or_default(), record.text("split").unwrap_or_default());
+        let mut every: Vec<Vec<(&str, &Node)>> = vec![Vec::new()];
+        for entry in record.get("params").and_then(Node::table).into_iter().flat_map(|table| &table.entries) {
+            let values = match &entry.node.value {
+                Value::Array(items) => items.as_slice(),
+                _ => std::slice::from_ref(&entry.node),
+            };
+            let with =
+                |value| every.iter().map(move |chosen| [chosen.clone(), vec![(entry.key.as_str(), value)]].concat());
+            every = values.iter().flat_map(with).collect();
+        }
+        for chosen in &mut every {
+            chosen.sort_by_key(|(name, _)| *name);
+            let words: Vec<String> = chosen.iter().map(|(name, node)| format!("{name} = {}", json(node))).collect();
+            let python: Vec<(&str, PythonNode)> = chosen.iter().map(|(name, node)| (*name, python(node))).collect();
+            let parameters: Vec<(&str, &PythonNode)> = python.iter().map(|(name, node)| (*name, node)).collect();
+            if let Rows::Known(known) = loaders.rows(class, &parameters, split) {
+                all.push((class.to_owned(), format!("{split}: {}", words.join(", ")), *known));
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+fn python(node: &Node) -> PythonNode {
+    let value = match &node.value {
+        Value::Boolean(truth) => Plain::Bool(*truth),
+        Value::Integer(number) => Plain::Int((*number).into()),
+        _ => Plain::Text(node.text().unwrap_or_default().to_owned()),
+    };
+    PythonNode { value, place: compass_python::Place::default() }
 }

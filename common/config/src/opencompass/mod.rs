@@ -46,6 +46,8 @@ pub(super) use functions::interpreted;
 use host::TreeHost;
 pub(super) use host::no_tree;
 pub use host::tree_module;
+#[cfg(test)]
+pub(crate) use loaders::known_splits;
 pub(super) use named::{named_datasets, named_models, named_summarizer};
 pub(super) use repeated::is_asked;
 pub(super) use settings::{json_settings, python_settings};

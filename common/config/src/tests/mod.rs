@@ -20,6 +20,7 @@ mod not_yet;
 mod opencompass;
 mod pools;
 mod positions;
+mod preset_goldens;
 mod preset_twice;
 mod presets;
 mod programs;
