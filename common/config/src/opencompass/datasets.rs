@@ -1,9 +1,9 @@
 //! `datasets`: what is asked is the same here and there; which rows are asked, the loader class says.
 
 use super::circular::{self, Circular};
-use super::loaders::{Known, Loaders, Rows};
 use super::tree::{self, Places};
 use super::{class, continuation, functions, label_type, parameters, preset_form, prompt_version, unused};
+use crate::presets::loaders::{Known, Loaders, Rows, SPLITS};
 use crate::read::datasets::infer_cfg::{self, INFER_CFG};
 use crate::read::datasets::version;
 use crate::read::evaluation::eval_cfg::{self, EVAL_CFG};
@@ -244,8 +244,7 @@ fn with_rows(draft: Draft<'_>, rows: &LoadedRows) -> Node {
 
 fn finished(mut table: Table, parameters: &[(&str, &PythonNode)], span: Span) -> Node {
     if let Some(Node { value: Value::Table(reader), .. }) = table.get_mut("reader_cfg") {
-        reader.remove("test_split");
-        reader.remove("train_split");
+        SPLITS.iter().for_each(|(_, theirs)| drop(reader.remove(theirs)));
     }
     unused::remove(&mut table);
     version::bind(&mut table);
@@ -310,20 +309,19 @@ fn dataset<'n>(check: &mut Check, places: &Places, loaders: &Loaders, entry: &'n
         table.entries.push(KeyValue { key: "version".to_owned(), key_span: span, node });
     }
     let untouched = table.clone();
-    let mut wanted = vec![("test", "test_split")];
-    if wants_shots(entry) {
-        wanted.push(("train", "train_split"));
-    }
-    let split = |(ours, theirs): (&'static str, &str)| {
+    let wanted = if wants_shots(entry) { &SPLITS[..] } else { &SPLITS[..1] };
+    let split = |(ours, theirs): &(&'static str, &str)| {
         let named = entry.get("reader_cfg").and_then(|reader| reader.get(theirs)).and_then(PythonNode::text);
-        (ours, named.unwrap_or(ours).to_owned())
+        (*ours, named.unwrap_or(ours).to_owned())
     };
-    let wanted: Vec<(&'static str, String)> = wanted.into_iter().map(split).collect();
+    let wanted: Vec<(&'static str, String)> = wanted.iter().map(split).collect();
+    let values: Vec<(&str, Node)> = parameters.iter().map(|(key, node)| (*key, plain(places, node))).collect();
+    let values: Vec<(&str, &Node)> = values.iter().map(|(key, node)| (*key, node)).collect();
     for (ours, split) in &wanted {
         // A class of the user's own may have the name of one of OpenCompass's.
         let known = match class::dotted(entry).is_some_and(is_own) {
             true => Rows::Unknown,
-            false => loaders.rows(name, &parameters, split),
+            false => loaders.rows(name, &values, split),
         };
         let reason = match known {
             Rows::Known(mut known) => {
@@ -386,17 +384,16 @@ fn table(check: &mut Check, places: &Places, entries: &[(PythonNode, PythonNode)
 
 /// Adds a split that the table knows.
 fn add(table: &mut Table, ours: &str, known: Known) {
-    let key_span = known.source.span;
     if ours == "test" {
         keep_given(table, &known.source);
     }
-    table.entries.push(KeyValue { key: ours.to_owned(), key_span, node: known.source });
-    if let Some(gold) = known.dataset_postprocessor
-        && let Some(Node { value: Value::Table(eval), .. }) = table.get_mut("eval_cfg")
-        && eval.get(&gold.key).is_none()
-    {
-        eval.entries.push(gold);
-    }
+    known.put(table, ours);
+}
+
+/// The value of a parameter; one that no configuration holds is equal to none.
+fn plain(places: &Places, node: &PythonNode) -> Node {
+    let nothing = Node { value: Value::Datetime, span: places.span(node.place) };
+    tree::convert(&mut Check::default(), places, node).unwrap_or(nothing)
 }
 
 /// Leaves out input columns that the class does not give: OpenCompass never looks for them.

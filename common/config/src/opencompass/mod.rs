@@ -16,7 +16,6 @@ mod evaluated;
 mod functions;
 mod host;
 mod label_type;
-mod loaders;
 mod models;
 mod named;
 mod own_python;
@@ -46,8 +45,6 @@ pub(super) use functions::interpreted;
 use host::TreeHost;
 pub(super) use host::no_tree;
 pub use host::tree_module;
-#[cfg(test)]
-pub(crate) use loaders::known_splits;
 pub(super) use named::{named_datasets, named_models, named_summarizer};
 pub(super) use repeated::is_asked;
 pub(super) use settings::{json_settings, python_settings};

@@ -51,7 +51,8 @@ fn each(check: &mut Check, node: &Node, lists: &Node) -> Option<Vec<Node>> {
     Some(written)
 }
 
-fn replace(node: &mut Node, values: &[(String, String)]) {
+/// Replaces each of `values`, a placeholder and what stands for it, in every string.
+pub(crate) fn replace(node: &mut Node, values: &[(String, String)]) {
     match &mut node.value {
         Value::String(text) => {
             for (name, value) in values {

@@ -2,4 +2,5 @@
 
 pub(crate) mod data_sets;
 pub(crate) mod later;
+pub(crate) mod loaders;
 pub(crate) mod models;

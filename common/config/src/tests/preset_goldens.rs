@@ -2,8 +2,8 @@
 //!
 //! `COMPASS_WRITE=1` writes the file again: to be done where a preset or a class is meant to change, and never to pass.
 
-use crate::opencompass::known_splits;
 use crate::presets::data_sets::{presets, tables};
+use crate::presets::loaders::known_splits;
 use crate::report::check::Check;
 use crate::syntax::tree::{Node, Value};
 use compass_types::ids::Digest;
