@@ -47,7 +47,7 @@ pub(super) fn evaluated(
             if at == 0 { canonical.clone() } else { std::fs::canonicalize(&file.path).unwrap_or(file.path.clone()) };
         let is_ours = host::is_stand_in(&file.path);
         ids.push(match is_ours {
-            true => check.sources.add_preset(&file.path, file.text),
+            true => check.sources.add_shipped(&file.path, file.text),
             false => check.sources.add(&file.path, canonical, file.text),
         });
     }

@@ -1,30 +1,25 @@
-//! Presets: data sets that ship with the program, one TOML file each, under OpenCompass's names.
+//! Presets: data sets that ship with the program, under OpenCompass's names.
 //!
 //! A preset is read as if its file were included, but only where its name is asked for. Paths in it are relative to the
 //! data folder.
 
+use super::families::{self, abbrs};
+use super::loaders;
 use crate::opencompass::is_asked;
+use crate::passes::for_each;
 use crate::read::datasets::version;
 use crate::report::check::Check;
 use crate::syntax::merge::merge_files;
-use crate::syntax::parse::parse;
 use crate::syntax::source::Preset;
-use crate::syntax::tree::{Node, Table, Value};
-use include_dir::{Dir, File, include_dir};
+use crate::syntax::tree::{KeyValue, Node, Table, Value};
 use std::collections::BTreeMap;
-use std::path::Path;
-
-static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/presets");
 
 /// Presets that a configuration asked for: by the name asked for, the abbrs of the data sets that it defines.
 pub(crate) type Asked = BTreeMap<String, Vec<String>>;
 
 /// Every preset, by name.
 pub fn presets() -> Vec<Preset> {
-    let mut check = Check::default();
-    let mut all: Vec<Preset> = FILES.files().filter_map(|file| Some(read(&mut check, file)?.0)).collect();
-    all.sort_by(|a, b| a.name.cmp(&b.name));
-    all
+    families::presets().collect()
 }
 
 /// Puts below `root` the data sets of every preset (or the one of `preset/abbr`) that `flag`, or else `root`'s own `datasets`, names and that `root`
@@ -82,44 +77,22 @@ pub(crate) fn names() -> Vec<String> {
 
 /// The preset that answers to a name.
 pub(crate) fn preset(name: &str) -> Option<Preset> {
-    find(&mut Check::default(), name).map(|(preset, _)| preset)
+    let answers = |preset: &Preset| preset.name == name || preset.aliases.iter().any(|alias| alias == name);
+    families::presets().find(answers)
 }
 
 fn find(check: &mut Check, name: &str) -> Option<(Preset, Table)> {
-    let exact = FILES.get_file(format!("{name}.toml"));
-    if let Some(file) = exact {
-        return read(check, file);
+    let preset = preset(name)?;
+    let node = families::written(check, &preset)?;
+    let mut table = Table { entries: vec![KeyValue { key: "dataset".to_owned(), key_span: node.span, node }] };
+    for_each::expand(check, &mut table);
+    if let Some(Node { value: Value::Array(items), .. }) = table.get_mut("dataset") {
+        for item in items {
+            let Value::Table(dataset) = &mut item.value else { continue };
+            loaders::put_splits(dataset, item.span);
+            families::write_labels(dataset);
+        }
     }
-    let mut silent = Check::default();
-    let answers = |file: &&File<'_>| {
-        read(&mut silent, file).is_some_and(|(preset, _)| preset.aliases.iter().any(|alias| alias == name))
-    };
-    let file = FILES.files().find(answers)?;
-    read(check, file)
-}
-
-fn read(check: &mut Check, file: &File<'_>) -> Option<(Preset, Table)> {
-    let name = file.path().file_stem()?.to_str()?.to_owned();
-    let shown = Path::new("presets").join(file.path());
-    let id = check.sources.add_preset(&shown, file.contents_utf8()?.to_owned());
-    let mut table = parse(check, id)?;
-    let head = table.remove("preset")?;
-    let head = head.table()?;
-    let text = |key| head.text(key).unwrap_or_default().to_owned();
-    let aliases = head.get("names").and_then(|node| check.texts("names", node)).unwrap_or_default();
-    let preset = Preset {
-        name,
-        aliases: aliases.into_iter().map(|(alias, _)| alias).collect(),
-        about: text("about"),
-        source: text("source"),
-    };
-    crate::passes::for_each::expand(check, &mut table);
     version::mark(&preset.name, &mut table);
-    check.presets.insert(id, preset.clone());
     Some((preset, table))
-}
-
-fn abbrs(table: &Table) -> Vec<String> {
-    let tables = table.get("dataset").map(Node::items).unwrap_or_default();
-    tables.iter().filter_map(|node| Some(node.table()?.text("abbr")?.to_owned())).collect()
 }

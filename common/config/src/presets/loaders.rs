@@ -1,15 +1,21 @@
-//! OpenCompass's loader classes: the rows that each reads with its parameters, as splits of ours. Entries of
-//! configurations in Python name a class by `type`.
+//! OpenCompass's loader classes: the rows that each reads with its parameters, as splits of ours. Presets name a class by
+//! `loader`, entries of configurations in Python by `type`.
 
 use crate::passes::for_each;
 use crate::report::check::Check;
+use crate::syntax::merge::merge_tables;
 use crate::syntax::parse::parse;
+use crate::syntax::source::Span;
 use crate::syntax::tree::{KeyValue, Node, Table, Value, same};
 use std::path::Path;
+use std::sync::LazyLock;
 
 const TABLE: &str = include_str!("../../loaders/opencompass.toml");
 /// Our names of the splits, with the keys of `reader_cfg` that hold the class's.
 pub(crate) const SPLITS: [(&str, &str); 2] = [("test", "test_split"), ("train", "train_split")];
+
+/// The table for presets, whose places are their own.
+static LOADERS: LazyLock<Loaders> = LazyLock::new(|| Loaders::read(&mut Check::default()));
 
 /// Every record of the table.
 #[derive(Clone, Debug)]
@@ -33,7 +39,7 @@ pub(crate) struct Known {
 
 impl Loaders {
     pub(crate) fn read(check: &mut Check) -> Self {
-        let file = check.sources.add_preset(Path::new("loaders/opencompass.toml"), TABLE.to_owned());
+        let file = check.sources.add_shipped(Path::new("loaders/opencompass.toml"), TABLE.to_owned());
         let table = parse(check, file).unwrap_or_default();
         Self(table.get("loader").map(Node::items).unwrap_or_default().to_vec())
     }
@@ -64,6 +70,38 @@ impl Loaders {
     }
 }
 
+/// Puts the splits of the class that `loader` names into a data set of a preset, which stands at `span`, below what it says of
+/// them itself.
+pub(super) fn put_splits(dataset: &mut Table, span: Span) {
+    let Some(Node { value: Value::Table(call), .. }) = dataset.remove("loader") else { return };
+    let class = call.text("class").unwrap_or_default();
+    let parameters: Vec<(&str, &Node)> = call
+        .entries
+        .iter()
+        .filter(|entry| entry.key != "class")
+        .map(|entry| (entry.key.as_str(), &entry.node))
+        .collect();
+    let has_shots = wants_shots(dataset);
+    for (ours, theirs) in SPLITS {
+        let named = match dataset.get_mut("reader_cfg") {
+            Some(Node { value: Value::Table(reader), .. }) => reader.remove(theirs),
+            _ => None,
+        };
+        let split = named.as_ref().and_then(Node::text).unwrap_or(ours);
+        if ours == "train" && !has_shots {
+            continue;
+        }
+        let Rows::Known(mut known) = LOADERS.rows(class, &parameters, split) else { continue };
+        known.place(span);
+        if let (Some(Node { value: Value::Table(own), .. }), Value::Table(source)) =
+            (dataset.remove(ours), &mut known.source.value)
+        {
+            merge_tables(source, own);
+        }
+        known.put(dataset, ours);
+    }
+}
+
 impl Known {
     fn new(record: &Table, path: &KeyValue, values: Vec<(&str, String)>, split: &str) -> Self {
         let mut source = record.get("source").and_then(Node::table).cloned().unwrap_or_default();
@@ -74,6 +112,14 @@ impl Known {
         let values: Vec<(String, String)> = values.map(|(name, value)| (format!("${{{name}}}"), value)).collect();
         for_each::replace(&mut source, &values);
         Self { source, dataset_postprocessor: record.entry("dataset_postprocessor").cloned() }
+    }
+
+    fn place(&mut self, span: Span) {
+        self.source.place(span);
+        if let Some(gold) = &mut self.dataset_postprocessor {
+            gold.key_span = span;
+            gold.node.place(span);
+        }
     }
 
     /// Adds the split to a data set, and the postprocessor where the data set has none.
@@ -97,6 +143,13 @@ fn one_or_several(node: &Node) -> &[Node] {
         Value::Array(several) => several,
         _ => std::slice::from_ref(node),
     }
+}
+
+/// Returns `true` if the retriever shows rows of the train split.
+fn wants_shots(dataset: &Table) -> bool {
+    let retriever = dataset.get("infer_cfg").and_then(Node::table).and_then(|infer| infer.get("retriever"));
+    let name = retriever.and_then(|node| node.text().or_else(|| node.table()?.text("type")));
+    name.is_some_and(|name| name != "zero")
 }
 
 /// The texts of the parameters, where they are those of the record.

@@ -97,7 +97,7 @@ fn tables(check: &mut Check) -> Vec<Node> {
     for file in FILES.files() {
         let Some(text) = file.contents_utf8() else { continue };
         let shown = Path::new("models").join(file.path());
-        let id = check.sources.add_preset(&shown, text.to_owned());
+        let id = check.sources.add_shipped(&shown, text.to_owned());
         if let Some(Node { value: Value::Array(items), .. }) =
             parse(check, id).and_then(|mut table| table.remove("model"))
         {

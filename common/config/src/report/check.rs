@@ -327,8 +327,12 @@ impl Check {
 pub(crate) fn comment(check: &Check, span: Span) -> String {
     let shown = |path: &Path| path.display().to_string().replace(char::is_control, "\u{fffd}");
     let path = check.sources.path(span.file);
-    match check.sources.is_preset(span.file) {
-        true => format!("{}, which comes with the program", shown(Path::new(path.file_stem().unwrap_or_default()))),
-        false => format!("{}:{}", shown(path), check.sources.origin(span).line),
+    if !check.sources.is_preset(span.file) {
+        return format!("{}:{}", shown(path), check.sources.origin(span).line);
     }
+    let name = match check.presets.get(&span.file) {
+        Some(preset) => preset.name.clone(),
+        None => shown(Path::new(path.file_stem().unwrap_or_default())),
+    };
+    format!("{name}, which comes with the program")
 }

@@ -79,10 +79,15 @@ impl Sources {
     }
 
     /// Adds a file that ships with the program, or finds it again.
-    pub(crate) fn add_preset(&mut self, shown: &Path, text: String) -> FileId {
-        let at = self.0.iter().position(|source| source.preset && source.shown == shown);
+    pub(crate) fn add_shipped(&mut self, shown: &Path, text: String) -> FileId {
+        self.add_preset(shown, shown, text)
+    }
+
+    /// Adds the part `name` of a file that ships with the program, or finds it again.
+    pub(crate) fn add_preset(&mut self, shown: &Path, name: &Path, text: String) -> FileId {
+        let at = self.0.iter().position(|source| source.preset && source.canonical == name);
         FileId(at.unwrap_or_else(|| {
-            self.0.push(Source { shown: shown.into(), canonical: shown.into(), text, preset: true });
+            self.0.push(Source { shown: shown.into(), canonical: name.into(), text, preset: true });
             self.0.len() - 1
         }))
     }

@@ -92,6 +92,19 @@ impl Node {
         }
     }
 
+    /// Places the value and all in it at `span`.
+    pub(crate) fn place(&mut self, span: Span) {
+        self.span = span;
+        match &mut self.value {
+            Value::Array(items) => items.iter_mut().for_each(|item| item.place(span)),
+            Value::Table(table) => table.entries.iter_mut().for_each(|entry| {
+                entry.key_span = span;
+                entry.node.place(span);
+            }),
+            _ => {}
+        }
+    }
+
     /// `""`, `[]` and `{}` ask for nothing.
     pub(crate) fn is_empty(&self) -> bool {
         match &self.value {

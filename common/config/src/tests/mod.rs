@@ -32,5 +32,7 @@ mod splits;
 mod summary_groups;
 mod tables;
 mod thinking;
+#[path = "../../tests/it/reference/validate.rs"]
+mod validate;
 mod values;
 mod written;

@@ -1,8 +1,12 @@
 //! Data sets by the name of a preset, and one table for many subjects.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::presets::data_sets::presets;
+use super::validate::faults;
+use crate::presets::data_sets::{presets, tables};
+use crate::report::check::Check;
+use crate::syntax::tree::json;
 use compass_plan::InferSpec;
+use serde_json::Value as Json;
 
 fn with_data() -> Fixture {
     let mut fixture = Fixture::new();
@@ -54,7 +58,8 @@ fn what_is_missing_is_named() {
     let mut fixture = Fixture::new();
     fixture.flags.data_dir = Some(fixture.path("elsewhere"));
     let shown = fixture.bad(&format!("datasets = [\"piqa_ppl\"]\n{MODEL}"));
-    assert!(shown.contains("elsewhere/piqa/dev.jsonl") && shown.contains("presets/piqa_ppl_1cf9f0.toml"), "{shown}");
+    assert!(shown.contains("elsewhere/piqa/dev.jsonl"), "{shown}");
+    assert!(shown.contains("presets/piqa.toml") && shown.contains("[piqa_ppl_1cf9f0]"), "{shown}");
 }
 
 #[test]
@@ -69,6 +74,19 @@ fn every_preset_is_right_but_for_its_files() {
         let wrong: Vec<&String> =
             places.iter().filter(|place| !place.contains(": no file `") && !place.contains(": no folder `")).collect();
         assert!(wrong.is_empty(), "{}: {wrong:#?}", preset.name);
+    }
+}
+
+#[test]
+fn the_schema_accepts_every_preset() {
+    let schema = crate::schema();
+    let all = presets();
+    assert!(all.len() > 300, "{} presets", all.len());
+    for preset in all {
+        let datasets: Vec<Json> = tables(&mut Check::default(), &preset.name).iter().map(json).collect();
+        assert!(!datasets.is_empty(), "{}", preset.name);
+        let faults = faults(&schema, &serde_json::json!({ "dataset": datasets }));
+        assert!(faults.is_empty(), "{}: {faults:#?}", preset.name);
     }
 }
 

@@ -67,18 +67,14 @@ fn json(text: &str) -> Json {
 }
 
 #[test]
-fn the_schema_accepts_every_example_and_preset() {
+fn the_schema_accepts_every_example() {
     let schema = schema();
-    let mut seen = 0;
-    for path in [files("examples", "toml"), files("common/config/presets", "toml")].concat() {
-        let mut file = json(&fs::read_to_string(&path).unwrap());
-        // The head of a preset is no part of a configuration.
-        file.as_object_mut().unwrap().shift_remove("preset");
-        let faults = faults(&schema, &file);
+    let examples = files("examples", "toml");
+    assert!(!examples.is_empty());
+    for path in examples {
+        let faults = faults(&schema, &json(&fs::read_to_string(&path).unwrap()));
         assert!(faults.is_empty(), "{}: {faults:#?}", path.display());
-        seen += 1;
     }
-    assert!(seen > 200, "{seen} files");
 }
 
 #[test]

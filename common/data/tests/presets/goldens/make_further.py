@@ -18,7 +18,6 @@ import further_data as made
 from opencompass.utils import dataset_abbr_from_cfg
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PRESETS = os.path.join(HERE, "../../../../config/presets")
 ALL = sys.argv[sys.argv.index("--all") + 1] if "--all" in sys.argv else None
 ROWS = 10_000 if ALL else 2
 FAMILIES = re.compile(r"/(gpqa|mmlu_pro|MathBench|(Few)?CLUE_\w+|SuperGLUE_\w+)/[^/]+$")
@@ -36,7 +35,7 @@ def one_of_each(configs):
 
 
 def cases():
-    for preset in sorted(name[:-5] for name in os.listdir(PRESETS)):
+    for preset in oc.PRESETS:
         if preset not in oc.FILES or not FAMILIES.search(oc.FILES[preset]):
             continue
         found = oc.load(preset)

@@ -24,7 +24,6 @@ from opencompass.datasets.base import BaseDataset
 from opencompass.utils import dataset_abbr_from_cfg
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PRESETS = os.path.join(HERE, "../../../../config/presets")
 # Families that `make_further.py` sees to.
 FURTHER = re.compile(r"/(gpqa|mmlu_pro|MathBench|(Few)?CLUE_\w+|SuperGLUE_(?!BoolQ)\w+)/[^/]+$")
 ALL = sys.argv[sys.argv.index("--all") + 1] if "--all" in sys.argv else None
@@ -72,7 +71,7 @@ def of_presets():
         if known and "load_dataset" in vars(module) and "agieval" not in module.__name__:
             module.load_dataset = load_dataset
     cases, wanted = [], set()
-    for preset in sorted(name[:-5] for name in os.listdir(PRESETS)):
+    for preset in oc.PRESETS:
         if preset not in oc.FILES or FURTHER.search(oc.FILES[preset]) or preset == "SuperGLUE_BoolQ_ppl_314797":
             continue
         found = oc.load(preset)
@@ -225,7 +224,7 @@ REFUSED = {
 
 def of_configs(count):
     files, cases = {}, []
-    shipped = {name[:-5] for name in os.listdir(PRESETS)} | REFUSED
+    shipped = set(oc.PRESETS) | REFUSED
     stems = sorted(stem for stem in oc.FILES if stem not in shipped)
     draw.shuffle(stems)
     for stem in stems:

@@ -6,6 +6,7 @@ torch, numpy, pandas, rank_bm25 and nltk are wanted. Every other import becomes 
 """
 
 import copy
+import glob
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -14,6 +15,7 @@ import logging
 import os
 import sys
 import tempfile
+import tomllib
 import types
 
 import datasets
@@ -113,6 +115,9 @@ from opencompass.registry import ICL_INFERENCERS, ICL_PROMPT_TEMPLATES, ICL_RETR
 import opencompass.datasets  # noqa: E402,F401
 
 CONFIGS = os.path.join(os.path.dirname(sys.modules["opencompass"].__file__), "configs")
+# The names of the presets that ship with the program.
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../../config/presets")
+PRESETS = sorted(name for path in glob.glob(os.path.join(FOLDER, "*.toml")) for name in tomllib.load(open(path, "rb")))
 FILES = {}
 for folder, _, names in sorted(os.walk(os.path.join(CONFIGS, "datasets"))):
     for name in names:
