@@ -5,6 +5,7 @@
 //! test that expects none can say so.
 
 mod answer;
+pub mod context;
 mod hub;
 pub mod openai;
 mod proxy;

@@ -2,6 +2,7 @@
 //! prompts, and it keeps count of them. A test stops it at a request by its latch, not at a time.
 
 use crate::answer::Answer;
+use crate::context::Context;
 use crate::server::{Request, Server};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -51,6 +52,10 @@ pub struct Script {
     pub redirect: Option<String>,
     /// The status of a request with a message of the system's.
     pub refuses_system: Option<u16>,
+    /// Requests that are longer are refused; a word of a prompt is a token.
+    pub context: Option<Context>,
+    /// Answers come as this stream of events: `JSON` stands for one with the whole answer, `LINES` for the same in several lines.
+    pub stream: Option<String>,
     pub fingerprint: String,
 }
 
@@ -67,6 +72,8 @@ impl Default for Script {
             status: None,
             redirect: None,
             refuses_system: None,
+            context: None,
+            stream: None,
             fingerprint: "fp-1".into(),
         }
     }
@@ -79,6 +86,8 @@ pub struct Seen {
     pub at: Duration,
     /// What it was answered with.
     pub status: u16,
+    /// Its `max_tokens`.
+    pub max_tokens: Option<u64>,
 }
 
 #[derive(Default)]
@@ -216,7 +225,7 @@ fn answer(request: &Request, script: &Script, shared: &Shared, began: Instant) -
         state.at_once += 1;
         state.most_at_once = state.most_at_once.max(state.at_once);
         let made = decide(request, &body, script, &mut state, at);
-        state.seen.push(Seen { at, status: made.status });
+        state.seen.push(Seen { at, status: made.status, max_tokens: body["max_tokens"].as_u64() });
         made
     };
     shared.pass();
@@ -268,7 +277,15 @@ fn decide(request: &Request, body: &Value, script: &Script, state: &mut State, a
     {
         return error(status, "System role not supported", "bad_request");
     }
+    if request.path.ends_with("/models") {
+        return models(script);
+    }
     let prompt = prompt_of(body);
+    let asked = body["max_tokens"].as_u64().unwrap_or(16);
+    let refused = script.context.and_then(|context| context.refusal.message(context.tokens, words(&prompt), asked));
+    if let Some(message) = refused {
+        return error(400, &message, "invalid_request_error");
+    }
     *state.asked.entry(prompt.clone()).or_default() += 1;
     let answer = said(body, &prompt, script);
     if answer.status == 200 {
@@ -279,6 +296,17 @@ fn decide(request: &Request, body: &Value, script: &Script, state: &mut State, a
 
 fn error(status: u16, message: &str, code: &str) -> Answer {
     Answer::new(status, json!({"error": {"message": message, "type": code, "code": code}}).to_string())
+}
+
+/// The list of models, another before the one that is asked.
+fn models(script: &Script) -> Answer {
+    let listed = script.context.filter(|context| context.is_listed).map(|context| context.tokens);
+    let model = |id: &str, length: Option<u64>| json!({"id": id, "object": "model", "max_model_len": length});
+    Answer::new(200, json!({"object": "list", "data": [model("another", Some(7)), model("tiny", listed)]}).to_string())
+}
+
+fn words(text: &str) -> u64 {
+    text.split_whitespace().count() as u64
 }
 
 fn faulty(fault: Fault) -> Answer {
@@ -311,13 +339,21 @@ fn said(body: &Value, prompt: &str, script: &Script) -> Answer {
         _ => (format!("the answer is {last}"), "stop"),
     };
     let choice = match body.get("messages") {
+        Some(_) if script.stream.is_some() => json!({"index": 0, "delta": {"content": text}, "finish_reason": finish}),
         Some(_) => json!({"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}),
         None => json!({"index": 0, "text": text, "finish_reason": finish}),
     };
-    let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15});
+    let read = if script.context.is_some() { words(prompt) } else { 10 };
+    let usage = json!({"prompt_tokens": read, "completion_tokens": 5, "total_tokens": read + 5});
     let answer = json!({
         "id": "x", "object": "answer", "created": 0, "model": body["model"], "system_fingerprint": script.fingerprint,
         "choices": [choice], "usage": usage
     });
-    Answer::new(200, answer.to_string())
+    match &script.stream {
+        Some(form) => {
+            let lines = format!("{answer:#}").replace('\n', "\ndata: ");
+            Answer::new(200, form.replace("JSON", &answer.to_string()).replace("LINES", &lines))
+        }
+        None => Answer::new(200, answer.to_string()),
+    }
 }

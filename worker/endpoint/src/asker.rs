@@ -3,10 +3,11 @@
 //! A busy server costs no try. A broken answer costs the sample one, unless everything fails: then it is the server, and all
 //! wait. What no try can change ends the sample, or the job.
 
-use super::answer::{Usage, reported};
+use super::answer::{Usage, reported, told};
+use super::context::Lengths;
 use super::key;
 use super::pace::{Pace, Refusal, Wait};
-use super::refusal::{Meaning, UNANSWERED, judge};
+use super::refusal::{Meaning, REJECTED, UNANSWERED, judge};
 use compass_common::backoff;
 use compass_plan::engine::{EngineFault, note_progress};
 use compass_plan::prompt::{RenderedPrompt, system_as_user};
@@ -18,7 +19,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, Notify, OnceCell};
 
 /// Broken answers after which a sample is given up.
 const MOST_TRIES: u32 = 6;
@@ -31,6 +32,8 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from
 const MOST_BYTES: usize = 32 << 20;
 /// Pause before a request that was refused is made again, where the server does not say.
 const RETRY_AFTER_MS: u64 = 500;
+/// Requests for one answer, each for fewer tokens than the one before. Some servers leave one token of their context unused.
+const MOST_LENGTHS: usize = 3;
 /// Versions of a server that are named.
 const MOST_VERSIONS: usize = 8;
 
@@ -70,6 +73,9 @@ pub(crate) struct Asker {
     renames_length: Cell<bool>,
     /// True once the server refuses system messages, and they stand before the user's.
     moves_system: Cell<bool>,
+    /// Length in tokens that the server lists for the model; asked for once, where a refusal names none.
+    context: OnceCell<Option<u64>>,
+    has_shortened: Cell<bool>,
     versions: RefCell<BTreeSet<String>>,
     notes: RefCell<Vec<String>>,
     used: Cell<Usage>,
@@ -95,6 +101,8 @@ impl Asker {
             broken_in_row: Cell::new(0),
             renames_length: Cell::new(false),
             moves_system: Cell::new(false),
+            context: OnceCell::new(),
+            has_shortened: Cell::new(false),
             versions: RefCell::default(),
             notes: RefCell::default(),
             used: Cell::default(),
@@ -145,16 +153,86 @@ impl Asker {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Asks until there is an answer that `read` takes. It is taken for about `estimated` tokens.
+    /// Asks until there is an answer that `read` takes. It is taken for about `estimated` tokens. Where the server's context leaves
+    /// fewer tokens than `max_tokens` of `body`, that becomes what is left.
     ///
     /// # Errors
     /// There is none, and why.
     pub(crate) async fn ask<T>(
         &self,
-        body: &Value,
+        body: &mut Value,
         estimated: u64,
         read: impl Fn(&Value) -> Result<(T, Usage), String>,
     ) -> Result<T, Unanswered> {
+        let mut refusal = String::new();
+        for _ in 0..MOST_LENGTHS {
+            let (lengths, why) = match self.answer(body, estimated, &read).await? {
+                Ok(read) => return Ok(read),
+                Err(refused) => refused,
+            };
+            let Some(left) = self.left(body, estimated, lengths).await? else { return Err(Unanswered::Sample(why)) };
+            body["max_tokens"] = left.into();
+            refusal = why;
+            if !self.has_shortened.replace(true) {
+                let url = &self.endpoint.url;
+                let note = format!(
+                    "the context of {url} is too short for some prompts with max_out_len: they are asked with what is left"
+                );
+                self.notes.borrow_mut().push(note);
+            }
+        }
+        Err(Unanswered::Sample(refusal))
+    }
+
+    /// Returns how many tokens the context leaves for the answer to `body`, which was refused with `lengths`; `None` if it leaves
+    /// none, or nothing tells how long it is.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    async fn left(&self, body: &Value, estimated: u64, lengths: Lengths) -> Result<Option<u64>, Unanswered> {
+        let asked = body.get("max_tokens").and_then(Value::as_u64).unwrap_or(0);
+        if asked <= 1 {
+            return Ok(None);
+        }
+        let context = match lengths.context {
+            Some(context) => Some(context),
+            None => *self.context.get_or_init(|| self.listed_context()).await,
+        };
+        let Some(context) = context.filter(|_| !lengths.is_full()) else { return Ok(None) };
+        let prompt = match lengths.prompt.filter(|_| !lengths.is_least) {
+            Some(prompt) => prompt,
+            None => {
+                // The server counts the prompt when it answers with one token.
+                let mut shortest = body.clone();
+                shortest["max_tokens"] = 1.into();
+                shortest.as_object_mut().map(|fields| fields.remove("min_tokens"));
+                let count = |answer: &Value| Ok((told(answer, "prompt_tokens"), Usage::of(answer, 0, 0)));
+                match self.answer(&shortest, estimated, &count).await? {
+                    Ok(Some(prompt)) => prompt,
+                    Ok(None) => {
+                        let why = format!(
+                            "{REJECTED}: the prompt fits the context of {context} tokens, its answer does not, and the server \
+                                           does not count tokens; help: lower max_out_len"
+                        );
+                        return Err(Unanswered::Sample(why));
+                    }
+                    Err(_) => return Ok(None),
+                }
+            }
+        };
+        Ok(Some(context.saturating_sub(prompt).min(asked - 1)).filter(|left| *left > 0))
+    }
+
+    /// Asks until there is an answer that `read` takes, or the context does not hold it: the lengths, and the reason.
+    ///
+    /// # Errors
+    /// There is none, and why.
+    async fn answer<T>(
+        &self,
+        body: &Value,
+        estimated: u64,
+        read: &impl Fn(&Value) -> Result<(T, Usage), String>,
+    ) -> Result<Result<T, (Lengths, String)>, Unanswered> {
         let url = format!("{}{}", self.endpoint.url, self.path());
         let mut pauses = backoff::policy(PAUSES.0, PAUSES.1);
         let mut tries = 0;
@@ -172,7 +250,7 @@ impl Asker {
                 Meaning::Answer(answer) => match read(&answer) {
                     Ok((read, usage)) => {
                         self.answered(sent, estimated, usage, &answer);
-                        return Ok(read);
+                        return Ok(Ok(read));
                     }
                     Err(why) => why,
                 },
@@ -188,6 +266,12 @@ impl Asker {
                     self.failed();
                     self.renames_length.set(true);
                     continue;
+                }
+                Meaning::Context(lengths, why) => {
+                    self.failed();
+                    // It answers.
+                    self.last_answer.set(Instant::now());
+                    return Ok(Err((lengths, self.without_secrets(&why))));
                 }
                 Meaning::Sample(why) => {
                     self.failed();
@@ -239,7 +323,9 @@ impl Asker {
             Meaning::Sample(why) if why.contains("max_completion_tokens") && !self.renames_length.replace(true) => {
                 Err((Unanswered::Outage(why), true))
             }
-            Meaning::Sample(why) => Err((Unanswered::Refused(self.without_secrets(&format!("{url}: {why}"))), false)),
+            Meaning::Sample(why) | Meaning::Context(_, why) => {
+                Err((Unanswered::Refused(self.without_secrets(&format!("{url}: {why}"))), false))
+            }
             Meaning::Refused(why) => Err((Unanswered::Refused(self.without_secrets(&why)), false)),
             Meaning::Busy { .. } => Err((Unanswered::Outage(format!("{url} is busy")), true)),
             Meaning::Broken(why) => Err((Unanswered::Outage(self.without_secrets(&format!("{url}: {why}"))), true)),
@@ -252,13 +338,8 @@ impl Asker {
     /// Why there is none, and whether there may be one later.
     pub(crate) async fn first_model(&self) -> Result<String, (Unanswered, bool)> {
         let url = format!("{}/models", self.endpoint.url);
-        let meaning = match self.client.get(self.request(&url, &Value::Null)).await {
-            Ok(answer) => judge(&answer, &url, &self.endpoint.model),
-            Err(ApiError::Malformed(why)) => Meaning::Refused(format!("{url}: {why}")),
-            Err(error) => Meaning::Broken(error.to_string()),
-        };
         let later = |why: String| Err((Unanswered::Outage(self.without_secrets(&format!("{url}: {why}"))), true));
-        match meaning {
+        match self.models(&url).await {
             Meaning::Answer(listed) => match listed.pointer("/data/0/id").and_then(Value::as_str) {
                 Some(name) => Ok(name.to_owned()),
                 None => {
@@ -266,12 +347,29 @@ impl Asker {
                     Err((Unanswered::Refused(why), false))
                 }
             },
-            Meaning::Sample(why) | Meaning::Refused(why) => {
+            Meaning::Sample(why) | Meaning::Context(_, why) | Meaning::Refused(why) => {
                 let why = format!("{why}; or write `model` of the endpoint");
                 Err((Unanswered::Refused(self.without_secrets(&why)), false))
             }
             Meaning::Busy { .. } => later("it is busy".to_owned()),
             Meaning::Broken(why) => later(why),
+        }
+    }
+
+    /// Returns `max_model_len` of the model, which vLLM and SGLang list.
+    async fn listed_context(&self) -> Option<u64> {
+        let Meaning::Answer(listed) = self.models(&format!("{}/models", self.endpoint.url)).await else { return None };
+        let models = listed.get("data")?.as_array()?;
+        let own =
+            models.iter().find(|model| model.get("id").and_then(Value::as_str) == Some(self.endpoint.model.as_str()));
+        own.or(models.first())?.get("max_model_len")?.as_u64()
+    }
+
+    async fn models(&self, url: &str) -> Meaning {
+        match self.client.get(self.request(url, &Value::Null)).await {
+            Ok(answer) => judge(&answer, url, &self.endpoint.model),
+            Err(ApiError::Malformed(why)) => Meaning::Refused(format!("{url}: {why}")),
+            Err(error) => Meaning::Broken(error.to_string()),
         }
     }
 

@@ -57,6 +57,12 @@ impl Wish {
         u64::from(self.max_tokens)
     }
 
+    /// Asks for no more tokens than `body` did in the end.
+    pub(crate) fn shorten_to(&mut self, body: &Value) {
+        let tokens = body.get("max_tokens").and_then(Value::as_u64).and_then(|tokens| u32::try_from(tokens).ok());
+        self.max_tokens = tokens.unwrap_or(self.max_tokens);
+    }
+
     /// The request for answer `sequence` of sample `index`. The draws of every answer have a seed of their own.
     pub(crate) fn request(&self, model: &str, prompt: &RenderedPrompt, index: u32, sequence: u32) -> Value {
         let mut body = Map::new();

@@ -7,6 +7,7 @@
 mod answer;
 mod asker;
 mod body;
+mod context;
 mod engine;
 mod key;
 mod pace;

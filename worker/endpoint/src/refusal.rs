@@ -1,5 +1,6 @@
 //! What an answer's status means: an answer, a server that is busy, a sample that it cannot take, a job that it refuses.
 
+use super::context::Lengths;
 use super::pace::Refusal;
 use super::stream::{is_stream, whole};
 use compass_storage::ApiAnswer;
@@ -26,6 +27,8 @@ pub(crate) enum Meaning {
     Busy { what: Refusal, retry_after_ms: Option<u64> },
     /// The server failed, and may do better: how.
     Broken(String),
+    /// Its context does not hold the prompt with the answer: their lengths; the reason begins with the class.
+    Context(Lengths, String),
     /// It cannot take this sample; the reason begins with its class.
     Sample(String),
     /// It takes no request of the job: why, and what to do.
@@ -77,29 +80,21 @@ pub(crate) fn judge(answer: &ApiAnswer, url: &str, model: &str) -> Meaning {
         405 => refused("check `url` and `api`: nothing takes requests there"),
         429 => Meaning::Busy { what: Refusal::Rate, retry_after_ms: retry_after(answer) },
         503 | 529 => Meaning::Busy { what: Refusal::Load, retry_after_ms: retry_after(answer) },
-        400 | 413 | 422 => Meaning::Sample(format!("{}: {said}", class(&code, &body))),
+        400 | 413 | 422 => match Lengths::read(&full_message(&body), &code, &body) {
+            Some(lengths) => Meaning::Context(lengths, format!("{TOO_LONG}: {said}")),
+            None => Meaning::Sample(format!("{}: {said}", class(&code, &body))),
+        },
         500.. | 408 | 409 | 425 => Meaning::Broken(said),
         _ => Meaning::Sample(format!("{REJECTED}: {said}")),
     }
 }
 
-/// The class of a sample that the server does not take.
+/// The class of a sample that the server does not take, where its context is not the reason.
 fn class(code: &[&str], body: &Value) -> &'static str {
-    let text = message(body).to_lowercase();
+    let text = full_message(body).to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word) || code.contains(word));
-    let too_long = [
-        "context_length_exceeded",
-        "string_above_max_length",
-        "context length",
-        "context window",
-        "context size",
-        "maximum context",
-        "max_model_len",
-        "too long",
-        "too many tokens",
-        "exceeds the maximum",
-        "maximum number of tokens",
-    ];
+    let too_long =
+        ["string_above_max_length", "too long", "too many tokens", "exceeds the maximum", "maximum number of tokens"];
     let filtered = ["content_filter", "invalid_prompt", "content management policy", "safety system", "moderation"];
     match (says(&too_long), says(&filtered)) {
         (true, _) => TOO_LONG,
@@ -110,6 +105,14 @@ fn class(code: &[&str], body: &Value) -> &'static str {
 
 /// The message of an error, shortened.
 fn message(body: &Value) -> String {
+    let said = full_message(body);
+    match said.char_indices().nth(MESSAGE_CHARACTERS) {
+        Some((end, _)) => format!("{}...", &said[..end]),
+        None => said,
+    }
+}
+
+fn full_message(body: &Value) -> String {
     let places = ["/error/message", "/message", "/detail", "/error"];
     let said = places.iter().find_map(|place| match body.pointer(place)? {
         Value::String(text) => Some(text.clone()),
@@ -117,11 +120,7 @@ fn message(body: &Value) -> String {
         other if *place == "/detail" => Some(other.to_string()),
         _ => None,
     });
-    let said = said.unwrap_or_default().replace(char::is_control, " ");
-    match said.char_indices().nth(MESSAGE_CHARACTERS) {
-        Some((end, _)) => format!("{}...", &said[..end]),
-        None => said,
-    }
+    said.unwrap_or_default().replace(char::is_control, " ")
 }
 
 /// `Retry-After` in seconds; a date says nothing that can be trusted, since clocks differ.
@@ -174,8 +173,13 @@ mod tests {
         let llama = r#"{"error": {"code": 400, "message": "the request exceeds the available context size", "type": "exceed_context_size_error"}}"#;
         let azure = r#"{"error": {"message": "The response was filtered due to the prompt triggering Azure's content management policy.", "code": "content_filter"}}"#;
         let other = r#"{"detail": [{"loc": ["body", "top_k"], "msg": "extra fields not permitted"}]}"#;
-        for (body, class) in [(openai, TOO_LONG), (llama, TOO_LONG), (azure, FILTERED), (other, REJECTED)] {
+        let string = r#"{"error": {"message": "string too long", "code": "string_above_max_length"}}"#;
+        for (body, class) in [(string, TOO_LONG), (azure, FILTERED), (other, REJECTED)] {
             assert!(matches!(judged(400, body), Meaning::Sample(why) if why.starts_with(class)), "{body}");
+        }
+        for (body, context) in [(openai, Some(8_192)), (llama, None)] {
+            let Meaning::Context(lengths, why) = judged(400, body) else { panic!("{body}") };
+            assert!(lengths.context == context && why.starts_with(TOO_LONG), "{lengths:?} {why}");
         }
     }
 }

@@ -128,12 +128,12 @@ fn continued(tokens: &[Token], first: usize, whole: &str) -> Result<Loglikelihoo
 /// # Errors
 /// The server does not tell what is needed, or has no answer.
 pub(crate) async fn score(asker: &Asker, text: &str) -> Result<Vec<Token>, Unanswered> {
-    let body = json!({
+    let mut body = json!({
         "model": asker.endpoint.model, "prompt": text, "echo": true, "logprobs": 1, "max_tokens": 1, "temperature": 0
     });
     let characters = text.chars().count();
     let read = |answer: &Value| Ok((tokens(answer, text)?, Usage::of(answer, characters, 1)));
-    asker.ask(&body, super::answer::estimated(characters) + 1, read).await
+    asker.ask(&mut body, super::answer::estimated(characters) + 1, read).await
 }
 
 /// The tokens of `text` in an answer to its echo.

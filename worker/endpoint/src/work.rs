@@ -95,9 +95,9 @@ async fn answers(
 ) -> Result<(Outcome, Read), Unanswered> {
     let prompt = &*asker.placed(prompt);
     note_sent(prompt, sent);
-    let (mut answers, mut read) = (Vec::with_capacity(sequences as usize), 0);
+    let (mut answers, mut read, mut wish) = (Vec::with_capacity(sequences as usize), 0, wish.clone());
     for sequence in 0..sequences {
-        let (answer, tokens) = one(asker, wish, prompt, index, sequence).await?;
+        let (answer, tokens) = one(asker, &mut wish, prompt, index, sequence).await?;
         read += tokens;
         answers.push(answer);
     }
@@ -111,9 +111,10 @@ fn note_sent(prompt: &RenderedPrompt, sent: &mut Vec<String>) {
     }
 }
 
+/// One answer. Where the context leaves fewer tokens than `wish` has, it has those from then on.
 async fn one(
     asker: &Asker,
-    wish: &Wish,
+    wish: &mut Wish,
     prompt: &RenderedPrompt,
     index: u32,
     sequence: u32,
@@ -123,7 +124,7 @@ async fn one(
     let is_stopped = |thought: &Thought| thought.end == ThinkingEnd::Ended && wish.sends_stops();
     match &generation {
         (Ok(Generation { thinking: Some(thought), .. }), _) if is_stopped(thought) => {
-            let (again, tokens) = asked(asker, &wish.unstopped(), prompt, index, sequence).await?;
+            let (again, tokens) = asked(asker, &mut wish.unstopped(), prompt, index, sequence).await?;
             again.map(|answer| (answer, tokens + generation.1)).map_err(Unanswered::Sample)
         }
         _ => generation.0.map(|answer| (answer, generation.1)).map_err(Unanswered::Sample),
@@ -133,16 +134,16 @@ async fn one(
 /// Asks once, and returns what came with the tokens of the prompt.
 async fn asked(
     asker: &Asker,
-    wish: &Wish,
+    wish: &mut Wish,
     prompt: &RenderedPrompt,
     index: u32,
     sequence: u32,
 ) -> Result<(Generated, Read), Unanswered> {
-    let reading = Reading { api: asker.endpoint.api, stops: &wish.stops, marks: wish.marks.as_ref() };
-    let body = wish.request(&asker.endpoint.model, prompt, index, sequence);
+    let mut body = wish.request(&asker.endpoint.model, prompt, index, sequence);
     let characters = usize::try_from(prompt.characters()).unwrap_or(usize::MAX);
     let expected = estimated(characters).saturating_add(wish.most_tokens());
     let read = |answer: &serde_json::Value| {
+        let reading = Reading { api: asker.endpoint.api, stops: &wish.stops, marks: wish.marks.as_ref() };
         let generated: Generated = generation(answer, reading)?;
         let thought =
             |generation: &Generation| generation.thinking.as_ref().map_or(0, |said| said.text.chars().count());
@@ -150,7 +151,9 @@ async fn asked(
         let usage = Usage::of(answer, characters, length);
         Ok(((generated, usage.prompt), usage))
     };
-    asker.ask(&body, expected, read).await
+    let asked = asker.ask(&mut body, expected, read).await?;
+    wish.shorten_to(&body);
+    Ok(asked)
 }
 
 /// OpenCompass's `ChatInferencer`: the answers of the assistant, in turn.
@@ -166,6 +169,7 @@ async fn converse(
         (0..turns.len()).filter(|at| turns.get(*at).is_some_and(|turn| turn.role == ASSISTANT)).collect();
     let last = asked.last().copied();
     let (mut history, mut answers, mut read): (Vec<Message>, Vec<Generation>, Read) = (Vec::new(), Vec::new(), 0);
+    let mut wish = wish.clone();
     for (at, turn) in turns.iter().enumerate() {
         let is_asked = turn.role == ASSISTANT && (mode != ChatMode::Last || Some(at) == last);
         let mut content = turn.content.clone();
@@ -173,7 +177,7 @@ async fn converse(
             let prompt = RenderedPrompt::Messages(history.clone());
             let prompt = asker.placed(&prompt);
             note_sent(&prompt, sent);
-            let (answer, tokens) = one(asker, wish, &prompt, index, answers.len() as u32).await?;
+            let (answer, tokens) = one(asker, &mut wish, &prompt, index, answers.len() as u32).await?;
             read += tokens;
             if mode == ChatMode::Every {
                 content.clone_from(&answer.text);

@@ -1,0 +1,45 @@
+//! The engine at scripted endpoints.
+
+#![warn(clippy::disallowed_methods)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+
+mod contexts;
+
+use compass_endpoint::load;
+use compass_mirrors::openai;
+use compass_plan::engine::{BatchSpec, Engine, Request};
+use compass_plan::prompt::{MetaTemplate, Prompt, Segment, ShotFormat};
+use compass_plan::{
+    Body, Decoding, Endpoint, EndpointApi, EndpointBudget, GenSpec, InferSpec, ModelKind, ModelPlan, Sample,
+};
+use compass_types::result::SampleResult;
+use std::collections::BTreeMap;
+
+/// A scripted endpoint as an engine, which asks one request after the other.
+struct Served {
+    engine: Box<dyn Engine>,
+    api: EndpointApi,
+}
+
+impl Served {
+    fn new(endpoint: &openai::Endpoint, api: EndpointApi) -> Self {
+        let budget = EndpointBudget { max_concurrency: 1, ..EndpointBudget::default() };
+        let (url, model) = (endpoint.url(), "tiny".to_owned());
+        let asked = Endpoint { url, model, api, key: None, headers: BTreeMap::new(), scores: false, budget };
+        let plan = ModelPlan { endpoint: Some(asked), ..ModelPlan::new("served", ModelKind::Endpoint, "") };
+        Self { engine: load(&plan, &|why| panic!("not reached: {why}")).unwrap(), api }
+    }
+
+    /// Asks for `sequences` answers of at most `max_out_len` tokens to a prompt.
+    fn ask(&mut self, prompt: &str, max_out_len: u32, sequences: u32) -> SampleResult {
+        let decoding = Decoding { num_return_sequences: Some(sequences), ..Decoding::default() };
+        let infer = InferSpec::Gen(GenSpec { max_out_len: Some(max_out_len), decoding, ..GenSpec::default() });
+        let meta_template = (self.api == EndpointApi::Chat).then(MetaTemplate::service);
+        let batch = BatchSpec { infer, shot_format: ShotFormat::default(), meta_template };
+        let prompt = Prompt(vec![Segment::Question(prompt.into())]);
+        let sample = Sample { index: 0, gold: 0.into(), shots: Vec::new(), body: Body::Gen { prompt } };
+        let mut results = Vec::new();
+        self.engine.run(&batch, &[Request::new(&sample, Vec::new())], &mut |result| results.push(result)).unwrap();
+        results.remove(0)
+    }
+}
