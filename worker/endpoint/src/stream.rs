@@ -1,14 +1,43 @@
 //! Answers that come as server-sent events although the request asked for no stream (`transformers serve` always streams).
+//!
+//! Events are read as the HTML standard has it (9.2.6), except that one which the end of the body cuts counts: its JSON shows
+//! whether it is whole.
 
 use serde_json::{Map, Value, json};
+use std::iter;
 
 /// What the last event of a stream says in place of JSON.
 const DONE: &str = "[DONE]";
 
-/// Whether a body is a stream of events.
+/// Names of the fields of events; a comment has none.
+const FIELDS: [&str; 5] = ["data", "event", "id", "retry", ""];
+
+/// Whether a body is a stream of events: JSON has no such lines.
 pub(crate) fn is_stream(body: &[u8]) -> bool {
-    let body = body.trim_ascii_start();
-    body.starts_with(b"data:") || body.starts_with(b"event:") || body.starts_with(b":")
+    let text = String::from_utf8_lossy(body);
+    lines(&text).any(|line| line.split_once(':').is_some_and(|(name, _)| FIELDS.contains(&name)))
+}
+
+/// The lines of a stream, which end with CR LF, LF or CR.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))
+}
+
+/// The data of every event that has some.
+fn events(text: &str) -> impl Iterator<Item = String> {
+    let mut lines = lines(text).chain(iter::once(""));
+    iter::from_fn(move || {
+        let mut data: Vec<&str> = Vec::new();
+        for line in lines.by_ref() {
+            match line.split_once(':').unwrap_or((line, "")) {
+                ("", "") if line.is_empty() && !data.is_empty() => return Some(data.join("\n")),
+                ("data", value) => data.push(value.strip_prefix(' ').unwrap_or(value)),
+                _ => {}
+            }
+        }
+        None
+    })
 }
 
 /// The answer that the events of a stream are parts of, in the form of one that came whole.
@@ -20,10 +49,9 @@ pub(crate) fn whole(body: &[u8]) -> Result<Value, String> {
     let mut answer = Map::new();
     let (mut written, mut is_chat) = (String::new(), false);
     let (mut choice, mut finish) = (None, None);
-    let events = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
-    for event in events.filter(|event| !event.is_empty() && *event != DONE) {
+    for event in events(text).filter(|data| !["", DONE].contains(&data.trim())) {
         let event: Value =
-            serde_json::from_str(event).map_err(|error| format!("an event that is not JSON: {error}"))?;
+            serde_json::from_str(&event).map_err(|error| format!("an event that is not JSON: {error}"))?;
         if event.get("error").is_some_and(|error| !error.is_null()) {
             return Err(format!("the stream ended with an error: {}", event["error"]));
         }
@@ -76,6 +104,42 @@ mod tests {
         let text = "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":null}]}\n\ndata: {\"choices\":[{\"text\":\"b\",\"finish_reason\":\"length\"}]}\n";
         let answer = whole(text.as_bytes()).unwrap();
         assert_eq!(answer["choices"], json!([{"text": "ab", "finish_reason": "length"}]));
+    }
+
+    /// The examples of the standard, beside others.
+    #[test]
+    fn events_are_read_as_the_standard_has_it() {
+        let read = |text: &str| events(text).collect::<Vec<_>>();
+        assert_eq!(read("data: YHOO\ndata: +2\ndata: 10\n\n"), ["YHOO\n+2\n10"]);
+        let fields = ": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n";
+        assert_eq!(read(fields), ["first event", "second event", " third event"]);
+        assert_eq!(read("data\n\ndata\ndata\n\ndata:"), ["", "\n", ""]);
+        assert_eq!(read("data:test\n\ndata: test\n\n"), ["test", "test"]);
+        for end in ["\n", "\r\n", "\r"] {
+            let stream = "\u{feff}retry: 9\nid: 1\nevent: message\ndata: a\nnone: b\ndatas: c\n: d\ndata: e\n\n\nid: 2\ndata:f\n";
+            assert_eq!(read(&stream.replace('\n', end)), ["a\ne", "f"], "{end:?}");
+        }
+    }
+
+    #[test]
+    fn a_stream_is_known_by_its_lines() {
+        for first in [
+            "data: x",
+            "data:x",
+            "id: 1",
+            "event: message",
+            "retry: 1000",
+            ": a comment",
+            "\u{feff}id:1",
+            "\r\n\ndata:x",
+        ] {
+            assert!(is_stream(format!("{first}\r\n").as_bytes()), "{first}");
+        }
+        for body in
+            ["{\"data\": 1}", "{\n\"id\": 1,\n  \"data\": [\n]}", "", "<html>id: 1</html>", "upstream error: none"]
+        {
+            assert!(!is_stream(body.as_bytes()), "{body}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod contexts;
+mod events;
 
 use compass_endpoint::load;
 use compass_mirrors::openai;
