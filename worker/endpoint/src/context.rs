@@ -1,6 +1,6 @@
 //! The lengths in a server's refusal of a request that its context does not hold: of the context, and of the prompt.
 //!
-//! Most refusals count prompt and answer together: the prompt itself may fit. Every server has wordings of its own; the
+//! Most refusals count prompt and answer together: the prompt itself may fit. Every server says it in its own way; the
 //! vectors of the tests list those that are read.
 
 use regex::Regex;
