@@ -2,7 +2,7 @@
 
 use super::json::tojson;
 use super::python_output;
-use compass_plan::prompt::template_limits;
+use compass_plan::prompt::{add_python, template_limits};
 use jiff::civil::DateTime;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
@@ -28,6 +28,7 @@ pub(super) fn environment(now: DateTime) -> Environment<'static> {
     environment.add_filter("upper", |value: Value| python_output::python_str(&value).map(|text| text.to_uppercase()));
     environment.add_filter("lower", |value: Value| python_output::python_str(&value).map(|text| text.to_lowercase()));
     template_limits::limit(&mut environment);
+    add_python(&mut environment, python_output::python_str, python_output::repr);
     environment.add_function("raise_exception", raise_exception);
     environment.add_function("strftime_now", move |format: String| strftime(now, &format));
     // Python's strings and mappings can be indexed and have a length: Jinja calls them sequences.

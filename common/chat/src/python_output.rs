@@ -25,7 +25,7 @@ pub(super) fn python_str(value: &Value) -> Result<String, Error> {
 }
 
 /// `repr(value)`.
-fn repr(value: &Value) -> Result<String, Error> {
+pub(super) fn repr(value: &Value) -> Result<String, Error> {
     Ok(match value.kind() {
         ValueKind::None => "None".into(),
         ValueKind::Undefined => "Undefined".into(),

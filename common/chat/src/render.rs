@@ -2,7 +2,7 @@
 
 use super::environment::{REFUSAL, REFUSED, environment, is_python_space};
 use super::generation_tag;
-use compass_plan::prompt::template_limits;
+use compass_plan::prompt::{template_limits, with_percent_filters};
 use jiff::civil::DateTime;
 use minijinja::Environment;
 use serde_json::{Map, Value};
@@ -47,6 +47,7 @@ impl ChatTemplate {
     pub fn new(source: &str, now: DateTime) -> Result<Self, ChatError> {
         // Jinja reads every line break as " ".
         let source = generation_tag::strip(&source.replace("\r\n", "\n").replace('\r', "\n"));
+        let source = with_percent_filters(&source).into_owned();
         let mut environment = environment(now);
         let added = template_limits::within(&source.clone(), || {
             environment.add_template_owned(NAME, source).map_err(|error| one_line(&error))

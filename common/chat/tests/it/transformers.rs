@@ -60,6 +60,17 @@ fn invalid_templates() {
     assert!(matches!(none, Err(ChatError::Continuation(_))), "{none:?}");
 }
 
+/// The expected text is what Jinja2 3.1.6 prints.
+#[test]
+fn templates_format_and_cycle_as_in_python() {
+    let source = "{% set c = cycler('a', 'b') %}{% for m in messages %}{{ '%s: %-3s|%r' % (c.next(), m.content, m.role) }}\n{% endfor %}\
+                  {{ '%02d%% %s' % (7, none) }}{{ '%s' % missing }} {{ c.current }}";
+    let template = ChatTemplate::new(source, "2025-03-07T09:05".parse().unwrap()).unwrap();
+    let messages = ["x", "y", "z"].map(|text| serde_json::json!({"role": "user", "content": text}));
+    let text = render_chat(&template, &messages, false, false, &Map::new()).unwrap();
+    assert_eq!(text, "a: x  |'user'\nb: y  |'user'\na: z  |'user'\n07% None b");
+}
+
 /// A model's template can neither crash nor block the engine.
 #[test]
 fn endless_template_fails_with_the_reason() {

@@ -7,7 +7,9 @@
 use super::format::Row;
 use super::jinja_methods;
 use super::jinja_values::{json, tojson, variables};
+use super::percent_source::with_percent_filters;
 use super::template_limits;
+use super::template_python::add_python;
 use compass_pyfmt::literal;
 use compass_pyfmt::{python_repr, python_str};
 use minijinja::value::{ValueKind, from_args};
@@ -26,6 +28,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.add_filter("regex_replace", regex_replace);
     environment.add_filter("tojson", tojson);
     template_limits::limit(&mut environment);
+    add_python(&mut environment, printed, represented);
     environment
 });
 
@@ -37,6 +40,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
 pub(super) fn text(source: &str, row: &Row) -> Result<String, String> {
     // Jinja reads every line break as "\n".
     let source = source.replace("\r\n", "\n").replace('\r', "\n");
+    let source = with_percent_filters(&source);
     template_limits::within_memory(&source, || {
         ENVIRONMENT.render_str(&source, variables(row)).map_err(|error| said(&error))
     })
@@ -48,7 +52,8 @@ pub(super) fn text(source: &str, row: &Row) -> Result<String, String> {
 /// # Errors
 /// As [`text`], and for a value that is not a list.
 pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
-    let Some(expression) = only_expression(source) else { return printed_list(&text(source, row)?) };
+    let filtered = with_percent_filters(source);
+    let Some(expression) = only_expression(&filtered) else { return printed_list(&text(source, row)?) };
     template_limits::within_memory(expression, || {
         let compiled = ENVIRONMENT.compile_expression(expression).map_err(|error| said(&error))?;
         let value = compiled.eval(variables(row)).map_err(|error| said(&error))?;
@@ -66,7 +71,8 @@ pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
 /// # Errors
 /// As [`text`].
 pub(super) fn is_text(source: &str, row: &Row) -> Result<bool, String> {
-    let Some(expression) = only_expression(source) else { return Ok(false) };
+    let filtered = with_percent_filters(source);
+    let Some(expression) = only_expression(&filtered) else { return Ok(false) };
     template_limits::within_memory(expression, || {
         let compiled = ENVIRONMENT.compile_expression(expression).map_err(|error| said(&error))?;
         Ok(compiled.eval(variables(row)).map_err(|error| said(&error))?.kind() == ValueKind::String)
@@ -91,6 +97,7 @@ fn printed_list(text: &str) -> Result<Vec<String>, String> {
 
 /// Returns why the source is not a template; `None` when it is one.
 pub fn fault(source: &str) -> Option<String> {
+    let source = &*with_percent_filters(source);
     let compiled = || ENVIRONMENT.template_from_str(source).map(|_| ()).map_err(|error| said(&error));
     template_limits::within(source, compiled).err()
 }
@@ -121,6 +128,14 @@ fn printed(value: &Value) -> Result<String, Error> {
             template_limits::value_fits(value)?;
             Ok(python_str(&json(value)?))
         }
+    }
+}
+
+/// `repr(value)` of Python.
+fn represented(value: &Value) -> Result<String, Error> {
+    match value.kind() {
+        ValueKind::String => Ok(python_repr(&json(value)?)),
+        _ => printed(value),
     }
 }
 
@@ -203,6 +218,8 @@ mod tests {
             ("{% set first = choices[0] %}{{first.replace(\"'\", '').capitalize()}}", "Its"),
             ("{{q|regex_replace('w(h)', '\\\\1-')}}", " h-y? "),
             ("{{'ABCD'[label]}} {{q.split('h')[0]}}|{{choices[1:]}}", "B  w|['b']"),
+            ("{{'%s: %s' % (label, choices)}} {{'%r' % choices[0]}}", "1: [\"it's\", 'b'] \"it's\""),
+            ("{% set c = cycler('a', 'b') %}{% for x in [1, 2, 3] %}{{c.next()}}{% endfor %}{{c.current}}", "abab"),
         ] {
             assert_eq!(text(source, &row()).as_deref(), Ok(expected), "{source}");
         }
@@ -233,7 +250,8 @@ mod tests {
         let (parentheses, sum) = ("(".repeat(100_000), "+1".repeat(100_000));
         for (source, expected) in [
             (loops, "it takes more than 10000000 steps"),
-            ("{{ '%999999999d' % 1 }}", "operator"),
+            ("{{ '%999999999d' % 1 }}", "a width of 999999999"),
+            ("{{ '%*d' % (999999999, 1) }}", "a width of 999999999"),
             ("{{ '%999999999d'|format(1) }}", "a width of 999999999, and at most 100000 is allowed"),
             ("{{ '%%%(a).999999999f'|format(a=1) }}", "a width of 999999999"),
             ("{{ '%*d'|format(999999999, 1) }}", "a width of 999999999"),

@@ -40,7 +40,7 @@ const PRINTED: &str = "compass_printed_bytes";
 pub fn limit(environment: &mut Environment<'_>) {
     environment.set_fuel(Some(FUEL));
     environment.add_filter("format", |state: &State<'_, '_>, text: &Value, arguments: Rest<Value>| {
-        printf_widths(text.as_str().unwrap_or_default(), &arguments)?;
+        printf_fits(text.as_str().unwrap_or_default(), &arguments)?;
         filters::format(state, text, arguments)
     });
     environment.add_filter(
@@ -271,7 +271,7 @@ fn join(items: &Value, joiner: &str) -> Result<Value, Error> {
 }
 
 /// The widths and precisions of a format in the style of `printf`.
-fn printf_widths(format: &str, arguments: &[Value]) -> Result<(), Error> {
+pub(super) fn printf_fits(format: &str, arguments: &[Value]) -> Result<(), Error> {
     let mut rest = format;
     while let Some((_, after)) = rest.split_once('%') {
         rest = after.strip_prefix('%').unwrap_or(after);
