@@ -5,7 +5,7 @@ use super::batching::Prediction;
 use super::sampling::{Draw, choose};
 use super::settings::Settings;
 use super::thinking::{NextToken, Tracker};
-use crate::tokenizer::TextTokenizer;
+use crate::tokenizer::{DecodeOptions, TextTokenizer};
 use compass_plan::NumericProfile;
 use compass_types::result::{Finish, Generation};
 
@@ -109,9 +109,10 @@ impl<'a> BatchDecoder<'a> {
         if seen.last().is_some_and(|last| eos.contains(last)) {
             return Ok(Some(Finish::Eos));
         }
+        let (prompt, tokens) = seen.split_at(seen.len() - generated);
         let stopped = match self.profile {
             NumericProfile::Opencompass => stop.occur_at_the_end(self.tokenizer, seen, self.longest_stop)?,
-            _ => stop.completed(self.tokenizer, &seen[seen.len() - generated..])?,
+            _ => stop.completed(|ids| self.text(ids, prompt, true), tokens)?,
         };
         Ok(if stopped {
             Some(Finish::Stop)
@@ -122,17 +123,23 @@ impl<'a> BatchDecoder<'a> {
         })
     }
 
-    /// Returns the answer: decoded, told apart from the thinking before it, and cut before the first stop string.
+    /// Returns the answer in the last `generated` of the `seen` tokens: decoded, told apart from the thinking before it, and cut before
+    /// the first stop string.
     ///
     /// # Errors
     /// [`RunError::Sample`] if the tokenizer fails.
-    pub(super) fn finished(&self, tracker: &Tracker, tokens: &[u32], finish: Finish) -> Result<Generation, RunError> {
-        let tokenizer = self.tokenizer;
+    pub(super) fn finished(
+        &self,
+        tracker: &Tracker,
+        seen: &[u32],
+        generated: usize,
+        finish: Finish,
+    ) -> Result<Generation, RunError> {
+        let (prompt, tokens) = seen.split_at(seen.len() - generated);
         // An end token within thinking is no part of it; behind an answer its text is cut as a stop string.
         let is_last_shown = finish != Finish::Eos || !tracker.is_thinking();
         let tokens = if is_last_shown { tokens } else { &tokens[..tokens.len() - 1] };
-        let text =
-            if self.settings.keeps_special { tokenizer.decode_whole(tokens)? } else { tokenizer.decode(tokens)? };
+        let text = self.text(tokens, prompt, self.settings.keeps_special)?;
         let (thinking, answer, count) = match &self.settings.thinking {
             Some(rules) => tracker.finished(rules, &text, finish),
             None => (None, text.as_str(), tokens.len()),
@@ -141,5 +148,11 @@ impl<'a> BatchDecoder<'a> {
         // For chat models the end token is a stop string too, but it counts as an end by the model.
         let finish = if cut.len() < answer.len() && finish != Finish::Eos { Finish::Stop } else { finish };
         Ok(Generation { thinking, ..Generation::new(cut, count as u32, finish) })
+    }
+
+    /// Returns the text of tokens behind a prompt.
+    fn text(&self, tokens: &[u32], prompt: &[u32], keeps_special: bool) -> Result<String, String> {
+        let after = prompt.last().copied().filter(|_| self.settings.keeps_first_space);
+        self.tokenizer.decode_as(tokens, DecodeOptions { keeps_special, after })
     }
 }

@@ -309,11 +309,11 @@ impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
         let answer = match self.grown(id, seen, generated, prediction) {
             Ok((grown, None)) => return Ok(StepOutcome::Next(grown.last().copied().unwrap_or_default())),
             Ok((grown, Some(finish))) => {
-                let tokens = &grown[seen.len() - generated..];
-                self.counters.generated += tokens.len() as u64;
+                let grown_by = generated + grown.len() - seen.len();
+                self.counters.generated += grown_by as u64;
                 self.counters.submitted += generated as u64;
                 match self.requests[id.request].trackers.get(id.sequence as usize) {
-                    Some(tracker) => self.decoder.finished(tracker, tokens, finish),
+                    Some(tracker) => self.decoder.finished(tracker, &grown, grown_by, finish),
                     None => Err(RunError::Sample("the sequence was not begun".to_owned())),
                 }
             }

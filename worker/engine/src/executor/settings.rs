@@ -32,6 +32,8 @@ pub(super) struct Settings {
     pub(super) thinking: Option<ThinkingRules>,
     /// Maximum number of tokens of a prompt and what follows it, where thinking has a budget.
     pub(super) context: usize,
+    /// Whether a space before the first word of an answer stays, which the peers drop behind a prompt that goes on as text.
+    pub(super) keeps_first_space: bool,
 }
 
 /// Settings of a loaded model.
@@ -107,6 +109,7 @@ impl ModelSide {
             keeps_special: self.chat_stop.is_some(),
             thinking: self.thinking.clone(),
             context: self.max_seq_len,
+            keeps_first_space: self.profile == NumericProfile::Canonical && self.chat_stop.is_none(),
         })
     }
 

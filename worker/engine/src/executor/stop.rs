@@ -15,18 +15,22 @@ impl StopStrings {
         Self { strings: strings.filter(|string| !string.is_empty()).cloned().collect() }
     }
 
-    /// Whether the last of the `generated` tokens completed a stop string.
+    /// Whether the last of the `generated` tokens completed a stop string, in what `decode` makes of them.
     ///
-    /// Special tokens count with their text here, so that they can be stop strings even if texts are decoded without
+    /// Special tokens should count with their text here, so that they can be stop strings even if texts are decoded without
     /// them.
-    pub(super) fn completed(&self, tokenizer: &TextTokenizer, generated: &[u32]) -> Result<bool, RunError> {
+    pub(super) fn completed(
+        &self,
+        decode: impl Fn(&[u32]) -> Result<String, String>,
+        generated: &[u32],
+    ) -> Result<bool, RunError> {
         if self.strings.is_empty() {
             return Ok(false);
         }
         let window = generated.len().saturating_sub(self.window());
         // Decoders drop a space at the very start, so the window is only a hint; the whole text decides.
-        let hint = tokenizer.decode_whole(&generated[window..])?;
-        Ok(self.occur_in(&hint) && (window == 0 || self.occur_in(&tokenizer.decode_whole(generated)?)))
+        let hint = decode(&generated[window..])?;
+        Ok(self.occur_in(&hint) && (window == 0 || self.occur_in(&decode(generated)?)))
     }
 
     /// Returns the number of tokens of the longest stop string.

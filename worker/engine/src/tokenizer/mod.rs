@@ -17,4 +17,4 @@ mod words;
 
 pub use kwargs::{Side, TokenizerKwargs, pad, truncate};
 pub use sentencepiece::{PieceKind, SentencePiece};
-pub use text::TextTokenizer;
+pub use text::{DecodeOptions, TextTokenizer};

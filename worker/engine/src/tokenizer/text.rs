@@ -26,6 +26,17 @@ pub struct TextTokenizer {
     /// Number of special tokens that [`TextTokenizer::encode`] adds before and after a text.
     frame: (usize, usize),
     parts_at_words: bool,
+    /// Tokens and text of a word, for a tokenizer that drops the space before the first word of a text.
+    word: Option<(Vec<u32>, String)>,
+}
+
+/// Way to write ids as text. The default is that of transformers with `skip_special_tokens`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DecodeOptions {
+    /// Whether special tokens stand there with their own texts.
+    pub keeps_special: bool,
+    /// Last token of the text that the ids continue: a space before their first word stays.
+    pub after: Option<u32>,
 }
 
 /// Text on which characters per token are measured: prose, a question, digits, code and Chinese, in usual proportions.
@@ -55,8 +66,9 @@ impl TextTokenizer {
         let rule =
             bos_rule(policy, adds, asked, bos.as_ref().map(|(id, _)| *id)).map_err(|what| file_fault(&path, what))?;
         let parts_at_words = parts_at_words(&tokenizer);
-        let mut this = Self { tokenizer, rule, bos, eos, pad, settings, frame: (0, 0), parts_at_words };
+        let mut this = Self { tokenizer, rule, bos, eos, pad, settings, frame: (0, 0), parts_at_words, word: None };
         this.frame = this.measure_frame().map_err(|what| file_fault(&path, what))?;
+        this.word = this.word_after_dropped_space();
         Ok(this)
     }
 
@@ -64,6 +76,13 @@ impl TextTokenizer {
         let (whole, plain) = (self.encode("a")?, self.encode_plain("a")?);
         let before = (0..=whole.len()).find(|&at| whole[at..].starts_with(&plain)).unwrap_or(0);
         Ok((before, whole.len().saturating_sub(before + plain.len())))
+    }
+
+    fn word_after_dropped_space(&self) -> Option<(Vec<u32>, String)> {
+        let word = "a";
+        let (once, twice) = (self.encode_plain(word).ok()?, self.encode_plain("a a").ok()?);
+        let is_dropped = self.decode(twice.strip_prefix(once.as_slice())?).ok()? == word;
+        (is_dropped && self.decode(&once).ok()? == word).then(|| (once, word.to_owned()))
     }
 
     /// Number of special tokens that [`TextTokenizer::encode`] adds before and after a text.
@@ -108,7 +127,7 @@ impl TextTokenizer {
     /// # Errors
     /// The tokenizer's message if it cannot decode them.
     pub fn decode(&self, ids: &[u32]) -> Result<String, String> {
-        self.decoded(ids, true)
+        self.decode_as(ids, DecodeOptions::default())
     }
 
     /// Decodes ids, special tokens with their own texts.
@@ -116,11 +135,30 @@ impl TextTokenizer {
     /// # Errors
     /// The tokenizer's message if it cannot decode them.
     pub fn decode_whole(&self, ids: &[u32]) -> Result<String, String> {
-        self.decoded(ids, false)
+        self.decode_as(ids, DecodeOptions { keeps_special: true, ..DecodeOptions::default() })
     }
 
-    fn decoded(&self, ids: &[u32], skips_special: bool) -> Result<String, String> {
-        let text = self.tokenizer.decode(ids, skips_special)?;
+    /// Decodes ids as `options` say.
+    ///
+    /// # Errors
+    /// The tokenizer's message if it cannot decode them.
+    pub fn decode_as(&self, ids: &[u32], options: DecodeOptions) -> Result<String, String> {
+        let Some(((tokens, word), last)) = self.word.as_ref().zip(options.after) else {
+            return self.decoded(ids, options);
+        };
+        // Behind a token that shows nothing, as BOS, the space is the tokenizer's own.
+        if self.decode(&[tokens, [last].as_slice()].concat())? == *word {
+            return self.decoded(ids, options);
+        }
+        let text = self.decoded(&[tokens, ids].concat(), options)?;
+        match text.strip_prefix(word) {
+            Some(text) => Ok(text.to_owned()),
+            None => self.decoded(ids, options),
+        }
+    }
+
+    fn decoded(&self, ids: &[u32], options: DecodeOptions) -> Result<String, String> {
+        let text = self.tokenizer.decode(ids, !options.keeps_special)?;
         Ok(if self.settings.clean_up_tokenization_spaces { clean_up(&text) } else { text })
     }
 

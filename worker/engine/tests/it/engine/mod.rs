@@ -4,6 +4,7 @@
 mod batch_invariance;
 mod broken;
 mod conversations;
+mod decoding;
 mod demo;
 mod draws;
 mod extremes;

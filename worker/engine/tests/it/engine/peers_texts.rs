@@ -56,9 +56,18 @@ fn lm_eval_gsm8k() {
     let prompts = rows.iter().map(|row| row["arguments"]["gen_args_0"]["arg_0"].as_str().unwrap());
     let texts = rows.iter().map(|row| row["resps"][0][0].as_str().unwrap());
     let pairs: Vec<(&str, &str)> = prompts.zip(texts).collect();
-    for profile in [NumericProfile::LmEvalHf, NumericProfile::Canonical] {
-        let Some(mut engine) = engine_for(profile) else { return };
-        compare(engine.as_mut(), "gsm8k", &gen_spec(48, &["Question:"]), &pairs);
+    let Some(mut engine) = engine_for(NumericProfile::LmEvalHf) else { return };
+    compare(engine.as_mut(), "gsm8k", &gen_spec(48, &["Question:"]), &pairs);
+    // The space before the first word stays in our own texts, and is all that differs.
+    let Some(mut engine) = engine_for(NumericProfile::Canonical) else { return };
+    let samples: Vec<Sample> = pairs.iter().enumerate().map(|(at, (prompt, _))| prompt_sample(at, prompt)).collect();
+    let (results, _) = run_all(engine.as_mut(), &gen_spec(48, &["Question:"]), &samples);
+    let mut spaces = 0;
+    for ((_, expected), result) in pairs.iter().zip(&results) {
+        let text = &generated(result).text;
+        let bare = text.strip_prefix(' ').filter(|_| text != expected);
+        assert_eq!(bare.unwrap_or(text), *expected, "sample {}", result.index);
+        spaces += usize::from(bare.is_some());
     }
-    assert_eq!(pairs.len(), 16);
+    assert!(pairs.len() == 16 && spaces > 8, "{spaces}");
 }
