@@ -169,6 +169,7 @@ mod tests {
             infer,
             shot_format: ShotFormat { separator: "|".into(), end: "\n".into() },
             meta_template: None,
+            takes_programs: false,
         };
         let prompt = Prompt(vec![Segment::Shots, Segment::Question("what is seven".into())]);
         let sample = Sample { index: 3, gold: 7.into(), shots: vec![0, 1], body: Body::Gen { prompt } };

@@ -2,7 +2,8 @@
 //! recorded for every one.
 //!
 //! Equal are requests whose kind with all its settings, whose prompts, options and shots are; gold answers and evaluators
-//! play no part. Where tokens are drawn, every sample has draws of its own and none is a duplicate.
+//! play no part, but that programs are decoded in their own way. Where tokens are drawn, every sample has draws of its own and
+//! none is a duplicate.
 
 use super::{InferSpec, ModelPlan, Plan};
 use compass_types::ids::{Digest, UnitId};

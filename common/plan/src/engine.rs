@@ -2,7 +2,7 @@
 
 use crate::prompt::{MetaTemplate, Prompt, RenderedPrompt, Shot, ShotFormat};
 use crate::weights::Pin;
-use crate::{InferSpec, Sample};
+use crate::{InferSpec, Sample, Unit};
 use compass_types::result::SampleResult;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -59,6 +59,21 @@ pub struct BatchSpec {
     /// The model's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta_template: Option<MetaTemplate>,
+    /// Set if answers are programs, or hold them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_programs: bool,
+}
+
+impl BatchSpec {
+    /// The settings of a unit's requests.
+    pub fn of_unit(unit: &Unit<'_>) -> Self {
+        Self {
+            infer: unit.dataset.infer.clone(),
+            shot_format: unit.dataset.shot_format.clone(),
+            meta_template: unit.model.meta(),
+            takes_programs: unit.dataset.eval.takes_programs(),
+        }
+    }
 }
 
 /// A client that asks outside of a plan: a prompt of its that is too long is refused instead of shortened.

@@ -1,7 +1,7 @@
 //! Everything that the planner resolved and pinned: nothing here is decided again by a worker.
 
 use super::{ChatMode, Decoding, Endpoint, EndpointApi, GenSpec, Thinking, Truncation, Unfinished};
-use crate::evaluation::{EvaluatorSpec, FilterPipeline};
+use crate::evaluation::{EvaluatorSpec, FilterPipeline, TextScore};
 use crate::prompt::{MetaTemplate, Mode};
 use crate::weights::Pin;
 use compass_postprocess::Postprocessor;
@@ -390,6 +390,26 @@ impl EvalSpec {
     }
 }
 
+impl EvalSpec {
+    /// Returns whether answers are programs, or hold them: their spaces have a meaning.
+    pub fn takes_programs(&self) -> bool {
+        let is_of_programs = |postprocessor: &Postprocessor| {
+            matches!(
+                postprocessor,
+                Postprocessor::Humaneval
+                    | Postprocessor::HumanevalV2
+                    | Postprocessor::HumanevalV3
+                    | Postprocessor::HumanevalInternalV1
+                    | Postprocessor::HumanevalInternalV2
+                    | Postprocessor::Mbpp
+                    | Postprocessor::MbppV2
+            )
+        };
+        let compares = EvaluatorSpec::Score { score: TextScore::LongbenchCodeSim };
+        self.evaluator.executes() || self.evaluator == compares || self.pred_postprocessors.iter().any(is_of_programs)
+    }
+}
+
 impl InferSpec {
     /// Returns whether texts are scored, not continued.
     pub fn scores(&self) -> bool {
@@ -423,5 +443,40 @@ impl Endpoint {
             ),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::BatchSpec;
+    use crate::prompt::ShotFormat;
+
+    #[test]
+    fn programs_are_known_by_what_reads_them() {
+        let of = |evaluator: EvaluatorSpec, postprocessors: &[Postprocessor]| {
+            let pred_postprocessors = postprocessors.to_vec();
+            EvalSpec { pred_postprocessors, ..EvalSpec::new(evaluator) }.takes_programs()
+        };
+        assert!(of(EvaluatorSpec::HumanEval { k: vec![1] }, &[]) && of(EvaluatorSpec::MbppPassK { k: vec![1] }, &[]));
+        assert!(of(EvaluatorSpec::Score { score: TextScore::LongbenchCodeSim }, &[]));
+        assert!(
+            of(EvaluatorSpec::Acc, &[Postprocessor::HumanevalV2]) && of(EvaluatorSpec::Acc, &[Postprocessor::Mbpp])
+        );
+        assert!(!of(EvaluatorSpec::Acc, &[]) && !of(EvaluatorSpec::Em, &[Postprocessor::BbhMcq]));
+    }
+
+    #[test]
+    fn a_batch_without_programs_is_written_as_before() {
+        let batch = |takes_programs| BatchSpec {
+            infer: InferSpec::Ppl,
+            shot_format: ShotFormat::default(),
+            meta_template: None,
+            takes_programs,
+        };
+        let json = serde_json::to_value(batch(false)).unwrap();
+        assert!(json.get("takes_programs").is_none());
+        assert_eq!(serde_json::from_value::<BatchSpec>(json).unwrap(), batch(false));
+        assert_eq!(serde_json::to_value(batch(true)).unwrap()["takes_programs"], true);
     }
 }

@@ -250,7 +250,10 @@ impl Requests<'_> {
     fn add(&mut self, sample: &Sample, shots: &[Shot], format: &ShotFormat) -> Result<(), EncodeError> {
         let kind = match self.kind {
             Some(kind) => kind,
-            None => Digest::of(&encode::json("what it asks", &(&self.dataset.infer, format))?),
+            None => {
+                let takes_programs = self.dataset.eval.takes_programs();
+                Digest::of(&encode::json("what it asks", &(&self.dataset.infer, format, takes_programs))?)
+            }
         };
         self.kind = Some(kind);
         for shot in shots.get(self.shots.len()..).unwrap_or_default() {

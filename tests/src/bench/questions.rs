@@ -44,7 +44,12 @@ impl Questions {
         let rendered = render(&dataset.prompt, &dataset.infer, gold, &dataset.retriever, &test, &train);
         let rendered =
             rendered.map_err(|faults| faults.iter().map(|fault| format!("{fault}\n")).collect::<String>())?;
-        let pack = BatchSpec { infer: dataset.infer, shot_format: rendered.format.clone(), meta_template: None };
+        let pack = BatchSpec {
+            infer: dataset.infer,
+            shot_format: rendered.format.clone(),
+            meta_template: None,
+            takes_programs: false,
+        };
         Ok(Self { abbr: dataset.abbr, pack, rendered })
     }
 

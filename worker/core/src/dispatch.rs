@@ -337,11 +337,7 @@ impl AgentCore {
         if let Some(order) = self.unit_orders.get(&unit.id) {
             return Ok(order.clone());
         }
-        let spec = BatchSpec {
-            infer: unit.dataset.infer.clone(),
-            shot_format: unit.dataset.shot_format.clone(),
-            meta_template: unit.model.meta(),
-        };
+        let spec = BatchSpec::of_unit(unit);
         let mut model = unit.model.clone();
         let paths = self.terms.as_ref().map_or(&[][..], |terms| &terms.paths);
         for path in [&mut model.path, &mut model.tokenizer_path].into_iter().chain(&mut model.peft_path) {

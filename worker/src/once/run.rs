@@ -143,11 +143,7 @@ impl Task<'_> {
             num_gpus: unit.model.num_gpus,
             deterministic: unit.model.deterministic,
         });
-        let spec = BatchSpec {
-            infer: unit.dataset.infer.clone(),
-            shot_format: unit.dataset.shot_format.clone(),
-            meta_template: unit.model.meta(),
-        };
+        let spec = BatchSpec::of_unit(unit);
         let spec = Arc::new(serde_json::to_vec(&spec).map_err(|error| broken(error.to_string()))?);
         let name: Arc<str> = unit.name().into();
         let mut id = 0;

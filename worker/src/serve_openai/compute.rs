@@ -102,6 +102,7 @@ impl Computer {
             infer: first.infer.clone(),
             shot_format: ShotFormat::default(),
             meta_template: self.plan.meta(),
+            takes_programs: false,
         };
         let (replies, mut next) = (RefCell::new(Vec::new()), None);
         let sample = |body: Body, reply| {

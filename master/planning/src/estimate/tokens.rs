@@ -54,8 +54,12 @@ impl Tokenizers {
         let key = (digest, meta.as_ref().map(|meta| format!("{meta:?}")), dataset);
         let plan = planned.plan.datasets.get(dataset)?;
         let found = self.measured.entry(key).or_insert_with(|| {
-            let batch =
-                BatchSpec { infer: plan.infer.clone(), shot_format: plan.shot_format.clone(), meta_template: meta };
+            let batch = BatchSpec {
+                infer: plan.infer.clone(),
+                shot_format: plan.shot_format.clone(),
+                meta_template: meta,
+                takes_programs: false,
+            };
             let content = |digest: &Digest| serde_json::from_slice(&planned.parts.get(digest)?).ok();
             measured(&tokenizer, plan, &batch, model.max_seq_len, content)
         });
@@ -189,7 +193,12 @@ mod tests {
         };
         let part = Part { shots: Vec::new(), samples: (0..400).map(sample).collect() };
         let plan = dataset(400, Digest::of(b"part"));
-        let batch = BatchSpec { infer: plan.infer.clone(), shot_format: plan.shot_format.clone(), meta_template: None };
+        let batch = BatchSpec {
+            infer: plan.infer.clone(),
+            shot_format: plan.shot_format.clone(),
+            meta_template: None,
+            takes_programs: false,
+        };
         let of = |longest| measured(&tokenizer, &plan, &batch, longest, |_| Some(part.clone())).unwrap();
         assert_eq!(of(None), Measured { submitted_per_sample: 7.0, characters_per_token: 1.0 });
         assert_eq!(of(Some(4)).submitted_per_sample, 4.0, "longer ones are cut");

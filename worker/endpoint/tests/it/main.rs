@@ -36,7 +36,7 @@ impl Served {
         let decoding = Decoding { num_return_sequences: Some(sequences), ..Decoding::default() };
         let infer = InferSpec::Gen(GenSpec { max_out_len: Some(max_out_len), decoding, ..GenSpec::default() });
         let meta_template = (self.api == EndpointApi::Chat).then(MetaTemplate::service);
-        let batch = BatchSpec { infer, shot_format: ShotFormat::default(), meta_template };
+        let batch = BatchSpec { infer, shot_format: ShotFormat::default(), meta_template, takes_programs: false };
         let prompt = Prompt(vec![Segment::Question(prompt.into())]);
         let sample = Sample { index: 0, gold: 0.into(), shots: Vec::new(), body: Body::Gen { prompt } };
         let mut results = Vec::new();

@@ -88,7 +88,7 @@ fn percent(
     right: &dyn Fn(&Value, &SampleResult) -> bool,
 ) -> Result<Score, EngineFault> {
     let shot_format = ShotFormat { separator: "\n".into(), end: "\n".into() };
-    let spec = BatchSpec { infer: infer.clone(), shot_format, meta_template: None };
+    let spec = BatchSpec { infer: infer.clone(), shot_format, meta_template: None, takes_programs: false };
     let sample = |(index, row)| Sample { index: index as u32, gold: Value::Null, shots: Vec::new(), body: body(row) };
     let samples: Vec<Sample> = rows.iter().enumerate().map(sample).collect();
     let shots: Vec<Shot> = shots.iter().map(|text| Shot::from(text.as_str())).collect();

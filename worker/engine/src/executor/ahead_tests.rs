@@ -73,7 +73,12 @@ fn results(executor: &mut Executor, infer: &InferSpec, samples: &[Sample]) -> (V
     let request = |sample| Request::new(sample, Vec::new());
     let (first, second) = samples.split_at(samples.len() / 2);
     let (first, mut later) = (first.iter().map(request).collect::<Vec<_>>(), second.chunks(30));
-    let spec = BatchSpec { infer: infer.clone(), shot_format: ShotFormat::default(), meta_template: None };
+    let spec = BatchSpec {
+        infer: infer.clone(),
+        shot_format: ShotFormat::default(),
+        meta_template: None,
+        takes_programs: false,
+    };
     let (mut results, mut asked) = (Vec::new(), 0);
     let added = &mut |take: &mut dyn FnMut(&Request<'_>)| {
         asked += 1;

@@ -236,6 +236,22 @@ impl Executor {
         scoring_batch::run((&mut self.scorer, &mut self.arena), work, building, (requests, added), emit)
     }
 
+    /// Returns whether programs keep the spaces that the tokenizer removes from other texts; notes it either way.
+    fn keeps_spaces_of_programs(&mut self) -> bool {
+        if !self.tokenizer.cleans_up() {
+            return false;
+        }
+        let is_canonical = self.side.profile == NumericProfile::Canonical;
+        self.notes.add(match is_canonical {
+            true => "programs keep the spaces that clean_up_tokenization_spaces of tokenizer_config.json removes before `.` and `,`",
+            false => {
+                "clean_up_tokenization_spaces of tokenizer_config.json removes spaces from programs, too, as the peers do; \
+                 profile = \"canonical\" leaves them"
+            }
+        });
+        is_canonical
+    }
+
     fn generate(
         &mut self,
         spec: &BatchSpec,
@@ -244,8 +260,10 @@ impl Executor {
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<(), EngineFault> {
         let settings = spec.infer.generation().map(|spec| self.side.settings(spec, &mut self.notes)).transpose();
+        let keeps_spaces = spec.takes_programs && self.keeps_spaces_of_programs();
         let ran = settings.and_then(|settings| {
             let Some(mut settings) = settings else { return Ok(()) };
+            settings.keeps_spaces = keeps_spaces;
             settings.eos.extend(spec.meta_template.as_ref().and_then(|meta| meta.eos_token_id));
             let drop_middle = self.side.truncation.middle;
             let texts = texts((&self.tokenizer, &self.kwargs), self.limits, drop_middle, self.model.vocabulary());

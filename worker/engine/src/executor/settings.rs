@@ -34,6 +34,8 @@ pub(super) struct Settings {
     pub(super) context: usize,
     /// Whether a space before the first word of an answer stays, which the peers drop behind a prompt that goes on as text.
     pub(super) keeps_first_space: bool,
+    /// Whether spaces stay that the tokenizer removes from decoded text, as they must in programs.
+    pub(super) keeps_spaces: bool,
 }
 
 /// Settings of a loaded model.
@@ -110,6 +112,7 @@ impl ModelSide {
             thinking: self.thinking.clone(),
             context: self.max_seq_len,
             keeps_first_space: self.profile == NumericProfile::Canonical && self.chat_stop.is_none(),
+            keeps_spaces: false,
         })
     }
 

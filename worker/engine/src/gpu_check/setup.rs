@@ -60,7 +60,12 @@ pub(super) fn run_timed(
     samples: &[Sample],
 ) -> Result<(Vec<SampleResult>, TokenCounters, f64), EngineFault> {
     let requests: Vec<Request<'_>> = samples.iter().map(|sample| Request::new(sample, Vec::new())).collect();
-    let spec = BatchSpec { infer: infer.clone(), shot_format: ShotFormat::default(), meta_template: None };
+    let spec = BatchSpec {
+        infer: infer.clone(),
+        shot_format: ShotFormat::default(),
+        meta_template: None,
+        takes_programs: false,
+    };
     let (mut results, start) = (Vec::with_capacity(samples.len()), Instant::now());
     let counters = engine.run(&spec, &requests, &mut |result| results.push(result))?;
     let seconds = start.elapsed().as_secs_f64();

@@ -37,6 +37,8 @@ pub struct DecodeOptions {
     pub keeps_special: bool,
     /// Last token of the text that the ids continue: a space before their first word stays.
     pub after: Option<u32>,
+    /// Whether spaces stay that `clean_up_tokenization_spaces` of tokenizer_config.json removes.
+    pub keeps_spaces: bool,
 }
 
 /// Text on which characters per token are measured: prose, a question, digits, code and Chinese, in usual proportions.
@@ -159,7 +161,12 @@ impl TextTokenizer {
 
     fn decoded(&self, ids: &[u32], options: DecodeOptions) -> Result<String, String> {
         let text = self.tokenizer.decode(ids, !options.keeps_special)?;
-        Ok(if self.settings.clean_up_tokenization_spaces { clean_up(&text) } else { text })
+        Ok(if self.cleans_up() && !options.keeps_spaces { clean_up(&text) } else { text })
+    }
+
+    /// Whether tokenizer_config.json sets `clean_up_tokenization_spaces`.
+    pub fn cleans_up(&self) -> bool {
+        self.settings.clean_up_tokenization_spaces
     }
 
     /// Returns the token before a continuation without context: BOS, otherwise EOS (lm-eval's `prefix_token_id`).

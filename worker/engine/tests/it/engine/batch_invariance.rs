@@ -107,7 +107,12 @@ fn samples_that_are_added_have_the_same_results() {
         let requests: Vec<Request<'_>> = samples.iter().map(|sample| Request::new(sample, Vec::new())).collect();
         let (first, others) = requests.split_at(4);
         let mut portions = others.chunks(others.len().div_ceil(3));
-        let spec = BatchSpec { infer: infer.clone(), shot_format: ShotFormat::default(), meta_template: None };
+        let spec = BatchSpec {
+            infer: infer.clone(),
+            shot_format: ShotFormat::default(),
+            meta_template: None,
+            takes_programs: false,
+        };
         let mut results = Vec::new();
         let mut added = |each: &mut dyn FnMut(&Request<'_>)| portions.next().into_iter().flatten().for_each(each);
         let counters = engine.run_open(&spec, first, &mut added, &mut |result| results.push(result)).unwrap();

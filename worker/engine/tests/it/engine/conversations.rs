@@ -87,7 +87,8 @@ fn prompt_in_rounds_uses_the_template() {
     let mut engine = engine(true);
     let mut answer = |meta: MetaTemplate| {
         let infer = InferSpec::Gen(spec());
-        let spec = BatchSpec { infer, shot_format: ShotFormat::default(), meta_template: Some(meta) };
+        let spec =
+            BatchSpec { infer, shot_format: ShotFormat::default(), meta_template: Some(meta), takes_programs: false };
         let mut results = Vec::new();
         let request = Request::new(&sample, Vec::new());
         engine.run(&spec, &[request], &mut |result| results.push(result)).unwrap();

@@ -2,7 +2,8 @@
 
 use crate::engine::support::{TinyModel, gen_spec, generated, prompt_sample, run_all, tiny_plan};
 use compass_engine::DeviceChoice;
-use compass_plan::engine::Engine;
+use compass_plan::engine::{BatchSpec, Engine, Request};
+use compass_plan::prompt::ShotFormat;
 use compass_plan::{ModelPlan, NumericProfile};
 use compass_types::result::Finish;
 use serde_json::{Value, json};
@@ -81,4 +82,37 @@ fn the_first_space_of_a_continuation_stays() {
     for profile in [PEERS[0], PEERS[1], NumericProfile::Canonical] {
         assert_eq!(answer(engine(&plain, profile, false).as_mut(), "a", &[]).0, " a a a");
     }
+}
+
+#[test]
+fn programs_keep_the_spaces_that_other_texts_lose() {
+    let mut model = model('.', &decoders()[0]);
+    model.tokenizer_config["clean_up_tokenization_spaces"] = json!(true);
+    let said = |profile: NumericProfile, takes_programs: bool| {
+        let mut engine = engine(&model, profile, false);
+        let spec = BatchSpec {
+            infer: gen_spec(3, &[]),
+            shot_format: ShotFormat::default(),
+            meta_template: None,
+            takes_programs,
+        };
+        let sample = prompt_sample(0, "4");
+        let mut results = Vec::new();
+        engine.run(&spec, &[Request::new(&sample, Vec::new())], &mut |result| results.push(result)).unwrap();
+        let notes = engine.take_notes().join("\n");
+        (generated(&results[0]).text.clone(), notes)
+    };
+    let (program, note) = said(NumericProfile::Canonical, true);
+    assert_eq!(program, " . . .");
+    assert!(note.contains("programs keep the spaces"), "{note}");
+    let (text, note) = said(NumericProfile::Canonical, false);
+    assert_eq!((text.as_str(), note.as_str()), ("...", ""), "as transformers 4.57");
+    for profile in PEERS {
+        let (program, note) = said(profile, true);
+        assert!(note.contains("removes spaces from programs, too, as the peers do"), "{note}");
+        assert_eq!((program, said(profile, false)), ("...".to_owned(), ("...".to_owned(), String::new())));
+    }
+    model.tokenizer_config["clean_up_tokenization_spaces"] = json!(false);
+    let mut engine = engine(&model, NumericProfile::Canonical, false);
+    assert_eq!(answer(engine.as_mut(), "4", &[]).0, " . . .");
 }

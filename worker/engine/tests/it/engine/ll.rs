@@ -52,7 +52,12 @@ fn scored_by(golden: &Value, infer: &InferSpec, profile: NumericProfile, sums: b
     let named = ModelPlan::new("m", ModelKind::Hf, path);
     let plan = ModelPlan { profile, max_seq_len: Some(512), sums_loglikelihood: sums, ..named };
     let mut engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
-    let spec = BatchSpec { infer: infer.clone(), shot_format: rendered.format.clone(), meta_template: None };
+    let spec = BatchSpec {
+        infer: infer.clone(),
+        shot_format: rendered.format.clone(),
+        meta_template: None,
+        takes_programs: false,
+    };
     let requests: Vec<Request<'_>> =
         rendered.samples.iter().map(|sample| Request::new(sample, shots(sample))).collect();
     let mut results = Vec::new();

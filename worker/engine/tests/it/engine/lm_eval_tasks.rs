@@ -73,8 +73,12 @@ fn run(
     dataset: &DatasetConfig,
     rendered: &RenderedDataset,
 ) -> Vec<SampleResult> {
-    let spec =
-        BatchSpec { infer: dataset.infer.clone(), shot_format: rendered.format.clone(), meta_template: plan.meta() };
+    let spec = BatchSpec {
+        infer: dataset.infer.clone(),
+        shot_format: rendered.format.clone(),
+        meta_template: plan.meta(),
+        takes_programs: false,
+    };
     let requests: Vec<Request<'_>> =
         rendered.samples.iter().map(|sample| Request::new(sample, shots(rendered, sample))).collect();
     let mut results = Vec::new();

@@ -111,7 +111,12 @@ fn no_result_is_handed_out_once_the_weights_were_written_to() {
     let bytes = std::fs::read(directory.path().join("new")).unwrap();
     let mut file = std::fs::File::options().write(true).open(directory.path().join("model.safetensors")).unwrap();
     std::io::Write::write_all(&mut file, &bytes).unwrap();
-    let spec = BatchSpec { infer: InferSpec::Ppl, shot_format: ShotFormat::default(), meta_template: None };
+    let spec = BatchSpec {
+        infer: InferSpec::Ppl,
+        shot_format: ShotFormat::default(),
+        meta_template: None,
+        takes_programs: false,
+    };
     let requests = samples.iter().map(|sample| Request::new(sample, Vec::new())).collect::<Vec<_>>();
     let mut results = 0;
     let fault = engine.run(&spec, &requests, &mut |_| results += 1).unwrap_err();

@@ -98,7 +98,12 @@ pub(crate) fn run(
     shot_format: &ShotFormat,
     requests: &[Request<'_>],
 ) -> (Vec<SampleResult>, TokenCounters) {
-    let spec = BatchSpec { infer: infer.clone(), shot_format: shot_format.clone(), meta_template: None };
+    let spec = BatchSpec {
+        infer: infer.clone(),
+        shot_format: shot_format.clone(),
+        meta_template: None,
+        takes_programs: false,
+    };
     let mut results = Vec::new();
     let counters = engine.run(&spec, requests, &mut |result| results.push(result)).unwrap();
     let place = |result: &SampleResult| requests.iter().position(|request| request.sample.index == result.index);
