@@ -6,7 +6,7 @@ pub struct Context {
     /// Tokens of prompt and answer together.
     pub tokens: u64,
     pub refusal: ContextRefusal,
-    /// Whether `GET /models` tells it.
+    /// Set if `GET /models` tells it.
     pub is_listed: bool,
 }
 

@@ -37,6 +37,9 @@ const MOST_LENGTHS: usize = 3;
 /// Versions of a server that are named.
 const MOST_VERSIONS: usize = 8;
 
+/// An answer as it was read, with its tokens; else why another try is needed.
+type Read<T> = Result<(T, Usage), String>;
+
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unanswered {
@@ -162,7 +165,7 @@ impl Asker {
         &self,
         body: &mut Value,
         estimated: u64,
-        read: impl Fn(&Value) -> Result<(T, Usage), String>,
+        read: impl Fn(&Value) -> Read<T>,
     ) -> Result<T, Unanswered> {
         let mut refusal = String::new();
         for _ in 0..MOST_LENGTHS {
@@ -226,12 +229,12 @@ impl Asker {
     /// Asks until there is an answer that `read` takes, or the context does not hold it: the lengths, and the reason.
     ///
     /// # Errors
-    /// There is none, and why.
+    /// As [`Self::ask`], the context apart.
     async fn answer<T>(
         &self,
         body: &Value,
         estimated: u64,
-        read: &impl Fn(&Value) -> Result<(T, Usage), String>,
+        read: &impl Fn(&Value) -> Read<T>,
     ) -> Result<Result<T, (Lengths, String)>, Unanswered> {
         let url = format!("{}{}", self.endpoint.url, self.path());
         let mut pauses = backoff::policy(PAUSES.0, PAUSES.1);

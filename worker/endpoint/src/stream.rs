@@ -12,7 +12,7 @@ const DONE: &str = "[DONE]";
 /// Names of the fields of events; a comment has none.
 const FIELDS: [&str; 5] = ["data", "event", "id", "retry", ""];
 
-/// Whether a body is a stream of events: JSON has no such lines.
+/// Returns true for a stream of events: JSON has no lines of their kind.
 pub(crate) fn is_stream(body: &[u8]) -> bool {
     let text = String::from_utf8_lossy(body);
     lines(&text).any(|line| line.split_once(':').is_some_and(|(name, _)| FIELDS.contains(&name)))

@@ -151,9 +151,9 @@ impl<'a> BatchDecoder<'a> {
     }
 
     /// Returns the text of tokens behind a prompt.
-    fn text(&self, tokens: &[u32], prompt: &[u32], keeps_special: bool) -> Result<String, String> {
+    fn text(&self, tokens: &[u32], prompt: &[u32], keeps_special: bool) -> Result<String, RunError> {
         let Settings { keeps_first_space, keeps_spaces, .. } = *self.settings;
         let after = prompt.last().copied().filter(|_| keeps_first_space);
-        self.tokenizer.decode_as(tokens, DecodeOptions { keeps_special, after, keeps_spaces })
+        Ok(self.tokenizer.decode_as(tokens, DecodeOptions { keeps_special, after, keeps_spaces })?)
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Settings {
     pub(super) context: usize,
     /// Whether a space before the first word of an answer stays, which the peers drop behind a prompt that goes on as text.
     pub(super) keeps_first_space: bool,
-    /// Whether spaces stay that the tokenizer removes from decoded text, as they must in programs.
+    /// Set if spaces stay that the tokenizer removes from decoded text, as they must in programs.
     pub(super) keeps_spaces: bool,
 }
 

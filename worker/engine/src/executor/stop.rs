@@ -15,13 +15,13 @@ impl StopStrings {
         Self { strings: strings.filter(|string| !string.is_empty()).cloned().collect() }
     }
 
-    /// Whether the last of the `generated` tokens completed a stop string, in what `decode` makes of them.
+    /// Returns true if the last of the `generated` tokens completed a stop string, in what `decode` makes of them.
     ///
     /// Special tokens should count with their text here, so that they can be stop strings even if texts are decoded without
     /// them.
     pub(super) fn completed(
         &self,
-        decode: impl Fn(&[u32]) -> Result<String, String>,
+        decode: impl Fn(&[u32]) -> Result<String, RunError>,
         generated: &[u32],
     ) -> Result<bool, RunError> {
         if self.strings.is_empty() {

@@ -33,11 +33,11 @@ pub struct TextTokenizer {
 /// Way to write ids as text. The default is that of transformers with `skip_special_tokens`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DecodeOptions {
-    /// Whether special tokens stand there with their own texts.
+    /// Set if special tokens stand there with their own texts.
     pub keeps_special: bool,
     /// Last token of the text that the ids continue: a space before their first word stays.
     pub after: Option<u32>,
-    /// Whether spaces stay that `clean_up_tokenization_spaces` of tokenizer_config.json removes.
+    /// Set if spaces stay that `clean_up_tokenization_spaces` of tokenizer_config.json removes.
     pub keeps_spaces: bool,
 }
 
@@ -145,26 +145,24 @@ impl TextTokenizer {
     /// # Errors
     /// The tokenizer's message if it cannot decode them.
     pub fn decode_as(&self, ids: &[u32], options: DecodeOptions) -> Result<String, String> {
-        let Some(((tokens, word), last)) = self.word.as_ref().zip(options.after) else {
-            return self.decoded(ids, options);
+        let cleans_up = self.cleans_up() && !options.keeps_spaces;
+        let decoded = |ids: &[u32]| {
+            let text = self.tokenizer.decode(ids, !options.keeps_special);
+            text.map(|text| if cleans_up { clean_up(&text) } else { text })
         };
+        let Some(((tokens, word), last)) = self.word.as_ref().zip(options.after) else { return decoded(ids) };
         // Behind a token that shows nothing, as BOS, the space is the tokenizer's own.
         if self.decode(&[tokens, [last].as_slice()].concat())? == *word {
-            return self.decoded(ids, options);
+            return decoded(ids);
         }
-        let text = self.decoded(&[tokens, ids].concat(), options)?;
+        let text = decoded(&[tokens, ids].concat())?;
         match text.strip_prefix(word) {
             Some(text) => Ok(text.to_owned()),
-            None => self.decoded(ids, options),
+            None => decoded(ids),
         }
     }
 
-    fn decoded(&self, ids: &[u32], options: DecodeOptions) -> Result<String, String> {
-        let text = self.tokenizer.decode(ids, !options.keeps_special)?;
-        Ok(if self.cleans_up() && !options.keeps_spaces { clean_up(&text) } else { text })
-    }
-
-    /// Whether tokenizer_config.json sets `clean_up_tokenization_spaces`.
+    /// Returns true if tokenizer_config.json sets `clean_up_tokenization_spaces`.
     pub fn cleans_up(&self) -> bool {
         self.settings.clean_up_tokenization_spaces
     }

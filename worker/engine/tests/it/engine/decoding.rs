@@ -71,7 +71,7 @@ fn the_first_space_of_a_continuation_stays() {
         assert_eq!(answer(canonical.as_mut(), "a", &[" a"]), (String::new(), 1, Finish::Stop), "{decoder}");
         assert_eq!(answer(canonical.as_mut(), "a", &["a a a a"]), (" a a a".into(), 3, Finish::Length), "{decoder}");
         let mut chat = engine(&model, NumericProfile::Canonical, true);
-        assert_eq!(answer(chat.as_mut(), "a", &[]).0, "a a a", "an answer in a chat begins anew: {decoder}");
+        assert_eq!(answer(chat.as_mut(), "a", &[]).0, "a a a", "an answer in a chat continues no text: {decoder}");
         for profile in PEERS {
             let mut peer = engine(&model, profile, false);
             assert_eq!(answer(peer.as_mut(), "a", &[]).0, "a a a", "as the peers: {decoder}");
