@@ -29,7 +29,7 @@ impl PoisonBisection {
         Self(samples.iter().map(|sample| (sample, suspect)).collect())
     }
 
-    /// Whether no sample is a suspect.
+    /// Returns whether no sample is a suspect.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

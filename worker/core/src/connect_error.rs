@@ -1,6 +1,6 @@
-//! Why a connection ended, and whether to retry.
+//! Reasons why a connection ended, and whether to retry.
 
-/// Why a master cannot be reached, or no longer.
+/// Reason why a master cannot be reached, or no longer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
     /// The network is down, or the master is not running: a retry may succeed.

@@ -36,13 +36,13 @@ const BATCH_MS: f64 = 1_000.0;
 /// Parts of a batch beyond which those whose samples are all done are dropped.
 const PARTS_OF_A_BATCH: usize = 8;
 
-/// Whether a unit's samples are programs.
+/// Returns whether a unit's samples are programs.
 fn runs_programs(plan: &Plan, unit: UnitId) -> bool {
     plan.unit(unit).is_some_and(|unit| unit.model.kind == ModelKind::Sandbox)
 }
 
 impl AgentCore {
-    /// Whether another slot may help with a grant, which may have to compute the shared prefix again: if the prefix is
+    /// Returns whether another slot may help with a grant, which may have to compute the shared prefix again: if the prefix is
     /// short compared with the pending samples, or if all would wait for long.
     fn is_worth_help(&self, plan: &Plan, held: &GrantState, now_ms: u64) -> bool {
         let Some(unit) = plan.unit(held.unit) else { return false };
@@ -132,7 +132,7 @@ impl AgentCore {
         owner.is_none_or(|owner| self.is_asked_by_another(owner, active, plan, held))
     }
 
-    /// Whether another slot asks the endpoint of a grant's model: a worker has one share of its budget, and so has one slot.
+    /// Returns whether another slot asks the endpoint of a grant's model: a worker has one share of its budget, and so has one slot.
     fn is_asked_by_another(&self, slot: usize, active: usize, plan: &Plan, held: &GrantState) -> bool {
         let is_endpoint = plan.unit(held.unit).is_some_and(|unit| unit.model.kind == ModelKind::Endpoint);
         is_endpoint && self.asking(active, plan.model_of(held.unit)).is_some_and(|asking| asking != slot)
@@ -147,7 +147,7 @@ impl AgentCore {
         slots.iter().position(is_at_it).or_else(|| slots.iter().position(was_at_it))
     }
 
-    /// Whether the slot may load the model of a grant. A model that another slot has is left to that slot by one that has
+    /// Returns whether the slot may load the model of a grant. A model that another slot has is left to that slot by one that has
     /// another model, or has none while there are more models than slots; unless the master wants more slots for it, or
     /// the pending samples take longer than loading it.
     fn may_load(&self, slot: usize, active: usize, plan: &Plan, held: &GrantState, now_ms: u64) -> bool {
@@ -327,7 +327,7 @@ impl AgentCore {
         ((BATCH_MS * samples / ms.max(1.0)) as usize).max(2 * at_once).max(MIN_SHARE)
     }
 
-    /// What tells the current job from others: its plan, and the run of it.
+    /// Returns the bytes that tell the current job from others: its plan, and the run of it.
     fn job(&self) -> Arc<Vec<u8>> {
         let job = self.terms.as_ref().map(|terms| [terms.plan.0.as_slice(), &terms.run].concat());
         Arc::new(job.unwrap_or_default())

@@ -6,10 +6,10 @@ use super::ending::ExitReason;
 #[derive(Debug)]
 pub(super) struct Drain {
     pub(super) ending: ExitReason,
-    /// What masters are told.
+    /// Reason given to masters.
     pub(super) reason: String,
-    /// When the last slot became idle.
+    /// Time at which the last slot became idle.
     pub(super) idle_since_ms: Option<u64>,
-    /// When a signal started it, if one did.
+    /// Time of the signal that started it, if one did.
     pub(super) signalled_ms: Option<u64>,
 }

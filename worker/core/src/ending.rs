@@ -1,9 +1,9 @@
-//! Why an agent exits, and its exit code.
+//! Reasons why an agent exits, and its exit code.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Why an agent exits.
+/// Reason why an agent exits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExitReason {
     /// The master has no more work.

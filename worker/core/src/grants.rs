@@ -50,7 +50,7 @@ pub(super) struct GrantState {
     without_room: IntervalSet,
     why_no_room: String,
     bisection: PoisonBisection,
-    /// Whether the grant was revoked: pending samples were dropped, running ones finish.
+    /// Set if the grant was revoked: pending samples were dropped, running ones finish.
     pub(super) revoked: bool,
     /// Maximum number of slots for its model, as set by the master; 0 if not set.
     pub(super) slots: u32,
@@ -94,22 +94,22 @@ impl GrantState {
         Self { bisection: PoisonBisection::after_one_death(suspects), ..self }
     }
 
-    /// Whether samples are pending.
+    /// Returns whether samples are pending.
     pub(super) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Whether no sample is pending or running.
+    /// Returns whether no sample is pending or running.
     pub(super) fn is_over(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty()
     }
 
-    /// Whether a sample is running.
+    /// Returns whether a sample is running.
     pub(super) fn is_running(&self, sample: u32) -> bool {
         self.running.contains(sample)
     }
 
-    /// Whether some samples are suspected of having killed an engine.
+    /// Returns whether some samples are suspected of having killed an engine.
     pub(super) fn has_suspects(&self) -> bool {
         !self.bisection.is_empty()
     }
@@ -164,7 +164,7 @@ impl GrantState {
         self.without_room.insert(sample);
     }
 
-    /// Why samples of a grant that is over have no room, if any has none and they are still wanted from this worker.
+    /// Returns why samples of a grant that is over have no room, if any has none and they are still wanted from this worker.
     pub(super) fn why_no_room(&self) -> Option<String> {
         match self.without_room.len() {
             _ if self.revoked => None,
@@ -193,12 +193,12 @@ impl GrantState {
         given_up
     }
 
-    /// Whether no sample of the grant has started.
+    /// Returns whether no sample of the grant has started.
     pub(super) fn is_unstarted(&self) -> bool {
         self.waiting == self.samples
     }
 
-    /// Drops those of the samples that have not started, and returns them.
+    /// Drops the samples among `asked` that have not started, and returns them.
     pub(super) fn return_unstarted(&mut self, asked: &IntervalSet) -> IntervalSet {
         let kept = self.waiting.minus(asked);
         let returned = self.waiting.minus(&kept);

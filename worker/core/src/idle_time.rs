@@ -7,7 +7,7 @@ pub(super) struct IdleTimeMeter {
     busy_ms: u64,
     /// Slot-milliseconds without work that were followed by work.
     idle_ms: u64,
-    /// How often a slot was idle and then got work.
+    /// Number of times that a slot was idle and then got work.
     gaps: u32,
     /// Slot-milliseconds of the current idle time: whether work follows is not known yet.
     pending_ms: u64,

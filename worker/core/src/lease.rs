@@ -22,7 +22,7 @@ impl Lease {
         self.deadline_ms = self.deadline_ms.max(sent_ms + self.ttl_ms * 4 / 5);
     }
 
-    /// Whether a sample may start. Started samples may finish and be sent at any time.
+    /// Returns whether a sample may start. Started samples may finish and be sent at any time.
     pub(super) fn may_start(&self, now_ms: u64) -> bool {
         now_ms < self.deadline_ms
     }

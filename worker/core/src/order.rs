@@ -15,7 +15,7 @@ pub struct ModelOrder {
     pub device: String,
     /// Number of GPUs per replica.
     pub num_gpus: u32,
-    /// Whether a sample's numbers must not depend on what a GPU computes beside it.
+    /// Set if a sample's numbers must not depend on what a GPU computes beside it.
     pub deterministic: bool,
 }
 
@@ -26,14 +26,14 @@ pub struct PartOrder {
     pub bytes: Arc<Vec<u8>>,
 }
 
-/// Samples of one part to run on one model: a batch, or what is added to one.
+/// Samples of one part to run on one model: a batch, or an addition to one.
 #[derive(Clone, Debug)]
 pub struct BatchOrder {
-    /// Unique within the agent, but for what is added to a batch.
+    /// Unique within the agent, but for additions to a batch.
     pub id: u64,
-    /// Whether the samples are added to the batch of this id.
+    /// Set if the samples are added to the batch of this id.
     pub extends: bool,
-    /// What a person calls its unit: `model/dataset`.
+    /// Readable name of its unit: `model/dataset`.
     pub name: Arc<str>,
     pub model: Arc<ModelOrder>,
     /// Differs between jobs.
@@ -58,7 +58,7 @@ pub enum SlotEvent {
     Result(v1::SampleResult),
     /// The slot did not take the samples that were to be added to a batch.
     NotTaken { batch: u64, samples: Vec<u32> },
-    /// So many orders of the batch have ended. If others are to come, and it was not for a failure, the slot runs them
+    /// This many orders of the batch have ended. If others are to come, and it was not for a failure, the slot runs them
     /// next; otherwise it is idle.
     Ended { batch: u64, orders: u32, end: BatchEnd },
 }
@@ -70,7 +70,7 @@ pub struct SlotReport {
     pub event: SlotEvent,
 }
 
-/// How a batch ended.
+/// End of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BatchEnd {
     /// Every sample has its result.
@@ -81,7 +81,7 @@ pub enum BatchEnd {
     NeverStarted { message: String },
     /// The child's device is gone or broken: its samples are not the cause.
     DeviceLost { message: String },
-    /// What the model is asked at refuses every request: no worker can do better.
+    /// The model's endpoint refuses every request: no worker can do better.
     Refused { message: String },
     /// The child died during the batch, or gave up: samples without a result are suspects.
     EngineDied { message: String },

@@ -45,10 +45,10 @@ pub(super) struct Outgoing {
 #[derive(Debug)]
 struct OutboxEntry {
     kept: FrameStorage,
-    /// What a hello reports of it.
+    /// Its entry in a hello.
     unacknowledged: Option<Unacknowledged>,
     size: usize,
-    /// Whether it replaces a rejected body.
+    /// Set if it replaces a rejected body.
     replaced: bool,
 }
 
@@ -196,12 +196,12 @@ impl Outbox {
         entries.filter(|entry| of(entry.unit)).map(|entry| entry.samples.len()).sum()
     }
 
-    /// Whether no more frames should be produced. While disconnected, the spool takes the excess.
+    /// Returns whether no more frames should be produced. While disconnected, the spool takes the excess.
     pub(super) fn is_full(&self, cut_off: bool) -> bool {
         self.bytes >= OUTBOX_BYTES && !(cut_off && self.spool.takes())
     }
 
-    /// Whether the master has handled every frame.
+    /// Returns whether the master has handled every frame.
     pub(super) fn is_empty(&self) -> bool {
         self.window.is_empty()
     }

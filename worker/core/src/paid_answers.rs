@@ -12,7 +12,7 @@ const OPEN_PER_REQUEST: usize = 2;
 
 impl AgentCore {
     /// Returns how many samples of a model may be handed to an engine now; `None` for a model without a bound. In a pool
-    /// that continues while disconnected there is none: the spool keeps its answers.
+    /// that continues while disconnected there is no bound: the spool keeps its answers.
     pub(super) fn room_for_answers(&self, plan: &Plan, model: ModelId) -> Option<usize> {
         if self.terms.as_ref().is_some_and(|terms| terms.offline_continue) {
             return None;

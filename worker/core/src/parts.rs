@@ -51,7 +51,7 @@ impl PartCache {
         Some(part)
     }
 
-    /// Whether another part fits without dropping one that is in use.
+    /// Returns whether another part fits without dropping one that is in use.
     pub(super) fn has_room(&self) -> bool {
         self.bytes() < self.limit / 2
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub(super) const LARGE_RESULT_BYTES: usize = 80 * 1024;
 const BATCH_BYTES: usize = 100 * 1024;
 const BATCH_SAMPLES: usize = 64;
-/// How long the first result of a batch waits for more.
+/// Time that the first result of a batch waits for more.
 const BATCH_MS: u64 = 50;
 
 #[derive(Debug)]

@@ -114,7 +114,7 @@ impl AgentCore {
         (pin.map(|pin| pin.weights.digest.0.to_vec()).unwrap_or_default(), device)
     }
 
-    /// What a person calls a unit.
+    /// Returns the readable name of a unit.
     fn name_of(&self, unit: UnitId) -> String {
         self.plan.as_ref().and_then(|plan| plan.unit(unit)).map(|unit| unit.name()).unwrap_or_default()
     }
@@ -239,7 +239,7 @@ impl AgentCore {
         }
     }
 
-    /// Whether a batch of the grant has not ended: its token counters are still to come.
+    /// Returns whether a batch of the grant has not ended: its token counters are still to come.
     fn has_open_batch(&self, grant: GrantId) -> bool {
         self.slots.iter().filter_map(|slot| slot.busy.as_ref()).any(|busy| busy.grant == grant && !busy.stale)
     }

@@ -33,7 +33,7 @@ impl AgentCore {
         }
     }
 
-    /// Whether a frame is ready for the connection; starts the upload of the content that it names.
+    /// Returns whether a frame is ready for the connection; starts the upload of the content that it names.
     pub(super) fn is_ready_to_send(&mut self) -> bool {
         let Some(stream) = self.stream.as_mut().filter(|stream| stream.welcomed) else { return false };
         if !self.control.is_empty() {

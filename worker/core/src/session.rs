@@ -55,12 +55,12 @@ pub(super) struct WelcomeTerms {
     pub(super) protocol: u32,
     pub(super) epoch: Epoch,
     pub(super) plan: Digest,
-    /// What tells the run from others of this plan, whose epochs, tasks and attempts have the same numbers.
+    /// Bytes that tell the run from others of this plan, whose epochs, tasks and attempts have the same numbers.
     pub(super) run: Vec<u8>,
     pub(super) lease_ttl_ms: u64,
     pub(super) heartbeat_ms: u64,
     pub(super) active_slots: usize,
-    /// Whether granted samples may start although no master renews the lease.
+    /// Set if granted samples may start although no master renews the lease.
     pub(super) offline_continue: bool,
     /// Time without progress after which an engine is killed.
     pub(super) engine_timeout: Duration,
@@ -73,7 +73,7 @@ pub(super) struct WelcomeTerms {
 pub(super) struct Stream {
     pub(super) hello_sent_ms: u64,
     pub(super) welcomed: bool,
-    /// When the master last reported that there is no work.
+    /// Time at which the master last reported that there is no work.
     pub(super) asked_to_wait_ms: u64,
     /// Received frames: after the welcome, the master continues from any number.
     pub(super) received: ReceiveWindow,
@@ -81,7 +81,7 @@ pub(super) struct Stream {
     pub(super) uploaded: u64,
     pub(super) uploading: bool,
     pub(super) upload_pauses: FullJitter,
-    /// Whether the master had no room for the last upload.
+    /// Set if the master had no room for the last upload.
     pub(super) upload_waits: bool,
 }
 
@@ -106,11 +106,11 @@ pub struct AgentConfig {
     pub device: String,
     /// `cpu` or `cuda`, a guess until an engine has started.
     pub device_kind: &'static str,
-    /// Whether the binary can run real models, or only the echo engine.
+    /// Set if the binary can run real models, or only the echo engine.
     pub has_engine: bool,
     /// Result of the sandbox's detection; `None` if it was not looked for.
     pub sandbox: Option<v1::Sandbox>,
-    /// Whether programs can run.
+    /// Set if programs can run.
     pub runs_programs: bool,
     /// Seed of the pauses between attempts.
     pub seed: u64,
@@ -131,7 +131,7 @@ pub struct AgentCore {
     backoff: FullJitter,
     pub(super) stream: Option<Stream>,
     last_heard_ms: u64,
-    /// When [`Self::check_silence`] ran last.
+    /// Time of the last run of [`Self::check_silence`].
     last_check_ms: u64,
     pub(super) next_heartbeat_ms: u64,
     /// Frames that are not replayed: heartbeats and credit. At most one of each kind.
@@ -140,7 +140,7 @@ pub struct AgentCore {
     pub(super) result_batches: ResultBatches,
     pub(super) lease: Lease,
     pub(super) credit_control: CreditControl,
-    /// The credit that the master was last told.
+    /// The credit that the master was last sent.
     pub(super) credit: u32,
     pub(super) idle_time: IdleTimeMeter,
     pub(super) terms: Option<WelcomeTerms>,
@@ -153,19 +153,19 @@ pub struct AgentCore {
     pub(super) last_batch: u64,
     /// `ModelFacts` as JSON by the model's position in the plan.
     pub(super) facts: BTreeMap<ModelId, Vec<u8>>,
-    /// How many sequences the engine of a model generates at once.
+    /// Number of sequences that the engine of a model generates at once.
     pub(super) sequences: BTreeMap<ModelId, u32>,
     /// Loading times of models on this worker, in milliseconds, by their position in the plan.
     pub(super) loads: BTreeMap<ModelId, f64>,
     /// Time of samples in a slot by model, in milliseconds: their sum and number.
     pub(super) sample_ms: BTreeMap<ModelId, (f64, f64)>,
-    /// For how long no slot has begun what the worker holds.
+    /// Timer of the time in which no slot has begun what the worker holds.
     pub(super) unbegun: UnbegunTimer,
     pub(super) drain: Option<Drain>,
-    /// Whether another job needs this worker: it reconnects when this job has everything.
+    /// Set if another job needs this worker: it reconnects when this job has everything.
     pub(super) released: bool,
     pub(super) ending: Option<ExitReason>,
-    /// Whether a frame waits for the connection.
+    /// Set if a frame waits for the connection.
     pub(super) wants_to_send: bool,
 }
 
@@ -306,7 +306,7 @@ impl AgentCore {
         pause
     }
 
-    /// Whether a sample of the current plan runs.
+    /// Returns whether a sample of the current plan runs.
     fn is_computing(&self) -> bool {
         self.slots.iter().filter_map(|slot| slot.busy.as_ref()).any(|busy| !busy.stale && busy.left > 0)
     }

@@ -15,9 +15,9 @@ pub(super) struct SlotState {
     /// Unit of its latest batch: its child has the shared prefix of the unit's samples.
     pub(super) unit: Option<UnitId>,
     pub(super) busy: Option<Busy>,
-    /// When the slot became idle.
+    /// Time at which the slot became idle.
     pub(super) idle_since_ms: u64,
-    /// Why its model cannot be loaded yet.
+    /// Reason why its model cannot be loaded yet.
     pub(super) waiting: Option<String>,
 }
 
@@ -48,6 +48,6 @@ pub(super) struct Busy {
     pub(super) since_ms: u64,
     /// Since when it is computed, once its model is loaded.
     pub(super) computed_since_ms: u64,
-    /// Whether its plan is obsolete: its results are dropped.
+    /// Set if its plan is obsolete: its results are dropped.
     pub(super) stale: bool,
 }

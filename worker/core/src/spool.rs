@@ -40,7 +40,7 @@ pub(super) struct Spool {
     end: u64,
     /// Bytes in use.
     live: u64,
-    /// Whether a write failed: no more writes until the spool is empty.
+    /// Set if a write failed: no more writes until the spool is empty.
     broken: bool,
 }
 
@@ -49,7 +49,7 @@ impl Spool {
         Self { file, end: 0, live: 0, broken: false }
     }
 
-    /// Whether the spool takes more.
+    /// Returns whether the spool takes more.
     pub(super) fn takes(&self) -> bool {
         !self.broken && self.end < MAX_BYTES
     }

@@ -6,7 +6,7 @@ use super::output::Output;
 use super::session::AgentCore;
 use std::time::Duration;
 
-/// How often the time is checked when nothing else happens.
+/// Interval at which the time is checked when nothing else happens.
 const TICK_MS: u64 = 500;
 
 impl AgentCore {
@@ -55,7 +55,7 @@ impl AgentCore {
         }
     }
 
-    /// Whether a frame waits for the connection.
+    /// Returns whether a frame waits for the connection.
     pub fn wants_to_send(&self) -> bool {
         self.wants_to_send
     }

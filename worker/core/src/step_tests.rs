@@ -197,7 +197,7 @@ fn a_draining_worker_that_still_runs_samples_tells_so_to_every_master() {
     played.core.slots[0].busy = Some(busy(GrantId::new(1, 3, 1)));
     played.step(Input::Signal(15));
     assert_eq!(numbered(&played.sent(1)), [(1, true)]);
-    // The master has heard it, takes the worker for gone and closes the connection.
+    // The master has received it, takes the worker for gone and closes the connection.
     played.receive(1, 0, 1, MasterBody::HeartbeatAck(v1::HeartbeatAck { sent_ms: 0 }));
     played.news(1, ConnectionEvent::Closed { why: ConnectError::Closed });
     played.welcome(2, 1);

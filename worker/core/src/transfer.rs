@@ -1,6 +1,6 @@
 //! Errors of bulk transfers.
 
-/// Why a fetch or an upload failed.
+/// Reason why a fetch or an upload failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BulkError {
     /// A retry does not help.
