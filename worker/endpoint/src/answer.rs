@@ -1,4 +1,4 @@
-//! What an answer of the server says: texts with the reason for their end, tokens, and what answered.
+//! Contents of a server's answer: texts with the reason for their end, tokens, and what answered.
 
 use super::refusal::{EMPTY, FILTERED};
 use compass_plan::{EndpointApi, Reported};
@@ -6,7 +6,7 @@ use compass_postprocess::thinking::{Marks, Opened, split};
 use compass_types::result::{Finish, Generation, ThinkingEnd, Thought};
 use serde_json::Value;
 
-/// A generation, or the class and reason for which there is none.
+/// A generation, or the class and reason of its failure.
 pub(crate) type Generated = Result<Generation, String>;
 
 /// Tokens that a server counted.
@@ -19,13 +19,13 @@ pub(crate) struct Usage {
 /// Most tokens of one answer, or of its prompt, that a server is believed: beyond the longest context of any model.
 const MOST_TOKENS: u64 = 1 << 24;
 
-/// A count of `usage`, if the server tells one that can be.
+/// Returns a count of `usage`, if the server gives a plausible one.
 pub(crate) fn told(answer: &Value, key: &str) -> Option<u64> {
     answer.pointer(&format!("/usage/{key}")).and_then(Value::as_u64).filter(|tokens| *tokens <= MOST_TOKENS)
 }
 
 impl Usage {
-    /// `usage` of an answer; where there is none to believe, about as many as the texts have, which are of so many characters.
+    /// Returns the `usage` of an answer. Where it is missing or implausible, the counts are estimated from the numbers of characters.
     pub(crate) fn of(answer: &Value, prompt: usize, generated: usize) -> Self {
         Self {
             prompt: told(answer, "prompt_tokens").unwrap_or_else(|| estimated(prompt)),
@@ -34,12 +34,12 @@ impl Usage {
     }
 }
 
-/// About how many tokens a text of so many characters has.
+/// Estimates the number of tokens of a text with this many characters.
 pub(crate) fn estimated(characters: usize) -> u64 {
     characters as u64 / 4 + 1
 }
 
-/// What the server says of itself.
+/// Returns what the server reports of itself.
 pub(crate) fn reported(answer: &Value) -> Reported {
     let text = |key: &str| answer.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
     Reported { model: text("model"), fingerprint: text("system_fingerprint") }

@@ -1,7 +1,7 @@
-//! Asks the endpoint: waits for the pace, sends, judges what comes, and tries again what may pass.
+//! Asks the endpoint: waits for the pace, sends, judges answers, and repeats requests that may succeed.
 //!
 //! A busy server costs no try. A broken answer costs the sample one, unless everything fails: then it is the server, and all
-//! wait. What no try can change ends the sample, or the job.
+//! wait. A fault that no try can change ends the sample, or the job.
 
 use super::answer::{Usage, reported, told};
 use super::context::Lengths;
@@ -25,7 +25,7 @@ use tokio::sync::{Mutex, Notify, OnceCell};
 const MOST_TRIES: u32 = 6;
 /// Broken answers in a row, of all samples, from which on it is the server that is at fault.
 const SERVER_AT_FAULT: u32 = 20;
-/// How long a server that answers nothing is asked again.
+/// Time for which requests to a server that does not answer are repeated.
 const RETRY_FOR: Duration = Duration::from_secs(15 * 60);
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
 /// Bytes of an answer beyond which it is not read.
@@ -43,7 +43,7 @@ type Read<T> = Result<(T, Usage), String>;
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unanswered {
-    /// The sample has none: its class and the reason.
+    /// The sample has no answer: its class and the reason.
     Sample(String),
     /// The endpoint refuses the job.
     Refused(String),
@@ -72,9 +72,9 @@ pub(crate) struct Asker {
     answered: Notify,
     last_answer: Cell<Instant>,
     broken_in_row: Cell<u32>,
-    /// Whether the server takes `max_completion_tokens` in place of `max_tokens`.
+    /// Set if the server takes `max_completion_tokens` in place of `max_tokens`.
     renames_length: Cell<bool>,
-    /// True once the server refuses system messages, and they stand before the user's.
+    /// Set once the server refuses system messages: they are put before the user's.
     moves_system: Cell<bool>,
     /// Length in tokens that the server lists for the model; asked for once, where a refusal names none.
     context: OnceCell<Option<u64>>,
@@ -117,7 +117,7 @@ impl Asker {
         self.share.max_concurrency as usize
     }
 
-    /// Where texts are continued.
+    /// Returns the path at which texts are continued.
     pub(crate) fn path(&self) -> &'static str {
         match self.endpoint.api {
             EndpointApi::Completions => "/completions",
@@ -147,7 +147,7 @@ impl Asker {
         self.used.take()
     }
 
-    /// What a person should know, once each.
+    /// Takes the notes for the user, each of which is given once.
     pub(crate) fn take_notes(&self) -> Vec<String> {
         self.notes.take()
     }
@@ -160,7 +160,7 @@ impl Asker {
     /// fewer tokens than `max_tokens` of `body`, that becomes what is left.
     ///
     /// # Errors
-    /// There is none, and why.
+    /// The request has no answer, for this reason.
     pub(crate) async fn ask<T>(
         &self,
         body: &mut Value,
@@ -335,10 +335,10 @@ impl Asker {
         }
     }
 
-    /// The name of the first model that the server lists.
+    /// Returns the name of the first model that the server lists.
     ///
     /// # Errors
-    /// Why there is none, and whether there may be one later.
+    /// The reason for the lack of a name, and whether there may be one later.
     pub(crate) async fn first_model(&self) -> Result<String, (Unanswered, bool)> {
         let url = format!("{}/models", self.endpoint.url);
         let later = |why: String| Err((Unanswered::Outage(self.without_secrets(&format!("{url}: {why}"))), true));
@@ -422,7 +422,7 @@ impl Asker {
         self.answered.notify_one();
     }
 
-    /// A second version of what answers is told once: one run may hold answers of both.
+    /// Notes once that a second version of the model answered: one run may hold answers of both.
     fn note_version(&self, answer: &Value) {
         let Reported { model, fingerprint } = reported(answer);
         let version = [model, fingerprint].into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -439,7 +439,7 @@ impl Asker {
         format!("{} has not answered for {} s: {why}", self.endpoint.url, RETRY_FOR.as_secs())
     }
 
-    /// A server may say what it was sent.
+    /// Hides the keys in a text: a server may repeat what it was sent.
     fn without_secrets(&self, text: &str) -> String {
         let secrets = self.headers.iter().map(|(_, value)| value.expose());
         let bare = secrets.flat_map(|value| [value, value.strip_prefix("Bearer ").unwrap_or(value)]);

@@ -11,7 +11,7 @@ const ASSISTANT: &str = "assistant";
 /// Grade of thinking, a field of the protocol that servers hand to the template too.
 const REASONING_EFFORT: &str = "reasoning_effort";
 
-/// How a model's texts are continued: what the data set asks for, else the model.
+/// Settings by which a model's texts are continued: the data set's, else the model's.
 #[derive(Clone, Debug)]
 pub(crate) struct Wish {
     max_tokens: u32,
@@ -74,7 +74,7 @@ impl Wish {
             }
             RenderedPrompt::Messages(messages) => {
                 put("messages", messages.iter().map(message).collect());
-                // The answer has been begun: servers that can continue it are told to.
+                // The answer has been begun: a server that can continue it is asked to.
                 if messages.last().is_some_and(|last| last.role == ASSISTANT) {
                     put("continue_final_message", true.into());
                     put("add_generation_prompt", false.into());

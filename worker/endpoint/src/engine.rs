@@ -1,4 +1,4 @@
-//! The engine: keeps as many samples in flight as the endpoint may be asked for at once.
+//! The engine: keeps as many samples in flight as the endpoint's budget allows at once.
 
 use super::answer::{Usage, reported};
 use super::asker::{Asker, Unanswered};
@@ -16,10 +16,10 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-/// How long an endpoint is asked for a first answer before the worker says that it cannot reach it.
+/// Time for which a first answer is awaited before the worker reports that it cannot reach the endpoint.
 const RETRY_FOR: Duration = Duration::from_secs(90);
 const PAUSES: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(10));
-/// How often samples that were added are looked for.
+/// Interval at which added samples are looked for.
 const LOOK: Duration = Duration::from_millis(10);
 /// Failures at a system message, each with an answer without one after it, by which a server is known to refuse it.
 const FAILURES_AT_SYSTEM: u32 = 3;
@@ -33,7 +33,7 @@ struct EndpointEngine {
     facts: ModelFacts,
 }
 
-/// Asks the endpoint of a model for a first answer; `waits` hears why there is none yet.
+/// Asks the endpoint of a model for a first answer; `waits` is called with the reason while there is no answer.
 ///
 /// # Errors
 /// [`EngineFault::Refused`] where it refuses every request, [`EngineFault::Missing`] where this worker has no key or cannot
@@ -161,7 +161,7 @@ impl Engine for EndpointEngine {
                 }
                 tokio::select! {
                     Some(result) = flying.next() => emit(result?),
-                    // Every request has a time of its own: while one is in flight, nothing hangs.
+                    // Every request has its own timeout: while one is in flight, nothing hangs.
                     _ = look.tick() => note_progress(),
                 }
             }

@@ -1,8 +1,8 @@
 //! Models behind an endpoint that speaks OpenAI's protocol (vLLM, SGLang, llama.cpp, commercial ones), as an engine.
 //!
 //! [`load`] asks the endpoint once and gives an [`Engine`](compass_plan::engine::Engine) that keeps many requests in flight.
-//! How fast it may ask is decided in [`pace`], without a clock; what an answer means in [`answer`]; what is tried again in
-//! [`asker`]. Every sample ends in a result: its score, or a failure whose class its reason begins with.
+//! [`pace`] decides how fast requests are sent, without a clock; [`answer`] interprets answers; [`asker`] decides what is tried
+//! again. Every sample ends in a result: its score, or a failure whose class its reason begins with.
 
 mod answer;
 mod asker;

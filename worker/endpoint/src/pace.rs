@@ -1,4 +1,4 @@
-//! How fast an endpoint is asked: within the budget, and below it as fast as the server takes requests without refusing any.
+//! Pace of requests to an endpoint: within the budget, and below it as fast as the server takes requests without refusing any.
 //!
 //! Requests at once begin at a few, double with every round of answers, and after the first refusal grow by one a round (slow
 //! start, additive increase). A server that is overloaded (503, 529) has them cut by a part. One that limits the rate (429)
@@ -10,21 +10,21 @@ use std::collections::VecDeque;
 
 /// Requests at once, at first.
 const FIRST_WINDOW: f64 = 4.0;
-/// What is left of the requests at once when the server is overloaded.
+/// Part of the requests at once that is left when the server is overloaded.
 const WINDOW_LEFT: f64 = 0.7;
-/// What is left of the rate that was taken, when more was refused.
+/// Part of the rate that was taken that is left when more was refused.
 const RATE_LEFT: f64 = 0.95;
 /// Growth of the rate in a second: far below the rate that was refused last, near it, and once that is long ago.
 const GROWTH: f64 = 0.02;
 const GROWTH_NEAR: f64 = 0.003;
 const GROWTH_LATER: f64 = 0.05;
-/// What is near the rate that was refused last.
+/// Part of the rate that was refused last from which a rate counts as near it.
 const NEAR: f64 = 0.97;
-/// What is long ago, in milliseconds.
+/// Time after which a refusal is long ago, in milliseconds.
 const LATER_MS: u64 = 30_000;
 /// Time after a cut in which nothing grows.
 const STILL_MS: u64 = 500;
-/// What became of so many requests tells the rate that a server takes; of fewer than these, the rate is halved instead.
+/// Number of latest requests whose outcomes give the rate that a server takes; with fewer than `FEWEST_MEASURED`, it is halved.
 const MEASURED: usize = 64;
 const FEWEST_MEASURED: usize = 4;
 const HALF: f64 = 0.5;
@@ -32,7 +32,7 @@ const HALF: f64 = 0.5;
 const LEAST_RATE: f64 = 1.0 / 60_000.0;
 /// Refusals in a row after which everything waits as long as the server asks for.
 const HOLD_AFTER: u32 = 3;
-/// How long everything waits then where the server does not say, and at most.
+/// Time for which everything then waits if the server gives none, and the longest time.
 const HOLD_MS: u64 = 1_000;
 const MOST_HOLD_MS: u64 = 120_000;
 /// Requests that were late are made up for, within this time.
@@ -41,7 +41,7 @@ const CATCH_UP_MS: f64 = 50.0;
 const TOKEN_BURST_S: f64 = 10.0;
 const MINUTE_MS: f64 = 60_000.0;
 
-/// Why a request waits.
+/// Reason why a request waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// Until this time.
@@ -50,7 +50,7 @@ pub(crate) enum Wait {
     ForAnswer,
 }
 
-/// What a server refused a request for.
+/// Reason why a server refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// Too many requests in a time.
@@ -70,13 +70,13 @@ pub(crate) struct Pace {
     rate: Option<f64>,
     /// The rate that was refused last.
     refused_rate: f64,
-    /// When the next request may go.
+    /// Time at which the next request may be sent.
     next_ms: f64,
     cut_ms: Option<u64>,
     grown_ms: u64,
     hold_until_ms: u64,
     refused_in_row: u32,
-    /// Of the latest requests since the cut: when they were sent, and whether they were answered.
+    /// Latest requests since the cut: the time at which each was sent, and whether it was answered.
     outcomes: VecDeque<(u64, bool)>,
     tokens: f64,
     filled_ms: u64,
@@ -103,7 +103,7 @@ impl Pace {
         }
     }
 
-    /// Lets a request of about so many tokens go, or says what it waits for.
+    /// Admits a request of about this many tokens, or returns what it waits for.
     pub(crate) fn admit(&mut self, now: u64, tokens: u64) -> Result<(), Wait> {
         self.grow(now);
         if now < self.hold_until_ms {
@@ -125,7 +125,7 @@ impl Pace {
         Ok(())
     }
 
-    /// When there are tokens for a request; `None` where there are, which are taken.
+    /// Returns the time at which there are tokens for a request; `None` where there are, which are taken.
     fn lacks_tokens(&mut self, now: u64, tokens: u64) -> Option<u64> {
         if self.budget.tpm == 0 {
             return None;
@@ -133,7 +133,7 @@ impl Pace {
         let (rate, burst) = (self.budget.tpm as f64 / MINUTE_MS, token_burst(&self.budget));
         self.tokens = (self.tokens + now.saturating_sub(self.filled_ms) as f64 * rate).min(burst);
         self.filled_ms = now;
-        // One that is larger than the burst goes when that is full, and leaves a debt.
+        // A request larger than the burst is sent when the burst is full, and leaves a debt.
         let lacks = (tokens as f64).min(burst) - self.tokens;
         if lacks > 0.0 {
             return Some(now + (lacks / rate).ceil().max(1.0) as u64);
@@ -152,7 +152,7 @@ impl Pace {
         self.window = (self.window + step).min(f64::from(self.budget.max_concurrency));
     }
 
-    /// A request had no answer, for whatever reason that says nothing of the pace.
+    /// A request had no answer, for a reason that says nothing about the pace.
     pub(crate) fn failed(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
@@ -161,7 +161,7 @@ impl Pace {
     pub(crate) fn refused(&mut self, now: u64, sent: u64, what: Refusal, retry_after_ms: Option<u64>) {
         let at_once = f64::from(self.in_flight);
         self.in_flight = self.in_flight.saturating_sub(1);
-        // What was sent before a cut says nothing of the pace since.
+        // A request sent before a cut says nothing about the pace since.
         if self.cut_ms.is_some_and(|cut| sent < cut) {
             return;
         }
@@ -186,7 +186,7 @@ impl Pace {
             }
             Refusal::Load => self.window = (at_once.min(self.window) * WINDOW_LEFT).floor().max(1.0),
         }
-        // What is measured next begins here.
+        // The next measurement begins here.
         self.outcomes.clear();
     }
 

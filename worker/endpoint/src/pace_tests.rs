@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A server that takes so many requests a second, after a burst, and answers in so many milliseconds.
+/// A server with a rate of requests, a burst, and a latency in milliseconds.
 struct Server {
     per_ms: f64,
     burst: f64,
@@ -21,7 +21,7 @@ impl Server {
     }
 }
 
-/// What became of the requests of a time: answered and refused, after `from`.
+/// Runs requests for a time; returns how many were answered and refused after `from`.
 fn run(pace: &mut Pace, server: &mut Server, from: u64, until: u64, retry_after: Option<u64>) -> (u32, u32) {
     // When each ends, when it was sent, whether it was taken.
     let mut flying: VecDeque<(u64, u64, bool)> = VecDeque::new();

@@ -1,4 +1,4 @@
-//! Whether a server scores texts right: asked before the first sample, since a wrong sum is a wrong choice without an error.
+//! Check that a server scores texts right, before the first sample, since a wrong sum is a wrong choice without an error.
 
 use super::asker::{Asker, Unanswered};
 use super::score::{Token, score};
@@ -6,7 +6,7 @@ use super::score::{Token, score};
 /// A text, and where its first half ends: before a space, so that tokens part there.
 const TEXT: &str = "The quick brown fox jumps over the lazy dog, and 2 + 2 = 4 as everybody knows.";
 const HALF: usize = "The quick brown fox jumps over the lazy dog,".len();
-/// By how much the same token may differ when it is scored again.
+/// Largest difference of the same token when it is scored again.
 const TOLERANCE: f64 = 1e-2;
 /// Tokens that the text has at least.
 const FEWEST_TOKENS: usize = 8;
@@ -33,7 +33,7 @@ pub(crate) async fn probe(asker: &Asker) -> Result<(), Unanswered> {
     }
 }
 
-/// Why the scores of a text and of its first half do not go together.
+/// Returns why the scores of a text and of its first half do not agree.
 fn misfit(whole: &[Token], half: &[Token]) -> Option<String> {
     if whole.len() < FEWEST_TOKENS || half.len() >= whole.len() {
         return Some(format!(

@@ -1,4 +1,4 @@
-//! What an answer's status means: an answer, a server that is busy, a sample that it cannot take, a job that it refuses.
+//! Meaning of an answer's status: an answer, a server that is busy, a sample that it cannot take, a job that it refuses.
 
 use super::context::Lengths;
 use super::pace::Refusal;
@@ -18,7 +18,7 @@ pub(crate) const EMPTY: &str = "empty answer";
 pub(crate) const REJECTED: &str = "rejected";
 pub(crate) const UNANSWERED: &str = "unanswered";
 
-/// What an answer is.
+/// Meaning of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Meaning {
     /// JSON, with a status of success.
@@ -67,7 +67,7 @@ pub(crate) fn judge(answer: &ApiAnswer, url: &str, model: &str) -> Meaning {
                 "{url} redirects to `{to}`, where the request and its key are not sent; help: write the address itself as `url`"
             ))
         }
-        // No waiting helps where nothing is paid.
+        // No waiting helps while nothing is paid.
         402 => refused("the account has no credit: add some, or use another key"),
         429 if code.contains(&"insufficient_quota") => {
             refused("the account's quota is used up: raise it, or use another key")

@@ -1,6 +1,6 @@
-//! Log-probabilities of texts, by `/completions` with `echo` and `logprobs`: what a server tells of every token, checked.
+//! Log-probabilities of texts, by `/completions` with `echo` and `logprobs`: the server's numbers for every token, checked.
 //!
-//! Servers differ in what they tell, and some tell only of the token that they generated: a sum over nothing would make every
+//! Servers differ in what they return, and some give only the token that they generated: a sum over nothing would make every
 //! option equal. So an answer counts only where it has a log-probability for every token after the first.
 
 use super::answer::{Usage, told as counted};
@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 /// A log-probability may be above 0 by rounding.
 const ABOVE_ZERO: f64 = 1e-3;
-/// A token whose log-probability is below the largest by no more is the likeliest.
+/// Distance from the largest log-probability within which a token counts as the likeliest.
 const AS_LIKELY: f64 = 1e-6;
-/// How servers write tokens that are no whole characters.
+/// Marks with which servers write tokens that are not whole characters.
 const NO_CHARACTERS: [&str; 2] = ["\u{fffd}", "bytes:"];
 
 /// A token of a text that was scored.
@@ -25,7 +25,7 @@ pub(crate) struct Token {
     pub(crate) text: String,
     /// Natural logarithm; `None` for the first.
     pub(crate) log_prob: Option<f64>,
-    /// Whether no other token was likelier.
+    /// Set if no other token was likelier.
     is_top: bool,
 }
 
@@ -126,7 +126,7 @@ fn continued(tokens: &[Token], first: usize, whole: &str) -> Result<Loglikelihoo
 /// Scores every token of a text.
 ///
 /// # Errors
-/// The server does not tell what is needed, or has no answer.
+/// The server does not return what is needed, or has no answer.
 pub(crate) async fn score(asker: &Asker, text: &str) -> Result<Vec<Token>, Unanswered> {
     let mut body = json!({
         "model": asker.endpoint.model, "prompt": text, "echo": true, "logprobs": 1, "max_tokens": 1, "temperature": 0
@@ -175,7 +175,7 @@ fn tokens(answer: &Value, text: &str) -> Result<Vec<Token>, String> {
     Ok(tokens)
 }
 
-/// Whether the tokens are those of the text, behind one that the server may have put before it.
+/// Checks that the tokens spell the text, behind one that the server may have put before it.
 fn spells(tokens: &[Token], text: &str) -> Result<(), String> {
     if tokens.iter().any(|token| NO_CHARACTERS.iter().any(|mark| token.text.contains(mark))) {
         return Ok(());
@@ -196,7 +196,7 @@ fn text(request: &Request<'_>, batch: &BatchSpec, prompt: &Prompt) -> String {
     }
 }
 
-/// Whether Python's `str.rstrip` strips the character.
+/// Returns whether Python's `str.rstrip` strips the character.
 fn is_python_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }

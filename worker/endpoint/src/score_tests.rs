@@ -1,4 +1,4 @@
-//! Answers to echoes: those that count, and those that servers give which cannot score.
+//! Answers to echoes: answers that count, and answers of servers that cannot score.
 
 use super::*;
 

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 use std::iter;
 
-/// What the last event of a stream says in place of JSON.
+/// Content of a stream's last event, in place of JSON.
 const DONE: &str = "[DONE]";
 
 /// Names of the fields of events; a comment has none.
@@ -40,7 +40,7 @@ fn events(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The answer that the events of a stream are parts of, in the form of one that came whole.
+/// Assembles the events of a stream into the answer that the server would have sent whole.
 ///
 /// # Errors
 /// It is not UTF-8, an event is not JSON, or the stream ended before its choice did: another try may bring the rest.

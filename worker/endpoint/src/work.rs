@@ -1,4 +1,4 @@
-//! A sample as requests: what is asked for it, and the result that the answers make.
+//! A sample as requests: the requests for it, and the result that the answers make.
 
 use super::answer::{Generated, Reading, Usage, estimated, generation};
 use super::asker::{Asker, Unanswered};
@@ -11,7 +11,7 @@ use compass_types::result::{Generation, Outcome, PromptFit, SampleResult, Thinki
 
 const ASSISTANT: &str = "assistant";
 
-/// A sample that waits to be asked for.
+/// A sample whose requests have not been sent.
 #[derive(Debug)]
 pub(crate) struct Work {
     index: u32,
@@ -27,11 +27,11 @@ enum Ask {
     Converse { turns: Vec<ChatTurn>, mode: ChatMode, wish: Wish },
     /// The log-probabilities of texts.
     Score(Scoring),
-    /// It cannot be asked for, and why.
+    /// It cannot be asked, for this reason.
     Nothing(String),
 }
 
-/// Prompt tokens of a sample, over all that is asked for it.
+/// Prompt tokens of a sample, over all its requests.
 type Read = u64;
 
 impl Work {
@@ -104,7 +104,7 @@ async fn answers(
     Ok((Outcome::Generated(answers), read))
 }
 
-/// What stands in requests where the prompt is one of messages.
+/// Notes the text that the requests hold where the prompt consists of messages.
 fn note_sent(prompt: &RenderedPrompt, sent: &mut Vec<String>) {
     if let RenderedPrompt::Messages(messages) = prompt {
         sent.push(messages_text(messages));
