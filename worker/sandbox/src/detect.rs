@@ -8,7 +8,7 @@ use crate::selftest::prove;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Why programs are not run on this machine.
+/// Reason why programs are not run on this machine.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// No usable interpreter.

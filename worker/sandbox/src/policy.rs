@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// How a program is contained.
+/// Way in which a program is contained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
     /// Namespaces made by `bwrap`, and seccomp.
@@ -30,12 +30,12 @@ impl fmt::Display for Isolation {
     }
 }
 
-/// What [`Sandbox::detect`](crate::Sandbox::detect) may choose from.
+/// Choices of [`Sandbox::detect`](crate::Sandbox::detect).
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// Isolations in the order in which they are tried.
     pub isolations: Vec<Isolation>,
-    /// Whether to run programs as plain processes when no isolation works.
+    /// Set to run programs as plain processes when no isolation works.
     pub unsafe_local_exec: bool,
     /// The interpreter; by default `/usr/bin/python3`, `/usr/local/bin/python3` and those on the `PATH` are tried.
     pub python: Option<PathBuf>,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
     pub source: String,
-    /// Whether `assert a == b` compares by type and content, as OpenCompass does in MBPP's tests, so that an object
+    /// Set if `assert a == b` compares by type and content, as OpenCompass does in MBPP's tests, so that an object
     /// whose `__eq__` always returns true does not pass.
     pub type_aware: bool,
 }

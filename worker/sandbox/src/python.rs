@@ -8,7 +8,7 @@ use tokio::process::Command;
 #[derive(Clone, Debug)]
 pub(crate) struct Python {
     pub executable: PathBuf,
-    /// Such as `3.11.2`.
+    /// For example `3.11.2`.
     pub version: String,
     /// The interpreter's directories outside `/usr`.
     pub directories: Vec<PathBuf>,

@@ -88,8 +88,8 @@ async fn exception_without_description_does_not_pass() {
     not_passed("raise type('passed' * 1000, (Exception,), {})('\\ud800' * 9000)").await;
 }
 
-/// What a program that knows the harness finds in its interpreter: `frames` from its own to the first, and `everything`
-/// reachable from frames and the garbage collector.
+/// Objects that a program that knows the harness finds in its interpreter: `frames` from its own to the first, and
+/// `everything` reachable from frames and the garbage collector.
 const SEARCH: &str = "import gc, os, sys, types
 def frames():
     found, frame = [], sys._getframe()
