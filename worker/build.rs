@@ -1,4 +1,4 @@
-//! Tells the linker where libtorch lies at run time: beside the build's own copy, and beside an installed binary.
+//! Tells the linker where libtorch is at run time: beside the build's own copy, and beside an installed binary.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

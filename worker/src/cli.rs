@@ -137,7 +137,7 @@ struct AgentArgs {
     plain_loopback: bool,
 }
 
-/// What this process does.
+/// Task of this process.
 #[derive(Debug)]
 pub enum Role {
     Agent(AgentOptions),

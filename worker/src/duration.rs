@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Reads a whole number with its unit.
 ///
 /// # Errors
-/// It is none.
+/// The text is not a number with a unit.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = || "write a number and s, m or h, such as 90s, 10m or 2h".to_owned();
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());

@@ -5,7 +5,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use std::io;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Makes the kernel kill this process when the thread that started it ends; such threads live as long as their process.
+/// Makes the kernel kill this process when the thread that started it ends; these threads live as long as their process.
 /// A second line of defence: if it fails, the closed pipe still ends the child.
 pub(crate) fn end_with_parent() {
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {

@@ -1,4 +1,4 @@
-//! The program: what the command line asks for, from the first line to the exit code.
+//! The program: carries out a command line, from the first line to the exit code.
 
 use crate::agent::{self, ExitReason};
 use crate::cli::{Cli, Role};

@@ -48,7 +48,7 @@ struct RunArgs {
     unsafe_local_exec: bool,
 }
 
-/// What to do.
+/// Action of the command.
 #[derive(Debug)]
 pub enum SandboxOptions {
     Check,

@@ -1,4 +1,4 @@
-//! What Slurm tells a task of a step: name, GPUs, end time, and whether another task of the node does the work.
+//! Information from Slurm about a task of a step: name, GPUs, end time, and whether another task of the node does the work.
 //!
 //! Pure: the environment is an argument.
 
@@ -11,9 +11,9 @@ pub(crate) struct SlurmTask {
     pub(crate) name: Option<String>,
     /// Number of engines unless the command line sets it.
     pub(crate) slots: u32,
-    /// When Slurm ends the job.
+    /// Time at which Slurm ends the job.
     pub(crate) ends_at: Option<SystemTime>,
-    /// Why this task has no work; another task of its node does it.
+    /// Reason why this task has no work; another task of its node does it.
     pub(crate) idle_reason: Option<String>,
 }
 

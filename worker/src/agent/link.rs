@@ -23,7 +23,7 @@ const OUTBOUND_FRAMES: usize = 8;
 /// Time for the master to answer the hello.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often the fetching of a frame's body is reported.
+/// Interval at which the fetching of a frame's body is reported.
 const FETCHING_EVERY: Duration = Duration::from_secs(1);
 
 /// Task of a connection; dropping it closes the connection.
@@ -109,7 +109,7 @@ impl Dial {
     }
 }
 
-/// Why a frame cannot be processed.
+/// Reason why a frame cannot be processed.
 enum Unreadable {
     /// Sending it again would not help.
     Malformed(String),
@@ -126,7 +126,7 @@ async fn reject(frames: &mpsc::Sender<v1::WorkerFrame>, seq: u64, reason: String
             frames.closed().await;
         }
     };
-    // If the master cannot receive this, the end of the connection tells it.
+    // If the master cannot receive this, the end of the connection shows it.
     let _ = tokio::time::timeout(ANSWER_TIMEOUT, told).await;
     ConnectError::Unavailable(format!("cannot process a frame of the master: {reason}"))
 }

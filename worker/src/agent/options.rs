@@ -13,7 +13,7 @@ pub struct AgentOptions {
     pub masters: Vec<String>,
     /// File with the join token; `None` searches where masters of this home write theirs.
     pub token_file: Option<PathBuf>,
-    /// Whether masters on loopback are reached without encryption and token: for fake masters of tests.
+    /// Set if masters on loopback are reached without encryption and token: for fake masters of tests.
     pub plain_loopback: bool,
     /// Proxies to the masters.
     pub proxies: Proxies,
@@ -25,17 +25,17 @@ pub struct AgentOptions {
     pub name: String,
     /// Pool of the worker; empty if none was given.
     pub pool: String,
-    /// When the launcher will end this process: the agent exits before.
+    /// Time at which the launcher ends this process: the agent exits before.
     pub ends_at: Option<SystemTime>,
-    /// Why this process has no work; another process of its node does it.
+    /// Reason why this process has no work; another process of its node does it.
     pub idle_reason: Option<String>,
-    /// Of every engine.
+    /// Options of every engine.
     pub engine: EngineOptions,
     /// Time without an answer from any master after which the agent exits.
     pub master_lost_timeout: Duration,
-    /// Whether EOF on stdin ends the agent.
+    /// Set if EOF on stdin ends the agent.
     pub exit_with_parent: bool,
-    /// Whether model-written programs may run here.
+    /// Permission for model-written programs to run here.
     pub programs: ProgramPolicy,
 }
 

@@ -27,16 +27,16 @@ pub(crate) struct Programs {
     exit_request: ExitRequest,
 }
 
-/// Whether this worker was asked to exit. The same signal may reach every process of the job, programs included: the
-/// outcome of a program that it ended does not count.
+/// Request to exit that this worker may receive. The same signal may reach every process of the job, programs included:
+/// the outcome of a program that it ended does not count.
 #[derive(Clone, Debug, Default)]
 struct ExitRequest(CancellationToken);
 
-/// How long after a program the worker may receive the signal.
+/// Time after the end of a program within which the worker may receive the signal.
 const SIGNAL_DELAY: Duration = Duration::from_secs(1);
 
 impl ExitRequest {
-    /// Whether the program was ended together with this worker, so that its outcome does not count.
+    /// Returns whether the program was ended together with this worker, so that its outcome does not count.
     async fn ended(&self, outcome: &ProgramOutcome) -> bool {
         let asks_to_end = [Signal::HUP, Signal::INT, Signal::TERM].map(Signal::as_raw);
         let ProgramOutcome::Killed { signal } = outcome else { return false };
@@ -75,7 +75,7 @@ impl Programs {
     }
 
     /// Runs the programs of the sample `index` of `part` and reports as the slot `slot`; `None` without a sandbox, or
-    /// if there is no such sample.
+    /// if the sample does not exist.
     pub(super) fn start(
         &self,
         slot: usize,
@@ -115,7 +115,7 @@ impl Programs {
         }
     }
 
-    /// Runs the programs of the sample `index` of `part` and waits for them; `None` without a sandbox, or if there are
+    /// Runs the programs of the sample `index` of `part` and waits for them; `None` without a sandbox, or if the sample has
     /// none. The error is the sandbox's.
     pub(crate) async fn run(&self, part: &Part, index: u32) -> Option<Result<SampleResult, String>> {
         let sandbox = self.sandbox.as_ref()?;

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 
 /// Capacity of the event queue; reporters wait while it is full.
 const WAITING_EVENTS: usize = 1024;
-/// How long before the launcher ends the process the agent starts to drain.
+/// Time before the end that the launcher sets at which the agent starts to drain.
 const DRAIN_BEFORE_END: Duration = Duration::from_secs(60);
 /// Time for the slots to stop at the end.
 const STOP_GRACE: Duration = Duration::from_secs(3);

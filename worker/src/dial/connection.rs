@@ -2,7 +2,7 @@
 //!
 //! With a valid certificate the connection is encrypted; without one the worker first enrols with its join token,
 //! encrypted too; without a token it only probes the master, so that both sides report the missing token. Plaintext is
-//! used only where the command line asks for it, for tests with a fake master.
+//! used only where the command line requests it, for tests with a fake master.
 
 use super::identity::{Identity, OwnKey};
 use super::join_token_source::JoinTokenSource;
@@ -35,14 +35,14 @@ pub struct MasterEndpoint {
     pub(super) shared: Arc<Shared>,
 }
 
-/// What a worker presents to every master.
+/// Credentials that a worker presents to every master.
 #[derive(Clone, Debug)]
 pub struct DialOptions {
     /// Name of the worker, which its certificate will carry.
     pub worker: String,
     /// Pool that the worker joins; empty for the pool of its token, or none.
     pub pool: String,
-    /// Whether masters on loopback are reached in plaintext and without a token: for fake masters of tests.
+    /// Set if masters on loopback are reached in plaintext and without a token: for fake masters of tests.
     pub plain: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct Connection {
     /// Channel of bulk content; connects on first use and reconnects.
     pub bulk: Channel,
     identity: Option<Arc<Identity>>,
-    /// Whether the identity was issued for this connection.
+    /// Set if the identity was issued for this connection.
     fresh: bool,
     endpoint: MasterEndpoint,
     _renewing: Option<Renewing>,
@@ -83,7 +83,7 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 pub(super) type AnyStream = TokioIo<Box<dyn Stream>>;
 
-/// How the bytes of a connection are protected.
+/// Protection of the bytes of a connection.
 #[derive(Clone)]
 pub(super) enum Transport {
     Plaintext,
@@ -240,7 +240,7 @@ impl MasterEndpoint {
     }
 }
 
-/// Why a stream to the master could not be opened.
+/// Reason why a stream to the master could not be opened.
 pub(super) enum DialError {
     Connect(ConnectError),
     /// The peer does not encrypt.
@@ -271,7 +271,7 @@ impl Shared {
         Ok(identity)
     }
 
-    /// Whether no other identity was issued since.
+    /// Returns whether no other identity was issued since.
     fn is_current(&self, identity: &Identity) -> bool {
         self.current().is_some_and(|known| std::ptr::eq(&*known, identity))
     }
@@ -295,7 +295,7 @@ impl Transport {
 }
 
 impl Connection {
-    /// Returns what a status in place of a session means.
+    /// Converts a status that came in place of a session into an error.
     pub fn status_error(&self, status: &Status) -> ConnectError {
         let reason =
             || format!("the master at {} does not let this worker in: {}", self.endpoint.master, status.message());

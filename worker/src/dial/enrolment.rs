@@ -17,7 +17,7 @@ const ENROL: Duration = Duration::from_secs(15);
 /// Pause after a failed renewal.
 const RENEWAL_PAUSE: Duration = Duration::from_secs(20);
 
-/// Why a master issued no certificate.
+/// Reason why a master issued no certificate.
 enum EnrolError {
     Dial(DialError),
     Status(Status),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Why no identity could be made; the network is not the cause.
+/// Reason why no identity could be made; the network is not the cause.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum IdentityError {
     #[error("cannot generate a key")]
@@ -77,7 +77,7 @@ impl OwnKey {
 }
 
 impl Identity {
-    /// Whether masters still accept the certificate in a second.
+    /// Returns whether masters still accept the certificate in a second.
     pub(super) fn is_good(&self) -> bool {
         Instant::now() + Duration::from_secs(1) < self.until
     }

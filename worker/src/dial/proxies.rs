@@ -14,7 +14,7 @@ use tower::{Service as _, service_fn};
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why `--proxy` is invalid.
+/// Reason why `--proxy` is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProxyError {
     #[error("write http://HOST:PORT or socks5://HOST:PORT")]

@@ -16,7 +16,7 @@ use tokio_rustls::rustls::{self, ClientConfig, DigitallySignedStruct, RootCertSt
 /// Name in the certificate of every master.
 pub(super) const SERVER_NAME: &str = "compass-master";
 
-/// Which masters to trust.
+/// Masters to trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
     /// Masters of the authority with this digest.
@@ -25,7 +25,7 @@ pub(super) enum Trust {
     Unverified,
 }
 
-/// Returns the TLS configuration; `own` is the worker's chain and key. After the handshake, the flag tells whether the
+/// Returns the TLS configuration; `own` is the worker's chain and key. After the handshake, the flag is set if the
 /// master belongs to another authority.
 pub(super) fn client_config(
     trust: Trust,

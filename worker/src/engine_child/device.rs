@@ -7,23 +7,23 @@ use compass_engine::{CudaLibrary, CudaRuntime, DeviceChoice};
 use compass_plan::engine::EngineFault;
 use compass_plan::{DeviceRequest, ModelPlan};
 
-/// What is known of GPUs before a model is loaded.
+/// Knowledge of GPUs before a model is loaded.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// What files tell of GPUs.
+    /// GPUs as files show them.
     pub(super) files: GpuFiles,
     /// CUDA_VISIBLE_DEVICES, if set.
     pub(super) visible: Option<String>,
     /// Result of loading the CUDA half of libtorch.
     pub(super) library: CudaLibrary,
-    /// What that half can use.
+    /// GPUs that the CUDA half can use.
     pub(super) runtime: CudaRuntime,
-    /// How to compute on the CPU instead, for the user.
+    /// Help for the user: the way to compute on the CPU instead.
     pub(super) on_cpu: &'static str,
 }
 
 impl Seen {
-    /// Whether every GPU is hidden from this process.
+    /// Returns whether every GPU is hidden from this process.
     pub(super) fn is_hidden(&self) -> bool {
         self.visible.as_deref().is_some_and(hides_all)
     }
@@ -63,7 +63,7 @@ impl Seen {
     }
 }
 
-/// How libtorch's CUDA half gets onto a machine.
+/// Ways to install libtorch's CUDA half.
 const INSTALL: &str = "unpack the -cuda archive of this version over the first one, in a checkout run ./deploy/setup.sh --cuda, or \
                        put the folder of a torch 2.11 with CUDA first in LD_LIBRARY_PATH: \
                        LD_LIBRARY_PATH=$(python3 -c 'import torch, os; print(os.path.dirname(torch.__file__))')/lib";

@@ -7,13 +7,13 @@ use compass_storage::{Fetched, Location, Progress, ProgressLog, Storage, Storage
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a store that stops answering is asked again before the worker says that it cannot load the model.
+/// Time for which requests to a store that stops answering are repeated before the worker reports that it cannot load the model.
 const RETRY_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// The same for a store that has not answered once: its address may be wrong, and another worker may reach it.
 const RETRY_UNREACHED_FOR: Duration = Duration::from_secs(90);
 
-/// Told why nothing can be fetched yet, before every pause.
+/// Callback that gets the reason why nothing can be fetched yet, before every pause.
 type Waits<'w> = dyn Fn(String) + 'w;
 
 /// A model whose files are on this node.
@@ -40,7 +40,7 @@ impl FetchedModel {
     }
 }
 
-/// Fetches what of `plan` is elsewhere; the rest stays as it is.
+/// Fetches the files of `plan` that are elsewhere; the rest stays as it is.
 ///
 /// # Errors
 /// [`EngineFault::Missing`]: this host cannot have the files, another one may.
@@ -101,7 +101,7 @@ fn patiently<T>(
     let mut log = ProgressLog::new(location.to_string());
     loop {
         let tried = once(&mut |progress| {
-            // What is to come is known: the store has told it. Or another process of the node is being served.
+            // The rest is known: the store has listed it. Or another process of the node is being served.
             is_reached = true;
             if let Some(line) = log.line(&progress) {
                 tracing::info!("{line}");

@@ -12,22 +12,22 @@ use compass_plan::DeviceRequest;
 use compass_plan::engine::{Engine, EngineFault};
 use compass_plan::{ModelKind, ModelPlan};
 
-/// Whether this build can run real models.
+/// Set if this build can run real models.
 pub(crate) const HAS_ENGINE: bool = cfg!(feature = "engine");
 
-/// An engine, and the bytes of memory that its device has taken once it is loaded, 0 where there are none.
+/// An engine, and the bytes of memory that its device has taken once it is loaded, 0 if it has no memory of its own.
 pub type LoadedEngine = (Box<dyn Engine>, u64);
 
-/// Loads the model that is asked for.
+/// Loads the requested model.
 pub type Loading<'a> = &'a dyn Fn() -> Result<LoadedEngine, EngineFault>;
 
-/// Stands between an engine child and the engines that it loads; [`as_loaded`] where nothing does.
+/// Wrapper between an engine child and the engines that it loads; [`as_loaded`] changes nothing.
 pub type Decorate = fn(&ModelPlan, Loading<'_>) -> Result<LoadedEngine, EngineFault>;
 
 /// Loads the model and leaves its engine as it is.
 ///
 /// # Errors
-/// As loading has them.
+/// Errors of loading.
 pub fn as_loaded(_: &ModelPlan, loading: Loading<'_>) -> Result<LoadedEngine, EngineFault> {
     loading()
 }
@@ -67,23 +67,23 @@ fn load_with_libtorch(
     Ok((engine, compass_engine::taken_bytes(chosen.device, plan.num_gpus) as u64))
 }
 
-/// The device of an engine, and what was found on the way to it.
+/// The device of an engine, and the findings on the way to it.
 #[cfg(feature = "engine")]
 #[derive(Clone, Debug)]
 pub(crate) struct ChosenDevice {
     pub(crate) device: DeviceChoice,
     pub(crate) library: CudaLibrary,
     pub(crate) runtime: CudaRuntime,
-    /// Why the CPU computes although there are GPUs, for the user.
+    /// Reason why the CPU computes although there are GPUs, for the user.
     pub(crate) note: Option<String>,
 }
 
-/// How a worker computes on the CPU, for the user.
+/// Help for the user: the way to compute on the CPU.
 #[cfg(feature = "engine")]
 const ON_CPU: &str = "start the worker with --device cpu, or write `device = \"cpu\"`, to compute on the CPU";
 
 /// Loads the CUDA half of libtorch where it may be needed, and chooses the device for `plan`, of `device`, `auto`, `cpu` or
-/// `cuda:N`. Errors end with `on_cpu`, which says how to do without a GPU. Must be called once, before the first tensor is
+/// `cuda:N`. Errors end with `on_cpu`, the help for doing without a GPU. Must be called once, before the first tensor is
 /// made.
 ///
 /// # Errors

@@ -35,7 +35,7 @@ impl Parts {
     /// Keeps the part of a message.
     ///
     /// # Errors
-    /// As [`Parts::keep`], or the digest is none.
+    /// Errors of [`Parts::keep`], or the digest is malformed.
     pub(super) fn keep_message(&mut self, part: &v1::LoadPart) -> io::Result<()> {
         let digest = digest_from_wire(&part.digest).map_err(io::Error::other)?;
         self.keep(digest, &part.data).map_err(io::Error::other)

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// Maximum number of prefix segments reported for each message of a batch; samples with more share little.
 const MAX_PREFIX_SEGMENTS: usize = 1024;
 
-/// How often progress of the computation is checked.
+/// Interval at which progress of the computation is checked.
 const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
 
 /// Options of an engine child.
@@ -32,7 +32,7 @@ const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
 pub struct EngineOptions {
     /// Threads per operation.
     pub threads: u32,
-    /// Where models that are elsewhere are fetched from, and to.
+    /// Stores from which models are fetched, and the cache that holds them.
     pub storage: StorageArguments,
 }
 
@@ -62,12 +62,12 @@ struct Child {
     options: EngineOptions,
     decorate: Decorate,
     agent: Agent,
-    /// Whether a batch is running.
+    /// Set if a batch is running.
     busy: Arc<AtomicBool>,
     engine: Option<Box<dyn Engine>>,
     /// The job of the last batch.
     job: Vec<u8>,
-    /// What the engine reads, where it was fetched.
+    /// The files that the engine reads, if they were fetched.
     fetched: Option<FetchedModel>,
     parts: Parts,
     inbox: Inbox,
@@ -131,7 +131,7 @@ fn serve(options: EngineOptions, decorate: Decorate) -> io::Result<()> {
     Ok(())
 }
 
-/// Reports every second that the running batch makes progress, from a thread of its own.
+/// Reports every second that the running batch makes progress, from a separate thread.
 fn report_progress(agent: Agent, busy: Arc<AtomicBool>) -> io::Result<()> {
     let mut before = progress();
     std::thread::Builder::new().name("progress".into()).spawn(move || {
@@ -262,7 +262,7 @@ impl Child {
                     messages,
                 }))
             }
-            // The weights under this engine are other ones by now: a new engine finds out what lies there.
+            // Other weights have replaced this engine's: a new engine finds out what is there.
             (None, Err(EngineFault::Missing(why))) => Err(io::Error::other(why)),
             (None, Err(fault)) => Ok(Err(fault)),
         }

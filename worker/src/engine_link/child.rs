@@ -46,7 +46,7 @@ fn this_executable() -> io::Result<PathBuf> {
     Ok(if path.is_file() { path } else { "/proc/self/exe".into() })
 }
 
-/// Describes how a child ended; whether it left a core is a matter of the node, and no cause of its own.
+/// Describes how a child ended; whether it left a core is a matter of the node, not a cause.
 fn how(status: ExitStatus) -> String {
     let text = status.to_string().replace(" (core dumped)", "");
     match status.signal() {
@@ -60,7 +60,7 @@ fn how(status: ExitStatus) -> String {
 pub(super) struct EngineChild {
     process: Child,
     link: OwnedWriteHalf,
-    /// What a task of its own reads from the child, so that waiting for it can be broken off.
+    /// Messages that a separate task reads from the child, so that waiting for one can be cancelled.
     messages: mpsc::Receiver<FromEngine>,
     parts: SentParts,
     pub(super) model: ModelOrder,

@@ -13,7 +13,7 @@ const FOR_ALL: [(&str, &str); 3] = [
     ("PYTORCH_ALLOC_CONF", "expandable_segments:True"),
 ];
 
-/// Those for a model whose bits must not vary. Without a workspace, cuBLASLt cannot split a sum over K: the bits of a row
+/// Variables for a model whose bits must not vary. Without a workspace, cuBLASLt cannot split a sum over K: the bits of a row
 /// then do not depend on the number of rows (measured for fp32 from 17 rows up, for bf16 from one), at no cost in time.
 const FOR_SAME_BITS: [(&str, &str); 2] = [("TORCH_BLAS_PREFER_CUBLASLT", "1"), ("CUBLASLT_WORKSPACE_SIZE", "1")];
 

@@ -7,10 +7,10 @@
 /// The agent's GPUs and slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gpus {
-    /// As named in CUDA_VISIBLE_DEVICES; empty if there are none, or the engine is to choose itself.
+    /// Names as in CUDA_VISIBLE_DEVICES; empty without GPUs, or if the engine is to choose itself.
     names: Vec<String>,
     slots: usize,
-    /// Whether all slots compute on one GPU that was named.
+    /// Set if all slots compute on one GPU that was named.
     is_one: bool,
 }
 

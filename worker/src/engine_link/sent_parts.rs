@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub(super) struct SentParts(VecDeque<Digest>);
 
 impl SentParts {
-    /// Whether the child has the part.
+    /// Returns whether the child has the part.
     pub(super) fn has(&self, digest: &Digest) -> bool {
         self.0.contains(digest)
     }

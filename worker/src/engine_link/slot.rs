@@ -70,7 +70,7 @@ struct Actor<T> {
 impl<T: From<SlotReport> + Send + 'static> Actor<T> {
     async fn run(mut self, mut orders: mpsc::Receiver<BatchOrder>) {
         while let Some(order) = orders.recv().await {
-            // The agent has all samples of a failed batch back, those of this order included.
+            // The agent has all samples of a failed batch back, this order's included.
             if order.extends && self.failed == Some(order.id) {
                 continue;
             }
@@ -92,7 +92,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         }
     }
 
-    /// Runs a batch, of which one order is `taken`, and what is added to it meanwhile.
+    /// Runs a batch, which begins with the order in `taken`, and the orders that are added to it meanwhile.
     async fn run_batch(&mut self, taken: &mut Vec<BatchOrder>, orders: &mut mpsc::Receiver<BatchOrder>) -> BatchEnd {
         let (mut message, mut unable) = (String::new(), None);
         let Some(model) = taken.first().map(|order| order.model.clone()) else {

@@ -61,7 +61,7 @@ pub(crate) struct GpuCheckArgs {
     folder: Option<PathBuf>,
 }
 
-/// What to check.
+/// Options of the check.
 #[derive(Clone, Debug)]
 pub struct GpuCheckOptions {
     pub model: Option<PathBuf>,
@@ -72,7 +72,7 @@ pub struct GpuCheckOptions {
     pub only: Vec<String>,
     pub minutes: u32,
     pub cpu: bool,
-    /// Whether bits may vary with what is computed at the same time.
+    /// Set if bits may vary with what is computed at the same time.
     pub fast: bool,
     pub threads: u32,
     /// Section and folder of a child.

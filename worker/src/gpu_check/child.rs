@@ -1,4 +1,4 @@
-//! One section, in a process of its own: rows go to stdout as JSON lines.
+//! One section, in its own process: rows go to stdout as JSON lines.
 
 use super::arguments::GpuCheckOptions;
 use crate::engine_child::{ChosenDevice, choose_device};
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// The device cannot be used: no other section need be tried.
 pub(super) const NO_DEVICE: u8 = 3;
 
-/// How the check computes on the CPU, for the user.
+/// Help for the user: the way to let the check compute on the CPU.
 const ON_CPU: &str = "use --cpu to compute on the CPU";
 
 /// Runs `section` on the model in `folder`.

@@ -1,5 +1,5 @@
-//! `compass-worker gpu-check`: what the device of this machine and the engine do, section by section, each in a process of its
-//! own: a fault of CUDA leaves a process unusable, and ends no other section.
+//! `compass-worker gpu-check`: what the device of this machine and the engine do, section by section. Each has its own
+//! process: a fault of CUDA leaves a process unusable, and ends no other section.
 
 mod arguments;
 #[cfg(feature = "engine")]

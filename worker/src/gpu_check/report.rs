@@ -27,7 +27,7 @@ fn value(finding: &Finding) -> String {
 /// The table: a line for each row.
 pub(super) fn table(findings: &[Finding]) -> String {
     let cut = |text: String| match text.char_indices().nth(VALUE_CHARACTERS) {
-        // The whole text stands among the lines below, or in the JSON.
+        // The whole text is among the lines below, or in the JSON.
         Some((at, _)) => format!("{}...", &text[..at]),
         None => text,
     };
@@ -71,7 +71,7 @@ pub(super) fn goal_lines(findings: &[Finding]) -> String {
     )
 }
 
-/// What goes into the file.
+/// Makes the JSON of the report's file.
 pub(super) fn document(model: &str, seconds: f64, findings: &[Finding]) -> Value {
     let device = findings.iter().find(|finding| finding.section == "environment" && finding.name == "device");
     json!({

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// A section that would have less time is not begun.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// Why nothing could be checked.
+/// Reason why nothing could be checked.
 #[derive(Debug, thiserror::Error)]
 enum CheckError {
     #[error("{0}")]
@@ -54,7 +54,7 @@ impl OwnFolder {
         }
     }
 
-    /// Creates a folder of this name in it, if there is none.
+    /// Creates a folder of this name in it, unless it exists.
     fn folder(&self, name: &str) -> Result<PathBuf, CheckError> {
         let path = self.0.join(name);
         match fs::create_dir_all(&path) {
@@ -74,7 +74,7 @@ impl Drop for OwnFolder {
 struct Model {
     name: String,
     folder: PathBuf,
-    /// Name of the shape whose weights are made.
+    /// Name of the shape for which random weights are made.
     random: Option<String>,
 }
 
@@ -115,7 +115,7 @@ fn check(options: &GpuCheckOptions) -> Result<ExitCode, CheckError> {
     let mut shares_left = sections.iter().map(|section| section.share()).sum::<u32>();
     let whole = Duration::from_secs(60 * u64::from(options.minutes));
     let (mut findings, mut has_device) = (Vec::new(), true);
-    // A file that cannot be written is told before anything is measured.
+    // A file that cannot be written is reported before anything is measured.
     if let Some(path) = &options.json {
         write_json(path, &model.name, start, &findings)?;
     }
@@ -166,8 +166,8 @@ fn why_no_device(findings: &[Finding]) -> Option<&str> {
     findings.iter().rfind(is_broken)?.value.as_str()
 }
 
-/// Returns the row of a section that broke without saying so itself. One that was cut off broke: a GPU that hangs, or is slower
-/// than the section was made for, passes no check.
+/// Returns the row of a section that broke without reporting it. A section that was cut off broke: a GPU that hangs, or is
+/// slower than the section was made for, passes no check.
 fn broken(section: &str, rows: &[Finding], ended: Ended, limit: Duration) -> Option<Finding> {
     let has_said = rows.iter().any(|row| row.status == CheckStatus::Failed && row.name == "section");
     let why = match ended {

@@ -1,5 +1,5 @@
-//! The process of a section, in a group of its own. The group ends as a whole when the section's time is over, when the section
-//! has ended, and when this program is told to end; workers, which have groups of their own, end with the master that they serve.
+//! The process of a section, in its own group. The group ends as a whole when the section's time is over, when the section
+//! has ended, and when this program is asked to end; workers, which have their own groups, end with the master that they serve.
 
 use compass_engine::gpu_check::Finding;
 use rustix::io::retry_on_intr;
@@ -14,11 +14,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How often a folder is removed in which a process that is just ending may still write.
+/// Number of attempts to remove a folder in which a process that is just ending may still write.
 const REMOVALS: u32 = 20;
 const REMOVAL_PAUSE: Duration = Duration::from_millis(50);
 
-/// How a section's process ended.
+/// End of a section's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     /// With this code, or by a signal.
@@ -69,8 +69,8 @@ impl RunningGroup {
         }
     }
 
-    /// Ends the section that runs, removes `folder` and exits, when this process is told to end: a Ctrl-C at the terminal reaches
-    /// no section.
+    /// Ends the section that runs, removes `folder` and exits, when this process is asked to end: a Ctrl-C at the terminal
+    /// reaches no section.
     ///
     /// # Errors
     /// A handler cannot be installed.
@@ -136,7 +136,7 @@ mod tests {
         command
     }
 
-    /// Whether the process has ended; a zombie has, where its new parent does not reap it.
+    /// Returns whether the process has ended; a zombie has, where its new parent does not reap it.
     fn is_gone(number: &str) -> bool {
         !fs::read_to_string(format!("/proc/{number}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
     }

@@ -35,9 +35,9 @@ pub struct OnceOptions {
     pub out: Option<PathBuf>,
     /// `auto`, `cpu` or `cuda:N`.
     pub device: String,
-    /// Of the engine.
+    /// Options of the engine.
     pub engine: EngineOptions,
-    /// Whether model-written programs may run.
+    /// Permission for model-written programs to run.
     pub programs: ProgramPolicy,
 }
 

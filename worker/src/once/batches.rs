@@ -1,5 +1,5 @@
-//! The batches of a task: each of one part; samples of a batch whose engine died are retried in batches of half as
-//! many, as by an agent.
+//! The batches of a task: each has samples of one part; samples of a batch whose engine died are retried in batches of half
+//! the size, as by an agent.
 
 use compass_agent::PoisonBisection;
 use compass_plan::{DatasetPlan, PartRef};

@@ -8,7 +8,7 @@ use compass_types::intervals::IntervalSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a task cannot run here; no engine was started.
+/// Reason why a task cannot run here; no engine was started.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
     #[error("{run} is not a run folder, as it has no plan/job.json; give a run's folder <work_dir>/YYYYmmdd_HHMMSS")]

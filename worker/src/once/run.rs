@@ -25,7 +25,7 @@ const INCOMPLETE: u8 = 1;
 const BAD_INPUT: u8 = 2;
 const INFRASTRUCTURE: u8 = 3;
 
-/// Why the task could not be completed.
+/// Reason why the task could not be completed.
 #[derive(Debug, thiserror::Error)]
 enum OnceError {
     #[error(transparent)]
@@ -61,7 +61,7 @@ struct Tally {
 }
 
 /// Runs one task of a run folder. Exit codes: 0 every sample has a result; 1 some samples failed, or the model cannot
-/// be loaded; 2 there is no such task, or the plan is damaged; 3 the results cannot be written.
+/// be loaded; 2 the task does not exist, or the plan is damaged; 3 the results cannot be written.
 pub fn run(options: OnceOptions) -> ExitCode {
     let print = |text: String| drop(writeln!(io::stderr(), "compass-worker: {text}"));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

@@ -51,7 +51,7 @@ pub(crate) struct ServeArgs {
     key_file: Option<PathBuf>,
 }
 
-/// What is served, and where.
+/// Options of the server: its model and its address.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
     pub model: PathBuf,

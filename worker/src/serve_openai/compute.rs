@@ -1,4 +1,4 @@
-//! The thread that computes: one engine, which continues what is asked alike together, and scores texts one by one.
+//! The computing thread: one engine, which continues equal requests together, and scores texts one by one.
 
 use super::arguments::ServeOptions;
 use crate::engine_child::choose_device;
@@ -16,15 +16,15 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
-/// Questions of one batch, which others join while it runs: what it remembers of them is freed at its end.
+/// Questions of one batch, which others join while it runs: the memory that it needs for them is freed at its end.
 const MOST_OF_A_BATCH: usize = 4096;
 /// Tokens before a token by which its own text is found.
 const TEXT_WINDOW: usize = 8;
 
-/// Answers to a prompt, with the tokens of the prompt; or why there are none.
+/// Answers to a prompt, with the tokens of the prompt; or the reason why there are none.
 pub(super) type Continued = Result<(u32, Vec<Generation>), String>;
 
-/// What the server asks of the thread.
+/// Questions of the server to the thread.
 pub(super) enum Question {
     Continue(ToContinue),
     Score { text: String, reply: oneshot::Sender<Result<Vec<ScoredToken>, String>> },
@@ -49,7 +49,7 @@ pub(super) struct ScoredToken {
     pub(super) top: Option<(u32, String, f64)>,
 }
 
-/// An engine, and what scores texts once that is asked for.
+/// An engine, and the scorer of texts once a request needs it.
 pub(super) struct Computer {
     options: ServeOptions,
     plan: ModelPlan,
@@ -72,7 +72,7 @@ impl Computer {
         Ok(Self { options: options.clone(), plan, engine, scorer: None, device })
     }
 
-    /// What the weights are known by.
+    /// Returns the fingerprint of the weights; empty if they have no digest.
     pub(super) fn fingerprint(&self) -> String {
         let pin = self.engine.facts().pin.as_ref();
         pin.map_or_else(String::new, |pin| format!("compass-{}", pin.weights.digest.short()))
@@ -173,7 +173,7 @@ impl Computer {
     }
 }
 
-/// Of a row of logits, the log-probability of a token, and the likeliest token with its own.
+/// Returns the log-probability of a token in a row of logits, and the likeliest token with its own.
 fn likelihoods(row: &[f32], id: u32) -> (f64, u32, f64) {
     let (best, most) =
         row.iter().enumerate().fold(
@@ -187,7 +187,7 @@ fn likelihoods(row: &[f32], id: u32) -> (f64, u32, f64) {
     (of(row.get(id as usize).copied().unwrap_or(f32::NEG_INFINITY)), best as u32, of(most))
 }
 
-/// What a token adds to the text before it.
+/// Returns the text that a token adds to the text before it.
 fn own_text(tokenizer: &TextTokenizer, ids: &[u32], at: usize) -> String {
     let from = at.saturating_sub(TEXT_WINDOW);
     let text = |ids: Option<&[u32]>| ids.and_then(|ids| tokenizer.decode_whole(ids).ok()).unwrap_or_default();

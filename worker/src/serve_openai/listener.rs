@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// How long the head of a request may take, from the end of the request before it.
+/// Longest time that the head of a request may take, from the end of the request before it.
 const HEAD: Duration = Duration::from_secs(60);
 /// Largest head of a request in bytes.
 const HEAD_BYTES: usize = 16 * 1024;

@@ -1,5 +1,5 @@
 //! `compass-worker serve-openai`: a model of this machine behind OpenAI's protocol, for tests of endpoints and for users that
-//! want to ask it. Texts are continued and scored by the engine that evaluates, so that its numbers are those of a run.
+//! want to ask it. Texts are continued and scored by the engine that evaluates, so that its numbers equal a run's.
 
 mod arguments;
 #[cfg(feature = "engine")]

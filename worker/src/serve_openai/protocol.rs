@@ -6,7 +6,7 @@ use compass_plan::{Body, ChatMode, ChatTurn, Decoding, GenSpec, InferSpec};
 use compass_types::result::{Finish, Generation};
 use serde_json::{Map, Value, json};
 
-/// Tokens of an answer where nothing is said.
+/// Tokens of an answer if the request gives no number.
 const MAX_TOKENS: u32 = 16;
 const MOST_ANSWERS: u64 = 128;
 /// Stop strings of a request, and bytes of each: every step compares an answer with all of them.
@@ -16,7 +16,7 @@ const MOST_STOP_BYTES: usize = 1024;
 const MOST_BYTES_OF_A_TOKEN: usize = 128;
 const ASSISTANT: &str = "assistant";
 
-/// What a request asks of the engine.
+/// Request to the engine.
 #[derive(Clone, Debug)]
 pub(super) struct Wish {
     pub(super) body: Body,
@@ -27,17 +27,17 @@ pub(super) struct Wish {
     pub(super) variables: Map<String, Value>,
 }
 
-/// Whether a request wants what its prompt scores.
+/// Returns whether a request asks for the scores of its prompt.
 pub(super) fn wants_scores(request: &Value) -> bool {
     let is_echo = request.get("echo").and_then(Value::as_bool).unwrap_or(false);
     let logprobs = request.get("logprobs").is_some_and(|wish| !wish.is_null() && wish != false);
     is_echo && logprobs || request.get("prompt_logprobs").is_some_and(Value::is_number)
 }
 
-/// The only prompt of a request for texts, for a model whose longest input is `longest` tokens.
+/// Returns the only prompt of a request for texts, for a model whose longest input is `longest` tokens.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason why the request is invalid.
 pub(super) fn prompt(request: &Value, longest: u32) -> Result<String, String> {
     let text = match request.get("prompt") {
         Some(Value::String(text)) => text,
@@ -59,20 +59,20 @@ fn fits(bytes: usize, longest: u32) -> Result<(), String> {
     Err(format!("a prompt of {bytes} bytes is longer than this model's maximum context length of {longest} tokens"))
 }
 
-/// What a request for texts asks of the engine.
+/// Converts a request for texts into one to the engine.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason why the request is invalid.
 pub(super) fn text_question(request: &Value, longest: u32) -> Result<Wish, String> {
     let body = Body::Gen { prompt: Prompt::question(prompt(request, longest)?) };
     let (settings, seed) = settings(request, longest)?;
     Ok(Wish { body, infer: InferSpec::Gen(settings), seed, variables: Map::new() })
 }
 
-/// What a request with messages asks of the engine.
+/// Converts a request with messages into one to the engine.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason why the request is invalid.
 pub(super) fn chat_question(request: &Value, longest: u32) -> Result<Wish, String> {
     let messages = request.get("messages").and_then(Value::as_array).ok_or("`messages` is missing")?;
     let turn = |message: &Value| {
@@ -109,7 +109,7 @@ fn variables(request: &Value) -> Result<Map<String, Value>, &'static str> {
     Ok(variables)
 }
 
-/// How the answers to a request are generated, and the seed of their draws.
+/// Returns the settings by which answers to a request are generated, and the seed of their draws.
 fn settings(request: &Value, longest: u32) -> Result<(GenSpec, u64), String> {
     if request.get("stream").and_then(Value::as_bool).unwrap_or(false) {
         return Err("`stream` is not served".into());
@@ -192,7 +192,7 @@ pub(super) fn answer(model: &str, fingerprint: &str, is_chat: bool, (read, answe
     answer
 }
 
-/// The answer to a request for what its prompt scores: nothing is generated.
+/// Makes the answer to a request for the scores of its prompt: nothing is generated.
 pub(super) fn scores(model: &str, fingerprint: &str, prompt: &str, tokens: &[ScoredToken]) -> Value {
     let mut offset = 0;
     let offsets: Vec<usize> = tokens

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Bytes of a request.
 const MOST_BYTES: usize = 8 << 20;
-/// How long the body of a request may take.
+/// Longest time that the body of a request may take.
 const BODY: Duration = Duration::from_secs(60);
 
 struct Served {
@@ -127,7 +127,7 @@ async fn signal(is_interrupt: bool) {
 async fn with_key(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
     let given = request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes());
     let expected = served.key.as_ref().map(|key| format!("Bearer {}", key.expose()));
-    // Digests are compared, so that timing tells nothing of the key.
+    // Digests are compared, so that timing reveals nothing about the key.
     let fits = expected
         .is_none_or(|expected| given.is_some_and(|given| blake3::hash(given) == blake3::hash(expected.as_bytes())));
     if fits {
