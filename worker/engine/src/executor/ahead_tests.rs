@@ -18,7 +18,7 @@ use tch::Device;
 
 const LONGEST: u32 = 160;
 
-/// Returns an executor of the demo's model on the CPU, which waits for each step only if it says that it is one.
+/// Returns an executor of the demo's model on the CPU, which waits for each step unless `is_ahead`.
 fn executor(is_ahead: bool) -> Executor {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/demo/model");
     let plan =
@@ -87,7 +87,7 @@ fn results(executor: &mut Executor, infer: &InferSpec, samples: &[Sample]) -> (V
         }
     };
     let mut counters = executor.run_open(&spec, &first, added, &mut |result| results.push(result)).unwrap();
-    // What was not asked for by the end of the batch is for the next one.
+    // Samples that were not requested by the end of the batch remain for the next one.
     let rest: Vec<Request<'_>> = later.flatten().map(request).collect();
     counters.add(&executor.run(&spec, &rest, &mut |result| results.push(result)).unwrap());
     results.sort_by_key(|result| result.index);

@@ -11,10 +11,10 @@ use compass_plan::{Body, InferSpec, Sample};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Most threads that make requests: more find nothing to do while a GPU computes.
+/// Most threads that make requests: more would be idle while a GPU computes.
 const MOST_TOKENIZING_THREADS: usize = 4;
 
-/// Returns the number of threads that tokenise: on a CPU those that compute, which have nothing else to do meanwhile.
+/// Returns the number of threads that tokenise: on a CPU the computing threads, which are otherwise idle meanwhile.
 pub(super) fn tokenizing_threads(is_cpu: bool) -> usize {
     if is_cpu {
         return usize::try_from(tch::get_num_threads()).unwrap_or(1).min(MOST_TOKENIZING_THREADS);
@@ -22,14 +22,14 @@ pub(super) fn tokenizing_threads(is_cpu: bool) -> usize {
     std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MOST_TOKENIZING_THREADS))
 }
 
-/// Number of samples whose texts are made at once where a device computes meanwhile: what it computes takes longer.
+/// Number of samples whose texts are made at once where a device computes meanwhile: its computation takes longer.
 const AT_ONCE: usize = 64;
 
-/// Samples of a batch whose texts are still to be made: those with which it began, and those that are added.
+/// Samples of a batch whose texts are still to be made: its first samples, and those that are added.
 pub(super) struct Upcoming<'a> {
-    /// Of those with which it began.
+    /// The first samples.
     rest: &'a [Request<'a>],
-    /// Of those that were added.
+    /// The added samples.
     taken: VecDeque<Taken>,
     added: &'a mut Added<'a>,
     at_once: usize,
@@ -54,14 +54,14 @@ impl Taken {
 }
 
 impl<'a> Upcoming<'a> {
-    /// Where texts are made while a device computes, they are made for a few samples at a time.
+    /// Makes texts for a few samples at a time if a device computes meanwhile (`is_ahead`), otherwise for all at once.
     pub(super) fn new((rest, added): (&'a [Request<'a>], &'a mut Added<'a>), is_ahead: bool) -> Self {
         let at_once = if is_ahead { AT_ONCE } else { usize::MAX };
         Self { rest, taken: VecDeque::new(), added, at_once }
     }
 
-    /// Hands the next samples to `make`, and returns what that makes of them: of none, if there are none. Samples that are added
-    /// are asked for when all others are made, unless `is_over`.
+    /// Passes the next samples to `make`, an empty slice if there are none, and returns its result. Samples that are added are
+    /// requested when all others are made, unless `is_over`.
     pub(super) fn next<T>(&mut self, is_over: bool, make: impl FnOnce(&[Request<'_>]) -> T) -> T {
         if !self.rest.is_empty() {
             let (next, rest) = self.rest.split_at(self.at_once.min(self.rest.len()));
@@ -86,7 +86,7 @@ fn on_threads<T: Send>(threads: usize, requests: &[Request<'_>], make: impl Fn(&
     std::thread::scope(|scope| {
         let parts = requests.chunks(requests.len().div_ceil(threads));
         let workers: Vec<_> = parts.map(|part| scope.spawn(|| make(part))).collect();
-        // A panic goes on as on one thread.
+        // A panic continues as on one thread.
         let join = |worker: std::thread::ScopedJoinHandle<'_, _>| {
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };

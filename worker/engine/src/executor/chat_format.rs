@@ -38,7 +38,7 @@ pub(super) struct RenderedChat {
 enum SystemMessages {
     /// The template gets them.
     AsTheyAre,
-    /// It refuses them, and they stand before the user's words.
+    /// It refuses them: they are put before the user's text.
     BeforeUser,
     /// It refuses them, and prompts that are not OpenCompass's do without, as in lm-eval.
     LeftOut,
@@ -49,7 +49,7 @@ impl ChatFormat {
     /// system messages and `refused` or `profile` places them elsewhere or leaves them out.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] if there is none or it is not a template.
+    /// [`EngineFault::Model`] if the template is missing or malformed.
     pub(super) fn read(
         plan: &ModelPlan,
         tokenizer: &TextTokenizer,
@@ -98,7 +98,7 @@ impl ChatFormat {
         Ok(Self { system, ..format })
     }
 
-    /// Whether the template takes a user's message, and not with a system message before it.
+    /// Returns whether the template takes a user's message, and not with a system message before it.
     fn refuses_system(&self) -> bool {
         let [system, user] =
             ["system", "user"].map(|role| Message { role: role.to_owned(), content: "Hello.".to_owned() });
@@ -130,7 +130,7 @@ impl ChatFormat {
         self.render(&placed, false, thinking).map_err(|error| self.failure(&error, messages))
     }
 
-    /// Why messages are not rendered, with the remedy where it is the system's that the template refuses.
+    /// Returns why messages are not rendered, with the remedy if the template refuses the system's.
     fn failure(&self, error: &ChatError, messages: &[Message]) -> RunError {
         let has_system = messages.iter().any(|message| message.role == "system");
         RunError::Sample(match error {
@@ -142,8 +142,8 @@ impl ChatFormat {
         })
     }
 
-    /// Returns the text as lm-eval does: a started assistant message is continued. What is asked for is asked: a system message is
-    /// left out under lm-eval's profile alone.
+    /// Returns the text as lm-eval does: a started assistant message is continued. Messages are passed as requested: a system
+    /// message is left out under lm-eval's profile alone.
     ///
     /// # Errors
     /// [`RunError::Sample`] if the template rejects the messages.

@@ -17,7 +17,7 @@ pub(super) struct Conversation {
 
 impl Conversation {
     /// # Errors
-    /// [`RunError::Sample`] when there is no turn to answer in.
+    /// [`RunError::Sample`] when the conversation has no turn to answer in.
     pub(super) fn new(turns: Vec<ChatTurn>, mode: ChatMode) -> Result<Self, RunError> {
         let mut answer_turns: Vec<usize> = (0..turns.len()).filter(|&at| turns[at].role == "assistant").collect();
         if mode == ChatMode::Last {
@@ -60,7 +60,7 @@ impl Conversation {
     }
 }
 
-/// Converts a history as `HuggingFacewithChatTemplate` does: roles are mapped to those of the meta template (without
+/// Converts a history as `HuggingFacewithChatTemplate` does: roles are mapped to the meta template's roles (without
 /// one, the system's turns are the user's), empty turns are dropped, and turns of the same role are joined line by
 /// line.
 fn messages(history: &[ChatTurn], meta: Option<&MetaTemplate>) -> Vec<Message> {

@@ -26,7 +26,7 @@ pub(super) fn drop_shots<T>(
     if shots == 0 || longest <= limit {
         return Ok((shots, encoded));
     }
-    // `fits` shots fit, or there are none; `exceeds` do not.
+    // `fits` shots fit, or it is 0; `exceeds` do not.
     let (mut fits, mut exceeds) = (0, shots);
     let mut best = None;
     while exceeds - fits > 1 {

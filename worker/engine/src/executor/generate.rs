@@ -11,7 +11,7 @@ use crate::models::CausalLm;
 use compass_plan::engine::{Added, Request, TokenCounters};
 use compass_types::result::SampleResult;
 
-/// Runs every request, and those that are added meanwhile, and passes each result to `emit` as soon as its last answer is known.
+/// Runs every request, and the requests that are added meanwhile, and passes each result to `emit` as soon as its last answer is known.
 /// Prompts are tokenised on `threads` threads.
 ///
 /// # Errors

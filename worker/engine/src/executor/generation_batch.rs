@@ -31,7 +31,7 @@ pub(super) struct SequenceId {
 /// All generation requests of a batch.
 pub(super) struct GenerationBatch<'a> {
     prompting: &'a Prompting<'a>,
-    /// Number of threads that tokenise what is added.
+    /// Number of threads that tokenise additions.
     threads: usize,
     decoder: BatchDecoder<'a>,
     /// Number of positions, for models with learnt ones.
@@ -61,7 +61,7 @@ struct GenerationRequest {
 }
 
 impl GenerationRequest {
-    /// Digest of what the chat template made, over all prompts so far.
+    /// Digest of the chat template's output, over all prompts so far.
     fn prompt_sha(&self) -> Option<PromptSha> {
         (!self.rendered.is_empty()).then(|| prompt_sha(self.rendered.iter().map(String::as_str)))
     }

@@ -27,7 +27,7 @@ struct Encoded {
     continuation: usize,
 }
 
-/// Whose number is asked for.
+/// Peer whose number is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Formula {
     LmEval,
@@ -114,7 +114,7 @@ fn loses_delimiter(option: &OptionText, begun: Option<&AnswerPrefix>) -> bool {
     !["", " "].contains(&delimiter) && option.said(begun).len() < option.continuation.len()
 }
 
-/// How the scores of an option become its result.
+/// Conversion of an option's scores into its result.
 enum OptionScoring {
     /// The sum over this many tokens of the continuation.
     Plain(u32),
@@ -258,7 +258,7 @@ fn encode_whole(builder: &ScoringRequestBuilder<'_>, context: &Context, text: &s
     Ok(Encoded { ids, continuation: builder.texts.encode_plain(text)?.len() })
 }
 
-/// Returns the tokens of the whole text, and how many more they are than those of the text without the continuation, as
+/// Returns the tokens of the whole text, and by how many they exceed the tokens of the text without the continuation, as
 /// `HuggingFaceCausalLM` counts: `inputs.replace(conts, '')`.
 fn encode_without(builder: &ScoringRequestBuilder<'_>, context: &Context, text: &str) -> Result<Encoded, RunError> {
     let whole = context.with(text);
@@ -275,7 +275,7 @@ fn split_trailing_whitespace(context: &str) -> (&str, &str) {
     context.split_at(context.trim_end_matches(is_python_space).len())
 }
 
-/// Whether Python's `str.rstrip` strips the character: Unicode whitespace and the four information separators.
+/// Returns whether Python's `str.rstrip` strips the character: Unicode whitespace and the four information separators.
 fn is_python_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }

@@ -1,8 +1,8 @@
-//! OpenCompass's `InferencePPLOnlyInferencer`: the NLL of those tokens of a text that stand in its marked spans
+//! OpenCompass's `InferencePPLOnlyInferencer`: the NLL of the tokens of a text that lie in its marked spans
 //! (`HuggingFacewithChatTemplate.get_ppl_tokenwise` at batch size 1).
 //!
-//! Tokens are matched to characters as there: each is decoded alone and looked for in the text behind the one before it. What is
-//! not found alone, such as the bytes of one character, is counted off by the number of tokens that a character takes.
+//! Tokens are matched to characters as there: each is decoded alone and looked for in the text behind the one before it. Tokens
+//! that are not found alone, for example the bytes of one character, are counted off by the number of tokens of a character.
 
 use super::answer::RunError;
 use super::bordered::Bordered;
@@ -77,7 +77,7 @@ fn spans(label: &Value) -> Vec<(usize, usize)> {
 fn marked(pieces: &[String], text: &str, spans: &[(usize, usize)], broken_width: usize) -> Vec<bool> {
     let text: Vec<char> = text.chars().collect();
     let mut is_marked = vec![false; pieces.len()];
-    // Of each match in turn, whether it is marked: tokens take the marks of the matches at their own positions, of which there are
+    // Marks of the matches, in turn: tokens take the marks of the matches at their own positions, of which there are
     // fewer where a token matches nothing.
     let mut matches = Vec::new();
     let (mut at, mut from) = (0, 0);

@@ -35,8 +35,8 @@ pub(crate) struct Executor {
     kwargs: TokenizerKwargs,
     facts: ModelFacts,
     side: ModelSide,
-    /// Whether the plan says how long an input may be: shots beyond that are dropped.
-    /// Most tokens of a text, and of one that has shots to drop.
+    /// Maximum number of tokens of a text, and of a text with shots to drop: shots beyond that are dropped. The second is
+    /// `None` unless the plan limits the length of an input.
     limits: (usize, Option<usize>),
     chat: Option<ChatFormat>,
     precision: Precision,
@@ -47,7 +47,7 @@ pub(crate) struct Executor {
     scorer: Scorer,
     /// Number of threads that make requests of samples.
     tokenizing_threads: usize,
-    /// What the arena holds.
+    /// Kind of work that the arena holds.
     last_work: LastWork,
     prefix_tokens: PrefixTokens,
     corpus_tokens: CorpusTokens,
@@ -65,7 +65,7 @@ impl Executor {
     /// generation settings; notes on the model's files are added to `facts`.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] if a chat template is required and there is none.
+    /// [`EngineFault::Model`] if a chat template is required and missing.
     pub(crate) fn new(
         plan: &ModelPlan,
         model: Box<dyn CausalLm>,

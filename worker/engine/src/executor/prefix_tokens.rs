@@ -23,7 +23,7 @@ pub(super) enum EncodeMode {
 #[derive(Debug, Default)]
 pub(super) struct PrefixTokens(Mutex<TokensByText>);
 
-/// Where a text can be split, and the tokens before that.
+/// Position at which a text can be split, and the tokens before it.
 type Head = (usize, Arc<[u32]>);
 
 type TokensByText = HashMap<(String, EncodeMode), Arc<[u32]>>;
@@ -61,7 +61,7 @@ impl PrefixTokens {
         text.borders.iter().enumerate().filter_map(cut).collect()
     }
 
-    /// Returns the tokens of the first `end` bytes of a text, before which so many of its borders stand.
+    /// Returns the tokens of the first `end` bytes of a text, which include this many of its borders.
     fn up_to(
         &self,
         texts: &Texts<'_>,
@@ -76,8 +76,8 @@ impl PrefixTokens {
         }
     }
 
-    /// Returns where a text can be split at the last of its first `borders` borders at which it can, and the tokens before
-    /// that: those before an earlier border, and what follows them.
+    /// Returns the last position among the first `borders` borders of a text at which it can be split, and the tokens before
+    /// it: the tokens before an earlier border, and those after that.
     fn head(
         &self,
         texts: &Texts<'_>,
@@ -121,12 +121,12 @@ impl PrefixTokens {
     }
 }
 
-/// Whether special tokens stand around a text.
+/// Returns whether special tokens are put around a text.
 fn is_framed(texts: &Texts<'_>, text: &str, mode: EncodeMode) -> bool {
     mode == EncodeMode::Framed || !texts.is_prefixed(text)
 }
 
-/// Returns the tokens of a text of which `head` are those of the first part, and `tail` is the rest.
+/// Returns the tokens of a text from `head`, the tokens of its first part, and `tail`, its rest.
 fn extended(texts: &Texts<'_>, head: &[u32], tail: &str, framed: bool) -> Result<Vec<u32>, RunError> {
     // Tokens after a framed text come after all of it.
     let (_, after) = if framed { texts.tokenizer.frame() } else { (0, 0) };

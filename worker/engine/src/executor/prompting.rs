@@ -13,7 +13,7 @@ use compass_plan::{DropMiddle, NumericProfile};
 use compass_postprocess::thinking::Opened;
 use compass_types::result::PromptFit;
 
-/// What the prompts of one batch have in common.
+/// Context that the prompts of one batch have in common.
 pub(super) struct Prompting<'a> {
     pub(super) texts: &'a Texts<'a>,
     pub(super) profile: NumericProfile,

@@ -9,7 +9,7 @@ use tch::{Device, Kind, TchError, Tensor};
 pub(super) struct TokenScore {
     /// Natural logarithm.
     pub(super) log_prob: f32,
-    /// Whether no other token is more probable; of equals the lowest id counts.
+    /// Set if no other token is more probable; of equals the lowest id counts.
     pub(super) is_argmax: bool,
 }
 
@@ -85,7 +85,7 @@ pub(super) fn begin_scores(
 }
 
 impl ScoresUnderWay {
-    /// Whether they are there, so that reading them does not wait.
+    /// Returns whether the scores have arrived, so that reading them does not wait.
     pub(super) fn are_there(&self) -> bool {
         self.lists.as_ref().is_none_or(ToHost::is_there)
     }
@@ -99,7 +99,7 @@ impl ScoresUnderWay {
     }
 }
 
-/// Returns the scores of blocks of so many rows, whose lists stand one after the other.
+/// Returns the scores of blocks of this many rows, whose lists follow one another.
 fn in_order(wanted: &[RowTokens], rows: usize, lists: &[f32]) -> Vec<TokenScore> {
     let (mut scores, mut rest) = (Vec::with_capacity(wanted.len()), lists);
     for block in wanted.chunks(rows) {

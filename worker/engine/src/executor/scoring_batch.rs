@@ -1,5 +1,5 @@
-//! Scoring of the samples of a batch, round by round: while the device scores the texts of one round, those of the next, which
-//! are the samples that were added meanwhile, are made and tokenised.
+//! Scoring of the samples of a batch, round by round: while the device scores the texts of one round, the texts of the next,
+//! which has the samples that were added meanwhile, are made and tokenised.
 
 use super::answer::{RunError, failed};
 use super::building::{Upcoming, build_all};
@@ -12,7 +12,7 @@ use compass_plan::engine::{Added, BatchSpec, EngineFault, Request};
 use compass_types::result::SampleResult;
 use std::time::{Duration, Instant};
 
-/// How long a batch takes up what is added: its counters and prefix segments are told when it ends.
+/// Time for which a batch accepts additions: its counters and prefix segments are reported when it ends.
 const TAKES_UP_FOR: Duration = Duration::from_secs(5);
 
 /// Number of samples from which on a round grows only pass by pass.
@@ -26,7 +26,7 @@ pub(super) struct Building<'a> {
     pub(super) notes: &'a mut Notes,
 }
 
-/// Samples by index, each with its texts or why it has none.
+/// Samples by index, each with its texts or the reason why it has none.
 type Round<'r> = Vec<(u32, Result<ScoringRequest<'r>, RunError>)>;
 
 impl Building<'_> {
@@ -36,10 +36,10 @@ impl Building<'_> {
     }
 }
 
-/// Scores every request, and those that are added meanwhile, and passes each result to `emit` as soon as it is known.
+/// Scores every request, and the requests that are added meanwhile, and passes each result to `emit` as soon as it is known.
 ///
 /// # Errors
-/// Those of the device, which end the batch.
+/// Errors of the device, which end the batch.
 pub(super) fn run<'a>(
     (scorer, arena): (&mut Scorer, &mut Arena),
     work: Work<'_>,
@@ -65,7 +65,7 @@ pub(super) fn run<'a>(
         let mut next = Round::new();
         let is_ahead = scorer.is_ahead();
         let mut prepare_next = || {
-            // Where nothing is made beside a device, a round is what there is when the one before it begins.
+            // Where no texts are made while a device computes, a round has the samples that are there when the one before it begins.
             if !is_ahead && !next.is_empty() {
                 return false;
             }

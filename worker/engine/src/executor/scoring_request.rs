@@ -24,7 +24,7 @@ pub(super) struct ScoringRequestBuilder<'a> {
     pub(super) precision: Precision,
     /// Padding token of transformers' batches; OpenCompass's losses ignore it at any position.
     pub(super) pad: Option<u32>,
-    /// Whether `ll` is a sum ([`compass_plan::ModelPlan::sums_loglikelihood`]).
+    /// Set if `ll` is a sum ([`compass_plan::ModelPlan::sums_loglikelihood`]).
     pub(super) sums_loglikelihood: bool,
     /// Tokens of a character whose bytes are tokens of their own, in OpenCompass's count.
     pub(super) broken_width: usize,

@@ -24,9 +24,9 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     /// Maximum number of tokens of a prompt.
     pub(super) limit: usize,
-    /// Whether `limit` leaves room for the answer.
+    /// Set if `limit` leaves room for the answer.
     pub(super) reserves_answer: bool,
-    /// Whether special tokens stay in the text, as for chat models, whose end tokens are stop strings.
+    /// Set if special tokens stay in the text, as for chat models, whose end tokens are stop strings.
     pub(super) keeps_special: bool,
     /// Thinking before answers; `None` where texts are not split.
     pub(super) thinking: Option<ThinkingRules>,

@@ -28,7 +28,7 @@ pub(super) struct Slice {
     pub(super) slices: usize,
 }
 
-/// Returns the request for the sum of log p over what one slice's windows count.
+/// Returns the request for the sum of log p over the targets that one slice's windows count.
 pub(super) fn build<'r>(
     builder: &ScoringRequestBuilder<'_>,
     request: &Request<'_>,

@@ -20,7 +20,7 @@ pub(super) struct Texts<'a> {
     pub(super) shots_within: Option<usize>,
     /// Side on which long prompts are truncated.
     pub(super) truncation_side: Side,
-    /// Whether they lose their middle, not a side.
+    /// Way in which they lose their middle, not a side.
     pub(super) drop_middle: Option<DropMiddle>,
     pub(super) vocabulary: usize,
 }
@@ -47,7 +47,7 @@ impl Texts<'_> {
         if self.is_prefixed(text) { self.encode_plain(text) } else { self.encode(text) }
     }
 
-    /// Whether a text starts with the BOS string.
+    /// Returns whether a text starts with the BOS string.
     pub(super) fn is_prefixed(&self, text: &str) -> bool {
         self.tokenizer.prefix().is_some_and(|(_, prefix)| !prefix.is_empty() && text.starts_with(prefix))
     }

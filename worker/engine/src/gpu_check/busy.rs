@@ -1,4 +1,4 @@
-//! How much of the time a GPU computes, by NVIDIA's management library, which comes with the driver.
+//! Part of the time for which a GPU computes, by NVIDIA's management library, which comes with the driver.
 
 use crate::cuda::symbol;
 use std::ffi::CStr;
@@ -59,7 +59,7 @@ fn bus_id(ordinal: usize) -> Option<[libc::c_char; 32]> {
     // SAFETY: this is the function's type in every version of the CUDA runtime API.
     let get = unsafe { std::mem::transmute::<Handle, BusId>(symbol(c"cudaDeviceGetPCIBusId")?) };
     let mut text = [0 as libc::c_char; 32];
-    // SAFETY: the function writes only into the buffer, whose length it is told.
+    // SAFETY: the function writes only into the buffer, whose length it is given.
     let code = unsafe { get(text.as_mut_ptr(), text.len() as libc::c_int, libc::c_int::try_from(ordinal).ok()?) };
     (code == 0).then_some(text)
 }

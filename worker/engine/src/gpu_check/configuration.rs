@@ -21,7 +21,7 @@ pub struct RandomConfig {
     pub tied: bool,
 }
 
-/// What `--random` knows.
+/// Configurations that `--random` knows.
 pub const RANDOM_CONFIGS: [RandomConfig; 3] = [
     RandomConfig {
         name: "tiny",
@@ -77,7 +77,7 @@ impl RandomConfig {
     /// Writes config.json and a tokenizer into `folder`.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         let config = json!({
             "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": self.vocabulary,

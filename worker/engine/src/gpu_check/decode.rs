@@ -1,4 +1,4 @@
-//! How fast texts are continued, by the number of sequences and with and without a shared header.
+//! Speed at which texts are continued, by the number of sequences and with and without a shared header.
 
 use super::finding::Finding;
 use super::setup::{CheckSetup, run_timed};
@@ -7,14 +7,14 @@ use compass_plan::engine::EngineFault;
 
 const SECTION: &str = "decode";
 
-/// A workload: sequences, words of the shared header, words of each sequence's own, tokens to generate.
+/// A workload: sequences, words of the shared header, words of each sequence alone, tokens to generate.
 struct Shape {
     sequences: usize,
     header: usize,
     own: usize,
     tokens: u32,
     is_drawn: bool,
-    /// Tokens per second that are asked for of llama-8b on an H100.
+    /// Goal for llama-8b on an H100, in tokens per second.
     goal: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What computes here: the device, the driver, the libraries, and what the engine's environment says.
+//! Environment of the computation: the device, the driver, the libraries, and the engine's variables.
 
 use super::finding::Finding;
 use super::setup::CheckSetup;

@@ -34,7 +34,7 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
         let _ = std::fs::remove_dir_all(&folder);
         let (f32, bf16, own, best) = match compared {
             Ok(Compared { f32, bf16, own, best }) => (f32, bf16, own, best),
-            // The other families can be compared all the same.
+            // The other families can be compared nevertheless.
             Err(fault) => {
                 report(Finding::measured(SECTION, name, fault.to_string(), "").judged("computed", Some(false)));
                 continue;
@@ -55,14 +55,14 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
     Ok(())
 }
 
-/// How far a model on the device is from the CPU's in f32.
+/// Differences of a model on the device from the CPU's in f32.
 struct Compared {
     /// The largest difference in f32 and in bf16, computed at once and with a cache.
     f32: f64,
     bf16: f64,
-    /// That of the CPU itself in bf16.
+    /// The CPU's own difference in bf16.
     own: f64,
-    /// Share of best tokens in bf16 that are those of f32, in percent.
+    /// Share of best tokens in bf16 that agree with f32, in percent.
     best: f64,
 }
 
@@ -86,7 +86,7 @@ fn compare(setup: &CheckSetup, folder: &Path) -> Result<Compared, EngineFault> {
     Ok(Compared { f32: off[0], bf16: off[1], own, best: 100.0 * same })
 }
 
-/// The larger one; not a number if either is none.
+/// Returns the larger number; NaN if either is NaN.
 pub(super) fn largest(one: f64, other: f64) -> f64 {
     if one.is_nan() || other.is_nan() { f64::NAN } else { one.max(other) }
 }
@@ -104,7 +104,7 @@ pub(super) fn share_of_same(got: &[f32], wanted: &[f32], vocabulary: usize) -> f
     same as f64 * vocabulary as f64 / wanted.len().max(1) as f64
 }
 
-/// Configurations whose widths suit the kernels of a GPU, and what each has of its own.
+/// Configurations whose widths suit the kernels of a GPU, with the keys that each adds.
 pub(super) fn families() -> Vec<(&'static str, Value)> {
     let with = |own: Value| {
         let mut all = json!({
@@ -225,7 +225,7 @@ mod tests {
             let mut made = made.map_err(|fault| format!("{name}: {fault}")).unwrap();
             let logits = made.prefill(&[1, 2, 3]).unwrap();
             let most = logits.iter().fold(0.0f32, |most, logit| most.max(logit.abs()));
-            // Weights of no effect would make any two devices agree.
+            // Weights without effect would make any two devices agree.
             assert!(logits.len() == 3 * 320 && most > 0.3 && most < 1e4, "{name}: {most}");
             assert_ne!(logits[..320], logits[320..640], "{name}");
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What became of a row.
+/// Outcome of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
@@ -36,10 +36,10 @@ pub struct Finding {
     pub name: String,
     /// A number, a text or a list; null where nothing was measured.
     pub value: Value,
-    /// Of a number; empty for others.
+    /// Unit of a number; empty for other values.
     #[serde(default)]
     pub unit: String,
-    /// What is asked for, in words; empty where nothing is.
+    /// The goal, in words; empty without one.
     #[serde(default)]
     pub goal: String,
     pub status: CheckStatus,
@@ -58,7 +58,7 @@ impl Finding {
         }
     }
 
-    /// With a goal: judged if it applies here, told beside the value otherwise.
+    /// Adds a goal: it is judged if it applies here, and only shown beside the value otherwise.
     #[must_use]
     pub fn judged(self, goal: impl Into<String>, is_met: Option<bool>) -> Self {
         let status = match is_met {

@@ -1,4 +1,4 @@
-//! Whether the bits of a sample depend on what is computed beside it, or on how much memory there is.
+//! Check that the bits of a sample depend neither on what is computed beside it, nor on how much memory there is.
 
 use super::finding::Finding;
 use super::out_of_memory::leave;
@@ -13,8 +13,8 @@ use std::ops::Range;
 
 const SECTION: &str = "invariance";
 
-/// What is left for keys and values, and what is computed beside them, where memory is short, in MiB: some ten thousand tokens
-/// of llama-8b, which not all samples have room in at once.
+/// Memory left for keys and values, and for activations, where memory is short, in MiB: some ten thousand tokens of
+/// llama-8b, in which not all samples have room at once.
 const SHORT: usize = 3_500;
 
 /// Samples that are run in several compositions.
@@ -45,7 +45,7 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
     }
     drop(engine);
     let DeviceChoice::Cuda(ordinal) = setup.device else { return Ok(()) };
-    // What the first engine had stays with libtorch's allocator, and does not count as free.
+    // The first engine's memory stays with libtorch's allocator, and does not count as free.
     let mut engine = setup.load()?;
     let taken = leave(ordinal as usize, SHORT)?;
     let left = cuda_memory(ordinal as usize).map_or(0, |(free, _)| free >> 20);
@@ -79,7 +79,7 @@ fn kinds(setup: &CheckSetup, max_seq_len: usize) -> Vec<Kind> {
     };
     let long_header = words(21, setup.amount(400, 6));
     let (many, tokens_long) = (setup.amount(16, 4), setup.amount(8, 3));
-    // Words of a real tokenizer are several tokens; what is too long for the model is cut, in every composition alike.
+    // Words of a real tokenizer are several tokens; texts that are too long for the model are cut, in every composition alike.
     let longest = setup.amount(2_400, 40).min(max_seq_len.saturating_sub(setup.amount(400, 6) + 16));
     let lengths = |at: usize| longest * (at + 1) / many;
     let long = |to_text: &dyn Fn(usize, u64) -> Vec<Sample>| {

@@ -16,7 +16,7 @@ use tch::{Device, Kind, TchError, Tensor};
 
 const SECTION: &str = "job";
 
-/// The model of the job: heads as wide as the kernels of a GPU want them.
+/// The model of the job: heads as wide as the kernels of a GPU need them.
 const MODEL: RandomConfig = RandomConfig {
     name: "tiny",
     vocabulary: 512,
@@ -30,7 +30,7 @@ const MODEL: RandomConfig = RandomConfig {
     tied: true,
 };
 
-/// Which of random answers is likelier; and what a model of random weights says, which is never the answer.
+/// Data sets: one asks which of random answers is likelier, one what a model of random weights generates, which is never the answer.
 const DATASETS: &str = r#"
 [[dataset]]
 abbr = "choices_ppl"
@@ -108,10 +108,10 @@ fn compare(setup: &CheckSetup, master: &Path, root: &Path, report: &mut dyn FnMu
     Ok(())
 }
 
-/// What a job leaves behind.
+/// Output of a job.
 struct Done {
     table: String,
-    /// What the model wrote, as the file of it has it.
+    /// The model's answers, as their file has them.
     answers: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! The operations that a device has of its own, against their formulas.
+//! The operations of a device's own kernels, against their formulas.
 
 use super::finding::Finding;
 use super::setup::CheckSetup;
@@ -17,7 +17,7 @@ use tch::{Device, Kind};
 
 const SECTION: &str = "kernels";
 
-/// Draws that take every rule, and none.
+/// Draws with every rule, and without any.
 const WARPS: [(&str, Warp); 3] = [
     ("temperature", Warp { temperature: 0.7, top_k: 0, top_p: 1.0 }),
     ("top-k", Warp { temperature: 1.0, top_k: 50, top_p: 1.0 }),
@@ -41,7 +41,7 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
     let kernels: Box<dyn Kernels> = match Cuda::new((kv_heads, head_dim), kind, device) {
         Ok(cuda) => Box::new(cuda),
         Err(why) => {
-            // Without half precision on a GPU nothing else is asked for.
+            // Without half precision on a GPU there are no other goals.
             let is_wanted = (device != Device::Cpu && kind != Kind::Float).then_some(false);
             report(Finding::measured(SECTION, "flash attention", why, "").judged("in use on a GPU", is_wanted));
             Box::new(Reference)

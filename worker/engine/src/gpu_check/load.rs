@@ -1,4 +1,4 @@
-//! How fast a model comes onto the device.
+//! Speed at which a model is loaded onto the device.
 
 use super::finding::Finding;
 use super::setup::CheckSetup;

@@ -1,4 +1,4 @@
-//! Whether memory stays as it is over many batches.
+//! Check that memory does not grow over many batches.
 
 use super::finding::Finding;
 use super::setup::{CheckSetup, run_timed};
@@ -9,7 +9,7 @@ use compass_plan::engine::EngineFault;
 
 const SECTION: &str = "memory";
 
-/// What may be taken beside what the first half took.
+/// Memory that may be taken in addition to the first half's.
 const SLACK_MIB: i64 = 64;
 
 pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result<(), EngineFault> {

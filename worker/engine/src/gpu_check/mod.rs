@@ -1,7 +1,7 @@
-//! What a machine's device and this engine do, measured: the sections of `compass-worker gpu-check`.
+//! Measurements of a machine's device and this engine: the sections of `compass-worker gpu-check`.
 //!
 //! Everything goes through the engine's own interface ([`compass_plan::engine::Engine`]), but for products of matrices. A
-//! section measures and judges; it never guesses: what cannot be measured here is told as skipped, with the reason.
+//! section measures and judges; it never guesses: a thing that cannot be measured here is reported as skipped, with the reason.
 
 mod busy;
 mod configuration;

@@ -1,4 +1,4 @@
-//! What becomes of samples, and of a second model, where a GPU's memory runs out: memory is taken away beforehand.
+//! Fate of samples, and of a second model, when a GPU's memory runs out: memory is taken away beforehand.
 
 use super::finding::{CheckStatus, Finding};
 use super::setup::{CheckSetup, run_timed};
@@ -15,7 +15,7 @@ const SECTION: &str = "out-of-memory";
 
 const MIB: usize = 1 << 20;
 
-/// What is left free beside the model, in MiB: too little for a second model, or for a long text.
+/// Memory left free beside the model, in MiB: too little for a second model, or for a long text.
 const LEFT: usize = 1000;
 
 pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result<(), EngineFault> {
@@ -52,14 +52,14 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
     Ok(())
 }
 
-/// Takes memory until so many MiB are left.
+/// Takes memory until this many MiB are left.
 pub(super) fn leave(ordinal: usize, left: usize) -> Result<Tensor, EngineFault> {
     let (free, _) = cuda_memory(ordinal).unwrap_or_default();
     let bytes = free.saturating_sub(left * MIB) as i64;
     Tensor::f_empty([bytes], (Kind::Uint8, Device::Cuda(ordinal))).map_err(|error| device_fault(&error))
 }
 
-/// Runs samples of which only those for which there is no memory may fail, with that reason.
+/// Runs samples. Only samples without enough memory may fail, with that reason.
 fn outcomes(
     engine: &mut dyn Engine,
     name: &str,

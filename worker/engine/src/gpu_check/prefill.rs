@@ -1,4 +1,4 @@
-//! How fast texts are scored, through the engine's own interface: tokenizing, trie and epilogue included.
+//! Speed at which texts are scored, through the engine's own interface: tokenizing, trie and epilogue included.
 
 use super::finding::Finding;
 use super::setup::{CheckSetup, run_timed};
@@ -38,7 +38,7 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
         let (_, counters, seconds) = run_timed(engine.as_mut(), &InferSpec::Ppl, &samples)?;
         let speed = counters.computed as f64 / seconds.max(1e-9);
         report(Finding::measured(SECTION, format!("{name}: tokens computed"), speed, "tokens/s"));
-        // A share of an H100 says nothing of a CPU.
+        // A share of an H100 says nothing about a CPU.
         if let Some(flops) = flops.filter(|_| !setup.is_cpu()) {
             let header = header.split_whitespace().count();
             let all = flops.of_texts(header, count, own);
@@ -53,9 +53,9 @@ pub(super) fn run(setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result
 /// Floating-point operations of a Llama.
 #[derive(Clone, Copy)]
 struct Flops {
-    /// Of a token: two for every weight but the embeddings'.
+    /// Per token: two for every weight but the embeddings'.
     token: f64,
-    /// Of a token and a key that it sees: two for the score and two for the mixture, of every head in every layer.
+    /// Per token and key that it sees: two for the score and two for the mixture, of every head in every layer.
     key: f64,
 }
 
@@ -74,7 +74,8 @@ impl Flops {
         Ok(count())
     }
 
-    /// Of so many texts of `own` tokens after a header that is computed once: keys that no token sees cost nothing.
+    /// Returns the operations of `count` texts of `own` tokens after a header that is computed once: keys that no token sees cost
+    /// nothing.
     fn of_texts(self, header: usize, count: usize, own: usize) -> f64 {
         let (header, count, own) = (header as f64, count as f64, own as f64);
         let keys = header * header / 2.0 + count * own * (header + own / 2.0);

@@ -88,10 +88,10 @@ impl FromStr for Section {
     }
 }
 
-/// Runs a section, and hands each row to `report` as soon as it is known.
+/// Runs a section, and passes each row to `report` as soon as it is known.
 ///
 /// # Errors
-/// Those of loading the model and of running it.
+/// Errors of loading the model and of running it.
 pub fn run_section(section: Section, setup: &CheckSetup, report: &mut dyn FnMut(Finding)) -> Result<(), EngineFault> {
     match section {
         Section::Environment => environment::run(setup, report),

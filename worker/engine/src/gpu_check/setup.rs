@@ -1,4 +1,4 @@
-//! What a section is run with, and the engine for it.
+//! Setup of a section, and the engine for it.
 
 use crate::cuda::{CudaLibrary, CudaRuntime};
 use crate::device::DeviceChoice;
@@ -12,7 +12,7 @@ use std::time::Instant;
 /// From which random weights are made.
 const SEED: i64 = 20_261_124;
 
-/// What a section is run with.
+/// Setup of a section.
 #[derive(Clone, Debug)]
 pub struct CheckSetup {
     /// The model: its folder holds config.json and a tokenizer, and its weights unless they are made.
@@ -21,13 +21,13 @@ pub struct CheckSetup {
     pub random: Option<String>,
     pub device: DeviceChoice,
     pub threads: u32,
-    /// What was found when the device was chosen.
+    /// The CUDA half, as found when the device was chosen.
     pub library: CudaLibrary,
     pub runtime: CudaRuntime,
 }
 
 impl CheckSetup {
-    /// Whether this is the CPU, where the amounts are small.
+    /// Returns whether this is the CPU, where the amounts are small.
     pub(super) fn is_cpu(&self) -> bool {
         self.device == DeviceChoice::Cpu
     }
@@ -37,7 +37,7 @@ impl CheckSetup {
         if self.is_cpu() { small } else { full }
     }
 
-    /// Whether goals of speed hold here: they are for Llama 3 8B in bfloat16 on an H100 or H200.
+    /// Returns whether goals of speed hold here: they are for Llama 3 8B in bfloat16 on an H100 or H200.
     pub(super) fn has_speed_goals(&self, device: &str) -> bool {
         self.random.as_deref() == Some("llama-8b")
             && self.plan.dtype == Dtype::Bfloat16
@@ -53,7 +53,7 @@ impl CheckSetup {
     }
 }
 
-/// Runs samples without shots; returns their results in the order of their indices, what was counted, and the seconds.
+/// Runs samples without shots; returns their results in the order of their indices, the counters, and the seconds.
 pub(super) fn run_timed(
     engine: &mut dyn Engine,
     infer: &InferSpec,

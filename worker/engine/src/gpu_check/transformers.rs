@@ -1,4 +1,4 @@
-//! Logits and greedy tokens beside those that transformers computes here, where a Python has it.
+//! Logits and greedy tokens compared with transformers', if a Python on this machine has it.
 
 use super::families::{distance, families, largest, share_of_same};
 use super::finding::{CheckStatus, Finding};
@@ -16,26 +16,26 @@ use std::process::{Command, Stdio};
 
 const SECTION: &str = "transformers";
 
-/// What the Python runs, from its standard input.
+/// Script that Python runs, from its standard input.
 const SCRIPT: &str = include_str!("transformers.py");
 
-/// How many of the tokens are computed at once when the others are decoded, here and in the script.
+/// Number of tokens that are computed at once when the others are decoded, here and in the script.
 const PROMPT: usize = 29;
 
 /// Largest difference of a logit in float32, relative to the largest logit: sums go in another order.
 const MOST_F32: f64 = 1e-4;
 
-/// The same in bfloat16, of a token on average, unless one of transformers' own ways is off by half as much. Of single
-/// tokens it says nothing: one that goes to another expert has other logits.
+/// The same in bfloat16, per token on average, unless one of transformers' own ways is off by half as much. For single
+/// tokens it means nothing: one that goes to another expert has other logits.
 const MOST_BF16: f64 = 2e-2;
 
 /// The same of a user's model, from transformers' eager attention, unless their other attention is off by half as much.
 const MOST_OWN: f64 = 5e-2;
 
-/// Of a class that comes with its checkpoint, and not with transformers.
+/// Family whose class comes with its checkpoint, and not with transformers.
 const REMOTE: &str = "internlm2";
 
-/// What the Python says of one folder, or of itself.
+/// Report of the Python process about one folder, or about itself.
 #[derive(Debug, Deserialize)]
 struct Said {
     versions: Option<String>,
@@ -149,10 +149,10 @@ fn mean_distance(got: &[f32], wanted: &[f32], vocabulary: usize) -> f64 {
     rows.map(row).sum::<f64>() / (got.len() / vocabulary.max(1)).max(1) as f64 / most
 }
 
-/// Lets the Python compute everything; returns what it said.
+/// Lets the Python process compute everything; returns its reports.
 ///
 /// # Errors
-/// Why none can, in words.
+/// The reason why no Python can, in words.
 fn ask(setup: &CheckSetup, root: &Path) -> Result<Vec<Said>, String> {
     let program = std::env::var("COMPASS_PYTHON").unwrap_or_else(|_| "python3".into());
     let wanted = "wants a Python with torch, transformers and safetensors (COMPASS_PYTHON, else python3)";
@@ -167,7 +167,7 @@ fn ask(setup: &CheckSetup, root: &Path) -> Result<Vec<Said>, String> {
         let model = std::path::absolute(&setup.plan.path).map_err(|error| format!("{}: {error}", setup.plan.path))?;
         command.arg(model).arg(dtype_name(setup.plan.dtype));
     }
-    // It finds a libtorch of its own. In the caller's folder a file of the user's may have the name of a module.
+    // Python finds its own libtorch. In the caller's folder a file of the user's may have the name of a module.
     command.env_remove("LD_LIBRARY_PATH").env_remove("LD_PRELOAD").env("HF_HUB_OFFLINE", "1").current_dir(root);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("{wanted}; {program}: {error}"))?;
@@ -197,7 +197,7 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), EngineFault> {
     written.map_err(|error| EngineFault::Missing(format!("{}: {error}", folder.display())))
 }
 
-/// What the Python computed.
+/// Results of the Python process.
 struct Golden {
     path: PathBuf,
     bytes: Vec<u8>,

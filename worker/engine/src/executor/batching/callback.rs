@@ -1,4 +1,4 @@
-//! The callback that chooses the tokens of sequences, and the types that it is told in.
+//! The callback that chooses the tokens of sequences, and the types of its arguments.
 
 use super::queue::SequenceRequest;
 use crate::kernels::Warp;
@@ -12,7 +12,7 @@ pub(crate) enum StepOutcome<T> {
     Finished(Vec<SequenceRequest<T>>),
 }
 
-/// What the model says of the token after a sequence.
+/// Prediction of the model for the token after a sequence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Prediction<'a> {
     /// The token with the largest logit, the lowest of equals.
@@ -23,7 +23,7 @@ pub(crate) enum Prediction<'a> {
     Logits(&'a [f32]),
 }
 
-/// How tokens are chosen.
+/// Way in which tokens are chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Choice {
     /// A draw from the distribution that this transforms; the largest logit without one.
@@ -42,15 +42,15 @@ pub(crate) struct Changes {
 
 /// Chooses the tokens of sequences.
 pub(crate) trait DecodeCallback<T> {
-    /// How tokens are chosen.
+    /// Returns the way in which tokens are chosen.
     fn choice(&self) -> Choice;
 
-    /// What rules change of the logits after `seen`, of which the last `generated` tokens do not belong to the prompt.
+    /// Returns the changes of rules to the logits after `seen`, whose last `generated` tokens do not belong to the prompt.
     fn changes(&self, _seen: &[u32], _generated: usize) -> Changes {
         Changes::default()
     }
 
-    /// The number in [0, 1) for the draw of a sequence after so many generated tokens.
+    /// Returns the number in [0, 1) for the draw of a sequence after this many generated tokens.
     fn uniform(&self, _id: &T, _generated: usize) -> f64 {
         0.0
     }
@@ -73,10 +73,10 @@ pub(crate) trait DecodeCallback<T> {
         prediction: Prediction<'_>,
     ) -> Result<StepOutcome<T>, TchError>;
 
-    /// Takes that a sequence is not continued: the memory has no room for the keys and values of so many tokens.
+    /// Notes that a sequence is not continued: the memory has no room for the keys and values of this many tokens.
     fn no_room(&mut self, id: &T, tokens: usize);
 
-    /// Makes sequences ready that are to be continued too: while the device computes, or has nothing to do.
+    /// Prepares further sequences to be continued: while the device computes, or has nothing to do.
     fn prepare(&mut self) {}
 
     /// Returns the sequences that were made ready since the last call.
@@ -84,6 +84,6 @@ pub(crate) trait DecodeCallback<T> {
         Vec::new()
     }
 
-    /// Whether the sequence is still needed.
+    /// Returns whether the sequence is still needed.
     fn is_wanted(&self, id: &T) -> bool;
 }

@@ -1,6 +1,6 @@
-//! Headers: shared prefixes of prompts in extents of their own, to which all sequences that have them attend.
+//! Headers: shared prefixes of prompts in their own extents, to which all sequences that have them attend.
 //!
-//! A decode step reads a header once, however many sequences stand on it. A header stays while memory allows: the next
+//! A decode step reads a header once, however many sequences share it. A header stays while memory allows: the next
 //! batch of a data set has the same few-shot examples.
 
 use super::prompt::TokenPrompt;
@@ -20,7 +20,7 @@ struct Header {
     prompt: TokenPrompt,
     /// Number of its tokens that are computed.
     computed: usize,
-    /// When it was last requested.
+    /// Time at which it was last requested.
     taken: u64,
 }
 
@@ -79,7 +79,7 @@ impl Headers {
         }
     }
 
-    /// Frees the header that was not requested for the longest time, of those that `is_idle`; returns it.
+    /// Frees the header that was not requested for the longest time, among those for which `is_idle` is true; returns it.
     pub(super) fn evict(&mut self, arena: &mut Arena, is_idle: impl Fn(HeaderId) -> bool) -> Option<HeaderId> {
         let all = self.0.iter().enumerate().filter_map(|(number, header)| Some((HeaderId(number), header.as_ref()?)));
         let (id, header) = all.filter(|(id, _)| is_idle(*id)).min_by_key(|(id, header)| (header.taken, *id))?;

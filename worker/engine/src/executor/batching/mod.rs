@@ -1,8 +1,8 @@
 //! Continuous batching: many sequences in one pass; when one ends, the next pending one takes its slot.
 //!
 //! This module deals with token ids alone: prompts are cut, admitted to slots that reuse the prefixes of other slots
-//! ([`Slots`]), and continued step by step ([`continue_all`]). What a token means (an end, a stop string, a draw) and what a
-//! sample is are up to the callback ([`DecodeCallback`]).
+//! ([`Slots`]), and continued step by step ([`continue_all`]). The callback ([`DecodeCallback`]) knows the meaning of a token (an
+//! end, a stop string, a draw), and of a sample.
 
 mod callback;
 mod headers;

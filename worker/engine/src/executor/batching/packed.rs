@@ -12,7 +12,7 @@ use tch::{TchError, Tensor};
 pub(super) struct Packed {
     tokens: Vec<u32>,
     segments: Vec<Segment>,
-    /// Rows whose tokens the device has, and where each stands among the predictions of the step before.
+    /// Rows whose tokens the device has, and the place of each among the predictions of the step before.
     late: Vec<(i64, i64)>,
 }
 
@@ -31,7 +31,7 @@ impl Packed {
         row
     }
 
-    /// Whether there is nothing to compute.
+    /// Returns whether there is nothing to compute.
     pub(super) fn is_empty(&self) -> bool {
         self.tokens.is_empty()
     }

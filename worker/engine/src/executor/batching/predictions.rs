@@ -1,4 +1,4 @@
-//! What the model says of the tokens after the sequences of a step, on its way to the host.
+//! Predictions of the model for the tokens after the sequences of a step, on their way to the host.
 
 use super::callback::{Choice, DecodeCallback, Prediction};
 use super::running_sequence::RunningSequence;
@@ -46,7 +46,7 @@ impl PredictionsUnderWay {
         Ok(Self::Tokens { copy: kernels.begin_to_host(&tokens)?, tokens, drawn: warp.is_some() })
     }
 
-    /// The tokens where they were chosen; -1 for one that could not be.
+    /// Returns the tokens where they were chosen; -1 for one that could not be.
     pub(super) fn tokens(&self) -> Option<&Tensor> {
         match self {
             Self::Tokens { tokens, .. } => Some(tokens),
@@ -69,7 +69,7 @@ impl PredictionsUnderWay {
     }
 }
 
-/// What the host has read of a step.
+/// Predictions of a step that the host has read.
 pub(super) enum Predictions {
     Best(Vec<i64>),
     Drawn(Vec<i64>),
@@ -77,7 +77,7 @@ pub(super) enum Predictions {
 }
 
 impl Predictions {
-    /// Returns what is predicted in a row.
+    /// Returns the prediction of a row.
     pub(super) fn of(&self, row: usize) -> Prediction<'_> {
         match self {
             Self::Best(best) => Prediction::Best(best.get(row).and_then(|&id| u32::try_from(id).ok())),
@@ -89,7 +89,7 @@ impl Predictions {
     }
 }
 
-/// Returns where in the logits of all rows together rules change something: what is penalised, and what is forbidden.
+/// Returns the places in the logits of all rows together that rules change: the penalised ones, and the forbidden ones.
 fn places<T>(
     vocabulary: usize,
     callback: &dyn DecodeCallback<T>,

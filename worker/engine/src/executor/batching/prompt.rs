@@ -22,11 +22,11 @@ pub(super) struct TokenPrompt {
     ids: Rc<[u32]>,
     /// Ends of the pieces, ascending; the last one is the prompt's.
     cuts: Rc<[usize]>,
-    /// Whether the prompt may be computed in several passes or reuse another prompt's prefix.
+    /// Set if the prompt may be computed in several passes or reuse another prompt's prefix.
     shares: bool,
     /// Number of tokens at the start that other prompts may share: up to the last structural border, if there is one.
     common: usize,
-    /// Number of tokens at the start that stand in an extent of their own, which other prompts attend to; a cut.
+    /// Number of tokens at the start that lie in their own extent, to which other prompts attend; a cut.
     header: usize,
 }
 
@@ -65,7 +65,7 @@ impl TokenPrompt {
         self.header
     }
 
-    /// Whether two prompts have the same header, cut in the same way.
+    /// Returns whether two prompts have the same header, cut in the same way.
     pub(super) fn shares_header_with(&self, other: &Self) -> bool {
         self.header > 0 && self.header == other.header && self.shared(other) >= self.header
     }
@@ -93,7 +93,7 @@ impl TokenPrompt {
     /// Returns the length of the common prefix of two prompts that is cut in the same way, and whose rows attend to the
     /// same parts: its results are equal to the bit.
     pub(super) fn shared(&self, other: &Self) -> usize {
-        // Rows of a header attend as those of a prompt without one; what follows a header attends in two parts.
+        // Rows of a header attend as rows of a prompt without one; rows after a header attend in two parts.
         let alike = match (self.header, other.header) {
             (one, same) if one == same => usize::MAX,
             (0, header) | (header, 0) => header,
@@ -110,7 +110,7 @@ impl TokenPrompt {
         if self.shares && other.shares || self == other { shared } else { 0 }
     }
 
-    /// Whether other prompts may start with its first `end` tokens.
+    /// Returns whether other prompts may start with its first `end` tokens.
     pub(super) fn is_common(&self, end: usize) -> bool {
         end <= self.common
     }

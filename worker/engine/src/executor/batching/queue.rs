@@ -71,7 +71,7 @@ impl<T> Queue<T> {
         self.0.extend(Self::new(sequences).0);
     }
 
-    /// Whether no sequence is pending.
+    /// Returns whether no sequence is pending.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,7 +1,7 @@
 //! The decode loop: admit sequences, launch one pass, pass logits to the callback, release finished sequences.
 //!
-//! Where a device computes by itself, the step after the next token is launched before the host has read that token: the
-//! device takes it from where it was chosen. What the host does for a step, it does while the device computes the next one; a
+//! If a device computes asynchronously, the step after the next token is launched before the host has read that token: the
+//! device takes it from where it was chosen. The host does its work for a step while the device computes the next one; a
 //! sequence whose end shows only in its token has one row too many, which is not read.
 
 use super::callback::{DecodeCallback, StepOutcome};
@@ -32,12 +32,12 @@ struct Step {
 }
 
 impl Step {
-    /// Returns where the prediction of each sequence stands.
+    /// Returns the row of each sequence's prediction.
     fn rows(&self) -> HashMap<u64, i64> {
         self.sequences.iter().zip(0..).map(|(&(number, _), row)| (number, row)).collect()
     }
 
-    /// Takes back what was counted for sequences that had ended: it was computed for nothing.
+    /// Takes back the counts of sequences that had ended: their rows were computed for nothing.
     fn discount(&self, has_ended: impl Fn(u64) -> bool, counters: &mut TokenCounters) {
         let surplus = self.sequences.iter().filter(|(number, late)| *late && has_ended(*number)).count() as u64;
         counters.distinct -= surplus;
@@ -46,7 +46,7 @@ impl Step {
     }
 }
 
-/// Continues every prompt, those that follow, and those that arrive meanwhile, as `callback` decides.
+/// Continues every prompt, the prompts that follow, and those that arrive meanwhile, as `callback` decides.
 ///
 /// The bits of a sequence depend on its prompt alone: rows are computed in the segments of its own cuts and then one by
 /// one, each over its own header and what follows it, for any composition of a pass.
@@ -80,7 +80,7 @@ pub(crate) fn continue_all<T>(
             Ok(()) => {}
             Err(error) if is_out_of_memory(&error) && slots.shrink(arena) => {
                 tracing::warn!(slots = slots.most(), "memory is short; fewer sequences run at once");
-                // Those that run are computed again: nothing of a step under way is of use.
+                // The running sequences are computed again: a step under way is of no use.
                 batch.under_way = None;
                 batch.queue.push_front(batch.running.drain(..).map(|one| one.sequence).collect());
             }
@@ -136,7 +136,7 @@ impl<T> Batch<T> {
         }
     }
 
-    /// Gives slots to pending sequences. Returns those that have no room even alone.
+    /// Gives slots to pending sequences. Returns the sequences that have no room even alone.
     fn admit(
         &mut self,
         model: &dyn CausalLm,
@@ -161,7 +161,7 @@ impl<T> Batch<T> {
         Ok(refused)
     }
 
-    /// Has one pass computed: a row of each sequence that is being decoded, and pieces of prompts as far as rows allow. `None` if
+    /// Computes one pass: a row of each sequence that is being decoded, and pieces of prompts as far as rows allow. `None` if
     /// no sequence has anything to compute before the step under way is read.
     fn launch(
         &mut self,
@@ -248,7 +248,7 @@ impl<T> Batch<T> {
         Ok(Some(Step { sequences, predictions }))
     }
 
-    /// Reads a step, and takes its tokens; what had ended before is not looked at.
+    /// Reads a step, and takes its tokens; sequences that had ended before are skipped.
     fn settle(
         &mut self,
         step: Step,

@@ -1,4 +1,4 @@
-//! Tests of the decode loop with a fake model that runs out of memory when told.
+//! Tests of the decode loop with a fake model that runs out of memory on request.
 
 use super::{Choice, DecodeCallback, Prediction, SequenceRequest, Slots, StepOutcome, continue_all};
 use crate::kernels::{Kernels, Reference};

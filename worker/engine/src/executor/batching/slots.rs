@@ -51,26 +51,26 @@ struct SlotContent {
     /// `[1, hidden]`: the state after the prompt's last token, once it is computed.
     last: Option<Tensor>,
     busy: bool,
-    /// When the slot was last assigned.
+    /// Time at which the slot was last assigned.
     taken: u64,
 }
 
-/// What is computed of a prompt.
+/// Part of a prompt that is already computed.
 #[derive(Default)]
 struct Found {
     /// Its header, of which something may still be missing.
     header: Option<HeaderId>,
     /// Number of tokens.
     tokens: usize,
-    /// Where those are that must be copied; they begin after the prompt's header if that is there.
+    /// Extent of the tokens that must be copied; they begin after the prompt's header if that is there.
     from: Option<ExtentId>,
     /// The state after the last token, if all are computed.
     last: Option<Tensor>,
 }
 
-/// What became of a prompt that wants room.
+/// Result of a prompt's request for room.
 enum Assigned {
-    /// Slot and header have room for it; what was found of it is in them.
+    /// Slot and header have room for it; the part that was found is in them.
     Slot(usize, Option<HeaderId>),
     /// There is no room while others are busy.
     Full,
@@ -78,7 +78,7 @@ enum Assigned {
     Alone,
 }
 
-/// Where there is room for a prompt.
+/// Place with room for a prompt.
 enum Choice {
     /// In this slot.
     Slot(usize),
@@ -119,7 +119,7 @@ impl Slots {
         self.most
     }
 
-    /// Whether the next step is launched before the one before it is read.
+    /// Returns whether the next step is launched before the one before it is read.
     pub(crate) fn is_ahead(&self) -> bool {
         self.is_ahead
     }
@@ -133,7 +133,7 @@ impl Slots {
         more
     }
 
-    /// Frees the arena of what is kept between batches.
+    /// Frees the arena of everything that is kept between batches.
     pub(crate) fn forget(&mut self, arena: &mut Arena) {
         self.contents.clear();
         self.headers.clear();
@@ -166,7 +166,7 @@ impl Slots {
         let (slot, header, in_place, last) = match assigned? {
             Assigned::Slot(slot, header) => (slot, header, found.tokens, found.last),
             Assigned::Full => return Ok(Admission::Full),
-            // Only now: numbers of extents mean nothing once the arena is another.
+            // Only now: numbers of extents mean nothing once the arena is replaced.
             Assigned::Alone => match self.begin_alone(model, arena, (prompt, room))? {
                 Some((slot, header)) => (slot, header, 0, None),
                 None => return Ok(Admission::Full),
@@ -215,7 +215,7 @@ impl Slots {
         found
     }
 
-    /// Gives a prompt a slot and its header, and copies there what was found of it.
+    /// Gives a prompt a slot and its header, and copies there the part of it that was found.
     fn assign(
         &mut self,
         arena: &mut Arena,
@@ -253,8 +253,8 @@ impl Slots {
         }
     }
 
-    /// Gives a prompt the whole arena, of which nothing is kept, and another arena where that is too small. A sequence that
-    /// is alone always fits, unless the memory does not suffice, which is `None`.
+    /// Gives a prompt the whole arena, of which nothing is kept, and another arena if that is too small. A sequence that
+    /// is alone always fits, unless the memory does not suffice: then `None`.
     fn begin_alone(
         &mut self,
         model: &dyn CausalLm,
@@ -275,8 +275,8 @@ impl Slots {
         Ok(Some((0, header)))
     }
 
-    /// Adds the header of a prompt; free slots, and headers on which no busy slot stands, make room for it. `None` if
-    /// there is none.
+    /// Adds the header of a prompt; free slots, and headers that no busy slot uses, make room for it. `None` if there is no
+    /// room.
     fn add_header(&mut self, arena: &mut Arena, prompt: &TokenPrompt) -> Option<HeaderId> {
         loop {
             if let Some(extent) = arena.allocate(prompt.header()) {
@@ -288,13 +288,13 @@ impl Slots {
         }
     }
 
-    /// Frees the slot that is free for the longest time, or else the header on which no busy slot stands; `kept` stays.
-    /// Returns `false` if there is none.
+    /// Frees the slot that is free for the longest time, or else the header that no busy slot uses; `kept` stays. Returns
+    /// `false` if there is neither.
     fn make_room(&mut self, arena: &mut Arena, kept: Option<HeaderId>) -> bool {
         let idle = self.contents.iter_mut().filter(|content| !content.busy && content.extent != ExtentId::NONE);
         if let Some(content) = idle.min_by_key(|content| content.taken) {
             arena.release(content.extent);
-            // Slots keep their numbers, so that those that made room stay, without an extent.
+            // Slots keep their numbers: the slots that made room stay, without an extent.
             *content = SlotContent::nothing(ExtentId::NONE);
             return true;
         }
@@ -303,7 +303,7 @@ impl Slots {
         self.headers.evict(arena, |header| Some(header) != kept && !stands(header)).is_some()
     }
 
-    /// Whether a slot holds the first `tokens` tokens of a prompt after the header.
+    /// Returns whether a slot holds the first `tokens` tokens of a prompt after the header.
     fn holds(&self, slot: usize, header: Option<HeaderId>, (prompt, tokens): (&TokenPrompt, usize)) -> bool {
         let holds = |content: &SlotContent| {
             content.header == header && content.prompt.shared(prompt).min(content.computed) >= tokens
@@ -370,8 +370,8 @@ impl Slots {
         self.new_segments.clear();
     }
 
-    /// Whether the tokens of a prompt between the cuts `start` and `end` were not computed before for this job: tokens
-    /// that are computed again, because their slot was reused, are not distinct.
+    /// Returns whether the tokens of a prompt between the cuts `start` and `end` were not computed before for this job:
+    /// tokens that are computed again, because their slot was reused, are not distinct.
     pub(super) fn is_new(&mut self, prompt: &TokenPrompt, (start, end): (usize, usize)) -> bool {
         let path = prompt.digest(end);
         let new = self.known.insert(path);
@@ -405,7 +405,7 @@ impl Slots {
         }
     }
 
-    /// The header on which the sequence in a slot stands: rows on the same one are neighbours in a pass.
+    /// Returns the header that the sequence in a slot uses: rows with the same one are neighbours in a pass.
     pub(super) fn header(&self, slot: usize) -> Option<HeaderId> {
         self.contents.get(slot).and_then(|content| content.header)
     }

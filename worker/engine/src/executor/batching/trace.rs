@@ -27,7 +27,7 @@ pub struct Traced {
 pub struct Trace {
     /// The tokens generated.
     pub tokens: Vec<u32>,
-    /// For each of them a digest of the bits of all logits from which it was chosen, 0 where the device chose it.
+    /// Digest of the bits of all logits from which each token was chosen, 0 where the device chose it.
     pub logits: Vec<u64>,
 }
 

@@ -8,7 +8,7 @@ pub(crate) struct Draw {
     pub(crate) seed: u64,
     /// Index of the sample in its data set.
     pub(crate) sample: u32,
-    /// Which of the sample's sequences.
+    /// Number of the sequence among the sample's.
     pub(crate) sequence: u32,
 }
 
@@ -44,7 +44,7 @@ fn best(logits: &[f32]) -> Option<u32> {
     best.map(|(id, _)| id as u32)
 }
 
-/// Softmax in f64; `None` if there is no finite logit to normalise by.
+/// Softmax in f64; `None` if no logit is finite.
 pub(super) fn probabilities(logits: &[f32]) -> Option<Vec<f64>> {
     let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     if !most.is_finite() || logits.iter().any(|logit| logit.is_nan()) {

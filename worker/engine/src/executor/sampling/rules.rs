@@ -17,7 +17,7 @@ pub(in crate::executor) struct LogitsRules {
 }
 
 impl LogitsRules {
-    /// Whether any rule changes logits before the distribution is transformed.
+    /// Returns whether any rule changes logits before the distribution is transformed.
     pub(in crate::executor) fn change_logits(&self) -> bool {
         self.repetition_penalty != 1.0 || self.min_new_tokens > 0
     }
@@ -166,7 +166,7 @@ mod tests {
         assert!(cases.len() >= 60, "{}", cases.len());
     }
 
-    /// What is changed on a device are the same bits.
+    /// Changes on a device give the same bits.
     #[test]
     fn changes_on_a_device_are_those_of_the_host() {
         tch::manual_seed(3);

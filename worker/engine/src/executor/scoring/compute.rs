@@ -15,7 +15,7 @@ use compass_plan::engine::{PrefixSegment, TokenCounters};
 use std::collections::HashSet;
 use tch::{TchError, Tensor};
 
-/// Divisor of the arena for what is kept between batches.
+/// Divisor of the arena for segments that are kept between batches.
 const RESIDENT: usize = 4;
 
 /// State that is kept between batches.
@@ -28,7 +28,7 @@ pub(in crate::executor) struct Scorer {
     new_segments: Vec<PrefixSegment>,
     /// Maximum number of rows of a forward pass, once memory has run out.
     max_rows: Option<usize>,
-    /// Whether a pass is made ready while the device computes the one before.
+    /// Set if a pass is prepared while the device computes the one before.
     is_ahead: bool,
 }
 
@@ -88,7 +88,7 @@ impl Scorer {
         Self { is_ahead, ..Self::default() }
     }
 
-    /// Whether a pass is made ready while the device computes the one before.
+    /// Returns whether a pass is prepared while the device computes the one before.
     pub(in crate::executor) fn is_ahead(&self) -> bool {
         self.is_ahead
     }
@@ -100,8 +100,8 @@ impl Scorer {
     }
 
     /// Scores the texts of every sample; `done` is called once per sample, with its index in `samples`, and `meanwhile` after
-    /// each pass that was begun, while a GPU computes: again, until the scores of the pass before are there or it has nothing
-    /// to do, which it says by `false`.
+    /// each pass that was begun, while a GPU computes: repeatedly, until the scores of the pass before have arrived or it returns
+    /// `false` because it has nothing to do.
     ///
     /// # Errors
     /// Errors of libtorch, except for a lack of memory while a pass can still be made smaller.
@@ -144,7 +144,7 @@ impl Scorer {
         result
     }
 
-    /// Frees the arena of what is kept between batches.
+    /// Frees the arena of everything that is kept between batches.
     pub(in crate::executor) fn forget(&mut self, arena: &mut Arena) {
         self.resident.clear();
         arena.clear();
@@ -161,7 +161,7 @@ impl Scorer {
         arena: &mut Arena,
         meanwhile: &mut dyn FnMut() -> bool,
     ) -> Result<(), TchError> {
-        // A path and what is computed on it, wherever the holes are.
+        // Room for a path and for computing on it, wherever the holes are.
         let least = run.trie.longest() * 2;
         if arena.capacity() < least {
             self.resident.clear();
@@ -228,7 +228,7 @@ impl Scorer {
         Ok(())
     }
 
-    /// Gives extents to nodes, in order, as far as there is room or room can be made; returns those that have one.
+    /// Assigns extents to nodes, in order, as far as there is room or room can be made; returns the nodes that have one.
     fn with_room(&mut self, run: &mut Run<'_, '_>, arena: &mut Arena, mut nodes: Vec<usize>) -> Vec<usize> {
         for (number, &node) in nodes.iter().enumerate() {
             let tokens = run.trie.nodes[node].tokens.len();
@@ -272,7 +272,7 @@ impl Scorer {
         Ok(PassUnderWay { nodes: pending.to_vec(), scores, ends })
     }
 
-    /// Reads the scores of a pass, and frees what nothing follows.
+    /// Reads the scores of a pass, and frees the segments that nothing follows.
     fn settle(&mut self, run: &mut Run<'_, '_>, arena: &mut Arena, pass: PassUnderWay) -> Result<(), TchError> {
         let PassUnderWay { nodes, scores, ends } = pass;
         let mut scores = scores.read()?.into_iter();
@@ -320,7 +320,7 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Notes what is known, and what is to be computed.
+    /// Notes the known nodes, and the nodes to compute.
     fn begin(&mut self, passes: &Passes, known: &[Option<usize>]) {
         self.extents = vec![None; self.trie.nodes.len()];
         self.resident = known.to_vec();
@@ -332,7 +332,7 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Notes that a node needs computing no longer; extents on which nothing is left to be computed are released.
+    /// Notes that a node is computed; extents on which nothing remains to be computed are released.
     fn finish(&mut self, node: usize, arena: &mut Arena) {
         for at in self.trie.path(node) {
             self.left[at] -= 1;

@@ -8,7 +8,7 @@ pub(in crate::executor) fn cut_after(prefix: &[u32], ids: &[u32]) -> usize {
     common(prefix, ids)
 }
 
-/// Adds cuts where texts of one sample diverge, sorts them, and drops those that cut nothing off. Texts whose length
+/// Adds cuts where texts of one sample diverge, sorts them, and drops cuts that cut nothing off. Texts whose length
 /// `shared` rejects are not cut at all.
 pub(super) fn cut_apart(texts: &mut [ScoringInput], shared: impl Fn(usize) -> bool) {
     let mut order: Vec<usize> = (0..texts.len()).filter(|&text| shared(texts[text].fed.len())).collect();

@@ -11,7 +11,7 @@ pub(in crate::executor) struct ScoringInput {
     pub(in crate::executor) first: usize,
     /// Tokens to score at the position after the last fed token.
     pub(in crate::executor) next: Vec<u32>,
-    /// Where the text may be cut: positions between its first and its last token fed, in order.
+    /// Positions at which the text may be cut: between its first and its last token fed, in order.
     pub(in crate::executor) cuts: Vec<usize>,
 }
 

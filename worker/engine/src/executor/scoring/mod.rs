@@ -2,7 +2,7 @@
 //!
 //! An inference mode names the texts to score ([`ScoringInput`]); texts become a trie that is cut at the plan's borders and
 //! where a sample's own texts diverge ([`Trie`]); the trie is computed in depth-first order, a prefix segment
-//! to an extent of the arena, and what other batches may share stays ([`Resident`]).
+//! to an extent of the arena, and segments that other batches may share stay ([`Resident`]).
 
 mod compute;
 #[cfg(test)]

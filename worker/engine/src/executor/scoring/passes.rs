@@ -1,7 +1,7 @@
 //! Order in which a trie is computed, split into forward passes.
 //!
-//! Pure. Depth first, root by root: what stands on one segment is computed together, and the segment is needed no longer
-//! than that.
+//! Pure. Depth first, root by root: everything that follows one segment is computed together, and the segment is not needed
+//! for longer.
 
 use super::trie::Trie;
 

@@ -1,7 +1,7 @@
 //! Prefix segments that outlive a batch: their keys and values, with the scores of their tokens.
 //!
-//! A batch whose texts begin as those of an earlier batch did finds the prefix computed. Only what other samples may
-//! share stays, by far not all of the arena; of the segments that none follows, the one that was not used for the
+//! A batch whose texts begin as an earlier batch's did finds the prefix computed. Only segments that other samples may
+//! share stay, by far not all of the arena; of the segments that none follows, the one that was not used for the
 //! longest time makes room.
 
 use super::trie::Trie;
@@ -36,7 +36,7 @@ struct Kept {
     parent: Option<usize>,
     children: usize,
     node: ResidentNode,
-    /// When it was last used.
+    /// Time of its last use.
     used: u64,
 }
 
@@ -69,7 +69,7 @@ impl Resident {
     /// Keeps a segment after `parent`, and adds a holder to its extent. Returns its number.
     pub(super) fn keep(&mut self, arena: &mut Arena, parent: Option<usize>, node: ResidentNode) -> usize {
         let key = (parent, node.tokens.clone());
-        // One with fewer scores goes, with what follows it.
+        // A segment with fewer scores is dropped, with the segments that follow it.
         if let Some(&old) = self.by_tokens.get(&key) {
             self.drop_subtree(arena, old);
         }
@@ -104,7 +104,7 @@ impl Resident {
     }
 
     /// Drops the segment that was not used for the longest time, of those that nothing follows and no batch holds.
-    /// Returns `false` if there is none.
+    /// Returns `false` if no segment can be dropped.
     pub(super) fn evict(&mut self, arena: &mut Arena) -> bool {
         let idle = self.nodes.iter().filter(|(_, kept)| kept.children == 0 && !arena.is_shared(kept.node.extent));
         let Some((&oldest, _)) = idle.min_by_key(|&(&number, kept)| (kept.used, number)) else { return false };

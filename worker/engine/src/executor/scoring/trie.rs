@@ -24,7 +24,7 @@ pub(super) struct Node {
     pub(super) ends: Vec<usize>,
     /// Hash of all tokens from the start of the sequence, with the cuts between them.
     pub(super) path: u64,
-    /// Whether it ends at a structural border or before one: other samples may share it.
+    /// Set if it ends at a structural border or before one: other samples may share it.
     pub(super) is_common: bool,
 }
 
