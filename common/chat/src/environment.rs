@@ -59,7 +59,7 @@ fn trim(value: &Value, chars: Option<String>) -> Result<String, Error> {
     Ok(trimmed.to_owned())
 }
 
-/// Whether Python's `str.strip` strips the character: Unicode whitespace and the four information separators.
+/// Returns whether Python's `str.strip` strips the character: Unicode whitespace and the four information separators.
 pub(super) fn is_python_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }

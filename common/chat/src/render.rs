@@ -14,7 +14,7 @@ pub const TODAY: DateTime = jiff::civil::date(2024, 7, 26).at(0, 0, 0, 0);
 /// Tag that `continue_final_message` appends to find the position again, as in transformers.
 const TAG: &str = "CONTINUE_FINAL_MESSAGE_TAG ";
 
-/// Why a chat cannot be rendered.
+/// Reason why a chat cannot be rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
     /// The template is not Jinja, or uses an unsupported feature.

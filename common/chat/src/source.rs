@@ -77,7 +77,7 @@ impl ChatTemplates {
         Ok(Self(own))
     }
 
-    /// Whether there is no template.
+    /// Returns whether there is no template.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

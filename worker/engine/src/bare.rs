@@ -112,8 +112,8 @@ impl BareModel {
         Ok(Self { model })
     }
 
-    /// Loads the model in `directory` in float32 on the CPU as for a device whose operations cost time to begin: products
-    /// of the same rows are joined, experts are stacked, and the counts grow with what a device would have to do.
+    /// Loads the model in `directory` in float32 on the CPU as for a device on which each operation has a cost: products
+    /// of the same rows are joined, experts are stacked, and the counts grow with the work of that device.
     ///
     /// # Errors
     /// As [`crate::load`].
@@ -138,7 +138,7 @@ impl BareModel {
         self.model.vocabulary()
     }
 
-    /// Whether results for a prefix of a sequence of `length` tokens are valid for the whole.
+    /// Returns whether results for a prefix of a sequence of `length` tokens are valid for the whole.
     pub fn shares_prefixes(&self, length: usize) -> bool {
         self.model.shares_prefixes(length)
     }
@@ -214,7 +214,7 @@ impl BareModel {
         self.continue_by(asked, (slots, false), seed)
     }
 
-    /// The same as on a device that computes by itself: the next step is launched before a step is read, and the device chooses
+    /// The same as on a device that computes asynchronously: the next step is launched before a step is read, and the device chooses
     /// all tokens.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The CUDA half of libtorch: how a binary that links only the CPU half loads it, and what it reports.
+//! The CUDA half of libtorch: loading it into a binary that links only the CPU half, and its reports.
 //!
 //! Functions of CUDA's libraries are looked up by name in the loaded libraries: no header, no shim, and nothing without
 //! a GPU.
@@ -14,14 +14,14 @@ use tch::{Cuda, TchError};
 pub enum CudaLibrary {
     /// Loaded from this file.
     Loaded(PathBuf),
-    /// There is no such file beside libtorch or in `LD_LIBRARY_PATH`: a machine without CUDA.
+    /// No file of this kind is beside libtorch or in `LD_LIBRARY_PATH`: a machine without CUDA.
     Absent,
     /// The dynamic linker rejected the file for this reason; the CPU remains.
     Failed(String),
 }
 
 impl CudaLibrary {
-    /// Whether the CUDA half can be used.
+    /// Returns whether the CUDA half can be used.
     pub fn is_loaded(&self) -> bool {
         matches!(self, Self::Loaded(_))
     }
@@ -30,15 +30,15 @@ impl CudaLibrary {
 /// An error of CUDA.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CudaError {
-    /// Its number, such as 802.
+    /// Its number, for example 802.
     pub code: i32,
     /// CUDA's own words.
     pub text: String,
-    /// What to do, where it is known.
+    /// Remedy, if it is known.
     pub help: Option<&'static str>,
 }
 
-/// What the CUDA half of libtorch can use.
+/// Resources that the CUDA half of libtorch can use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CudaRuntime {
     /// Number of working GPUs.
@@ -47,7 +47,7 @@ pub struct CudaRuntime {
     pub driver: Option<u32>,
     /// The CUDA version that this libtorch was built with.
     pub needs: Option<u32>,
-    /// Why CUDA finds no GPU, in its own words.
+    /// CUDA's own reason for finding no GPU.
     pub error: Option<CudaError>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn error_text(code: i32) -> Option<String> {
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 
-/// Returns CUDA's words for an error, and its number. Numbers of the driver are those of the run-time library.
+/// Returns CUDA's words for an error, and its number. The driver and the run-time library have the same numbers.
 pub(crate) fn words(code: libc::c_int) -> String {
     error_text(code).map_or_else(|| format!("error {code}"), |text| format!("{text} (error {code})"))
 }
@@ -100,7 +100,7 @@ pub(crate) fn torch_error(code: libc::c_int, when: &str) -> TchError {
 
 type Handle = *mut libc::c_void;
 
-/// A point in what a GPU is asked for, which the host can wait for.
+/// A point in a GPU's work, for which the host can wait.
 pub(crate) struct CudaEvent {
     event: Handle,
     query: unsafe extern "C" fn(Handle) -> libc::c_int,
@@ -109,11 +109,11 @@ pub(crate) struct CudaEvent {
 }
 
 impl CudaEvent {
-    /// Returns the point after all that a GPU was asked for so far, on the stream that libtorch uses unless told otherwise;
-    /// `None` without CUDA's run-time library.
+    /// Returns the point after everything that was submitted to a GPU so far, on libtorch's default stream; `None` without CUDA's
+    /// run-time library.
     ///
     /// # Errors
-    /// CUDA's, which may be those of work that it was asked for before.
+    /// CUDA's, possibly of work that was submitted before.
     pub(crate) fn record(ordinal: usize) -> Result<Option<Self>, TchError> {
         type SetDevice = unsafe extern "C" fn(libc::c_int) -> libc::c_int;
         type Create = unsafe extern "C" fn(*mut Handle, libc::c_uint) -> libc::c_int;
@@ -160,7 +160,7 @@ impl CudaEvent {
         Ok(Some(this))
     }
 
-    /// Whether the GPU has come to it, or has failed, which waiting tells.
+    /// Returns whether the GPU has reached this point, or has failed, which waiting reports.
     pub(crate) fn is_past(&self) -> bool {
         /// `cudaErrorNotReady`.
         const NOT_READY: libc::c_int = 600;
@@ -168,10 +168,10 @@ impl CudaEvent {
         unsafe { (self.query)(self.event) != NOT_READY }
     }
 
-    /// Waits until the GPU has come to it.
+    /// Waits until the GPU has reached this point.
     ///
     /// # Errors
-    /// CUDA's, which may be those of any work before it.
+    /// CUDA's, possibly of any work before it.
     pub(crate) fn wait(&self) -> Result<(), TchError> {
         // SAFETY: the event was created, and is destroyed by `drop` alone.
         match unsafe { (self.wait)(self.event) } {
@@ -280,7 +280,7 @@ pub(crate) fn cuda_name(ordinal: usize) -> Option<String> {
         )
     };
     let (mut device, mut text) = (0, [0 as libc::c_char; 128]);
-    // SAFETY: both write only into the integer and the buffer, whose length they are told, and which live through the
+    // SAFETY: both write only into the integer and the buffer, whose length they are given, and which live through the
     // calls.
     let code = unsafe {
         get(&raw mut device, libc::c_int::try_from(ordinal).ok()?)

@@ -126,7 +126,7 @@ pub fn taken_bytes(choice: DeviceChoice, gpus: u32) -> usize {
 /// Assumed free memory of a GPU that does not report it.
 const UNKNOWN_CUDA_BYTES: usize = 4 << 30;
 
-/// Returns `cpu`, or a GPU's name from its driver, such as `NVIDIA H100 80GB HBM3`.
+/// Returns `cpu`, or a GPU's name from its driver, for example `NVIDIA H100 80GB HBM3`.
 pub(crate) fn device_name(device: Device) -> String {
     match device {
         Device::Cuda(ordinal) => cuda_name(ordinal).unwrap_or_else(|| "cuda".into()),

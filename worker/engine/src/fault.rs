@@ -8,7 +8,7 @@ use tch::TchError;
 /// Returns the first line of a libtorch error; the rest is a C++ backtrace.
 pub(crate) fn first_line(error: &TchError) -> String {
     let text = error.to_string();
-    // What tch puts before libtorch's own words says nothing.
+    // The prefix that tch puts before libtorch's own text says nothing.
     let said = text.strip_prefix("Internal torch error: ").unwrap_or(&text);
     said.lines().next().unwrap_or("libtorch gave no reason").to_owned()
 }
@@ -28,7 +28,7 @@ pub(crate) fn device_fault(error: &TchError) -> EngineFault {
     }
 }
 
-/// Whether the error is a lack of memory: less at once may succeed.
+/// Returns whether the error is a lack of memory: less at once may succeed.
 pub(crate) fn is_out_of_memory(error: &TchError) -> bool {
     known_fault(&error.to_string()).is_some_and(|known| known.culprit == Culprit::Memory)
 }

@@ -1,7 +1,7 @@
-//! An engine whose weights are files: it hands out no result once one of them was written to.
+//! An engine whose weights are files: it returns no result once one of them was written to.
 //!
 //! On the CPU tensors are views of mapped files, so that a trainer that writes over a checkpoint changes the model in the
-//! middle of a batch. The files are looked at before every result is handed out.
+//! middle of a batch. The files are checked before every result is returned.
 
 use crate::fault::missing_fault;
 use crate::weights::UnchangedFile;
@@ -15,7 +15,7 @@ pub(crate) struct Guarded<E> {
 }
 
 impl<E> Guarded<E> {
-    /// Guards an engine; without files every result is handed out.
+    /// Guards an engine; without files every result is returned.
     pub(crate) fn new(engine: E, files: Vec<UnchangedFile>) -> Self {
         Self { engine, files }
     }

@@ -1,4 +1,4 @@
-//! Whether the bits of a sequence depend on what is computed beside it, tried on the device itself.
+//! Test on the device itself that the bits of a sequence do not depend on what is computed beside it.
 //!
 //! On a CPU tests hold this for every family. On a GPU it depends on which kernels its libraries choose for a number of
 //! rows, so that every engine looks before it claims it.

@@ -1,10 +1,10 @@
-//! Errors of CUDA and its libraries that are known by their text: what is at fault, and the remedy.
+//! Errors of CUDA and its libraries that are known by their text: the culprit, and the remedy.
 //!
-//! Pure. The texts are those of `cudaGetErrorString` of CUDA 13.0, which libtorch puts behind `CUDA error: `, and those of
-//! libtorch's allocators, cuBLAS and cuDNN; a test compares them with the CUDA library itself. What can be the doing of one
-//! input (an illegal address, a failed launch) is not in the list of lost devices: a new process tells.
+//! Pure. The texts are taken from `cudaGetErrorString` of CUDA 13.0, which libtorch puts behind `CUDA error: `, and from
+//! libtorch's allocators, cuBLAS and cuDNN; a test compares them with the CUDA library itself. Errors that one input can cause
+//! (an illegal address, a failed launch) are not in the list of lost devices: a new process finds out.
 
-/// What is at fault.
+/// The cause of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Culprit {
     /// The device, the driver or another process: every computation on it fails.
@@ -21,7 +21,7 @@ pub(crate) struct KnownFault {
     /// Part of its text.
     pub(crate) text: &'static str,
     pub(crate) culprit: Culprit,
-    /// What to do.
+    /// The remedy.
     pub(crate) help: &'static str,
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn lacks_memory(what: &str) -> String {
     format!("not enough memory for {what}; help: {MEMORY}")
 }
 
-/// Returns what is known of an error by its text.
+/// Returns the known fault with a text.
 pub(crate) fn known_fault(text: &str) -> Option<&'static KnownFault> {
     KNOWN_FAULTS.iter().find(|known| text.contains(known.text))
 }

@@ -42,7 +42,7 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
 /// with `notes`.
 ///
 /// # Errors
-/// As [`load`]; [`EngineFault::Device`] also if a GPU has no room for so many, with the number that fits.
+/// As [`load`]; [`EngineFault::Device`] also if a GPU has no room for that many, with the number that fits.
 pub fn load_colocated(
     plan: &ModelPlan,
     device: &DeviceChoice,
@@ -74,7 +74,7 @@ const DEPENDS_ON_NEIGHBOURS: &str = "on this GPU the last bits of a sample depen
 const NOT_DETERMINISTIC: &str =
     "`deterministic = false`: the last bits of a sample may depend on what is computed beside it";
 
-/// Where tensors come from.
+/// Source of tensors.
 #[derive(Clone, Copy, Debug)]
 enum WeightSource {
     Files,
@@ -311,7 +311,7 @@ pub(crate) fn kind_of(dtype: Dtype) -> Kind {
 /// A model without tokenizer.
 pub(crate) struct LoadedModel {
     pub(crate) model: Box<dyn CausalLm>,
-    /// Whether some of its weights may be the mapped files themselves: those that are computed on the CPU.
+    /// Set if some of its weights may be the mapped files themselves: the weights that are computed on the CPU.
     pub(crate) is_mapped: bool,
     /// As in [`ModelFacts`].
     pub(crate) remarks: Vec<String>,

@@ -40,7 +40,7 @@ pub fn make_mkl_reproducible() -> Option<&'static str> {
     })
 }
 
-/// Whether bits on a GPU must not vary. A property of the process, as that of cuBLAS is, which reads its environment once.
+/// Set if bits on a GPU must not vary. A property of the process, like cuBLAS's own, which reads its environment once.
 static DETERMINISTIC: AtomicBool = AtomicBool::new(true);
 
 /// Lets the bits of a row on a GPU vary with its neighbours from now on, or not. On the CPU they never do.
@@ -48,7 +48,7 @@ pub(crate) fn set_deterministic(deterministic: bool) {
     DETERMINISTIC.store(deterministic, Ordering::Relaxed);
 }
 
-/// Whether bits must not vary on this device.
+/// Returns whether bits must not vary on this device.
 pub(crate) fn is_deterministic_on(device: Device) -> bool {
     device == Device::Cpu || DETERMINISTIC.load(Ordering::Relaxed)
 }

@@ -25,7 +25,7 @@ struct Layer {
     down_proj: Tensor,
 }
 
-/// Trainable weights; their names in the store are those of a Hugging Face checkpoint.
+/// Trainable weights; their names in the store are the names in a Hugging Face checkpoint.
 pub(crate) struct TrainableLlama {
     embed_tokens: Tensor,
     layers: Vec<Layer>,

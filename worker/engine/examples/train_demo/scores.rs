@@ -71,7 +71,7 @@ fn options(prompts: impl Iterator<Item = Vec<Segment>>) -> Body {
     Body::Ppl { options: prompts.enumerate().map(option).collect() }
 }
 
-/// Whether the option with the least `ppl` is the row's label.
+/// Returns whether the option with the least `ppl` is the row's label.
 fn least(row: &Value, result: &SampleResult) -> bool {
     let Outcome::Ppl(scores) = &result.outcome else { return false };
     let mean = |&at: &usize| scores.get(at).map_or(f64::INFINITY, PplScore::mean);

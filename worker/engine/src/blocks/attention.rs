@@ -1,5 +1,5 @@
-//! Causal self-attention with grouped queries (Ainslie et al. 2023): projections, rotation, keys and values, and what
-//! the kernels attend to.
+//! Causal self-attention with grouped queries (Ainslie et al. 2023): projections, rotation, keys and values, and the rows
+//! to which the kernels attend.
 
 use super::{Linear, Pass, RmsNorm};
 use crate::kernels::{Kernels, Part, Rotation, ScoreRule};
@@ -40,9 +40,9 @@ pub(crate) enum Projections {
 
 /// Normalisation of queries and of keys.
 pub(crate) enum QkNorm {
-    /// Of each over its own head.
+    /// One norm per head.
     Heads(RmsNorm, RmsNorm),
-    /// Of all of a row together (OLMo 2).
+    /// One norm over all heads of a row (OLMo 2).
     Rows(RmsNorm, RmsNorm),
 }
 
@@ -121,7 +121,7 @@ impl Attention {
                 let part = |of: &Tensor, start: i64, heads: i64| of.f_narrow(1, start, heads);
                 let values = part(&all, heads + kv_heads, kv_heads)?;
                 if let (Some(rotation), None, None) = (rotation, &self.qk_norm, self.query_scale) {
-                    // Queries and keys stand side by side, and turn together.
+                    // Queries and keys lie side by side, and are rotated together.
                     let turned = kernels.rotate(&part(&all, 0, heads + kv_heads)?, rotation)?;
                     return Ok((part(&turned, 0, heads)?, part(&turned, heads, kv_heads)?, values));
                 }

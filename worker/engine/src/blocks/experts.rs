@@ -6,8 +6,8 @@ use tch::{Device, Kind, TchError, Tensor};
 
 /// All experts of a layer.
 pub(crate) enum Experts {
-    /// Each in matrices of its own, which may be views of files: each is computed by itself, where its pairs begin and end is
-    /// copied to the host once.
+    /// Each in its own matrices, which may be views of files. Each is computed separately; the places where its pairs begin and
+    /// end are copied to the host once.
     Separate(Vec<GatedMlp>),
     /// All in one tensor each way, on CUDA: all are computed by one product, and the host need not know where pairs begin.
     Stacked(StackedExperts),

@@ -1,9 +1,9 @@
 //! Multi-head latent attention (DeepSeek-V2 2024): keys and values are made of a narrow latent row, and a part of each key, the same
 //! in all heads, is rotated.
 //!
-//! The arena holds what transformers caches, whole keys and values of every head, so that numbers are those of its formula; values,
-//! which are narrower than keys, are filled with zeros there. That costs a fifth more memory at DeepSeek's widths (192 and 128) than
-//! an own width of values, and every kernel of attention, which knows one width, serves.
+//! The arena holds the same as the cache of transformers, whole keys and values of every head, so that the numbers follow its
+//! formula; values, which are narrower than keys, are filled with zeros there. That costs a fifth more memory at DeepSeek's widths
+//! (192 and 128) than a separate width of values, and every kernel of attention, which knows one width, works.
 
 use super::attention::write_and_attend;
 use super::{Linear, Pass, RmsNorm};

@@ -15,7 +15,7 @@ pub(crate) struct Pass<'a> {
     rotations: Vec<Rotation>,
     /// The rotation of the current layer.
     rotation: usize,
-    /// Where each row's keys and values are written.
+    /// Places to which each row's keys and values are written.
     places: Tensor,
     levels: Vec<Level>,
     chains: Vec<Chain>,
@@ -24,7 +24,7 @@ pub(crate) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// Creates a pass over `rows` rows that starts at the first layer, on `device`: those of the segments, whose tokens
+    /// Creates a pass over `rows` rows that starts at the first layer, on `device`: the rows of the segments, whose tokens
     /// the arena knows, and others that pad them.
     pub(crate) fn new(
         kernels: &'a dyn Kernels,
@@ -80,7 +80,7 @@ impl<'a> Pass<'a> {
         self.rotations.get(self.rotation)
     }
 
-    /// Keys and values of the current layer, and where the rows' own are written.
+    /// Keys and values of the current layer, and the places to which the rows' own are written.
     pub(super) fn kv(&self) -> (&'a LayerKv, &Tensor) {
         (self.arena.layer(self.layer), &self.places)
     }

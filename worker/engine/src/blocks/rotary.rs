@@ -79,13 +79,13 @@ impl RotaryEmbedding {
         Ok(())
     }
 
-    /// Whether a sequence of `length` tokens is rotated differently from its prefixes.
+    /// Returns whether a sequence of `length` tokens is rotated differently from its prefixes.
     pub(crate) fn depends_on_length(&self, length: usize) -> bool {
         regime(&self.config, length as i64) != regime(&self.config, 0)
     }
 
-    /// Whether keys of a sequence of `length` tokens cannot be combined with those of shorter ones: `longrope` has
-    /// other frequencies there, and transformers recomputes the whole sequence.
+    /// Returns whether keys of a sequence of `length` tokens cannot be combined with the keys of shorter ones: `longrope`
+    /// has other frequencies there, and transformers recomputes the whole sequence.
     pub(crate) fn is_long(&self, length: usize) -> bool {
         regime(&self.config, length as i64) == Regime::Long
     }

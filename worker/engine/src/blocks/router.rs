@@ -1,4 +1,4 @@
-//! The router of a mixture of experts: which experts a row goes to, and with what shares.
+//! The router of a mixture of experts: the experts of each row, and their shares.
 
 use super::Linear;
 use crate::kernels::{Groups, Kernels, Routes, RoutingRule};
@@ -87,7 +87,7 @@ fn sum(shares: &Tensor) -> Result<Tensor, TchError> {
     shares.f_sum_dim_intlist([-1i64].as_slice(), true, Kind::Float)
 }
 
-/// A group's score: that of its two best experts.
+/// Returns a group's score: the sum of its two best experts.
 fn sum_of_two_best(grouped: &Tensor) -> Result<Tensor, TchError> {
     let (best, _) = grouped.f_topk(2, -1, true, true)?;
     best.f_sum_dim_intlist([-1i64].as_slice(), false, Kind::Float)

@@ -26,7 +26,7 @@ pub(crate) struct ModelConfig {
     pub(crate) bos_token_id: Option<u32>,
     /// From config.json and generation_config.json together.
     pub(crate) eos_token_ids: Vec<u32>,
-    /// How weights are scaled that are stored in eight bits.
+    /// Scaling of weights that are stored in eight bits.
     pub(crate) fp8: Option<Fp8>,
 }
 
@@ -92,7 +92,7 @@ impl ModelConfig {
     /// generation_config.json may be missing, or the file of another layout.
     ///
     /// # Errors
-    /// [`EngineFault::Missing`] if there is none, [`EngineFault::Model`] if it is malformed or names quantised weights.
+    /// [`EngineFault::Missing`] if the file is missing, [`EngineFault::Model`] if it is malformed or names quantised weights.
     pub(crate) fn read(directory: &Path, layout: ModelKind) -> Result<Self, EngineFault> {
         let path = directory.join(Self::file_of(layout));
         match layout {
@@ -158,7 +158,7 @@ impl ModelConfig {
     /// Returns the configuration of a part of the model, the object `key`, with the values of `defaults` for keys that it lacks.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] if there is no such object, or it is malformed.
+    /// [`EngineFault::Model`] if the object is missing or malformed.
     pub(crate) fn inner(&self, key: &str, defaults: Value) -> Result<Self, EngineFault> {
         let (Some(Value::Object(inner)), Value::Object(mut keys)) = (self.keys.get(key), defaults) else {
             return Err(self.fault(format!("`{key}` is missing")));

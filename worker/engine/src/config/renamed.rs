@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// A key as families read it, and another name of it: that of the file counts where it lacks the first.
+/// A key as families read it, and another name of it, which counts where a file lacks the first.
 const NAMES: [(&str, &str); 6] = [
     // transformers 5 has the base and the part of a head that is rotated in it, too: `RopeConfig::read`.
     ("rope_parameters", "rope_scaling"),

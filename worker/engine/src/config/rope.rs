@@ -49,7 +49,7 @@ pub(crate) struct Yarn {
     pub(crate) attention_factor: f64,
     pub(crate) beta_fast: f64,
     pub(crate) beta_slow: f64,
-    /// Whether the range of blended frequencies is widened to whole indices.
+    /// Set if the range of blended frequencies is widened to whole indices.
     pub(crate) truncate: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How far operations are from their formulas: what is looked at before a kernel is used, and by `gpu-check`.
+//! Differences of operations from their formulas: checked before a kernel is used, and by `gpu-check`.
 
 use super::{Kernels, Part, Warp};
 use crate::executor::{Draw, choose};

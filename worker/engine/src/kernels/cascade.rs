@@ -1,8 +1,8 @@
 //! Attention over a part of the keys with its log-sum-exp, and the merge of parts, by libtorch's operations.
 //!
-//! A device's own kernel does a level in one launch; here it is one call of libtorch's for each span. Bits are those of
-//! the row's own path: over shared keys, queries stand in blocks of [`BLOCK`], filled with zeros, so that every product
-//! has the same number of rows, however many stand on these keys; over a segment's own keys its rows alone decide.
+//! A device's own kernel does a level in one launch; here it is one call of libtorch's for each span. The bits of a row follow
+//! from its own path: over shared keys, queries are put into blocks of [`BLOCK`], filled with zeros, so that every product
+//! has the same number of rows, however many share these keys; over a segment's own keys its rows alone decide.
 
 use super::{Part, added_rows};
 use crate::blocks::{attend, causal_mask, fused, repeated};
@@ -17,7 +17,7 @@ const BLOCK: i64 = 16;
 /// Attends with all rows over the keys of one level.
 pub(super) fn attend_level(queries: &Tensor, kv: &LayerKv, level: &Level, rule: &ScoreRule) -> Result<Part, TchError> {
     let (rows, heads, head_dim) = queries.size3()?;
-    // Rows of no span see nothing at this level; those that pad the pass see nothing at all.
+    // Rows without a span see nothing at this level; rows that pad the pass see nothing at all.
     let nothing = if level.causal { 0.0 } else { f64::NEG_INFINITY };
     let unseeing = |count: i64| -> Result<Part, TchError> {
         Ok(Part {
@@ -55,7 +55,7 @@ pub(super) fn heads_first(x: &Tensor) -> Result<Tensor, TchError> {
     x.f_unsqueeze(0)?.f_transpose(1, 2)
 }
 
-/// Which keys the queries see.
+/// Keys that the queries see.
 enum Visible {
     All,
     UpToItself,
@@ -63,7 +63,7 @@ enum Visible {
     Mask(Tensor),
 }
 
-/// Attends with the last rows of `keys`, `[keys, kv_heads, head_dim]`, each over all that stands up to itself.
+/// Attends with the last rows of `keys`, `[keys, kv_heads, head_dim]`, each over all keys up to its own.
 fn last_rows(
     queries: &Tensor,
     (keys, values): (&Tensor, &Tensor),

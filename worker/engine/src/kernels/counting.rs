@@ -1,4 +1,4 @@
-//! What a device would have to do for a forward pass, counted.
+//! Count of the work that a forward pass would be for a device.
 //!
 //! A call costs what CUDA's stock operations need for it: fused norms, one flash kernel for a level, and pointwise
 //! operations one by one. Views are free, and what prepares a pass counts once for all layers.
@@ -33,7 +33,7 @@ const WRITE: u64 = 2;
 /// The non-linearity, and the product.
 const GATE: u64 = 2;
 
-/// Two sorts, two sums, and what stands between them.
+/// Two sorts, two sums, and the operations between them.
 const DRAW: u64 = 30;
 
 /// Reading, two changes and the choice between them, and writing.
@@ -45,13 +45,13 @@ const SCORES: u64 = 6;
 /// Groups' scores and the best of them, and the mask of the others in five.
 const GROUPS: u64 = 7;
 
-/// Two orders, shares and rows by them, where pairs stand, and where experts end.
+/// Two orders, shares and rows by them, the places of pairs, and the ends of experts.
 const SORT: u64 = 6;
 
 /// Filling, and copying.
 const PADDING: u64 = 2;
 
-/// Other operations, with a count of what they do.
+/// Other kernels, with a count of their work.
 pub(crate) struct Counting<K> {
     inner: K,
     counts: Rc<Cell<DeviceCounts>>,
@@ -88,7 +88,7 @@ impl<K: Kernels> Kernels for Counting<K> {
         self.inner.begin_to_host(numbers)
     }
 
-    /// Never, as on a GPU: what is counted is the work of one.
+    /// Never, as on a GPU: the work of one is counted.
     fn host_chooses(&self, _: Device) -> bool {
         false
     }
@@ -113,7 +113,7 @@ impl<K: Kernels> Kernels for Counting<K> {
         self.inner.change(logits, penalised, penalty, forbidden)
     }
 
-    /// Log-probabilities, those asked for, and the best.
+    /// Log-probabilities, the requested ones, and the best.
     fn token_scores(&self, logits: &Tensor, targets: &[&[u32]]) -> Result<Tensor, TchError> {
         self.count(SCORES);
         let places = targets.iter().map(|ids| ids.len()).sum::<usize>();

@@ -14,7 +14,7 @@ use crate::reproducible::is_deterministic_on;
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Least number of processors for which the kernel for single rows is given sequences: it divides no keys where sequences and
-/// key-value heads multiply to 0.8 times twice the GPU's. Some GPUs have more, which the driver says.
+/// key-value heads multiply to 0.8 times twice the GPU's. Some GPUs have more; the driver reports their number.
 const PROCESSORS: i64 = 160;
 
 /// libtorch's CUDA operations.
@@ -60,7 +60,7 @@ impl Cuda {
         Ok(cuda)
     }
 
-    /// Why kernels of our own are not used, for the user; `None` where they are, or are not meant to be.
+    /// Returns why kernels of our own are not used, for the user; `None` where they are, or are not meant to be.
     pub(crate) fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
@@ -97,14 +97,14 @@ fn without_waiting(here: &Tensor, device: Device) -> Result<Tensor, TchError> {
     if device.is_cuda() { here.f_internal_to_copy((here.kind(), device), true) } else { here.f_to_device(device) }
 }
 
-/// Product of sequences and key-value heads from which keys are not divided on a GPU of so many processors: 0.8 times twice as
-/// many, rounded up.
+/// Product of sequences and key-value heads from which keys are not divided on a GPU with this many processors: 0.8 times
+/// twice as many, rounded up.
 fn undivided(processors: i64) -> i64 {
     (processors * 2 * 8 + 9) / 10
 }
 
 impl Kernels for Cuda {
-    /// The host does not wait for what the device has to do: the driver copies what lies in pageable memory before the
+    /// The host does not wait for the device's work: the driver copies data in pageable memory before the
     /// call returns.
     fn to_device(&self, numbers: &[i64], device: Device) -> Result<Tensor, TchError> {
         without_waiting(&Tensor::f_from_slice(numbers)?, device)
@@ -295,7 +295,7 @@ mod tests {
 
     const ON_CPU: (Kind, Device) = (Kind::Float, Device::Cpu);
 
-    /// The calls of each level, as the kernel reads them, give what the formula gives.
+    /// The calls of each level, as the kernel reads them, give the formula's results.
     #[test]
     fn calls_of_levels_are_attention() {
         tch::manual_seed(11);
@@ -308,7 +308,7 @@ mod tests {
         }
     }
 
-    /// A check at load that finds no error would be none.
+    /// A check at load that finds no error would be useless.
     #[test]
     fn a_kernel_of_wrong_numbers_is_noticed() {
         tch::manual_seed(11);

@@ -13,7 +13,7 @@ pub(crate) struct Warp {
     pub(crate) temperature: f32,
     /// Number of most probable tokens that stay, with ties of the last one; 0 keeps all.
     pub(crate) top_k: usize,
-    /// Of the most probable tokens, the fewest whose probabilities sum to at least this stay; 1 keeps all.
+    /// The fewest most probable tokens whose probabilities sum to at least this stay; 1 keeps all.
     pub(crate) top_p: f64,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Warp {
 const ROWS: i64 = 64;
 
 /// Returns the token drawn for each row of `logits`, `[rows, vocabulary]` in f32, by its number in [0, 1) of `uniforms`,
-/// `[rows]` in f64: `[rows]`, -1 for a row that is no distribution.
+/// `[rows]` in f64: `[rows]`, -1 for a row that is not a distribution.
 pub(super) fn draw(logits: &Tensor, rule: &Warp, uniforms: &Tensor) -> Result<Tensor, TchError> {
     let (rows, _) = logits.size2()?;
     let blocks = (0..rows).step_by(ROWS as usize).map(|first| {
@@ -64,7 +64,7 @@ fn draw_rows(logits: &Tensor, rule: &Warp, uniforms: &Tensor) -> Result<Tensor, 
 fn keep_top_p(x: &Tensor, p: f64) -> Result<Tensor, TchError> {
     let (sorted, ids) = x.f_sort_stable(true, -1, true)?;
     let weights = sorted.f_sub(&sorted.f_narrow(1, 0, 1)?)?.f_to_kind(Kind::Double)?.f_exp()?;
-    // Sums of what is at most as probable, from the least on.
+    // Sums of the tokens that are at most as probable, from the least on.
     let from_least = weights.f_flip([-1i64])?.f_cumsum(-1, Kind::Double)?;
     let border = from_least.f_narrow(1, from_least.size()[1] - 1, 1)?.f_mul_scalar(1.0 - p)?;
     let gone = from_least.f_le_tensor(&border)?.f_flip([-1i64])?;
@@ -94,7 +94,7 @@ mod tests {
             (2.0, 899, 0.999),
         ] {
             let logits = Tensor::randn([rows, vocabulary], (Kind::Float, Device::Cpu)) * 3.0;
-            // Ties, and what a rule forbade.
+            // Ties, and forbidden tokens.
             let logits = if top_k == 50 { logits.round() } else { logits };
             let _ = logits.narrow(1, 7, 5).fill_(f64::NEG_INFINITY);
             let draws: Vec<(Draw, usize)> =

@@ -10,11 +10,11 @@ const LEAST_ON_CUDA: i64 = 256;
 
 /// The pairs of a pass.
 pub(crate) struct Pairs {
-    /// The row of each pair, sorted by expert, `[pairs]`; more entries may follow, which are of no expert.
+    /// The row of each pair, sorted by expert, `[pairs]`; more entries may follow, which belong to no expert.
     pub(crate) rows: Tensor,
     /// Number of pairs up to and with each expert's, `[experts]`.
     pub(crate) ends: Tensor,
-    /// Where the pairs of a row stand, in the order of their experts, `[rows, top_k]`.
+    /// Places of the pairs of a row, in the order of their experts, `[rows, top_k]`.
     places: Tensor,
     /// The shares of the same pairs.
     shares: Tensor,
@@ -27,7 +27,7 @@ impl Pairs {
     }
 }
 
-/// Sorts the pairs of `routes` over so many experts.
+/// Sorts the pairs of `routes` by expert, over this many experts.
 pub(super) fn sort_pairs(routes: &Routes, experts: i64) -> Result<Pairs, TchError> {
     let (_, top_k) = routes.experts.size2()?;
     let (chosen, ranks) = routes.experts.f_sort(-1, false)?;
@@ -103,7 +103,7 @@ mod tests {
             let wanted = x.narrow(0, first, count).matmul(&weight.get(expert).transpose(0, 1));
             assert!(got.narrow(0, first, count).allclose(&wanted, 1e-5, 1e-5, false), "expert {expert}");
         }
-        // Rows that are of no expert change no other row.
+        // Rows that belong to no expert change no other row.
         let more = grouped_linear(&x.constant_pad_nd([0, 0, 0, 6]), &weight, &pairs).unwrap();
         assert!(more.narrow(0, 0, 10).equal(&got));
         assert_eq!(filled(&pairs.rows, 16).unwrap().size(), [16]);

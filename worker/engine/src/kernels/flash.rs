@@ -44,10 +44,10 @@ type FlashForward = unsafe extern "C" fn(
 pub(super) enum Flash {
     /// The kernel of libtorch's CUDA half.
     Libtorch(FlashForward),
-    /// What the kernel does, computed sequence by sequence on any device.
+    /// The kernel's computation, sequence by sequence on any device.
     #[cfg(test)]
     Twin,
-    /// The same with one shared key too few: what a check must notice.
+    /// The same with one shared key too few: a check must notice it.
     #[cfg(test)]
     TwinOffByOne,
 }
@@ -64,7 +64,7 @@ impl Flash {
         Some(Self::Libtorch(unsafe { std::mem::transmute::<*mut libc::c_void, FlashForward>(found) }))
     }
 
-    /// Whether tensors of a device can be attended to.
+    /// Returns whether tensors of a device can be attended to.
     pub(super) fn runs_on(self, device: Device) -> bool {
         match self {
             Self::Libtorch(_) => device.is_cuda(),

@@ -18,12 +18,12 @@ pub(crate) struct Part {
 /// Operations of a forward pass.
 ///
 /// Invariant: no row of a result depends on the number of rows, nor on the other rows, to the bit. Everything that a
-/// forward pass computes goes through here; what lies between two calls only views tensors otherwise.
+/// forward pass computes goes through here; code between two calls only views tensors otherwise.
 pub(crate) trait Kernels {
     /// Copies numbers of the host to a device.
     fn to_device(&self, numbers: &[i64], device: Device) -> Result<Tensor, TchError>;
 
-    /// Begins to copy numbers to the host, which need not wait for what the device is asked for after that.
+    /// Begins to copy numbers to the host, which need not wait for later work of the device.
     fn begin_to_host(&self, numbers: &Tensor) -> Result<ToHost, TchError>;
 
     /// Copies ids to the host, which waits for the device.
@@ -37,18 +37,18 @@ pub(crate) trait Kernels {
         Vec::<f32>::try_from(&floats.f_reshape([-1])?)
     }
 
-    /// Whether the host chooses tokens by the logits on `device` where rules change them or one is drawn: a CPU has nothing to
-    /// copy.
+    /// Returns whether the host chooses tokens by the logits on `device` where rules change them or one is drawn: a CPU has
+    /// nothing to copy.
     fn host_chooses(&self, device: Device) -> bool {
         device == Device::Cpu
     }
 
     /// Returns the id of the largest logit of each row, `[rows, vocabulary]`, the lowest of equals: `[rows]`, -1 for a row with
-    /// what is not a number.
+    /// a NaN.
     fn best(&self, logits: &Tensor) -> Result<Tensor, TchError>;
 
     /// Draws a token for each row of `logits`, `[rows, vocabulary]` in f32, by its number in [0, 1): `[rows]`, -1 for a
-    /// row that is no distribution.
+    /// row that is not a distribution.
     fn draw(&self, logits: &Tensor, warp: Warp, uniforms: &[f64]) -> Result<Tensor, TchError>;
 
     /// Changes `logits`, `[rows, vocabulary]` in f32, in place. Those at `penalised` places of all rows together, each place
@@ -131,7 +131,8 @@ pub(crate) trait Kernels {
     /// head_dim]`.
     fn merge(&self, parts: &[Part]) -> Result<Tensor, TchError>;
 
-    /// Attends with `queries` over all keys that the rows see, by any rule; the layers of a pass share the masks. Returns `[rows, heads, head_dim]`.
+    /// Attends with `queries` over all keys that the rows see, by any rule; the layers of a pass share the masks. Returns `[rows, heads,
+    /// head_dim]`.
     fn attend_chains(
         &self,
         queries: &Tensor,

@@ -26,7 +26,7 @@ impl Kernels for Reference {
 
     fn best(&self, logits: &Tensor) -> Result<Tensor, TchError> {
         let best = logits.f_argmax(-1, true)?;
-        // What is not a number counts as the largest.
+        // A NaN counts as the largest.
         let largest = logits.f_gather(-1, &best, false)?;
         best.f_masked_fill(&largest.f_isnan()?, -1)?.f_squeeze_dim(-1)
     }

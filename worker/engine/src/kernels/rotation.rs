@@ -2,7 +2,7 @@
 
 use tch::{Device, TchError, Tensor};
 
-/// Which entries of a head turn together.
+/// Entries of a head that turn together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Pairing {
     /// One of the first half with one of the second (Llama).

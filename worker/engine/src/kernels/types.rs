@@ -2,7 +2,7 @@
 
 use tch::Tensor;
 
-/// How the learnt weight of a root-mean-square norm is applied to rows that are computed in f32.
+/// Form in which the learnt weight of a root-mean-square norm is applied to rows that are computed in f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum RmsForm {
     /// After the cast back to the model's kind (Llama).
@@ -31,8 +31,8 @@ impl ScoreRule {
         self.scale.unwrap_or((head_dim as f64).powf(-0.5))
     }
 
-    /// Whether attention over parts of the keys can be merged: a window would begin within a part, and a soft cap is in
-    /// no fused kernel.
+    /// Returns whether attention over parts of the keys can be merged: a window would begin within a part, and no fused
+    /// kernel has a soft cap.
     pub(crate) fn can_be_merged(&self) -> bool {
         self.window.is_none() && self.softcap.is_none()
     }

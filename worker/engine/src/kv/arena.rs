@@ -2,7 +2,7 @@
 //!
 //! An extent is a run of tokens in every layer, for the tokens of one prefix segment, or of one sequence's end. It is
 //! freed when its last holder releases it. Its content is never moved, and two extents never overlap, so that siblings
-//! of a trie stand beside each other, and one pass can compute them all.
+//! of a trie lie beside each other, and one pass can compute them all.
 
 use super::free_list::FreeList;
 use tch::{Device, Kind, TchError, Tensor};
@@ -36,7 +36,7 @@ struct Extent {
     capacity: usize,
     /// The tokens in it, for models that must compute a whole sequence again at some length.
     tokens: Vec<u32>,
-    /// Whether keys were rotated for a long sequence, for models where this differs.
+    /// Set if keys were rotated for a long sequence, for models where this differs.
     long: bool,
     holders: usize,
 }
@@ -56,7 +56,7 @@ impl Arena {
         (kv_heads, head_dim): (i64, i64),
         kind: Kind,
     ) -> Result<Self, TchError> {
-        // Nothing is read before it was written. One token more: rows that pad a pass are written there.
+        // Nothing is read before it was written. One token more than asked for: rows that pad a pass are written there.
         let room = |device| Tensor::f_empty([capacity as i64 + 1, kv_heads, head_dim], (kind, device));
         let layer = |&device: &Device| Ok(LayerKv { keys: room(device)?, values: room(device)? });
         let layers = devices.iter().map(layer).collect::<Result<_, TchError>>()?;
@@ -68,7 +68,7 @@ impl Arena {
         Self { layers: Vec::new(), free: FreeList::default(), extents: Vec::new(), capacity: 0 }
     }
 
-    /// Frees the memory, then takes the arena that `make` reserves, which is told of how many tokens that memory was. All
+    /// Frees the memory, then takes the arena that `make` reserves, whose argument is the number of tokens of that memory. All
     /// extents are gone: an [`ExtentId`] of before may name another one.
     pub(crate) fn replace(&mut self, make: impl FnOnce(usize) -> Result<Self, TchError>) -> Result<(), TchError> {
         let freed = self.capacity;
@@ -119,7 +119,7 @@ impl Arena {
         }
     }
 
-    /// Whether an extent has more than one holder.
+    /// Returns whether an extent has more than one holder.
     pub(crate) fn is_shared(&self, id: ExtentId) -> bool {
         self.extent(id).is_some_and(|extent| extent.holders > 1)
     }
@@ -143,7 +143,7 @@ impl Arena {
         self.extent(id).map_or(&[], |extent| &extent.tokens)
     }
 
-    /// Whether the keys of an extent are those of a long sequence, see [`crate::blocks::RotaryEmbedding::is_long`].
+    /// Returns whether the keys of an extent belong to a long sequence, see [`crate::blocks::RotaryEmbedding::is_long`].
     pub(crate) fn is_long(&self, id: ExtentId) -> bool {
         self.extent(id).is_some_and(|extent| extent.long)
     }
@@ -176,7 +176,7 @@ impl Arena {
         &self.layers[number]
     }
 
-    /// The row that takes what is never read.
+    /// The row for keys and values that are never read.
     pub(crate) fn idle_row(&self) -> usize {
         self.capacity
     }

@@ -1,4 +1,4 @@
-//! Which tokens of an arena are free: pure, first fit.
+//! Free tokens of an arena: pure, first fit.
 //!
 //! Invariant: holes do not touch each other, so that the largest is as large as can be.
 

@@ -1,9 +1,8 @@
 //! Segments of a pass, and the levels at which their rows attend.
 //!
-//! Pure. A row sees the extents of its path, whole and in order, and of its own extent what stands up to itself. One
-//! level is the extents at one depth of all paths: rows in depth-first order that stand on the same extent are
-//! neighbours, so that a level is one call of variable lengths. The last level is the own extents. What a row becomes
-//! depends on the borders of its own path alone.
+//! Pure. A row sees the extents of its path, whole and in order, and its own extent up to itself. One level is the extents
+//! at one depth of all paths: rows in depth-first order with the same extent are neighbours, so that a level is one call of
+//! variable lengths. The last level is the own extents. The result of a row depends on the borders of its own path alone.
 
 use super::varlen_calls::VarlenCalls;
 use super::{Arena, ExtentId};
@@ -25,7 +24,7 @@ pub(crate) struct Segment {
     pub(crate) position: usize,
     /// Number of tokens.
     pub(crate) rows: usize,
-    /// Whether it is the last token of a sequence that is being generated.
+    /// Set if it is the last token of a sequence that is being generated.
     pub(crate) decodes: bool,
 }
 
@@ -50,19 +49,19 @@ pub(crate) struct Span {
     /// The first key in the arena, and the number of keys.
     pub(crate) start: i64,
     pub(crate) used: i64,
-    /// Whether these rows see nothing else.
+    /// Set if these rows see nothing else.
     pub(crate) alone: bool,
-    /// Whether it is one row that is being decoded, over its own keys.
+    /// Set if it is one row that is being decoded, over its own keys.
     pub(crate) decodes: bool,
 }
 
 /// One call of attention.
 #[derive(Debug, Default)]
 pub(crate) struct Level {
-    /// In the order of their rows; rows of no span see nothing at this level.
+    /// In the order of their rows; rows without a span see nothing at this level.
     pub(crate) spans: Vec<Span>,
-    /// Whether the rows of a span are the last of its keys, each of which sees what stands up to itself; otherwise
-    /// every row sees all keys.
+    /// Set if the rows of a span are the last of its keys, each of which sees the keys up to itself; otherwise every row
+    /// sees all keys.
     pub(crate) causal: bool,
     pub(crate) masks: Masks,
     pub(crate) calls: VarlenCalls,

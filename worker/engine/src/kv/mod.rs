@@ -1,5 +1,5 @@
-//! Keys and values of a model's sequences: one arena for each layer, reserved once, in which sequences own extents and
-//! share those of their prefixes.
+//! Keys and values of a model's sequences: one arena for each layer, reserved once, in which sequences have their own extents
+//! and share the extents of their prefixes.
 
 mod arena;
 mod free_list;

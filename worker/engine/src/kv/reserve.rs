@@ -1,4 +1,4 @@
-//! How large an arena is: by the memory that is free when it is made, and from then on by its own account, since an
+//! Size of an arena: by the memory that is free when it is made, and from then on by its own account, since an
 //! allocator that keeps what was freed makes the memory look smaller than it is.
 
 use super::Arena;

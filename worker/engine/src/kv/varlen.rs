@@ -1,8 +1,8 @@
 //! A level as calls of variable-length attention.
 //!
 //! Bits: a kernel for one row of each sequence divides the keys among processors if there are few sequences, so that its
-//! sums depend on their number. Rows that are decoded are therefore a call of their own with a minimum number of
-//! sequences, and every other call says that it has sequences of two rows at least, for which no kernel divides keys.
+//! sums depend on their number. Rows that are decoded therefore have their own call with a minimum number of
+//! sequences, and every other call declares sequences of two rows at least, for which no kernel divides keys.
 
 use super::Level;
 use super::varlen_calls::{VarlenCall, VarlenOnDevice};

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use tch::Tensor;
 
-/// Queries of one call, and the keys that they see. Sequences stand one after the other in the rows; those that see
+/// Queries of one call, and the keys that they see. Sequences follow one another in the rows; sequences that see
 /// nothing have no keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VarlenCall {
@@ -22,7 +22,7 @@ pub(crate) struct VarlenCall {
     /// Most rows and keys of a sequence.
     pub(crate) most_rows: i64,
     pub(crate) most_keys: i64,
-    /// Whether some row sees nothing.
+    /// Set if some row sees nothing.
     pub(crate) has_blind_rows: bool,
 }
 

@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(free_bytes(root, "0::/job/step\n"), Some(950));
         group(root, "job/step", &[("memory.max", "400\n")]);
         assert_eq!(free_bytes(root, "0::/job/step\n"), Some(200));
-        // Beyond its limit nothing is left, and not less.
+        // Beyond its limit nothing is left, not a negative number.
         group(root, "job/step", &[("memory.max", "100\n")]);
         assert_eq!(free_bytes(root, "0::/job/step\n"), Some(0));
         // A path that this container does not see leaves its own root.

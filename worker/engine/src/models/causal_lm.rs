@@ -12,7 +12,7 @@ pub(super) const PART_OF_MEMORY: usize = 4;
 pub(crate) struct LateTokens {
     /// Their rows in the pass.
     pub(crate) rows: Vec<i64>,
-    /// The tokens, `[rows]`; -1 for one that could not be chosen, which stands for any.
+    /// The tokens, `[rows]`; -1 for one that could not be chosen, in whose place any may be used.
     pub(crate) ids: Tensor,
 }
 
@@ -39,7 +39,7 @@ pub(crate) trait CausalLm {
     /// extents, and on nothing else in the pass.
     fn hidden(&mut self, tokens: &[u32], segments: &[Segment], arena: &mut Arena) -> Result<Tensor, TchError>;
 
-    /// Whether [`CausalLm::hidden_after`] leaves tokens where they are: otherwise it waits for them.
+    /// Returns whether [`CausalLm::hidden_after`] leaves tokens where they are: otherwise it waits for them.
     fn takes_late_tokens(&self) -> bool {
         false
     }
@@ -90,7 +90,7 @@ pub(crate) trait CausalLm {
         usize::MAX
     }
 
-    /// Whether results for a prefix of a sequence of `length` tokens are valid for the whole sequence. If not, a
+    /// Returns whether results for a prefix of a sequence of `length` tokens are valid for the whole sequence. If not, a
     /// sequence is one segment from its first token on.
     fn shares_prefixes(&self, length: usize) -> bool;
 

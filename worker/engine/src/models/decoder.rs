@@ -25,7 +25,7 @@ const GPU_ROWS: usize = 8192;
 /// Part of a GPU's memory that the rows of a pass may take, as a divisor of all of it; keys and values take the rest.
 const PART_FOR_ROWS: usize = 24;
 
-/// What libraries and the epilogue take of a GPU beside that, in bytes.
+/// Memory of a GPU that libraries and the epilogue take in addition, in bytes.
 const OF_LIBRARIES: usize = 2 << 30;
 
 /// Memory of a row in a layer, in widths of the model: the row, the output of attention, and the wider states inside
@@ -40,14 +40,14 @@ pub(crate) struct Placement {
     pub(crate) positions: i64,
     /// Number of engines that share the GPU.
     pub(crate) sharing: usize,
-    /// Bytes of the weights outside the layers, and of a layer in the mean; 0 where no file tells.
+    /// Bytes of the weights outside the layers, and of a layer in the mean; 0 if no file gives them.
     pub(crate) weights: (usize, usize),
-    /// How layers on several devices work together.
+    /// Cooperation of layers on several devices.
     pub(crate) stages: Stages,
 }
 
-/// What an engine may still take of its share of a GPU on which it has weights: those that share it may come later, and want
-/// what is free now.
+/// Returns the rest of an engine's share of a GPU on which it has weights: engines that share it may be loaded later, and
+/// need what is free now.
 fn left_of_share(free: usize, share: usize, weights: usize) -> usize {
     free.min(share.saturating_sub(weights))
 }
@@ -68,7 +68,7 @@ pub(crate) trait DecoderLayer {
     }
 }
 
-/// How a token's position enters the model.
+/// Way in which a token's position enters the model.
 pub(crate) enum Positions {
     /// One rotation of all layers, or several among which each layer selects.
     Rotary(Vec<RotaryEmbedding>),
@@ -146,7 +146,7 @@ impl Decoder {
         self.layers.iter_mut().try_for_each(|layer| layer.stack_experts())
     }
 
-    /// Returns the number of tokens whose keys and values fit into so many bytes on each device.
+    /// Returns the number of tokens whose keys and values fit into the given bytes on each device.
     fn tokens_in(&self, bytes: impl Fn(Device, usize) -> usize) -> usize {
         let layers = self.layers.len().max(1);
         let home = vec![self.placement.device; layers];
@@ -158,7 +158,7 @@ impl Decoder {
         devices.iter().map(|&device| on(device)).min().unwrap_or(0)
     }
 
-    /// What this engine may take of a GPU's memory.
+    /// Returns this engine's share of a GPU's memory.
     fn share_of(&self, bytes: usize) -> usize {
         bytes / self.placement.sharing.max(1)
     }
@@ -212,7 +212,7 @@ impl Decoder {
     }
 }
 
-/// Input of the layers: the requested segments, or in place of some of them their whole sequences.
+/// Input of the layers: the requested segments, or their whole sequences in place of some of them.
 struct Fed<'a> {
     tokens: Cow<'a, [u32]>,
     segments: Cow<'a, [Segment]>,
@@ -398,7 +398,7 @@ impl CausalLm for Decoder {
         self.forward((tokens, None), segments, arena)
     }
 
-    /// Where a pass goes through several devices in parts, each part wants its tokens from the host.
+    /// Returns `true` on one device: in a pass that goes through several devices in parts, each part needs its tokens from the host.
     fn takes_late_tokens(&self) -> bool {
         self.layer_devices.is_empty()
     }
@@ -446,7 +446,7 @@ impl CausalLm for Decoder {
         let row = width * ROW_WIDTHS * self.placement.kind.elt_size_in_bytes();
         let (liked, bytes) = match self.placement.device {
             Device::Cpu => (CPU_ROWS, free_bytes() / 4),
-            // What is free there tells of the allocator, which keeps what was freed.
+            // The free memory of a GPU depends on the allocator, which keeps what was freed.
             device => (GPU_ROWS, self.share_of(total_on(device)) / PART_FOR_ROWS),
         };
         (bytes / row.max(1)).clamp(1, liked)

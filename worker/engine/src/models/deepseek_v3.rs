@@ -1,4 +1,5 @@
-//! DeepSeek-V3 and R1 (DeepSeek-AI 2024), and models of the same class such as Kimi K2 and Moonlight: DeepSeek-V2 whose experts are
+//! DeepSeek-V3 and R1 (DeepSeek-AI 2024), and models of the same class, for example Kimi K2 and Moonlight: DeepSeek-V2 whose experts
+//! are chosen by sigmoids with a learnt correction.
 //! chosen by sigmoids with a learnt correction.
 
 use super::decoder::{Decoder, Placement};

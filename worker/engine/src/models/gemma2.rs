@@ -2,7 +2,7 @@
 //! caps on scores and logits.
 //!
 //! The soft cap on scores is always computed, as in training. transformers omits it on its sdpa path; the numbers to
-//! compare with are those of `attn_implementation="eager"`.
+//! compare with come from `attn_implementation="eager"`.
 
 use super::decoder::{Decoder, Placement};
 use super::pre_norm;

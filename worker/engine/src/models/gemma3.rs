@@ -24,7 +24,7 @@ struct Keys {
     attn_logit_softcapping: Option<f64>,
     final_logit_softcapping: Option<f64>,
     layer_types: Option<Vec<String>>,
-    /// In older files: every such layer sees everything.
+    /// In older files: every layer at this interval sees everything.
     sliding_window_pattern: Option<usize>,
     use_bidirectional_attention: Option<bool>,
     rope_theta: Option<f64>,
@@ -49,7 +49,7 @@ const WHOLE: usize = 0;
 const SLIDING: usize = 1;
 
 impl Keys {
-    /// Whether a layer sees a window only.
+    /// Returns whether a layer sees a window only.
     fn slides(&self, number: usize) -> bool {
         match self.layer_types.as_ref().and_then(|types| types.get(number)) {
             Some(kind) => kind == "sliding_attention",

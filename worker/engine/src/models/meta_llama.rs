@@ -74,7 +74,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
 }
 
 /// Returns the sizes, by the arithmetic of Meta's `FeedForward` and `precompute_freqs_cis` (llama-models,
-/// `llama3/model.py`). Its constants of the scaled rotary embedding are those of Llama 3.1; transformers uses a factor
+/// `llama3/model.py`). Its constants of the scaled rotary embedding are Llama 3.1's; transformers uses a factor
 /// of 32 for Llama 3.2.
 fn shape(params: &Params, vocab_size: i64) -> Result<LlamaShape, String> {
     let (heads, kv_heads) = (params.n_heads, params.n_kv_heads.unwrap_or(params.n_heads));

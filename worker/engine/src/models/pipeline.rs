@@ -1,9 +1,9 @@
 //! Layers on several devices as a pipeline: a pass is cut into micro-batches, and while one device computes one of them,
 //! the device before it computes the next.
 //!
-//! One thread suffices: a GPU computes what it is given in order, and the host does not wait for it. Every device is given
+//! One thread suffices: a GPU computes its work in order, and the host does not wait for it. Every device is given
 //! micro-batches in their order, so that one of them may attend to keys that an earlier one writes. The numbers of a row
-//! are those of the undivided pass, because no row's depend on its neighbours.
+//! equal the undivided pass's, because no row's depend on its neighbours.
 //!
 //! A step of generation has too few rows to be cut: reading a device's weights takes as long for a few rows as for all.
 
@@ -18,16 +18,16 @@ const LEAST_ROWS: usize = 1_024;
 /// Micro-batches of a pass for each stage: the first and the last stage wait for as many steps as there are stages.
 const BATCHES_PER_STAGE: usize = 4;
 
-/// Which layers make a stage.
+/// Layers that make a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stages {
     /// Neighbours on one device.
     ByDevice,
-    /// Every layer, with micro-batches of at least so many rows: what tests on one device try.
+    /// Every layer, with micro-batches of at least this many rows: tests on one device use it.
     EachLayer { least_rows: usize },
 }
 
-/// The stages of a model, and how a pass is cut for them.
+/// The stages of a model, and the division of a pass for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pipeline {
     /// The layers of each stage, in order.
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(stages(&Pipeline::new(each, 3, &[])), [0..1, 1..2, 2..3]);
     }
 
-    /// Segments of so many rows; of each, the numbers of the extents of its path, and that of its own.
+    /// Segments of this many rows, each with the numbers of the extents of its path, and the number of its own.
     fn segments(of: &[(usize, &[usize], usize)]) -> Vec<Segment> {
         let mut arena = Arena::new(&[Device::Cpu], 100, (1, 1), Kind::Float).unwrap();
         let extents: Vec<ExtentId> = (0..10).map(|_| arena.allocate(1).unwrap()).collect();
@@ -124,7 +124,7 @@ mod tests {
         let pipeline = Pipeline { stages: vec![0..1, 1..2], least_rows: 8 };
         let pass = segments(&[(5, &[], 0), (5, &[], 1), (9, &[], 2), (3, &[], 3), (4, &[], 4), (6, &[], 5)]);
         assert_eq!(pipeline.micro_batches(&pass), [0..2, 2..3, 3..6]);
-        // What is left would be too small.
+        // The rest would be too small.
         assert_eq!(pipeline.micro_batches(&pass[..3]), [0..2, 2..3]);
         assert_eq!(pipeline.micro_batches(&pass[..2]), vec![0..2]);
         let one = Pipeline { stages: pipeline.stages[..1].to_vec(), ..pipeline };

@@ -24,7 +24,7 @@ pub(super) struct ExpertKeys {
 }
 
 impl ExpertKeys {
-    /// Whether a layer has experts.
+    /// Returns whether a layer has experts.
     pub(super) fn in_layer(&self, number: usize) -> bool {
         let excepted = self.mlp_only_layers.as_ref().is_some_and(|layers| layers.contains(&number));
         let step = self.decoder_sparse_step.unwrap_or(1).max(1);

@@ -74,8 +74,8 @@ impl Family {
         found.map_err(|why| config.fault(why))
     }
 
-    /// Loads a model, and checks that `weights` has no other tensors. `notes` receives ignored settings, `remarks` what is read in
-    /// another way than by some peers.
+    /// Loads a model, and checks that `weights` has no other tensors. `notes` receives ignored settings, `remarks` the facts that
+    /// are read in another way than by some peers.
     ///
     /// # Errors
     /// [`EngineFault::Model`] if weights and configuration do not match, [`EngineFault::Device`] if they cannot be

@@ -1,5 +1,5 @@
-//! Layers whose halves have a norm of their output, inside the addition: of Gemma 2 and 3 and GLM-4, where a norm stands before
-//! each half too, and of OLMo 2, where none does.
+//! Layers whose halves have a norm of their output, inside the addition: in Gemma 2 and 3 and GLM-4, which also have a norm before
+//! each half, and in OLMo 2, which has none there.
 
 use super::decoder::DecoderLayer;
 use crate::blocks::{Attention, GatedMlp, Pass, RmsNorm};

@@ -41,7 +41,7 @@ impl Backend {
     /// that was read, and whether the class adds BOS if no file says so.
     ///
     /// # Errors
-    /// [`EngineFault::Missing`] when there is no tokenizer, [`EngineFault::Model`] when a file of it is malformed.
+    /// [`EngineFault::Missing`] when the tokenizer is missing, [`EngineFault::Model`] when a file of it is malformed.
     pub(super) fn read(
         directory: &Path,
         settings: &mut TokenizerSettings,

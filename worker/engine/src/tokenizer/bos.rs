@@ -15,11 +15,11 @@ pub(super) enum BosRule {
 
 /// Returns the rule for a policy.
 ///
-/// `adds` tells whether the post-processor itself adds BOS; `add_bos_token` is the setting of tokenizer_config.json,
+/// `adds` is set if the post-processor itself adds BOS; `add_bos_token` is the setting of tokenizer_config.json,
 /// which the tokenizer class obeys if the post-processor has no rule.
 ///
 /// # Errors
-/// Says what to change if BOS is required for a model without one.
+/// The remedy, if BOS is required for a model without one.
 pub(super) fn bos_rule(
     policy: BosPolicy,
     adds: bool,

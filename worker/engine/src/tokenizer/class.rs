@@ -84,7 +84,7 @@ impl Class {
         }
     }
 
-    /// Whether BOS and EOS are put around a text; `None` if the class leaves that to the files.
+    /// Returns whether BOS and EOS are put around a text; `None` if the class leaves that to the files.
     ///
     /// Classes with an answer replace the post-processor of tokenizer.json (`update_post_processor`).
     pub(super) fn frame(self, settings: &TokenizerSettings) -> Option<(bool, bool)> {

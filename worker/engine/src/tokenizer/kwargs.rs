@@ -17,7 +17,7 @@ pub struct TokenizerKwargs {
     pub padding_side: Side,
     /// Side on which long prompts are truncated; `None` is that of tokenizer_config.json.
     pub truncation_side: Option<Side>,
-    /// Whether a BOS token starts every text; the tokenizer's own rule if absent.
+    /// Set if a BOS token starts every text; the tokenizer's own rule if absent.
     pub add_bos_token: Option<bool>,
     /// Notes on keys that are ignored or have no effect.
     pub notes: Vec<String>,

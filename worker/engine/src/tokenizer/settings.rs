@@ -23,9 +23,9 @@ pub(super) struct TokenizerSettings {
     pub(super) legacy: Option<bool>,
     pub(super) add_prefix_space: Option<bool>,
     pub(super) clean_up_tokenization_spaces: bool,
-    /// Whether the texts of special tokens in a prompt are read as any other text.
+    /// Set if the texts of special tokens in a prompt are read as any other text.
     pub(super) split_special_tokens: bool,
-    /// Whether `truncation_side` is `left`; transformers' default is `right`.
+    /// Set if `truncation_side` is `left`; transformers' default is `right`.
     pub(super) truncates_left: bool,
     /// Absent if the file says "infinite" (a number of thirty digits) or nothing.
     pub(super) model_max_length: Option<u32>,

@@ -52,7 +52,7 @@ impl TextTokenizer {
     /// merges.txt; and tokenizer_config.json with its companions. `bos_id` is config.json's, used if no other is given.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when there is none or a file is malformed, or BOS is demanded and there is none.
+    /// [`EngineFault::Model`] when the tokenizer is missing or a file is malformed, or BOS is demanded and missing.
     pub fn read(directory: &Path, policy: BosPolicy, bos_id: Option<u32>) -> Result<Self, EngineFault> {
         let mut settings = TokenizerSettings::read(directory)?;
         let (tokenizer, path, habit) = Backend::read(directory, &mut settings)?;

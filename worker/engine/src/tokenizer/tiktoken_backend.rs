@@ -29,7 +29,7 @@ const NAMED: [&str; 12] = [
 ];
 const SPECIAL: usize = 256;
 
-/// Whether a file is such a list rather than a SentencePiece model: its first line is base64 and a number.
+/// Returns whether a file is a list of ranks and not a SentencePiece model: its first line is base64 and a number.
 pub(super) fn is_ranks(bytes: &[u8]) -> bool {
     let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
     std::str::from_utf8(line).is_ok_and(|line| rank(line).is_ok())

@@ -19,7 +19,7 @@ fn is_border(three: &[u8]) -> bool {
     matches!(three, [a, b' ', c] if a.is_ascii_alphabetic() && c.is_ascii_alphabetic())
 }
 
-/// Whether a tokenizer encodes the two halves of a text at such a position as it encodes the whole.
+/// Returns whether a tokenizer encodes the two halves of a text at a last border as it encodes the whole.
 pub(super) fn parts_at_words(backend: &Backend) -> bool {
     let Backend::Json(tokenizer) = backend else { return false };
     let joins = |token: &str| {

@@ -1,7 +1,7 @@
 //! Low-rank adapters of `peft`, merged into the weights when these are loaded, as `merge_and_unload` does.
 //!
 //! LoRA (Hu et al. 2021): `W + s·BA` with `s = alpha / r`, or `alpha / √r` (rank-stabilised, Kalajdzievski 2023). DoRA (Liu et al.
-//! 2024): rows of that sum, scaled to the learnt magnitudes. What was trained whole (`modules_to_save`, biases) takes the place of the
+//! 2024): rows of that sum, scaled to the learnt magnitudes. Tensors that were trained whole (`modules_to_save`, biases) replace the
 //! model's own. Products are computed in float32 and rounded once to the model's kind.
 
 use super::MappedFile;
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tch::{Kind, Tensor};
 
-/// What `peft` puts before the names of the model's tensors.
+/// Prefix that `peft` puts before the names of the model's tensors.
 const PREFIX: &str = "base_model.model.";
 
 /// An adapter that was opened.
@@ -39,7 +39,7 @@ struct Change {
     a: Option<String>,
     b: Option<String>,
     magnitude: Option<String>,
-    /// Whether `a` and `b` are an embedding's, whose product is transposed.
+    /// Set if `a` and `b` are an embedding's, whose product is transposed.
     of_embedding: bool,
 }
 
@@ -140,14 +140,14 @@ impl Adapter {
         Ok(merged)
     }
 
-    /// Whether it adds a product of low rank to the model's `name`.
+    /// Returns whether it adds a product of low rank to the model's `name`.
     pub(super) fn adds_to(&self, name: &str) -> bool {
         self.changes.get(name).is_some_and(|change| change.a.is_some())
     }
 
     fn merged_with(&self, name: &str, change: &Change, tensor: &Tensor) -> Result<Tensor, EngineFault> {
         let (kind, device) = (tensor.kind(), tensor.device());
-        // An embedding may be kept whole beside what is added to it.
+        // An embedding may be stored whole beside the product that is added to it.
         let own = change.whole.as_ref().map(|whole| self.file.tensor(whole, kind, device)).transpose()?;
         if change.a.is_none() && change.b.is_none() {
             return Ok(own.unwrap_or_else(|| tensor.shallow_clone()));
@@ -228,7 +228,7 @@ impl Adapter {
     /// Returns the mapped file, to be kept as long as the tensors, once everything was merged.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] if the model has not what the adapter changes.
+    /// [`EngineFault::Model`] if the model lacks a tensor that the adapter changes.
     pub(super) fn finish(self) -> Result<MappedFile, EngineFault> {
         let left: Vec<&String> = self.changes.keys().filter(|name| !self.merged.contains(*name)).collect();
         let Some(first) = left.first() else { return Ok(self.file) };
@@ -238,7 +238,7 @@ impl Adapter {
     }
 }
 
-/// Whether a setting is more than absent.
+/// Returns whether a setting is more than absent.
 fn is_given(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
@@ -248,7 +248,7 @@ fn is_given(value: &Value) -> bool {
     }
 }
 
-/// What the tensors of `file` change.
+/// Returns the changes by the tensors of `file`.
 fn changes(file: &MappedFile) -> Result<BTreeMap<String, Change>, EngineFault> {
     let mut changes: BTreeMap<String, Change> = BTreeMap::new();
     for stored in file.names() {

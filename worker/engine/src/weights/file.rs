@@ -111,7 +111,7 @@ impl MappedFile {
         Ok(())
     }
 
-    /// Whether a tensor equals `other`, which has its shape, after conversion to its kind. Compares some rows at a
+    /// Returns whether a tensor equals `other`, which has its shape, after conversion to its kind. Compares some rows at a
     /// time: a copy of a whole embedding would be a large part of a model.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl MappedFile {
         Ok(true)
     }
 
-    /// Whether a tensor is stored in eight bits, which mean nothing without their scales.
+    /// Returns whether a tensor is stored in eight bits, which mean nothing without their scales.
     pub(super) fn is_float8(&self, name: &str) -> bool {
         matches!(self.tensors.get(name).map(|tensor| &tensor.kind), Some(StoredKind::Float8(_)))
     }
@@ -140,10 +140,10 @@ impl MappedFile {
         self.map.len() as u64
     }
 
-    /// Hands a tensor that is stored in eight bits to `dequantise`, unscaled.
+    /// Passes a tensor that is stored in eight bits to `dequantise`, unscaled.
     ///
     /// # Errors
-    /// As [`MappedFile::tensor`]; those of `dequantise`.
+    /// As [`MappedFile::tensor`]; the errors of `dequantise`.
     pub(super) fn float8(
         &self,
         name: &str,
@@ -224,7 +224,7 @@ fn open(path: &Path) -> Result<File, EngineFault> {
 
 fn map_file(path: &Path, file: &File) -> Result<Mmap, EngineFault> {
     // SAFETY: the map is read-only. A file that is written to while a job runs gives a bus error, which ends the engine, or
-    // other numbers, which `UnchangedFile` tells: no result of them is handed out.
+    // other numbers, which `UnchangedFile` detects: no result of them is returned.
     unsafe { Mmap::map(file) }.map_err(|error| missing_fault(path, error))
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Files {
     /// Path for messages: the single file, the index of the shards, or the directory.
     pub(super) root: PathBuf,
     pub(super) files: Vec<MappedFile>,
-    /// Whether several files may have a part each of one tensor, in the order of the files.
+    /// Set if several files may have a part each of one tensor, in the order of the files.
     pub(super) parallel: bool,
 }
 
@@ -46,9 +46,9 @@ fn open_all(directory: &Path, names: &[String]) -> Result<Vec<MappedFile>, Engin
     names.iter().map(|name| MappedFile::open(&directory.join(name))).collect()
 }
 
-/// Opens `model.safetensors`, or the shards in `model.safetensors.index.json`, or those of `pytorch_model.bin`.
+/// Opens `model.safetensors`, or the shards in `model.safetensors.index.json`, or the same of `pytorch_model.bin`.
 fn hugging_face(directory: &Path) -> Result<Files, EngineFault> {
-    // If there is none, the first name is reported as missing.
+    // If neither exists, the first name is reported as missing.
     let (mut root, mut names) = (directory.join(SINGLES[0]), vec![SINGLES[0].to_owned()]);
     for single in SINGLES {
         if directory.join(single).exists() {
@@ -68,7 +68,7 @@ fn hugging_face(directory: &Path) -> Result<Files, EngineFault> {
     Ok(Files { root, files: open_all(directory, &names)?, parallel: false })
 }
 
-/// Whether a name is that of a file in the same directory.
+/// Returns whether a name is the name of a file in the same directory.
 fn is_plain(name: &str) -> bool {
     let mut components = Path::new(name).components();
     matches!((components.next(), components.next()), (Some(Component::Normal(_)), None))

@@ -1,12 +1,12 @@
-//! Whether all weights are finite numbers.
+//! Check that all weights are finite numbers.
 
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Number of elements checked together; the check needs as many bytes of memory.
 const SLAB: i64 = 1 << 22;
 
-/// Whether every element is finite, in one pass over memory: a sum is finite only if all its terms are, and only a sum
-/// that is not finite (it may have overflowed) is examined.
+/// Returns whether every element is finite, in one pass over memory: a sum is finite only if all its terms are, and only a
+/// sum that is not finite (it may have overflowed) is examined.
 pub(super) fn is_finite(x: &Tensor) -> Result<bool, TchError> {
     if x.f_sum(x.kind())?.f_to_kind(Kind::Double)?.f_to_device(Device::Cpu)?.f_double_value(&[])?.is_finite() {
         return Ok(true);

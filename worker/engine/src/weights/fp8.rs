@@ -1,8 +1,8 @@
 //! Weights in eight-bit floats, dequantised as they are loaded: each number times the scale of its block, of its row or of its
 //! tensor, computed in float32 and rounded once to the model's kind.
 //!
-//! Blocks are those of DeepSeek-V3 (2024, section 3.3), cut at the edges of a tensor. The scales of activations, which programs
-//! that compute in eight bits need, have no part in it.
+//! Blocks are DeepSeek-V3's (2024, section 3.3), cut at the edges of a tensor. The scales of activations, which programs
+//! that compute in eight bits need, are ignored.
 
 use super::MappedFile;
 use crate::fault::{device_fault, file_fault};
@@ -11,10 +11,10 @@ use compass_plan::weights::Fp8;
 use std::collections::BTreeMap;
 use tch::{Device, Kind, TchError, Tensor};
 
-/// What the name of a tensor's scale ends in; both multiply, whatever their names say.
+/// Endings of the name of a tensor's scale; both multiply, whatever their names suggest.
 const SCALES: [&str; 2] = ["_scale_inv", "_scale"];
 
-/// Names of scales for what is computed, not stored.
+/// Names of scales for activations, which are computed, not stored.
 const OF_ACTIVATIONS: [&str; 5] = [".input_scale", ".activation_scale", ".k_scale", ".v_scale", ".q_scale"];
 
 /// Number of elements dequantised together; float32 copies of them are in memory meanwhile.
@@ -28,7 +28,7 @@ pub(super) struct Float8 {
 }
 
 impl Float8 {
-    /// Finds the scales of all tensors in eight bits. They are taken out of `places`: the model has no such tensors of its own.
+    /// Finds the scales of all tensors in eight bits. They are taken out of `places`: the model has no tensors of these names.
     ///
     /// # Errors
     /// [`EngineFault::Model`] if one has no scale.
@@ -60,7 +60,7 @@ impl Float8 {
         Ok(Self { block, scales })
     }
 
-    /// Whether there are none.
+    /// Returns whether no tensor is stored in eight bits.
     pub(super) fn is_empty(&self) -> bool {
         self.scales.is_empty()
     }
@@ -95,7 +95,7 @@ impl Float8 {
     }
 }
 
-/// What shares a scale.
+/// Numbers that share a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spans {
     Tensor,
@@ -104,7 +104,7 @@ enum Spans {
 }
 
 impl Spans {
-    /// What the scales of shape `scale` are for, in a tensor of shape `whole`; `None` if they do not fit it.
+    /// Returns what the scales of shape `scale` apply to, in a tensor of shape `whole`; `None` if they do not fit it.
     fn of(whole: &[i64], scale: &[i64], block: Option<(i64, i64)>) -> Option<Self> {
         match (block, whole, scale) {
             (Some((m, n)), [rows, columns], [down, across]) => {

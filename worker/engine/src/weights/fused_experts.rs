@@ -1,4 +1,4 @@
-//! Experts that a file holds in one tensor: transformers 5 computes with those of a layer together, and saves them so with
+//! Experts that a file holds in one tensor: transformers 5 computes the experts of a layer together, and saves them so with
 //! `save_original_format = False`. Each expert's matrices are named as if they were stored alone; nothing is copied.
 
 use super::stored::{Directory, StoredTensor};
@@ -32,7 +32,7 @@ pub(super) fn split(directory: Directory) -> Directory {
     named.collect()
 }
 
-/// Returns the matrices of all experts, those of one after the other; `None` if the tensor is not made of them.
+/// Returns the matrices of all experts, one expert after the other; `None` if the tensor is not made of them.
 fn matrices(tensor: &StoredTensor, blocks: usize) -> Option<Vec<StoredTensor>> {
     let &[experts, rows, width] = tensor.shape.as_slice() else { return None };
     let all = experts.checked_mul(i64::try_from(blocks).ok()?)?;

@@ -45,7 +45,7 @@ pub(super) fn merged(
     Ok(whole)
 }
 
-/// Returns the dimension along which shards of such shapes add up to `whole`; `Some(None)` if each is the whole, `None`
+/// Returns the dimension along which shards of these shapes add up to `whole`; `Some(None)` if each is the whole, `None`
 /// if they do not fit.
 fn cut(shards: &[&[i64]], whole: &[i64]) -> Option<Option<usize>> {
     if shards.iter().all(|shard| *shard == whole) {

@@ -1,4 +1,4 @@
-//! Reads plain values written by `torch.save`, such as InternLM's `model_config.pt`, as JSON.
+//! Reads plain values written by `torch.save`, for example InternLM's `model_config.pt`, as JSON.
 
 use super::file::map;
 use super::pickled::{Name, Value};
@@ -8,7 +8,7 @@ use compass_plan::engine::EngineFault;
 use serde_json::{Map, Number, Value as Json};
 use std::path::Path;
 
-/// Reads such a file. Values without a JSON form (tensors, storages) become `null`; a dtype becomes `"torch.bfloat16"`.
+/// Reads a file of this kind. Values without a JSON form (tensors, storages) become `null`; a dtype becomes `"torch.bfloat16"`.
 ///
 /// # Errors
 /// [`EngineFault::Missing`] if it does not exist, [`EngineFault::Model`] if it is damaged or asks to execute something.

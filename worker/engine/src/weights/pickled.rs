@@ -1,6 +1,6 @@
 //! Values in the pickle of a state dict, and the few known names in it: no other is looked up or executed.
 
-/// Why a pickle cannot be read.
+/// Reason why a pickle cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum PickleError {
     #[error("damaged pickle: {0}")]
@@ -40,9 +40,9 @@ pub(super) enum Name {
     OrderedDict,
     RebuildTensor,
     RebuildParameter,
-    /// torch's class for storages of a kind, such as `FloatStorage`.
+    /// torch's class for storages of a kind, for example `FloatStorage`.
     StorageClass(String),
-    /// One of torch's number formats, such as `bfloat16`.
+    /// One of torch's number formats, for example `bfloat16`.
     Dtype(String),
 }
 

@@ -8,7 +8,7 @@ use tch::{Device, Kind, TchError, Tensor};
 const DEVIATION: f64 = 0.02;
 
 /// Tensors of fewer numbers are made on the CPU in f32, so that a small model is the same on every device and in every
-/// number format but for rounding. Theirs is such a deviation that what a layer adds is of the size of its input.
+/// number format but for rounding. Their deviation is chosen so that a layer adds numbers of the size of its input.
 const SMALL: i64 = 1 << 20;
 
 /// Returns a tensor of this name and shape, drawn by libtorch's generator: norms are 1, biases 0.

@@ -27,23 +27,23 @@ pub(crate) struct Weights {
     /// Indices in `files` by tensor name: several if each file has a part.
     places: BTreeMap<String, Vec<usize>>,
     taken: BTreeSet<String>,
-    /// What is merged into tensors as they are loaded.
+    /// Adapter that is merged into tensors as they are loaded.
     adapter: Option<Adapter>,
-    /// What is stored in eight bits.
+    /// Tensors that are stored in eight bits.
     float8: Option<Float8>,
     /// Prefixes of the model's names, each with what this checkpoint's names have in its place; the first that matches holds.
     renamed: Vec<(&'static str, &'static str)>,
-    /// Whether tensors are made in place of being read.
+    /// Set if tensors are made in place of being read.
     is_random: bool,
     kind: Kind,
     device: Device,
     /// Device of each layer, if not all are on `device`.
     layers: Vec<Device>,
-    /// Whether a head counts as tied that differs from the embeddings in the files.
+    /// Set if a head counts as tied that differs from the embeddings in the files.
     ties_as_configured: bool,
     /// Notes on ignored irregularities.
     pub(crate) notes: Vec<String>,
-    /// What numbers depend on that peers read in different ways.
+    /// Facts that change numbers and that peers read in different ways.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ impl Weights {
         }
     }
 
-    /// Has a head count as tied wherever the configuration says so, as transformers 4.57 does.
+    /// Lets a head count as tied wherever the configuration says so, as transformers 4.57 does.
     pub(crate) fn tie_as_configured(&mut self) {
         self.ties_as_configured = true;
     }
@@ -155,7 +155,7 @@ impl Weights {
         Ok(())
     }
 
-    /// Returns the digest of the checkpoint, including `marks`, those of its configuration and tokenizer.
+    /// Returns the digest of the checkpoint, including `marks`, the marks of its configuration and tokenizer.
     ///
     /// # Errors
     /// [`EngineFault::Missing`] if a file became shorter since it was opened.
@@ -220,7 +220,7 @@ impl Weights {
         }
     }
 
-    /// Accepts names that begin with `stored` for those that begin with `name`, if this checkpoint has any.
+    /// Accepts names that begin with `stored` in place of `name`, if this checkpoint has any.
     pub(crate) fn rename_prefix(&mut self, stored: &'static str, name: &'static str) {
         if self.has_prefix(stored) {
             self.renamed.push((name, stored));
@@ -244,7 +244,7 @@ impl Weights {
         places.iter().filter_map(|&place| self.files.get(place)).collect()
     }
 
-    /// Whether there is a tensor with this name.
+    /// Returns whether a tensor has this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.places.contains_key(self.stored_name(name).as_ref())
     }
@@ -333,8 +333,8 @@ impl Weights {
         self.taken.extend(self.places.keys().filter(|name| name.starts_with(prefix)).cloned());
     }
 
-    /// Whether the files have a head `name` that differs from the `embeddings` to which the configuration ties it: transformers 5 and
-    /// vLLM load it. A head that is a copy is skipped. Compared is what the files have, without an adapter.
+    /// Returns whether the files have a head `name` that differs from the `embeddings` to which the configuration ties it:
+    /// transformers 5 and vLLM load it. A head that is a copy is skipped. The tensors of the files are compared, without an adapter.
     ///
     /// # Errors
     /// [`EngineFault::Model`] if one of the two cannot be read.

@@ -1,11 +1,11 @@
-//! Whether a file that is mapped was written to since: its pages may be other ones then.
+//! Check that a mapped file was not written to since it was opened: otherwise its pages may have changed.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// An open file and how it was when it was opened. That its name goes away, or is given to another file, changes nothing.
+/// An open file and its state when it was opened. Removing its name, or giving it to another file, changes nothing.
 #[derive(Debug)]
 pub(crate) struct UnchangedFile {
     path: PathBuf,
@@ -14,10 +14,10 @@ pub(crate) struct UnchangedFile {
 }
 
 impl UnchangedFile {
-    /// Takes note of how a file is.
+    /// Notes the state of a file.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub(super) fn new(path: &Path, file: File) -> io::Result<Self> {
         let before = written(&file)?;
         Ok(Self { path: path.to_path_buf(), file, before })

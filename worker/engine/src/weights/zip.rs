@@ -1,6 +1,6 @@
 //! Members of an uncompressed zip archive, with 64-bit sizes: the container of `torch.save`.
 //!
-//! Limited to that use; nothing is unpacked. Offsets and layouts are those of PKWARE's APPNOTE.
+//! Limited to that use; nothing is unpacked. Offsets and layouts follow PKWARE's APPNOTE.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! Test keys: one in sixteen, chosen by hash.
 
-/// Whether the item with this name is only for testing, never for training. FNV-1a, finished by a multiplication so
-/// that its upper bits, which decide, depend on every character.
+/// Returns whether the item with this name is only for testing, never for training. FNV-1a, finished by a multiplication
+/// so that its upper bits, which decide, depend on every character.
 pub(crate) fn held_out(key: &str) -> bool {
     let hash = key
         .bytes()

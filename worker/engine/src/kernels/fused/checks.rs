@@ -1,4 +1,4 @@
-//! The kernels beside their twins: how far they are apart, on random numbers.
+//! The kernels beside their twins: their differences, on random numbers.
 
 use super::Fused;
 use crate::blocks::Activation;
@@ -11,7 +11,7 @@ pub(crate) struct Difference {
     pub(crate) name: &'static str,
     /// Largest difference relative to the largest result; infinity where there is no kernel.
     pub(crate) off: f64,
-    /// Largest that is let pass: 0 where both round alike.
+    /// Largest difference that passes: 0 where both round alike.
     pub(crate) most: f64,
     pub(crate) is_good: bool,
 }
@@ -109,7 +109,7 @@ pub(crate) fn different_from_twins(
         }
         let of = got.as_ref().map(|got| part(got, count, rows)).transpose()?;
         note("most probable tokens", 0.0, of, &part(&wanted, count, rows)?)?;
-        // Ties, what a rule forbade, and a row without a token.
+        // Ties, forbidden tokens, and a row without a token.
         let logits = random(&[rows, vocabulary])?.f_to_kind(Kind::Float)?;
         let _ = logits.f_narrow(1, vocabulary / 2, 3)?.f_fill_(f64::NEG_INFINITY)?;
         let _ = logits.f_narrow(0, rows - 1, 1)?.f_narrow(1, 0, 1)?.f_fill_(f64::NAN)?;

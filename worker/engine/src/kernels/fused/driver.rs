@@ -1,7 +1,7 @@
 //! CUDA's driver: a module of kernels on one device, and launches on libtorch's stream.
 //!
 //! The driver's library is the one that the CUDA run-time library has loaded. libtorch computes on the default stream
-//! unless told otherwise, which nothing here does.
+//! unless another is set, which nothing here does.
 
 use crate::cuda::{symbol, torch_error, words};
 use std::ffi::CStr;
@@ -38,7 +38,7 @@ pub(super) struct PartsArgument {
     pub(super) head_stride: [i64; MOST_PARTS],
 }
 
-/// A value that is handed to a kernel.
+/// An argument of a kernel.
 pub(super) enum Argument {
     Pointer(Handle),
     Long(i64),
@@ -73,7 +73,7 @@ impl<const KERNELS: usize> Module<KERNELS> {
     /// Loads PTX, which the driver compiles for the device, and finds kernels by their names.
     ///
     /// # Errors
-    /// What the driver lacks or refuses, for the user.
+    /// The reason, for the user: something that the driver lacks or refuses.
     pub(super) fn load(device: usize, ptx: &CStr, names: [&CStr; KERNELS]) -> Result<Self, String> {
         let device = libc::c_int::try_from(device).map_err(|error| error.to_string())?;
         let set_device = symbol(c"cudaSetDevice").ok_or("CUDA's run-time library is not loaded")?;
@@ -113,13 +113,13 @@ impl<const KERNELS: usize> Module<KERNELS> {
         Ok(Self { device, set_device, launch, kernels })
     }
 
-    /// Launches a kernel over a grid of blocks of so many threads.
+    /// Launches a kernel over a grid of blocks of this many threads.
     ///
     /// # Errors
     /// The driver's.
     ///
     /// # Safety
-    /// The arguments must be those of the kernel, whose pointers must be valid on the device for all that it reads and
+    /// The arguments must be the kernel's, whose pointers must be valid on the device for all that it reads and
     /// writes.
     pub(super) unsafe fn launch<const ARGUMENTS: usize>(
         &self,
@@ -133,7 +133,7 @@ impl<const KERNELS: usize> Module<KERNELS> {
         let mut code = unsafe { (self.set_device)(self.device) };
         if code == 0 {
             // SAFETY: the kernel is of a module that stays loaded, and the addresses are of values that live through the
-            // call, which copies them; the caller vouches for what they are.
+            // call, which copies them; the caller vouches for their meaning.
             code = unsafe {
                 (self.launch)(
                     self.kernels[kernel],

@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use std::rc::Rc;
 use tch::{Device, Kind, TchError, Tensor};
 
-/// What the driver compiles.
+/// Code that the driver compiles.
 const PTX: &str = concat!(include_str!("fused.ptx"), "\0");
 
 const KERNELS: [&CStr; 7] =
@@ -231,8 +231,8 @@ impl Fused {
         Ok(Some(out))
     }
 
-    /// Returns log-probabilities of tokens under rows of logits, `[rows, vocabulary]`: those of row n are of the `ids`
-    /// from `first[n]` to `first[n + 1]`; and then the tokens of the largest logits, of each row one. All in f32.
+    /// Returns log-probabilities of tokens under rows of logits, `[rows, vocabulary]`: for row n, of the `ids` from
+    /// `first[n]` to `first[n + 1]`; then the token of each row's largest logit. All in f32.
     pub(crate) fn token_scores(
         &self,
         logits: &Tensor,
@@ -280,17 +280,17 @@ fn int(number: i64) -> Argument {
     Argument::Int(i32::try_from(number).unwrap_or(i32::MAX))
 }
 
-/// Blocks of a row, and parts of a row of so many threads.
+/// Blocks of a row, and parts of a row for this many threads.
 fn grid(rows: i64, threads: i64) -> (u32, u32) {
     (rows as u32, ((threads + THREADS - 1) / THREADS) as u32)
 }
 
-/// Whether a tensor lies in one piece that eight numbers divide.
+/// Returns whether a tensor lies in one piece that eight numbers divide.
 fn is_whole(tensor: &Tensor) -> bool {
     tensor.is_contiguous() && (tensor.data_ptr() as usize).is_multiple_of(16)
 }
 
-/// Returns the distance of rows of this width, whose numbers stand beside each other, if eight numbers divide it.
+/// Returns the distance of rows of this width, whose numbers are adjacent, if eight numbers divide it.
 fn row_stride(tensor: &Tensor, width: i64) -> Option<i64> {
     let strides = tensor.stride();
     let (first, last) = (*strides.first()?, *strides.last()?);
@@ -300,7 +300,7 @@ fn row_stride(tensor: &Tensor, width: i64) -> Option<i64> {
     fits.then_some(stride)
 }
 
-/// Whether the heads of a row, `[rows, heads, head_dim]`, stand beside each other.
+/// Returns whether the heads of a row, `[rows, heads, head_dim]`, are adjacent.
 fn has_whole_heads(x: &Tensor) -> bool {
     let (size, strides) = (x.size(), x.stride());
     size[1] == 1 || strides[1] == size[2]

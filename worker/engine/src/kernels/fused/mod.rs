@@ -1,4 +1,4 @@
-//! Kernels of our own for what stands between matrix products, in bfloat16 on CUDA, and for draws: fused.cu, of which
+//! Kernels of our own for the operations between matrix products, in bfloat16 on CUDA, and for draws: fused.cu, of which
 //! fused.ptx is made.
 //!
 //! Their twins are the operations of [`super::Reference`]. Before they are used they are compared with them on the

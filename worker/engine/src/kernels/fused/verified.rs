@@ -1,4 +1,4 @@
-//! The kernels are loaded only where they compute what their twins do.
+//! Loading of the kernels, only where they compute the same as their twins.
 
 use super::checks::different_from_twins;
 use super::kernels::Fused;

@@ -13,7 +13,7 @@ struct Symbol {
     length: usize,
     previous: Option<usize>,
     next: Option<usize>,
-    /// Whether it is a user-defined symbol, which is never merged.
+    /// Set if it is a user-defined symbol, which is never merged.
     frozen: bool,
 }
 

@@ -79,7 +79,7 @@ impl SentencePiece {
         self
     }
 
-    /// Whether a space is put before a text.
+    /// Returns whether a space is put before a text.
     pub fn adds_dummy_prefix(&self) -> bool {
         self.normalizer.add_dummy_prefix
     }

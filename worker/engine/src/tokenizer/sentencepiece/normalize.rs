@@ -13,7 +13,7 @@ pub(super) struct Normalizer {
     pub(super) add_dummy_prefix: bool,
     pub(super) remove_extra_whitespaces: bool,
     pub(super) escape_whitespaces: bool,
-    /// Whether the dummy prefix is put after the text instead of before it.
+    /// Set if the dummy prefix is put after the text instead of before it.
     pub(super) treat_whitespace_as_suffix: bool,
     pub(super) user_defined: Option<PieceTrie>,
 }

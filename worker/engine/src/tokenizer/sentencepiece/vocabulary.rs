@@ -4,7 +4,7 @@ use super::proto::PieceProto;
 use super::trie::PieceTrie;
 use std::collections::HashMap;
 
-/// Kind of a piece; names and numbers are those of sentencepiece_model.proto.
+/// Kind of a piece; names and numbers are taken from sentencepiece_model.proto.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PieceKind {
     Normal,
@@ -27,7 +27,7 @@ pub(super) struct Piece {
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     pieces: Vec<Piece>,
-    /// Normal, user-defined and unused pieces: those that a text can be split into.
+    /// Normal, user-defined and unused pieces, into which a text can be split.
     matched: HashMap<String, u32>,
     /// Unknown, control and byte pieces: never matched in a text.
     reserved: HashMap<String, u32>,

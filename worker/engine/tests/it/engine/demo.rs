@@ -52,7 +52,7 @@ fn test_rows_are_not_in_the_training_text() {
         checked += 1;
     }
     assert_eq!(checked, 3 * 240);
-    // The check detects rows: those of the training files do occur.
+    // The check detects rows: rows of the training files do occur.
     let shot = &files.iter().find(|file| file.name == "larger_train.jsonl").unwrap().rows[0];
     assert!(whole.contains(&format!("Larger of {} and {}:", shot["a"], shot["b"])));
     assert!(first_words.iter().any(|begin| begin.ends_with(" =")));

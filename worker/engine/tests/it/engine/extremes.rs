@@ -117,7 +117,7 @@ fn special_tokens_in_a_prompt_are_tokens() {
     let (results, _) = run_all(engine.as_mut(), &InferSpec::Ppl, &[ppl_sample(0, &["a</s>b", "a<s>b", "<s>ab"])]);
     let Outcome::Ppl(scores) = &results[0].outcome else { panic!("{results:?}") };
     assert_eq!(scores.iter().map(|score| score.tokens).collect::<Vec<_>>(), [4, 4, 3]);
-    // As a stop string such a token is detected, though texts are decoded without it.
+    // As a stop string this token is detected, though texts are decoded without it.
     let mut answers = |stop: &[&str]| {
         let mut spec = gen_spec(300, stop);
         if let InferSpec::Gen(spec) = &mut spec {

@@ -92,7 +92,7 @@ fn ll_is_opencompass_by_default() {
     }
 }
 
-/// The continuation stands in the shots, too, and is taken out there as well: more tokens are summed than it has.
+/// The continuation occurs in the shots, too, and is taken out there as well: more tokens are summed than it has.
 #[test]
 fn models_of_older_classes_sum() {
     let golden = golden("ll.json");

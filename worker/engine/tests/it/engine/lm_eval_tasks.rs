@@ -191,7 +191,7 @@ fn template_that_rejects_the_system_role() {
     compare("no_system");
 }
 
-/// The chat model's messages equal those of lm-eval.
+/// The chat model's messages equal lm-eval's.
 #[test]
 fn started_answer_is_the_assistants() {
     let golden = golden("tasks.json");

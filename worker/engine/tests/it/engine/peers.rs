@@ -1,4 +1,4 @@
-//! Scores and texts of one model, compared with those of OpenCompass and lm-eval.
+//! Scores and texts of one model, compared with OpenCompass's and lm-eval's.
 
 use crate::engine::support::{
     loglikelihood_sample, plan, ppl_sample, read_json, read_jsonl, rolling_sample, run_all, shared, text,

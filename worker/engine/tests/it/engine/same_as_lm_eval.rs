@@ -20,7 +20,7 @@ fn list<'a>(entry: &'a Value, key: &str) -> &'a [Value] {
     entry[key].as_array().unwrap()
 }
 
-/// Compares log-likelihoods, rolling ones and greediness; `near(got, expected, tokens)` tells whether two sums agree.
+/// Compares log-likelihoods, rolling ones and greediness; `near(got, expected, tokens)` returns whether two sums agree.
 fn compare(engine: &mut dyn Engine, entry: &Value, near: impl Fn(f64, f64, u32) -> bool) {
     for case in list(entry, "loglikelihood") {
         let sample = loglikelihood_sample(0, text(case, "context"), &[text(case, "continuation")]);

@@ -1,5 +1,5 @@
 //! The demo's model under OpenCompass's own classes, mode by mode: `goldens/requests.json` has their values, and
-//! `goldens/truncation.json` those of prompts that are too long.
+//! `goldens/truncation.json` the values of prompts that are too long.
 
 use crate::engine::support::{
     TinyModel, clp_sample, demo_model, gen_spec, generated, golden, loglikelihood_sample, ppl_sample, prompt_sample,
@@ -156,7 +156,7 @@ fn with_template(template: &Value) -> tempfile::TempDir {
     directory
 }
 
-/// How a case of `truncation.json` is asked here: what its class does without being told, and what it was told.
+/// Sets a plan as a case of `truncation.json` has it: with its class's defaults, and with its settings.
 fn truncation(plan: &mut ModelPlan, case: &Value) {
     let side = case["tokenizer_kwargs"]["truncation_side"].as_str();
     let mid = case["mode"] == "mid";

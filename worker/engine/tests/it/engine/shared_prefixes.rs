@@ -24,7 +24,7 @@ fn prompt(header: &str, question: &str) -> Prompt {
     Prompt(vec![Segment::Header(header.into()), Segment::Shots, Segment::Question(question.into())])
 }
 
-/// Whether a sample is of the first kind, which decides its header and its shots.
+/// Returns whether a sample is of the first kind, which decides its header and its shots.
 fn is_first(index: usize) -> bool {
     index % 7 < 4
 }

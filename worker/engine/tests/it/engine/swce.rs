@@ -19,7 +19,7 @@ fn corpus(texts: &[&str]) -> Shot {
     Shot::Turns(texts.iter().map(|text| Segment::Question((*text).into())).collect())
 }
 
-/// Outcomes of so many slices, in order.
+/// Outcomes of this many slices, in order.
 fn outcomes(engine: &mut dyn Engine, shot: &Shot, (block_size, stride): (u32, u32), slices: u32) -> Vec<Outcome> {
     let sample = |slice| Sample {
         index: slice,

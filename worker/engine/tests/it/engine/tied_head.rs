@@ -9,7 +9,7 @@ use safetensors::tensor::{Dtype, TensorView};
 const EMBEDDINGS: &str = "model.embed_tokens.weight";
 const HEAD: &str = "lm_head.weight";
 
-/// What a model gives, its notes, and its remarks.
+/// Results of a model, its notes, and its remarks.
 fn given(model: &TinyModel, profile: NumericProfile) -> (Outcome, String, Vec<String>, Vec<String>) {
     let directory = tempfile::tempdir().unwrap();
     model.write(directory.path());

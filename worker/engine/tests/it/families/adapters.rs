@@ -8,7 +8,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype as StoredDtype, TensorView};
 use std::path::{Path, PathBuf};
 
-/// The cases: the adapter's folder, and that of its model.
+/// The cases: the adapter's folder, and its model's.
 fn cases() -> Vec<(String, PathBuf, PathBuf)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/adapters");
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -60,7 +60,7 @@ fn logits_are_those_of_the_model_that_peft_merges() {
     }
 }
 
-/// What is said of the adapter `case` once `damage` was done to a copy of it.
+/// Message about the adapter `case` once `damage` was done to a copy of it.
 fn message(case: &str, damage: impl FnOnce(&Path)) -> String {
     let (_, adapter, base) = cases().into_iter().find(|(name, ..)| name == case).unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! What a device would have to do for a pass: as much for many sequences as for one. On a model with the heads of an 8B
-//! Llama and narrow widths, whose structure is the same.
+//! Work of a pass on a device: as much for many sequences as for one. On a model with the heads of an 8B Llama and
+//! narrow widths, whose structure is the same.
 //!
 //! Work of one layer is the difference between models of three layers and of two.
 
@@ -95,7 +95,7 @@ fn write(folder: &Path, layers: usize, mlp: Mlp) {
     safetensors::serialize_to_file(views, None, &folder.join("model.safetensors")).unwrap();
 }
 
-/// Returns the work of `run` on a model of so many dense layers.
+/// Returns the work of `run` on a model with this many dense layers.
 fn counted(layers: usize, run: impl Fn(&mut BareModel)) -> DeviceCounts {
     counted_of(layers, Mlp::Dense, run)
 }
@@ -177,7 +177,7 @@ fn decode_step_copies_a_few_numbers_of_each_sequence() {
     }
 }
 
-/// Where the token that is fed is one that the host has not seen: its row of the pass, and where it was chosen.
+/// A step may feed a token that the host has not seen: it is given by its row of the pass, and the place where it was chosen.
 #[test]
 fn decode_step_ahead_of_the_host_costs_no_layer_anything() {
     let ahead = |batch: usize, tokens: usize| {

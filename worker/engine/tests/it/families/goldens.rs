@@ -1,4 +1,4 @@
-//! Logits of tiny random models of every family, compared with those of transformers (`tests/goldens`).
+//! Logits of tiny random models of every family, compared with transformers' (`tests/goldens`).
 
 use crate::families::support::{copy_of, golden_cases, load, other_goldens, tolerance};
 use compass_plan::Dtype;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// The first row whose logits a decode shares with a prefill of the whole. transformers' `dynamic` rotates cached
-/// tokens by other frequencies than a prefill, so there is none; `longrope` restarts where its frequencies change, and
+/// tokens by other frequencies than a prefill, so there is no such row; `longrope` restarts where its frequencies change, and
 /// rows before that point were computed as the shorter sequence that they were then.
 fn first_decoded_row(case: &str, length: usize) -> usize {
     match case {

@@ -64,7 +64,7 @@ fn configuration_that_asks_to_execute_something() {
     assert_names(&message, &["`posix.system`", "nothing in a checkpoint is run"]);
 }
 
-/// The text of a Gemma 3 with a vision half has two sets of names: the published ones, and those that newer versions of
+/// The text of a Gemma 3 with a vision half has two sets of names: the published ones, and the ones that newer versions of
 /// transformers save.
 #[test]
 fn text_beside_a_vision_half_has_two_sets_of_names() {

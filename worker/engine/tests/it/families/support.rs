@@ -24,8 +24,8 @@ pub(crate) fn device() -> DeviceChoice {
     *DEVICE
 }
 
-/// Returns the accepted difference of logits, relative to the largest, from those of transformers on the CPU: `on_cpu`
-/// there, and at least 1e-4 on other devices, whose products are summed in another order.
+/// Returns the accepted difference of logits from transformers' on the CPU, relative to the largest: `on_cpu` there, and
+/// at least 1e-4 on other devices, whose products are summed in another order.
 pub(crate) fn tolerance(on_cpu: f64) -> f64 {
     if device() == DeviceChoice::Cpu { on_cpu } else { on_cpu.max(1e-4) }
 }

@@ -134,7 +134,7 @@ fn beginnings_of_headers_are_computed_once() {
     }
 }
 
-/// The logits of a sequence that is decoded step by step in a batch equal those of the whole sequence, within rounding.
+/// The logits of a sequence that is decoded step by step in a batch equal the whole sequence's, within rounding.
 #[test]
 fn greedy_continuations_equal_those_of_the_whole_sequence() {
     let mut off_by_rounding = 0;

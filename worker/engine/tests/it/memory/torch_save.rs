@@ -8,7 +8,7 @@ use std::path::Path;
 pub(crate) struct Stored<'a> {
     pub(crate) name: String,
     pub(crate) shape: Vec<usize>,
-    /// torch's class for the storage, such as `HalfStorage`.
+    /// torch's class for the storage, for example `HalfStorage`.
     pub(crate) class: &'static str,
     pub(crate) bytes: &'a [u8],
 }
