@@ -223,15 +223,15 @@ impl TryFrom<v1::Execution> for Execution {
     }
 }
 
-/// What an encoded [`v1::SampleResult`] says of its failure; the rest of it is skipped.
+/// Failure in an encoded [`v1::SampleResult`]; the rest of it is skipped.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct FailureMark {
     #[prost(uint32, tag = "1")]
     pub index: u32,
-    /// Why there is no score.
+    /// Reason why there is no score.
     #[prost(string, optional, tag = "8")]
     pub failed: Option<String>,
-    /// Whether another try may succeed.
+    /// Set if another try may succeed.
     #[prost(bool, tag = "14")]
     pub engine_failed: bool,
 }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-/// Number of a frame within its session and direction; 0 if it has none.
+/// Number of a frame within its session and direction; 0 for a frame without one.
 pub type Seq = u64;
 
 /// Unacknowledged frames of one direction, oldest first, each with what its sender keeps.
@@ -101,7 +101,7 @@ impl<E> SendWindow<E> {
         self.entries.iter_mut()
     }
 
-    /// Whether the peer has handled every frame.
+    /// Returns whether the peer has handled every frame.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -112,7 +112,7 @@ impl<E> SendWindow<E> {
     }
 }
 
-/// What to do with a received frame.
+/// Handling of a received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// Handle it.
@@ -196,13 +196,13 @@ impl ReceiveWindow {
         self.durable
     }
 
-    /// Whether an acknowledgement is due.
+    /// Returns whether an acknowledgement is due.
     pub fn owes(&self) -> bool {
         self.owed
     }
 }
 
-/// How often the same frame was rejected in a row.
+/// Number of times that the same frame was rejected in a row.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rejections {
     seq: Seq,

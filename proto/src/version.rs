@@ -30,7 +30,7 @@ impl Protocols {
         Self { oldest, latest }
     }
 
-    /// What a master tells a worker with which it has no version in common.
+    /// Returns a master's message to a worker with which it has no version in common.
     pub fn refusal_of(worker: Self) -> String {
         let (ours, release) = (Self::OURS, RELEASE);
         format!("it speaks protocol {worker}, this master speaks {ours}; install compass-worker {release} on its host")
