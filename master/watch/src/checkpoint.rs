@@ -1,4 +1,4 @@
-//! What is known of one checkpoint, by its name.
+//! State of one checkpoint, by its name.
 
 use compass_types::ids::Digest;
 
@@ -7,13 +7,13 @@ use compass_types::ids::Digest;
 pub(super) struct Checkpoint {
     pub(super) step: Option<u64>,
     pub(super) phase: Phase,
-    /// When it was looked at last.
+    /// Time of the last look at it.
     pub(super) looked_at: u64,
-    /// What was said last of why it is not whole.
+    /// Last reported reason why it is not whole.
     pub(super) said: Option<String>,
 }
 
-/// How far a checkpoint is.
+/// Progress of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// It has not been looked at.
@@ -55,8 +55,8 @@ impl Checkpoint {
         }
     }
 
-    /// Whether it is to be looked at now: at every pass while it may be being written, every `recheck` milliseconds while
-    /// nothing of it changes.
+    /// Returns whether it is due for a look: at every pass while it may still be being written, every `recheck` milliseconds
+    /// while nothing of it changes.
     pub(super) fn is_due(&self, now: u64, recheck: u64) -> bool {
         let rests = now.saturating_sub(self.looked_at) >= recheck;
         match &self.phase {

@@ -1,4 +1,4 @@
-//! The curve: what is known of every checkpoint, by step, as a table for people and as CSV for programs.
+//! The curve: the results of every checkpoint, by step, as a table for people and as CSV for programs.
 //!
 //! A checkpoint without a number has its reason in its place: the curve has a gap there, and no made-up value.
 
@@ -10,10 +10,10 @@ use csv::{Terminator, WriterBuilder};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// What the words of a failed sample begin with whose weights were removed or overwritten while its job ran.
+/// Prefix of the reason of a failed sample whose weights were removed or overwritten while its job ran.
 pub const WEIGHTS_GONE: &str = "weights_gone";
 
-/// Why a content that was whole has no job.
+/// Reason why a content that was whole has no job.
 const NEVER_BEGAN: &str = "removed or overwritten before it was evaluated";
 
 /// The columns of the long form of a job's table.
@@ -28,7 +28,7 @@ pub struct ResultRow {
     pub version: String,
     pub metric: String,
     pub mode: String,
-    /// The number, with a star where it stands on a part of the samples; or in words why there is none.
+    /// The number, with a star if it is based on a part of the samples; otherwise the reason, in words.
     pub value: String,
     pub expected: String,
     pub scored: String,
@@ -46,13 +46,13 @@ impl ResultRow {
 pub struct Point {
     pub step: Option<u64>,
     pub name: String,
-    /// Of its weights; `None` while that is not known.
+    /// Digest of its weights; `None` while that is not known.
     pub content: Option<Digest>,
     /// In one word.
     pub state: &'static str,
-    /// Why it has no number, in words.
+    /// Reason why it has no number, in words.
     pub reason: String,
-    /// Whether the checkpoint has another content by now: the numbers are those of the old one.
+    /// Set if the checkpoint has another content by now: the numbers belong to the old one.
     pub overwritten: bool,
     /// The name of the run folder.
     pub run: String,
@@ -100,7 +100,7 @@ impl Curve {
         Self(points)
     }
 
-    /// Whether every checkpoint that was to be evaluated has all its numbers.
+    /// Returns whether every checkpoint to evaluate has all its numbers.
     pub fn is_complete(&self) -> bool {
         self.0.iter().all(|point| point.state == "scored" || point.state == "unfinished")
     }
@@ -206,7 +206,7 @@ impl Curve {
     }
 }
 
-/// What became of an evaluation, in one word and with the reason.
+/// Returns the state of an evaluation, in one word and with the reason.
 fn standing(evaluation: &Evaluation, rows: &[ResultRow]) -> (&'static str, String) {
     let words = |text: &str| text.to_owned();
     match &evaluation.state {
@@ -248,10 +248,10 @@ fn aligned(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The rows of a job's table, from the long form of its summary; `None` where that is none.
+/// Reads the rows of a job's table from the long form of its summary; `None` if it is not one.
 pub fn rows_of(csv: &str) -> Option<Vec<ResultRow>> {
     let mut reader = csv::ReaderBuilder::new().from_reader(csv.as_bytes());
-    // Columns that came later stand behind these.
+    // Columns that were added later follow these.
     if !reader.headers().ok()?.iter().take(LONG.len()).eq(LONG) {
         return None;
     }

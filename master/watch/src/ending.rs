@@ -1,17 +1,17 @@
-//! How the job of a checkpoint ended.
+//! End of a checkpoint's job.
 
 use serde::{Deserialize, Serialize};
 
-/// How a job ended.
+/// End of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
     /// The exit code of its run.
     pub code: u8,
-    /// Why it has no table; empty where it has one.
+    /// Reason why it has no table; empty where it has one.
     pub reason: String,
 }
 
-/// What an ending means for the curve.
+/// Meaning of an ending for the curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndingKind {
     /// Every sample has a score.
@@ -20,12 +20,12 @@ pub enum EndingKind {
     Incomplete,
     /// Nothing was started: something that a person wrote is wrong.
     Refused,
-    /// There is no table.
+    /// The table is missing.
     Failed,
 }
 
 impl Ending {
-    /// What it means for the curve.
+    /// Returns its meaning for the curve.
     pub fn kind(&self) -> EndingKind {
         match self.code {
             0 => EndingKind::Whole,

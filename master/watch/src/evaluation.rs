@@ -1,4 +1,4 @@
-//! What is known of the evaluation of one content.
+//! State of the evaluation of one content.
 
 use super::ending::Ending;
 
@@ -15,15 +15,15 @@ pub struct Evaluation {
     pub job: Option<String>,
 }
 
-/// How far an evaluation is.
+/// Progress of an evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvaluationState {
     /// It waits for its turn.
     Queued,
     /// Too many waited.
     Skipped,
-    /// Its job has begun. `active` says whether this process sees to it, which no restored one is; it is not tried before
-    /// `not_before`, and `postponed` counts how often it could not begin.
+    /// Its job has begun. `active` is set if this process attends to it, which is false after a restart; it is not tried
+    /// before `not_before`, and `postponed` counts how often it could not begin.
     Begun {
         active: bool,
         not_before: u64,
@@ -40,7 +40,7 @@ impl Evaluation {
         Self { name: name.to_owned(), step, state: EvaluationState::Queued, folder: None, job: None }
     }
 
-    /// Whether its job has begun and has not ended.
+    /// Returns whether its job has begun and has not ended.
     pub(super) fn is_begun(&self) -> bool {
         matches!(self.state, EvaluationState::Begun { .. })
     }

@@ -1,22 +1,22 @@
-//! What can happen to a watch, and what it wants done.
+//! Events of a watch, and the actions that it requests.
 
 use super::ending::Ending;
 use super::record::Record;
 use compass_types::ids::Digest;
 use std::collections::BTreeSet;
 
-/// What a look at a checkpoint's directory shows, without a file of it being read.
+/// Result of a look at a checkpoint's directory, without a file of it being read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Of names, sizes, times and inodes of its files: another one where anything was written.
+    /// Digest of names, sizes, times and inodes of its files: another one where anything was written.
     pub fingerprint: Digest,
-    /// For how long nothing of it has changed, by the clock that the watch has.
+    /// Time for which nothing of it has changed, by the clock of the watch.
     pub age_ms: u64,
-    /// What says that it is being written, in words.
+    /// Evidence that it is being written, in words.
     pub unfinished: Option<String>,
 }
 
-/// What reading a checkpoint shows.
+/// Result of reading a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Examined {
     /// It is whole, and this is its content.
@@ -34,7 +34,7 @@ pub enum Event {
     Looked { name: String, look: Option<Look> },
     /// A checkpoint was examined; `after` is a look after that.
     Examined { name: String, found: Examined, after: Option<Look> },
-    /// Everything that was due was looked at: what is to begin may begin.
+    /// Everything that was due was looked at: evaluations that wait may begin.
     Pass,
     /// The run folder of a content's job is made.
     Placed { content: Digest, folder: String },
@@ -42,21 +42,21 @@ pub enum Event {
     Submitted { content: Digest, job: String },
     /// The job of a content ended.
     Ended { content: Digest, ending: Ending },
-    /// What lies at a checkpoint's path is no longer the content that was to begin.
+    /// The content at a checkpoint's path is no longer the one that was to begin.
     Changed { content: Digest, name: String },
     /// The job of a content could not begin now; it is tried again.
     Postponed { content: Digest },
 }
 
-/// What is to be done. Carried out in order: a record is durable before what follows it begins.
+/// An action to carry out. Actions are carried out in order: a record is durable before what follows it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Makes a record durable.
     Record(Record),
     /// Reads a checkpoint that is at rest.
     Examine { name: String },
-    /// Begins, or goes on with, the job of a content that lies at `name`.
+    /// Begins, or continues, the job of a content that is at `name`.
     Begin { content: Digest, name: String, step: Option<u64> },
-    /// Says something to a person.
+    /// Reports something to a person.
     Say(String),
 }

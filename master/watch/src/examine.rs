@@ -1,6 +1,7 @@
-//! Whether a checkpoint at rest is whole, and what its content is.
+//! Check that a checkpoint at rest is whole, and the digest of its content.
 //!
-//! Whole is what an engine could load, as far as sizes tell: every shard of the index at the length that its header claims.
+//! A checkpoint is whole if an engine could load it, as far as sizes show: every shard of the index has the length that its
+//! header claims.
 
 use super::event::Examined;
 use compass_common::regular_file;
@@ -14,20 +15,20 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-/// Where a model of the configuration has its files, for one checkpoint.
+/// Paths of a model of the configuration, for one checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelParts {
     pub kind: ModelKind,
     pub directory: PathBuf,
     pub tokenizer: PathBuf,
-    /// Of an adapter that is merged into the weights.
+    /// Path of an adapter that is merged into the weights.
     pub adapter: Option<PathBuf>,
 }
 
 /// No header of a safetensors file is longer.
 const MOST_HEADER: u64 = 100 << 20;
 
-/// Why a checkpoint is not whole.
+/// Reason why a checkpoint is not whole.
 enum Lack {
     Words(String),
     Io(PathBuf, io::Error),
@@ -119,7 +120,7 @@ fn open(directory: &Path, name: &str) -> Result<(File, u64), Lack> {
     opened.map(|(length, file)| (file, length)).map_err(|error| lack(path, name, error))
 }
 
-/// Why a file cannot be had.
+/// Returns why a file cannot be opened.
 fn lack(path: PathBuf, name: &str, error: io::Error) -> Lack {
     match error.kind() {
         io::ErrorKind::NotFound => Lack::Words(format!("{name} is missing")),
@@ -136,7 +137,7 @@ fn bytes(file: &File, at: u64, length: u64, path: impl Fn() -> PathBuf) -> Resul
     Ok(bytes)
 }
 
-/// A safetensors file is as long as its header says.
+/// Checks that a safetensors file is as long as its header claims.
 fn safetensors(directory: &Path, name: &str) -> Result<(), Lack> {
     let (file, length) = open(directory, name)?;
     let path = || directory.join(name);
@@ -166,7 +167,7 @@ fn safetensors(directory: &Path, name: &str) -> Result<(), Lack> {
     }
 }
 
-/// What `torch.save` writes is an archive, whose directory is its end. Older files have none: of them sizes tell nothing.
+/// Checks a file of `torch.save`: an archive, whose directory is its end. Older files have none: their sizes show nothing.
 fn zip(directory: &Path, name: &str) -> Result<(), Lack> {
     let (file, length) = open(directory, name)?;
     let path = || directory.join(name);

@@ -1,6 +1,6 @@
-//! The file of a watch: one record a line, each durable before what it announces begins.
+//! The file of a watch: one record a line, each durable before the action that it announces begins.
 //!
-//! Only one process has it open. A line that a dying process left half written is cut off, and says nothing.
+//! Only one process has it open. A line that a dying process left half written is cut off and ignored.
 
 use super::record::Record;
 use compass_common::regular_file;
@@ -8,7 +8,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Why a journal cannot be used.
+/// Reason why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error("cannot {action} {path}")]
@@ -38,7 +38,7 @@ impl Journal {
     /// Opens the journal at `path`, or begins it, and returns what is recorded.
     ///
     /// # Errors
-    /// Another process has it open, a line cannot be read, or those of the disk.
+    /// Another process has it open, a line cannot be read, or an error of the disk.
     pub fn open(path: &Path) -> Result<(Self, Vec<Record>), JournalError> {
         let failed = |action| move |source| JournalError::Io { action, path: path.to_owned(), source };
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -75,7 +75,7 @@ impl Journal {
     /// Makes a record durable.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn keep(&mut self, record: &Record) -> Result<(), JournalError> {
         let path = &self.path;
         let failed = |action| move |source| JournalError::Io { action, path: path.clone(), source };

@@ -10,16 +10,16 @@ use std::path::Path;
 /// Its name.
 pub const LATEST: &str = "latest_checkpointed_iteration.txt";
 
-/// What is written where there are no steps: the weights are released.
+/// Content of the file where there are no steps: the weights are released.
 const RELEASE: &str = "release";
 
 /// Longest content that is read; a step has a few digits.
 const MOST_BYTES: u64 = 256;
 
-/// Why the checkpoint `name` in `folder` is not whole by what the file says; `None` where it is.
+/// Returns why the checkpoint `name` in `folder` is not whole according to the file; `None` where it is.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub fn lack(folder: &Path, name: &str) -> io::Result<Option<String>> {
     let path = folder.join(LATEST);
     let text = match regular_file::read(&path, MOST_BYTES) {
@@ -40,7 +40,7 @@ pub fn lack(folder: &Path, name: &str) -> io::Result<Option<String>> {
 }
 
 impl Look {
-    /// The same look at a checkpoint that is not whole by what the file says: whether it is makes it another one.
+    /// Marks the look as one at a checkpoint that is not whole according to the file: its fingerprint changes with that.
     #[must_use]
     pub fn lacking(self, lack: Option<String>) -> Self {
         let Some(lack) = lack else { return self };

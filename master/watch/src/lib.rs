@@ -1,10 +1,10 @@
-//! Checkpoints as they appear: which are whole, and which of them are to be evaluated when.
+//! Checkpoints as they appear: the state of each, and the time at which it is evaluated.
 //!
 //! [`Watch`] decides, and holds neither a file nor a clock; [`look`](mod@look) and [`examine`](mod@examine) read directories,
 //! [`Journal`] keeps what was decided. The master submits the jobs and reads their results.
 //!
 //! Invariants, checked by the property tests: a content is evaluated once, whatever its paths and however often its watcher is
-//! killed; a checkpoint begins only after it was examined as whole and did not change since; what is recorded is restored.
+//! killed; a checkpoint begins only after it was examined as whole and did not change since; records are restored.
 
 mod checkpoint;
 pub mod curve;

@@ -10,11 +10,11 @@ use std::time::{Duration, SystemTime};
 /// Ends of names that are written before they are whole.
 const UNFINISHED: [&str; 6] = [".tmp", ".temp", ".incomplete", ".part", ".partial", ".downloading"];
 
-/// Looks at `folders` of one checkpoint, those that its models read. `markers` are names of files that its trainer writes last.
+/// Looks at `folders` of one checkpoint, which its models read. `markers` are names of files that its trainer writes last.
 /// `None` where the first folder is not there.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub fn look(folders: &[&Path], markers: &[String], now: SystemTime) -> io::Result<Option<Look>> {
     let mut hasher = blake3::Hasher::new();
     let (mut newest, mut unfinished, mut marked) = (Duration::ZERO, None, vec![false; markers.len()]);
@@ -31,7 +31,7 @@ pub fn look(folders: &[&Path], markers: &[String], now: SystemTime) -> io::Resul
         let mut files = Vec::new();
         for entry in entries {
             let entry = entry?;
-            // Links are followed: a checkpoint may be made of links to what is kept elsewhere.
+            // Links are followed: a checkpoint may consist of links to files elsewhere.
             let metadata = match entry.metadata() {
                 Ok(metadata) if metadata.is_symlink() => std::fs::metadata(entry.path()),
                 metadata => metadata,
@@ -72,7 +72,7 @@ pub fn look(folders: &[&Path], markers: &[String], now: SystemTime) -> io::Resul
     Ok(Some(Look { fingerprint: Digest(*hasher.finalize().as_bytes()), age_ms, unfinished }))
 }
 
-/// When anything of a file changed last, its name included: the time of writing alone is kept by copies.
+/// Returns the time of the last change of a file, its name included: the time of writing alone is kept by copies.
 fn changed(metadata: &std::fs::Metadata) -> Duration {
     let since =
         |seconds: i64, nanoseconds: i64| Duration::new(seconds.max(0) as u64, nanoseconds.clamp(0, 999_999_999) as u32);

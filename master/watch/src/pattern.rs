@@ -1,11 +1,11 @@
-//! Which names in a folder are checkpoints: globs with `*`, `?` and `[...]`, several of them between `|`.
+//! Patterns of the names of checkpoints in a folder: globs with `*`, `?` and `[...]`, several of them between `|`.
 
 use std::fmt;
 
-/// What trainers call their checkpoints.
+/// Usual names of checkpoints by trainers.
 pub const USUAL: &str = "step_*|iter_*|checkpoint-*|global_step*";
 
-/// Why a text is not a pattern.
+/// Reason why a text is not a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     #[error("the pattern `{pattern}` has an empty alternative; write names between `|`, as in `{USUAL}`")]
@@ -96,7 +96,7 @@ impl Pattern {
         Ok(Self { text: pattern(), alternatives })
     }
 
-    /// Whether a name is meant. Names that begin with a dot never are, unless the pattern does.
+    /// Returns whether a name matches. Names that begin with a dot never do, unless the pattern does.
     pub fn matches(&self, name: &str) -> bool {
         let name: Vec<char> = name.chars().collect();
         let is_hidden = name.first() == Some(&'.');

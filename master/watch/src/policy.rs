@@ -1,6 +1,6 @@
-//! What a person asks of a watch.
+//! A person's settings for a watch.
 
-/// Which checkpoints are evaluated, and in which order.
+/// Selection of the checkpoints to evaluate, and their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Only steps that are multiples of it; names without a step are always taken.
@@ -9,16 +9,16 @@ pub struct Policy {
     pub newest_first: bool,
     /// More that wait than this are skipped, the earliest first.
     pub backlog: Option<usize>,
-    /// A checkpoint must not have changed for so long.
+    /// Time for which a checkpoint must not have changed.
     pub stable_ms: u64,
-    /// How long a checkpoint that rests is left alone between two looks.
+    /// Time between two looks at a checkpoint that rests.
     pub recheck_ms: u64,
     /// Most jobs at a time.
     pub jobs: usize,
 }
 
 impl Policy {
-    /// Whether a step is evaluated at all.
+    /// Returns whether a step is evaluated at all.
     pub fn takes(&self, step: Option<u64>) -> bool {
         match (self.every, step) {
             (Some(every), Some(step)) => step % every.max(1) == 0,

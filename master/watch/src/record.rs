@@ -1,4 +1,4 @@
-//! What a watch remembers: the lines of its journal.
+//! Memory of a watch: the lines of its journal.
 
 use super::ending::Ending;
 use compass_types::ids::Digest;
@@ -16,7 +16,7 @@ pub enum Record {
     Placed { content: Digest, folder: String },
     /// The id under which a server knows it.
     Submitted { content: Digest, job: String },
-    /// How it ended.
+    /// Its end.
     Ended { content: Digest, ending: Ending },
     /// Too many waited.
     Skipped { content: Digest },

@@ -4,7 +4,7 @@
 const WORDS: [&str; 5] = ["step", "iter", "iteration", "checkpoint", "ckpt"];
 
 /// Reads the step of a checkpoint called `name`: the number behind `step`, `iter`, `checkpoint` or `ckpt`, else the last number.
-/// `None` where there is none, as in `checkpoint-final`.
+/// `None` without a number, as in `checkpoint-final`.
 pub fn step_of(name: &str) -> Option<u64> {
     let lower = name.to_ascii_lowercase();
     let mut numbers: Vec<(usize, &str)> = Vec::new();

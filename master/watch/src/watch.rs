@@ -1,4 +1,4 @@
-//! The decisions of a watch: from what is seen in the folder to the jobs that begin. No file, no clock.
+//! The decisions of a watch: from changes in the folder to the jobs that begin. No file, no clock.
 
 use super::checkpoint::{Checkpoint, Phase};
 use super::ending::EndingKind;
@@ -21,7 +21,7 @@ pub struct History {
     pub name: String,
     pub step: Option<u64>,
     pub content: Digest,
-    /// Whether the checkpoint was written over with another content since.
+    /// Set if the checkpoint was overwritten with another content since.
     pub overwritten: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Watch {
     policy: Policy,
     checkpoints: BTreeMap<String, Checkpoint>,
     evaluations: BTreeMap<Digest, Evaluation>,
-    /// How each checkpoint looked when it had the content that it had last.
+    /// Fingerprint of each checkpoint when it had its last content, and the content.
     seen: BTreeMap<String, (Digest, Digest)>,
     history: Vec<History>,
     /// Grows with everything that a curve may show.
@@ -117,13 +117,13 @@ impl Watch {
         }
     }
 
-    /// The checkpoints that are to be looked at now.
+    /// Returns the checkpoints that are due for a look.
     pub fn due(&self, now: u64) -> Vec<String> {
         let due = self.checkpoints.iter().filter(|(_, checkpoint)| checkpoint.is_due(now, self.policy.recheck_ms));
         due.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Takes in what happened at `now`, in milliseconds of a clock that never goes back, and appends what is to be done.
+    /// Handles an event at `now`, in milliseconds of a clock that never goes back, and appends the actions to carry out.
     pub fn apply(&mut self, now: u64, event: Event, actions: &mut Vec<Action>) {
         let before = actions.len();
         let is_quiet = match &event {
@@ -175,7 +175,7 @@ impl Watch {
         }
     }
 
-    /// Whether a look shows nothing new of a checkpoint at rest.
+    /// Returns whether a look shows nothing new about a checkpoint at rest.
     fn is_as_before(&self, name: &str, look: Option<&Look>) -> bool {
         let (Some(checkpoint), Some(look)) = (self.checkpoints.get(name), look) else { return false };
         match &checkpoint.phase {
@@ -371,7 +371,7 @@ impl Watch {
     }
 
     fn schedule(&mut self, now: u64, actions: &mut Vec<Action>) {
-        // What had begun before this process, or could not begin, goes on.
+        // Evaluations that had begun before this process, or could not begin, continue.
         for (content, evaluation) in &mut self.evaluations {
             if let EvaluationState::Begun { active, not_before, .. } = &mut evaluation.state
                 && !*active
@@ -399,7 +399,7 @@ impl Watch {
         self.skip(rest, actions);
     }
 
-    /// Skips the earliest of those that wait, as many as are too many.
+    /// Skips the earliest of the waiting contents, as many as exceed the backlog.
     fn skip(&mut self, mut waiting: Vec<Digest>, actions: &mut Vec<Action>) {
         let Some(backlog) = self.policy.backlog else { return };
         if self.policy.newest_first {
@@ -425,12 +425,12 @@ impl Watch {
         self.evaluations.iter()
     }
 
-    /// Which checkpoint had which content, in the order in which they were seen.
+    /// Returns the contents that checkpoints had, in the order in which they were seen.
     pub fn history(&self) -> &[History] {
         &self.history
     }
 
-    /// Whether a checkpoint does not have this content any more.
+    /// Returns whether a checkpoint no longer has this content.
     pub fn is_past(&self, known: &History) -> bool {
         let is_gone = |checkpoint: &Checkpoint| matches!(checkpoint.phase, Phase::Gone | Phase::Lacking { .. });
         known.overwritten || self.checkpoints.get(&known.name).is_some_and(is_gone)
@@ -468,7 +468,7 @@ impl Watch {
         })
     }
 
-    /// Whether nothing waits and nothing runs.
+    /// Returns whether nothing waits and nothing runs.
     pub fn is_idle(&self) -> bool {
         let is_open = |evaluation: &Evaluation| evaluation.is_begun() || evaluation.state == EvaluationState::Queued;
         !self.evaluations.values().any(is_open)

@@ -18,7 +18,7 @@ struct Folder {
     written_at: u64,
 }
 
-/// What a trainer does.
+/// Action of a trainer.
 #[derive(Clone, Debug)]
 enum Step {
     Write {
@@ -35,7 +35,7 @@ enum Step {
         from: u8,
         to: u8,
     },
-    /// The watcher is killed; of the actions of its next pass only so many are carried out.
+    /// The watcher is killed; only this many of the actions of its next pass are carried out.
     Kill {
         actions: usize,
     },

@@ -1,4 +1,4 @@
-//! Checkpoints as they lie on a disk: which are whole, what a look tells, and what a journal keeps.
+//! Checkpoints on a disk: whether they are whole, the result of a look, and the content of a journal.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// A file of safetensors with one tensor of so many bytes.
+/// A file of safetensors with one tensor of this many bytes.
 fn safetensors(bytes: usize) -> Vec<u8> {
     let header = format!(r#"{{"w":{{"dtype":"F32","shape":[{}],"data_offsets":[0,{bytes}]}}}}"#, bytes / 4);
     [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &vec![7; bytes]].concat()
