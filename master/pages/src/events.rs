@@ -1,4 +1,4 @@
-//! What changes, sent to a page as it happens: the parts that differ, once a second at most. A slow reader misses states in
+//! Changes, sent to a page as they happen: the parts that differ, once a second at most. A slow reader misses states in
 //! between; none is kept for it.
 
 use super::pages::{Part, changed};

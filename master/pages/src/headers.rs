@@ -1,4 +1,4 @@
-//! What every answer of the port carries: a page may load what is the port's own and nothing else, and no page may frame it.
+//! Headers of every answer of the port: a page may load what is the port's own and nothing else, and no page may frame it.
 
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, header};

@@ -1,4 +1,4 @@
-//! What `/healthz` says: whether this master moves, may write, and has room for what comes next.
+//! Answer of `/healthz`: whether this master moves, may write, and has room for what comes next.
 //!
 //! Load balancers ask without a token, so an answer names no host, no file and no job.
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// A view older than this means that the driver hangs.
 pub(super) const STALE: Duration = Duration::from_secs(30);
 
-/// What health is judged by.
+/// Facts by which health is judged.
 #[derive(Clone, Debug)]
 pub(super) struct Vitals {
     /// Time since the scheduler showed itself; `None` where no single one is shown.

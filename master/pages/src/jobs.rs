@@ -1,4 +1,4 @@
-//! What the port shows: all jobs on one page, each on a page of its own. It only reads.
+//! Pages of the port: all jobs on one page, each on a page of its own. It only reads.
 
 use super::health::Vitals;
 use super::pages::{self, Narrowed, assets};
@@ -33,12 +33,12 @@ pub(super) fn router(guard: Arc<Guard>, registry: Arc<JobRegistry>) -> Router {
         .route("/jobs/{job}/status.json", get(job_status))
         .with_state(registry.clone())
         .merge(runs::router(Arc::new(RunPages::new(work_dirs))));
-    // Health is asked by load balancers, which have no token, and says nothing else.
+    // Load balancers, which have no token, ask for health; the answer contains nothing else.
     let health = |State(registry): Shown| async move { health(registry) };
     authenticated(guard, guarded).route("/healthz", get(health).with_state(registry)).layer(from_fn(headers::secure))
 }
 
-/// The pages of the runs in a folder, of no master.
+/// The pages of the runs in a folder, without a master.
 pub(super) fn runs_router(guard: Arc<Guard>, work_dir: PathBuf) -> Router {
     let pages = runs::router(Arc::new(RunPages::new(move || vec![work_dir.clone()])));
     let pages = pages.route("/", get(|| async { Redirect::to("/runs") }));

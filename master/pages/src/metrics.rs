@@ -70,7 +70,7 @@ struct WorkerLabels {
     pool: String,
 }
 
-/// How a histogram is told.
+/// Encoding of a histogram.
 struct Told<'h>(&'h Histogram);
 
 impl EncodeMetric for Told<'_> {

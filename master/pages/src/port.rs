@@ -21,16 +21,16 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-/// How long a client may take for the head of a request; also how long it may keep an idle connection.
+/// Time that a client may take for the head of a request; also the time that it may keep an idle connection.
 const HEAD: Duration = Duration::from_secs(10);
-/// How long a connection lives. A client that wants more opens another.
+/// Lifetime of a connection. A client that wants more opens another.
 const LIFE: Duration = Duration::from_secs(60);
 /// Largest head of a request, in bytes.
 const HEAD_BYTES: usize = 16 * 1024;
 /// Connections beyond the bounds that are taken all the same, to ask for [`HEALTH`]: a client that holds all places of an address, or
 /// of the port, must not make a master look dead to what watches over it.
 const OF_HEALTH: usize = 16;
-/// How long such a connection may take for the head of its request, and lives.
+/// Time that a connection for [`HEALTH`] may take for the head of its request, and its lifetime.
 const HEALTH_HEAD: Duration = Duration::from_secs(1);
 const HEALTH: &str = "/healthz";
 /// The pause after a connection that could not be accepted.
@@ -141,7 +141,7 @@ async fn health_alone(request: Request, next: Next) -> Response {
 /// Refuses requests to a loopback port that name another host than this one.
 async fn demand_local_host(request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|value| value.to_str().ok());
-    // The target of a request may name the host as well; then the header says nothing.
+    // The target of a request may name the host as well; then the header is ignored.
     let host = request.uri().authority().map(|authority| authority.as_str()).or(host);
     if host.is_some_and(is_local) {
         return next.run(request).await;
@@ -150,7 +150,7 @@ async fn demand_local_host(request: Request, next: Next) -> Response {
     (StatusCode::MISDIRECTED_REQUEST, why).into_response()
 }
 
-/// Whether a `Host` is this one: `localhost` or a loopback address, with or without a port.
+/// Returns whether a `Host` is this one: `localhost` or a loopback address, with or without a port.
 fn is_local(host: &str) -> bool {
     if let Ok(address) = host.parse::<SocketAddr>() {
         return address.ip().is_loopback();
@@ -213,7 +213,7 @@ mod tests {
         // A reset is as good an end as a close.
         assert!(matches!(beyond.read(&mut [0; 16]).await, Ok(0) | Err(_)));
         for mut half in halves {
-            // Whatever it is told: the end comes.
+            // The connection ends, whatever is received.
             let _ = half.read_to_end(&mut Vec::new()).await;
         }
         assert!(ask(port.address, "Host: localhost\r\n").await.ends_with("here"));

@@ -1,4 +1,4 @@
-//! Queries and forms of requests. One that cannot be read is refused with what to send instead, whatever the library says.
+//! Queries and forms of requests. An unreadable one is refused with the form to send instead, whatever the library reports.
 
 use axum::Form;
 use axum::extract::rejection::FormRejection;
@@ -20,7 +20,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
     }
 }
 
-/// Why a query cannot be read: its fields are texts, so that only one that comes twice is no query.
+/// Returns why a query cannot be read: its fields are texts, so that only one that comes twice is wrong.
 fn why_unread(query: Option<&str>) -> String {
     let mut seen = BTreeSet::new();
     let mut names = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).map(|(name, _)| name);

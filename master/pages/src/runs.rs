@@ -35,7 +35,7 @@ const READERS: usize = 1;
 /// Characters of a table's line.
 const WIDTH: usize = 200;
 
-/// Where runs are looked for.
+/// Source of the pages of runs.
 pub(super) struct RunPages {
     shelf: Shelf,
     /// Folders that may have become more.
@@ -164,8 +164,8 @@ async fn one(State(pages): Shown, Path(run): Path<String>, Asked(narrowed): Aske
     page(read.await)
 }
 
-/// Why a query is refused: its filter does not exist, which would show everything, or it goes on from no sample, which would
-/// show the first page.
+/// Returns why a query is refused: its filter does not exist, which would show everything, or it continues from no sample,
+/// which would show the first page.
 fn why_refused(query: &SampleQuery) -> Option<String> {
     let names = Mark::ALL.map(Mark::name);
     if !query.filter.is_empty() && !names.contains(&query.filter.as_str()) {
@@ -268,7 +268,7 @@ async fn comparison_as_json(State(pages): Shown, Asked(pair): Asked<Pair>) -> Re
 }
 
 impl Pair {
-    /// What is missing of the two names.
+    /// Returns which of the two names is missing.
     fn lacks(&self) -> Option<&'static str> {
         match (self.a.is_empty(), self.b.is_empty()) {
             (true, true) => Some("`a` and `b` are missing"),
@@ -305,7 +305,7 @@ impl Pair {
     }
 }
 
-/// What a board of the latest runs is made with.
+/// Settings of a board of the latest runs.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Curves {
@@ -330,7 +330,7 @@ impl Curves {
             let Some(folder) = RunFolder::at(&run.folder) else { continue };
             match read_run(&folder) {
                 Ok(data) => read.push(data),
-                // As the command says it.
+                // In the command's words.
                 Err(failure) => {
                     notes.extend(
                         failure.diagnostics.iter().map(|why| format!("{} is left out: {}", run.name, why.message)),

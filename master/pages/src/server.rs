@@ -57,12 +57,12 @@ impl HttpServer {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// Where a browser finds it.
+    /// Returns the address for a browser.
     pub fn url(&self) -> String {
         format!("{}://{}/", self.scheme(), self.address)
     }
 
-    /// Where it listens.
+    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

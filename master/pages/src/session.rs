@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a session lasts.
+/// Lifetime of a session.
 const LIFE: Duration = Duration::from_secs(12 * 3600);
 /// Sessions at most: the oldest gives way.
 const SESSIONS: usize = 64;
@@ -24,20 +24,20 @@ const SESSIONS: usize = 64;
 #[derive(Debug)]
 pub(super) struct Guard {
     token: Option<BearerToken>,
-    /// What named the file with the token.
+    /// Settings that name the file with the token.
     settings: HttpSettings,
     /// Cookies of one host are shared by all its ports.
     cookie: String,
-    /// The cookie then goes over encrypted connections alone.
+    /// Set if the cookie is sent over encrypted connections alone.
     is_encrypted: bool,
     state: Mutex<Sessions>,
 }
 
 #[derive(Debug, Default)]
 struct Sessions {
-    /// What the link of one use must say.
+    /// Hash of the word in the one-time link.
     once: Option<blake3::Hash>,
-    /// Hashes of the sessions' words, with when they began, oldest first.
+    /// Hashes of the sessions' words, with the time at which they began, oldest first.
     open: VecDeque<(blake3::Hash, Instant)>,
 }
 
@@ -65,14 +65,14 @@ impl Guard {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a request with these headers may read.
+    /// Returns whether a request with these headers may read.
     fn admits(&self, headers: &HeaderMap, now: Instant) -> bool {
         let Some(token) = &self.token else { return true };
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         token.is_borne_by(text(header::AUTHORIZATION)) || text(header::COOKIE).is_some_and(|said| self.knows(said, now))
     }
 
-    /// Whether a `Cookie` header has the word of a session that lasts.
+    /// Returns whether a `Cookie` header has the word of a session that is still valid.
     fn knows(&self, cookies: &str, now: Instant) -> bool {
         let of_this_port = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
         let words =
@@ -115,11 +115,11 @@ fn random_word() -> Result<String, getrandom::Error> {
     Ok(blake3::Hash::from_bytes(bytes).to_hex().to_string())
 }
 
-/// Passes requests on that may read. A browser that may not is sent to the form, a program is told what the port wants.
+/// Passes permitted requests on. A browser without permission is redirected to the form, a program receives an error.
 pub(super) async fn demand_access(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let says = |name: &str, what: &str| headers.get(name).and_then(|value| value.to_str().ok()) == Some(what);
-    // What a page of another site asks for in its visitor's name; that it links to this one is no harm.
+    // A request of a page of another site in its visitor's name; a link from there to this one does no harm.
     if says("sec-fetch-site", "cross-site") && !says("sec-fetch-mode", "navigate") {
         return (StatusCode::FORBIDDEN, "another site asks for this\n").into_response();
     }
@@ -147,7 +147,7 @@ fn login_path(asked: &Uri) -> String {
     }
 }
 
-/// Where a session begins that was opened for no page.
+/// Page at which a session begins if none was requested.
 const HOME: &str = "/";
 
 /// The page that a session begins with: only one of this port, because anybody may write the link to the form. What begins with two
@@ -160,15 +160,15 @@ fn page_of_port(next: Option<&str>) -> &str {
     next.filter(is_of_port).unwrap_or(HOME)
 }
 
-/// What a link to the form may say.
+/// Query of a link to the form.
 #[derive(Debug, Deserialize)]
 pub(super) struct Link {
     once: Option<String>,
-    /// The page that was asked for.
+    /// The page that was requested.
     next: Option<String>,
 }
 
-/// What the form sends.
+/// Fields of the form.
 #[derive(Debug, Deserialize)]
 pub(super) struct Login {
     #[serde(default)]

@@ -30,7 +30,7 @@ impl Narrowed {
         format!("{path}?{query}")
     }
 
-    /// Whether a row with this text is shown.
+    /// Returns whether a row with this text is shown.
     pub(crate) fn takes(&self, row: &str) -> bool {
         let row = row.to_lowercase();
         self.q.to_lowercase().split_whitespace().all(|word| row.contains(word))
@@ -102,7 +102,7 @@ fn progress(view: &JobView) -> Markup {
     }
 }
 
-/// Why tasks wait: what `explain job` says.
+/// Shows why tasks wait, as `explain job` does.
 fn waits(reasons: &[String]) -> Markup {
     html! {
         @if !reasons.is_empty() {
@@ -115,14 +115,14 @@ fn waits(reasons: &[String]) -> Markup {
     }
 }
 
-/// How and when it ended, once it has.
+/// Describes how and when it ended, once it has.
 fn ended(view: &JobView) -> Option<String> {
     let Ended { exit_code, at, .. } = view.ended.as_ref()?;
     let how = if view.cancelled.is_some() { "cancelled, ended" } else { "ended" };
     Some(format!("{how} at {at} with exit code {exit_code}"))
 }
 
-/// When it will end at its present speed.
+/// Describes when it will end at its present speed.
 fn remaining(view: &JobView) -> String {
     let RunView { expected_samples, recorded_samples, given_up_samples, .. } = &view.run;
     let RunView { samples_per_second, tokens_per_second, .. } = &view.run;
@@ -178,7 +178,7 @@ fn scores(live: &[LiveMetric], narrowed: &Narrowed) -> Markup {
     }
 }
 
-/// What is known, or a dash.
+/// Returns the value, or a dash if it is unknown.
 fn or_dash(known: Option<impl ToString>) -> String {
     known.map_or_else(|| "-".to_owned(), |known| known.to_string())
 }
@@ -207,7 +207,7 @@ fn workers(view: &RunView) -> Markup {
     }
 }
 
-/// How busy a worker is, once it has reported a task.
+/// Returns the busy share of a worker, once it has reported a task.
 fn busy(worker: &WorkerView) -> Option<String> {
     let share = worker.busy_share().filter(|_| worker.busy_seconds > 0.0)?;
     Some(format!("{:.0} %", 100.0 * share))

@@ -1,4 +1,4 @@
-//! What every page has, and the two files that pages load.
+//! Layout of every page, and the two files that pages load.
 
 use axum::http::header;
 use axum::response::IntoResponse;

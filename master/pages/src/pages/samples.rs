@@ -135,7 +135,7 @@ fn inputs(options: &[(&str, &Map<String, Value>)]) -> Vec<String> {
     options.iter().map(|(_, option)| option.get("testing input").map(as_text).unwrap_or_default()).collect()
 }
 
-/// What all texts begin with, up to the end of a word, so that something is left of each; empty for a single text.
+/// Returns the common beginning of all texts, up to the end of a word, so that something is left of each; empty for a single text.
 fn shared(texts: &[String]) -> &str {
     let [first, others @ ..] = texts else { return "" };
     if others.is_empty() {
@@ -154,7 +154,7 @@ fn shared(texts: &[String]) -> &str {
     &first[..at]
 }
 
-/// What each option got, with what it adds to the prompt.
+/// Shows the scores of each option, with the text that it adds to the prompt.
 fn options(record: &Map<String, Value>) -> Markup {
     let options = options_of(record);
     let inputs = inputs(&options);
@@ -183,7 +183,7 @@ fn options(record: &Map<String, Value>) -> Markup {
     }
 }
 
-/// What the model said, what was taken from it, and what is right.
+/// Shows the model's answer, the answer extracted from it, and the gold answer.
 fn answers(facts: &SampleFacts, record: &Map<String, Value>) -> Markup {
     let text = |name: &str| record.get(name).filter(|value| !value.is_null()).map(as_text);
     let rows = [
@@ -212,7 +212,7 @@ fn as_text(value: &Value) -> String {
     }
 }
 
-/// Why samples have no score.
+/// Shows the reasons why samples have no score.
 pub(crate) fn failures(run: &str, classes: &[FailureClass]) -> Markup {
     let body = html! {
         h1 { a href={ "/runs/" (run) } { (run) } ": failures" }
