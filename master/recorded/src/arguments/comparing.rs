@@ -6,7 +6,7 @@ use compass_compare::ClusterBy;
 use compass_settings::Correction;
 use std::path::{Path, PathBuf};
 
-/// Where run folders are made by default.
+/// Default folder of run folders.
 const WORK_DIR: &str = "outputs/default";
 
 /// Two runs, and what is compared of them.
@@ -170,7 +170,7 @@ Examples:
 
 Exit codes: 0 go; 1 no-go; 2 bad input; 3 infrastructure; 5 cannot tell (the table says how many pairs would).";
 
-/// Where runs are found by name.
+/// Returns the folder in which runs are found by name.
 pub fn work_dir(given: Option<&PathBuf>) -> PathBuf {
     given.cloned().unwrap_or_else(|| Path::new(WORK_DIR).to_owned())
 }
@@ -185,7 +185,7 @@ fn cluster(given: Option<&str>) -> ClusterBy {
 }
 
 impl CompareArguments {
-    /// Where runs are found by name.
+    /// Returns the folder in which runs are found by name.
     pub fn work_dir(&self) -> PathBuf {
         work_dir(self.work_dir.as_ref())
     }
@@ -197,7 +197,7 @@ impl CompareArguments {
 }
 
 impl GateArguments {
-    /// Where runs are found by name.
+    /// Returns the folder in which runs are found by name.
     pub fn work_dir(&self) -> PathBuf {
         work_dir(self.work_dir.as_ref())
     }

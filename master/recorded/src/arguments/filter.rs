@@ -1,4 +1,4 @@
-//! Which of many names are meant: words of the command line, with `*` for anything.
+//! Filters of names: words of the command line, with `*` for anything.
 
 /// A filter of names: a part of the name, or a pattern for all of it where it has a `*`. Case does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl AsRef<str> for NameFilter {
 }
 
 impl NameFilter {
-    /// Whether the name is meant.
+    /// Returns whether the name matches.
     pub fn matches(&self, name: &str) -> bool {
         let name = name.to_lowercase();
         let pieces: Vec<&str> = self.folded.split('*').collect();
@@ -34,7 +34,7 @@ impl NameFilter {
         })
     }
 
-    /// Whether any of `filters` means the name; none at all mean every one.
+    /// Returns whether any of `filters` matches the name; an empty list matches every one.
     pub fn any(filters: &[Self], name: &str) -> bool {
         filters.is_empty() || filters.iter().any(|filter| filter.matches(name))
     }

@@ -42,7 +42,7 @@ Examples:
   compass-master leaderboard -w out --step 'ckpt-(\\d+)' --html curves.html --tensorboard tb";
 
 impl LeaderboardArguments {
-    /// Where runs are found.
+    /// Returns the folder in which runs are found.
     pub fn work_dir(&self) -> PathBuf {
         super::comparing::work_dir(self.work_dir.as_ref())
     }

@@ -70,7 +70,7 @@ pub fn compared(
     Ok((comparison, flips))
 }
 
-/// What a script can tell apart.
+/// Returns the exit code.
 fn code(comparison: &Comparison) -> u8 {
     let conclusions = || comparison.rows.iter().map(|row| row.conclusion);
     if comparison.margin.is_none() {

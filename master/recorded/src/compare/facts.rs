@@ -1,5 +1,5 @@
-//! What of a run may change its numbers beside the weights' own answers: by name, so that two runs can be held against each
-//! other.
+//! Facts of a run that may change its numbers beside the weights' own answers: by name, so that two runs can be compared by
+//! them.
 
 use compass_common::regular_file;
 use compass_compare::Facts;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// A value as it stands in the plan, texts without quotes.
+/// Returns a value as it is in the plan, texts without quotes.
 fn shown(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(text)) => text,
@@ -23,7 +23,7 @@ fn shown(value: &impl Serialize) -> String {
     }
 }
 
-/// Of a model.
+/// Returns the facts of a model.
 pub(super) fn of_model(run: &RecordedRun, at: ModelId, model: &ModelPlan, devices: &Names) -> Facts {
     let mut facts = Facts::from([
         ("path", model.path.clone()),
@@ -53,7 +53,7 @@ pub(super) fn of_model(run: &RecordedRun, at: ModelId, model: &ModelPlan, device
     facts
 }
 
-/// Of a data set.
+/// Returns the facts of a data set.
 pub(super) fn of_dataset(dataset: &DatasetPlan) -> Facts {
     Facts::from([
         ("version", dataset.version.clone()),
@@ -66,7 +66,7 @@ pub(super) fn of_dataset(dataset: &DatasetPlan) -> Facts {
 /// Texts by names that a run chose.
 pub(super) type Names = BTreeMap<String, String>;
 
-/// What each model was loaded onto, as `logs/run.json` says it. A run without one says nothing.
+/// Returns the devices of each model, according to `logs/run.json`; empty for a run without that file.
 pub(super) fn devices(folder: &RunFolder) -> Names {
     let text = regular_file::read_text(&folder.logs().join("run.json"), regular_file::SMALL).unwrap_or_default();
     let Ok(Value::Object(facts)) = serde_json::from_str(&text) else { return Names::new() };

@@ -9,7 +9,7 @@ use std::path::Path;
 /// Writes a report.
 ///
 /// # Errors
-/// The folder is missing or the disk refuses; the exit code says which.
+/// The folder is missing or the disk refuses; the exit code tells them apart.
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {

@@ -8,7 +8,7 @@ use compass_jobs::Failure;
 use compass_pyfmt::python_str;
 use std::collections::BTreeMap;
 
-/// What is shown of a sample in one run.
+/// Texts of a sample in one run.
 struct Shown {
     question: String,
     gold: String,

@@ -62,7 +62,7 @@ pub fn run(arguments: &GateArguments, policy: GatePolicy, datasets: DatasetReade
     })
 }
 
-/// Whether a rule names a data set, or a group that it is part of.
+/// Returns whether a rule names a data set, or a group that it is part of.
 fn is_asked(rules: &[GateRule], groups: &[SummaryGroup], name: &str) -> bool {
     let is_named = |name: &str| rules.iter().any(|rule| matches(&rule.dataset, name));
     let mut parts: Vec<&str> = Vec::new();

@@ -14,13 +14,13 @@ use compass_run_folder::{FolderError, RunFolder, write_atomically};
 use regex::Regex;
 use std::path::Path;
 
-/// What TensorBoard looks for in a name.
+/// Name by which TensorBoard recognises a file of events.
 const EVENTS: &str = "events.out.tfevents.0.compass";
 
 /// Shows the board.
 ///
 /// # Errors
-/// A run that was named cannot be read, there is none, or a file cannot be written.
+/// A run that was named cannot be read, there are no runs, or a file cannot be written.
 pub fn run(arguments: &LeaderboardArguments) -> Result<u8, Failure> {
     let step = step_pattern(&arguments.step)?;
     if let Some(folder) = &arguments.tensorboard {
@@ -46,7 +46,7 @@ pub fn run(arguments: &LeaderboardArguments) -> Result<u8, Failure> {
 /// The regular expression whose first group is the step.
 ///
 /// # Errors
-/// It is none, or has no group.
+/// It is malformed, or has no group.
 pub fn step_pattern(step: &str) -> Result<Regex, Failure> {
     let pattern = Regex::new(step).map_err(|error| {
         let wrong = Diagnostic::error(format!("--step: {error}"));
@@ -66,7 +66,7 @@ pub fn board_of(runs: &[RunData], step: &Regex) -> Board {
     board(runs, &step)
 }
 
-/// What a board is made of. Waits for the disk.
+/// Reads a run for a board. Waits for the disk.
 ///
 /// # Errors
 /// The run is damaged, or has no result.
@@ -74,7 +74,7 @@ pub fn read_run(folder: &RunFolder) -> Result<RunData, Failure> {
     Ok(open(folder, Clusters { by: &ClusterBy::Passage, datasets: None }, |_| true)?.data)
 }
 
-/// What to say where a pattern of the user's finds the step of some models alone, or of none.
+/// Returns a note if a pattern of the user's finds the step of some models alone, or of none.
 fn no_steps(board: &Board, step: &str) -> Option<String> {
     let (all, found) = (board.entries.len(), board.entries.iter().filter(|entry| entry.step.is_some()).count());
     if step == STEP || found == all {
@@ -86,10 +86,10 @@ fn no_steps(board: &Board, step: &str) -> Option<String> {
     ))
 }
 
-/// Whether a folder is there or can be made, before anything is computed for it.
+/// Checks that a folder exists or can be made, before anything is computed for it.
 ///
 /// # Errors
-/// It, or what it is to be in, is a file.
+/// The folder, or one above it, is a file.
 fn check_folder(folder: &Path) -> Result<(), Failure> {
     let there = folder.ancestors().find(|path| path.exists());
     let Some(file) = there.filter(|path| !path.is_dir()) else { return Ok(()) };
@@ -106,7 +106,7 @@ fn write_events(folder: &Path, board: &Board) -> Result<(), Failure> {
     written.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))
 }
 
-/// The runs that are named; of a folder those that can be read, the others being told.
+/// Reads the named runs; without names, all runs of the folder that can be read, with a message for each other.
 fn runs(arguments: &LeaderboardArguments) -> Result<Vec<RunData>, Failure> {
     let work_dir = arguments.work_dir();
     if !arguments.runs.is_empty() {

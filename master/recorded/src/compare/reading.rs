@@ -95,14 +95,14 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// Whether another run asked the very same, so that what is read of one serves both.
+    /// Returns whether another run asked exactly the same, so that one reading of the questions serves both.
     fn is_asked_as(&self, other: &Self) -> bool {
         let (one, other) = (self.dataset, other.dataset);
         one.parts == other.parts && one.infer.mode() == other.infer.mode() && one.shot_format == other.shot_format
     }
 }
 
-/// What was read of a data set of one run: its units, and whether its gold answers have the column of the clusters.
+/// Result of reading a data set of one run: its units, and whether its gold answers have the column of the clusters.
 type ReadUnits = (Vec<(UnitId, UnitData)>, bool);
 
 /// Reads the units of a data set, of every run of `sides`, which ask the same. Only the first may have a column.
@@ -119,7 +119,7 @@ fn read_units(sides: &[Side<'_>]) -> Result<Vec<ReadUnits>, (usize, PlanError)> 
     let mut builders: Vec<Vec<(UnitId, UnitBuilder)>> = sides.iter().map(builders).collect();
     if builders.iter().any(|units| !units.is_empty()) {
         for part in &first.dataset.parts {
-            // What the first run's file says, the others' say too, if they are whole.
+            // The content of the first run's file is the others' too, if they are whole.
             for (at, side) in sides.iter().enumerate().skip(1) {
                 side.recorded.check_plan_part(part).map_err(|error| (at, error))?;
             }
@@ -166,7 +166,7 @@ fn read_run(folder: &RunFolder) -> Result<RecordedRun, Failure> {
     Ok(recorded)
 }
 
-/// What is known of a run beside its values, and then these.
+/// Returns the facts of a run beside its values, and then these.
 fn run_data(folder: &RunFolder, recorded: &RecordedRun, mut units: Vec<(UnitId, UnitData)>) -> RunData {
     let devices = facts::devices(folder);
     let plan = &recorded.plan;
@@ -222,7 +222,7 @@ fn read_all<'a>(
         done
     });
     let mut units: Vec<Vec<(UnitId, UnitData)>> = runs.iter().map(|_| Vec::new()).collect();
-    // Of several faults the first one is told, whichever thread came upon it.
+    // Of several faults the first one is reported, whichever thread found it.
     done.sort_by_key(|(at, ..)| *at);
     for (_, of, sides, read) in done {
         let read = read.map_err(|(side, error)| {

@@ -1,4 +1,4 @@
-//! Why samples of a run have no score: one class for each reason, whatever its numbers.
+//! Reasons why samples of a run have no score: one class for each reason, whatever its numbers.
 
 use super::key::Key;
 use super::logs::{log_of, logs};

@@ -20,7 +20,7 @@ const INFER: &str = "infer";
 /// A log of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunLog {
-    /// Its name below `logs/`, such as `master.log`, or with the stage whose workers write it, `infer/local.log`.
+    /// Its name below `logs/`, for example `master.log`, or with the stage whose workers write it, `infer/local.log`.
     pub name: String,
     pub bytes: u64,
 }
@@ -33,12 +33,12 @@ pub struct LogTail {
     pub left_out: u64,
 }
 
-/// The logs of a run by their names; none where there is no folder for them.
+/// Returns the logs of a run by their names; empty without a folder for them.
 pub fn logs(folder: &RunFolder) -> Vec<RunLog> {
     listed(folder).into_iter().map(|(log, _)| log).collect()
 }
 
-/// The end of the log of this name, from the beginning of a line on; `None` where the listing has no such name.
+/// The end of the log of this name, from the beginning of a line on; `None` where the listing does not have the name.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -62,7 +62,7 @@ pub(crate) fn log_of<'l>(worker: &str, logs: &'l [RunLog]) -> Option<&'l str> {
     names.into_iter().find_map(|name| logs.iter().find(|log| log.name == name)).map(|log| log.name.as_str())
 }
 
-/// What the log of a worker may be called, without its ending: `POOL-JOB` under Slurm (`rN` for a job that was put back),
+/// Returns possible names of the log of a worker, without its ending: `POOL-JOB` under Slurm (`rN` for a job that was put back),
 /// `POOL-N` of the command runner's `POOL-PID-N`, `POOL` of workers on this host, `POOL-PID` or `POOL-PID-N`.
 fn candidates(worker: &str) -> Vec<String> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -87,7 +87,7 @@ fn listed(folder: &RunFolder) -> Vec<(RunLog, PathBuf)> {
     let mut found = Vec::new();
     add(&folder.logs(), "", &mut found);
     for entry in std::fs::read_dir(folder.logs()).into_iter().flatten().flatten() {
-        // The type of the entry itself: a link is none of both.
+        // The type of the entry itself: a link is neither.
         if let (true, Ok(stage)) = (entry.file_type().is_ok_and(|kind| kind.is_dir()), entry.file_name().into_string())
         {
             add(&entry.path(), &format!("{stage}/"), &mut found);

@@ -1,4 +1,4 @@
-//! What is known of each sample at a glance: a byte each, so that a million samples are filtered in memory.
+//! Properties of each sample at a glance: a byte each, so that a million samples are filtered in memory.
 
 use compass_eval::evaluator::judge;
 use compass_plan::{EvalSpec, Sample};
@@ -26,7 +26,7 @@ impl Mark {
     /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 6] = [Self::Right, Self::Wrong, Self::Failed, Self::Tie, Self::Truncated, Self::Missing];
 
-    /// As a person reads it, and as a query says it.
+    /// Returns its name for a reader, and in a query.
     pub fn name(self) -> &'static str {
         match self {
             Self::Right => "right",

@@ -35,7 +35,7 @@ pub struct SampleFacts {
     pub worker: Option<String>,
     /// The name of its log below `logs/`, where that is kept.
     pub log: Option<String>,
-    /// What was taken from the answer, `None` where nothing is taken, and the answers that are accepted.
+    /// Answer after postprocessing, `None` without a postprocessor; then the answers that are accepted.
     pub processed: Option<String>,
     pub accepted: Vec<String>,
     /// Its record in `predictions/`; `None` without a result.
@@ -69,7 +69,7 @@ impl OpenedRun {
         Ok(marks)
     }
 
-    /// Everything about one sample; `None` where there is none.
+    /// Returns everything about one sample; `None` if it does not exist.
     ///
     /// # Errors
     /// A part of the plan is damaged.

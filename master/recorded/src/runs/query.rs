@@ -1,4 +1,4 @@
-//! Which samples of a run are shown: filtered, and a page at a time from the one after which the last page ended.
+//! Selection of the samples of a run that are shown: filtered, and a page at a time, from the last sample of the page before.
 
 use super::key::Key;
 use super::marks::{Mark, Marks};
@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 const ROWS: usize = 50;
 /// Characters of a text in a row.
 const CHARACTERS: usize = 240;
-/// How long texts are searched for one page; the next page goes on from there.
+/// Time for which texts are searched for one page; the next page continues from there.
 const SEARCH_TIME: Duration = Duration::from_secs(2);
 
-/// What is asked of a run's samples.
+/// Query of a run's samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct SampleQuery {
@@ -52,7 +52,7 @@ pub struct SampleRow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Found {
     pub rows: Vec<SampleRow>,
-    /// Where the next page goes on; `None` at the end.
+    /// Start of the next page; `None` at the end.
     pub next: Option<Key>,
 }
 
@@ -81,7 +81,7 @@ impl SampleQuery {
                 Some(key) if unit.id.0 == key.unit => key.index.saturating_add(1),
                 _ => 0,
             };
-            // Every sample of the unit is scored where they are filtered; else those that are shown.
+            // Every sample of the unit is scored if the query filters them; otherwise only the samples that are shown.
             let filter = self.mark().map(|mark| run.marks(unit).map(|marks| (mark, marks))).transpose()?;
             let takes = |index: u32| {
                 let has =
@@ -148,7 +148,7 @@ fn row(unit: Unit<'_>, spec: &EvalSpec, sample: &Sample, result: Option<&SampleR
     }
 }
 
-/// What the model said, and what was taken from it where that is another text.
+/// Returns the model's answer, and the answer extracted from it if that is another text.
 pub fn answer(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> String {
     match (judge(sample, result, spec), &result.outcome) {
         // Of a text that is only scored, nothing is taken.

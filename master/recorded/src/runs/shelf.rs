@@ -1,4 +1,4 @@
-//! The runs below some folders, and those of them that are open.
+//! The runs below some folders, and the ones of them that are open.
 
 use super::opened::OpenedRun;
 use compass_run_folder::RunFolder;
@@ -20,7 +20,7 @@ const REST: u32 = 20;
 pub struct Listed {
     pub name: String,
     pub folder: PathBuf,
-    /// Whether it has a table.
+    /// Set if it has a table.
     pub scored: bool,
 }
 
@@ -65,7 +65,7 @@ impl Shelf {
         folders.iter().filter(|_| is_name).find_map(|folder| RunFolder::at(&folder.join(name)))
     }
 
-    /// Opens a run by its name; those who want the same wait for the first. Waits for the disk.
+    /// Opens a run by its name; concurrent callers for the same run wait for the first. Waits for the disk.
     ///
     /// # Errors
     /// Its plan or its ledger is damaged.
