@@ -1,6 +1,6 @@
-//! The authority that all masters of a store are: made once by the first of them, changed by compare-and-swap.
+//! The authority of all masters of a store: made once by the first of them, changed by compare-and-swap.
 //!
-//! A use of a token is durable before its certificate is sent. What was revoked elsewhere is noticed within
+//! A use of a token is durable before its certificate is sent. A revocation elsewhere is noticed within
 //! [`LOOK`], by sessions that are open as well.
 
 use super::certificates::{CertificateError, CertificateIdentity, Credentials, PeerKey, Signer, Verification, found};
@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{Mutex, watch};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-/// How often the store is asked whether somebody was revoked.
+/// Interval at which the store is asked for revocations.
 const LOOK: Duration = Duration::from_secs(2);
 /// Others that change the register at the same time; each of them has succeeded once.
 const TRIES: u32 = 1_000;
@@ -27,7 +27,7 @@ const FILE: &str = "register";
 /// The token of a master that listens admits for so long, and is prolonged while it does.
 const OWN_TOKEN_SECONDS: u64 = 24 * 3_600;
 
-/// Why the authority cannot be used.
+/// Reason why the authority cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
     #[error(transparent)]
@@ -62,7 +62,7 @@ pub fn now() -> u64 {
 }
 
 impl Authority {
-    /// The authority of this store; makes one where there is none.
+    /// Opens the authority of this store, and makes one if necessary.
     ///
     /// # Errors
     /// See [`AuthorityError`].
@@ -87,17 +87,17 @@ impl Authority {
         Ok(Self { value, vault, signer, certificate_seconds, changing, known })
     }
 
-    /// What all masters of its store, and no others, have in common.
+    /// Returns what all masters of its store, and no others, have in common.
     pub fn digest(&self) -> Digest {
         self.signer.digest()
     }
 
-    /// What is known now.
+    /// Returns the register as known now.
     pub fn register(&self) -> Arc<Register> {
         self.known.borrow().clone()
     }
 
-    /// Tells when it changes.
+    /// Returns a receiver that is notified when the register changes.
     pub fn changes(&self) -> watch::Receiver<Arc<Register>> {
         self.known.subscribe()
     }
@@ -110,12 +110,12 @@ impl Authority {
         Ok(self.signer.server(now())?)
     }
 
-    /// What the certificate of a peer is worth now.
+    /// Verifies the certificate of a peer now.
     pub fn judge(&self, chain: &[CertificateDer<'static>]) -> Verification {
         self.signer.judge(chain, now())
     }
 
-    /// Applies a change, durably; what it refuses is not written.
+    /// Applies a change, durably; a refused change is not written.
     async fn change<T, E>(
         &self,
         change: impl Fn(&mut Register) -> Result<T, E>,
@@ -161,7 +161,7 @@ impl Authority {
         self.create_token(TokenTerms { pool: String::new(), expires, uses: None, note }).await
     }
 
-    /// Keeps such a token alive while the future that holds this one runs, and sees what others change.
+    /// Keeps the token `own` alive while the future that holds this one runs, and notices changes by others.
     pub async fn attend(self: Arc<Self>, own: String) {
         let mut prolonged = now();
         loop {
@@ -241,12 +241,12 @@ impl Authority {
         Ok(self.signer.worker(key, &identity, now)?)
     }
 
-    /// How long a certificate is good for from when it is made.
+    /// Returns how long a new certificate is valid.
     pub fn certificate_seconds(&self) -> u64 {
         self.certificate_seconds
     }
 
-    /// Revokes a token and what it brought; false when there is none of this id.
+    /// Revokes a token and what it brought; `false` if no token has this id.
     ///
     /// # Errors
     /// See [`AuthorityError`].

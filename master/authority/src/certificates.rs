@@ -1,6 +1,6 @@
-//! The authority's certificates: its own, those of masters, those of workers; and what a certificate that comes in is worth.
+//! The authority's certificates: its own, the masters', the workers'; and the verification of certificates of peers.
 //!
-//! A worker's certificate says in a URI whose it is: `compass:<name, hexadecimal>:<token>:<until, seconds since 1970>`.
+//! A worker's certificate names its owner in a URI: `compass:<name, hexadecimal>:<token>:<until, seconds since 1970>`.
 
 use super::register::KeptAuthority;
 use super::vault::{VaultError, random};
@@ -18,14 +18,14 @@ use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::rustls::{self, RootCertStore};
 use webpki::EndEntityCert;
 
-/// What every master's certificate is for. Workers know the authority, whatever the host is called through proxies and NAT.
+/// Name in every master's certificate. Workers know the authority, whatever the host is called through proxies and NAT.
 pub const SERVER_NAME: &str = "compass-master";
 
 const AUTHORITY_NAME: &str = "compass authority";
 const DAY: u64 = 24 * 3_600;
 const AUTHORITY_SECONDS: u64 = 20 * 365 * DAY;
 const SERVER_SECONDS: u64 = 366 * DAY;
-/// Clocks may differ by so much.
+/// Largest difference of clocks, in seconds.
 const SKEW: u64 = DAY;
 const URI: &str = "compass";
 /// DER of a subject public key info on curve P-256, before the point.
@@ -67,14 +67,14 @@ pub struct CertificateIdentity {
     pub until: u64,
 }
 
-/// What a certificate is worth.
+/// Result of verifying a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verification {
     Identity(CertificateIdentity),
-    /// It proves that its identity holds a key, and nothing else: one who wants to enrol.
+    /// It proves that its identity holds a key, and nothing else: a peer that wants to enrol.
     OwnKey,
     Expired,
-    /// Of another authority, or not meant for workers.
+    /// Issued by another authority, or not meant for workers.
     Foreign,
 }
 
@@ -110,7 +110,7 @@ impl PeerKey {
         (point.len() == POINT_BYTES).then(|| Self(point.to_vec()))
     }
 
-    /// What it is known by.
+    /// Returns the digest by which it is known.
     pub(super) fn digest(&self) -> Digest {
         Digest::of(&self.0)
     }
@@ -158,7 +158,7 @@ impl Signer {
         Ok(Self { certificate, issuer: Issuer::new(authority_params(0)?, key), verifier })
     }
 
-    /// What workers know the authority by.
+    /// Returns the digest by which workers know the authority.
     pub(super) fn digest(&self) -> Digest {
         Digest::of(&self.certificate)
     }
@@ -190,7 +190,7 @@ impl Signer {
         Ok(vec![certificate.der().clone(), self.certificate.clone()])
     }
 
-    /// What the certificate of a peer is worth at `now`.
+    /// Verifies the certificate of a peer at `now`.
     pub(super) fn judge(&self, chain: &[CertificateDer<'static>], now: u64) -> Verification {
         let Some((certificate, others)) = chain.split_first() else { return Verification::Foreign };
         let at = UnixTime::since_unix_epoch(Duration::from_secs(now));

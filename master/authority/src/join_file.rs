@@ -1,6 +1,6 @@
 //! The token that a master leaves where workers of a shared home look: `<state>/join/<host>_<port>`, mode 0600.
 //!
-//! It lies there as long as the master listens. One that a killed master left is overwritten by the next, or runs out.
+//! It exists as long as the master listens. One that a killed master left is overwritten by the next, or runs out.
 
 use super::vault::write_private;
 use compass_common::join_token::{self, JoinToken};
@@ -27,7 +27,7 @@ impl JoinFile {
     /// Writes the token under each of the names of this master into each of the state folders.
     ///
     /// # Errors
-    /// The first of the folders takes no file; those behind it are for convenience.
+    /// The first of the folders takes no file; the folders after it are for convenience.
     pub fn write(states: &[&Path], hosts: &[String], port: u16, token: &JoinToken) -> Result<Self, JoinFileError> {
         let line = format!("{}\n", token.to_line().expose());
         let mut written = Self { paths: Vec::new() };

@@ -1,7 +1,7 @@
-//! Who may work for the masters: one authority per store, its join tokens, and the certificates that it gives.
+//! Admission to work for the masters: one authority per store, its join tokens, and the certificates that it issues.
 //!
-//! `register` is what it knows, pure; `vault` seals that before it leaves this process; `certificates` makes and reads
-//! certificates; `authority` brings them together over a value in the store that all masters share.
+//! `register` is its state, pure; `vault` seals that before it leaves this process; `certificates` makes and reads
+//! certificates; `authority` connects them with a value in the store that all masters share.
 
 mod authority;
 mod certificates;

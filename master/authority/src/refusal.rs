@@ -1,11 +1,11 @@
-//! Why a worker is not admitted: one sentence, the same on the master's screen and in the worker's words.
+//! Reasons why a worker is not admitted: one sentence, the same on the master's screen and in the worker's log.
 
 /// Reason for which a worker is not admitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("it brought no join token; {ASK}")]
     NoToken,
-    /// Also for a wrong secret: the peer is not told which of the two it was.
+    /// Also for a wrong secret: the peer does not learn which of the two it was.
     #[error("its join token is not known here; {ASK}")]
     Unknown,
     #[error("its join token {id} has expired; {ASK}")]

@@ -1,6 +1,6 @@
-//! What the authority knows: its own key, the tokens with their uses, who is barred. Pure; times are seconds since 1970.
+//! State of the authority: its own key, the tokens with their uses, barred workers. Pure; times are seconds since 1970.
 //!
-//! A token admits; the certificate that it brought goes on until it expires or is revoked with the token. A use is counted
+//! A token admits; the certificate that it brought is valid until it expires or is revoked with the token. A use is counted
 //! by the worker's key, so that a worker whose answer got lost asks again without another use.
 
 use super::refusal::Refusal;
@@ -8,11 +8,11 @@ use compass_types::ids::Digest;
 use compass_types::secret::Secret;
 use serde::{Deserialize, Serialize};
 
-/// Unusable tokens are forgotten after so long: by then their certificates have expired.
+/// Time after which unusable tokens are forgotten: by then their certificates have expired.
 const FORGET_SECONDS: u64 = 30 * 24 * 3_600;
 
-/// So many of them are kept at most, since the register is one value in the store: every run has a token of its own. A worker that joined
-/// with one that is forgotten is asked to join again.
+/// Number of unusable tokens that are kept at most, since the register is one value in the store: every run has its own token.
+/// A worker that joined with a forgotten one is asked to join again.
 const MOST_OVER: usize = 1000;
 
 /// Keys, tokens with their uses, and barred workers of an authority.
@@ -21,7 +21,7 @@ pub struct Register {
     format: u32,
     pub(super) authority: KeptAuthority,
     tokens: Vec<TokenRecord>,
-    /// Names of workers that may not join, whatever they bear.
+    /// Names of workers that may not join, whatever they present.
     barred: Vec<String>,
 }
 
@@ -38,25 +38,25 @@ impl std::fmt::Debug for KeptAuthority {
     }
 }
 
-/// What a token is good for.
+/// Terms of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenTerms {
-    /// The pool whose workers bear it; empty for none in particular.
+    /// The pool whose workers present it; empty for none in particular.
     pub pool: String,
-    /// Until when workers may join with it.
+    /// Time until which workers may join with it.
     pub expires: u64,
-    /// How many may; `None` for any number.
+    /// Number of workers that may; `None` for any number.
     pub uses: Option<u32>,
-    /// Whom a master made it for, for lists.
+    /// User for whom a master made it, for lists.
     pub note: String,
 }
 
-/// Who asks to join.
+/// A worker that asks to join.
 #[derive(Clone, Copy, Debug)]
 pub struct EnrolmentRequest<'a> {
     /// Its name.
     pub worker: &'a str,
-    /// The pool that it says it works for; empty for that of its token.
+    /// The pool that it claims to work for; empty for the token's pool.
     pub pool: &'a str,
 }
 
@@ -75,7 +75,7 @@ pub struct TokenRecord {
     pub revoked: Option<u64>,
 }
 
-/// Whether a token still admits.
+/// Validity of a token for new workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenState {
     Valid,
@@ -85,7 +85,7 @@ pub enum TokenState {
 }
 
 impl TokenRecord {
-    /// Whether it still admits.
+    /// Returns whether it still admits.
     pub fn state(&self, now: u64) -> TokenState {
         match self {
             Self { revoked: Some(_), .. } => TokenState::Revoked,
@@ -95,7 +95,7 @@ impl TokenRecord {
         }
     }
 
-    /// Whether its workers may work for this pool; they need not say which, and a token of no pool serves all.
+    /// Checks that its workers may work for this pool; they need not name one, and a token without a pool serves all.
     fn serves(&self, pool: &str) -> Result<(), Refusal> {
         match self.pool.is_empty() || pool.is_empty() || self.pool == pool {
             true => Ok(()),
@@ -120,7 +120,7 @@ impl Register {
         Self { format: Self::FORMAT, authority, tokens: Vec::new(), barred: Vec::new() }
     }
 
-    /// Whether this version can read it.
+    /// Returns whether this version can read it.
     pub(super) fn is_known(&self) -> bool {
         self.format == Self::FORMAT
     }
@@ -135,7 +135,7 @@ impl Register {
         &self.barred
     }
 
-    /// Makes a token of this secret; what is long over is forgotten.
+    /// Makes a token of this secret; long unusable tokens are forgotten.
     pub fn create(&mut self, id: String, secret: &Secret, terms: TokenTerms, now: u64) {
         self.forget(now);
         let TokenTerms { pool, expires, uses, note } = terms;
@@ -149,7 +149,7 @@ impl Register {
         let mut over: Vec<u64> = self.tokens.iter().filter_map(|token| token.over_since(now)).collect();
         let surplus = over.len().saturating_sub(MOST_OVER);
         over.sort_unstable();
-        // Those that have been over for the longest, and all that ended with the last of them.
+        // The tokens that have been over for the longest, and all that ended with the last of them.
         let Some(last) = surplus.checked_sub(1).and_then(|last| over.get(last)) else { return };
         self.tokens.retain(|token| token.over_since(now).is_none_or(|over| over > *last));
     }
@@ -157,7 +157,7 @@ impl Register {
     /// Counts the use of a token by the worker with this key.
     ///
     /// # Errors
-    /// Why it is not admitted; nothing was counted.
+    /// The reason why it is not admitted; nothing was counted.
     pub fn join(
         &mut self,
         id: &str,
@@ -170,7 +170,7 @@ impl Register {
             return Err(Refusal::NoToken);
         }
         let borne = Digest::of(secret.expose().as_bytes());
-        // Digests are compared: how long that takes tells nothing of the secret.
+        // Digests are compared: the time that this takes reveals nothing about the secret.
         let known = self.tokens.iter_mut().find(|token| token.id == id && token.secret == borne);
         let token = known.ok_or(Refusal::Unknown)?;
         if self.barred.iter().any(|barred| barred == worker) {
@@ -194,10 +194,10 @@ impl Register {
         Ok(())
     }
 
-    /// Whether the identity of a certificate that this token brought may still work.
+    /// Checks that the identity of a certificate that this token brought may still work.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it may not.
     pub fn admits(&self, token: &str, worker: &str) -> Result<(), Refusal> {
         if self.barred.iter().any(|barred| barred == worker) {
             return Err(Refusal::Barred { worker: worker.to_owned() });
@@ -209,8 +209,8 @@ impl Register {
         }
     }
 
-    /// The pool of a worker that joined with this token and says that it works for `said`: that of the token, where it has
-    /// one. Empty is none.
+    /// Returns the pool of a worker that joined with this token and claims to work for `said`: the token's pool, if it has one.
+    /// Empty without one.
     ///
     /// # Errors
     /// The token is for another pool.
@@ -220,7 +220,7 @@ impl Register {
         Ok(if said.is_empty() { known.pool.clone() } else { said.to_owned() })
     }
 
-    /// Ends a token and every certificate that it brought; false when there is none of this id.
+    /// Ends a token and every certificate that it brought; `false` if no token has this id.
     pub fn revoke(&mut self, id: &str, now: u64) -> bool {
         let known = self.tokens.iter_mut().find(|token| token.id == id);
         known.map(|token| token.revoked.get_or_insert(now)).is_some()

@@ -1,6 +1,6 @@
-//! Seals what leaves this process: the key of the authority lies in a store that others may read.
+//! Seals everything that leaves this process: the key of the authority is in a store that others may read.
 //!
-//! ChaCha20-Poly1305 with a random nonce; the sealing key lies in a file of mode 0600 that the masters of one store share.
+//! ChaCha20-Poly1305 with a random nonce; the sealing key is in a file of mode 0600 that the masters of one store share.
 
 use compass_common::regular_file;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
@@ -11,10 +11,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 const KEY_BYTES: usize = 32;
-/// What is sealed is bound to its purpose and format.
+/// Purpose and format to which sealed bytes are bound.
 const PURPOSE: &[u8] = b"compass authority 1";
 
-/// Why the key cannot be used.
+/// Reason why the key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
     #[error("cannot {action} the key of the authority, {path}")]
@@ -50,7 +50,7 @@ impl std::fmt::Debug for Vault {
 }
 
 impl Vault {
-    /// Takes the key in the file; makes one where there is none.
+    /// Reads the key in the file, and makes one if necessary.
     ///
     /// # Errors
     /// See [`VaultError`].
@@ -75,7 +75,7 @@ impl Vault {
         Ok(Self { key: LessSafeKey::new(key), path: path.to_owned() })
     }
 
-    /// Nonce, then what is sealed.
+    /// Nonce, then the sealed bytes.
     ///
     /// # Errors
     /// [`VaultError::Random`].
@@ -88,10 +88,10 @@ impl Vault {
         Ok([nonce.as_slice(), &sealed].concat())
     }
 
-    /// What was sealed with this key.
+    /// Returns the bytes that were sealed with this key.
     ///
     /// # Errors
-    /// [`VaultError::Foreign`] where it was not, or was changed since.
+    /// [`VaultError::Foreign`] if they were not, or were changed since.
     pub fn unseal(&self, sealed: &[u8]) -> Result<Vec<u8>, VaultError> {
         let foreign = || VaultError::Foreign { path: self.path.clone() };
         let (nonce, rest) = sealed.split_at_checked(NONCE_LEN).ok_or_else(foreign)?;
@@ -117,7 +117,7 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> VaultE
     move |source| VaultError::Io { action, path, source }
 }
 
-/// A new key under its name in one step; of two masters that make one at once, the first one's stands.
+/// Makes a new key under its name in one step; of two masters that make one at once, the first one's key remains.
 fn make(path: &Path) -> Result<(), VaultError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
