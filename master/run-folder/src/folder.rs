@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-/// Why a run folder cannot be used.
+/// Reason why a run folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     #[error("cannot {action} {path}")]
@@ -36,19 +36,19 @@ pub enum FolderError {
     UnknownRun { work_dir: PathBuf, name: String, known: String },
 }
 
-/// Below a run folder: what it takes to run the programs that answers are.
+/// Below a run folder: the second stage, which runs answers that are programs.
 const EXECUTION: &str = "execution";
 
-/// Within the plan's folder: the name of the run from which this one took over what is the same.
+/// Within the plan's folder: the name of the run from which this one took over equal results.
 const EARLIER: &str = "earlier";
 
-/// Within the plan's folder: says that the predictions in the run folder are another evaluator's.
+/// Within the plan's folder: marks that the predictions in the run folder are another evaluator's.
 const ADOPTED: &str = "adopted";
 
 /// Worker of results that another evaluator wrote: its files stay as they are.
 pub const ADOPTED_WORKER: &str = "adopted predictions";
 
-/// A run that goes on.
+/// A run that continues.
 #[derive(Clone, Debug)]
 pub enum Begun {
     Planned(RunFolder),
@@ -56,7 +56,7 @@ pub enum Begun {
     Unplanned(RunFolder),
 }
 
-/// Whether a folder was made for a run whose plan is not whole. One with predictions is another evaluator's.
+/// Returns whether a folder was made for a run whose plan is not whole. One with predictions is another evaluator's.
 fn is_unplanned(root: &Path) -> bool {
     root.join("plan").is_dir() && !root.join("plan/job.json").is_file() && !root.join("predictions").exists()
 }
@@ -71,11 +71,11 @@ pub struct RunFolder {
 const CHECKPOINT: &str = "checkpoint";
 /// Bytes of a file that are written at once.
 const BUFFER: usize = 256 << 10;
-/// What files end with that are being written.
+/// Ending of the names of files that are being written.
 const PARTIAL: &str = ".partial";
 
-/// A mark that no other process has, on whatever host: masters share run folders, and one that was stopped in the middle
-/// of a file must not go on in another's.
+/// Returns a mark that no other process has, on whatever host: masters share run folders, and one that was stopped in the
+/// middle of a file must not continue in another's.
 fn mark() -> String {
     static PROCESS: OnceLock<String> = OnceLock::new();
     static FILES: AtomicU64 = AtomicU64::new(0);
@@ -87,7 +87,7 @@ fn mark() -> String {
     format!("{process}-{}", FILES.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Removes what was left half written of a file, by processes that died over it.
+/// Removes half-written copies of a file, left by processes that died over it.
 pub fn remove_leftovers(path: &Path) {
     let Some(name) = path.file_name().map(|name| format!("{}.", name.to_string_lossy())) else { return };
     for entry in path.parent().map(fs::read_dir).into_iter().flatten().flatten().flatten() {
@@ -101,16 +101,16 @@ pub fn remove_leftovers(path: &Path) {
 /// Writes a file so that it is there whole or not at all, whatever dies.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     let failed = |source| FolderError::Io { action: "write", path: path.to_owned(), source };
     write_atomically_by(path, |out| out.write_all(bytes).map_err(failed))
 }
 
-/// As [`write_atomically`], what `write` writes.
+/// As [`write_atomically`], with the content that `write` writes.
 ///
 /// # Errors
-/// Those of the disk, and of `write`.
+/// Errors of the disk, and of `write`.
 pub fn write_atomically_by<E: From<FolderError>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
@@ -132,7 +132,7 @@ pub fn write_atomically_by<E: From<FolderError>>(
 }
 
 impl FolderError {
-    /// Whether the configuration is to blame, rather than a disk that is full or broken.
+    /// Returns whether the configuration is to blame, rather than a disk that is full or broken.
     pub fn is_bad_input(&self) -> bool {
         use io::ErrorKind as Kind;
         match self {
@@ -166,7 +166,7 @@ impl RunFolder {
     /// Makes a new run folder named after the time `stamp` (YYYYmmdd_HHMMSS); a name that is taken gets a suffix.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn create(work_dir: &Path, stamp: &str) -> Result<Self, FolderError> {
         let failed = |path: &Path, source| FolderError::Io { action: "create", path: path.to_owned(), source };
         fs::create_dir_all(work_dir).map_err(|source| failed(work_dir, source))?;
@@ -196,7 +196,7 @@ impl RunFolder {
     /// As [`Self::create`], for the content of a checkpoint alone: a name may be taken again when its folder was removed.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn create_for(work_dir: &Path, stamp: &str, content: &Digest) -> Result<Self, FolderError> {
         let folder = Self::create(work_dir, stamp)?;
         write_atomically(&folder.root.join(CHECKPOINT), content.to_string().as_bytes())?;
@@ -216,10 +216,10 @@ impl RunFolder {
         (root.join("predictions").is_dir() && !root.join("plan/job.json").is_file()).then_some(Self { root })
     }
 
-    /// Makes the places of the plan and the ledger in a folder that has none.
+    /// Makes the folders of the plan and the ledger in a folder without them.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn furnish(&self) -> Result<(), FolderError> {
         for inner in [self.plan(), self.ledger()] {
             fs::create_dir_all(&inner).map_err(|source| FolderError::Io { action: "create", path: inner, source })?;
@@ -230,7 +230,7 @@ impl RunFolder {
     /// Finds a run to resume: by name, or the latest (names sort by time). Only folders that hold a plan count.
     ///
     /// # Errors
-    /// There is none, or none of that name, or the folder cannot be listed.
+    /// There is no run, or none of that name, or the folder cannot be listed.
     pub fn find(work_dir: &Path, name: Option<&str>) -> Result<Self, FolderError> {
         let mut known: Vec<String> = Vec::new();
         let listed = match fs::read_dir(work_dir) {
@@ -259,11 +259,11 @@ impl RunFolder {
         Ok(Self { root: work_dir.join(name) })
     }
 
-    /// Finds a run to go on with, as [`Self::find`] does; a folder in which a master was stopped before its plan was whole
+    /// Finds a run to continue, as [`Self::find`] does; a folder in which a master was stopped before its plan was whole
     /// counts as well, under its name, or when it is the latest.
     ///
     /// # Errors
-    /// There is none, or none of that name.
+    /// There is no run, or none of that name.
     pub fn find_begun(work_dir: &Path, name: Option<&str>) -> Result<Begun, FolderError> {
         let unplanned = |name: String| Self { root: work_dir.join(name) };
         match name {
@@ -285,7 +285,7 @@ impl RunFolder {
     /// Clears what a master left that was stopped before its plan was whole: no leader has written there yet.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn clear(&self) -> Result<(), FolderError> {
         for inner in [self.plan(), self.ledger()] {
             let failed = |source| FolderError::Io { action: "clear", path: inner.clone(), source };
@@ -302,10 +302,10 @@ impl RunFolder {
         self.furnish()
     }
 
-    /// Remembers the run that this one takes over what is the same from, before anything of it is there.
+    /// Records the run from which this one takes over equal results, before anything of it is there.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn keep_earlier(&self, earlier: &Self) -> Result<(), FolderError> {
         write_atomically(&self.plan().join(EARLIER), earlier.name().as_bytes())
     }
@@ -315,15 +315,15 @@ impl RunFolder {
         regular_file::read_text(&self.plan().join(EARLIER), regular_file::SMALL).ok()
     }
 
-    /// Remembers that the predictions in this folder are another evaluator's.
+    /// Records that the predictions in this folder are another evaluator's.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn mark_adopted(&self) -> Result<(), FolderError> {
         write_atomically(&self.plan().join(ADOPTED), &[])
     }
 
-    /// Whether the predictions in this folder are another evaluator's, so that none is written here.
+    /// Returns whether the predictions in this folder are another evaluator's, so that none is written here.
     pub fn is_adopted(&self) -> bool {
         self.plan().join(ADOPTED).is_file()
     }
@@ -338,7 +338,7 @@ impl RunFolder {
         &self.root
     }
 
-    /// The folder as a person would write it: without detours, relative to the current directory where it lies below.
+    /// The folder as a person would write it: without detours, relative to the current directory if it is below it.
     pub fn shown(&self) -> String {
         let whole = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
         let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
@@ -363,7 +363,7 @@ impl RunFolder {
         Self { root: self.root.join(EXECUTION).join(plan.short()) }
     }
 
-    /// The second stages that this run has had, in order of their names; those that never had a plan left out.
+    /// Returns the second stages that this run has had, in order of their names, without the stages that never had a plan.
     pub fn executions(&self) -> Vec<Self> {
         let entries = fs::read_dir(self.root.join(EXECUTION)).into_iter().flatten().flatten();
         let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -376,7 +376,7 @@ impl RunFolder {
         self.root.join("configs")
     }
 
-    /// All that the run was told, as a file that `--config` takes; not there where it cannot be written as one.
+    /// Returns the path of the run's whole configuration, as a file that `--config` takes; missing if it cannot be written as one.
     pub fn resolved_config(&self) -> PathBuf {
         self.configs().join("resolved.toml")
     }
@@ -419,10 +419,10 @@ fn file_name(abbr: &str) -> String {
     abbr.replace(['/', '\\'], "_")
 }
 
-/// Keeps the files of a configuration, the command line, and the one file that stands for both, for `--config` to take again.
+/// Keeps the files of a configuration, the command line, and the one file that replaces both, for `--config` to take again.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub fn keep_written(folder: &RunFolder, written: &WrittenConfig) -> Result<(), FolderError> {
     let configs = folder.configs();
     for (at, (name, text)) in written.files.iter().enumerate() {
@@ -451,7 +451,7 @@ fn quoted(word: &str) -> String {
 /// Keeps the resolved configuration beside the run, as OpenCompass does.
 ///
 /// # Errors
-/// Those of the disk, and paths that are not UTF-8.
+/// Errors of the disk, and paths that are not UTF-8.
 pub fn keep_config(folder: &RunFolder, config: &compass_settings::Config, stamp: &str) -> Result<(), FolderError> {
     let json = encode::pretty_json("the configuration", config)?;
     write_atomically(&folder.configs().join(format!("{stamp}_{}.json", std::process::id())), &json)

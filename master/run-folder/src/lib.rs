@@ -1,4 +1,4 @@
-//! The folder of a run: its files, the plan in it, and what was wrong with either.
+//! The folder of a run: its files, the plan in it, and their faults.
 
 mod folder;
 mod plan_error;

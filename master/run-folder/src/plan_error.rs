@@ -7,7 +7,7 @@ use compass_diagnostic::Diagnostic;
 use compass_plan::PLAN_FORMAT;
 use std::path::{Path, PathBuf};
 
-/// Why there is no plan.
+/// Reason why there is no plan.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// Everything that is wrong with the data.

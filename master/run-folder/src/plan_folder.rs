@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// Writes the plan into a run folder; returns the job's digest.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub fn write_plan(folder: &RunFolder, planned: &Planned) -> Result<Digest, PlanError> {
     for (digest, packed) in planned.parts.packed() {
         write_atomically(&part_path(folder.root(), digest), packed)?;
@@ -27,7 +27,7 @@ pub fn write_plan(folder: &RunFolder, planned: &Planned) -> Result<Digest, PlanE
     Ok(Digest::of(&planned.head))
 }
 
-/// Reads the plan of a run folder: the head, the job's digest, and where every file of it lies.
+/// Reads the plan of a run folder: the head, the job's digest, and the path of every file of it.
 ///
 /// # Errors
 /// A file is missing or damaged, or the plan is of another format.
@@ -36,7 +36,7 @@ pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, P
     let mut files = BTreeMap::from([(digest, head_path(folder.root()))]);
     let parts = plan.datasets.iter().flat_map(|dataset| &dataset.parts).map(|part| &part.digest);
     for part in parts.chain(&plan.duplicates) {
-        // Read whole: workers would refuse a part that is not what its name says, and no worker could finish its samples.
+        // Read whole: workers would refuse a part whose name is not its digest, and no worker could finish its samples.
         read_file(folder, part)?;
         files.insert(*part, found_part(folder.root(), part));
     }
@@ -60,7 +60,7 @@ pub fn read_head(folder: &RunFolder) -> Result<(Plan, Digest), PlanError> {
     Ok((plan, Digest::of(&bytes)))
 }
 
-/// The digest of the plan of a run, which is its job's identity.
+/// Returns the digest of the plan of a run, which is its job's identity.
 ///
 /// # Errors
 /// There is no plan.

@@ -8,9 +8,9 @@ use compass_plan::{PartRef, Sample, pack, unpack};
 use compass_types::ids::Digest;
 use std::collections::BTreeMap;
 
-/// A part is closed when it holds so many samples ...
+/// Number of samples from which a part is closed ...
 const PART_SAMPLES: u32 = 256;
-/// ... or about so many bytes.
+/// ... or about this many bytes.
 const PART_BYTES: usize = 192 * 1024;
 
 /// Files by the digest of their content, compressed.

@@ -15,7 +15,7 @@ pub struct Planned {
     /// The bytes of `plan/job.json`; their digest is the job.
     pub head: Vec<u8>,
     pub parts: PlanFiles,
-    /// What the file says that [`Plan::duplicates`] names.
+    /// Content of the file that [`Plan::duplicates`] names.
     pub duplicates: DuplicateGroups,
 }
 
@@ -25,12 +25,12 @@ pub struct ReadPlan {
     pub plan: Arc<Plan>,
     /// The job.
     pub digest: Digest,
-    /// Where every file of it lies, for workers to fetch.
+    /// Path of every file of it, for workers to fetch.
     pub files: BTreeMap<Digest, PathBuf>,
 }
 
 impl Planned {
-    /// The plan as it lies in `folder`, where [`write_plan`] has put it.
+    /// The plan as it is in `folder`, where [`write_plan`] has put it.
     pub fn in_folder(&self, folder: &RunFolder) -> ReadPlan {
         let digest = Digest::of(&self.head);
         let parts = self.parts.names().map(|part| (*part, part_path(folder.root(), part)));
